@@ -1,4 +1,5 @@
-//! Gives the runtime a name of its own, so that programs do not ask for it by the path it was linked from.
+//! Gives the runtime a soname, so that programs do not refer to it by the path at which it was
+//! linked.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -1,6 +1,7 @@
 //! Accesses of the program: the common case, the uncommon ones, and the beginning of a timed gap.
 //!
-//! The gap begins here rather than in [`gap`], because it ends by an entry point that is an access itself.
+//! The gap begins here rather than in [`gap`], because it ends by an entry point that is an access
+//! itself.
 
 use std::arch::asm;
 
@@ -41,7 +42,8 @@ pub unsafe extern "C" fn access<const SIZE: u8, const KIND: u8>(addr: u64, pc: u
         return;
     }
     let thread = word as *mut RecordedThread;
-    // SAFETY: the word is the calling thread's. A signal handler that comes in between loses a count at most.
+    // SAFETY: the word is the calling thread's. A signal handler that comes in between loses a
+    // count at most.
     unsafe {
         let cx = &mut *(*thread).context;
         let done = !(*thread).count_all
@@ -161,11 +163,12 @@ fn touch_lines(addr: u64, bytes: usize, number: u8, pc: u64) {
 
 entry_point!(relayout_rt_gap_end => access::<0, READ>);
 
-/// Ends a portion of accesses after an access at `addr`, then begins a gap unless the thread paused, since the
-/// code after a pause is not typical.
+/// Ends a portion of accesses after an access at `addr`, then begins a gap unless the thread
+/// paused, since the code after a pause is not typical.
 ///
 /// # Safety
-/// `thread` is the calling thread's word, its `countdown` has reached 0, and the thread is outside the runtime.
+/// `thread` is the calling thread's word, its `countdown` has reached 0, and the thread is outside
+/// the runtime.
 #[cold]
 #[inline(never)]
 unsafe fn stop(thread: *mut RecordedThread, addr: u64, kind: u8, site: u32) {
@@ -177,7 +180,8 @@ unsafe fn stop(thread: *mut RecordedThread, addr: u64, kind: u8, site: u32) {
     }
 }
 
-/// Times the gap after the current access if one is due. The runtime returns to the program right after it.
+/// Times the gap after the current access if one is due. The runtime returns to the program right
+/// after it.
 ///
 /// # Safety
 /// `thread` is the calling thread's word, and the program is about to access `addr` in this way.
@@ -214,8 +218,8 @@ unsafe fn begin_gap(thread: *mut RecordedThread, addr: u64, kind: u8, site: u32)
     }
 }
 
-/// Fetches the line of `addr` into this processor's cache, as an access of this kind does, without changing it.
-/// The program's own access then waits less within the gap.
+/// Fetches the line of `addr` into this processor's cache, as an access of this kind does, without
+/// changing it. The program's own access then waits less within the gap.
 ///
 /// # Safety
 /// The program is about to make that access.

@@ -1,9 +1,9 @@
-//! The program's live allocations and named objects: where, how large, by whom.
+//! Live allocations and named objects of the program: address, size and caller.
 //!
-//! What the profile keeps is only what moved: of an allocation none of whose lines had a coherence
-//! event while it lived nothing is left when it is freed. One that had keeps its entry, and goes on in
-//! it if the same caller gets the same bytes at the same address again: so a slot of memory that is
-//! used over and over is one record, from its first ticket to its last.
+//! The profile only needs memory whose lines moved. An allocation without a coherence event on its
+//! lines leaves nothing behind when it is freed. One with events keeps its entry, and continues in
+//! it if the same caller gets the same bytes at the same address again. So a slot of memory that is
+//! reused many times is one record, from its first ticket to its last.
 
 mod shard;
 mod stacks;
@@ -16,26 +16,26 @@ use crate::recording::shadow;
 use crate::stack::{CallerFrame, walk_frames};
 use crate::thread::inside::InsideRuntime;
 
-/// What a thread allocated.
+/// Allocations of the program.
 static HEAP: AllocationShards = AllocationShards::new();
-/// What the program named.
+/// Objects that the program named.
 static NAMED: AllocationShards = AllocationShards::new();
 
-/// Prepares for allocations; `None` if there is no memory.
+/// Prepares for allocations. `None` if memory is exhausted.
 pub fn start() -> Option<()> {
     stacks::start()
 }
 
-/// An object that the program named.
+/// Name of an object, as the program gave it.
 #[derive(Clone, Copy)]
 pub struct ObjectNaming {
     /// Number of the type's name, from 1.
     pub name: u32,
-    /// Bytes from element to element; 0: no array.
+    /// Bytes from element to element; 0 if the object is no array.
     pub stride: u32,
 }
 
-/// `bytes` at `start` were allocated.
+/// Adds an allocation of `bytes` at `start`.
 pub fn add_heap(inside: &InsideRuntime, start: u64, bytes: u64, caller: CallerFrame) {
     insert_entry(
         &HEAP,
@@ -47,7 +47,7 @@ pub fn add_heap(inside: &InsideRuntime, start: u64, bytes: u64, caller: CallerFr
     );
 }
 
-/// `bytes` at `start` got a name.
+/// Adds a name for `bytes` at `start`.
 pub fn add_named(
     inside: &InsideRuntime,
     start: u64,
@@ -86,7 +86,7 @@ fn insert_entry(
     let Some(old) = shard.find(start) else {
         return shard.insert(entry);
     };
-    // Freed by someone whom we did not see, such as the end of a thread.
+    // The runtime did not see who freed it, such as the end of a thread.
     if old.end_ticket == u64::MAX {
         old.events += events_since(old);
     }
@@ -107,17 +107,16 @@ fn insert_entry(
 }
 
 fn append_record(inside: &InsideRuntime, record: &AllocRecord) {
-    // SAFETY: inside, so only this call uses the context.
+    // SAFETY: the thread is inside, so only this call uses the context.
     unsafe { (*inside.0.context).append(&[*record], &shadow().host) };
 }
 
-/// What was at `start` is freed, or has no name any more. Returns its size; `None` if it is not
-/// known.
+/// Removes the allocation at `start` and returns its size; `None` if there is none.
 pub fn remove_heap(start: u64) -> Option<u64> {
     remove_entry(&HEAP, start)
 }
 
-/// As [`remove`], for a name.
+/// Removes the name at `start`.
 pub fn remove_named(start: u64) {
     remove_entry(&NAMED, start);
 }
@@ -137,7 +136,7 @@ fn remove_entry(shards: &AllocationShards, start: u64) -> Option<u64> {
     Some(bytes)
 }
 
-/// Events on its lines in its present life.
+/// Returns the events on the entry's lines since its present life began.
 fn events_since(entry: &AllocationEntry) -> u64 {
     shadow()
         .events_in(entry.start, entry.bytes)
@@ -157,7 +156,8 @@ fn alloc_record(entry: &AllocationEntry) -> AllocRecord {
     }
 }
 
-/// Appends all that moved. No thread may be inside; locks that a crash left taken are passed over.
+/// Appends all entries with events. No thread may be inside. A lock that a crash left taken is
+/// skipped.
 pub fn append_all(cx: &mut ShadowContext) {
     for shards in [&HEAP, &NAMED] {
         for n in 0..SHARDS {

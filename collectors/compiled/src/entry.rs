@@ -1,4 +1,4 @@
-//! What instrumented code calls: the interface of ThreadSanitizer's runtime.
+//! Entry points for instrumented code: the interface of ThreadSanitizer's runtime.
 
 mod annotations;
 mod atomic;
@@ -6,9 +6,9 @@ mod atomic128;
 mod plain;
 mod ranges;
 
-/// An entry point that hands its return address to a Rust function in a register that the call leaves
-/// free: past its last argument, or that of a memory order, which is not needed (all is sequentially
-/// consistent).
+/// Defines entry points that pass their return address to a Rust function, in a register that the
+/// call leaves free: past the last argument, or that of a memory order, which is not needed since
+/// all is sequentially consistent.
 macro_rules! sited {
     ($($name:ident($register:literal) => $body:path;)*) => {$(
         #[unsafe(naked)]
@@ -24,8 +24,8 @@ macro_rules! sited {
 }
 pub(crate) use sited;
 
-/// An entry point of one argument, the address. While the gate is shut or the thread is inside, it
-/// returns at once.
+/// Defines an entry point of one argument, the address. It returns at once while the gate is shut
+/// or the thread is inside.
 macro_rules! entry_point {
     ($name:ident => $body:expr) => {
         #[unsafe(naked)]

@@ -1,13 +1,14 @@
 //! Timing of *gaps*: the time that the program's own code takes from one access to the next.
 //!
-//! Recording makes accesses slow, but not the code between them: from the return of one entry point to the call
-//! of the next, the program runs at full speed. Once in some thousands of accesses, at random, the runtime sets
-//! the thread's word back to [`tls::NEW`] as the access ends. The next entry into the runtime then takes the path
-//! of a new thread and comes by [`GapTimer::end_gap`]. All other accesses pay nothing for it.
+//! Recording makes accesses slow, but not the code between them: from the return of one entry point
+//! to the call of the next, the program runs at full speed. Once in some thousands of accesses, at
+//! random, the runtime sets the thread's word back to [`tls::NEW`] as the access ends. The next
+//! entry into the runtime then takes the path of a new thread and comes by [`GapTimer::end_gap`].
+//! All other accesses pay nothing for it.
 //!
-//! Reading the clock has a cost of its own, which an empty gap just before each gap measures. The empty gap is
-//! some nanoseconds too short, because the processor predicts its jumps. The reader of the gaps corrects for that
-//! by the shortest gap.
+//! Reading the clock has a cost of its own, which an empty gap just before each gap measures. The
+//! empty gap is some nanoseconds too short, because the processor predicts its jumps. The reader of
+//! the gaps corrects for that by the shortest gap.
 
 use std::arch::x86_64::{_mm_lfence, _rdtsc};
 use std::mem::replace;
@@ -95,7 +96,8 @@ impl GapTimer {
         true
     }
 
-    /// Notes the state of the recording and the thread before a gap that follows an access at `site`.
+    /// Notes the state of the recording and the thread before a gap that follows an access at
+    /// `site`.
     pub fn prepare(&mut self, site: u32) {
         self.site = site;
         self.pauses = control().pauses.load(Relaxed);

@@ -1,4 +1,5 @@
-//! The control page, mapped over a static of ours so that entry points reach it without a pointer.
+//! Control page, mapped over a static of the runtime so that entry points reach it without a
+//! pointer.
 //!
 //! Until a recording is attached it is ordinary memory that says "stopped".
 
@@ -8,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use relayout_shadow::control::{CONTROL_BYTES, RecordingControl};
 
-/// Where in the page the two words are that keep the gate shut unless both are 0.
+/// Offset of the two words that shut the gate unless both are 0.
 pub const GATE_OFFSET: usize = offset_of!(RecordingControl, paused);
 
 #[repr(C, align(4096))]
@@ -16,7 +17,7 @@ pub struct ControlPage {
     words: UnsafeCell<[u32; CONTROL_BYTES / 4]>,
 }
 
-// SAFETY: only ever accessed as `Control`, all of whose fields are atomics.
+// SAFETY: only ever accessed as `RecordingControl`, all of whose fields are atomics.
 unsafe impl Sync for ControlPage {}
 
 pub static PAGE: ControlPage = ControlPage {
@@ -27,14 +28,14 @@ pub static PAGE: ControlPage = ControlPage {
     }),
 };
 
-/// The control page; one of our own while nothing is recorded.
+/// Returns the control page, which is ordinary memory while nothing is recorded.
 #[inline(always)]
 pub fn control() -> &'static RecordingControl {
     // SAFETY: the page is aligned and large enough, and all fields are atomics.
     unsafe { &*PAGE.words.get().cast::<RecordingControl>() }
 }
 
-/// Whether accesses are to be watched now.
+/// Returns true while accesses are to be recorded.
 #[inline(always)]
 pub fn is_open() -> bool {
     let control = control();

@@ -1,5 +1,5 @@
-//! Functions of the C library that ours stand before, since instrumented code cannot show what they
-//! do: each records what it touches as its caller's access, and calls the real one.
+//! Functions that stand in front of the C library's, whose code is not instrumented. Each records
+//! the accesses as its caller's and calls the function of the C library.
 
 pub mod alloc;
 mod locks;

@@ -1,18 +1,19 @@
-//! The runtime of programs built with `relayout cc`: it stands in for libtsan.
+//! Runtime of programs built with `relayout cc`, in the place of libtsan.
 //!
-//! The compiler calls `__tsan_read8` and its like before each access (`-fsanitize=thread`); locks,
+//! The compiler calls `__tsan_read8` and the like before each access (`-fsanitize=thread`). Locks,
 //! the malloc family and `mem*`/`str*` of the C library are interposed. Under `relayout record run`
-//! each access goes to the coherence shadow that all collectors share; else the runtime is inert: an
-//! entry point is a compare and a return.
+//! each access goes to the coherence shadow that all collectors share. Otherwise the runtime is
+//! inert: an entry point is a compare and a return.
 //!
-//! What has to hold in here, since the program's own `malloc` and `memcpy` are ours:
+//! The program's own `malloc` and `memcpy` are the runtime's, so these rules hold here:
 //!
-//! - Nothing allocates but by `mmap`: no `std` collection, no formatting, no locks of `std`.
+//! - Memory comes from `mmap` only: no `std` collection, no formatting, no locks of `std`.
 //! - Code that may call an interposed function runs *inside* ([`thread::enter`]), where interposed
-//!   functions go straight to the C library's. So does all that a signal handler must not re-enter.
-//! - What the program sees stays as it is: `errno`, signal dispositions, file descriptors below 512.
+//!   functions go straight to the C library's. The same holds for code that a signal handler must
+//!   not re-enter.
+//! - The program's `errno`, signal dispositions and file descriptors below 512 stay as they are.
 //!
-//! `README.md` beside this says what the compiler and the host have to do.
+//! `README.md` describes the flags of the compiler and the protocol with the host.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 compile_error!("the runtime is for Linux on x86-64");

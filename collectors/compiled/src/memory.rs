@@ -1,8 +1,8 @@
-//! Memory that is kept until the process ends: what the shadow is made of.
+//! Memory of the shadow, kept until the process ends.
 //!
-//! It is taken from the system in large aligned pieces, for which huge pages are asked. The state of a
-//! server's lines lies scattered over hundreds of megabytes; with small pages, many a look at it would
-//! also wait for the processor to find the page.
+//! It comes from the system in large aligned pieces with huge pages. The state of a server's lines
+//! is scattered over hundreds of megabytes; with small pages, many accesses to it would also miss
+//! the TLB.
 
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
@@ -12,14 +12,14 @@ use crate::sys;
 const HUGE_BYTES: usize = 2 << 20;
 /// Bytes of a piece.
 const PIECE_BYTES: usize = 4 * HUGE_BYTES;
-/// Requests of more than this get a mapping of their own.
+/// Largest request that shares a piece; larger ones get a mapping of their own.
 const SHARED_MAX: usize = PIECE_BYTES / 4;
 const PAGE_BYTES: usize = 4096;
 
-/// The next free byte of the last piece; a multiple of [`PIECE_BYTES`]: it is used up.
+/// Next free byte of the last piece. A multiple of [`PIECE_BYTES`] means that the piece is used up.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
-/// `bytes` of zeroed memory, page-aligned, to be kept; `None` if there is none.
+/// Returns `bytes` of zeroed, page-aligned memory; `None` if memory is exhausted.
 pub fn zeroed(bytes: usize) -> Option<*mut u8> {
     if bytes > SHARED_MAX {
         return map_aligned(bytes);
@@ -39,20 +39,20 @@ pub fn zeroed(bytes: usize) -> Option<*mut u8> {
             Err(now) => next = now,
         }
         if let Some(piece) = piece {
-            // SAFETY: just mapped, and nobody has it.
+            // SAFETY: mapped by this call, and not given to anyone.
             unsafe { sys::unmap(piece, PIECE_BYTES) };
         }
     }
 }
 
-/// A mapping at a multiple of [`PIECE_BYTES`].
+/// Maps memory at a multiple of [`PIECE_BYTES`].
 fn map_aligned(bytes: usize) -> Option<*mut u8> {
     let mapped = bytes.checked_add(PIECE_BYTES)?;
     let start = sys::zeroed(mapped)?;
     let before = start.align_offset(PIECE_BYTES);
     let end = before + bytes.next_multiple_of(PAGE_BYTES);
     let at = start.wrapping_add(before);
-    // SAFETY: what lies outside of it in what was just mapped.
+    // SAFETY: the parts of the new mapping before and after the piece.
     unsafe {
         sys::unmap(start, before);
         sys::unmap(start.wrapping_add(end), mapped - end);

@@ -1,4 +1,4 @@
-//! Which files are mapped where, and each thread's blocks of thread-local variables.
+//! Mapped files, and each thread's blocks of thread-local variables.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering::*};
@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 use crate::output::append_line;
 use crate::text::FixedText;
 
-/// `dlpi_adds` when modules were last listed.
+/// Value of `dlpi_adds` when modules were last listed.
 static LISTED: AtomicU64 = AtomicU64::new(0);
 
-/// What the dynamic linker says of one module.
+/// The dynamic linker's description of one module.
 type Info = libc::dl_phdr_info;
 
 /// Calls `each` for every module until it returns false.
@@ -19,7 +19,7 @@ fn for_each_module<F: FnMut(&Info) -> bool>(mut each: F) {
         _bytes: usize,
         each: *mut c_void,
     ) -> c_int {
-        // SAFETY: both come from the call below.
+        // SAFETY: both come from the call of `dl_iterate_phdr`.
         let (info, each) = unsafe { (&*info, &mut *each.cast::<F>()) };
         c_int::from(!each(info))
     }
@@ -31,11 +31,11 @@ fn headers(info: &Info) -> &[libc::Elf64_Phdr] {
     if info.dlpi_phdr.is_null() {
         return &[];
     }
-    // SAFETY: as the dynamic linker says.
+    // SAFETY: the dynamic linker describes the headers.
     unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) }
 }
 
-/// Appends a `module` line for each module if some were loaded since the last time.
+/// Appends a `module` line for each module if some were loaded since the last call.
 pub fn list_new() {
     let mut adds = 0;
     for_each_module(|info| {
@@ -68,7 +68,7 @@ fn list_module(info: &Info, is_program: bool) {
     let path = if is_program {
         program_path(&mut link)
     } else {
-        // SAFETY: null or a C string of the dynamic linker's.
+        // SAFETY: null, or a C string of the dynamic linker.
         unsafe { (!info.dlpi_name.is_null()).then(|| CStr::from_ptr(info.dlpi_name).to_bytes()) }
     };
     // The kernel's vdso has a name without a file.
@@ -102,7 +102,7 @@ fn program_path(link: &mut [u8; 4096]) -> Option<&[u8]> {
     usize::try_from(len).ok().map(|len| &link[..len])
 }
 
-/// Appends a `tls` line for each module that has thread-local variables in the calling thread.
+/// Appends a `tls` line for each module with thread-local variables in the calling thread.
 pub fn list_tls(context: u8) {
     for_each_module(|info| {
         let tls = headers(info).iter().find(|h| h.p_type == libc::PT_TLS);
@@ -120,7 +120,7 @@ pub fn list_tls(context: u8) {
     });
 }
 
-/// Whether a loaded module refers to the dynamic symbol `name` of another.
+/// Returns true if a loaded module refers to the dynamic symbol `name` of another one.
 pub fn is_referred_to(name: &CStr) -> bool {
     let mut found = false;
     for_each_module(|info| {
@@ -135,14 +135,14 @@ const DT_STRTAB: i64 = 5;
 const DT_SYMTAB: i64 = 6;
 const DT_STRSZ: i64 = 10;
 
-/// Looks through the dynamic symbols. Nothing says how many there are, where none is exported; but
-/// linkers put their names right behind them.
+/// Searches the dynamic symbols. Without exported symbols nothing tells their number, but linkers
+/// put the names right behind them.
 fn refers_to(info: &Info, name: &CStr) -> bool {
     let Some(header) = headers(info).iter().find(|h| h.p_type == libc::PT_DYNAMIC) else {
         return false;
     };
-    // SAFETY: the dynamic linker has read these tables too, and put addresses into them (the
-    // kernel's vdso has offsets, and no undefined symbols; it is told apart by that).
+    // SAFETY: the dynamic linker has read these tables and put addresses into them. The kernel's
+    // vdso has offsets instead, which the condition on `symbols` excludes.
     unsafe {
         let mut entry = (info.dlpi_addr + header.p_vaddr) as *const [i64; 2];
         let (mut names, mut symbols, mut names_bytes) = (0, 0, 0);

@@ -1,4 +1,5 @@
-//! `relayout.h`: what the program says about its own objects, operations and window.
+//! Functions of `relayout.h`, by which the program names objects and marks operations and the
+//! window.
 
 use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
@@ -10,7 +11,7 @@ use crate::stack::CallerFrame;
 use crate::text::FixedText;
 use crate::{gate, recording, sys, thread, window};
 
-/// Types that can be told apart; objects of further ones are left out.
+/// Type names, at most; objects of further types get no name.
 const NAMES_MAX: usize = 4096;
 const NAME_BYTES_MAX: usize = 256;
 
@@ -20,7 +21,7 @@ static NAMES: AtomicPtr<Name> = AtomicPtr::new(null_mut());
 static LOCK: AtomicU32 = AtomicU32::new(0);
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// The number of a type's name, from 1. To be called inside.
+/// Returns the number of a type's name, from 1. The caller is inside the runtime.
 fn number_name(text: &[u8]) -> Option<u32> {
     while LOCK.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err() {
         sys::relax();
@@ -40,7 +41,7 @@ fn number_name_locked(text: &[u8]) -> Option<u32> {
         name.push(&[if byte == b'\n' { b' ' } else { byte }]);
     }
     let count = COUNT.load(Relaxed) as usize;
-    // SAFETY: under the lock; that many were written, and zeroed memory is a valid text too.
+    // SAFETY: under the lock; `count` names were written.
     let known = unsafe { std::slice::from_raw_parts(names, count) };
     if let Some(at) = known.iter().position(|known| known.bytes() == name.bytes()) {
         return Some(at as u32 + 1);
@@ -55,7 +56,7 @@ fn number_name_locked(text: &[u8]) -> Option<u32> {
     line.push(b" ");
     line.push(name.bytes());
     append_line(&mut line);
-    // SAFETY: below the size.
+    // SAFETY: below the size of the table.
     unsafe { names.add(count).write(name) };
     COUNT.store(number, Relaxed);
     Some(number)
@@ -68,7 +69,7 @@ fn record_object(start: u64, bytes: u64, stride: u32, ty: *const c_char, caller:
     let Some(inside) = thread::enter() else {
         return;
     };
-    // SAFETY: the program gives a C string.
+    // SAFETY: the program passes a C string.
     let text = unsafe { CStr::from_ptr(ty) };
     if let Some(name) = number_name(text.to_bytes()) {
         allocs::add_named(&inside, start, bytes, caller, ObjectNaming { name, stride });

@@ -1,22 +1,23 @@
-//! `RELAYOUT_OPTIONS=key=value,key=value`.
+//! Options of the runtime: `RELAYOUT_OPTIONS=key=value,key=value`.
 
 use std::ffi::CStr;
 
-/// What the host asked for.
+/// Options that the host passed.
 #[derive(Clone, Copy)]
 pub struct Options {
-    /// Burst records in all, at most; `None`: the shadow's default.
+    /// Burst records in all, at most; `None` for the shadow's default.
     pub bursts: Option<u64>,
-    /// Count accesses by granule and site on all lines that several contexts use, from the first
-    /// event on.
+    /// Count accesses by granule and site on all lines, not only on those that several contexts
+    /// use.
     pub all_counts: bool,
-    /// Accesses of a thread between `sched_yield`s; 0: none.
+    /// Accesses of a thread between calls of `sched_yield`, on average; 0 for none.
     pub yield_every: u32,
     pub seed: u64,
 }
 
 impl Options {
-    /// What is not understood is named and left out: a program must run all the same.
+    /// Parses the options. Unknown ones are named on standard error and ignored, so that the
+    /// program runs.
     pub fn parse(text: Option<&CStr>) -> Self {
         let mut options = Self {
             bursts: None,

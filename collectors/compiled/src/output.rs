@@ -1,8 +1,8 @@
-//! The recording folder: segment files, the `map` file, the control page.
+//! Recording folder: segment files, the `map` file, and the control page.
 //!
-//! All files are opened at the start, since the program may give up its rights later, and their
-//! descriptors are moved up, out of its way. A program may close descriptors that it does not know,
-//! and get the same numbers again for files of its own: so each is checked before it is written.
+//! All files are opened at the start, since the program may drop its privileges later. Their
+//! descriptors get high numbers. A program may close descriptors that it does not know and get the
+//! same numbers for files of its own, so each descriptor is verified before a write.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::*};
@@ -15,10 +15,10 @@ use crate::gate::{PAGE, control};
 use crate::sys::{self, SavedErrno};
 use crate::text::FixedText;
 
-/// Descriptors are moved to this number or above if they can be.
+/// Lowest number that descriptors are moved to, if possible.
 const DESCRIPTOR_MIN: c_int = 512;
 
-/// A file of the folder.
+/// File of the folder.
 struct OutputFile {
     descriptor: AtomicI32,
     inode: AtomicU64,
@@ -43,13 +43,13 @@ pub fn set_recorded_process() {
     PROCESS.store(sys::pid(), Release);
 }
 
-/// Returns true if the calling process is the recorded one. Asks the kernel, since a child made by a raw system
-/// call has a copy of this memory.
+/// Returns true if the calling process is the recorded one. Asks the kernel, since a child made by
+/// a raw system call has a copy of this memory.
 pub fn is_recorded_process() -> bool {
     PROCESS.load(Relaxed) == sys::pid()
 }
 
-/// A path in the folder.
+/// Path in the folder.
 type Path = FixedText<4096>;
 
 fn file_path(folder: &CStr, name: &[u8]) -> Option<Path> {
@@ -61,19 +61,20 @@ fn file_path(folder: &CStr, name: &[u8]) -> Option<Path> {
     (!path.is_cut()).then_some(path)
 }
 
-/// Why a process is not recorded.
+/// Reason for which a process is not recorded.
 pub enum NotRecorded {
-    /// Another process is.
+    /// Another process is recorded.
     Taken,
-    /// For this `errno`.
+    /// A system call failed with this `errno`.
     Error(c_int),
 }
 
-/// Claims the recording for this process, and maps its control page over ours, shut.
+/// Claims the recording for this process, and maps its control page over the runtime's own, with
+/// the gate shut.
 pub fn attach_control(folder: &CStr) -> Result<(), NotRecorded> {
     use NotRecorded::Error;
     let path = file_path(folder, b"control").ok_or(Error(libc::ENAMETOOLONG))?;
-    // SAFETY: the path ends in NUL; what is mapped is as long as the page it takes the place of.
+    // SAFETY: the path ends in NUL, and `stat` is ours.
     unsafe {
         let file = libc::open(path.bytes().as_ptr().cast(), libc::O_RDWR | libc::O_CLOEXEC);
         if file < 0 {
@@ -93,7 +94,7 @@ pub fn attach_control(folder: &CStr) -> Result<(), NotRecorded> {
 
 unsafe fn claim_control(file: c_int) -> Result<(), NotRecorded> {
     let map = |at: *const c_void, flags: c_int| {
-        // SAFETY: with MAP_FIXED only over our own page.
+        // SAFETY: MAP_FIXED is used only over the runtime's own page.
         unsafe { sys::map(at, CONTROL_BYTES, libc::MAP_SHARED | flags, file) }
             .map_err(NotRecorded::Error)
     };
@@ -111,15 +112,15 @@ unsafe fn claim_control(file: c_int) -> Result<(), NotRecorded> {
         control.others.fetch_add(1, AcqRel);
         Err(NotRecorded::Taken)
     };
-    // SAFETY: not used any more.
+    // SAFETY: nothing refers to the mapping any more.
     unsafe { sys::unmap(elsewhere, CONTROL_BYTES) };
     claimed
 }
 
-/// Makes the files.
+/// Creates the files.
 ///
 /// # Errors
-/// The `errno`.
+/// The `errno` of the first file that cannot be created.
 pub fn create_files(folder: &CStr) -> Result<(), c_int> {
     create_file(&MAP, folder, b"map")?;
     for (n, output) in SEGMENTS.iter().enumerate() {
@@ -155,7 +156,7 @@ fn create_file(output: &OutputFile, folder: &CStr, name: &[u8]) -> Result<(), c_
     Ok(())
 }
 
-/// Number of the file behind a descriptor; device and file in one.
+/// Returns a number for the file behind a descriptor, of its device and inode.
 fn inode(file: c_int) -> Option<u64> {
     // SAFETY: `stat` is ours.
     unsafe {
@@ -164,7 +165,7 @@ fn inode(file: c_int) -> Option<u64> {
     }
 }
 
-/// Appends a line (without its end) to the `map` file.
+/// Appends a line to the `map` file, with a final newline.
 pub fn append_line(line: &mut FixedText<4400>) {
     line.push(b"\n");
     if line.is_cut() {
@@ -174,7 +175,7 @@ pub fn append_line(line: &mut FixedText<4400>) {
     append_to(&MAP, line.bytes(), &[]);
 }
 
-/// Appends both, or stops the recording.
+/// Appends both parts, or stops the recording.
 fn append_to(output: &OutputFile, head: &[u8], payload: &[u8]) {
     if control().error.load(Relaxed) != 0 || !is_recorded_process() {
         return;
@@ -212,7 +213,7 @@ fn write_all(file: c_int, head: &[u8], payload: &[u8]) -> Result<(), c_int> {
     Ok(())
 }
 
-/// Stops the recording for an error of the system.
+/// Stops the recording because of an error of the system.
 pub fn fail_recording(errno: c_int) {
     let control = control();
     let _ = control
@@ -222,7 +223,7 @@ pub fn fail_recording(errno: c_int) {
     control.stopped.store(1, Release);
 }
 
-/// What the shadow asks of its collector.
+/// Host interface of the shadow: memory and files of this process.
 pub struct RtHost;
 
 impl CollectorHost for RtHost {

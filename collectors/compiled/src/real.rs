@@ -1,16 +1,16 @@
-//! The functions that ours stand before.
+//! Functions of the C library that the runtime's stand in front of.
 
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-/// The next definition of a function, looked up when first needed.
-pub struct Real {
+/// Next definition of a function after the runtime's, looked up at the first use.
+pub struct RealFunction {
     name: &'static CStr,
     at: AtomicPtr<c_void>,
 }
 
-impl Real {
+impl RealFunction {
     pub const fn new(name: &'static CStr) -> Self {
         Self {
             name,
@@ -18,9 +18,9 @@ impl Real {
         }
     }
 
-    /// Its address; null if there is none.
+    /// Returns the address; null if there is none.
     #[inline(always)]
-    pub fn get(&self) -> *mut c_void {
+    pub fn address(&self) -> *mut c_void {
         let at = self.at.load(Relaxed);
         if at.is_null() { self.find() } else { at }
     }
@@ -36,10 +36,10 @@ impl Real {
     }
 }
 
-/// `real!(name: fn(A) -> B)`: the C library's function of that name.
+/// Returns the C library's function of a name: `real!(name: fn(A) -> B)`.
 macro_rules! real {
     ($name:ident : fn($($arg:ty),*) $(-> $ret:ty)?) => {{
-        static REAL: $crate::real::Real = $crate::real::Real::new(
+        static REAL: $crate::real::RealFunction = $crate::real::RealFunction::new(
             // SAFETY: one NUL, at the end.
             unsafe { ::std::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
         );
@@ -49,7 +49,7 @@ macro_rules! real {
             ::std::mem::transmute::<
                 *mut ::std::ffi::c_void,
                 Option<unsafe extern "C-unwind" fn($($arg),*) $(-> $ret)?>,
-            >(REAL.get())
+            >(REAL.address())
         }
     }};
 }

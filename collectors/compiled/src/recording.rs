@@ -20,7 +20,8 @@ static STATE: AtomicU32 = AtomicU32::new(UNKNOWN);
 
 struct RuntimeParts(UnsafeCell<MaybeUninit<(ShadowMemory<RtHost>, Options)>>);
 
-// SAFETY: written once, before STATE becomes RECORDED; `ShadowMemory` may be shared between threads.
+// SAFETY: written once, before STATE becomes RECORDED; `ShadowMemory` may be shared between
+// threads.
 unsafe impl Sync for RuntimeParts {}
 
 static PARTS: RuntimeParts = RuntimeParts(UnsafeCell::new(MaybeUninit::uninit()));
@@ -36,8 +37,8 @@ pub unsafe fn set_parts(shadow: ShadowMemory<RtHost>, options: Options) {
 
 /// Returns the shadow.
 ///
-/// Callers have a [`RecordedThread`](crate::thread::state::RecordedThread), or have seen that the process is
-/// recorded.
+/// Callers have a [`RecordedThread`](crate::thread::state::RecordedThread), or have seen that the
+/// process is recorded.
 #[inline(always)]
 pub fn shadow() -> &'static ShadowMemory<RtHost> {
     // SAFETY: `set_parts` was called before any thread was made and before STATE became RECORDED.
@@ -71,7 +72,8 @@ pub fn end_start(is_recorded: bool) {
     STATE.store(if is_recorded { RECORDED } else { OVER }, Release);
 }
 
-/// Claims the end of the recording for the caller; false if the process is not recorded or another thread ends it.
+/// Claims the end of the recording for the caller; false if the process is not recorded or another
+/// thread ends it.
 pub fn begin_finish() -> bool {
     STATE.compare_exchange(RECORDED, FINISHING, AcqRel, Acquire) == Ok(RECORDED)
 }

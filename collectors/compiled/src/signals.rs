@@ -1,10 +1,10 @@
-//! Signals: a fatal one ends the recording before the process, and none comes in between while the
-//! runtime holds a lock.
+//! Signals: a fatal one ends the recording before the process, and none interrupts the runtime
+//! while it holds a lock.
 //!
-//! The program's handlers are called through ours. If the thread is inside the runtime, the signal
-//! is put off until it leaves: a handler that accessed the same line would wait for ever for a lock
-//! that its own thread holds. Faults are never put off. What the program asks about its handlers is
-//! answered as if we were not there.
+//! The program's handlers are called through the runtime's. If the thread is inside the runtime,
+//! the signal is deferred until it leaves: a handler that accessed the same line would wait for
+//! ever for a lock of its own thread. Faults are never deferred. Questions of the program about its
+//! handlers are answered as if the runtime were not there.
 
 pub mod alt_stack;
 pub mod deferred;
@@ -20,12 +20,12 @@ use crate::{finish, recording, tls};
 
 const SIGNALS: usize = 65;
 
-/// A handler of the program's, as the kernel would keep it.
+/// Disposition of a signal by the program, as the kernel would keep it.
 struct SignalDisposition {
     handler: AtomicUsize,
     flags: AtomicI32,
     mask: AtomicU64,
-    /// The kernel has our handler in its place.
+    /// The runtime's handler is installed in its place.
     ours: AtomicBool,
 }
 
@@ -38,7 +38,7 @@ static PROGRAM: [SignalDisposition; SIGNALS] = [const {
     }
 }; SIGNALS];
 
-/// Signals that end the process unless the program says otherwise.
+/// Returns true for signals that end the process by default.
 fn is_fatal(signal: c_int) -> bool {
     use libc::{SIGCHLD, SIGCONT, SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
     !matches!(
@@ -47,14 +47,14 @@ fn is_fatal(signal: c_int) -> bool {
     ) && (1..32).contains(&signal)
 }
 
-/// The processor raises it for an instruction of the thread's own.
+/// Returns true if the processor raised the signal for an instruction of the thread.
 fn is_fault(signal: c_int, info: *const libc::siginfo_t) -> bool {
     use libc::{SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
     let raised = matches!(
         signal,
         SIGSEGV | SIGBUS | SIGFPE | SIGILL | SIGTRAP | SIGSYS
     );
-    // SAFETY: the kernel gave it.
+    // SAFETY: the kernel passed it.
     raised && unsafe { (*info).si_code } > 0
 }
 
@@ -69,7 +69,8 @@ fn real_sigaction(
     function.map_or(-1, |function| unsafe { function(signal, action, old) })
 }
 
-/// Sees to it that fatal signals that the program has left alone end the recording first.
+/// Installs handlers for fatal signals that the program has not changed, to end the recording
+/// first.
 pub fn watch_fatal() {
     for signal in 1..32 {
         // SAFETY: plain data.
@@ -97,7 +98,7 @@ fn mask_set(bits: u64) -> libc::sigset_t {
     }
 }
 
-/// Puts what the program wants into the table, and what stands for it into the kernel.
+/// Stores the program's disposition in the table, and installs the runtime's in the kernel.
 fn install(signal: c_int, handler: usize, flags: c_int, mask: u64) -> c_int {
     let entry = &PROGRAM[signal as usize];
     // SAFETY: plain data.
@@ -124,10 +125,10 @@ fn install(signal: c_int, handler: usize, flags: c_int, mask: u64) -> c_int {
     real_sigaction(signal, &action, null_mut())
 }
 
-/// `sigaction` as the program calls it.
+/// Replaces `sigaction` for the program.
 ///
 /// # Safety
-/// As for `sigaction`.
+/// The same as of `sigaction`.
 pub unsafe fn sigaction(
     signal: c_int,
     action: *const libc::sigaction,
@@ -140,7 +141,7 @@ pub unsafe fn sigaction(
     };
     // SAFETY: plain data.
     let mut before = unsafe { std::mem::zeroed::<libc::sigaction>() };
-    // Also finds out whether there is such a signal.
+    // This also finds out whether the signal exists.
     if real_sigaction(signal, null(), &mut before) != 0 {
         return -1;
     }
@@ -167,17 +168,17 @@ pub unsafe fn sigaction(
     }
 }
 
-/// Puts the signal off if the thread is inside; true if so.
+/// Defers the signal if the thread is inside. Returns true if so.
 ///
 /// # Safety
-/// All as the kernel gave it to a handler.
+/// All arguments are those that the kernel passed to a handler.
 unsafe fn put_off(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) -> bool {
     let thread = tls::thread() as *mut RecordedThread;
     if tls::word() != tls::INSIDE || thread.is_null() || is_fault(signal, info) {
         return false;
     }
-    // SAFETY: as promised by the caller; the thread is ours. All signals are blocked from the return
-    // on, so that one is all that can be put off.
+    // SAFETY: as promised by the caller; the thread is the calling one. All signals are blocked
+    // from the return on, so at most one is deferred.
     unsafe {
         let context = &mut *context.cast::<libc::ucontext_t>();
         let mask = (&raw mut context.uc_sigmask).cast::<u64>();
@@ -187,9 +188,9 @@ unsafe fn put_off(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
     true
 }
 
-/// Stands for the program's handlers.
+/// Stands in for the program's handlers.
 unsafe extern "C" fn deliver(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: as the kernel gave them.
+    // SAFETY: as the kernel passed them.
     if unsafe { put_off(signal, info, context) } {
         return;
     }
@@ -204,8 +205,8 @@ unsafe extern "C" fn deliver(signal: c_int, info: *mut libc::siginfo_t, context:
     if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
         return;
     }
-    // SAFETY: the program's handler, with what the kernel gave; one that takes a signal only does not
-    // look at the rest.
+    // SAFETY: the program's handler, with the kernel's arguments. One that takes only the signal
+    // ignores the rest.
     unsafe {
         let handler: unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
             std::mem::transmute(handler);
@@ -213,13 +214,13 @@ unsafe extern "C" fn deliver(signal: c_int, info: *mut libc::siginfo_t, context:
     }
 }
 
-/// Stands for the default of fatal signals: ends the recording, then the process.
+/// Stands in for the default of fatal signals: ends the recording, then the process.
 unsafe extern "C" fn finish_and_raise(
     signal: c_int,
     info: *mut libc::siginfo_t,
     context: *mut c_void,
 ) {
-    // SAFETY: as the kernel gave them.
+    // SAFETY: as the kernel passed them.
     if unsafe { put_off(signal, info, context) } {
         return;
     }
@@ -230,8 +231,8 @@ unsafe extern "C" fn finish_and_raise(
     action.sa_sigaction = libc::SIG_DFL;
     real_sigaction(signal, &action, null_mut());
     if !is_fault(signal, info) {
-        // It is blocked until the return. A fault comes again by itself, with the right registers.
-        // SAFETY: no pointers but the kernel's own.
+        // The signal is blocked until the return. A fault is raised again by itself, with the right
+        // registers. SAFETY: the call takes no pointers.
         unsafe {
             libc::syscall(libc::SYS_tgkill, sys::pid(), sys::tid(), signal);
         }

@@ -1,20 +1,20 @@
-//! Stacks: where a thread's lies, and who called.
+//! Stacks of threads, and the callers on them.
 
 use relayout_shadow::wire::FRAMES_MAX;
 
-/// Return addresses, innermost first, 0 after the last.
+/// Return addresses, innermost first, with 0 after the last.
 pub type Frames = [u64; FRAMES_MAX];
 
-/// Where an interposed function was called from.
+/// Caller of an interposed function.
 #[derive(Clone, Copy)]
 pub struct CallerFrame {
     /// Return address.
     pub pc: u64,
-    /// The caller's frame pointer.
+    /// Frame pointer of the caller.
     pub frame: u64,
 }
 
-/// Addresses of a stack, lowest and one past the highest.
+/// Addresses of a stack: the lowest, and one past the highest.
 #[derive(Clone, Copy)]
 pub struct StackBounds {
     pub low: u64,
@@ -22,7 +22,8 @@ pub struct StackBounds {
 }
 
 impl StackBounds {
-    /// The calling thread's. Allocates: to be called inside.
+    /// Returns the bounds of the calling thread's stack. The function allocates, so the thread must
+    /// be inside.
     pub fn of_this_thread() -> Option<Self> {
         // SAFETY: the attributes are ours, initialised by the first call.
         unsafe {
@@ -41,9 +42,9 @@ impl StackBounds {
     }
 }
 
-/// The calls that led to `caller`, by frame pointers, as far as they lie in `bounds`.
+/// Returns the calls that led to `caller`, by frame pointers, as far as they lie in `bounds`.
 ///
-/// Code without frame pointers ends the walk or lets it leave out calls; it never leaves the stack.
+/// Code without frame pointers ends the walk or hides calls. The walk never leaves the stack.
 #[inline]
 pub fn walk_frames(caller: CallerFrame, bounds: StackBounds) -> Frames {
     let mut frames = [0; FRAMES_MAX];

@@ -1,8 +1,8 @@
-//! System calls and what is around them, without the C library's interposed functions.
+//! System calls, and functions of the C library that are not interposed.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-/// Keeps the program's `errno` while the runtime works.
+/// The program's `errno`, restored when the runtime is done.
 pub struct SavedErrno(c_int);
 
 impl SavedErrno {
@@ -24,18 +24,18 @@ pub fn errno() -> c_int {
     unsafe { *libc::__errno_location() }
 }
 
-/// Maps memory readable and writable, by the system call since `mmap` is interposed.
+/// Maps readable and writable memory, by the system call, since `mmap` is interposed.
 ///
 /// # Safety
-/// With `MAP_FIXED`, the memory at `at` has to be the caller's to replace.
+/// With `MAP_FIXED`, the memory at `at` must be the caller's to replace.
 pub unsafe fn map(
     at: *const c_void,
     bytes: usize,
     flags: c_int,
     file: c_int,
 ) -> Result<*mut u8, c_int> {
-    // The system takes whole words; of a shorter one that lies on the stack, as the offset does,
-    // half is whatever was there.
+    // The kernel reads whole words. A shorter variable on the stack would pass garbage in its other
+    // half.
     let offset: libc::off_t = 0;
     let rights = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: as promised by the caller.
@@ -45,39 +45,39 @@ pub unsafe fn map(
     }
 }
 
-/// Fresh zeroed memory; `None` if there is none.
+/// Returns fresh zeroed memory; `None` if memory is exhausted.
 pub fn zeroed(bytes: usize) -> Option<*mut u8> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a fresh private mapping.
+    // SAFETY: a new private mapping.
     unsafe { map(std::ptr::null(), bytes, flags, -1) }.ok()
 }
 
-/// Gives memory of [`zeroed`] back.
+/// Unmaps memory of [`zeroed`].
 ///
 /// # Safety
-/// Nothing may use it any more.
+/// Nothing may use the memory any more.
 pub unsafe fn unmap(at: *mut u8, bytes: usize) {
     // SAFETY: as promised by the caller.
     unsafe { libc::syscall(libc::SYS_munmap, at, bytes) };
 }
 
-/// Asks that memory of [`zeroed`] be in huge pages where it can; small ones do, too.
+/// Asks the system for huge pages for memory of [`zeroed`]. The memory works without them.
 pub fn ask_for_huge_pages(at: *mut u8, bytes: usize) {
-    // SAFETY: changes nothing of what is in the memory.
+    // SAFETY: does not change the contents of the memory.
     unsafe { libc::syscall(libc::SYS_madvise, at, bytes, libc::MADV_HUGEPAGE) };
 }
 
-/// Monotonic time.
+/// Returns the monotonic time.
 pub fn now_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC)
 }
 
-/// CPU time of the process.
+/// Returns the CPU time of the process.
 pub fn cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// CPU time of the calling thread.
+/// Returns the CPU time of the calling thread.
 pub fn thread_cpu_ns() -> u64 {
     clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
@@ -87,13 +87,14 @@ fn clock_ns(clock: libc::clockid_t) -> u64 {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `time` is ours.
+    // SAFETY: the kernel writes to `time` only.
     unsafe { libc::clock_gettime(clock, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 pub fn pid() -> u32 {
-    // SAFETY: no arguments. Not cached, so right in a child that shares our memory.
+    // SAFETY: no arguments. The value is not cached, so it is right in a child that shares this
+    // memory.
     unsafe { libc::syscall(libc::SYS_getpid) as u32 }
 }
 
@@ -108,7 +109,7 @@ pub fn relax() {
     unsafe { libc::syscall(libc::SYS_sched_yield) };
 }
 
-/// Writes to standard error.
+/// Writes a message to standard error.
 pub fn complain(parts: &[&[u8]]) {
     let mut text = crate::text::FixedText::<512>::new();
     text.push(b"relayout: ");
@@ -117,30 +118,30 @@ pub fn complain(parts: &[&[u8]]) {
     }
     text.push(b"\n");
     let bytes = text.bytes();
-    // SAFETY: the bytes are ours.
+    // SAFETY: the kernel only reads the bytes.
     unsafe { libc::syscall(libc::SYS_write, 2, bytes.as_ptr(), bytes.len()) };
 }
 
-/// A variable of the environment.
+/// Returns a variable of the environment.
 pub fn env(name: &CStr) -> Option<&'static CStr> {
     // SAFETY: a C string; the environment is not changed while the runtime starts.
     let value: *mut c_char = unsafe { libc::getenv(name.as_ptr()) };
-    // SAFETY: not null, and a C string of the environment's.
+    // SAFETY: not null, and a C string of the environment.
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
 }
 
 pub const MEMBARRIER_PRIVATE_EXPEDITED: c_int = 1 << 3;
 pub const MEMBARRIER_REGISTER_PRIVATE_EXPEDITED: c_int = 1 << 4;
 
-/// `membarrier(2)`; whether it worked.
+/// Calls `membarrier(2)`. Returns true on success.
 pub fn membarrier(command: c_int) -> bool {
     // SAFETY: takes no pointer.
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
-/// The next definition of `name` after ours in the order of symbols.
+/// Returns the next definition of `name` after the runtime's in the order of symbols.
 pub fn next_symbol(name: &CStr) -> *mut c_void {
-    // Until glibc 2.3.2 the condition variables were others, and the old ones are still there.
+    // glibc 2.3.2 replaced the condition variables, and still has the old ones.
     let old = name.to_bytes().starts_with(b"pthread_cond_");
     if old {
         // SAFETY: C strings.

@@ -1,4 +1,4 @@
-//! Lines of text in a fixed buffer; what does not fit is cut off.
+//! Lines of text in a fixed buffer, cut off at its end.
 
 pub struct FixedText<const N: usize> {
     bytes: [u8; N],
@@ -52,7 +52,7 @@ impl<const N: usize> FixedText<N> {
         &self.bytes[..self.len]
     }
 
-    /// Whether something did not fit.
+    /// Returns true if some text did not fit.
     pub fn is_cut(&self) -> bool {
         self.cut
     }

@@ -1,4 +1,5 @@
-//! Recorded threads: a thread gets a context of the shadow at its first access and keeps it to its end.
+//! Recorded threads: a thread gets a context of the shadow at its first access and keeps it to its
+//! end.
 
 pub mod inside;
 pub mod portion;
@@ -53,7 +54,8 @@ pub fn enter() -> Option<InsideRuntime> {
     Some(unsafe { enter_known(thread) })
 }
 
-/// Gives the calling thread a context, or ends the gap that is being timed. False if it has no context (yet).
+/// Gives the calling thread a context, or ends the gap that is being timed. False if it has no
+/// context (yet).
 #[cold]
 #[inline(never)]
 fn attach_thread() -> bool {
@@ -145,7 +147,8 @@ fn append_name_line(thread: &mut RecordedThread, id: u8) {
     append_line(&mut line);
 }
 
-/// Takes a context that no thread has: a new one, or, when all were used, one whose thread has ended.
+/// Takes a context that no thread has: a new one, or, when all were used, one whose thread has
+/// ended.
 fn take_thread() -> Option<*mut RecordedThread> {
     if USED.load(Relaxed) < CONTEXTS_MAX as u32 {
         let n = USED.fetch_add(1, AcqRel) as usize;
@@ -165,7 +168,8 @@ fn take_thread() -> Option<*mut RecordedThread> {
 fn make_thread(n: usize) -> Option<*mut RecordedThread> {
     let context = ShadowContext::allocate(n as u8, &shadow().host)?;
     let thread = sys::zeroed(size_of::<RecordedThread>())?.cast::<RecordedThread>();
-    // SAFETY: fresh zeroed memory. Zero is valid for all other fields; the bytes of `None` are unspecified.
+    // SAFETY: fresh zeroed memory. Zero is valid for all other fields; the bytes of `None` are
+    // unspecified.
     unsafe {
         (&raw mut (*thread).context).write(context);
         (&raw mut (*thread).stack).write(None);
@@ -240,8 +244,8 @@ pub fn wait_for_others(until_ns: u64) {
     }
 }
 
-/// Ends all contexts, the first one last, and makes the first one if no thread was recorded. No thread may be
-/// inside.
+/// Ends all contexts, the first one last, and makes the first one if no thread was recorded. No
+/// thread may be inside.
 pub fn end_all(mut end: impl FnMut(&mut ShadowContext)) {
     if USED.load(Acquire) == 0 {
         USED.store(1, Release);

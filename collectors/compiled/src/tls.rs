@@ -1,14 +1,15 @@
-//! One word of each thread, in static TLS: where its state is.
+//! One word of each thread, in static TLS, that leads to the thread's state.
 //!
-//! 0: not known yet; 1: *inside* the runtime, or never to be watched; else a
-//! [`Thread`](crate::thread::Thread). Entry points read it with two instructions; a thread-local of
-//! Rust's would cost a call in a shared library.
+//! The word is 0 before the thread is known, 1 while the thread is *inside* the runtime or never to
+//! be recorded, and otherwise the address of a
+//! [`RecordedThread`](crate::thread::state::RecordedThread). Entry points read it with two
+//! instructions; a thread-local of Rust's would cost a call in a shared library.
 
 use std::arch::{asm, global_asm};
 
-/// The thread was not seen yet.
+/// Value of a thread that is not known yet.
 pub const NEW: usize = 0;
-/// The thread is in the runtime, or is not watched.
+/// Value of a thread that is inside the runtime, or is not recorded.
 pub const INSIDE: usize = 1;
 
 global_asm!(
@@ -27,7 +28,7 @@ global_asm!(
     ".popsection",
 );
 
-/// The calling thread's word.
+/// Returns the calling thread's word.
 #[inline(always)]
 pub fn word() -> usize {
     let word: usize;
@@ -58,7 +59,8 @@ pub fn set_word(word: usize) {
     }
 }
 
-/// The calling thread's [`Thread`](crate::thread::Thread), also while it is inside; 0 if it has none.
+/// Returns the calling thread's [`RecordedThread`](crate::thread::state::RecordedThread), also
+/// while it is inside; 0 if it has none.
 #[inline(always)]
 pub fn thread() -> usize {
     let thread: usize;
@@ -74,7 +76,7 @@ pub fn thread() -> usize {
     thread
 }
 
-/// Sets what [`thread`] returns.
+/// Sets the result of [`thread`].
 pub fn set_thread(thread: usize) {
     // SAFETY: writes this thread's own variable, defined above.
     unsafe {

@@ -7,7 +7,8 @@ use relayout_shadow::control::RecordingStage;
 use crate::gate::control;
 use crate::{recording, sys};
 
-/// Wall and CPU time in nanoseconds at which the window was opened last; the first is 0 while it is shut.
+/// Wall and CPU time in nanoseconds at which the window was opened last; the first is 0 while it is
+/// shut.
 static OPENED: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 /// Returns true while the window is open.

@@ -40,6 +40,18 @@ pub fn require_version(program: &str, version: &str) {
     );
 }
 
+/// Fails the test unless rustup has the toolchain, such as `nightly`.
+#[track_caller]
+pub fn require_rust_toolchain(name: &str) {
+    let mut command = Command::new("rustc");
+    command.arg(format!("+{name}")).arg("--version");
+    let output = command.output();
+    assert!(
+        output.is_ok_and(|output| output.status.success()),
+        "this test needs Rust's {name} toolchain: run rustup toolchain install {name}"
+    );
+}
+
 /// Fails the test unless this process may use so many CPUs.
 #[track_caller]
 pub fn require_cpus(count: usize) {

@@ -1,4 +1,5 @@
-//! A table by address, in parts with a lock each. Open addressing; a part doubles when it fills.
+//! Table by address, in shards with a lock each. It uses open addressing, and a shard doubles when
+//! it fills.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering::*};
@@ -8,27 +9,27 @@ use crate::sys;
 pub const SHARDS: usize = 64;
 const FIRST_BITS: u32 = 8;
 
-/// One allocation.
+/// Allocation or named object.
 #[derive(Clone, Copy)]
 pub struct AllocationEntry {
-    /// First byte; 0: no entry.
+    /// First byte; 0 if the slot is empty.
     pub start: u64,
     pub bytes: u64,
-    /// Tickets of the shadow, as in the record that it becomes.
+    /// Tickets of the shadow, as in the allocation's record.
     pub first_ticket: u64,
     pub end_ticket: u64,
     /// Events of its lines when its present life began.
     pub events_before: u64,
-    /// Events in lives that have ended.
+    /// Events in earlier lives.
     pub events: u64,
-    /// Number of the stack.
+    /// Number of the call stack.
     pub stack: u32,
     pub name: u32,
     pub stride: u32,
 }
 
 impl AllocationEntry {
-    /// Whether the other is the same thing allocated again.
+    /// Returns true if `other` is the same memory allocated again by the same caller.
     pub fn is_like(&self, other: &Self) -> bool {
         let key = |e: &Self| (e.start, e.bytes, e.stack, e.name, e.stride);
         key(self) == key(other)
@@ -37,7 +38,7 @@ impl AllocationEntry {
 
 struct AllocationShard {
     entries: *mut AllocationEntry,
-    /// Binary logarithm of the table's size; 0: there is none.
+    /// Binary logarithm of the table's size; 0 if there is no table.
     bits: u32,
     used: usize,
 }
@@ -48,12 +49,12 @@ struct ShardSlot {
     shard: UnsafeCell<AllocationShard>,
 }
 
-/// A table of entries by address.
+/// Entries by address.
 pub struct AllocationShards {
     slots: [ShardSlot; SHARDS],
 }
 
-// SAFETY: a shard is only touched under its lock.
+// SAFETY: a shard is only accessed under its lock.
 unsafe impl Sync for AllocationShards {}
 
 fn hash(start: u64) -> u64 {
@@ -76,7 +77,7 @@ impl AllocationShards {
         }
     }
 
-    /// The part for `start`.
+    /// Locks the shard of `start`.
     pub fn lock(&self, start: u64) -> ShardGuard<'_> {
         let slot = &self.slots[hash(start) as usize >> 4 & (SHARDS - 1)];
         let mut spins = 0u32;
@@ -95,7 +96,7 @@ impl AllocationShards {
         ShardGuard { slot }
     }
 
-    /// Part number `n`, if nobody has it.
+    /// Locks shard `n` unless it is locked.
     pub fn try_lock(&self, n: usize) -> Option<ShardGuard<'_>> {
         let slot = &self.slots[n];
         slot.lock
@@ -105,7 +106,7 @@ impl AllocationShards {
     }
 }
 
-/// A part whose lock is held.
+/// Shard whose lock is held.
 pub struct ShardGuard<'a> {
     slot: &'a ShardSlot,
 }
@@ -130,7 +131,7 @@ impl ShardGuard<'_> {
         (entry.start == start).then_some(entry)
     }
 
-    /// Adds an entry whose address is not there. Without memory it is left out.
+    /// Adds an entry with a new address. It is dropped if memory is exhausted.
     pub fn insert(&mut self, entry: AllocationEntry) {
         let shard = self.shard();
         if (shard.bits == 0 || shard.used * 4 >= 3 << shard.bits) && shard.grow().is_none() {
@@ -161,18 +162,18 @@ impl AllocationShard {
         if self.bits == 0 {
             return &mut [];
         }
-        // SAFETY: the table has that many entries, zeroed or written.
+        // SAFETY: the table has this many entries, zeroed or written.
         unsafe { std::slice::from_raw_parts_mut(self.entries, 1 << self.bits) }
     }
 
-    /// Where `start` is, or would go; `None` without a table.
+    /// Returns the index of `start`, or of the free slot for it; `None` without a table.
     fn entry_index(&self, start: u64) -> Option<usize> {
         if self.bits == 0 {
             return None;
         }
         let mask = (1 << self.bits) - 1;
         let mut at = (hash(start) >> 20) as usize & mask;
-        // SAFETY: masked to the table, a quarter of which is empty.
+        // SAFETY: masked to the size of the table, a quarter of which is empty.
         while !matches!(unsafe { (*self.entries.add(at)).start }, s if s == 0 || s == start) {
             at = (at + 1) & mask;
         }
@@ -200,7 +201,7 @@ impl AllocationShard {
         }
         std::mem::swap(self, &mut next);
         if next.bits > 0 {
-            // SAFETY: the old table, which nothing refers to any more.
+            // SAFETY: nothing refers to the old table any more.
             unsafe {
                 sys::unmap(
                     next.entries.cast(),
@@ -211,7 +212,7 @@ impl AllocationShard {
         Some(())
     }
 
-    /// Empties a place, and moves up those behind it that belong before it.
+    /// Empties a slot, and moves up the entries behind it that belong before it.
     fn remove(&mut self, start: u64) {
         let Some(mut hole) = self.entry_index(start) else {
             return;

@@ -1,4 +1,4 @@
-//! Call stacks by number, so that each is kept once. Insert only, without locks.
+//! Call stacks by number, each stored once. Stacks are only added, without locks.
 
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use crate::stack::Frames;
 use crate::sys;
 
-/// Stacks that can be told apart; what comes after has number 0, an empty one.
+/// Stacks, at most; further ones get number 0, which is an empty stack.
 const STACKS_MAX: usize = 1 << 19;
 const SLOTS: usize = STACKS_MAX * 2;
 
@@ -23,7 +23,7 @@ pub fn start() -> Option<()> {
     Some(())
 }
 
-/// The number of a stack, a new one if need be.
+/// Returns the number of a stack, a new one if necessary.
 pub fn number_stack(frames: &Frames) -> u32 {
     let mut hash = 0u64;
     for &frame in frames {
@@ -32,7 +32,7 @@ pub fn number_stack(frames: &Frames) -> u32 {
     let (table, mut at) = (TABLE.load(Acquire), (hash >> 24) as usize % SLOTS);
     let mut own = 0;
     loop {
-        // SAFETY: below the table's size; never freed.
+        // SAFETY: below the size of the table, which is never freed.
         let slot = unsafe { &*table.add(at) };
         let mut found = slot.load(Acquire);
         if found == 0 {
@@ -42,7 +42,7 @@ pub fn number_stack(frames: &Frames) -> u32 {
                     NEXT.store(STACKS_MAX as u32, Relaxed);
                     return 0;
                 }
-                // SAFETY: below the size; nobody else has this number.
+                // SAFETY: below the size of the table; no other thread has this number.
                 unsafe { *STACKS.load(Acquire).add(own as usize) = *frames };
             }
             match slot.compare_exchange(0, own, AcqRel, Acquire) {
@@ -58,6 +58,6 @@ pub fn number_stack(frames: &Frames) -> u32 {
 }
 
 pub fn stack_frames(number: u32) -> Frames {
-    // SAFETY: numbers are below the size; written before they are given out.
+    // SAFETY: numbers are below the size of the table, and are written before they are returned.
     unsafe { *STACKS.load(Acquire).add(number as usize) }
 }

@@ -1,18 +1,18 @@
-//! The rest of the interface: starts, function frames, and what programs tell a race detector.
+//! Entry points that announce no access: starts of modules, function frames, and annotations for
+//! race detectors.
 //!
-//! None of it says that memory is accessed, so most of it does nothing. It has to be there: programs
-//! link against it.
+//! Most of them do nothing, but must exist because programs link against them.
 
 use std::ffi::{c_char, c_int, c_long, c_void};
 
-/// Every instrumented module calls it as it is loaded.
+/// Called by every instrumented module when it is loaded.
 #[unsafe(no_mangle)]
 pub extern "C" fn __tsan_init() {
     crate::start::start();
     crate::start::module_loaded();
 }
 
-/// Entry points that take what the others leave in registers, and do nothing.
+/// Defines entry points that ignore their arguments and do nothing.
 macro_rules! nothing {
     ($($name:ident)*) => {$(
         #[unsafe(no_mangle)]
@@ -89,7 +89,8 @@ nothing! {
     __sanitizer_set_report_fd
 }
 
-/// The recursion that the lock had: not known, and only handed back to the other annotation.
+/// Returns the recursion count of the lock, which is unknown here and only passed back to the other
+/// annotation.
 #[unsafe(no_mangle)]
 pub extern "C" fn __tsan_mutex_pre_unlock(_addr: *mut c_void, _flags: u32) -> c_int {
     0
@@ -105,7 +106,7 @@ pub extern "C" fn ValgrindSlowdown() -> f64 {
     1.0
 }
 
-/// Fibers run on threads: what counts is the thread. Handles only need to be different from null.
+/// Fibers run on threads, and only the thread matters. A handle only has to differ from null.
 #[unsafe(no_mangle)]
 pub extern "C" fn __tsan_get_current_fiber() -> *mut c_void {
     FIBER.as_ptr().cast_mut().cast()
@@ -123,7 +124,7 @@ pub extern "C" fn __tsan_external_register_tag(_kind: *const c_char) -> *mut c_v
     FIBER.as_ptr().cast_mut().cast()
 }
 
-/// Asked by reports of races, of which there are none.
+/// Called for reports of races, which the runtime does not make.
 #[unsafe(no_mangle)]
 pub extern "C" fn __tsan_get_current_report() -> *mut c_void {
     std::ptr::null_mut()

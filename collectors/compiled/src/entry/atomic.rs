@@ -1,9 +1,12 @@
-//! Atomic operations of 8 to 64 bits, done here in place of the program's own instruction.
+//! Atomic operations of 8 to 64 bits, which the runtime performs in place of the program.
 //!
-//! All are sequentially consistent, whatever was asked for. A compare-exchange that fails counts as a
-//! read-write too: on x86 it takes the line exclusive all the same.
-//!
-//! `unsafe` without a comment of its own rests on what the caller promises: an aligned object of that width.
+//! All are sequentially consistent, whatever order was requested. A failed compare-exchange counts
+//! as a read-write, too: on x86 it takes the line exclusive all the same.
+
+#![allow(
+    clippy::undocumented_unsafe_blocks,
+    reason = "a block without a comment rests on the promise of the caller: an aligned object of that width"
+)]
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
 
@@ -21,7 +24,7 @@ macro_rules! operations {
             /// `at` may be accessed atomically, as the program would have done.
             unsafe fn at<'a>(at: *mut $ty, kind: u8, pc: u64) -> &'a $atomic {
                 touch(at as u64, BYTES, kind, pc);
-                // SAFETY: as promised by the caller. Compilers call only where it is aligned.
+                // SAFETY: as promised by the caller. Compilers call this only for aligned objects.
                 unsafe { &*at.cast::<$atomic>() }
             }
 

@@ -1,19 +1,22 @@
 //! Atomic operations of 128 bits, by `cmpxchg16b`, which every x86-64 processor since 2006 has.
-//!
-//! `unsafe` without a comment of its own rests on what the caller promises: an aligned object of 16 bytes.
+
+#![allow(
+    clippy::undocumented_unsafe_blocks,
+    reason = "a block without a comment rests on the promise of the caller: an aligned object of 16 bytes"
+)]
 
 use std::arch::asm;
 
 use super::sited;
 use crate::access::{READ, READ_WRITE, WRITE, touch};
 
-/// Stores `new` if `at` holds `expected`; what it held.
+/// Stores `new` if `at` holds `expected`. Returns the old value.
 ///
 /// # Safety
 /// `at` is writable and a multiple of 16.
 unsafe fn swap_if(at: *mut u128, expected: u128, new: u128) -> u128 {
     let (low, high): (u64, u64);
-    // SAFETY: as promised by the caller. rbx is LLVM's own, so it is put back.
+    // SAFETY: as promised by the caller. rbx belongs to LLVM, so it is restored.
     unsafe {
         asm!(
             "xchg rsi, rbx",
@@ -31,7 +34,7 @@ unsafe fn swap_if(at: *mut u128, expected: u128, new: u128) -> u128 {
 }
 
 /// # Safety
-/// As for [`swap_if`].
+/// The same as of [`swap_if`].
 unsafe fn update(at: *mut u128, pc: u64, new: impl Fn(u128) -> u128) -> u128 {
     touch(at as u64, 16, READ_WRITE, pc);
     // SAFETY: as promised by the caller.
@@ -52,7 +55,7 @@ unsafe fn update_untold(at: *mut u128, new: impl Fn(u128) -> u128) -> u128 {
 
 unsafe extern "C" fn load(a: *mut u128, pc: u64) -> u128 {
     touch(a as u64, 16, READ, pc);
-    // Stores what is there, as libatomic does: an ordinary load may be torn.
+    // The load stores the old value, as in libatomic: an ordinary load may be torn.
     unsafe { swap_if(a, 0, 0) }
 }
 unsafe extern "C" fn store(a: *mut u128, v: u128, pc: u64) {

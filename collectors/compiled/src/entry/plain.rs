@@ -1,4 +1,4 @@
-//! Loads and stores of 1 to 16 bytes: the hot path.
+//! Loads and stores of 1 to 16 bytes, the hot path.
 
 use super::entry_point;
 use crate::access::{READ, READ_WRITE, WRITE, access};
@@ -60,7 +60,7 @@ accesses! {
     __tsan_vptr_read => 8, READ;
 }
 
-/// The same where the program gives the return address itself.
+/// Defines entry points whose caller passes the return address.
 macro_rules! accesses_at {
     ($($name:ident => $size:literal, $kind:ident;)*) => {$(
         #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-//! Accesses to stretches of memory, and `mem*` where the compiler calls the sanitizer's.
+//! Accesses to ranges of memory, and `mem*` under the sanitizer's names.
 
 use std::ffi::c_void;
 

@@ -1,10 +1,12 @@
-//! The malloc family: what lies where, and who asked for it.
+//! The malloc family: address, size and caller of each allocation.
 //!
-//! Before the C library's functions are known (they are looked up by `dlsym`, which may itself
-//! allocate) a small fixed area serves.
-//!
-//! `unsafe` without a comment of its own rests on what the caller of the C library's function promises, and passes
-//! its arguments on as they came.
+//! `dlsym`, which looks up the C library's functions, may itself allocate. Until it is done, a
+//! small fixed area serves.
+
+#![allow(
+    clippy::undocumented_unsafe_blocks,
+    reason = "a block without a comment rests on the promise of the C library function's caller, whose arguments it passes on"
+)]
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
@@ -16,7 +18,8 @@ use crate::{allocs, recording, thread};
 
 type Bytes = *mut c_void;
 
-/// Entry points that pass return address and frame pointer in two registers past the arguments.
+/// Defines entry points that pass return address and frame pointer in two registers past the
+/// arguments.
 macro_rules! called {
     ($($name:ident($pc:literal, $frame:literal) => $body:path;)*) => {$(
         #[unsafe(naked)]
@@ -61,14 +64,14 @@ const EARLY_BYTES: usize = 64 * 1024;
 
 #[repr(align(16))]
 struct EarlyHeap(std::cell::UnsafeCell<[u8; EARLY_BYTES]>);
-// SAFETY: each piece is given to one caller.
+// SAFETY: each piece is given to one caller only.
 unsafe impl Sync for EarlyHeap {}
 static EARLY: EarlyHeap = EarlyHeap(std::cell::UnsafeCell::new([0; EARLY_BYTES]));
 static EARLY_USED: AtomicUsize = AtomicUsize::new(0);
 
 fn allocate_early(bytes: usize, align: usize) -> Bytes {
     let align = align.clamp(16, 4096);
-    // The size in front, for `realloc`.
+    // The size is stored in front, for `realloc`.
     let Some(room) = bytes.checked_add(16 + align) else {
         return null_mut();
     };
@@ -87,7 +90,7 @@ fn is_early(at: Bytes) -> bool {
     (at as usize).wrapping_sub(EARLY.0.get() as usize) < EARLY_BYTES
 }
 
-/// Tells of an allocation, and passes it on.
+/// Records an allocation and returns its address.
 #[inline]
 fn record_allocation(at: Bytes, bytes: usize, pc: u64, frame: u64) -> Bytes {
     if !at.is_null()
@@ -99,7 +102,7 @@ fn record_allocation(at: Bytes, bytes: usize, pc: u64, frame: u64) -> Bytes {
     at
 }
 
-/// Tells that something is freed; its size if that is known.
+/// Records a free. Returns the size if it is known.
 #[inline]
 fn record_free(at: Bytes) -> Option<u64> {
     if at.is_null() || !recording::is_recorded() {
@@ -143,11 +146,11 @@ unsafe extern "C-unwind" fn realloc_for(at: Bytes, bytes: usize, pc: u64, frame:
             null_mut()
         };
     };
-    // Before it is freed: after that another thread may get the same address.
+    // Before the memory is freed, since another thread may get the same address afterwards.
     let old = record_free(at);
     let new = unsafe { real(at, bytes) };
     match old {
-        // It failed, and nothing was freed.
+        // The call failed and freed nothing.
         Some(old) if new.is_null() && bytes != 0 => {
             record_allocation(at, old as usize, pc, frame);
         }
@@ -230,9 +233,9 @@ unsafe extern "C-unwind" fn pvalloc_for(bytes: usize, pc: u64, frame: u64) -> By
     })
 }
 
-/// Runs what calls `malloc` in its turn, so that the allocation is put down to our caller.
+/// Attributes allocations that `allocate` makes to the caller of the interposed function.
 unsafe fn on_behalf(pc: u64, frame: u64, allocate: impl FnOnce() -> Bytes) -> Bytes {
-    /// Ends it, also when `operator new` throws.
+    /// Ends the attribution, also when `operator new` throws.
     struct CallerReset;
     impl Drop for CallerReset {
         fn drop(&mut self) {
@@ -281,8 +284,8 @@ called! {
     mmap64("r10", "r11") => mmap_shuffle;
 }
 
-/// `mmap` has six arguments: the return address has no register left that a Rust function would read,
-/// so it is pushed.
+/// Pushes the return address, since the six arguments of `mmap` leave no register that a Rust
+/// function would read.
 #[unsafe(naked)]
 unsafe extern "C" fn mmap_shuffle() {
     std::arch::naked_asm!(

@@ -1,7 +1,9 @@
-//! `memcpy` and its like: stretches of memory whose length is known before.
-//!
-//! `unsafe` without a comment of its own rests on what the caller of the C library's function promises, and passes
-//! its arguments on as they came.
+//! `memcpy` and the like: ranges of memory whose length is known before the call.
+
+#![allow(
+    clippy::undocumented_unsafe_blocks,
+    reason = "a block without a comment rests on the promise of the C library function's caller, whose arguments it passes on"
+)]
 
 use std::arch::asm;
 use std::ffi::{c_int, c_void};
@@ -30,10 +32,10 @@ sited! {
     bcopy("rcx") => bcopy_at;
 }
 
-/// A copy that may overlap, in case the C library's is not known yet.
+/// Copies ranges that may overlap, before the C library's function is known.
 unsafe fn copy_bytes(to: Bytes, from: Bytes, n: usize) {
-    // Written so that the compiler does not make a call to `memmove` of it.
-    // SAFETY: as promised by the caller.
+    // In assembly, so that the compiler does not turn it into a call of `memmove`. SAFETY: as
+    // promised by the caller.
     unsafe {
         if (to as usize).wrapping_sub(from as usize) >= n {
             asm!("rep movsb", inout("rcx") n => _, inout("rdi") to => _, inout("rsi") from => _,
@@ -61,7 +63,7 @@ pub unsafe extern "C-unwind" fn memmove_at(to: Bytes, from: Bytes, n: usize, pc:
     unsafe { plain_move(to, from, n) }
 }
 
-/// The C library's `memmove`, which is its `memcpy` too.
+/// Calls the C library's `memmove`, which also serves as `memcpy`.
 unsafe fn plain_move(to: Bytes, from: Bytes, n: usize) -> Bytes {
     unsafe {
         match real!(memmove: fn(Bytes, Bytes, usize) -> Bytes) {
@@ -162,11 +164,11 @@ unsafe extern "C-unwind" fn bzero_at(to: Bytes, n: usize, pc: u64) {
     unsafe { plain_set(to, 0, n) };
 }
 
-/// How many of `n` bytes a comparison of both has to read.
+/// Returns the number of bytes that a comparison has to read.
 unsafe fn compared_bytes(a: Bytes, b: Bytes, n: usize) -> usize {
     let (a, b) = (a.cast::<u8>(), b.cast::<u8>());
     let mut at = 0;
-    // SAFETY: as promised by the caller. By eights while they are equal.
+    // SAFETY: as promised by the caller. Eight bytes at a time while they are equal.
     unsafe {
         while at + 8 <= n
             && a.add(at).cast::<u64>().read_unaligned() == b.add(at).cast::<u64>().read_unaligned()

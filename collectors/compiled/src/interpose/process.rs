@@ -1,7 +1,9 @@
-//! The process forks, runs another program, or ends past its destructors.
-//!
-//! `unsafe` without a comment of its own rests on what the caller of the C library's function promises, and passes
-//! its arguments on as they came.
+//! Functions that fork, run another program, or end the process without its destructors.
+
+#![allow(
+    clippy::undocumented_unsafe_blocks,
+    reason = "a block without a comment rests on the promise of the C library function's caller, whose arguments it passes on"
+)]
 
 use std::ffi::{CStr, c_char, c_int};
 
@@ -40,7 +42,7 @@ pub unsafe extern "C-unwind" fn _Exit(code: c_int) -> ! {
     unsafe { _exit(code) }
 }
 
-/// The functions that `at_quick_exit` registered run unwatched.
+/// Functions that `at_quick_exit` registered run unrecorded.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn quick_exit(code: c_int) -> ! {
     finish();
@@ -50,15 +52,15 @@ pub unsafe extern "C-unwind" fn quick_exit(code: c_int) -> ! {
     unsafe { _exit(code) }
 }
 
-/// Ends the recording if the file at `path` looks as if it could be run. Should it then fail to, the
-/// program goes on unwatched.
+/// Ends the recording if the file at `path` can probably be run. If the call fails, the program
+/// continues unrecorded.
 unsafe fn before_exec(path: Str) {
-    // A child that shares our memory (vfork) runs programs too.
+    // A child that shares this memory (vfork) runs programs, too.
     if !recording::is_recorded() || !is_recorded_process() {
         return;
     }
     let errno = sys::SavedErrno::save();
-    // SAFETY: the caller's string.
+    // SAFETY: the caller's own string.
     let can_run = unsafe { !path.is_null() && libc::access(path, libc::X_OK) == 0 };
     drop(errno);
     if can_run {
@@ -66,12 +68,12 @@ unsafe fn before_exec(path: Str) {
     }
 }
 
-/// As [`before_exec`], for a name that is looked for in `PATH`.
+/// Does the same as [`before_exec`] for a name that is searched in `PATH`.
 unsafe fn before_exec_name(name: Str) {
     if name.is_null() || !recording::is_recorded() || !is_recorded_process() {
         return;
     }
-    // SAFETY: the caller's string.
+    // SAFETY: the caller's own string.
     let text = unsafe { CStr::from_ptr(name) }.to_bytes();
     if text.contains(&b'/') {
         return unsafe { before_exec(name) };
@@ -131,8 +133,8 @@ pub unsafe extern "C-unwind" fn fexecve(file: c_int, args: List, env: List) -> c
     }
 }
 
-/// `execl` and its like take their arguments one by one: the path is told, and the rest stays where
-/// it is.
+/// Defines functions with variadic arguments, such as `execl`: they use the path and leave the rest
+/// in place.
 macro_rules! variadic {
     ($($name:ident => $before:ident;)*) => {$(
         #[unsafe(naked)]
@@ -174,7 +176,7 @@ pub unsafe extern "C-unwind" fn sigaction(
     unsafe { signals::sigaction(signal, action, old) }
 }
 
-/// As BSD and glibc have it: the handler stays, and calls that it interrupts go on.
+/// Installs a handler as in BSD and glibc: the handler stays, and interrupted calls continue.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn signal(signal: c_int, handler: usize) -> usize {
     // SAFETY: plain data.
@@ -182,7 +184,7 @@ pub unsafe extern "C-unwind" fn signal(signal: c_int, handler: usize) -> usize {
     let mut new = old;
     new.sa_sigaction = handler;
     new.sa_flags = libc::SA_RESTART;
-    // SAFETY: ours; `sigaddset` fails for a number that is no signal, as `sigaction` will.
+    // SAFETY: our own data. `sigaddset` fails for an invalid signal, as `sigaction` does.
     unsafe {
         libc::sigaddset(&mut new.sa_mask, signal);
         if signals::sigaction(signal, &new, &mut old) == 0 {

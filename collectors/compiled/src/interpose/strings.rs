@@ -1,7 +1,9 @@
-//! `str*`: what they read is known from what they find.
-//!
-//! `unsafe` without a comment of its own rests on what the caller of the C library's function promises, and passes
-//! its arguments on as they came.
+//! `str*`: the bytes read follow from the result.
+
+#![allow(
+    clippy::undocumented_unsafe_blocks,
+    reason = "a block without a comment rests on the promise of the C library function's caller, whose arguments it passes on"
+)]
 
 use std::ffi::{c_char, c_int};
 use std::ptr::null_mut;
@@ -34,14 +36,15 @@ sited! {
     strstr("rdx") => strstr_at;
 }
 
-/// The length of a string, by the C library.
+/// Returns the length of a string, by the C library.
 unsafe fn length(s: Str) -> usize {
     match real!(strlen: fn(Str) -> usize) {
         // SAFETY: as promised by the caller.
         Some(real) => unsafe { real(s) },
         None => {
             let mut n = 0;
-            // SAFETY: as promised by the caller; volatile, or the compiler makes a call to `strlen`.
+            // SAFETY: as promised by the caller. Volatile, so that the compiler does not turn it
+            // into a call of `strlen`.
             while unsafe { s.add(n).read_volatile() } != 0 {
                 n += 1;
             }
@@ -76,7 +79,7 @@ unsafe extern "C-unwind" fn strnlen_at(s: Str, max: usize, pc: u64) -> usize {
     len
 }
 
-/// Tells of a copy with its end from `from` to `to`.
+/// Records a copy of the string `from`, with its end, to `to`.
 unsafe fn touch_copy(to: Str, from: Str, pc: u64) {
     if gate::is_open() {
         // SAFETY: as promised by the caller.
@@ -121,7 +124,7 @@ unsafe fn touch_copy_within(to: Str, from: Str, n: usize, pc: u64) {
         // SAFETY: as promised by the caller.
         let len = unsafe { length_within(from, n) };
         touch_read(from, len + usize::from(len < n), pc);
-        // The rest is filled with zeros.
+        // The rest of `to` is filled with zeros.
         touch_write(to, n, pc);
     }
 }
@@ -147,7 +150,7 @@ unsafe extern "C-unwind" fn strncpy_chk_at(
     }
 }
 
-/// Tells of `from` joined to `to`, at most `n` bytes of it.
+/// Records that at most `n` bytes of `from` are appended to `to`.
 unsafe fn touch_join(to: Str, from: Str, n: usize, pc: u64) {
     if gate::is_open() {
         // SAFETY: as promised by the caller.
@@ -180,7 +183,7 @@ unsafe extern "C-unwind" fn strcat_chk_at(to: Str, from: Str, room: usize, pc: u
     }
 }
 
-/// Tells of a comparison of at most `n` bytes, up to the first that differ.
+/// Records a comparison of at most `n` bytes, up to the first difference.
 unsafe fn touch_comparison(a: Str, b: Str, n: usize, any_case: bool, pc: u64) {
     if !gate::is_open() {
         return;
@@ -194,7 +197,7 @@ unsafe fn touch_comparison(a: Str, b: Str, n: usize, any_case: bool, pc: u64) {
     };
     let mut at = 0;
     while at < n {
-        // SAFETY: as promised by the caller: no end was found so far.
+        // SAFETY: as promised by the caller; no end was found so far.
         let (x, y) = unsafe { (*a.add(at), *b.add(at)) };
         at += 1;
         if x == 0 || fold(x) != fold(y) {

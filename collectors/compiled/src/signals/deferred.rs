@@ -31,7 +31,8 @@ impl DeferredSignal {
     pub fn deliver(&mut self) {
         let _errno = SavedErrno::save();
         let signal = std::mem::take(&mut self.signal);
-        // SAFETY: the kernel reads fields of `self`; the signal stays blocked until the second call.
+        // SAFETY: the kernel reads fields of `self`; the signal stays blocked until the second
+        // call.
         unsafe {
             let (pid, tid) = (sys::pid(), sys::tid());
             let info = &raw const self.info;

@@ -5,7 +5,8 @@ use std::sync::atomic::{Ordering::*, compiler_fence};
 use super::state::RecordedThread;
 use crate::tls;
 
-/// Guard of a thread that is inside the runtime. Interposed functions go straight to the C library meanwhile.
+/// Guard of a thread that is inside the runtime. Interposed functions go straight to the C library
+/// meanwhile.
 pub struct InsideRuntime(pub &'static mut RecordedThread);
 
 /// Enters the runtime from outside.

@@ -1,4 +1,5 @@
-//! Portions of accesses: after each, a thread stops to sample a pair of lines or to pause, and sometimes to flush.
+//! Portions of accesses: after each, a thread stops to sample a pair of lines or to pause, and
+//! sometimes to flush.
 
 use std::sync::atomic::Ordering::*;
 
@@ -33,7 +34,8 @@ impl RecordedThread {
         self.countdown = self.portion;
     }
 
-    /// Draws the accesses until the next pause, around the interval of the options, so that threads get out of step.
+    /// Draws the accesses until the next pause, around the interval of the options, so that threads
+    /// get out of step.
     fn draw_pause(&mut self) -> u32 {
         let every = options().yield_every;
         if every == 0 {
@@ -86,7 +88,8 @@ impl RecordedThread {
     }
 }
 
-/// Ends a portion: samples the pair of lines of the last access, at `addr`, or pauses. Returns true if it paused.
+/// Ends a portion: samples the pair of lines of the last access, at `addr`, or pauses. Returns true
+/// if it paused.
 ///
 /// # Safety
 /// `thread` is the calling thread's word, and its `countdown` has reached 0.

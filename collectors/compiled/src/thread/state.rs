@@ -20,8 +20,8 @@ pub(super) const ENDED: u32 = 2;
 #[repr(C, align(128))]
 pub struct RecordedThread {
     pub context: *mut ShadowContext,
-    /// Accesses until the next stop, for a pause or a sample of a pair of lines. Below 0 if a signal handler
-    /// made accesses between the last one and the stop.
+    /// Accesses until the next stop, for a pause or a sample of a pair of lines. Below 0 if a
+    /// signal handler made accesses between the last one and the stop.
     pub countdown: i32,
     /// Every access is counted by granule and site.
     pub count_all: bool,

@@ -1,4 +1,4 @@
-//! However a program ends, and whatever becomes of it before.
+//! Ends of a program: every kind of exit and signal.
 
 use std::time::Duration;
 
@@ -7,9 +7,7 @@ use relayout_shadow::control::RecordingStage;
 use crate::stand::{Bench, Compiler, Recorded, record, start};
 
 fn check(how: &[&str], expect: impl Fn(&Recorded)) {
-    let Some(bench) = Bench::new(Compiler::Gcc) else {
-        return;
-    };
+    let bench = Bench::new(Compiler::Gcc);
     let program = bench.build("ends.c", &["-Wno-infinite-recursion"]);
     let run = record(&program, how);
     run.check_finished();
@@ -78,15 +76,13 @@ fn children_are_not_followed() {
 
 #[test]
 fn killed_from_outside() {
-    let Some(bench) = Bench::new(Compiler::Gcc) else {
-        return;
-    };
+    let bench = Bench::new(Compiler::Gcc);
     let program = bench.build("ends.c", &["-Wno-infinite-recursion"]);
-    // Not SIGINT: a shell starts what it puts in the background with that ignored.
+    // Not SIGINT: a shell starts background processes with that signal ignored.
     for signal in [libc::SIGTERM, libc::SIGKILL] {
         let running = start(&program, &["wait"], "", &[]);
         std::thread::sleep(Duration::from_millis(2500));
-        // SAFETY: our own child, which is still there.
+        // SAFETY: our own child, which has not been waited for.
         unsafe { libc::kill(running.child.id() as i32, signal) };
         let run = running.wait();
         assert_eq!(run.ended_by(), Some(signal));
@@ -106,9 +102,7 @@ fn killed_from_outside() {
 
 #[test]
 fn a_second_program_of_the_same_recording_is_not_recorded() {
-    let Some(bench) = Bench::new(Compiler::Gcc) else {
-        return;
-    };
+    let bench = Bench::new(Compiler::Gcc);
     let program = bench.build("sharing.c", &[]);
     let mut control = [0; 4096];
     let process = std::mem::offset_of!(relayout_shadow::control::RecordingControl, process);

@@ -1,5 +1,5 @@
-//! The runtime as programs meet it: built by gcc and clang with their own flags, run as the host runs
-//! them, and what the runtime wrote read back.
+//! The runtime in programs that gcc and clang build with their own flags, run as the host runs
+//! them, and the files that it wrote.
 
 mod ends;
 mod gaps;

@@ -1,4 +1,4 @@
-//! Programs run as they would without the runtime.
+//! Programs that must run as without the runtime.
 
 use std::process::Command;
 
@@ -6,12 +6,10 @@ use relayout_profile::RangeKind;
 
 use crate::stand::{BOTH, Bench, Compiler, program_command, record, runtime_dir, source};
 
-/// Standard output is the same without the runtime, with it, and while it records.
+/// Compares standard output without the runtime, with it, and while it records.
 fn check_same(name: &str, flags: &[&str]) {
     for compiler in BOTH {
-        let Some(bench) = Bench::new(compiler) else {
-            continue;
-        };
+        let bench = Bench::new(compiler);
         let native = Command::new(bench.build_native(name, flags)).output();
         let native = String::from_utf8(native.expect("it runs").stdout).expect("text");
         assert!(native.lines().count() > 20, "{native}");
@@ -42,9 +40,7 @@ fn results_of_the_c_library() {
 #[test]
 fn signals_in_the_midst() {
     for compiler in BOTH {
-        let Some(bench) = Bench::new(compiler) else {
-            continue;
-        };
+        let bench = Bench::new(compiler);
         let run = record(&bench.build("signals.c", &[]), &[]);
         run.check_whole();
         assert_eq!(run.printed_number("ok"), 1);
@@ -55,15 +51,13 @@ fn signals_in_the_midst() {
 
 #[test]
 fn threads_that_come_and_go() {
-    let Some(bench) = Bench::new(Compiler::Gcc) else {
-        return;
-    };
+    let bench = Bench::new(Compiler::Gcc);
     let program = bench.build("threads.c", &[]);
     let run = record(&program, &["125", "4"]);
     run.check_whole();
     assert_eq!(run.printed_number("sum"), 1000);
     assert_eq!(run.threads_lost(), 0);
-    // 500 threads and the first one, each with a line; two increments each.
+    // 500 threads and the first one have a line each; two increments each.
     assert_eq!(run.map.threads.len(), 501);
     for n in [0, 250, 499] {
         let name = format!("worker {n}");
@@ -77,9 +71,7 @@ fn threads_that_come_and_go() {
 
 #[test]
 fn libraries_loaded_late() {
-    let Some(bench) = Bench::new(Compiler::Gcc) else {
-        return;
-    };
+    let bench = Bench::new(Compiler::Gcc);
     let library = bench.instrument("library.c", &["-fPIC"]);
     let library = bench.link(
         "library.c",
@@ -100,9 +92,7 @@ fn libraries_loaded_late() {
 
 #[test]
 fn kinds_of_executables() {
-    let Some(bench) = Bench::new(Compiler::Gcc) else {
-        return;
-    };
+    let bench = Bench::new(Compiler::Gcc);
     for (n, flags) in [&["-fPIE", "-pie"][..], &["-fno-pie", "-no-pie"]]
         .iter()
         .enumerate()
@@ -115,7 +105,7 @@ fn kinds_of_executables() {
             .arg(&object)
             .status();
         assert!(made.expect("ar runs").success());
-        // `main` comes out of a static archive.
+        // `main` is in a static archive.
         let program = bench.link(
             "sharing.c",
             &format!("program{n}"),
@@ -133,15 +123,7 @@ fn kinds_of_executables() {
 /// With the flags of README.md, against the standard library as it comes.
 #[test]
 fn a_rust_program() {
-    let has_nightly = Command::new("rustc")
-        .args(["+nightly", "--version"])
-        .output();
-    if !has_nightly.is_ok_and(|output| output.status.success()) {
-        let notice = "PASSED OVER: Rust's nightly toolchain is not installed";
-        eprintln!("{notice}");
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "{notice}");
-        return;
-    }
+    relayout_testkit::require_rust_toolchain("nightly");
     let dir = tempfile::tempdir().expect("a folder");
     let program = dir.path().join("counters");
     let runtime = runtime_dir();
@@ -174,7 +156,7 @@ fn a_rust_program() {
     let shared = run.printed_number("shared");
     assert!(run.events(shared, shared + 8) > 0);
     assert!(run.accesses(shared).1 >= 100_000);
-    // Its allocator is libc's, which the runtime stands before.
+    // Rust's allocator is libc's, which the runtime interposes.
     let ranges = &run.program.assembled.profile.ranges;
     assert!(ranges.iter().any(|r| r.kind == RangeKind::Heap));
 }

@@ -1,4 +1,4 @@
-//! What is seen of memory that threads share.
+//! Records of memory that threads share.
 
 use relayout_profile::RangeKind;
 
@@ -7,15 +7,13 @@ use crate::stand::{BOTH, Bench, record, start};
 #[test]
 fn two_counters_on_a_line_and_a_mutex() {
     for compiler in BOTH {
-        let Some(bench) = Bench::new(compiler) else {
-            continue;
-        };
+        let bench = Bench::new(compiler);
         let run = record(&bench.build("sharing.c", &[]), &[]);
         run.check_whole();
         let shared = run.printed_number("shared");
         assert_eq!(run.printed_number("sum"), 200_000);
         assert_eq!(run.printed_number("guarded"), 12_500);
-        // Each increment is a load and a store, by clang's flags in one.
+        // Each increment is a load and a store, which clang's flags join.
         let (reads, writes) = run.accesses(shared);
         assert!((200_000..201_000).contains(&reads), "{reads}");
         assert!((200_000..201_000).contains(&writes), "{writes}");
@@ -24,7 +22,7 @@ fn two_counters_on_a_line_and_a_mutex() {
             "{compiler:?}: {}",
             run.events(shared, shared + 8)
         );
-        // The mutex is at 64, its word the first four bytes: twice for each of 12,500 rounds.
+        // The word of the mutex is the first four bytes at 64: twice for each of 12,500 rounds.
         let profile = &run.program.assembled.profile;
         let words = profile.counts.iter().filter(|row| row.addr == shared + 64);
         let words: u64 = words
@@ -38,7 +36,7 @@ fn two_counters_on_a_line_and_a_mutex() {
     }
 }
 
-/// The object is the one allocation of 192 bytes there, by a call in the program.
+/// Verifies that the object is the one allocation of 192 bytes there, by a call in the program.
 fn check_heap(run: &crate::stand::Recorded, shared: u64) {
     let ranges = &run.program.assembled.profile.ranges;
     let heap: Vec<_> = ranges
@@ -53,7 +51,7 @@ fn check_heap(run: &crate::stand::Recorded, shared: u64) {
     assert!((program.start..program.end).contains(&caller));
 }
 
-/// Every site is a call in a module.
+/// Verifies that every site is a call in a module.
 fn check_sites(run: &crate::stand::Recorded) {
     let sites = &run.program.assembled.profile.sites;
     assert!(!sites.is_empty());
@@ -68,9 +66,7 @@ fn check_sites(run: &crate::stand::Recorded) {
 #[test]
 fn virtual_tables_packed_members_and_new() {
     for compiler in BOTH {
-        let Some(bench) = Bench::new(compiler) else {
-            continue;
-        };
+        let bench = Bench::new(compiler);
         let run = record(&bench.build("objects_cxx.cc", &[]), &[]);
         run.check_whole();
         assert_eq!(run.printed_number("caught"), 2);
@@ -78,7 +74,8 @@ fn virtual_tables_packed_members_and_new() {
         assert_eq!(run.printed_number("words"), 1000);
         assert_eq!(run.printed_number("hits"), 40_000);
         let shared = run.printed_number("shared");
-        // The virtual table's pointer is read for each call, beside the counters that are written.
+        // The pointer to the virtual table is read for each call, beside the counters that are
+        // written.
         let profile = &run.program.assembled.profile;
         let table: u64 = profile
             .counts
@@ -107,9 +104,7 @@ fn virtual_tables_packed_members_and_new() {
 
 #[test]
 fn named_objects_operations_and_window() {
-    let Some(bench) = Bench::new(crate::stand::Compiler::Gcc) else {
-        return;
-    };
+    let bench = Bench::new(crate::stand::Compiler::Gcc);
     let program = bench.build("objects.c", &[]);
     let run = record(&program, &["window"]);
     run.check_whole();
@@ -139,9 +134,7 @@ fn named_objects_operations_and_window() {
 
 #[test]
 fn without_the_runtime_the_header_does_nothing() {
-    let Some(bench) = Bench::new(crate::stand::Compiler::Gcc) else {
-        return;
-    };
+    let bench = Bench::new(crate::stand::Compiler::Gcc);
     for name in ["objects.c", "sharing.c"] {
         let native = bench.build_native(name, &[]);
         assert!(
@@ -156,9 +149,7 @@ fn without_the_runtime_the_header_does_nothing() {
 
 #[test]
 fn paused_by_the_host() {
-    let Some(bench) = Bench::new(crate::stand::Compiler::Gcc) else {
-        return;
-    };
+    let bench = Bench::new(crate::stand::Compiler::Gcc);
     let mut control = [0; 4096];
     control[std::mem::offset_of!(relayout_shadow::control::RecordingControl, paused)] = 1;
     let run = start(&bench.build("sharing.c", &[]), &[], "", &control).wait();
@@ -172,9 +163,7 @@ fn paused_by_the_host() {
 
 #[test]
 fn all_counts() {
-    let Some(bench) = Bench::new(crate::stand::Compiler::Gcc) else {
-        return;
-    };
+    let bench = Bench::new(crate::stand::Compiler::Gcc);
     let program = bench.build("sharing.c", &[]);
     let counted = |options| {
         let run = start(&program, &[], options, &[]).wait();

@@ -1,5 +1,5 @@
-//! Builds a program with a compiler's own flags, runs it as the host would, and reads what the runtime
-//! wrote.
+//! Builds a program with a compiler's own flags, runs it as the host does, and reads the files of
+//! the runtime.
 
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use relayout_profile::program::{AssembledProgram, ProgramMap, SiteNaming, assemble};
 use relayout_shadow::control::{CONTROL_BYTES, RecordingStage};
 
-/// A compiler as the tests call it.
+/// Compiler of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compiler {
     Gcc,
@@ -29,7 +29,7 @@ impl Compiler {
         }
     }
 
-    /// Flags of README.md, with which accesses are announced.
+    /// Flags of README.md that announce accesses.
     fn instrument(self) -> &'static [&'static str] {
         match self {
             Self::Gcc => &[
@@ -47,20 +47,20 @@ impl Compiler {
     }
 }
 
-/// A folder with what a test builds.
+/// Folder for the files that a test builds.
 pub struct Bench {
     pub dir: tempfile::TempDir,
     pub compiler: Compiler,
 }
 
-/// A file of `tests/programs`.
+/// Returns a file of `tests/programs`.
 pub fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/programs")
         .join(name)
 }
 
-/// The runtime that cargo built along with the tests.
+/// Returns the folder of the runtime that cargo built with the tests.
 pub fn runtime_dir() -> PathBuf {
     let exe = std::env::current_exe().expect("the test's own path");
     let dir = exe.parent().expect("it lies in a folder").to_owned();
@@ -73,22 +73,13 @@ pub fn runtime_dir() -> PathBuf {
 }
 
 impl Bench {
-    /// `None`, said loudly, where the compiler is missing; with CI=true that is a failure.
-    pub fn new(compiler: Compiler) -> Option<Self> {
-        for is_cxx in [false, true] {
-            let program = compiler.program(is_cxx);
-            let found = Command::new(program).arg("--version").output();
-            if found.is_err() {
-                let notice = format!("PASSED OVER: {program} is not installed");
-                eprintln!("{notice}");
-                assert!(std::env::var("CI").as_deref() != Ok("true"), "{notice}");
-                return None;
-            }
-        }
-        Some(Self {
+    /// Makes an empty folder. The test fails unless the compiler is installed.
+    pub fn new(compiler: Compiler) -> Self {
+        relayout_testkit::require_programs(&[compiler.program(false), compiler.program(true)]);
+        Self {
             dir: tempfile::tempdir().expect("a folder"),
             compiler,
-        })
+        }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -101,7 +92,7 @@ impl Bench {
         command
     }
 
-    /// Compiles one source of `tests/programs` to an object file.
+    /// Compiles a source of `tests/programs` to an object file.
     pub fn compile(&self, name: &str, flags: &[&str]) -> PathBuf {
         let object = self.path(&format!("{name}.o"));
         let mut command = self.compiler(name);
@@ -117,13 +108,13 @@ impl Bench {
         object
     }
 
-    /// Compiles with accesses announced.
+    /// Compiles a source with announced accesses.
     pub fn instrument(&self, name: &str, flags: &[&str]) -> PathBuf {
         let flags = [self.compiler.instrument(), flags].concat();
         self.compile(name, &flags)
     }
 
-    /// Links objects (and flags) with the runtime; `like` is a source in the right language.
+    /// Links objects (and flags) with the runtime. `like` is a source in the right language.
     pub fn link(&self, like: &str, output: &str, arguments: &[&str]) -> PathBuf {
         let runtime = runtime_dir();
         let output = self.path(output);
@@ -140,13 +131,13 @@ impl Bench {
         output
     }
 
-    /// One source, to a program.
+    /// Builds a program of one source.
     pub fn build(&self, name: &str, flags: &[&str]) -> PathBuf {
         let object = self.instrument(name, flags);
         self.link(name, &format!("{name}.run"), &[&object.to_string_lossy()])
     }
 
-    /// The same without the runtime.
+    /// Builds a program of one source without the runtime.
     pub fn build_native(&self, name: &str, flags: &[&str]) -> PathBuf {
         let object = self.compile(name, flags);
         let output = self.path(&format!("{name}.native"));
@@ -171,20 +162,21 @@ fn run(mut command: Command) {
     );
 }
 
-/// A built program. Cargo lets the linker find the runtime of another build first.
+/// Returns the command of a built program. Cargo's variable would let the linker find the runtime
+/// of another build.
 pub fn program_command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_remove("LD_LIBRARY_PATH");
     command
 }
 
-/// A program under the runtime.
+/// Program that runs under the runtime.
 pub struct Running {
     pub folder: tempfile::TempDir,
     pub child: Child,
 }
 
-/// What came of it.
+/// Result of a run.
 pub struct Recorded {
     pub status: ExitStatus,
     pub stdout: String,
@@ -210,7 +202,7 @@ pub fn start(program: &Path, arguments: &[&str], options: &str, control: &[u8]) 
         .args(arguments)
         .env("RELAYOUT_DIR", folder.path())
         .env("RELAYOUT_OPTIONS", options)
-        // Files: a pipe that nobody reads would fill.
+        // Files, since a pipe that nobody reads would fill.
         .stdout(std::fs::File::create(folder.path().join("stdout")).expect("a file"))
         .stderr(std::fs::File::create(folder.path().join("stderr")).expect("a file"))
         .spawn()
@@ -291,7 +283,8 @@ impl Recorded {
         ))
     }
 
-    /// The number after `name` and a blank on a line of standard output; hexadecimal with `0x`.
+    /// Returns the number after `name` and a blank on a line of standard output; hexadecimal with
+    /// `0x`.
     pub fn printed_number(&self, name: &str) -> u64 {
         let rest = self
             .stdout
@@ -305,7 +298,7 @@ impl Recorded {
         .unwrap_or_else(|_| panic!("{name} is {rest}"))
     }
 
-    /// It ended well and whole.
+    /// Verifies that the program succeeded and its recording is complete.
     pub fn check_whole(&self) {
         assert!(
             self.status.success(),
@@ -317,7 +310,7 @@ impl Recorded {
         self.check_finished();
     }
 
-    /// The recording is whole, however the program ended.
+    /// Verifies that the recording is complete, however the program ended.
     pub fn check_finished(&self) {
         assert_eq!(
             self.stage(),
@@ -328,7 +321,7 @@ impl Recorded {
         assert!(self.program.assembled.summary.is_some());
         assert!(self.program.assembled.torn.is_empty());
         let mut losses = self.program.assembled.losses;
-        // Site 0: the other side of a line's first events may not be known.
+        // Site 0: the other side of a line's first events may be unknown.
         losses.unplaced_sites = losses.unplaced_sites.saturating_sub(1);
         assert!(losses.unknown_other_side < 100);
         losses.unknown_other_side = 0;
@@ -336,14 +329,14 @@ impl Recorded {
         assert_eq!(self.stderr, "");
     }
 
-    /// Loads and stores counted on the line at `addr`.
+    /// Returns the loads and stores counted on the line at `addr`.
     pub fn accesses(&self, addr: u64) -> (u64, u64) {
         let lines = &self.program.assembled.profile.lines;
         let of_line = lines.iter().filter(|row| row.line == addr & !63);
         of_line.fold((0, 0), |(r, w), row| (r + row.reads, w + row.writes))
     }
 
-    /// Coherence events between `addr` and `other_addr`, either missing.
+    /// Returns the coherence events between `addr` and `other_addr`, in either direction.
     pub fn events(&self, addr: u64, other_addr: u64) -> u64 {
         let conflicts = &self.program.assembled.profile.conflicts;
         let between = conflicts.iter().filter(|row| {

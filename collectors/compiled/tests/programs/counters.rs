@@ -1,4 +1,4 @@
-//! Two threads of a Rust program count on one line, and push to a list behind a mutex.
+//! Two threads of a Rust program that count on one line, and push to a list behind a mutex.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,7 +11,7 @@ struct Counters {
 
 fn work(shared: &Counters, which: usize) {
     for n in 0..50_000u64 {
-        // On a busy machine the one could be done before the other begins.
+        // On a busy machine, one thread could be done before the other begins.
         while n < 100 && shared.own[1 - which].load(Relaxed) < n {
             std::thread::yield_now();
         }

@@ -1,4 +1,4 @@
-//! relayout's QEMU plugin for plugin interface 4. All that it does is in `relayout-qemu-core`.
+//! relayout's QEMU plugin for plugin interface 4. Its code is in `relayout-qemu-core`.
 
 #![allow(non_upper_case_globals)]
 
@@ -8,7 +8,7 @@ use relayout_qemu_core::QemuInfo;
 
 const INTERFACE: c_int = 4;
 
-/// The interface version that QEMU checks before it calls anything.
+/// Interface version, which QEMU reads before it calls the plugin.
 #[unsafe(no_mangle)]
 #[used]
 pub static qemu_plugin_version: c_int = INTERFACE;
@@ -16,7 +16,7 @@ pub static qemu_plugin_version: c_int = INTERFACE;
 /// Entry point, called once by QEMU.
 ///
 /// # Safety
-/// Called by QEMU with what its plugin manual says.
+/// QEMU calls it with the arguments of its plugin manual.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn qemu_plugin_install(
     id: u64,
@@ -24,6 +24,6 @@ pub unsafe extern "C" fn qemu_plugin_install(
     argc: c_int,
     argv: *const *const c_char,
 ) -> c_int {
-    // SAFETY: passed on as it came.
+    // SAFETY: QEMU's own arguments.
     unsafe { relayout_qemu_core::install(INTERFACE, id, info, argc, argv) }
 }

@@ -1,23 +1,23 @@
-//! QEMU's plugin interface: the functions that are used, as documented in QEMU's "TCG Plugins"
-//! manual. They resolve against the QEMU process that loads the plugin; those that only newer
-//! interfaces have are looked up at run time.
+//! Functions of QEMU's plugin interface, as documented in QEMU's "TCG Plugins" manual. They resolve
+//! against the QEMU process that loads the plugin; those of newer interfaces only are looked up at
+//! run time.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 /// Head of `qemu_info_t`, the same from interface 1 to 4.
 #[repr(C)]
 pub struct QemuInfo {
-    /// `x86_64`
+    /// Name of the emulated architecture, such as `x86_64`.
     pub target_name: *const c_char,
-    /// Oldest interface this QEMU takes.
+    /// Oldest interface that this QEMU accepts.
     pub version_min: c_int,
-    /// Interface this QEMU has.
+    /// Interface of this QEMU.
     pub version_cur: c_int,
     /// False in user mode.
     pub system_emulation: bool,
-    /// CPUs at start.
+    /// Number of CPUs at the start.
     pub smp_vcpus: c_int,
-    /// CPUs at most.
+    /// Number of CPUs, at most.
     pub max_vcpus: c_int,
 }
 
@@ -36,11 +36,11 @@ pub type SyscallCallback =
 /// Number and result of a system call.
 pub type SyscallReturnCallback = extern "C" fn(PluginId, c_uint, i64, i64);
 
-/// `QEMU_PLUGIN_CB_NO_REGS`
+/// QEMU's `QEMU_PLUGIN_CB_NO_REGS`.
 pub const NO_REGS: c_int = 0;
-/// `QEMU_PLUGIN_MEM_W`
+/// QEMU's `QEMU_PLUGIN_MEM_W`.
 pub const MEM_W: c_int = 2;
-/// `QEMU_PLUGIN_MEM_RW`
+/// QEMU's `QEMU_PLUGIN_MEM_RW`.
 pub const MEM_RW: c_int = 3;
 
 unsafe extern "C" {
@@ -76,11 +76,11 @@ unsafe extern "C" {
     );
     pub fn qemu_plugin_mem_size_shift(info: u32) -> c_uint;
     pub fn qemu_plugin_mem_is_store(info: u32) -> bool;
-    // No version tag: its shape differs between interfaces, see `InsnData`.
+    // Declared without arguments, which differ between interfaces: see `InsnData`.
     fn qemu_plugin_insn_data();
 }
 
-/// `qemu_plugin_mem_value`
+/// QEMU's `qemu_plugin_mem_value`.
 #[repr(C)]
 pub struct MemValue {
     kind: c_uint,
@@ -90,11 +90,11 @@ pub struct MemValue {
     pub high: u64,
 }
 
-/// `qemu_plugin_mem_get_value`, from interface 4 on.
+/// Type of `qemu_plugin_mem_get_value`, from interface 4 on.
 pub type GetValue = unsafe extern "C" fn(info: u32) -> MemValue;
 
-/// How QEMU packs an access into `info`, learnt once by asking it, since a call for each access
-/// would be dear. The functions only take the number apart.
+/// Positions of the fields in QEMU's `info` about an access, found out once, since a call for each
+/// access would be expensive. QEMU's functions only take the number apart.
 #[derive(Clone, Copy)]
 pub struct InfoBits {
     size_at: u32,
@@ -102,10 +102,10 @@ pub struct InfoBits {
 }
 
 impl InfoBits {
-    /// `None` if it packs them in a way that this does not understand.
+    /// Finds out the positions. `None` if QEMU packs the fields in an unknown way.
     pub fn detect() -> Option<Self> {
         let size = |info: u32| -> u32 {
-            // SAFETY: plain decoding of a number.
+            // SAFETY: the function only decodes a number.
             unsafe { qemu_plugin_mem_size_shift(info) }
         };
         let is_store = |info: u32| -> bool {
@@ -117,20 +117,20 @@ impl InfoBits {
         Some(Self { size_at, store_at })
     }
 
-    /// Bytes accessed.
+    /// Returns the number of bytes accessed.
     #[inline]
     pub fn size(self, info: u32) -> u8 {
         1 << (info >> self.size_at & 7)
     }
 
-    /// Whether it stores.
+    /// Returns true for a store.
     #[inline]
     pub fn is_store(self, info: u32) -> bool {
         info >> self.store_at & 1 == 1
     }
 }
 
-/// How to get an instruction's bytes: by pointer up to interface 2, by copy from 3 on.
+/// Access to an instruction's bytes: by pointer up to interface 2, by copy from 3 on.
 #[derive(Clone, Copy)]
 pub struct InsnData {
     copies: bool,
@@ -143,7 +143,7 @@ impl InsnData {
         }
     }
 
-    /// Copies the instruction's bytes to `into`; returns how many there are.
+    /// Copies the instruction's bytes to `into`. Returns their number.
     ///
     /// # Safety
     /// `insn` must be an instruction of the block being translated.
@@ -151,7 +151,7 @@ impl InsnData {
         type ByPointer = unsafe extern "C" fn(*const QemuInsn) -> *const u8;
         type ByCopy = unsafe extern "C" fn(*const QemuInsn, *mut c_void, usize) -> usize;
         let f = qemu_plugin_insn_data as *const ();
-        // SAFETY: the interface version says which of the two it is.
+        // SAFETY: the interface version tells which of the two signatures holds.
         unsafe {
             let len = qemu_plugin_insn_size(insn).min(into.len());
             if self.copies {
@@ -166,9 +166,9 @@ impl InsnData {
     }
 }
 
-/// A function of this process by name.
+/// Returns the address of a function of this process.
 pub fn find_symbol(name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: a plain look-up.
+    // SAFETY: `name` is a C string.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     (!found.is_null()).then_some(found)
 }

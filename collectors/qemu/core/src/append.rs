@@ -1,8 +1,8 @@
-//! Files that are appended to from within QEMU.
+//! Files to which code inside QEMU appends.
 //!
-//! Where QEMU runs a single program, the two share one table of descriptors: the program may close
-//! ours (daemons close all there are) and open its own file under that number. So ours are numbered
-//! high, and looked at before each write.
+//! If QEMU runs a single program, the two share one table of descriptors. The program may close the
+//! plugin's (daemons close all there are) and open its own file under that number. So the plugin's
+//! descriptors have high numbers and are verified before each write.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice, Write};
@@ -11,27 +11,28 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// Descriptors are numbered from the limit minus this.
+/// Distance of the descriptors' numbers from the limit.
 const BELOW_LIMIT: u64 = 128;
-/// The kernel's table of descriptors grows with the highest: limits above this are taken for it.
+/// Highest limit that is used, since the kernel's table of descriptors grows with the highest
+/// number.
 const LIMIT_MAX: u64 = 1 << 16;
 
-/// A file of the recording folder.
+/// File of the recording folder.
 pub struct AppendFile {
     path: PathBuf,
-    /// Others in this process may close it.
+    /// Other code in this process may close the file.
     guarded: bool,
     opened: Mutex<Option<OpenedFile>>,
 }
 
 struct OpenedFile {
     file: File,
-    /// Device and number, to know it again.
+    /// Device and inode of the file.
     identity: (u64, u64),
 }
 
 impl AppendFile {
-    /// A new file for QEMU alone.
+    /// Creates a file for QEMU alone.
     pub fn create(path: PathBuf) -> io::Result<Self> {
         let file = open_append(&path, true)?;
         Ok(Self {
@@ -41,7 +42,7 @@ impl AppendFile {
         })
     }
 
-    /// A file in a process that QEMU shares with a program, made when something is first appended.
+    /// Prepares a file in a process that QEMU shares with a program. The first append creates it.
     pub fn guarded(path: PathBuf) -> Self {
         Self {
             path,
@@ -50,7 +51,7 @@ impl AppendFile {
         }
     }
 
-    /// Makes the file, if that is still to be done.
+    /// Creates the file if it does not exist yet.
     pub fn create_now(&self) -> io::Result<()> {
         self.append(&[], &[])
     }
@@ -74,7 +75,7 @@ impl AppendFile {
                 *opened = Some(old);
                 return Ok(());
             }
-            // The number is the program's now, or nobody's: not to be closed.
+            // The number belongs to the program now, or to nobody, so it is not closed.
             let _ = old.file.into_raw_fd();
         }
         *opened = Some(OpenedFile::new(move_to_high_number(open_append(
@@ -83,7 +84,7 @@ impl AppendFile {
         Ok(())
     }
 
-    /// One that appends to `file`, whatever that is.
+    /// Returns a file that appends to `file`.
     #[cfg(test)]
     pub fn from_file(file: File) -> Self {
         Self {
@@ -117,13 +118,13 @@ fn open_append(path: &PathBuf, new: bool) -> io::Result<File> {
         .open(path)
 }
 
-/// The same file under a high number, if there is one.
+/// Moves the file to a high number if there is one.
 fn move_to_high_number(file: File) -> File {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
     };
-    // SAFETY: a valid place for the answer; the new descriptor is owned by nobody else.
+    // SAFETY: the kernel writes to `limit` only, and nobody else owns the new descriptor.
     unsafe {
         libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
         let from = limit.rlim_cur.min(LIMIT_MAX).saturating_sub(BELOW_LIMIT);
@@ -177,7 +178,7 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
     }
 
-    /// What a daemon does: closes all descriptors, and opens files of its own.
+    /// Does what a daemon does: closes all descriptors, and opens files of its own.
     #[test]
     fn a_file_that_was_closed_and_replaced_is_left_alone() {
         let dir = tempfile::tempdir().unwrap();
@@ -185,10 +186,10 @@ mod tests {
         let file = AppendFile::guarded(path.clone());
         file.append(b"1", b"").unwrap();
         let theirs = File::create(&other).unwrap();
-        // SAFETY: the descriptor is replaced by another that is open; nobody else uses it.
+        // SAFETY: the descriptor is replaced by another open one, which nobody else uses.
         unsafe { libc::dup2(theirs.as_raw_fd(), number(&file)) };
         file.append(b"2", b"").unwrap();
-        // SAFETY: as above, and `append` looks before it writes.
+        // SAFETY: as above; `append` verifies the descriptor before it writes.
         unsafe { libc::close(number(&file)) };
         file.append(b"3", b"").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"123");

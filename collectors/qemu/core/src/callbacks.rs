@@ -63,8 +63,8 @@ pub extern "C" fn on_program_mem(vcpu: c_uint, info: u32, vaddr: u64, data: *mut
         },
         VcpuLookup::Without => return,
     };
-    // Counterpart of `RecordedProgram::wait_for_others`, which makes this thread pass a memory barrier after the
-    // window was closed, and then waits until the flag is down.
+    // Counterpart of `RecordedProgram::wait_for_others`, which makes this thread pass a memory
+    // barrier after the window was closed, and then waits until the flag is down.
     cpu.inside.store(true, Relaxed);
     compiler_fence(SeqCst);
     if RECORDING.load(Relaxed)

@@ -1,8 +1,9 @@
 //! End of a program by a signal.
 //!
-//! QEMU 7.2 calls no plugin then: it sets the signal's default action and sends itself the signal by `kill`. This
-//! module intercepts the call: it replaces the address of `kill` in QEMU's table of imported functions. Without
-//! such a slot, all records that were not appended yet are lost, as after SIGKILL.
+//! QEMU 7.2 calls no plugin then: it sets the signal's default action and sends itself the signal
+//! by `kill`. This module intercepts the call: it replaces the address of `kill` in QEMU's table of
+//! imported functions. Without such a slot, all records that were not appended yet are lost, as
+//! after SIGKILL.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 

@@ -1,20 +1,21 @@
-//! What must be known of an x86 instruction when it is translated: does it read and write the same
-//! memory (then its store alone is watched and counts as a read-write), and is it locked (then the
-//! value that QEMU says it stores is not what it leaves: an addend, or what a compare-and-exchange
-//! would have stored).
+//! Properties of an x86 instruction that the plugin needs when it is translated.
+//!
+//! An instruction that reads and writes the same memory counts as a read-write, and only its store
+//! calls back. If it is locked, the value that QEMU reports for the store is not the one that it
+//! leaves: it is an addend, or the value that a compare-and-exchange would have stored.
 //!
 //! Opcodes and groups are those of the Intel SDM, volume 2, appendix A.
 
-/// How an instruction uses its memory operand.
+/// Use of an instruction's memory operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryUse {
-    /// Reads and writes the same bytes.
+    /// The instruction reads and writes the same bytes.
     pub read_write: bool,
-    /// What it leaves in memory is not known.
+    /// The value that it leaves in memory is unknown.
     pub uncertain: bool,
 }
 
-/// Looks at an instruction's bytes; never fails: what it does not know it takes for a plain access.
+/// Decodes the use from an instruction's bytes. Unknown instructions count as plain accesses.
 pub fn memory_use(bytes: &[u8]) -> MemoryUse {
     let plain = MemoryUse {
         read_write: false,

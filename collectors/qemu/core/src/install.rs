@@ -1,4 +1,5 @@
-//! Installation of the plugin, and the callbacks about translation, threads, system calls and the end.
+//! Installation of the plugin, and the callbacks about translation, threads, system calls and the
+//! end.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -8,7 +9,8 @@ use crate::instance::{self, forget_plugin, plugin, set_plugin};
 use crate::options::Options;
 use crate::plugin::RecordingPlugin;
 
-/// Installs the plugin, for the loadable objects' `qemu_plugin_install`. Returns 0, or 1 with the reason printed.
+/// Installs the plugin, for the loadable objects' `qemu_plugin_install`. Returns 0, or 1 with the
+/// reason printed.
 ///
 /// # Safety
 /// The arguments must be those that QEMU passed, for plugin interface `interface`.

@@ -18,7 +18,8 @@ pub fn set_plugin(plugin: RecordingPlugin) {
     PLUGIN.store(Box::leak(Box::new(plugin)), Release);
 }
 
-/// Makes all callbacks do nothing, in a forked child, which shares its files with the recorded process.
+/// Makes all callbacks do nothing, in a forked child, which shares its files with the recorded
+/// process.
 pub fn forget_plugin() {
     RECORDING.store(false, Relaxed);
     PLUGIN.store(std::ptr::null_mut(), Release);

@@ -1,15 +1,15 @@
-//! The QEMU TCG plugin of relayout, for plugin interfaces 1 (QEMU 7.2) and 4 (QEMU 10).
+//! QEMU TCG plugin of relayout, for plugin interfaces 1 (QEMU 7.2) and 4 (QEMU 10).
 //!
-//! `collectors/qemu/api1` and `api4` are the two loadable objects; each states its interface
-//! version and hands `install` to this crate.
+//! The two loadable objects are `collectors/qemu/api1` and `api4`. Each states its interface
+//! version and calls [`install`].
 //!
-//! Until the guest runs the start marker, nothing is instrumented. The marker makes QEMU drop all
-//! translated code; what is translated from then on calls back for every data access of kernel
-//! code. The stop marker closes the window; what is gathered is appended when QEMU exits.
+//! Until the guest runs the start marker, no code is instrumented. The marker makes QEMU drop all
+//! translated code. Code translated from then on calls back for every data access of kernel code.
+//! The stop marker closes the window, and the plugin appends its records when QEMU exits.
 //!
-//! Arguments: `dir=` (where `control` is and segments go), `yield=`, `seed=`, `skip=LO-HI+LO-HI...`
-//! (hexadecimal code ranges not to watch), `mode=record|idle`, and `own=1` (the program has markers
-//! of its own). See [`options`].
+//! Arguments: `dir=` (folder of `control` and of the segments), `yield=`, `seed=`,
+//! `skip=LO-HI+LO-HI...` (hexadecimal ranges of code not to record), `mode=record|idle`, and
+//! `own=1` (the program has markers of its own). See [`options`].
 
 mod api;
 mod append;
@@ -30,5 +30,5 @@ mod window;
 
 pub use install::install;
 
-/// The parts of `qemu_info_t` that all interface versions share.
+/// Fields of `qemu_info_t` that all interface versions share.
 pub use api::QemuInfo;

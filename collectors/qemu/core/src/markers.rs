@@ -1,12 +1,12 @@
 //! Marker instructions: `nopl imm32(%rax,%rax,1)`, eight bytes, with the meaning in the immediate.
 //! The same numbers are in `collectors/guest/marker.h`.
 
-/// What a marker asks for.
+/// Request of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuestMarker {
     /// Open the window.
     Start,
-    /// Close it.
+    /// Close the window.
     Stop,
     /// The workload finished an operation.
     Operation,
@@ -17,7 +17,7 @@ pub enum GuestMarker {
 }
 
 impl GuestMarker {
-    /// The marker that these instruction bytes are, if any.
+    /// Returns the marker that these instruction bytes encode, if any.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let [0x0f, 0x1f, 0x84, 0x00, a, b, c, d] = *bytes else {
             return None;

@@ -1,30 +1,32 @@
-//! The plugin's arguments.
+//! Arguments of the plugin.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::path::PathBuf;
 
-/// What the host asked for.
+/// Options that the host passed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Folder with the control file, for the segments.
+    /// Folder of the control file and the segments.
     pub dir: PathBuf,
-    /// Yield the host thread after about this many accesses of a CPU, 65536 at most; 0 never.
+    /// Accesses of a CPU between yields of the host thread, on average; 65536 at most, 0 for none.
     pub yield_every: u32,
-    /// Where yields fall.
+    /// Seed of the random distances between yields.
     pub seed: u64,
-    /// Code not to watch, `[from, to)`.
+    /// Code that is not recorded, `[from, to)`.
     pub skip: Vec<(u64, u64)>,
-    /// Measure the window but watch nothing.
+    /// Measure the window but record nothing.
     pub idle: bool,
-    /// The program has markers of its own: default ones do not open the window.
+    /// The program has markers of its own: default markers do not open the window.
     pub own_markers: bool,
-    /// Only say that the plugin was loaded, and end QEMU.
+    /// Only report that the plugin was loaded, and end QEMU.
     pub probe: bool,
-    /// Burst records in all, if not the default.
+    /// Burst records in all, at most; `None` for the default.
     pub bursts: Option<u64>,
 }
 
 impl Options {
+    /// Reads the arguments that QEMU passed.
+    ///
     /// # Safety
     /// `argv` must hold `argc` valid C strings.
     pub unsafe fn from_argv(argc: c_int, argv: *const *const c_char) -> Result<Self, String> {
@@ -63,7 +65,7 @@ impl Options {
     }
 }
 
-/// Whether `value` is the second of two that it may be.
+/// Returns true for the second of two valid values, and `None` for any other value.
 fn parse_choice(value: &str, [no, yes]: [&str; 2]) -> Option<bool> {
     (value == no || value == yes).then_some(value == yes)
 }
@@ -123,7 +125,7 @@ mod tests {
         // SAFETY: two valid strings.
         let options = unsafe { Options::from_argv(2, argv.as_ptr()) }.unwrap();
         assert_eq!((options.dir, options.seed), ("/x".into(), 7));
-        // SAFETY: none is looked at.
+        // SAFETY: no string is read.
         assert!(unsafe { Options::from_argv(-1, std::ptr::null()) }.is_err());
     }
 

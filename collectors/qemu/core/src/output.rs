@@ -12,10 +12,10 @@ use relayout_shadow::{CONTEXTS_MAX, CollectorHost};
 
 use crate::append::AppendFile;
 
-/// Number under which sites are appended: not a CPU, so that no CPU's file is written by others.
+/// Context number of the sites' segments: no CPU's, so that only one thread writes each file.
 pub const SITES_CONTEXT: u8 = CONTEXTS_MAX as u8;
 
-/// The recording folder as the plugin uses it.
+/// Recording folder of the plugin.
 pub struct SegmentOutput {
     files: Vec<AppendFile>,
     sites: AppendFile,
@@ -23,7 +23,7 @@ pub struct SegmentOutput {
 }
 
 impl SegmentOutput {
-    /// Opens the control file that the host made in `dir`, and a new segment file per CPU.
+    /// Opens the control file that the host made in `dir`, and creates a segment file for each CPU.
     pub fn open(dir: &Path, contexts: usize) -> io::Result<Self> {
         let create = |name: String| AppendFile::create(dir.join(name));
         Ok(Self {
@@ -35,7 +35,8 @@ impl SegmentOutput {
         })
     }
 
-    /// As `open`, in a process that QEMU shares with a program: files are made when needed.
+    /// Does the same as [`open`](Self::open) in a process that QEMU shares with a program: files
+    /// are created when needed.
     pub fn open_guarded(dir: &Path) -> io::Result<Self> {
         let file = |name: String| AppendFile::guarded(dir.join(name));
         Ok(Self {
@@ -51,7 +52,7 @@ impl SegmentOutput {
         self.control
     }
 
-    /// Makes the file of a context that has begun, so that one is there even if nothing is appended.
+    /// Creates the file of a context that has begun, so that it exists even if nothing is appended.
     pub fn begin_context(&self, context: u8) {
         if let Some(Err(error)) = self
             .files
@@ -62,7 +63,7 @@ impl SegmentOutput {
         }
     }
 
-    /// Stops the recording for an error of the system.
+    /// Stops the recording because of an error of the system.
     pub fn fail(&self, error: &io::Error) {
         let errno = error.raw_os_error().unwrap_or(libc::EIO) as u32;
         let _ = self
@@ -77,7 +78,7 @@ impl SegmentOutput {
 
 impl CollectorHost for SegmentOutput {
     fn zeroed(&self, bytes: usize) -> Option<*mut u8> {
-        // SAFETY: a fresh private mapping.
+        // SAFETY: a new private mapping.
         let at = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -146,14 +147,14 @@ pub mod tests {
 
     use super::*;
 
-    /// A folder as the host makes it.
+    /// Makes a folder as the host does.
     pub fn folder() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("control"), [0; CONTROL_BYTES]).unwrap();
         dir
     }
 
-    /// The header of the segment in `bytes`, having checked that it is whole.
+    /// Verifies the segment in `bytes` and returns its payload.
     pub fn check_segment(bytes: &[u8], kind: wire::RecordKind) -> &[u8] {
         let (head, payload) = bytes.split_at(size_of::<SegmentHeader>());
         let word = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().unwrap());
@@ -207,7 +208,7 @@ pub mod tests {
         let dir = tempfile::tempdir().unwrap();
         check(&dir.path().join("none"), io::ErrorKind::NotFound);
         check(dir.path(), io::ErrorKind::NotFound);
-        // That left files, and segments of two recordings must not mix.
+        // The first attempt left files, and segments of two recordings must not mix.
         check(dir.path(), io::ErrorKind::AlreadyExists);
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("control"), [0; 8]).unwrap();
@@ -239,7 +240,7 @@ pub mod tests {
         let output = SegmentOutput::open(dir.path(), 1).unwrap();
         let at = output.zeroed(10_000).unwrap();
         assert_eq!(at as usize % 4096, 0);
-        // SAFETY: that many bytes were given.
+        // SAFETY: `zeroed` returned this many bytes.
         assert!(
             unsafe { std::slice::from_raw_parts(at, 10_000) }
                 .iter()

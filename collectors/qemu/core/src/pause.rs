@@ -1,24 +1,24 @@
-//! When a CPU's thread stops between accesses: to yield, so that other CPUs run in between, and to
-//! look at the clock and the control page.
+//! Pauses of a CPU's thread between accesses: to yield, so that other CPUs run, and to read the
+//! clock and the control page.
 
 /// Accesses between pauses, at most.
 pub const EACH_MAX: u32 = 1 << 16;
 
-/// A random series of distances between pauses.
+/// Random series of distances between pauses.
 pub struct PauseSchedule {
     every: u32,
     random: u64,
 }
 
 impl PauseSchedule {
-    /// For CPU `cpu`: `every` accesses on average, between half and one and a half of it, but at
-    /// most [`EACH_MAX`]; 0 is always that many.
+    /// Makes the series of CPU `cpu`: `every` accesses on average, between half and one and a half
+    /// of it, and at most [`EACH_MAX`]. With `every` 0, all distances are [`EACH_MAX`].
     pub fn new(every: u32, seed: u64, cpu: u8) -> Self {
         let random = (seed ^ (u64::from(cpu) << 56)).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         Self { every, random }
     }
 
-    /// Accesses until the next pause, not 0.
+    /// Returns the accesses until the next pause, at least 1.
     pub fn next_pause(&mut self) -> u32 {
         if self.every == 0 {
             return EACH_MAX;

@@ -139,7 +139,8 @@ impl RecordingPlugin {
         }
     }
 
-    /// Makes all contexts at once. A program's threads have stacks in QEMU that are too small for making one.
+    /// Makes all contexts at once. A program's threads have stacks in QEMU that are too small for
+    /// making one.
     fn make_contexts(&self) -> Result<(), String> {
         for n in 0..self.contexts {
             self.make_context(n)
@@ -177,8 +178,8 @@ impl RecordingPlugin {
         }
     }
 
-    /// Appends everything. All vCPU threads of a machine have stopped; those of a program may still run, but are
-    /// not recorded any more.
+    /// Appends everything. All vCPU threads of a machine have stopped; those of a program may still
+    /// run, but are not recorded any more.
     pub fn finish(&self) {
         if self.stage() == RecordingStage::Waiting || self.finished.swap(true, AcqRel) {
             return;

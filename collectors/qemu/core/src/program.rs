@@ -1,7 +1,8 @@
-//! A program that QEMU runs by itself, without a machine around it: its threads, modules, forks and end.
+//! A program that QEMU runs by itself, without a machine around it: its threads, modules, forks and
+//! end.
 //!
-//! The plugin appends a line about each to the file `map` of the recording folder, by one `write(2)` per line;
-//! `docs/profile-format.md` describes the lines.
+//! The plugin appends a line about each to the file `map` of the recording folder, by one
+//! `write(2)` per line; `docs/profile-format.md` describes the lines.
 
 pub mod modules;
 pub mod pending;
@@ -64,14 +65,16 @@ impl RecordedProgram {
         })
     }
 
-    /// Lists the modules of the program before its first block, which holds `pc`, runs. Later calls do nothing.
+    /// Lists the modules of the program before its first block, which holds `pc`, runs. Later calls
+    /// do nothing.
     pub fn list_first_modules(&self, pc: u64, host: &SegmentOutput) {
         if self.begun.load(Relaxed) || self.begun.swap(true, AcqRel) {
             return;
         }
         name_thread();
         let now = ProcessMappings::read();
-        // If QEMU had to move the program to other addresses, the interface does not say by how much.
+        // If QEMU had to move the program to other addresses, the interface does not say by how
+        // much.
         if !now.has_file_at(pc) {
             host.fail(&std::io::Error::from_raw_os_error(libc::EADDRNOTAVAIL));
             return;
@@ -119,10 +122,12 @@ impl RecordedProgram {
         }
     }
 
-    /// Waits until no other thread is within a callback. The window must be closed, so that none enters another.
+    /// Waits until no other thread is within a callback. The window must be closed, so that none
+    /// enters another.
     ///
-    /// A thread raises its flag and then reads whether the window is open. A memory barrier in between would cost
-    /// more than the rest of the callback, so this thread has the system run one in all threads.
+    /// A thread raises its flag and then reads whether the window is open. A memory barrier in
+    /// between would cost more than the rest of the callback, so this thread has the system run one
+    /// in all threads.
     pub fn wait_for_others(&self) {
         barrier();
         let own = self.state().threads.own_context();
@@ -135,13 +140,15 @@ impl RecordedProgram {
     }
 }
 
-/// Gives QEMU's main thread, and so the threads that it starts, the program's name instead of QEMU's.
+/// Gives QEMU's main thread, and so the threads that it starts, the program's name instead of
+/// QEMU's.
 fn name_thread() {
     type PathToBinary = unsafe extern "C" fn() -> *const c_char;
     let Some(found) = api::find_symbol(c"qemu_plugin_path_to_binary") else {
         return;
     };
-    // SAFETY: the documented signature; it returns null or a string that is ours. The kernel cuts long names.
+    // SAFETY: the documented signature; it returns null or a string that is ours. The kernel cuts
+    // long names.
     unsafe {
         let path = std::mem::transmute::<*mut libc::c_void, PathToBinary>(found)();
         if path.is_null() {
@@ -163,7 +170,8 @@ fn register_barrier() {
     unsafe { libc::syscall(libc::SYS_membarrier, BARRIER_REGISTER, 0, 0) };
 }
 
-/// Runs a memory barrier in all threads of this process. Sleeps for a moment where the system has no such call.
+/// Runs a memory barrier in all threads of this process. Sleeps for a moment where the system has
+/// no such call.
 fn barrier() {
     // SAFETY: a plain system call.
     if unsafe { libc::syscall(libc::SYS_membarrier, BARRIER, 0, 0) } != 0 {

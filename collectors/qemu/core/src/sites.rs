@@ -1,4 +1,4 @@
-//! Numbers for memory instructions.
+//! Numbers of memory instructions.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use relayout_shadow::wire::{self, SegmentHeader, SiteRecord};
 
 use crate::output::{SITES_CONTEXT, SegmentOutput};
 
-/// Sites seen so far, by address and bytes (the kernel patches its code while it runs).
+/// Sites seen so far, by address and bytes, since the kernel patches its code while it runs.
 #[derive(Default)]
 pub struct SiteNumbers {
     numbers: HashMap<(u64, [u8; 16]), u32>,
@@ -16,7 +16,7 @@ pub struct SiteNumbers {
 }
 
 impl SiteNumbers {
-    /// The number of the instruction with these bytes at `pc`.
+    /// Returns the number of the instruction with these bytes at `pc`.
     pub fn number(&mut self, pc: u64, bytes: [u8; 16], len: usize) -> u32 {
         let next = self.numbers.len() as u32;
         let number = *self.numbers.entry((pc, bytes)).or_insert(next);
@@ -33,7 +33,7 @@ impl SiteNumbers {
         number
     }
 
-    /// Appends what is not yet: before anything can refer to it.
+    /// Appends the new sites, before any record can refer to them.
     pub fn flush(&mut self, output: &SegmentOutput) {
         if self.fresh.is_empty() {
             return;

@@ -1,9 +1,9 @@
-//! Which share of a file's memory instructions the instruction rule alone can type.
+//! Prints the share of a file's memory instructions that are typed by the instruction alone.
 //!
 //!     cargo run --release -p relayout-resolve --example instruction_share -- VMLINUX [FUNCTION...]
 //!
-//! Without names: the whole text, one table. With names: every memory instruction
-//! of those functions and what its operand is.
+//! Without names it prints one table for the whole text, with names every memory instruction of
+//! those functions and its operand.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What an operand turned out to be.
+/// Result for an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum EvidenceClass {
     Stated,
@@ -154,7 +154,7 @@ fn classify_operands(program: &FileView<'_, '_, '_>, die: DieOffset) -> Vec<Evid
         .collect()
 }
 
-/// With FACTS set: what the debug information says of the operand's registers there.
+/// Returns the facts about the operand's registers, if FACTS is set.
 fn facts_text(
     program: &FileView<'_, '_, '_>,
     function: &AnalysedFunction,

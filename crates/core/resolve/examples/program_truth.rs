@@ -1,14 +1,15 @@
-//! What resolving is worth on programs that say themselves what is where.
+//! Compares resolution with programs that write down their own objects.
 //!
 //!     cargo run --release -p relayout-resolve --example program_truth [-- OPTIONS]
 //!
-//! Compiles the programs of `tests/truth/programs` with gcc and clang at -O0, -O2 and -O3, executes
-//! each instruction by instruction, and prints how many distinct accesses (instruction and member) to the programs' objects the
-//! instruction alone types, and how truly; then the same of the final resolution.
+//! Compiles the programs of `tests/truth/programs` with gcc and clang at -O0, -O2 and -O3 and
+//! executes each instruction by instruction. Prints the distinct accesses (instruction and member)
+//! to the programs' objects, the share that the instruction alone types, and the share of right
+//! answers; then the same of the final resolution.
 //!
-//!     --only WORD       programs, compilers and levels whose name has WORD in it
-//!     --words           what is wrong, and what says nothing
-//!     --recorded DIR    as well from recordings by the command in DIR (target/release), compiled in
+//!     --only WORD       programs, compilers and levels whose name contains WORD
+//!     --words           list the wrong answers, and the accesses without an answer
+//!     --recorded DIR    also use recordings by the command in DIR (target/release), compiled in
 //!                       and by qemu-user
 
 #[path = "../tests/truth/mod.rs"]
@@ -33,7 +34,7 @@ struct TruthArguments {
     recorded: Option<PathBuf>,
 }
 
-/// One row of the table.
+/// Row of the table.
 #[derive(Default)]
 struct TruthRow {
     evidence: Score,
@@ -141,7 +142,7 @@ fn print_row(name: &str, scores: &Scores, transfers: (u64, u64)) {
     );
 }
 
-/// How accesses are seen.
+/// Source of the accesses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TraceSource {
     Steps,

@@ -1,9 +1,9 @@
-//! Resolves a recorded profile and prints what is left.
+//! Resolves a recorded profile and prints the unresolved accesses.
 //!
 //!     cargo run --release -p relayout-resolve --example resolve_profile -- VMLINUX PROFILE
 //!
-//! Of programs only the program's own debug information is used; `relayout report` reads that of
-//! libraries too.
+//! Of a program, only its own debug information is used; `relayout report` also reads that of its
+//! libraries.
 
 use std::collections::BTreeMap;
 use std::error::Error;

@@ -1,12 +1,13 @@
-//! What resolving costs: a profile of many distinct instructions, taken evenly from a kernel's text.
+//! Measures the cost of resolving a profile of many distinct instructions, taken evenly from a
+//! kernel's text.
 //!
 //!     cargo run --release -p relayout-resolve --example speed -- VMLINUX [SITES] [PROFILE]
 //!
-//! Every n-th instruction of the text that accesses memory other than its own frame is a site, 100,000
-//! unless said otherwise, and accesses one slot of a general-purpose slab cache. Printed are wall time
-//! and the most memory that the process had; then the same with what the first resolution kept of the
-//! vmlinux. With PROFILE, that one is resolved instead. The threads are RAYON_NUM_THREADS; the checksum of
-//! all objects and of what lies at each transfer must depend neither on them nor on what was kept.
+//! Every n-th instruction that accesses memory outside of its own frame is a site, 100,000 by
+//! default, and accesses one slot of a general-purpose slab cache. Printed are wall time and peak
+//! memory, then the same with the evidence that the first resolution kept. With PROFILE, that
+//! profile is resolved instead. RAYON_NUM_THREADS sets the threads. The checksum of all objects and
+//! of the owner of each transfer must depend neither on the threads nor on the kept evidence.
 
 use std::error::Error;
 use std::fs::File;
@@ -22,7 +23,7 @@ use relayout_resolve::insn::x86::X86InsnSet;
 use relayout_resolve::{DebugImages, KeptEvidence, Options, Resolution, resolve_with};
 
 const SITES: usize = 100_000;
-/// Accesses to one object, in the mean.
+/// Accesses to one object, on average.
 const SITES_PER_OBJECT: usize = 8;
 const SLOTS: u64 = 0xffff_8881_0000_0000;
 const SLOT_BYTES: u64 = 192;
@@ -50,13 +51,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What one resolution came to.
+/// Result of one resolution.
 struct TimedResolution {
     checksum: u64,
     kept: Vec<u8>,
 }
 
-/// Resolves with what an earlier resolution kept, if there was one.
+/// Resolves the profile, with the evidence of an earlier resolution if there is some.
 fn measure(
     bytes: &[u8],
     profile: &Profile,
@@ -95,7 +96,7 @@ fn measure(
     })
 }
 
-/// Sites all over the text.
+/// Makes a profile with sites all over the text.
 fn spread_profile(bytes: &[u8], wanted: usize) -> Result<Profile, Box<dyn Error>> {
     let file = DwarfFile::parse(bytes)?;
     let images = DebugImages::from_single_file(&file);
@@ -148,7 +149,8 @@ fn spread_profile(bytes: &[u8], wanted: usize) -> Result<Profile, Box<dyn Error>
     Ok(profile)
 }
 
-/// Address of each instruction with an operand outside of its own frame, and whether it stores there.
+/// Returns the address of each instruction with an operand outside of its own frame, and whether it
+/// stores.
 fn memory_instructions(program: &FileView<'_, '_, '_>) -> Vec<(u64, bool)> {
     let stack = X86InsnSet.stack_pointer();
     let mut instructions = Vec::new();
@@ -195,10 +197,11 @@ fn checksum(profile: &Profile, resolution: &Resolution) -> u64 {
     hash.finish()
 }
 
-/// Linux reports CPU time to programs in 100ths of a second.
+/// Unit of the CPU time that Linux reports: 100ths of a second.
 const TICKS_PER_S: f64 = 100.0;
 
-/// CPU time of this process so far, user and system, in ticks (proc(5): fields 14 and 15).
+/// Returns the CPU time of this process so far, user and system, in ticks (proc(5): fields 14 and
+/// 15).
 fn cpu_ticks() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or_default();
@@ -206,7 +209,7 @@ fn cpu_ticks() -> f64 {
     fields.filter_map(|f| f.parse::<f64>().ok()).sum()
 }
 
-/// Most memory that this process had, as Linux counts it.
+/// Returns the peak memory of this process, as Linux counts it.
 fn memory_max_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -1,15 +1,16 @@
-//! How often the instruction alone is right about what it accesses, in slab caches whose type is
-//! certain by name and size.
+//! Measures the right answers of the instruction alone in slab caches whose type is certain by name
+//! and size.
 //!
 //!     cargo run --release -p relayout-resolve --example truth -- VMLINUX PROFILE...
 //!
-//! Each access to a slot of such a cache is a question: which type does its instruction say, and
-//! where in it? It is right if the cache's type has that type at that very place, as itself or
-//! embedded (`struct inode` within `struct shmem_inode_info`). Evidence of scalars (`int *`) names
-//! no member and counts as no answer. Neither the cache, nor other accesses, nor the vote take part.
+//! Each access to a slot of such a cache is a question about the type that its instruction names,
+//! and the offset in it. The answer is right if the cache's type has that type at that offset, as
+//! itself or embedded (`struct inode` within `struct shmem_inode_info`). Evidence of scalars (`int
+//! *`) names no member and counts as no answer. The cache, other accesses and the vote play no
+//! part.
 //!
-//! Printed by cache: *places* (distinct pairs of instruction and offset in the object), accesses and
-//! transfers; then which instructions were wrong. With WRONG=n, that many of them.
+//! Printed are, by cache, *places* (distinct pairs of instruction and offset in the object),
+//! accesses and transfers; then the instructions with wrong answers, at most WRONG of them.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -45,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// An instruction and where in an object of the cache it accesses.
+/// Instruction, and the offset in an object of the cache that it accesses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct SlabAccess {
     cache: String,
@@ -54,7 +55,7 @@ struct SlabAccess {
     offset: u64,
 }
 
-/// How often it did.
+/// Accesses and transfers.
 #[derive(Clone, Copy, Debug, Default)]
 struct UseCounts {
     accesses: u64,
@@ -103,12 +104,12 @@ fn add_opinions(profile: &Profile, resolution: &Resolution, asked: &mut AskedOpi
     }
 }
 
-/// Its type is certain by the cache's name and size; nothing voted on it.
+/// Returns true if the type is certain by the cache's name and size, without a vote.
 fn is_certain(object: &ResolvedObject) -> bool {
     object.votes.support == 0.0 && object.confidence == 1.0
 }
 
-/// Answers of one cache, or of all: places, accesses and transfers.
+/// Answers about one cache, or all: places, accesses and transfers.
 #[derive(Clone, Copy, Debug, Default)]
 struct AnswerSums {
     all: [u64; 3],

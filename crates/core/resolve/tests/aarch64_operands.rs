@@ -1,18 +1,20 @@
-//! The memory operands of every instruction of a real C library for AArch64, beside what binutils
-//! prints of them.
+//! Memory operands of every instruction of a C library for AArch64, compared with the output of
+//! binutils.
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::path::Path;
 use std::process::Command;
 
 use relayout_resolve::insn::aarch64::Aarch64InsnSet;
 use relayout_resolve::insn::{DwarfRegister, InstructionSet, MemoryOperand};
+use relayout_testkit::{require_file, require_programs};
 
-/// Of package libc6-arm64-cross.
+/// File of the package libc6-arm64-cross.
 const LIBRARY: &str = "/usr/aarch64-linux-gnu/lib/libc.so.6";
 const OBJDUMP: &str = "aarch64-linux-gnu-objdump";
 
-/// What is compared of an operand.
+/// Compared properties of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Operand {
     base: Option<u8>,
@@ -25,13 +27,9 @@ struct Operand {
 
 #[test]
 fn operands_are_those_of_binutils() -> Result<(), Box<dyn Error>> {
-    if !std::path::Path::new(LIBRARY).exists() {
-        let ci = std::env::var_os("CI") == Some("true".into());
-        assert!(!ci, "{LIBRARY} (package libc6-arm64-cross) is missing");
-        eprintln!("PASSED OVER: {LIBRARY} is not installed");
-        return Ok(());
-    }
-    let output = Command::new(OBJDUMP).args(["-d", LIBRARY]).output()?;
+    let library = require_file("the C library for AArch64", Path::new(LIBRARY));
+    require_programs(&[OBJDUMP]);
+    let output = Command::new(OBJDUMP).arg("-d").arg(library).output()?;
     assert!(output.status.success(), "{OBJDUMP} failed on {LIBRARY}");
     let text = String::from_utf8(output.stdout)?;
     let (mut compared, mut with_memory) = (0, 0);
@@ -55,7 +53,8 @@ fn operands_are_those_of_binutils() -> Result<(), Box<dyn Error>> {
         compared > 250_000 && with_memory > 60_000,
         "{compared} {with_memory}"
     );
-    // Of the scalable vectors, which the decoder does not know, and data between functions.
+    // Instructions of the scalable vectors, which the decoder does not know, and data between
+    // functions.
     let rest: u32 = undecoded.values().sum();
     assert!(rest * 200 < compared, "{undecoded:?}");
     Ok(())
@@ -72,7 +71,7 @@ fn operand(memory: &MemoryOperand) -> Operand {
     }
 }
 
-/// `27500: f9400001 ldr x1, [x0, #8]  // comment`, with tabs between the fields.
+/// Parses `27500: f9400001 ldr x1, [x0, #8]  // comment`, with tabs between the fields.
 fn parse(line: &str) -> Option<(u64, u32, &str, &str)> {
     let (address, rest) = line.trim_start().split_once(":\t")?;
     let mut fields = rest.split('\t');
@@ -85,7 +84,7 @@ fn parse(line: &str) -> Option<(u64, u32, &str, &str)> {
     (!is_data).then_some((address, word, mnemonic, operands))
 }
 
-/// By the words alone.
+/// Returns the operand that the text shows.
 fn expected(mnemonic: &str, operands: &str) -> Option<Operand> {
     let (reads, writes) = access(mnemonic)?;
     let bytes = bytes(mnemonic, operands);
@@ -148,7 +147,7 @@ fn integer(text: &str) -> Option<i64> {
     }
 }
 
-/// Whether an instruction of that name loads and stores; `None` if it does neither.
+/// Returns whether an instruction of that name loads and stores; `None` if it does neither.
 fn access(mnemonic: &str) -> Option<(bool, bool)> {
     let atomic = [
         "swp", "cas", "ldadd", "ldclr", "ldeor", "ldset", "ldsmax", "ldsmin", "ldumax", "ldumin",

@@ -1,5 +1,5 @@
-//! Accesses that were announced by calls: real compilers' instrumentation, in a program that lies at
-//! another address than it was linked for.
+//! Accesses announced by calls of real compilers' instrumentation, in a program that is mapped at
+//! another address than its link-time address.
 
 use std::error::Error;
 use std::path::Path;
@@ -21,7 +21,7 @@ type Failure = Box<dyn Error>;
 const BIAS: u64 = 0x5555_5555_4000;
 const HEAP: u64 = 0x7000_0000;
 
-/// The fixture, compiled; only its code matters, it is never run.
+/// Compiles the fixture, which is never run.
 fn compiled(compiler: &str, flags: &[&str]) -> Result<Vec<u8>, Failure> {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let folder = tempfile::tempdir()?;
@@ -47,7 +47,7 @@ fn compiled(compiler: &str, flags: &[&str]) -> Result<Vec<u8>, Failure> {
     Ok(std::fs::read(program)?)
 }
 
-/// Calls in a function of the file, by callee: where they return to.
+/// Returns callee and return address of the calls in a function of the file.
 fn calls(view: &FileView<'_, '_, '_>, function: &str) -> Vec<(String, u64)> {
     let symbols = view.debug_file().symbols();
     let symbol = symbols.iter().find(|s| s.name == function).expect(function);
@@ -70,7 +70,7 @@ fn check_compiler(compiler: &str, flags: &[&str]) -> Result<(), Failure> {
     let images = DebugImages::from_modules(&main, &file, |_| None);
     let program = AnalysedProgram::new(&images, &X86InsnSet);
     let view = program.main_view();
-    // What each call is given: function, callee, type and member.
+    // Argument of each call: function, callee, type and member.
     let expect = [
         ("count_item", "write4", "item", "refs"),
         ("count_item", "pthread_mutex_lock", "stats", "lock"),
@@ -125,15 +125,7 @@ fn gcc() -> Result<(), Failure> {
 
 #[test]
 fn clang() -> Result<(), Failure> {
-    if Command::new("clang").arg("--version").output().is_err() {
-        assert_ne!(
-            std::env::var_os("CI"),
-            Some("true".into()),
-            "clang (package clang) is missing"
-        );
-        eprintln!("PASSED OVER: clang is not installed");
-        return Ok(());
-    }
+    relayout_testkit::require_programs(&["clang"]);
     check_compiler("clang", &["-O2"])?;
     check_compiler("clang", &["-O1", "-fno-plt"])
 }
@@ -204,7 +196,7 @@ fn range(kind: RangeKind, start: u64, bytes: u64, owner: &str) -> RangeRow {
     }
 }
 
-/// `(type, base, path)` or the class.
+/// Returns `(type, base, path)`, or the class of the memory.
 fn member(resolution: &Resolution, addr: u64) -> (String, u64, String) {
     match resolution.address_owner(0, addr, 4) {
         AddressOwner::Member { object, path } => {
@@ -326,7 +318,7 @@ fn allocations_of_one_place_hold_the_same() -> Result<(), Failure> {
     };
     let conflicts = vec![
         write(HEAP + 16, 0),
-        // The second allocation is only accessed by an instruction that tells nothing.
+        // The second allocation is only accessed by an instruction without evidence.
         write(HEAP + 64 + 8, 1),
         write(HEAP + 0x1000 + 40 + 16, 0),
         write(HEAP + 0x1000 + 5 * 40, 1),

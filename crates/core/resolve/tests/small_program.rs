@@ -1,5 +1,4 @@
-//! Resolves addresses of a small C program, compiled here: its functions and variables have known
-//! layouts, whatever the compiler makes of them.
+//! Resolution of addresses in a small C program with known layouts, which the test compiles.
 
 use std::error::Error;
 use std::path::Path;
@@ -17,7 +16,7 @@ use relayout_resolve::{
 
 const HEAP: u64 = 0x7000_0000;
 
-/// The program's bytes.
+/// Compiles the program and returns its bytes.
 fn compiled() -> Result<Vec<u8>, Box<dyn Error>> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/small_program.c");
     let folder = tempfile::tempdir()?;
@@ -65,7 +64,7 @@ fn conflict(addr: u64, site: u32) -> ConflictRow {
     }
 }
 
-/// Sites of the one instruction that reads the member, and of one that tells nothing.
+/// Returns the site of the instruction that reads the member, and one without evidence.
 fn read_sites(program: &FileView<'_, '_, '_>) -> Option<Vec<Site>> {
     let name = "reads_second";
     let symbol = program
@@ -119,7 +118,8 @@ fn one_resolved_access_types_the_object() -> Result<(), Box<dyn Error>> {
     let object = HEAP + 48;
     let profile = Profile {
         sites,
-        // The member itself, the same object by an unknown site, elsewhere, and the variable.
+        // The member, the same object by a site without evidence, another address, and the
+        // variable.
         conflicts: vec![
             conflict(object + 16, 0),
             conflict(object + 24 + 8, 1),
@@ -163,7 +163,7 @@ fn one_resolved_access_types_the_object() -> Result<(), Box<dyn Error>> {
     what_was_kept_makes_no_difference(&profile, &bytes)
 }
 
-/// Another process, with the file parsed again, comes to the same and finds nothing new.
+/// A second resolution with kept evidence has the same result and finds nothing new.
 fn what_was_kept_makes_no_difference(
     profile: &Profile,
     program: &[u8],
@@ -190,8 +190,8 @@ fn what_was_kept_makes_no_difference(
     Ok(())
 }
 
-/// Of samples, a site without bytes is an instruction that nobody had the code of, not a call: here it is in the
-/// file.
+/// A sampled site without bytes is an instruction whose code was not recorded, and no call. Its
+/// code is in the file.
 #[test]
 fn a_sampled_instruction_is_looked_up() -> Result<(), Box<dyn Error>> {
     let bytes = compiled()?;

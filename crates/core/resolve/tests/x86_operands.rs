@@ -1,5 +1,5 @@
-//! The memory operands of every instruction of the C library, and of the kernel where it is at hand,
-//! beside what the decoder says that the instruction uses.
+//! Memory operands of every instruction of the C library and of the kernel, compared with the
+//! decoder's account of used memory.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use iced_x86::{
 use relayout_resolve::insn::x86::X86InsnSet;
 use relayout_resolve::insn::{AddressSegment, DecodedInsn, InstructionSet, MemoryOperand};
 
-/// What one file showed.
+/// Counts of one file.
 #[derive(Debug, Default)]
 struct Counts {
     instructions: u64,
     with_memory: u64,
-    /// Of those: operands whose length or place is not fixed.
+    /// Operands among them whose length or address is not fixed.
     walking: u64,
 }
 
-/// Every instruction of `code`, which is at `address`.
+/// Compares every instruction of `code`, which is at `address`.
 fn check(address: u64, code: &[u8], counts: &mut Counts) {
     let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
     let mut factory = InstructionInfoFactory::new();
@@ -31,7 +31,7 @@ fn check(address: u64, code: &[u8], counts: &mut Counts) {
         let end = (at + 15).min(code.len());
         let ours = X86InsnSet.decode(insn.ip(), &code[at..end]);
         if insn.is_invalid() {
-            // At the end of the code the bytes may be too few.
+            // At the end of the code the last instruction may be cut off.
             assert!(ours.is_none() || end == code.len(), "{:#x}", insn.ip());
             continue;
         }
@@ -91,7 +91,7 @@ fn writes(access: OpAccess) -> bool {
     matches!(access, Write | CondWrite | ReadWrite | ReadCondWrite)
 }
 
-/// DWARF's number of a general-purpose register, by its name.
+/// Returns DWARF's number of a general-purpose register.
 fn number(register: Register) -> Option<u8> {
     const NAMES: [Register; 16] = [
         Register::RAX,
@@ -117,7 +117,7 @@ fn number(register: Register) -> Option<u8> {
     Some(at as u8)
 }
 
-/// `bt %rax,(%rdi)` and the like.
+/// Returns true for `bt %rax,(%rdi)` and the like.
 fn counts_bits(insn: &Instruction) -> bool {
     let is_bit = matches!(
         insn.mnemonic(),
@@ -126,13 +126,13 @@ fn counts_bits(insn: &Instruction) -> bool {
     is_bit && insn.op0_kind() == OpKind::Memory && insn.op1_kind() == OpKind::Register
 }
 
-/// Whether an operand is, or is a part of, ours.
+/// Returns true if the decoder's operand is ours or a part of it.
 fn holds(ours: &MemoryOperand, used: &UsedMemory, access: (bool, bool), counts_bits: bool) -> bool {
     let local = matches!(used.segment(), Register::FS | Register::GS);
     let start = used.displacement() as i64;
     let end = start.wrapping_add(used.memory_size().size() as i64);
     let vector = used.index() != Register::None && number(used.index()).is_none();
-    // The decoder does not say that such instructions access another word than their operand's.
+    // The decoder does not say that such instructions may access another word than their operand.
     let index = match counts_bits {
         true => ours.index.is_some_and(|(_, scale)| scale == 8),
         false => {
@@ -151,7 +151,7 @@ fn holds(ours: &MemoryOperand, used: &UsedMemory, access: (bool, bool), counts_b
         && (!vector || ours.string)
 }
 
-/// All code sections of a file.
+/// Compares all code sections of a file.
 fn check_file(path: &Path) -> Result<Counts, Box<dyn Error>> {
     // SAFETY: the file is not changed while this runs.
     let bytes = unsafe { memmap2::Mmap::map(&std::fs::File::open(path)?)? };
@@ -199,20 +199,7 @@ fn operands_of_the_c_library() -> Result<(), Box<dyn Error>> {
 
 #[test]
 fn operands_of_the_kernel() -> Result<(), Box<dyn Error>> {
-    let home = std::env::var_os("HOME")
-        .map(PathBuf::from)
-        .unwrap_or_default();
-    let cache = std::env::var_os("RELAYOUT_CACHE").map(PathBuf::from);
-    let cache =
-        cache.or_else(|| Some(PathBuf::from(std::env::var_os("XDG_CACHE_HOME")?).join("relayout")));
-    let cache = cache.unwrap_or_else(|| home.join(".cache/relayout"));
-    let path = cache.join("kernel/current/vmlinux");
-    if !path.exists() {
-        let ci = std::env::var_os("CI") == Some("true".into());
-        assert!(!ci, "{} (scripts/setup.sh) is missing", path.display());
-        eprintln!("PASSED OVER: {} is not there", path.display());
-        return Ok(());
-    }
+    let path = relayout_testkit::vmlinux();
     let counts = check_file(&path)?;
     println!("{}: {counts:?}", path.display());
     assert!(

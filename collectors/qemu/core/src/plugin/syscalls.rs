@@ -66,8 +66,8 @@ impl RecordingPlugin {
         }
     }
 
-    /// Ends the recording before the program replaces itself, since QEMU does not run the new program. Calls that
-    /// cannot succeed, such as those of a search along `$PATH`, are ignored.
+    /// Ends the recording before the program replaces itself, since QEMU does not run the new
+    /// program. Calls that cannot succeed, such as those of a search along `$PATH`, are ignored.
     fn before_exec(&self, folder: i32, path: u64, flags: i32) -> Option<PendingCall> {
         let program = self.program.as_ref()?;
         let path = read_string(path)?;

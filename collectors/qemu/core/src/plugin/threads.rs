@@ -1,4 +1,5 @@
-//! Threads of a recorded program: their first access, their end, and the calls that tell of their stacks.
+//! Threads of a recorded program: their first access, their end, and the calls that tell of their
+//! stacks.
 
 use std::sync::atomic::Ordering::*;
 use std::time::Instant;
@@ -8,7 +9,8 @@ use crate::cpu::{self, VcpuState};
 use crate::program::threads::{LiveThread, ThreadStart, own_tid};
 
 impl RecordingPlugin {
-    /// Begins to record the thread of a vCPU at its first access, to `address`. `None` if all contexts are in use.
+    /// Begins to record the thread of a vCPU at its first access, to `address`. `None` if all
+    /// contexts are in use.
     #[cold]
     pub fn thread_begins(&self, vcpu: usize, address: u64) -> Option<&'static mut VcpuState> {
         let program = self.program.as_ref()?;
@@ -54,7 +56,8 @@ impl RecordingPlugin {
         cpu::detach_vcpu(vcpu);
     }
 
-    /// Stores the stack or thread pointer of a thread, which `update` sets, and appends their lines.
+    /// Stores the stack or thread pointer of a thread, which `update` sets, and appends their
+    /// lines.
     pub fn update_thread_start(&self, tid: u32, update: impl FnOnce(&mut ThreadStart)) {
         let Some(program) = &self.program else { return };
         let mut state = program.state();

@@ -10,8 +10,8 @@ use crate::callbacks::{KERNEL, on_marker, on_mem, on_pause, on_program_mem};
 use crate::insn::memory_use;
 use crate::markers::GuestMarker;
 
-/// The instruction `pause`, of a CPU that waits in a loop. It often waits for a CPU that the host is not running,
-/// so the thread yields.
+/// The instruction `pause`, of a CPU that waits in a loop. It often waits for a CPU that the host
+/// is not running, so the thread yields.
 const PAUSE: [u8; 2] = [0xf3, 0x90];
 
 impl RecordingPlugin {

@@ -10,26 +10,26 @@ const PAGE_BYTES: u64 = 4096;
 const LOAD: u32 = 1;
 const THREAD_LOCAL: u32 = 7;
 const EXECUTABLE: u8 = 1;
-/// Of an ELF header and of a program header.
+/// Sizes of an ELF header and of a program header.
 const HEADER_BYTES: usize = 64;
 const SEGMENT_BYTES: usize = 56;
 
-/// A line of `/proc/self/maps`.
+/// Line of `/proc/self/maps`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileMapping {
     pub start: u64,
     pub end: u64,
     pub offset: u64,
-    /// Empty for memory without a file.
+    /// Path of the file; empty for memory without a file.
     pub path: PathBuf,
 }
 
-/// What is mapped into the process.
+/// Mappings of the process.
 #[derive(Debug, Default)]
 pub struct ProcessMappings(Vec<FileMapping>);
 
 impl ProcessMappings {
-    /// Those of now.
+    /// Reads the present mappings.
     pub fn read() -> Self {
         Self::parse(&std::fs::read("/proc/self/maps").unwrap_or_default())
     }
@@ -42,17 +42,17 @@ impl ProcessMappings {
         )
     }
 
-    /// The mapping that holds `at`.
+    /// Returns the mapping that holds `at`.
     pub fn mapping_at(&self, at: u64) -> Option<&FileMapping> {
         self.0.iter().find(|m| m.start <= at && at < m.end)
     }
 
-    /// Whether a file is mapped at `at`.
+    /// Returns true if a file is mapped at `at`.
     pub fn has_file_at(&self, at: u64) -> bool {
         self.mapping_at(at).is_some_and(|m| m.path.is_absolute())
     }
 
-    /// Mapped files that were not among `before`.
+    /// Returns the mapped files that are not in `before`.
     pub fn files_not_in<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a FileMapping> {
         let known = |m: &FileMapping| {
             before
@@ -65,7 +65,7 @@ impl ProcessMappings {
     }
 }
 
-/// `START-END PERMISSIONS OFFSET DEVICE INODE PATH`
+/// Parses `START-END PERMISSIONS OFFSET DEVICE INODE PATH`.
 fn parse_mapping(line: &[u8]) -> Option<FileMapping> {
     let mut rest = line;
     let mut field = || {
@@ -89,24 +89,26 @@ fn parse_mapping(line: &[u8]) -> Option<FileMapping> {
     })
 }
 
-/// A mapped ELF file.
+/// Mapped ELF file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ElfModule {
     path: PathBuf,
     start: u64,
     end: u64,
     bias: u64,
-    /// Bytes between its thread-local storage and the thread pointer, if it is the program itself.
+    /// Size of its thread-local storage, and distance to the thread pointer if the file is the
+    /// program itself.
     tls: Option<(u64, u64)>,
 }
 
 impl ElfModule {
-    /// The module that `path` is, of which `offset` is mapped at `address`: code if `code`, the file's
-    /// first segment otherwise. `None` if it is no such part of an ELF file for this machine.
+    /// Reads the file at `path`, whose `offset` is mapped at `address`: a segment of code if
+    /// `code`, else the first segment. `None` if it is no such part of an ELF file for this
+    /// machine.
     pub fn read_mapped(path: &Path, address: u64, offset: u64, code: bool) -> Option<Self> {
         let segments = read_segments(&File::open(path).ok()?).ok()??;
         let loads = || segments.iter().filter(|s| s.kind == LOAD);
-        // Two segments may have parts in one page of the file, but not two of code.
+        // Two segments may share a page of the file, but two segments of code never do.
         let mapped = if code {
             loads().find(|s| s.executable && s.is_at(offset))?
         } else {
@@ -138,15 +140,15 @@ impl ElfModule {
         line
     }
 
-    /// Where the thread-local storage of the program itself is in a thread with this thread
-    /// pointer, how many bytes it has, and the program's bias.
+    /// Returns address and size of the program's own thread-local storage in a thread with this
+    /// thread pointer, and the program's bias.
     pub fn program_tls(&self, thread_pointer: u64) -> Option<(u64, u64, u64)> {
         let (bytes, before) = self.tls?;
         Some((thread_pointer.checked_sub(before)?, bytes, self.bias))
     }
 }
 
-/// What matters of a program header.
+/// Used fields of a program header.
 struct ElfSegment {
     kind: u32,
     executable: bool,
@@ -158,14 +160,14 @@ struct ElfSegment {
 }
 
 impl ElfSegment {
-    /// Whether it has a part in the page of the file at `offset`.
+    /// Returns true if a part of the segment is in the page of the file at `offset`.
     fn is_at(&self, offset: u64) -> bool {
         let first = self.offset & !(PAGE_BYTES - 1);
         first <= offset && offset < self.offset.saturating_add(self.file_bytes)
     }
 
-    /// Bytes from the start of the program's thread-local storage to the thread pointer: variant II
-    /// of "ELF Handling For Thread-Local Storage", 3.4.6.
+    /// Returns the bytes from the start of the program's thread-local storage to the thread
+    /// pointer: variant II of "ELF Handling For Thread-Local Storage", 3.4.6.
     fn before_thread_pointer(&self) -> u64 {
         let align = self.align.max(1);
         let first = self.address.wrapping_neg() % align;
@@ -174,7 +176,7 @@ impl ElfSegment {
     }
 }
 
-/// The program headers; `None` if it is not a 64-bit little-endian ELF file.
+/// Reads the program headers; `None` if the file is no 64-bit little-endian ELF file.
 fn read_segments(file: &File) -> io::Result<Option<Vec<ElfSegment>>> {
     let mut header = [0; HEADER_BYTES];
     file.read_exact_at(&mut header, 0)?;
@@ -248,7 +250,7 @@ nonsense
         assert_eq!(new, [Path::new("/tmp/a b")]);
     }
 
-    /// The C library that this test runs with: where its functions are says what its bias is.
+    /// Uses this test's own C library: the addresses of its functions tell its bias.
     #[test]
     fn knows_this_process() {
         let maps = ProcessMappings::read();

@@ -14,7 +14,8 @@ pub struct ThreadTable {
     /// Contexts whose threads have ended, in the order of their ends.
     free: VecDeque<u8>,
     live: HashMap<usize, LiveThread>,
-    /// Stacks and thread pointers of threads, by thread id, as the threads that started them passed them.
+    /// Stacks and thread pointers of threads, by thread id, as the threads that started them passed
+    /// them.
     pub(crate) starts: HashMap<u32, ThreadStart>,
 }
 
@@ -36,8 +37,9 @@ pub struct ThreadStart {
 }
 
 impl ThreadTable {
-    /// Returns the context for a thread that begins: one that no thread has had yet, while there are any, so that
-    /// the accesses of two threads stay apart, else the one that was left first. `None` if all are in use.
+    /// Returns the context for a thread that begins: one that no thread has had yet, while there
+    /// are any, so that the accesses of two threads stay apart, else the one that was left first.
+    /// `None` if all are in use.
     pub(crate) fn begin_thread(&mut self, vcpu: usize, tid: u32) -> Option<u8> {
         let context = if usize::from(self.fresh) < CONTEXTS_MAX {
             self.fresh += 1;

@@ -18,18 +18,19 @@ pub struct Aarch64InsnSet;
 
 /// Bytes of an instruction.
 const BYTES: usize = 4;
-/// Number of `sp`; where `sp` cannot be meant, of the register that is always zero.
+/// Number of `sp`; in operands that cannot name `sp`, of the zero register.
 const SP: u16 = 31;
 /// The link register.
 const LR: DwarfRegister = DwarfRegister(30);
-/// Number of `tpidr_el0` (without the bit that all such have), the thread pointer of programs.
+/// Number of `tpidr_el0`, the thread pointer of programs, without the bit that all system registers
+/// have.
 const TPIDR_EL0: u16 = 0x5e82;
-/// Number of `tpidr_el1`, with which the kernel finds a CPU's own area.
+/// Number of `tpidr_el1`, which holds the base of a CPU's own area in the kernel.
 const TPIDR_EL1: u16 = 0x4684;
 /// Number of `tpidr_el2`, which a kernel that is a hypervisor uses instead.
 const TPIDR_EL2: u16 = 0x6682;
-/// Bytes of a thread's control block, which lie between the thread pointer and the program's own
-/// thread-local segment: variant I of the ELF TLS ABI.
+/// Bytes of a thread's control block, between the thread pointer and the program's own thread-local
+/// segment: variant I of the ELF TLS ABI.
 const CONTROL_BLOCK_BYTES: u64 = 16;
 
 impl InstructionSet for Aarch64InsnSet {
@@ -58,7 +59,7 @@ impl InstructionSet for Aarch64InsnSet {
     }
 
     fn call_clobbers(&self) -> RegSet {
-        // x0 to x17, x18 (of the platform: not kept on Linux), x30
+        // x0 to x17, x18 (the platform's, not kept on Linux), x30
         RegSet(((1 << 19) - 1) | (1 << LR.0))
     }
 
@@ -79,7 +80,7 @@ impl InstructionSet for Aarch64InsnSet {
     }
 
     fn register_by_name(&self, _: &str) -> Option<DwarfRegister> {
-        // Its kernels have no such stubs.
+        // Kernels for AArch64 have no such stubs.
         None
     }
 
@@ -92,17 +93,17 @@ impl InstructionSet for Aarch64InsnSet {
     }
 }
 
-/// Where a memory operand is.
+/// Address of a memory operand.
 #[derive(Clone, Copy)]
 struct AddressOperand {
     base: Option<DwarfRegister>,
     index: Option<(DwarfRegister, u8)>,
     displacement: i64,
-    /// The base is moved, before or after.
+    /// Change of the base, before or after the access.
     base_update: Option<(DwarfRegister, BaseUpdate)>,
 }
 
-/// What a base is moved by.
+/// Amount by which a base changes.
 #[derive(Clone, Copy)]
 enum BaseUpdate {
     Bytes(i64),
@@ -110,7 +111,7 @@ enum BaseUpdate {
 }
 
 fn address_operand(address: u64, insn: &Instruction) -> Option<AddressOperand> {
-    // `adr` and branches have the same operand, but access nothing.
+    // `adr` and branches have the same operand, but access no memory.
     let literal = access::opcode_access(insn.opcode).is_some();
     insn.operands.iter().find_map(|operand| match *operand {
         Operand::RegPreIndex(base, by, back) => Some(AddressOperand {
@@ -169,7 +170,7 @@ fn register(register: u16) -> DwarfRegister {
     DwarfRegister((register & 31) as u8)
 }
 
-/// A general-purpose register that is a destination; the zero register is none.
+/// Returns the general-purpose register of a destination operand; the zero register is none.
 fn destination_register(operand: &Operand) -> Option<DwarfRegister> {
     match *operand {
         Operand::Register(_, n) if n != SP => Some(register(n)),
@@ -178,7 +179,7 @@ fn destination_register(operand: &Operand) -> Option<DwarfRegister> {
     }
 }
 
-/// A register as a whole pointer: only the 64-bit name qualifies.
+/// Returns the register of an operand that names a whole pointer: only 64-bit names do.
 fn pointer_register(operand: &Operand) -> Option<DwarfRegister> {
     match *operand {
         Operand::Register(SizeCode::X, n) if n != SP => Some(register(n)),
@@ -195,7 +196,7 @@ fn is_zero(operand: &Operand) -> bool {
     )
 }
 
-/// Registers that hold something else afterwards; a base that moves is not among them.
+/// Returns the registers that hold another value afterwards, except a base that changes.
 fn written_registers(insn: &Instruction) -> RegSet {
     use Opcode as O;
     let mut written = RegSet::default();
@@ -216,7 +217,7 @@ fn written_registers(insn: &Instruction) -> RegSet {
             }
         }
         (O::CAS(_) | O::CASB(_) | O::CASH(_), _) => add(0),
-        // Atomic operations return what was there in their second register.
+        // Atomic operations return the old value in their second register.
         (_, Some(access)) if access.reads && access.writes => add(1),
         (_, Some(access)) if access.reads => {
             add(0);
@@ -230,8 +231,8 @@ fn written_registers(insn: &Instruction) -> RegSet {
     written
 }
 
-/// Whether pointer authentication changes the link register, or those between calls, which hold no
-/// object's address.
+/// Returns true for pointer authentication, which changes the link register or registers between
+/// calls, none of which holds an object's address.
 fn signs_link(opcode: Opcode) -> bool {
     use Opcode as O;
     matches!(
@@ -265,7 +266,7 @@ fn flow(address: u64, insn: &Instruction) -> InsnFlow {
         O::BLR | O::BLRAA | O::BLRAAZ | O::BLRAB | O::BLRABZ => InsnFlow::Call(None),
         O::BR | O::BRAA | O::BRAAZ | O::BRAB | O::BRABZ => InsnFlow::Stop,
         O::RET | O::RETAA | O::RETAB | O::ERET | O::ERETAA | O::ERETAB | O::DRPS => InsnFlow::Stop,
-        // `brk` ends WARN(), after which the kernel goes on.
+        // `brk` ends WARN(), after which the kernel continues.
         _ => InsnFlow::Next,
     }
 }
@@ -288,7 +289,7 @@ fn effects(
     [first, second, back]
 }
 
-/// Whole pointers that are loaded or stored.
+/// Returns the loads and stores of whole pointers.
 fn pointer_transfers(
     insn: &Instruction,
     memory: MemoryOperand,
@@ -324,7 +325,7 @@ fn pointer_transfers(
     }
 }
 
-/// What is computed without memory.
+/// Returns the effect of an instruction without memory operand.
 fn computed_effect(address: u64, insn: &Instruction) -> Option<InsnEffect> {
     use Opcode as O;
     let [dst, a, b, c] = &insn.operands;
@@ -374,7 +375,7 @@ fn computed_effect(address: u64, insn: &Instruction) -> Option<InsnEffect> {
     }
 }
 
-/// A register read as a number, by either of its names.
+/// Returns the register of an operand that is read as a number, by either of its names.
 fn number_register(operand: &Operand) -> Option<DwarfRegister> {
     match *operand {
         Operand::Register(_, n) if n != SP => Some(register(n)),
@@ -382,7 +383,8 @@ fn number_register(operand: &Operand) -> Option<DwarfRegister> {
     }
 }
 
-/// `lsl`, `ubfiz` and `sbfiz` multiply; extensions (`sxtw`) keep the number. Others pick bits.
+/// Returns the effect of a shift: `lsl`, `ubfiz` and `sbfiz` multiply, extensions (`sxtw`) keep the
+/// number, others select bits.
 fn shift_effect(
     dst: DwarfRegister,
     src: DwarfRegister,
@@ -400,7 +402,7 @@ fn shift_effect(
     }
 }
 
-/// `dst = base + addend`, or minus.
+/// Returns the effect `dst = base + addend`, or minus.
 fn sum_effect(
     opcode: Opcode,
     dst: DwarfRegister,

@@ -66,7 +66,7 @@ impl InstructionSet for X86InsnSet {
     }
 
     fn thread_local(&self, offset: u64, segment_bytes: u64, segment_align: u64) -> Option<u64> {
-        // Variant II of the ELF TLS ABI: the segment ends where the thread pointer points.
+        // Variant II of the ELF TLS ABI: the segment ends at the thread pointer.
         let below = segment_bytes.checked_next_multiple_of(segment_align)?;
         Some(offset.wrapping_add(below))
     }
@@ -89,7 +89,7 @@ impl InstructionSet for X86InsnSet {
     }
 }
 
-/// The DWARF number of a general-purpose register, by any of its parts.
+/// Returns the DWARF number of a general-purpose register, given by any of its parts.
 fn dwarf_register(register: Register) -> Option<DwarfRegister> {
     // iced orders rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 ...; DWARF does not.
     const DWARF: [u8; 8] = [0, 2, 1, 3, 7, 6, 4, 5];
@@ -101,7 +101,7 @@ fn dwarf_register(register: Register) -> Option<DwarfRegister> {
     Some(DwarfRegister(DWARF.get(n).copied().unwrap_or(n as u8)))
 }
 
-/// A register as a whole pointer: only the 64-bit name qualifies.
+/// Returns the register that an operand names as a whole pointer: only 64-bit names do.
 fn pointer_register(register: Register) -> Option<DwarfRegister> {
     register
         .is_gpr64()
@@ -130,8 +130,8 @@ fn segment(register: Register) -> AddressSegment {
     }
 }
 
-/// Whether an operand of so many bytes is accessed piece by piece: the areas of `xsave` and the
-/// like, whose size is not fixed (0) or larger than any register.
+/// Returns true for operands that are accessed piece by piece: areas such as that of `xsave`, whose
+/// size is not fixed (0) or exceeds any register.
 fn walks_memory(bytes: usize) -> bool {
     bytes == 0 || bytes > 64
 }
@@ -141,10 +141,10 @@ fn operand(insn: &Instruction, used: &UsedMemory) -> Option<MemoryOperand> {
     if !reads && !writes {
         return None;
     }
-    // Gathers and scatters: the index is a register of many.
+    // Gathers and scatters have a vector register as the index.
     let vector = used.index() != Register::None && dwarf_register(used.index()).is_none();
     let walks = vector || walks_memory(used.memory_size().size());
-    // A bit's number in a register may be that of a bit in another word.
+    // The number of a bit in a register may select another word.
     let word = bit_number(insn).map(|r| (r, 8));
     Some(MemoryOperand {
         segment: segment(used.segment()),
@@ -158,7 +158,8 @@ fn operand(insn: &Instruction, used: &UsedMemory) -> Option<MemoryOperand> {
     })
 }
 
-/// The register that counts bits from the start of the operand of `bt`, `bts`, `btr` or `btc`.
+/// Returns the register that counts bits from the start of the operand of `bt`, `bts`, `btr` or
+/// `btc`.
 fn bit_number(insn: &Instruction) -> Option<DwarfRegister> {
     let is_bit = matches!(
         insn.mnemonic(),
@@ -170,7 +171,7 @@ fn bit_number(insn: &Instruction) -> Option<DwarfRegister> {
         .flatten()
 }
 
-/// Operands, of which those that follow each other count as one: `iretq` pops five words.
+/// Merges adjacent operands: `iretq` pops five words.
 fn join_operands(
     operands: impl Iterator<Item = MemoryOperand>,
 ) -> [Option<MemoryOperand>; OPERANDS_MAX] {
@@ -190,7 +191,7 @@ fn join_operands(
     joined
 }
 
-/// Makes `next` a part of `first` if it lies right behind or before it and is accessed alike.
+/// Merges `next` into `first` if it is adjacent and accessed alike. Returns true if so.
 fn join_adjacent(first: &mut MemoryOperand, next: &MemoryOperand) -> bool {
     let start = first.displacement.min(next.displacement);
     let lower = if start == first.displacement {
@@ -222,7 +223,7 @@ fn join_adjacent(first: &mut MemoryOperand, next: &MemoryOperand) -> bool {
     joins
 }
 
-/// The explicit operand of `lea`, which accesses nothing.
+/// Returns the explicit operand of `lea`, which accesses no memory.
 fn address_operand(insn: &Instruction) -> MemoryOperand {
     MemoryOperand {
         segment: AddressSegment::Flat,
@@ -253,7 +254,8 @@ fn flow(insn: &Instruction) -> InsnFlow {
         }
         FlowControl::Call | FlowControl::IndirectCall => InsnFlow::Call(None),
         FlowControl::IndirectBranch | FlowControl::Return => InsnFlow::Stop,
-        // ud2 ends WARN(), after which the kernel goes on; BUG() marks it unreachable itself.
+        // ud2 ends WARN(), after which the kernel continues; BUG() marks its end as unreachable
+        // itself.
         FlowControl::Exception | FlowControl::Interrupt => InsnFlow::Next,
     }
 }
@@ -379,7 +381,7 @@ fn add(insn: &Instruction, memory: &[Option<MemoryOperand>; OPERANDS_MAX]) -> Op
     }
 }
 
-/// By a constant.
+/// Returns the effect of a multiplication by a constant.
 fn multiply(insn: &Instruction) -> Option<InsnEffect> {
     let dst = number_register(insn.op0_register())?;
     let (src, by) = match insn.mnemonic() {
@@ -394,7 +396,7 @@ fn multiply(insn: &Instruction) -> Option<InsnEffect> {
     Some(InsnEffect::Multiply { dst, src, by })
 }
 
-/// `mov %eax,%edx`, `movslq %eax,%rdx`, `cltq`
+/// Returns the effect of `mov %eax,%edx`, `movslq %eax,%rdx` or `cltq`.
 fn extend(insn: &Instruction) -> Option<InsnEffect> {
     if insn.mnemonic() == Mnemonic::Cdqe {
         let (dst, src) = (DwarfRegister(0), DwarfRegister(0));
@@ -408,13 +410,13 @@ fn extend(insn: &Instruction) -> Option<InsnEffect> {
     })
 }
 
-/// A register that is written as a whole, if only to zero the upper half.
+/// Returns the register if it is written as a whole, including zeroing of its upper half.
 fn number_register(register: Register) -> Option<DwarfRegister> {
     let whole = register.is_gpr32() || register.is_gpr64();
     whole.then(|| dwarf_register(register)).flatten()
 }
 
-/// `xor %eax, %eax`
+/// Returns the effect of `xor %eax, %eax`.
 fn zero_idiom(insn: &Instruction) -> Option<InsnEffect> {
     let (a, b) = (insn.op0_register(), insn.op1_register());
     let same = insn.op0_kind() == OpKind::Register && insn.op1_kind() == OpKind::Register && a == b;

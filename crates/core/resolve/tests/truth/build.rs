@@ -1,11 +1,11 @@
-//! Compiles the programs.
+//! Compiles the programs of the truth tests.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::Failure;
 
-/// The programs, by the names of their sources.
+/// Programs, by the names of their sources.
 pub const PROGRAMS: [&str; 8] = [
     "lists.c",
     "tables.c",
@@ -33,14 +33,7 @@ pub const CLANG: Compiler = Compiler {
     cxx: "clang++",
 };
 
-pub fn is_installed(compiler: Compiler) -> bool {
-    Command::new(compiler.cxx)
-        .arg("--version")
-        .output()
-        .is_ok_and(|o| o.status.success())
-}
-
-/// Runs a command; what it says is the error.
+/// Runs a command. Its standard error is the error.
 pub fn run_to_success(command: &mut Command) -> Result<(), Failure> {
     let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
     let text = String::from_utf8_lossy(&output.stderr);
@@ -50,7 +43,8 @@ pub fn run_to_success(command: &mut Command) -> Result<(), Failure> {
     }
 }
 
-/// Builds one of the programs in `folder`. `wrap` comes before the compiler: `relayout`, say.
+/// Builds one of the programs in `folder`. The words of `wrap` come before the compiler, such as
+/// `relayout cc --`.
 pub fn build(
     folder: &Path,
     compiler: Compiler,

@@ -1,10 +1,10 @@
-//! Programs that say themselves what is where, and what an instruction's evidence and the final
-//! resolution are worth beside that.
+//! Programs that write down their own objects, to measure an instruction's evidence and the final
+//! resolution.
 //!
-//! A program of `programs/` writes down its objects as it makes them: address, type, and where the
-//! compiler put the members (`offsetof`, or for bit fields the bytes that change). Each access that
-//! was recorded, or seen by single steps, is looked up there. Nothing of that comes from debug
-//! information, and addresses of single steps come from the registers.
+//! A program of `programs/` writes down its objects as it makes them: address, type, and the
+//! offsets of the members by the compiler (`offsetof`, or for bit fields the bytes that change).
+//! Each access that was recorded, or seen by single steps, is looked up there. None of this comes
+//! from debug information, and addresses of single steps come from the registers.
 
 #![allow(dead_code, reason = "the test and the example each use a part")]
 
@@ -17,10 +17,10 @@ use std::error::Error;
 
 pub type Failure = Box<dyn Error>;
 
-/// All that one program said.
+/// Everything that one program wrote down.
 #[derive(Debug, Default)]
 pub struct Truth {
-    /// What was added to the program's link-time addresses.
+    /// Difference of the program's run-time and link-time addresses.
     pub bias: u64,
     members: HashMap<String, Vec<Member>>,
     objects: BTreeMap<u64, Object>,
@@ -34,22 +34,22 @@ struct Member {
     inner: Inner,
 }
 
-/// What a member is.
+/// Type of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Inner {
-    /// Numbers or pointers.
+    /// Number or pointer.
     Plain,
-    /// Something that is not described.
+    /// Member without a description.
     Opaque,
-    /// One or more of this type, of so many bytes each.
+    /// One or more values of this type, of this many bytes each.
     Type(String, u64),
 }
 
 #[derive(Debug)]
 struct Object {
-    /// Bytes of all its elements.
+    /// Bytes of all elements.
     bytes: u64,
-    /// Bytes of one.
+    /// Bytes of one element.
     stride: u64,
     contents: TrueContents,
 }
@@ -60,27 +60,27 @@ enum TrueContents {
     Variable(String),
 }
 
-/// What an address is.
+/// True owner of an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TruePlace {
-    /// In a variable that is no aggregate.
+    /// Variable that is no aggregate.
     Variable(String),
-    /// In an object.
+    /// Object.
     Object(Vec<MemberWay>),
 }
 
-/// One way from an object inwards; of unions there are several.
+/// Way from an object inwards. A union gives several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemberWay {
-    /// Types and where they begin, from the outside.
+    /// Types and their start addresses, from the outside.
     pub types: Vec<(String, u64)>,
     /// Names of members, from the outside.
     pub names: Vec<String>,
-    /// First byte and first byte after of a member that is not described further.
+    /// First byte, and first byte after, of a member without further description.
     pub opaque: Option<(u64, u64)>,
 }
 
-/// A type's name without keyword, scopes and parameters.
+/// Returns a type's name without keyword, scopes and parameters.
 pub fn plain(name: &str) -> &str {
     let end = name.find('<').unwrap_or(name.len());
     let start = name[..end].rfind([' ', ':']).map_or(0, |at| at + 1);
@@ -88,7 +88,7 @@ pub fn plain(name: &str) -> &str {
 }
 
 impl Truth {
-    /// What the program wrote.
+    /// Parses the program's output.
     pub fn parse(text: &str) -> Result<Self, Failure> {
         let mut truth = Self::default();
         for line in text.lines() {
@@ -139,7 +139,7 @@ impl Truth {
         Ok(truth)
     }
 
-    /// What is at `addr`; `None` where the program said nothing.
+    /// Returns the owner of `addr`; `None` if the program described nothing there.
     pub fn place_at(&self, addr: u64) -> Option<TruePlace> {
         let (&start, object) = self.objects.range(..=addr).next_back()?;
         if addr - start >= object.bytes {

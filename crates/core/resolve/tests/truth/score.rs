@@ -1,4 +1,4 @@
-//! What was found, beside what is true.
+//! Comparison of results with the truth.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use relayout_resolve::{AddressOwner as Found, ObjectKind, Resolution};
 
 use super::{MemberWay, TruePlace, Truth, plain};
 
-/// Of distinct accesses: by instruction, kind, type and member.
+/// Counts of distinct accesses, by instruction, kind, type and member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
-    /// Into what the program told of.
+    /// Accesses to objects that the program described.
     pub asked: u64,
-    /// Of which something was said.
+    /// Accesses with an answer.
     pub answered: u64,
-    /// Of those, truly.
+    /// Accesses with a right answer.
     pub right: u64,
 }
 
@@ -31,34 +31,34 @@ impl Score {
         self.answered - self.right
     }
 
-    /// Right of those answered.
+    /// Returns the fraction of right answers.
     pub fn rate(self) -> f64 {
         self.right as f64 / self.answered.max(1) as f64
     }
 }
 
-/// What is said of one access.
+/// Verdict on one access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// Nothing, or no more than what number it is.
+    /// No answer, or only the type of a number.
     Silent,
     Right,
     Wrong,
 }
 
-/// The scores of a profile, with words for what is wrong.
+/// Scores of a profile, with a description of the wrong answers.
 #[derive(Debug, Default)]
 pub struct Scores {
-    /// Instructions alone, of aggregates.
+    /// Answers of instructions alone, about aggregates.
     pub evidence: Score,
-    /// The resolution, of variables too.
+    /// Answers of the resolution, including variables.
     pub resolved: Score,
     pub wrong: Vec<String>,
-    /// Instructions that say nothing: where they are, and what they access.
+    /// Instructions without an answer: address, and the accessed member.
     pub silent: Vec<String>,
 }
 
-/// One distinct access: instruction, whether it stores, outermost type or variable, member.
+/// Distinct access: instruction, whether it stores, outermost type or variable, member.
 type Key = (u64, bool, String, String);
 
 pub fn score(truth: &Truth, profile: &Profile, resolution: &Resolution) -> Scores {
@@ -106,7 +106,7 @@ pub fn score(truth: &Truth, profile: &Profile, resolution: &Resolution) -> Score
     scores
 }
 
-/// One access that is told wrongly makes the whole wrong.
+/// Keeps the worst verdict of an access.
 fn keep_worst(all: &mut BTreeMap<Key, (Verdict, String)>, key: Key, verdict: (Verdict, String)) {
     let known = all.entry(key).or_insert_with(|| verdict.clone());
     if verdict.0 == Verdict::Wrong && known.0 != Verdict::Wrong {
@@ -165,8 +165,8 @@ fn place_verdict(
     }
 }
 
-/// Whether a `ty` that begins at `base` holds the access as one of `ways` does: it is one of the
-/// types on the way, or has the outermost of them in it, and the members' names are the same.
+/// Judges the answer that a `ty` begins at `base`. It is right if the type is one of those on a
+/// way, or contains the outermost of them, and the members' names agree.
 fn judge(
     types: &TypeArena,
     ways: &[MemberWay],
@@ -231,7 +231,7 @@ fn holding(
         .map(|p| p.path)
         .unwrap_or_default();
     let right = ways.iter().any(|way| {
-        // From where on the names must agree: all of them, if `ty` is outside.
+        // Index of the first name that must agree: 0 if `ty` is outside.
         let nested = way
             .types
             .iter()
@@ -261,10 +261,10 @@ fn holding(
     )
 }
 
-/// Whether the last name on the way is in the path. Accesses to a whole aggregate, or over several
-/// members, have the name of the first.
+/// Returns true if the last name on the way is in the path. An access to a whole aggregate, or to
+/// several members, has the name of the first.
 fn named(path: &str, way: &MemberWay, from: usize) -> bool {
-    // Within the innermost type only its own member can be named.
+    // Within the innermost type, only its own member can be named.
     let last = match way.names.last() {
         Some(name) if from < way.types.len() => name,
         _ => return true,

@@ -13,11 +13,11 @@ use relayout_profile::{
 
 use super::{Failure, Truth};
 
-/// Steps after which a program is taken to hang.
+/// Steps after which a program counts as hung.
 const STEPS_MAX: u64 = 20_000_000;
 
-/// Executes `program` and returns what it said, and a profile of all accesses by its own code
-/// between its two signals.
+/// Executes `program`. Returns its output, and a profile of all accesses by its own code between
+/// its two signals.
 pub fn run(program: &Path, file: &DwarfFile<'_>) -> Result<(Truth, Profile), Failure> {
     let words = program.with_extension("truth");
     let mut command = Command::new(program);
@@ -43,10 +43,10 @@ pub fn run(program: &Path, file: &DwarfFile<'_>) -> Result<(Truth, Profile), Fai
     Ok((truth, profile(program, file, bias, &seen)))
 }
 
-/// Address, bytes and kind of an access, by the instruction's link-time address.
+/// Accesses by address, bytes and kind, with the link-time address of the instruction.
 type Seen = HashMap<(u64, u64, u8, Kind), u64>;
 
-/// Whether an access loads, and whether it stores.
+/// Kind of an access: it loads, it stores.
 type Kind = (bool, bool);
 
 fn steps(pid: libc::pid_t, file: &DwarfFile<'_>, words: &Path) -> Result<(u64, Seen), Failure> {
@@ -85,7 +85,7 @@ fn steps(pid: libc::pid_t, file: &DwarfFile<'_>, words: &Path) -> Result<(u64, S
         } else {
             libc::PTRACE_CONT
         };
-        // SAFETY: the process is stopped, and nothing of ours is written to.
+        // SAFETY: the process is stopped, and none of our memory is written to.
         if unsafe { libc::ptrace(request, pid, 0, 0) } == -1 {
             return Err(std::io::Error::last_os_error().into());
         }
@@ -93,7 +93,7 @@ fn steps(pid: libc::pid_t, file: &DwarfFile<'_>, words: &Path) -> Result<(u64, S
     Err("the program does not end".into())
 }
 
-/// Where the program's first byte is: its first mapping.
+/// Returns the start of the program's first mapping.
 fn mapped_at(pid: libc::pid_t) -> Result<u64, Failure> {
     let exe = std::fs::read_link(format!("/proc/{pid}/exe"))?;
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"))?;
@@ -103,7 +103,7 @@ fn mapped_at(pid: libc::pid_t) -> Result<u64, Failure> {
     Ok(u64::from_str_radix(start, 16)?)
 }
 
-/// Notes what the instruction that comes next will access.
+/// Notes the accesses of the next instruction.
 fn look(
     pid: libc::pid_t,
     file: &DwarfFile<'_>,
@@ -138,14 +138,15 @@ fn look(
     Ok(())
 }
 
-/// The instruction that the file has at `pc`, as it is where it runs.
+/// Decodes the file's instruction at `pc`, at its run-time address.
 fn decoded(file: &DwarfFile<'_>, pc: u64, bias: u64) -> Option<Instruction> {
     let bytes = (1..=15).rev().find_map(|len| file.bytes_at(pc, len))?;
     let insn = Decoder::with_ip(64, bytes, pc.wrapping_add(bias), DecoderOptions::NONE).decode();
     (!insn.is_invalid()).then_some(insn)
 }
 
-/// A register's value. `rip` counts as 0: operands relative to it come as whole addresses.
+/// Returns a register's value. `rip` counts as 0, since operands relative to it come as whole
+/// addresses.
 fn value(regs: &libc::user_regs_struct, register: Register) -> Option<u64> {
     let full = match register {
         Register::CS | Register::DS | Register::ES | Register::SS => return Some(0),

@@ -1,8 +1,8 @@
-//! Which instructions access memory, how, and how many bytes.
+//! Memory accesses of instructions: kind and size.
 
 use yaxpeax_arm::armv8::a64::{Opcode, Operand, SIMDSizeCode, SizeCode};
 
-/// What an instruction does to its memory operand.
+/// Access of an instruction to its memory operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpcodeAccess {
     pub reads: bool,
@@ -10,21 +10,21 @@ pub(super) struct OpcodeAccess {
     pub width: AccessWidth,
 }
 
-/// How many bytes are accessed.
+/// Size of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AccessWidth {
-    /// So many.
+    /// Fixed number of bytes.
     Bytes(u32),
-    /// As many as its first register of data holds, so many times. The registers of a group, or
-    /// lanes of them, are as many as they are.
+    /// Size of the first data register, this many times. The registers of a group, or lanes of
+    /// them, count each.
     Registers(u32),
-    /// The same of an instruction that tells in its first register whether it stored.
+    /// The same for an instruction whose first register tells whether it stored.
     AfterStatus(u32),
     /// One element for each register of a group.
     Elements,
 }
 
-/// `None` if the instruction accesses no memory, or only hints that it will.
+/// Returns the access of an instruction; `None` if it has none or only prefetches.
 pub(super) fn opcode_access(opcode: Opcode) -> Option<OpcodeAccess> {
     let (reads, writes, width) = match load_width(opcode) {
         Some(width) => (true, false, width),
@@ -119,7 +119,7 @@ fn store_width(opcode: Opcode) -> Option<AccessWidth> {
     })
 }
 
-/// Those that read and write.
+/// Returns the size of an instruction that reads and writes.
 fn atomic_width(opcode: Opcode) -> Option<AccessWidth> {
     use Opcode as O;
     Some(match opcode {
@@ -158,7 +158,7 @@ fn atomic_width(opcode: Opcode) -> Option<AccessWidth> {
     })
 }
 
-/// Whether a store says in its first register whether it took place.
+/// Returns true for a store that tells in its first register whether it stored.
 pub(super) fn has_status(opcode: Opcode) -> bool {
     use Opcode as O;
     matches!(
@@ -168,7 +168,7 @@ pub(super) fn has_status(opcode: Opcode) -> bool {
 }
 
 impl AccessWidth {
-    /// Of an instruction with these operands; 0 if they do not say.
+    /// Returns the size in bytes for these operands; 0 if they do not tell.
     pub(super) fn bytes(self, operands: &[Operand; 4]) -> u32 {
         match self {
             Self::Bytes(bytes) => bytes,

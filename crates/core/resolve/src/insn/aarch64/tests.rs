@@ -5,14 +5,14 @@ fn decode(word: u32) -> DecodedInsn {
     insn.expect("test input is an instruction")
 }
 
-/// The effects of an instruction.
+/// Compares the effects of an instruction.
 fn check(word: u32, expect: &[InsnEffect]) {
     let insn = decode(word);
     let effects: Vec<InsnEffect> = insn.effects.into_iter().flatten().collect();
     assert_eq!(effects, expect, "{word:08x}");
 }
 
-/// A load or store of 8 bytes.
+/// Returns a load or store of 8 bytes.
 fn word_at(base: u8, displacement: i64, reads: bool) -> MemoryOperand {
     MemoryOperand {
         segment: AddressSegment::Flat,
@@ -194,7 +194,7 @@ fn pointers_are_moved() {
     );
 }
 
-/// What an instruction leaves unknown.
+/// Compares the registers that an instruction clobbers.
 fn check_clobbers(word: u32, expect: &[u8]) {
     let found: Vec<u8> = decode(word)
         .clobbers
