@@ -14,6 +14,7 @@
 
 mod cache;
 mod cached_files;
+mod cpus;
 mod debug_file;
 mod debug_search;
 mod error;
@@ -28,6 +29,7 @@ mod signals;
 
 pub use cache::CacheFolder;
 pub use cached_files::CachedFiles;
+pub use cpus::{CPUS_MAX, allowed_cpus, request_fifo, run_on_cpus};
 pub use debug_file::DebugFile;
 pub use debug_search::{DebugFolders, find_separate_file};
 pub use error::{Error, ErrorCategory};

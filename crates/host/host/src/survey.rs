@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use relayout_files::{CacheFolder, RUNTIME, find_in_path, find_installed_library};
+use relayout_files::{CacheFolder, RUNTIME, find_in_path, find_installed_library, request_fifo};
 use relayout_record::perf::{SamplingHardware, find_perf, find_sampling_hardware};
 use relayout_record::{can_fix_addresses, find_program_collector};
 use relayout_toolchain::cc::try_compiler;
@@ -130,16 +130,10 @@ fn survey_addresses() -> SurveyItem {
 }
 
 fn survey_priority() -> SurveyItem {
-    // A thread of its own, because it is that thread's priority which changes.
-    let works = std::thread::spawn(|| {
-        // SAFETY: plain system calls.
-        unsafe {
-            let parameters = libc::sched_param { sched_priority: 1 };
-            libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) == 0
-        }
-    });
-    match works.join() {
-        Ok(true) => survey_item(
+    // A thread of its own, because the priority is that of the thread.
+    let request = std::thread::spawn(request_fifo);
+    match request.join() {
+        Ok(Ok(())) => survey_item(
             "real-time priority",
             SurveyState::Works,
             "SCHED_FIFO for probe and verify",

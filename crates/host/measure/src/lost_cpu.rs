@@ -26,8 +26,7 @@ impl CpuCounters {
     pub fn read(cpus: &[usize]) -> Option<Self> {
         let stat = fs::read_to_string("/proc/stat").ok()?;
         let pressure = fs::read_to_string("/proc/pressure/cpu").ok();
-        // SAFETY: a plain question.
-        let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+        let ticks = rustix::param::clock_ticks_per_second();
         Self::parse(&stat, pressure.as_deref(), cpus, ticks as f64)
     }
 

@@ -3,12 +3,9 @@
 use std::io;
 use std::thread;
 
-use super::Error;
+use relayout_files::{CPUS_MAX, allowed_cpus, request_fifo, run_on_cpus};
 
-/// CPUs that a list may name.
-const CPUS_MAX: usize = libc::CPU_SETSIZE as usize;
-/// Priority under SCHED_FIFO: above everything that is not real-time, and below what else is.
-const FIFO_PRIORITY: i32 = 1;
+use crate::Error;
 
 /// On which CPUs, and how, what is measured is scheduled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,37 +44,16 @@ impl CpuSchedule {
         Ok(Self { cpus, fifo })
     }
 
-    /// Schedules the calling process so. Async-signal-safe.
+    /// Schedules the calling process. Async-signal-safe.
     pub(super) fn apply(&self) -> io::Result<()> {
-        // SAFETY: plain system calls; CPU numbers are below CPU_SETSIZE.
-        unsafe {
-            let mut set: libc::cpu_set_t = std::mem::zeroed();
-            for &cpu in &self.cpus {
-                libc::CPU_SET(cpu, &mut set);
-            }
-            if libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) != 0 {
-                return Err(io::Error::last_os_error());
-            }
-        }
-        if self.fifo { set_fifo() } else { Ok(()) }
+        run_on_cpus(&self.cpus)?;
+        if self.fifo { request_fifo() } else { Ok(()) }
     }
 }
 
-fn set_fifo() -> io::Result<()> {
-    // SAFETY: a plain system call.
-    unsafe {
-        let mut parameters: libc::sched_param = std::mem::zeroed();
-        parameters.sched_priority = FIFO_PRIORITY;
-        match libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
-}
-
-/// Tried by a thread that ends at once.
+/// Tries SCHED_FIFO in a thread that ends at once.
 fn fifo_is_permitted() -> io::Result<()> {
-    let tried = thread::spawn(set_fifo).join();
+    let tried = thread::spawn(request_fifo).join();
     tried.unwrap_or_else(|_| Err(io::Error::other("the attempt failed")))
 }
 
@@ -106,20 +82,6 @@ pub fn parse_cpu_list(text: &str) -> Result<Vec<usize>, String> {
     cpus.sort_unstable();
     cpus.dedup();
     Ok(cpus)
-}
-
-/// CPUs that this process may use.
-fn allowed_cpus() -> Vec<usize> {
-    // SAFETY: a set of the size that is said.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) != 0 {
-            return vec![0];
-        }
-        (0..CPUS_MAX)
-            .filter(|&cpu| libc::CPU_ISSET(cpu, &set))
-            .collect()
-    }
 }
 
 fn format_cpus(cpus: &[usize]) -> String {

@@ -1,13 +1,19 @@
 //! One start of a program, from exec to the end of all that it started.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use relayout_files::{FileError, InterruptFlag, cannot, die_with_parent, private_dir, program_in};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
+};
 use tempfile::TempDir;
 
 use super::error::describe_exit;
@@ -158,7 +164,7 @@ fn spawn_program(launch: &ProgramLaunch<'_>, outputs: &[PathBuf; 2]) -> Result<C
         source,
     };
     let Some((program, arguments)) = launch.command.words.split_first() else {
-        return Err(failed(std::io::ErrorKind::InvalidInput.into()));
+        return Err(failed(io::ErrorKind::InvalidInput.into()));
     };
     let mut command = Command::new(program_in(program, launch.dir));
     command
@@ -198,17 +204,16 @@ struct ProcessEnd {
     cpu_s: f64,
 }
 
-/// Waits for the end of a program, and then ends what is left of its group.
+/// Waits for the end of a program, and then kills the rest of its process group.
 fn wait_for_end(
     child: Child,
     limit: Option<Duration>,
     interrupt: InterruptFlag,
     observe: &dyn Fn(),
 ) -> Result<ProcessEnd, Error> {
-    let pid = child.id() as libc::pid_t;
+    let pid = Pid::from_child(&child);
     let failed = |action| cannot(action, Path::new("the program"));
-    // SAFETY: a plain system call; the descriptor is ours.
-    let pidfd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as i32;
+    let pidfd = pidfd_open(pid, PidfdFlags::empty()).ok();
     let begun = Instant::now();
     let reason = loop {
         if interrupt.is_set() {
@@ -218,33 +223,25 @@ fn wait_for_end(
         if left == Some(Duration::ZERO) {
             break WaitEnd::TimeLimit;
         }
-        let patience = if pidfd < 0 {
-            POLL_INTERVAL_WITHOUT_PIDFD
-        } else {
-            POLL_INTERVAL
+        let patience = match pidfd {
+            Some(_) => POLL_INTERVAL,
+            None => POLL_INTERVAL_WITHOUT_PIDFD,
         };
         let patience = patience.min(left.unwrap_or(patience));
-        if has_ended(pid, pidfd, patience).map_err(failed("wait for"))? {
+        if has_ended(pid, pidfd.as_ref(), patience).map_err(failed("wait for"))? {
             break WaitEnd::Ended;
         }
         observe();
     };
     if matches!(reason, WaitEnd::Interrupted) {
-        // SAFETY: a plain system call.
-        unsafe { libc::kill(-pid, libc::SIGTERM) };
+        let _ = kill_process_group(pid, Signal::TERM);
         let asked = Instant::now();
         while asked.elapsed() < GRACE
-            && !has_ended(pid, pidfd, POLL_INTERVAL).map_err(failed("wait for"))?
+            && !has_ended(pid, pidfd.as_ref(), POLL_INTERVAL).map_err(failed("wait for"))?
         {}
     }
-    // Not yet waited for, it still owns the number of its group.
-    // SAFETY: plain system calls.
-    unsafe {
-        libc::kill(-pid, libc::SIGKILL);
-        if pidfd >= 0 {
-            libc::close(pidfd);
-        }
-    }
+    // The process was not waited for yet, so that the number of its group is still its own.
+    let _ = kill_process_group(pid, Signal::KILL);
     let (status, cpu_s) = reap(pid).map_err(failed("wait for"))?;
     Ok(ProcessEnd {
         reason,
@@ -254,47 +251,38 @@ fn wait_for_end(
 }
 
 /// Waits for the end of a process, for at most `patience`. Returns true if the process has ended.
-fn has_ended(pid: libc::pid_t, pidfd: i32, patience: Duration) -> std::io::Result<bool> {
-    if pidfd < 0 {
-        std::thread::sleep(patience);
-    } else {
-        let mut poll_request = libc::pollfd {
-            fd: pidfd,
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        let patience_ms = i32::try_from(patience.as_millis())
-            .unwrap_or(i32::MAX)
-            .max(1);
-        // SAFETY: one descriptor; a signal ends the wait, which is no error.
-        unsafe { libc::poll(&mut poll_request, 1, patience_ms) };
-    }
-    // SAFETY: a plain system call with a place for the answer, which leaves the process to be reaped.
-    unsafe {
-        let mut info: libc::siginfo_t = std::mem::zeroed();
-        let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-        match libc::waitid(libc::P_PID, pid as libc::id_t, &mut info, flags) {
-            0 => Ok(info.si_pid() == pid),
-            _ => Err(std::io::Error::last_os_error()),
+fn has_ended(pid: Pid, pidfd: Option<&OwnedFd>, patience: Duration) -> io::Result<bool> {
+    match pidfd {
+        None => thread::sleep(patience),
+        Some(pidfd) => {
+            let patience = Timespec::try_from(patience.max(Duration::from_millis(1))).ok();
+            // A signal ends the wait, which is no error.
+            let _ = poll(&mut [PollFd::new(pidfd, PollFlags::IN)], patience.as_ref());
         }
     }
+    // Leaves the process to be reaped.
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    Ok(waitid(WaitId::Pid(pid), options)?.is_some())
 }
 
-/// Takes the process's exit status, and the CPU seconds of it and of what it waited for.
-fn reap(pid: libc::pid_t) -> std::io::Result<(ExitStatus, f64)> {
+/// Reaps the process. Returns its exit status, and the CPU seconds of it and of the children that it waited
+/// for.
+fn reap(pid: Pid) -> io::Result<(ExitStatus, f64)> {
+    let pid = pid.as_raw_nonzero().get();
     loop {
-        // SAFETY: a plain system call with places for the answers.
-        unsafe {
-            let mut status = 0;
+        let mut status = 0;
+        // SAFETY: all-zero bytes are a valid `rusage`; the call writes to the two places.
+        let (reaped, usage) = unsafe {
             let mut usage: libc::rusage = std::mem::zeroed();
-            if libc::wait4(pid, &mut status, 0, &mut usage) == pid {
-                let seconds = |time: libc::timeval| time.tv_sec as f64 + 1e-6 * time.tv_usec as f64;
-                let cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-                return Ok((ExitStatus::from_raw(status), cpu_s));
-            }
+            (libc::wait4(pid, &mut status, 0, &mut usage), usage)
+        };
+        if reaped == pid {
+            let seconds = |time: libc::timeval| time.tv_sec as f64 + 1e-6 * time.tv_usec as f64;
+            let cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+            return Ok((ExitStatus::from_raw(status), cpu_s));
         }
-        let error = std::io::Error::last_os_error();
-        if error.kind() != std::io::ErrorKind::Interrupted {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
             return Err(error);
         }
     }
@@ -302,7 +290,7 @@ fn reap(pid: libc::pid_t) -> std::io::Result<(ExitStatus, f64)> {
 
 /// All that a program wrote.
 fn read_output(path: &Path, command: &str) -> Result<String, Error> {
-    let read = || -> std::io::Result<Vec<u8>> {
+    let read = || -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let file = File::open(path)?;
         file.take(OUTPUT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
@@ -327,7 +315,7 @@ fn last_output(outputs: &[PathBuf; 2]) -> String {
     }
 }
 
-fn file_tail(path: &Path) -> std::io::Result<String> {
+fn file_tail(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let bytes = file.metadata()?.len();
     file.seek(SeekFrom::Start(bytes.saturating_sub(TAIL_BYTES)))?;

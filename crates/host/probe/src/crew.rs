@@ -6,8 +6,9 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
 use std::time::{Duration, Instant};
 
-use relayout_files::InterruptFlag;
+use relayout_files::{InterruptFlag, request_fifo, run_on_cpus};
 use relayout_statistics::random::XorShift64Star;
+use rustix::time::{ClockId, clock_gettime};
 
 use super::loops::{ProbeLoop, ProbeWords, WordDistance, follow, lead};
 
@@ -133,10 +134,10 @@ struct ProbeCrew<'a> {
 
 impl ProbeCrew<'_> {
     fn lead_windows(&self, cpu: u32, interrupt: InterruptFlag) -> io::Result<MeasuredWindows> {
-        let pinned = pin_thread(cpu);
+        let pinned = run_on_cpus(&[cpu as usize]);
         let mut measured = MeasuredWindows {
             windows: Vec::with_capacity(self.jobs.len()),
-            fifo: pinned.is_ok() && request_real_time(),
+            fifo: pinned.is_ok() && request_fifo().is_ok(),
         };
         if pinned.is_err() || !self.meet_other(0) {
             self.quit_crew(0);
@@ -178,11 +179,11 @@ impl ProbeCrew<'_> {
     }
 
     fn follow_windows(&self, cpu: u32) -> io::Result<()> {
-        if let Err(error) = pin_thread(cpu) {
+        if let Err(error) = run_on_cpus(&[cpu as usize]) {
             self.quit_crew(1);
             return Err(error);
         }
-        request_real_time();
+        request_fifo().is_ok();
         if !self.meet_other(1) {
             return Ok(());
         }
@@ -307,38 +308,10 @@ fn time_work(work: impl FnOnce() -> u64) -> WindowPart {
     }
 }
 
-/// Time that this thread has had a CPU.
+/// CPU time of the calling thread.
 fn cpu_time() -> Duration {
-    // SAFETY: the call writes a timespec.
-    unsafe {
-        let mut time: libc::timespec = std::mem::zeroed();
-        libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time);
-        Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-    }
-}
-
-fn pin_thread(cpu: u32) -> io::Result<()> {
-    // SAFETY: the set is as long as said; 0 is the calling thread.
-    let status = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu as usize, &mut set);
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set)
-    };
-    if status == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
-}
-
-/// Asks for real-time priority for the calling thread; says whether it was given.
-fn request_real_time() -> bool {
-    // SAFETY: 0 is the calling thread.
-    unsafe {
-        let mut parameters: libc::sched_param = std::mem::zeroed();
-        parameters.sched_priority = 1;
-        libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) == 0
-    }
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// Memory for the words.

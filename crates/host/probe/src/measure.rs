@@ -43,7 +43,7 @@ pub fn measure_machine(
 ) -> Result<MachineFile, Error> {
     let steal = StealTicks::read();
     let mut tally = WindowTally::default();
-    let pairs = topology::choose_pairs(&topology::allowed_cpus());
+    let pairs = topology::choose_pairs(&topology::read_cpus());
     let mut file = MachineFile {
         schema: SCHEMA.to_owned(),
         machine: topology::identify_machine(),
@@ -238,7 +238,7 @@ fn measure_alone(
     progress: &dyn RecordingProgress,
     interrupt: InterruptFlag,
 ) -> Result<(), Error> {
-    let Some(cpu) = topology::allowed_cpus().first().map(|cpu| cpu.number) else {
+    let Some(cpu) = topology::read_cpus().first().map(|cpu| cpu.number) else {
         return Ok(());
     };
     progress.step(&format!("words across lines, on CPU {cpu}"));

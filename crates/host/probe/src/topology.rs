@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use relayout_files::allowed_cpus;
 use serde::{Deserialize, Serialize};
 
-use super::file::MachineIdentity;
+use crate::file::MachineIdentity;
 
 /// CPUs up to which every pair is measured; with more, [`PAIRS_PER_RELATION`] of each relation.
 const EVERY_PAIR_CPUS_MAX: usize = 6;
@@ -93,10 +94,10 @@ pub fn choose_pairs(cpus: &[CpuTopology]) -> Vec<CpuPair> {
 }
 
 /// The CPUs that this process may run on.
-pub fn allowed_cpus() -> Vec<CpuTopology> {
-    allowed_cpu_numbers()
+pub fn read_cpus() -> Vec<CpuTopology> {
+    allowed_cpus()
         .into_iter()
-        .map(read_topology)
+        .map(|number| read_topology(number as u32))
         .collect()
 }
 
@@ -135,7 +136,7 @@ pub fn line_bytes() -> u32 {
     let text = first_line(Path::new(
         "/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size",
     ));
-    // SAFETY: asks for a number.
+    // SAFETY: the call reads a constant of the C library.
     let system_value =
         || u32::try_from(unsafe { libc::sysconf(libc::_SC_LEVEL1_DCACHE_LINESIZE) }).ok();
     let is_usable = |bytes: &u32| bytes.is_power_of_two() && (16..=4096).contains(bytes);
@@ -143,21 +144,6 @@ pub fn line_bytes() -> u32 {
     stated_value
         .or_else(|| system_value().filter(is_usable))
         .unwrap_or(LINE_BYTES_USUAL)
-}
-
-fn allowed_cpu_numbers() -> Vec<u32> {
-    // SAFETY: the set is as long as said, and the calls read and write no more.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) != 0 {
-            return Vec::new();
-        }
-        let numbers = 0..libc::CPU_SETSIZE as usize;
-        numbers
-            .filter(|&cpu| libc::CPU_ISSET(cpu, &set))
-            .map(|cpu| cpu as u32)
-            .collect()
-    }
 }
 
 fn read_topology(number: u32) -> CpuTopology {
@@ -297,7 +283,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_described() {
-        let cpus = allowed_cpus();
+        let cpus = read_cpus();
         assert!(!cpus.is_empty());
         let machine = identify_machine();
         assert!(

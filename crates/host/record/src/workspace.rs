@@ -5,6 +5,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use memmap2::MmapOptions;
 use relayout_files::{cannot, free_bytes, private_dir};
 use relayout_shadow::control::{CONTROL_BYTES, RecordingControl};
 use tempfile::TempDir;
@@ -72,27 +73,18 @@ fn map_control(path: &Path) -> Result<&'static RecordingControl, Error> {
             .create_new(true)
             .mode(0o600)
             .open(path)?;
-        // Not a hole: on a full disk that would end whoever writes to the mapping by SIGBUS.
-        // SAFETY: a file that is open.
+        // Allocates the blocks: with a hole, a full disk would end a writer to the mapping by SIGBUS.
+        // SAFETY: the call takes an open file and two numbers.
         match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, CONTROL_BYTES as libc::off_t) } {
             0 => Ok(file),
             error => Err(std::io::Error::from_raw_os_error(error)),
         }
     };
     let file = create_file().map_err(cannot("create", path))?;
-    // SAFETY: a shared mapping of a file of that size, never unmapped; all fields are atomics.
-    unsafe {
-        let at = libc::mmap(
-            std::ptr::null_mut(),
-            CONTROL_BYTES,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED,
-            file.as_raw_fd(),
-            0,
-        );
-        if at == libc::MAP_FAILED {
-            return Err(cannot("map", path)(std::io::Error::last_os_error()).into());
-        }
-        Ok(&*at.cast::<RecordingControl>())
-    }
+    // SAFETY: the file is private to this recording, and nobody truncates it.
+    let map = unsafe { MmapOptions::new().len(CONTROL_BYTES).map_mut(&file) };
+    let map = Box::leak(Box::new(map.map_err(cannot("map", path))?));
+    // SAFETY: the mapping begins at a page, has the bytes of the control, and is never unmapped; all fields
+    // are atomics.
+    Ok(unsafe { &*map.as_mut_ptr().cast::<RecordingControl>() })
 }

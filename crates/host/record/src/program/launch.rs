@@ -111,10 +111,10 @@ impl Drop for RunningProgram {
     }
 }
 
-/// Sends a process a signal; that it is gone is no matter.
+/// Sends a signal to a process, which may be gone already.
 pub fn signal_process(process: u32, signal: i32) {
     if let Ok(process @ 1..) = i32::try_from(process) {
-        // SAFETY: a plain system call.
+        // SAFETY: the call takes two numbers; the process is none of a group.
         unsafe { libc::kill(process, signal) };
     }
 }
