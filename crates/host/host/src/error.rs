@@ -9,7 +9,7 @@ pub enum Error {
     /// A file could not be used, or something is not installed.
     #[error(transparent)]
     Files(#[from] relayout_files::Error),
-    /// Nothing was recorded.
+    /// The recording failed.
     #[error(transparent)]
     Record(#[from] relayout_record::Error),
     /// A unit could not be compiled.

@@ -21,11 +21,11 @@ pub struct SurveyItem {
 /// State of a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SurveyState {
-    /// It is there, and works.
+    /// The requirement is met.
     Works,
-    /// It is not there; something can be done about it.
+    /// The requirement is not met; `text` has the remedy.
     Missing,
-    /// This machine cannot do it, or only in part; other ways remain.
+    /// This machine cannot meet the requirement, or only in part. Other ways remain.
     Limited,
 }
 

@@ -10,7 +10,7 @@ const SHELL_WORDS: &[&str] = &[
 /// A command: its words, and variables to set for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramCommand {
-    /// As the user wrote it, for messages.
+    /// The command as the user wrote it, for messages.
     pub text: String,
     /// Program and arguments; never empty.
     pub words: Vec<String>,
@@ -23,7 +23,7 @@ impl ProgramCommand {
     /// Nothing else that a shell does is done, so that no shell is measured.
     ///
     /// # Errors
-    /// There is no program, quotes do not close, or it is meant for a shell.
+    /// The text names no program, has an open quote, or is meant for a shell.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let invalid = |why: &str| Error::Words {
             text: text.to_owned(),

@@ -16,7 +16,7 @@ pub enum Error {
     /// The text is no command.
     #[error("'{text}' is not a command: {why}")]
     Words {
-        /// As it was given.
+        /// The text, as given.
         text: String,
         /// The defect.
         why: String,
@@ -58,7 +58,7 @@ pub enum Error {
         /// The last lines that it wrote.
         output: String,
     },
-    /// The program said each time that it was disturbed.
+    /// The program reported each time that it was disturbed.
     #[error(
         "'{command}' said {times} times in a row, by exit code {code}, that it was disturbed: try again when \
          the machine is quieter, or with --fifo"
@@ -92,7 +92,7 @@ pub enum Error {
     /// No list of CPUs, or one of which some cannot be used.
     #[error("'{text}' is not a list of CPUs that can be used here: {why}")]
     Cpus {
-        /// As it was given.
+        /// The text, as given.
         text: String,
         /// The defect.
         why: String,

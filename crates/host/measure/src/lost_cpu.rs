@@ -1,10 +1,10 @@
 //! Time in which the machine ran others while a program wanted to run.
 //!
-//! Two things are lost to a program: what the hypervisor took (steal), and what other programs ran
-//! while somebody waited for a CPU. The second is no more than the CPU time that others used on the
-//! program's CPUs, and no more than the time in which anything waited (pressure stall information,
-//! Documentation/accounting/psi.rst); the lesser of the two is counted. So other programs on idle CPUs
-//! do not count, nor does a program that starts more threads than there are CPUs.
+//! A program loses two times: the time that the hypervisor took (steal), and the time that other
+//! programs ran while a task waited for a CPU. The second is at most the CPU time of others on the
+//! program's CPUs, and at most the time in which any task waited (pressure stall information,
+//! Documentation/accounting/psi.rst). The lesser of these two bounds counts. So other programs on
+//! idle CPUs do not count, and neither does a program that starts more threads than there are CPUs.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! On which CPUs, and how, what is measured is scheduled.
+//! The CPUs and the priority of measured programs.
 
 use std::io;
 use std::thread;
@@ -7,7 +7,7 @@ use relayout_files::{CPUS_MAX, allowed_cpus, request_fifo, run_on_cpus};
 
 use crate::Error;
 
-/// On which CPUs, and how, what is measured is scheduled.
+/// CPUs and priority of a measured program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuSchedule {
     /// CPUs that it may use.
@@ -17,7 +17,7 @@ pub struct CpuSchedule {
 }
 
 impl CpuSchedule {
-    /// On the CPUs of the list, or on all that this process may use.
+    /// Takes the CPUs of the list, or all that this process may use.
     ///
     /// # Errors
     /// The list names CPUs that this process may not use, or SCHED_FIFO is not permitted.

@@ -26,9 +26,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const POLL_INTERVAL_WITHOUT_PIDFD: Duration = Duration::from_millis(1);
 /// Time that a program may take to end after Ctrl-C: `make` removes unfinished files.
 const GRACE: Duration = Duration::from_secs(2);
-/// Of what is written, in bytes.
+/// Bytes of output that are read.
 const OUTPUT_BYTES_MAX: u64 = 64 << 20;
-/// Of what a failed program wrote, in bytes and lines.
+/// Bytes and lines of a failed program's output that messages show.
 const TAIL_BYTES: u64 = 16 << 10;
 const TAIL_LINES: usize = 15;
 
@@ -43,11 +43,12 @@ pub struct ProgramLaunch<'l> {
     pub schedule: Option<&'l CpuSchedule>,
     /// When to kill it.
     pub time_limit: Option<Duration>,
-    /// Exit code by which it says that it was disturbed, and that its numbers are none; no failure.
+    /// Exit code by which the program reports that it was disturbed and has no numbers. It is no
+    /// failure.
     pub disturbed_code: Option<u8>,
 }
 
-/// A program that ended well, or said that it was disturbed.
+/// A program that ended well, or reported that it was disturbed.
 #[derive(Clone, Debug)]
 pub struct ProgramOutcome {
     /// Seconds from before it was started to its end.
@@ -65,8 +66,8 @@ pub struct ProgramOutcome {
     pub stderr: String,
 }
 
-/// Starts programs one at a time. What they write goes to files in its folder, which is removed with
-/// it, so that nobody has to run beside them to read pipes.
+/// Starts programs one at a time. Their output goes to files in the starter's folder, which is
+/// removed with it. So nothing has to run beside them to read pipes.
 pub struct ProgramStarter {
     dir: TempDir,
     interrupt: InterruptFlag,
@@ -76,7 +77,7 @@ impl ProgramStarter {
     /// Makes the folder.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The folder cannot be created.
     pub fn new(interrupt: InterruptFlag) -> Result<Self, FileError> {
         Ok(Self {
             dir: private_dir(&std::env::temp_dir())?,
@@ -93,16 +94,17 @@ impl ProgramStarter {
     /// outlives it.
     ///
     /// # Errors
-    /// It cannot be started, fails, takes or writes too much, or the user stops it.
+    /// The program cannot be started, fails, exceeds the limits of time or output, or the user
+    /// stops it.
     pub fn run(&self, launch: &ProgramLaunch<'_>) -> Result<ProgramOutcome, Error> {
         self.run_watched(launch, &|| ())
     }
 
-    /// As [`run`](Self::run); `look` is called a few times a second meanwhile, to see what it has written to
+    /// Like [`run`](Self::run), but calls `observe` a few times a second meanwhile, which may read
     /// the files `stdout` and `stderr` in [`dir`](Self::dir).
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// Those of [`run`](Self::run).
     pub fn run_watched(
         &self,
         launch: &ProgramLaunch<'_>,
@@ -174,7 +176,7 @@ fn spawn_program(launch: &ProgramLaunch<'_>, outputs: &[PathBuf; 2]) -> Result<C
         .stdin(Stdio::null())
         .stdout(create(&outputs[0])?)
         .stderr(create(&outputs[1])?)
-        // Ctrl-C is for relayout, which then ends the program and what it has started.
+        // Ctrl-C is for relayout, which then ends the program and its children.
         .process_group(0);
     if let Some(dir) = launch.dir {
         command.current_dir(dir);
@@ -288,7 +290,7 @@ fn reap(pid: Pid) -> io::Result<(ExitStatus, f64)> {
     }
 }
 
-/// All that a program wrote.
+/// Reads the whole output of a program.
 fn read_output(path: &Path, command: &str) -> Result<String, Error> {
     let read = || -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
@@ -306,7 +308,7 @@ fn read_output(path: &Path, command: &str) -> Result<String, Error> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The last lines of what a program wrote to standard error; if nothing, to standard output.
+/// Returns the last lines of a program's standard error, or else of its standard output.
 fn last_output(outputs: &[PathBuf; 2]) -> String {
     let [stdout, stderr] = [0, 1].map(|index| file_tail(&outputs[index]).unwrap_or_default());
     match stderr.trim() {

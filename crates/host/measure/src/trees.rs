@@ -26,9 +26,9 @@ pub struct SourceTrees {
 }
 
 impl SourceTrees {
-    /// Makes two copies of the source in `folder`, and applies the patch in the second. Of a git
-    /// repository the copies are worktrees of what is committed; of another folder they are copies of
-    /// what is there.
+    /// Makes two copies of the source in `folder`, and applies the patch in the second. The copies
+    /// of a git repository are worktrees of its last commit; those of another folder are plain
+    /// copies.
     ///
     /// # Errors
     /// The source cannot be copied, or the patch does not apply to it.
@@ -179,12 +179,12 @@ fn run_git_within<A: AsRef<OsStr>>(
     dir: &Path,
     arguments: impl IntoIterator<Item = A>,
 ) -> Result<Output, Error> {
-    // A copy that lies within some repository is none of it.
+    // Git must not take a copy within some repository for a part of that repository.
     let ceiling = dir.parent().map(|parent| search_ceiling(dir, parent));
     Ok(relayout_files::run_git(dir, ceiling, arguments)?)
 }
 
-/// For our copies the folder around them; else nothing.
+/// Returns the folder around a copy; an empty path for other folders.
 fn search_ceiling<'p>(dir: &'p Path, parent: &'p Path) -> &'p Path {
     let is_copy = COPY_NAMES
         .iter()

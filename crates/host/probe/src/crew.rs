@@ -54,7 +54,7 @@ pub struct ProbeWindow {
 /// All windows of a plan.
 #[derive(Clone, Debug, Default)]
 pub struct MeasuredWindows {
-    /// In the order in which they were taken.
+    /// The windows, in the order in which they were taken.
     pub windows: Vec<ProbeWindow>,
     /// True if the threads had real-time priority.
     pub fifo: bool,
@@ -183,7 +183,8 @@ impl ProbeCrew<'_> {
             self.quit_crew(1);
             return Err(error);
         }
-        request_fifo().is_ok();
+        // Without the permission the windows are noisier.
+        let _ = request_fifo();
         if !self.meet_other(1) {
             return Ok(());
         }
@@ -214,7 +215,7 @@ impl ProbeCrew<'_> {
                 return false;
             }
             turns += 1;
-            // On a loaded machine the other may be waiting for this CPU's turn to end.
+            // On a loaded machine the other thread may wait for a turn on this CPU.
             if turns.is_multiple_of(4096) {
                 std::thread::yield_now();
             }
@@ -288,7 +289,7 @@ fn cost_ns(probe_loop: ProbeLoop, part: WindowPart, other: Option<WindowPart>) -
     let operations = part.operations as f64 * probe_loop.lines_moved() as f64;
     let leader_cost_ns = part.wall_ns / operations;
     match (probe_loop, other) {
-        // The two do the same: the mean of both says more.
+        // Both threads do the same: the mean of the two is more precise.
         (ProbeLoop::TwoWriters(_), Some(other)) => {
             let rate = operations / part.wall_ns + other.operations as f64 / other.wall_ns;
             Some(2.0 / rate)

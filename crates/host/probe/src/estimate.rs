@@ -19,7 +19,7 @@ pub const COEFFICIENT_MIN: f64 = 0.02;
 /// The median absolute deviation of a normal distribution, times this, is its standard deviation.
 const MAD_TO_DEVIATION: f64 = 1.4826;
 
-/// A value with its 95 % interval. All null where it could not be told.
+/// A value with its 95 % interval. All three are null if the value could not be measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProbeEstimate {
     /// The value.
@@ -41,10 +41,10 @@ pub enum TooNoisy {
     TooFewRounds {
         /// Rounds that can be used.
         kept: usize,
-        /// All.
+        /// All rounds.
         taken: usize,
     },
-    /// The interval says nothing.
+    /// The interval is too wide.
     #[error("too noisy: between {low:.2} and {high:.2}")]
     WideInterval {
         /// Its lower end.
@@ -80,7 +80,7 @@ impl ProbeEstimate {
     }
 }
 
-/// Median of what one arrangement costs.
+/// Returns the median cost of one arrangement.
 ///
 /// # Errors
 /// Too few rounds, or an interval whose ends are more than a factor of two apart.
@@ -91,7 +91,7 @@ pub fn cost(rounds: &[RoundCosts<1>]) -> Result<ProbeEstimate, TooNoisy> {
 /// Median of the ratio of two arrangements' costs, the first over the second.
 ///
 /// # Errors
-/// As [`cost`].
+/// Those of [`cost`].
 pub fn ratio(rounds: &[RoundCosts<2>]) -> Result<ProbeEstimate, TooNoisy> {
     require_narrow(estimate(rounds, |[a, b]| a / b)?)
 }
@@ -156,9 +156,9 @@ fn usable_rounds<const N: usize>(rounds: &[RoundCosts<N>]) -> Result<Vec<[f64; N
     Ok(kept)
 }
 
-/// Median over the rounds of what `of` makes of each, and the percentile bootstrap interval of that
-/// median. Rounds are drawn whole: their windows stand next to each other in time, so what disturbs
-/// one disturbs the other.
+/// Returns the median over the rounds of `value_of`, and the percentile bootstrap interval of that
+/// median. Rounds are drawn whole: their windows are close in time, so a disturbance of one
+/// disturbs the others.
 fn estimate<const N: usize>(
     rounds: &[RoundCosts<N>],
     value_of: impl Fn([f64; N]) -> f64,

@@ -13,7 +13,7 @@ use crate::Error;
 
 /// Kind and version of the document.
 pub const SCHEMA: &str = "relayout/probe/1";
-/// The same without the version.
+/// The schema without the version.
 const SCHEMA_PREFIX: &str = "relayout/probe/";
 /// No machine file is nearly this long.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -26,13 +26,13 @@ pub struct MachineFile {
     pub schema: String,
     /// The machine.
     pub machine: MachineIdentity,
-    /// Bytes of a cache line, as the machine says.
+    /// Bytes of a cache line, as the machine reports them.
     pub line_bytes: u32,
     /// Cost of an access to the other line of a pair, as a fraction of the cost of an access to the
     /// same line. It is 0 where lines of a pair do not disturb each other measurably. The largest
     /// of `pairs`.
     pub pair_coefficient: ProbeEstimate,
-    /// The same for each way of using the two lines.
+    /// The pair coefficient of each way of using the two lines.
     pub pairs: Vec<PairTest>,
     /// Costs of moving a line from one CPU to another.
     pub transfers: Vec<TransferCost>,
@@ -49,10 +49,10 @@ pub struct MachineFile {
     pub split_local_ratio: Option<f64>,
     /// An atomic addition to a word across two lines that no other CPU uses, over one within a line.
     pub split_atomic_ratio: Option<f64>,
-    /// 95 % intervals of the four ratios, where they were told.
+    /// 95 % intervals of the four ratios, where they were measured.
     pub intervals: RatioIntervals,
-    /// Relative spread of windows that measure the same thing (1.4826 times the median absolute
-    /// deviation, over the median; the median over what is measured). Null without windows.
+    /// Relative spread of windows that measure the same loop: 1.4826 times the median absolute
+    /// deviation, over the median; of all loops the median. Null without windows.
     pub noise: Option<f64>,
     /// The windows in which it was measured.
     pub windows: WindowSummary,
@@ -67,7 +67,7 @@ pub struct MachineIdentity {
     pub cpu: String,
     /// Number of CPUs that are online.
     pub cpus: u32,
-    /// True if the CPU says that it is virtual.
+    /// Number of the one CPU.
     pub virtual_machine: bool,
 }
 
@@ -108,26 +108,26 @@ pub struct AccessCost {
     /// files of earlier versions.
     #[serde(default)]
     pub against: String,
-    /// On a line that no other CPU uses, in nanoseconds.
+    /// Cost on a line that no other CPU uses, in nanoseconds.
     pub alone_ns: ProbeEstimate,
-    /// On one that another CPU takes away all the time.
+    /// Cost on a line that another CPU takes away all the time, in nanoseconds.
     pub contended_ns: ProbeEstimate,
 }
 
-/// 95 % intervals of what else is only a number.
+/// 95 % intervals of the ratios.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RatioIntervals {
-    /// Of `silent_store_ratio`.
+    /// Interval of `silent_store_ratio`.
     pub silent_store_ratio: Option<RatioInterval>,
-    /// Of `split_ratio`.
+    /// Interval of `split_ratio`.
     pub split_ratio: Option<RatioInterval>,
-    /// Of `split_local_ratio`.
+    /// Interval of `split_local_ratio`.
     pub split_local_ratio: Option<RatioInterval>,
-    /// Of `split_atomic_ratio`.
+    /// Interval of `split_atomic_ratio`.
     pub split_atomic_ratio: Option<RatioInterval>,
 }
 
-/// From `low` to `high`.
+/// Interval from `low` to `high`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RatioInterval {
     /// Lower end.
@@ -141,17 +141,18 @@ pub struct RatioInterval {
 pub struct WindowSummary {
     /// Windows of measurement.
     pub taken: u64,
-    /// Those in which the machine ran both threads all the time.
+    /// Windows in which the machine ran both threads all the time.
     pub kept: u64,
     /// Length of one, in milliseconds.
     pub window_ms: u32,
     /// True if the threads had real-time priority (SCHED_FIFO).
     pub fifo: bool,
-    /// Percent of the CPUs' time that the hypervisor took meanwhile, as far as it says so.
+    /// Percent of the CPUs' time that the hypervisor took meanwhile; null where it does not report
+    /// them.
     pub steal_percent: Option<f64>,
 }
 
-/// Something that could not be told.
+/// A value that could not be measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnknownValue {
     /// Key of the value that is null.
@@ -163,13 +164,13 @@ pub struct UnknownValue {
 /// Why a machine file cannot be used.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum MachineFileProblem {
-    /// It is too long.
+    /// The file is too long.
     #[error("it has more than {FILE_BYTES_MAX} bytes")]
     TooLong,
-    /// It is not JSON, or keys are missing.
+    /// The file is not JSON, or keys are missing.
     #[error("{0}")]
     Json(String),
-    /// It is another document.
+    /// The file is another document.
     #[error("its schema is '{0}', not '{SCHEMA}'")]
     OtherSchema(String),
     /// A later version.
@@ -196,7 +197,7 @@ impl MachineFile {
     /// The file at `path`.
     ///
     /// # Errors
-    /// It cannot be read, is no machine file, or has numbers that cannot be.
+    /// The file cannot be read, is no machine file, or has impossible numbers.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let file = fs::File::open(path).map_err(cannot("read", path))?;
         let mut text = Vec::new();
@@ -212,7 +213,7 @@ impl MachineFile {
     /// The file whose text this is.
     ///
     /// # Errors
-    /// See [`Problem`].
+    /// The content cannot be used; [`MachineFileProblem`] has the reason.
     pub fn parse(text: &[u8]) -> Result<Self, MachineFileProblem> {
         #[derive(Deserialize)]
         struct SchemaHead {
@@ -241,7 +242,7 @@ impl MachineFile {
         text.expect("all keys are strings") + "\n"
     }
 
-    /// Writes the file; what was at `path` is replaced when the new one is whole.
+    /// Writes the file. An older file at `path` stays until the new one is complete.
     ///
     /// # Errors
     /// The folder cannot be made or written to.
@@ -296,7 +297,7 @@ impl MachineFile {
 /// a machine with another CPU (a home folder that several share) is as good as none.
 ///
 /// # Errors
-/// There is one that cannot be read.
+/// The file exists and cannot be read.
 pub fn load_machine_file() -> Result<Option<MachineFile>, Error> {
     let Some(path) = MachineFile::default_path().filter(|path| path.exists()) else {
         return Ok(None);

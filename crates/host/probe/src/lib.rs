@@ -1,7 +1,9 @@
 //! Costs of this machine's caches.
 //!
-//! `topology` says which CPUs, `kernels` what they do, `crew` runs them, `estimate` says what the
-//! windows say; docs/probe.md has the method.
+//! Threads on two CPUs run short loops in windows of some milliseconds. [`measure_machine`] takes
+//! the windows and returns a [`MachineFile`], which other commands read to weigh findings. The
+//! method is in docs/probe.md. In the crate, `topology` chooses the CPUs, `loops` has the loops,
+//! `crew` runs them, and `estimate` turns windows into values.
 
 mod crew;
 mod error;

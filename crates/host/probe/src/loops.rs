@@ -1,7 +1,7 @@
 //! The loops whose time is measured, each over words at given places.
 //!
-//! A window has a leader, which works until the time is up and then says so, and a follower, which
-//! works until it is told.
+//! A window has a leader, which works until the time is up and then sets a flag, and a follower,
+//! which works until the flag is set.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::time::{Duration, Instant};
@@ -16,9 +16,9 @@ const OVER: u64 = u64::MAX;
 pub enum ProbeLoop {
     /// A word goes back and forth; the cost is that of one way.
     HandOver,
-    /// The same, by plain loads and stores of a word that lies across two lines.
+    /// A hand-over by plain loads and stores of a word across two lines.
     HandOverSplit,
-    /// The same, by the same loads and stores, of a word within a line.
+    /// A hand-over by the same loads and stores of a word within a line.
     HandOverWhole,
     /// Each adds to a word of its own.
     TwoWriters(WordDistance),
@@ -30,15 +30,15 @@ pub enum ProbeLoop {
     /// The leader stores the value that a word has, and adds to a word of its own; the follower
     /// reads the first all the time.
     SilentStore,
-    /// The same, but the leader stores only if the value differs.
+    /// A silent store that the leader makes only if the value differs.
     CheckedStore,
     /// The leader alone loads, adds to and stores a word that lies across two lines.
     LocalSplit,
-    /// The same, of a word within a line.
+    /// The leader alone loads, adds to and stores a word within a line.
     LocalWhole,
     /// The leader alone adds atomically to a word that lies across two lines.
     AtomicSplit,
-    /// The same, of a word within a line.
+    /// The leader alone adds atomically to a word within a line.
     AtomicWhole,
 }
 
@@ -49,8 +49,8 @@ pub enum WordUse {
     Load,
     /// Stores to it.
     Store,
-    /// Stores to it and to the one beside it, and loads it again: a processor's buffer holds back stores that
-    /// nothing but stores are around, and has them leave together.
+    /// Stores to the word and to the one beside it, and loads the word again. Without the load, the
+    /// store buffer would hold back the stores and release them together.
     Update,
     /// Adds to it by a locked instruction.
     Exchange,
@@ -59,7 +59,7 @@ pub enum WordUse {
 /// Position of the second of two words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WordDistance {
-    /// On the line of the first.
+    /// On the line of the first word.
     Same,
     /// On the other line of the pair.
     Buddy,
@@ -132,7 +132,7 @@ impl ProbeLoop {
     }
 }
 
-/// The leader's part: operations until `window` has passed, counted. Then the follower is told.
+/// Runs the leader's part: counts operations until `window` has passed, then tells the follower.
 pub fn lead(
     probe_loop: ProbeLoop,
     words: ProbeWords<'_>,
@@ -193,7 +193,7 @@ pub fn lead(
     count
 }
 
-/// The follower's part, until it is told that it is over.
+/// Runs the follower's part, until `over` is set.
 pub fn follow(probe_loop: ProbeLoop, words: ProbeWords<'_>, over: &AtomicBool) -> u64 {
     let ProbeWords {
         first,
@@ -264,8 +264,8 @@ fn repeat_for(window: Duration, mut operation: impl FnMut(u64)) -> u64 {
     count
 }
 
-/// Spins, and now and then lets others have the CPU: with real-time priority nobody would end two
-/// measurements that wait for each other's CPU.
+/// Spins until `done`, and yields the CPU now and then. Without yields, two measurements with
+/// real-time priority that wait for each other's CPU would never end.
 fn spin_until(mut done: impl FnMut() -> bool) {
     let mut turns = 0_u32;
     while !done() {

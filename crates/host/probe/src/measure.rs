@@ -36,7 +36,7 @@ const REPEATS_MAX: u32 = 3;
 /// times as long where others disturb it, and an eighth of a second for each further pair of CPUs.
 ///
 /// # Errors
-/// [`Error::Interrupted`]. What cannot be told is null in the file, with the reason.
+/// [`Error::Interrupted`]. A value that cannot be measured is null in the file, with the reason.
 pub fn measure_machine(
     progress: &dyn RecordingProgress,
     interrupt: InterruptFlag,
@@ -266,7 +266,7 @@ fn measure_alone(
     Ok(())
 }
 
-/// With one CPU there is nobody to share a line with.
+/// Notes that one CPU alone shares no line.
 fn note_single_cpu(file: &mut MachineFile) {
     for key in [
         "transfers",
@@ -370,7 +370,7 @@ struct WindowTally {
 }
 
 impl WindowTally {
-    /// Runs a plan; the inner error says why it could not be.
+    /// Runs a plan. The inner error tells why it could not run.
     fn run_plan(
         &mut self,
         cpus: [u32; 2],
@@ -427,7 +427,7 @@ impl WindowTally {
     }
 }
 
-/// The CPUs' time so far, in ticks: all of it, and what the hypervisor took.
+/// Ticks of all CPUs so far, and those of them that the hypervisor took.
 struct StealTicks(Option<[u64; 2]>);
 
 impl StealTicks {
@@ -438,7 +438,7 @@ impl StealTicks {
             .split_whitespace()
             .filter_map(|word| word.parse().ok())
             .collect();
-        // user nice system idle iowait irq softirq steal; what follows is contained in user.
+        // user nice system idle iowait irq softirq steal; the fields after these are part of user.
         Self(ticks.get(..8).map(|ticks| [ticks.iter().sum(), ticks[7]]))
     }
 

@@ -30,7 +30,7 @@ pub enum CpuRelation {
     OtherNode,
 }
 
-/// A CPU and what it is part of.
+/// A CPU, and its core, cache, package and node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuTopology {
     /// Its number.
@@ -71,8 +71,8 @@ impl CpuTopology {
     }
 }
 
-/// The pairs to measure: every one on small machines, else some of each relation. The first is the
-/// one for everything else that takes two CPUs: two cores, as near as there are.
+/// Chooses the pairs to measure: all pairs on small machines, else some of each relation. The first
+/// pair serves all other measurements on two CPUs: two cores, as near as possible.
 pub fn choose_pairs(cpus: &[CpuTopology]) -> Vec<CpuPair> {
     let mut by_relation: BTreeMap<CpuRelation, Vec<CpuPair>> = BTreeMap::new();
     for (index, a) in cpus.iter().enumerate() {

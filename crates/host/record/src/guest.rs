@@ -12,13 +12,13 @@ const WORKLOAD_LIST: &str = include_str!(concat!(env!("OUT_DIR"), "/workloads.tx
 pub struct GuestWorkload {
     /// Its name.
     pub name: &'static str,
-    /// Operations of each thread unless told otherwise.
+    /// Operations of each thread by default.
     pub iterations: u64,
     /// Description in one line.
     pub description: &'static str,
 }
 
-/// All workloads, as the guest's program lists them.
+/// Returns all workloads, in the order of the guest's program.
 pub fn workloads() -> impl Iterator<Item = GuestWorkload> {
     WORKLOAD_LIST.lines().filter_map(|line| {
         let mut columns = line.splitn(3, '\t');
@@ -33,7 +33,7 @@ pub fn workloads() -> impl Iterator<Item = GuestWorkload> {
 /// The workload with this name.
 ///
 /// # Errors
-/// There is none.
+/// No workload has the name.
 pub fn find_workload(name: &str) -> Result<GuestWorkload, Error> {
     workloads()
         .find(|w| w.name == name)

@@ -8,8 +8,8 @@ use relayout_layout::dwarf::{DwarfFile, ElfSymbol};
 
 use crate::{Error, bzimage};
 
-/// Code that only fills or copies whole pages of data: what it touches says nothing about structs,
-/// and it is a large share of all accesses.
+/// Functions that only fill or copy whole pages of data. Their accesses tell nothing about structs,
+/// and are a large share of all.
 const BULK_CODE: &[&str] = &[
     "clear_page_rep",
     "clear_page_orig",
@@ -36,10 +36,10 @@ pub struct GuestKernel<'a> {
 }
 
 impl<'a> GuestKernel<'a> {
-    /// Reads both and compares what version they say they are.
+    /// Reads the image and the debug information, and compares their versions.
     ///
     /// # Errors
-    /// Either cannot be read or is not what it should be, or they are of different builds.
+    /// One of the two cannot be read or is of another kind, or they are of different builds.
     pub fn open(image: &Path, debug: &'a DebugFile) -> Result<Self, Error> {
         let bytes = fs::read(image).map_err(cannot("read", image))?;
         let image_version = bzimage::version(&bytes).map_err(|why| Error::Image {
@@ -75,7 +75,7 @@ impl<'a> GuestKernel<'a> {
     /// Address of a symbol.
     ///
     /// # Errors
-    /// There is none: it is not a kernel.
+    /// The debug file has no such symbol: it is not a kernel's.
     pub fn symbol_address(&self, name: &str) -> Result<u64, Error> {
         self.find_symbol(name)
             .map(|(address, _)| address)

@@ -1,4 +1,5 @@
-//! Recording a kernel: boot it, watch its window, bring what the collector wrote into a profile.
+//! Recordings of a kernel: boots it under QEMU, watches its window, and makes a profile of the
+//! collector's files.
 
 mod assemble;
 mod watch;
@@ -68,8 +69,8 @@ pub struct KernelRecording {
 /// Records once.
 ///
 /// # Errors
-/// Nothing was recorded. If the guest fails or the user stops it after the window opened, that is
-/// [`Recorded::problem`].
+/// Nothing was recorded. A failure of the guest, or Ctrl-C, after the window opened is in
+/// [`RecordingOutcome::problem`].
 pub fn record_kernel(
     recording: &KernelRecording,
     kernel: &GuestKernel<'_>,

@@ -1,5 +1,5 @@
-//! The guest's memory at the end of the window, read as a debugger would: what each stretch of it
-//! was. The machine is stopped while this runs.
+//! The guest's memory at the end of the window, read as a debugger would read it, while the machine
+//! is stopped.
 
 mod files;
 mod frames;
@@ -122,7 +122,7 @@ fn area_ranges(
 }
 
 const PAGE_BYTES: u64 = 4096;
-/// With four-level page tables (kernel documentation, x86_64 mm).
+/// Bytes of vmalloc space with four-level page tables (kernel documentation, x86_64 mm).
 const VMALLOC_BYTES: u64 = 32 << 40;
 
 fn range_row(run: u16, kind: RangeKind, start: u64, bytes: u64) -> RangeRow {

@@ -26,7 +26,7 @@ pub const INSTRUCTION_BYTES_MAX: usize = 15;
 pub struct PerfImport {
     /// The `perf.data` file.
     pub file: PathBuf,
-    /// The process [default: the one with most samples].
+    /// The process; `None` for the one with most samples.
     pub pid: Option<u32>,
     /// Accesses to kernel addresses instead.
     pub kernel: bool,

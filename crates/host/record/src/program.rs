@@ -1,5 +1,5 @@
-//! Recording a program: start it with a collector attached, watch it, bring what the collector wrote
-//! into a profile.
+//! Recordings of a program: starts it with a collector attached, watches it, and makes a profile of
+//! the collector's files.
 
 mod assemble;
 mod backend;
@@ -35,10 +35,10 @@ use crate::{Error, RecordingOutcome};
 /// Accesses that are counted by address and instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CountedAccesses {
-    /// Those to lines that are written and shared.
+    /// Accesses to lines that are written and shared.
     #[default]
     Shared,
-    /// All.
+    /// All accesses.
     All,
 }
 
@@ -64,7 +64,7 @@ pub struct ProgramRecording {
     pub seed: u64,
     /// Time limit of the program, which is then stopped; that is a failure.
     pub time_limit: Option<Duration>,
-    /// After this time the program is told to end (SIGTERM), as is usual for servers.
+    /// Time after which the program is told to end (SIGTERM), as is usual for servers.
     pub stop_after: Option<Duration>,
 }
 
@@ -90,7 +90,7 @@ struct AttachedProgram {
 /// Records once. `decode` reads x86-64 instructions, for samples of accesses.
 ///
 /// # Errors
-/// Nothing was recorded. If the program fails or the user stops it, that is [`Recorded::problem`].
+/// Nothing was recorded. A failure of the program, or Ctrl-C, is in [`RecordingOutcome::problem`].
 pub fn record_program(
     recording: &ProgramRecording,
     progress: &dyn RecordingProgress,

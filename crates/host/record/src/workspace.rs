@@ -32,7 +32,7 @@ impl RecordingWorkspace {
         })
     }
 
-    /// The same with a place for that much memory of a guest.
+    /// Creates a workspace with space for that much memory of a guest.
     pub fn for_guest(memory_bytes: u64) -> Result<Self, Error> {
         let workspace = Self::create()?;
         let shared = Path::new("/dev/shm");

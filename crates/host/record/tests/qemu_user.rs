@@ -160,7 +160,8 @@ fn check_whole(mode: &str) -> RecordingOutcome {
     recorded
 }
 
-/// Records a mode that ends badly: with this said, and with all that was recorded.
+/// Records a mode that fails with a message that contains `how`, and requires that everything was
+/// recorded.
 fn check_failure(mode: &str, how: &str) -> RecordingOutcome {
     require_qemu_user();
     let recorded = threads().record(&[mode]);
@@ -219,7 +220,7 @@ fn what_was_where() {
     assert!(run.accesses > 1_200_000, "{}", run.accesses);
 }
 
-/// Each thread's own counter is in what is said to be its thread-local storage.
+/// Each thread's own counter lies in the range that is recorded as its thread-local storage.
 #[test]
 fn thread_local_storage_is_where_it_is_said_to_be() {
     let recorded = check_whole("two");

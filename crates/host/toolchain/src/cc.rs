@@ -1,5 +1,5 @@
-//! `relayout cc` and `relayout c++`: the user's own compiler, told to let the code announce its
-//! accesses to our runtime.
+//! `relayout cc` and `relayout c++`: the user's own compiler, with flags that make the code report
+//! its accesses to our runtime.
 
 mod arguments;
 mod compiler;
@@ -23,7 +23,8 @@ use relayout_files::{CacheFolder, Error, RUNTIME, cannot, find_installed_library
 use self::arguments::{BuildStage, CompilerRequest, parse_request};
 use self::compiler::CompilerFamily;
 
-/// Set for the compiler, so that a compiler that is `relayout cc` again is found out.
+/// Variable that is set for the compiler. A compiler that is `relayout cc` again finds it and
+/// stops.
 const RUNNING: &str = "RELAYOUT_CC_RUNNING";
 
 /// The wrapper, by the language of the compiler behind it.
@@ -55,7 +56,7 @@ impl CompilerDriver {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompilerError {
-    /// It is not there, or cannot be run.
+    /// The compiler is missing or cannot be run.
     #[error(
         "cannot run the compiler {}; name one with {variable}, or 'relayout cc --compiler NAME'",
         compiler.display()
@@ -69,7 +70,7 @@ pub enum CompilerError {
         #[source]
         source: io::Error,
     },
-    /// It is neither GCC nor Clang.
+    /// The compiler is neither GCC nor Clang.
     #[error(
         "{} is neither gcc nor clang, as far as its --version tells; relayout cc knows those two",
         compiler.display()
@@ -78,7 +79,7 @@ pub enum CompilerError {
         /// The compiler.
         compiler: OsString,
     },
-    /// It is this wrapper.
+    /// The compiler is this wrapper.
     #[error("the compiler that {variable} names is relayout cc itself; name the one behind it")]
     WrapsItself {
         /// The variable.
@@ -89,7 +90,7 @@ pub enum CompilerError {
     RefusedArgument {
         /// The argument.
         argument: String,
-        /// Why, and what to do.
+        /// The reason, and the remedy.
         why: &'static str,
     },
     /// Something that our flags need is missing.
@@ -97,8 +98,8 @@ pub enum CompilerError {
     Files(#[from] Error),
 }
 
-/// Becomes the compiler: comes back only if that cannot be done. `notes` is called with what the user
-/// should know, a line each.
+/// Replaces this process by the compiler. Returns only if that fails. Calls `notes` with each line
+/// that the user should know.
 ///
 /// `given` are the arguments of the wrapper: first, if at all, `--compiler NAME`, or `--` and the
 /// compiler's name; then the compiler's own.

@@ -1,10 +1,10 @@
-//! Compiles small units of C and C++ as a project's own files are compiled, to learn from their debug
-//! information what its types look like.
+//! Compiles small units of C and C++ as a project's own files are compiled. Their debug information
+//! shows the layout of the project's types.
 //!
-//! How the project compiles is said by its `compile_commands.json` ([`Database`]). Of the command
-//! that fits a header best ([`choose`]) everything is kept that can change a layout; what names
-//! inputs, outputs and warnings goes ([`Recipe`]). The compiler that the database names is run;
-//! nothing else is.
+//! The project's `compile_commands.json` ([`CompileDatabase`]) has a command for each of its files.
+//! [`choose_recipe`] picks the command that fits a header best. A [`CompileRecipe`] keeps the flags
+//! that can change a layout and drops inputs, outputs and warnings. No program but the compiler of
+//! the database is run.
 
 mod choose;
 mod database;

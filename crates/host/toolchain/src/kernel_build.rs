@@ -1,8 +1,9 @@
 //! Kernels built from one source, without a patch and with it, to boot them beside each other.
 //!
-//! The user's source is only read: it is copied once, and kept in step. Both kernels are built from the
-//! copy at one path, into one folder, so that the second is built in as long as what the patch changes
-//! takes, and nothing else differs between the two. What was built is kept, by all that went into it.
+//! The user's source is only read: it is copied once, and the copy is updated. Both kernels are
+//! built from the copy at one path, into one folder. So the second build takes only as long as the
+//! patch requires, and nothing else differs between the two. Built kernels are kept under a key of
+//! everything that went into them.
 //!
 //! Building runs `make` on the source, and with it whatever the source's makefiles run.
 
@@ -36,8 +37,7 @@ use self::tree::{SourceCopy, SourceManifest};
 const OUTPUT_MIB: u64 = 3 << 10;
 /// Interval at which the user is told which file is compiled.
 const TELL_EVERY: Duration = Duration::from_millis(500);
-/// Of what `make` wrote, in bytes, lines to show, and lines from the first error to the end that are looked
-/// at.
+/// Bytes of make's output that are read for messages, and lines that are shown.
 const TAIL_BYTES: u64 = 64 << 10;
 const TAIL_LINES: usize = 20;
 /// Variables that would make another kernel of the same source.
@@ -57,7 +57,7 @@ const CLEARED: &[&str] = &[
     "MAKELEVEL",
     "MFLAGS",
 ];
-/// So that the images of one source do not differ by when and by whom they were built.
+/// Values that keep the images of one source independent of the time and the user of the build.
 const CONSTANT: &[(&str, &str)] = &[
     ("KBUILD_BUILD_TIMESTAMP", "Thu Jan 1 00:00:00 UTC 1970"),
     ("KBUILD_BUILD_USER", "relayout"),
@@ -80,7 +80,7 @@ impl KernelPatch {
     /// Reads a patch, to be applied, or taken out with `reverse`.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn read(path: &Path, reverse: bool) -> Result<Self, Error> {
         let path = fs::canonicalize(path).map_err(cannot("read", path))?;
         let bytes = fs::read(&path).map_err(cannot("read", &path))?;
@@ -138,7 +138,7 @@ impl KernelBuilder {
     /// Looks at the source in `source`. `config` is a file with more options, `jobs` what `make -j` is given.
     ///
     /// # Errors
-    /// It is no kernel's clean source.
+    /// The folder is not the clean source of a kernel.
     pub fn open(
         cache: &CacheFolder,
         source: &Path,
@@ -172,10 +172,11 @@ impl KernelBuilder {
         config::options_not_taken(&self.options, &text)
     }
 
-    /// The files that a patch changes; says early what would stop a build later: one that does not apply.
+    /// Returns the files that a patch changes. A patch that does not apply fails here, before a
+    /// build.
     ///
     /// # Errors
-    /// It does not.
+    /// The patch does not apply.
     pub fn patched_files(&self, patch: &KernelPatch) -> Result<Vec<String>, Error> {
         patch.changed_files(&self.source)
     }
@@ -239,7 +240,7 @@ impl KernelBuilder {
         }
     }
 
-    /// Makes the configuration, unless it is there and made of the same options.
+    /// Makes the configuration, unless it exists and was made of the same options.
     fn configure(&self, label: &str, watch: &BuildWatch<'_>) -> Result<(), Error> {
         let out = self.output_folder();
         fs::create_dir_all(&out).map_err(cannot("create", &out))?;
@@ -328,7 +329,7 @@ impl KernelBuilder {
         }
     }
 
-    /// All that `make` wrote, where the user can read it.
+    /// Keeps the whole output of `make` where the user can read it.
     fn keep_log(&self, dir: &Path) -> Result<PathBuf, Error> {
         let log = self.folder.join("make.log");
         let mut text = Vec::new();
@@ -341,7 +342,8 @@ impl KernelBuilder {
     }
 }
 
-/// For people to find, and another one for sources of one name in other places.
+/// Returns a folder name that people recognise, different for sources of one name in different
+/// folders.
 fn folder_name(source: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
     let name = source.file_name().unwrap_or_default().to_string_lossy();
@@ -349,7 +351,7 @@ fn folder_name(source: &Path) -> String {
     format!("{name}-{number:08x}")
 }
 
-/// Only one may build in a folder.
+/// Locks a folder, in which only one process may build.
 fn lock_folder(folder: &Path) -> Result<File, Error> {
     let path = folder.join("lock");
     let file = File::create(&path).map_err(cannot("create", &path))?;

@@ -79,8 +79,8 @@ fn read_segments(workspace: &RecordingWorkspace, cpus: u16) -> Result<AssembledP
     segments::assemble(&files, 0, cpus).map_err(Error::Segments)
 }
 
-/// A file that nobody writes to any more: QEMU has ended. Mapped, because a long recording's
-/// segments are larger than memory.
+/// Maps a file of segments, to which QEMU writes no more. A long recording's segments are larger
+/// than memory.
 fn map_segments(path: &Path) -> Result<Mmap, FileError> {
     map_file(path).map_err(cannot("open", path))
 }

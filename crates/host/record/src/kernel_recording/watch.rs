@@ -1,4 +1,4 @@
-//! From boot to the end of the window.
+//! The guest from its boot to the end of its window.
 
 use std::sync::atomic::Ordering::*;
 use std::time::{Duration, Instant};
@@ -15,16 +15,16 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// End of a window.
 pub enum WindowEnding {
-    /// By its marker.
+    /// The marker closed the window.
     Closed,
-    /// Before, and there is something to keep: why.
+    /// An error ended the window early, and a part was recorded.
     CutShort(Error),
 }
 
 /// Waits until the window closes or something ends it.
 ///
 /// # Errors
-/// It ended before the window opened.
+/// QEMU or the guest ended before the window opened.
 pub fn watch_window(
     machine: &mut QemuMachine,
     workspace: &RecordingWorkspace,

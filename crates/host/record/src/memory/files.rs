@@ -16,7 +16,7 @@ pub struct FileNames<'g, 'm> {
 }
 
 impl<'g, 'm> FileNames<'g, 'm> {
-    /// Nothing is read yet. Without `offsets` no file has a name.
+    /// Creates an empty list. Without `offsets` no file has a name.
     pub fn new(memory: &'g GuestMemory<'m>, offsets: Option<&'g FileOffsets>) -> Self {
         Self {
             memory,

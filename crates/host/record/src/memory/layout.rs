@@ -31,13 +31,13 @@ pub struct KernelOffsets {
     pub stack_bytes: u64,
     /// `None` on kernels that allocate per-cpu memory in another way.
     pub chunk: Option<ChunkOffsets>,
-    /// `None` on kernels that keep no list of what is in vmalloc space.
+    /// `None` on kernels that keep no list of areas in vmalloc space.
     pub area: Option<AreaOffsets>,
     /// `None` on kernels whose files have their names elsewhere.
     pub file: Option<FileOffsets>,
 }
 
-/// Of `struct pcpu_chunk`, from which per-cpu memory is allocated.
+/// Offsets in `struct pcpu_chunk`, from which per-cpu memory is allocated.
 pub struct ChunkOffsets {
     pub list: u64,
     pub base_addr: u64,
@@ -45,7 +45,8 @@ pub struct ChunkOffsets {
     pub pages: u64,
 }
 
-/// Of `struct vmap_area` and `struct vm_struct`, one each for an allocation in vmalloc space.
+/// Offsets in `struct vmap_area` and `struct vm_struct`, which describe an allocation in vmalloc
+/// space.
 pub struct AreaOffsets {
     pub start: u64,
     pub end: u64,
@@ -54,7 +55,7 @@ pub struct AreaOffsets {
     pub caller: u64,
 }
 
-/// Of what leads from `struct address_space` to a file's name.
+/// Offsets on the way from `struct address_space` to a file's name.
 pub struct FileOffsets {
     pub mapping_host: u64,
     pub inode_super: u64,

@@ -60,7 +60,7 @@ fn page_kind(
     offsets: &KernelOffsets,
     descriptor: u64,
 ) -> Option<PageKind> {
-    // Of several pages that belong together, the first is described.
+    // The first page of a compound page has the description.
     let compound = memory.read_u64(descriptor + offsets.page_compound_head)?;
     let descriptor = if compound & 1 == 1 {
         compound - 1

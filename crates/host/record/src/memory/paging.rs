@@ -1,4 +1,4 @@
-//! From a kernel address to bytes of the memory file: x86-64 four-level page tables.
+//! Translation of kernel addresses to offsets in the memory file, by x86-64 four-level page tables.
 
 use super::PAGE_BYTES;
 
@@ -17,7 +17,7 @@ pub struct LowMemory {
 }
 
 impl LowMemory {
-    /// For a q35 machine with `bytes` of memory.
+    /// Returns the split of a q35 machine with `bytes` of memory.
     pub fn for_q35(bytes: u64) -> Self {
         const HOLE: u64 = 0xb000_0000;
         Self {

@@ -1,5 +1,4 @@
-//! Each CPU's own memory: its copy of the static per-cpu data, and what further data are allocated
-//! from.
+//! Memory of each CPU: its copy of the static per-cpu data, and the chunks for further allocations.
 
 use std::collections::BTreeSet;
 
@@ -89,7 +88,7 @@ impl PercpuUnits {
     }
 }
 
-/// All chunks, those that booting made first.
+/// Returns the addresses of all chunks, first those that booting made.
 fn chunk_addresses(
     kernel: &GuestKernel<'_>,
     memory: &GuestMemory<'_>,

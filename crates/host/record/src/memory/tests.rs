@@ -40,7 +40,7 @@ fn kernel<'a>(elf: &'a [u8], store: &'a SectionStore) -> GuestKernel<'a> {
     }
 }
 
-/// Hands on what is made of the whole memory where `pages` matter.
+/// Calls `inspect` with a snapshot of the whole memory where `pages` matter.
 fn with_snapshot(pages: &[u64], inspect: impl FnOnce(MemorySnapshot)) {
     let elf = compile_guest();
     let store = SectionStore::default();

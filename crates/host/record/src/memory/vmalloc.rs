@@ -11,8 +11,9 @@ use crate::{Error, GuestKernel};
 /// Functions that allocate the stack of a new task.
 const STACK_ALLOCATORS: [&str; 3] = ["dup_task_struct", "copy_process", "alloc_thread_stack_node"];
 
-/// One range for each area that has one of `pages`: `owner` is the function that asked for it. What
-/// was the stack of a task that has ended is a stack without owner: the kernel keeps some for reuse.
+/// Returns one range for each area that has one of `pages`; `owner` is the function that asked for
+/// the area. The stack of a task that has ended becomes a stack without owner, because the kernel
+/// keeps some for reuse.
 pub fn ranges(
     kernel: &GuestKernel<'_>,
     memory: &GuestMemory<'_>,

@@ -22,18 +22,18 @@ const IMAGE_BYTES_MAX: u64 = 1 << 30;
 
 /// A mapped file, as this machine has it.
 enum LocalFile {
-    /// It is the one that was mapped, or nothing says otherwise.
+    /// The file is the mapped one, as far as build id and inode tell.
     Matching(Mmap),
-    /// There is none, or it cannot be read.
+    /// The file is missing or cannot be read.
     Missing,
-    /// There is another build.
+    /// The file is of another build.
     OtherBuild,
 }
 
 /// The files of a process.
 pub struct ModuleFiles {
     modules: Vec<(MappedFile, LoadedModule, LocalFile)>,
-    /// Files that were taken though neither build id nor inode says that they are the same.
+    /// Files without a build id or inode that would prove them the same.
     unproven: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ impl ModuleFiles {
             let (found, build_id) = find_local_file(&mapped, &mut unproven);
             let bias = match &found {
                 LocalFile::Matching(map) => load_bias(map, &mapped),
-                // As linkers lay files out that have nothing before their text.
+                // The layout of most linkers, if nothing precedes the text.
                 _ => mapped
                     .pieces
                     .first()
@@ -169,7 +169,7 @@ fn load_bias(file: &[u8], mapped: &MappedFile) -> Option<u64> {
         let holds = |s: &&(u64, u64, u64)| {
             (*offset..last).contains(&s.0) || (s.0..s.0.saturating_add(s.1)).contains(offset)
         };
-        // Pages at borders are mapped twice; the segment that begins here is the one.
+        // Pages at borders are mapped twice; the segment that begins here is the right one.
         let own = loads
             .iter()
             .filter(holds)
@@ -181,7 +181,7 @@ fn load_bias(file: &[u8], mapped: &MappedFile) -> Option<u64> {
 /// The kernel's debug file, and how far the kernel ran from where it was linked.
 pub struct KernelFile<'f> {
     dwarf: DwarfFile<'f>,
-    /// Of the debug file, lower-case hex.
+    /// Build id of the debug file, in lower-case hexadecimal.
     pub build_id: String,
     /// Address as it ran, less that as linked.
     pub slide: u64,

@@ -71,7 +71,7 @@ impl PerfSampler {
     /// Finds the hardware and perf.
     ///
     /// # Errors
-    /// There is no such hardware, or no perf.
+    /// The hardware or perf is missing.
     pub(crate) fn find() -> Result<Self, Error> {
         let hardware = find_sampling_hardware().ok_or_else(|| relayout_files::Error::Missing {
             missing: format!(

@@ -1,4 +1,4 @@
-//! After the program's end: what its collector wrote, made into a profile.
+//! The profile of a program, made of its collector's files.
 
 use std::fs;
 use std::path::Path;
@@ -103,8 +103,8 @@ fn read_map(path: &Path) -> Result<ProgramMap, Error> {
     }
 }
 
-/// Files that nobody writes to any more: the recorded process has ended. Mapped, because a long
-/// recording's segments are larger than memory.
+/// Maps the files of segments, to which the ended process writes no more. A long recording's
+/// segments are larger than memory.
 fn read_segments(workspace: &RecordingWorkspace) -> Result<Vec<(u16, Mmap)>, Error> {
     let mut files = Vec::new();
     for context in 0..CONTEXTS_MAX {
@@ -116,7 +116,7 @@ fn read_segments(workspace: &RecordingWorkspace) -> Result<Vec<(u16, Mmap)>, Err
     while files.last().is_some_and(|(_, map)| map.is_empty()) {
         files.pop();
     }
-    // Where sites are named by numbers, a file of their own defines them.
+    // If sites have numbers, a file of its own defines them.
     let sites = map_segments(workspace, "sites.seg")?;
     files.extend(sites.map(|map| (CONTEXTS_MAX, map)));
     Ok(files)

@@ -22,7 +22,8 @@ pub enum ProgramBackend {
 }
 
 impl ProgramBackend {
-    /// Accesses of a thread between yields, as asked for or as is good for this backend.
+    /// Returns the accesses of a thread between yields: the requested number, or this backend's
+    /// default.
     pub fn yield_every(self, recording: &ProgramRecording) -> u32 {
         let default = match self {
             Self::QemuUser | Self::CompiledIn => YIELD_EVERY,
@@ -65,11 +66,11 @@ impl AvailableBackends {
     }
 }
 
-/// The backend that was asked for, or the one that fits, and why that one where it is no matter of
-/// course. `here` is asked only where it decides.
+/// Returns the requested backend, or the one that fits, with the reason for an unexpected choice.
+/// `available` is called only if it matters.
 ///
 /// # Errors
-/// There is none for this program here.
+/// No backend can record this program here.
 pub fn choose_backend(
     requested: Option<ProgramBackend>,
     inspected: &InspectedProgram,
@@ -119,7 +120,7 @@ fn choose_for_plain(available: AvailableBackends) -> (ProgramBackend, String) {
                 sampler.name()
             ),
         ),
-        // Its error says what to install.
+        // The error of the missing QEMU names what to install.
         AvailableBackends {
             sampling_hardware: None,
             ..
@@ -134,7 +135,7 @@ fn choose_for_plain(available: AvailableBackends) -> (ProgramBackend, String) {
 mod tests {
     use super::*;
 
-    /// In a situation: what is chosen, and a part of what is said. An error is no backend.
+    /// Checks the chosen backend and a part of the reason. An error is no backend.
     #[track_caller]
     fn check(
         requested: Option<ProgramBackend>,
@@ -181,7 +182,7 @@ mod tests {
                 Some(CompiledIn),
                 "a script",
             );
-            // What is asked for is tried, and says itself what it lacks.
+            // A requested backend is tried, and reports itself what it lacks.
             for backend in [CompiledIn, QemuUser, Perf] {
                 check(
                     Some(backend),

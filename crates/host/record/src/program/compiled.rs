@@ -9,7 +9,7 @@ use super::{AttachedProgram, CountedAccesses, ProgramBackend, ProgramRecording};
 use crate::Error;
 use crate::workspace::RecordingWorkspace;
 
-/// The program, with what its runtime must know in the environment.
+/// Returns the program with the settings of its runtime in the environment.
 pub fn attach_runtime(
     recording: &ProgramRecording,
     inspected: &InspectedProgram,

@@ -15,17 +15,17 @@ use crate::marker::has_start_marker;
 use crate::qemu::{comma_doubled, find_program_collector};
 use crate::workspace::RecordingWorkspace;
 
-/// All that QEMU can do, so that programs built for newer CPUs run; but without the fast string
-/// instructions, which libc would use for every copy and which QEMU does byte by byte.
+/// All features of QEMU's CPU, so that programs for newer CPUs run. Without the fast string
+/// instructions: libc would use them for every copy, and QEMU executes them byte by byte.
 const CPU: &str = "max,la57=off,erms=off,fsrm=off";
 
 /// Permission bits of programs that run as another user or group.
 const SET_ID: u32 = 0o6000;
 
-/// QEMU with the plugin, and the program as what it runs.
+/// Returns QEMU with the plugin and the program as arguments.
 ///
 /// # Errors
-/// There is no QEMU for it, or the program cannot be recorded so.
+/// QEMU or the plugin is missing, or the program cannot be recorded under it.
 pub fn attach_qemu(
     recording: &ProgramRecording,
     inspected: &InspectedProgram,

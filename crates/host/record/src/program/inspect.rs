@@ -15,8 +15,8 @@ use relayout_files::{DebugFolders, RUNTIME, cannot, find_separate_file, map_file
 
 use crate::Error;
 
-/// Part of the name of the loader that lists libraries instead of running the program when told to by
-/// the environment. With another one the program would run.
+/// Part of the name of glibc's loader, which lists libraries instead of running the program if the
+/// environment asks for it. Another loader would run the program.
 const GLIBC_LOADER: &str = "/ld-linux";
 
 /// A program file, looked at before it runs.
@@ -38,7 +38,7 @@ pub enum ProgramKind {
     Script,
     /// An ELF program without a loader, which can have no library of ours.
     Static,
-    /// It, or a library that it needs, loads our runtime.
+    /// The program, or a library that it needs, loads our runtime.
     Instrumented,
     /// Any other ELF program.
     Plain,
@@ -47,7 +47,7 @@ pub enum ProgramKind {
 /// Finds the program as a shell would, and looks into it.
 ///
 /// # Errors
-/// It is not there, cannot be run, or is nothing that runs here.
+/// The program is missing, cannot be run, or is for another machine.
 pub fn inspect_program(program: &OsStr) -> Result<InspectedProgram, Error> {
     let path = find_program(program)?;
     let refuse = |why: &str| {
@@ -74,7 +74,7 @@ pub fn inspect_program(program: &OsStr) -> Result<InspectedProgram, Error> {
     if file.architecture() != Architecture::X86_64 || !file.is_64() {
         return refuse("it is not an x86-64 program, which is all that can be recorded");
     }
-    // A library without a name of its own is asked for by the path that it was linked by.
+    // A library without a soname is listed by the path at which it was linked.
     let is_runtime_name = |name: &String| Path::new(name).file_name() == Some(OsStr::new(RUNTIME));
     let has_runtime = |names: Vec<String>| names.iter().any(is_runtime_name);
     let kind = match requested_loader(&map) {

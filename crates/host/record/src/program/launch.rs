@@ -1,4 +1,4 @@
-//! Starting the program, and what became of its process.
+//! Start of the program, and the state of its process.
 
 use std::fs;
 use std::io;
@@ -49,7 +49,7 @@ fn start_error(path: &Path, error: io::Error) -> Error {
             "the system cannot run it: it is neither a program of this machine nor a \
                                 script that says what runs it"
         }
-        // The file is there, as was seen before.
+        // The file exists, as an earlier check showed.
         Some(libc::ENOENT) => {
             "its interpreter (the loader, or what the script's first line names) is not \
                                there"

@@ -18,7 +18,7 @@ pub struct SampledProgram<'s> {
 }
 
 impl<'s> SampledProgram<'s> {
-    /// Refuses what samples cannot do.
+    /// Refuses options that samples cannot serve.
     pub fn new(
         recording: &'s ProgramRecording,
         inspected: &'s InspectedProgram,

@@ -23,8 +23,8 @@ pub struct ReceivedSignal {
 }
 
 impl StopSignals {
-    /// From now on SIGINT, SIGTERM and SIGHUP are noted, unless they are ignored, as under `nohup`. The
-    /// third one ends the process as usual.
+    /// Catches SIGINT, SIGTERM and SIGHUP from now on, unless they are ignored, as under `nohup`.
+    /// The third signal ends the process as usual.
     pub fn catch() -> Self {
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
             // SAFETY: the handler only stores to atomics and restores the default, by a call that is

@@ -1,4 +1,4 @@
-//! From the program's start to its end.
+//! The program from its start to its end.
 
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
@@ -64,7 +64,7 @@ pub fn watch_program(
 enum StopCause {
     User,
     TimeLimit,
-    /// As was asked for.
+    /// The time of `stop_after` was over.
     StopAfter,
 }
 
@@ -77,7 +77,7 @@ struct ProgramWatch<'w> {
     /// Signals that were answered.
     signals_seen: u32,
     began: Instant,
-    /// When the program was told to end, and who by.
+    /// Time at which the program was told to end, and the cause.
     told_to_end: Option<(Instant, StopCause)>,
 }
 

@@ -103,7 +103,7 @@ impl QemuCollector {
 /// the plugins that were built.
 ///
 /// # Errors
-/// There is none, or the one given takes none of the plugins, or they are not built.
+/// No QEMU is there, the given one takes none of the plugins, or the plugins are not built.
 pub fn find_collector(
     requested: Option<&Path>,
     cache: Option<&CacheFolder>,
@@ -111,11 +111,11 @@ pub fn find_collector(
     find_qemu(QemuMode::Machine, requested, cache)
 }
 
-/// The QEMU for single programs at `$RELAYOUT_QEMU_USER`, else in the cache, else in `$PATH`, tried out
-/// likewise.
+/// Finds a QEMU for single programs at `$RELAYOUT_QEMU_USER`, in the cache, or in `$PATH`, and
+/// tries it with the plugins.
 ///
 /// # Errors
-/// As [`find_collector`].
+/// Those of [`find_collector`].
 pub fn find_program_collector(cache: Option<&CacheFolder>) -> Result<QemuCollector, Error> {
     find_qemu(QemuMode::Program, None, cache)
 }
@@ -198,7 +198,7 @@ fn plugin_path(interface: u32) -> Result<PathBuf, Error> {
     Ok(find_installed_library("QEMU plugin", &name)?)
 }
 
-/// Starts QEMU with the plugin, which says that it was loaded and ends QEMU.
+/// Starts QEMU with the plugin, which reports that it was loaded and ends QEMU.
 fn try_plugin(qemu: &Path, plugin: &Path, mode: QemuMode) -> Result<Result<(), String>, Error> {
     let output = Command::new(qemu)
         .args(mode.idle_arguments())

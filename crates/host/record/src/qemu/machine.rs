@@ -79,13 +79,13 @@ impl QemuMachine {
         self.send_command("stop")
     }
 
-    /// Ends QEMU and waits, so that what the plugin writes at its end is there. Kills it if that
-    /// takes too long.
+    /// Ends QEMU and waits, so that the plugin's last records are written. Kills QEMU if that takes
+    /// too long.
     pub fn quit(&mut self) -> Result<(), Error> {
         if self.exit_status().is_some() {
             return Ok(());
         }
-        // It may close the connection before it answers.
+        // QEMU may close the connection before it answers.
         let _ = self.send_command("quit");
         let deadline = Instant::now() + QUIT_LIMIT;
         while self.exit_status().is_none() {
@@ -123,7 +123,7 @@ impl QemuMachine {
             .collect()
     }
 
-    /// An error that says what happened, with what QEMU itself wrote.
+    /// Returns an error with the event and QEMU's own output.
     pub fn qemu_error(&self, why: &str) -> Error {
         let stderr = fs::read(&self.errors).unwrap_or_default();
         Error::Qemu {

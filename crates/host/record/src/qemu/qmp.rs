@@ -1,4 +1,4 @@
-//! As much of QEMU's machine protocol (QMP) as is needed: a greeting, and commands one at a time.
+//! The needed part of QEMU's machine protocol (QMP): a greeting, and commands one at a time.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;

@@ -21,7 +21,7 @@ pub enum CompilerRequest {
 pub struct BuildRequest {
     /// The last step of the build.
     pub stage: BuildStage,
-    /// Link-time optimisation is asked for.
+    /// True if link-time optimisation is requested.
     pub lto: bool,
     /// Notes for the user.
     pub notes: Vec<&'static str>,
@@ -74,7 +74,7 @@ const OTHER_SANITIZERS: &[&str] = &[
 /// Parses `arguments`. `read` gives the contents of response files.
 ///
 /// # Errors
-/// They ask for what cannot be recorded.
+/// The arguments request something that cannot be recorded.
 pub fn parse_request(
     arguments: &[OsString],
     read: &dyn Fn(&Path) -> Option<Vec<u8>>,

@@ -14,7 +14,7 @@ use super::CompilerError;
 /// A compiler that we know how to ask for instrumentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompilerFamily {
-    /// GCC, and its major version where its name says so.
+    /// GCC, with its major version if its name has one.
     Gcc {
         /// The version.
         major: Option<u32>,
@@ -28,7 +28,7 @@ impl CompilerFamily {
     /// behind all links, or else by its `--version`.
     ///
     /// # Errors
-    /// It cannot be run, or is neither.
+    /// The program cannot be run, or is neither GCC nor Clang.
     pub fn identify(
         name: &OsStr,
         leading_arguments: &[OsString],
@@ -67,7 +67,7 @@ impl CompilerFamily {
     }
 }
 
-/// As `execvp` finds it.
+/// Finds a program as `execvp` does.
 fn locate_program(name: &Path) -> Option<PathBuf> {
     if name.components().count() > 1 {
         return Some(name.to_owned());

@@ -12,7 +12,7 @@ const GCC_WITHOUT_ENTRY_CALLS: u32 = 12;
 /// Returns the flags to put before, and those to put after the user's arguments. In `stand_in` GCC
 /// finds an empty library instead of libtsan.
 ///
-/// What the user says of debug information and of instrumentation wins, as it comes later.
+/// The user's own flags for debug information and instrumentation come later, and win.
 pub fn recording_flags(
     compiler: CompilerFamily,
     request: &BuildRequest,
@@ -22,7 +22,7 @@ pub fn recording_flags(
     let mut before: Vec<OsString> = Vec::new();
     let mut after: Vec<OsString> = Vec::new();
     if request.stage == BuildStage::Preprocess {
-        // Nothing of what is added shows in preprocessed text.
+        // Preprocessed text shows none of the added flags.
         return (before, after);
     }
     // Code that asks whether it is instrumented is to be as it is in production.
@@ -44,7 +44,7 @@ pub fn recording_flags(
                 [
                     "-mllvm",
                     "-tsan-instrument-func-entry-exit=0",
-                    // Else `x++` is a write alone.
+                    // Without it, `x++` would be a write alone.
                     "-mllvm",
                     "-tsan-compound-read-before-write=1",
                 ]
@@ -68,15 +68,15 @@ pub fn recording_flags(
     (before, after)
 }
 
-/// Clang tells of arguments that a step has no use for; of ours it need not.
+/// Adds flags about which Clang would warn in steps that do not use them.
 fn push_without_warnings(flags: &mut Vec<OsString>, arguments: impl IntoIterator<Item = OsString>) {
     flags.push("--start-no-unused-arguments".into());
     flags.extend(arguments);
     flags.push("--end-no-unused-arguments".into());
 }
 
-/// The runtime, whatever the user told the linker of libraries that are not needed; found again where
-/// it is now.
+/// Returns the flags that link the runtime, even if the user drops unneeded libraries. The program
+/// finds the runtime at its present path.
 fn runtime_link_flags(runtime: &Path) -> impl Iterator<Item = OsString> {
     let folder = runtime.parent().unwrap_or(Path::new("/"));
     [

@@ -1,4 +1,4 @@
-//! The same for Rust, whose compiler takes flags from the environment.
+//! Flags for Rust, whose compiler takes them from the environment.
 
 use std::path::Path;
 
@@ -32,7 +32,8 @@ fn format_rust_flags(folder: &str) -> String {
         "-Zexternal-clangrt",
         "-Cunsafe-allow-abi-mismatch=sanitizer",
         "-Cforce-frame-pointers=yes",
-        // Without them nobody can tell where a struct is declared, and no patch of it can be written.
+        // Without them debug information does not name the file of a struct, so no patch is
+        // possible.
         "-Zdebug-info-type-line-numbers=yes",
         &format!("-Zpre-link-arg=-L{folder}"),
         "-Zpre-link-arg=-Wl,--push-state,--no-as-needed",

@@ -1,7 +1,8 @@
 //! An empty stand-in for libtsan.
 //!
-//! GCC links libtsan wherever it was told to instrument. A folder given with `-B` comes before its
-//! own; there the linker finds empty linker scripts under both names that GCC asks for.
+//! GCC links libtsan into everything that it instruments. It searches a folder that is given with
+//! `-B` before its own folders. There the linker finds empty linker scripts under both names that
+//! GCC uses.
 
 use std::fs::{self, DirBuilder};
 use std::io;

@@ -1,4 +1,4 @@
-//! Choice of the database entry that tells best how a header is compiled.
+//! Choice of the database entry that fits a header best.
 
 use std::cmp::Reverse;
 use std::hash::{Hash, Hasher};
@@ -14,9 +14,9 @@ const SEARCHED_SOURCES_MAX: usize = 2000;
 /// Distance of a source file from the header; the least is nearest.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct SourceDistance<'d> {
-    /// Another file than the one that is asked about.
+    /// True if the source file is not the requested file itself.
     other_file: bool,
-    /// Not what the header's extension says, or a language that only an option tells.
+    /// True if the header's extension names another language, or only an option names the language.
     other_language: bool,
     /// Folders from the root that both lie in.
     common_folders: Reverse<usize>,
@@ -28,7 +28,7 @@ struct SourceDistance<'d> {
     alike_files: Reverse<usize>,
     /// Files further down are more special.
     folders: usize,
-    /// So that the choice does not depend on the order in the file.
+    /// The path, so that the choice does not depend on the order in the file.
     path: &'d Path,
 }
 
@@ -37,8 +37,8 @@ struct SourceDistance<'d> {
 /// then with the flags that most files have. `read` gives the text of a source or response file.
 ///
 /// # Errors
-/// No entry compiles C or C++ (C++, if the header's extension says that it is), or the one that is
-/// chosen cannot be read.
+/// No entry compiles C or C++ (C++, if the header's extension names it), or the chosen entry cannot
+/// be read.
 pub fn choose_recipe(
     database: &CompileDatabase,
     header: &Path,
@@ -118,7 +118,7 @@ impl CompileDatabase {
     /// The entry of a source file; the first, if there are several.
     ///
     /// # Errors
-    /// There is none, or none that compiles C or C++.
+    /// The file has no entry, or none that compiles C or C++.
     pub fn recipe_of_file(
         &self,
         file: &Path,

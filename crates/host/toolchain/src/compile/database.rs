@@ -54,7 +54,7 @@ impl CompileDatabase {
     /// Reads the file.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), and when it cannot be read.
+    /// The file cannot be read, and the errors of [`parse`](Self::parse).
     pub fn read(path: &Path) -> Result<Self, Error> {
         let bytes = std::fs::read(path).map_err(cannot("read", path))?;
         let path = std::path::absolute(path).map_err(cannot("find", path))?;
@@ -64,7 +64,7 @@ impl CompileDatabase {
     /// Reads the content of the file at `path`; relative directories start in its folder.
     ///
     /// # Errors
-    /// It is not JSON, or an entry lacks something.
+    /// The content is not JSON, or an entry lacks a key.
     pub fn parse(bytes: &[u8], path: &Path) -> Result<Self, Error> {
         let invalid = |why: String| Error::Database {
             path: path.to_owned(),
@@ -103,7 +103,7 @@ impl CompileCommand {
     /// The command, program first; never empty.
     ///
     /// # Errors
-    /// There is no program, or quotes that do not close.
+    /// The command has no program, or an open quote.
     pub fn arguments(&self) -> Result<Vec<String>, Error> {
         let arguments = match &self.words {
             CommandForm::Arguments(arguments) => Some(arguments.clone()),

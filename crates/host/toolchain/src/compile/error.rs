@@ -11,7 +11,7 @@ pub enum Error {
     /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The compilation database is not what it should be.
+    /// The compilation database has another format.
     #[error("{} is not a compilation database: {why}", path.display())]
     Database {
         /// The database.
@@ -37,7 +37,7 @@ pub enum Error {
         /// The language that is missing.
         language: &'static str,
     },
-    /// The entry that was asked for is not there.
+    /// The file has no entry.
     #[error("{} has no entry for {}", path.display(), file.display())]
     NoSuchEntry {
         /// The database.
@@ -65,10 +65,10 @@ pub enum Error {
     /// A compiler's command has no word, or quotes that do not close.
     #[error("'{text}' is not a compiler's command")]
     NotACommand {
-        /// As it was given.
+        /// The text, as given.
         text: String,
     },
-    /// The compiler is not there.
+    /// The compiler is missing.
     #[error("there is no compiler '{compiler}', which {} names; install it, or name another with --compiler", from.display())]
     NoCompiler {
         /// The program.

@@ -85,7 +85,8 @@ const DROP_WITH_VALUE: &[&str] = &[
     "--serialize-diagnostics",
 ];
 
-/// Options that go: kinds of output, dependency files, reports, what measures or instruments.
+/// Options that are dropped: kinds of output, dependency files, reports, measurement and
+/// instrumentation.
 const DROP: &[&str] = &[
     "-###",
     "-C",
@@ -190,8 +191,8 @@ fn is_dependency(argument: &str) -> bool {
         .any(|o| argument.starts_with(o))
 }
 
-/// `-Wp,-MMD,out.d,-DX` without what writes dependencies; `None` if nothing is left. Here, unlike in
-/// the driver's own options, `-MD` and `-MMD` have a value.
+/// Returns `-Wp,-MMD,out.d,-DX` without the options that write dependencies; `None` if nothing is
+/// left. Here, unlike in the driver's own options, `-MD` and `-MMD` have a value.
 pub fn without_dependencies(preprocessor: &str) -> Option<String> {
     let mut kept = String::from("-Wp");
     let mut parts = preprocessor.strip_prefix("-Wp,")?.split(',');

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::flags::{self, FlagHandling};
 use super::{CompileCommand, Error, response};
 
-/// Programs that start a compiler: what follows their name is the compiler. A unit of ours need be
-/// neither cached nor sent elsewhere.
+/// Programs that start a compiler, whose name follows. Our units need neither a cache nor other
+/// machines.
 const LAUNCHERS: &[&str] = &[
     "buildcache",
     "ccache",
@@ -43,8 +43,8 @@ pub struct CompileRecipe {
 }
 
 impl SourceLanguage {
-    /// By a file's extension; `None` for assembly and what else is no C. `.h` is C, though it may be
-    /// C++ as well.
+    /// Returns the language of a file's extension; `None` for assembly and other languages. `.h`
+    /// counts as C, though it may be C++.
     pub fn from_extension(file: &Path) -> Option<Self> {
         match file.extension()?.to_str()? {
             "c" | "h" | "i" => Some(Self::C),
@@ -54,7 +54,7 @@ impl SourceLanguage {
         }
     }
 
-    /// As `-x` wants it.
+    /// Returns the language's name for `-x`.
     pub fn option_value(self) -> &'static str {
         match self {
             Self::C => "c",
@@ -81,8 +81,8 @@ impl fmt::Display for SourceLanguage {
 }
 
 impl CompileCommand {
-    /// Returns the language that the file's extension tells; C for other files with an option that
-    /// names a language. [`CompileRecipe::from_command`] is exact.
+    /// Returns the language of the file's extension, or C for other files with an option that names
+    /// a language. [`CompileRecipe::from_command`] is exact.
     pub fn rough_language(&self) -> Option<SourceLanguage> {
         let by_extension = SourceLanguage::from_extension(&self.file);
         let mut words = self.rough_arguments();
@@ -96,11 +96,11 @@ impl CompileCommand {
 }
 
 impl CompileRecipe {
-    /// From an entry of a database; `read` gives the content of response files, `None` for what is
-    /// not there.
+    /// Makes a recipe from an entry of a database. `read` returns the content of response files,
+    /// `None` if they are missing.
     ///
     /// # Errors
-    /// It does not compile C or C++, or its response files include each other.
+    /// The response files include each other, or the command cannot be split.
     pub fn from_command(
         command: &CompileCommand,
         read: &dyn Fn(&Path) -> Option<String>,
@@ -133,7 +133,7 @@ impl CompileRecipe {
     }
 }
 
-/// The compiler and what follows it.
+/// Splits the compiler from its arguments.
 fn split_program(arguments: &[String]) -> (&[String], &[String]) {
     let mut rest = arguments;
     while let [launcher, after @ ..] = rest

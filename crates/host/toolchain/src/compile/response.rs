@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::Error;
 
-/// Files that include files that include files: more than anybody writes.
+/// Depth to which response files may include each other.
 const DEPTH_MAX: u32 = 8;
-/// Of all response files of a command together.
+/// Bytes of all response files of a command together.
 const BYTES_MAX: usize = 16 << 20;
 
 /// The arguments with every `@file` replaced by what `read` gives for it. As in compilers, an

@@ -16,7 +16,7 @@ use super::{CompileRecipe, Error, HeaderUnit};
 
 /// Interval at which the end of the compiler and Ctrl-C are polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
-/// Of what the compiler says, in bytes.
+/// Bytes of the compiler's output that are kept.
 const OUTPUT_BYTES_MAX: u64 = 64 << 10;
 /// Lines of it that are shown; the first are the cause.
 const SHOWN_LINES_MAX: usize = 30;
@@ -30,7 +30,7 @@ const UNIT_FLAGS: &[&str] = &[
     "-fno-lto",
     "-c",
 ];
-/// Clang leaves out what it expects another unit to describe, and looks for errors only so far.
+/// Flags for Clang, which leaves out types that it expects in another unit.
 const CLANG_FLAGS: &[&str] = &["-fstandalone-debug"];
 
 /// Compiles units. Its folder is removed, with all that the compiler leaves in it, when it is dropped.
@@ -43,7 +43,7 @@ impl UnitCompiler {
     /// Makes the folder.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The folder cannot be created.
     pub fn new(interrupt: InterruptFlag) -> Result<Self, Error> {
         Ok(Self {
             dir: private_dir(&std::env::temp_dir())?,
@@ -51,10 +51,10 @@ impl UnitCompiler {
         })
     }
 
-    /// Compiles the unit as the recipe says, and gives the object file's bytes.
+    /// Compiles the unit with the recipe, and returns the bytes of the object file.
     ///
     /// # Errors
-    /// There is no such compiler, it refuses the unit, or the user stopped it.
+    /// The compiler is missing or refuses the unit, or the user stopped it.
     pub fn compile(&self, recipe: &CompileRecipe, unit: &HeaderUnit) -> Result<Vec<u8>, Error> {
         let source = self.dir.path().join("unit");
         let object = self.dir.path().join("unit.o");
@@ -115,7 +115,7 @@ impl UnitCompiler {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // Ctrl-C is for relayout, which then ends the compiler and what it has started.
+        // Ctrl-C is for relayout, which then ends the compiler and its children.
         command.process_group(0);
         let parent = std::process::id();
         // SAFETY: only async-signal-safe calls between fork and exec.
@@ -170,7 +170,8 @@ struct CompilerOutput {
 }
 
 impl CompilerOutput {
-    /// The first lines of what it said; the unit itself, which is gone by then, is not named.
+    /// Returns the first lines of the compiler's messages, without the path of the unit, which is
+    /// removed.
     fn first_lines(&self, unit: &Path) -> String {
         let text = self
             .stderr

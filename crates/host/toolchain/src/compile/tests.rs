@@ -1,5 +1,4 @@
-//! From a database to an object file: what is parsed, what is kept, which entry is chosen, what the
-//! compiler makes of it.
+//! Tests from a database to an object file.
 
 use std::path::{Path, PathBuf};
 
@@ -161,7 +160,7 @@ fn tells_the_language() {
     check("gcc -include -x x.c", "x.c", Some(SourceLanguage::C));
 }
 
-/// Files of a database, each with its text, and the one that is chosen for a header.
+/// Checks which of the files, each with its flags and text, is chosen for a header.
 #[track_caller]
 fn check_choice(files: &[(&str, &str, &str)], header: &str, expect: &str) {
     let entries: Vec<_> = files
@@ -201,7 +200,7 @@ fn chooses_the_entry_of_a_near_file() {
         ("lib/s.S", "", "#include <linux/mm_types.h>\n"),
         ("cpp/a.cc", "-m64", ""),
     ];
-    // By an include; -m16 is rare.
+    // Chosen by an include; -m16 is rare.
     check_choice(&files, "/d/include/linux/mm_types.h", "mm/b.c");
     // Itself.
     check_choice(&files, "/d/kernel/x.c", "kernel/x.c");

@@ -1,4 +1,4 @@
-//! The text of a unit: includes, and what keeps a type in the debug information.
+//! Text of a unit: its includes, and the declarations that keep types in the debug information.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use super::Error;
 /// A translation unit that includes a header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeaderUnit {
-    /// Included first, as `#include "..."` finds them: what the header relies on.
+    /// Headers that the header relies on, included before it as by `#include "..."`.
     pub included_before: Vec<String>,
     /// The header; absolute, or as the flags' folders find it.
     pub header: PathBuf,

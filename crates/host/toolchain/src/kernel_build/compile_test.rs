@@ -14,7 +14,7 @@ use super::{BuildWatch, Error, KernelBuilder, KernelPatch};
 const DEBUG_FLAGS: &str = "KCFLAGS=-g -fno-eliminate-unused-debug-types";
 /// Source files that include a header are looked for until so many are found.
 const UNITS_MAX: usize = 12;
-/// Of those, so many are compiled in a configuration.
+/// Units of these that are compiled in each configuration.
 const COMPILED_MAX: usize = 2;
 /// Folders of the kernel's own sources, in the order of the search.
 const SOURCE_FOLDERS: &[&str] = &[
@@ -24,7 +24,7 @@ const SOURCE_FOLDERS: &[&str] = &[
 /// An architecture and how it is configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelConfiguration {
-    /// As the source names it: `x86`, `arm`.
+    /// Architecture as the source names it: `x86`, `arm`.
     pub arch: String,
     /// The origin of the configuration.
     pub base: ConfigurationBase,
@@ -35,7 +35,7 @@ pub struct KernelConfiguration {
 pub enum ConfigurationBase {
     /// A target of make's: `defconfig`, `allnoconfig`.
     Target(String),
-    /// A file; what it leaves open is as the source has it by default.
+    /// A file. Options that it leaves open take the source's defaults.
     File(PathBuf),
 }
 
@@ -110,7 +110,7 @@ impl KernelConfiguration {
             })
     }
 
-    /// For a folder; other configurations have other names.
+    /// Name of the folder of this configuration.
     fn folder_name(&self) -> String {
         let hash = crc32fast::hash(self.to_string().as_bytes());
         format!("check-{}-{hash:08x}", self.arch)
@@ -124,13 +124,14 @@ pub struct TestedObject {
     pub unit: String,
     /// The object file without the patch.
     pub before: Vec<u8>,
-    /// With it; or what the compiler says.
+    /// The object file with the patch, or the compiler's message.
     pub after: Result<Vec<u8>, String>,
 }
 
 impl KernelBuilder {
-    /// Compiles objects of what a diff changes (`files`, from the top of the tree), or that include it, in a
-    /// configuration, without the diff and with it. Empty if none of them belongs to that configuration.
+    /// Compiles objects that a diff changes or that include a changed header, in a configuration,
+    /// without the diff and with it. `files` are the changed files, relative to the top of the
+    /// tree. Empty if none of them belongs to the configuration.
     ///
     /// # Errors
     /// Something that compiling needs is missing, another one is building from that source, the diff does not
@@ -201,7 +202,7 @@ struct ObjectFolder<'b> {
 }
 
 impl ObjectFolder<'_> {
-    /// Makes the configuration anew; what it was before, `make` compares.
+    /// Makes the configuration again; `make` compares it with the earlier one.
     fn configure(
         &self,
         configuration: &KernelConfiguration,

@@ -9,7 +9,7 @@ use super::Error;
 
 /// Options that are set. `make allnoconfig` switches the others off, or derives them.
 const DEFAULT_OPTIONS: &str = include_str!("kernel.config");
-/// Without these nothing boots here, or nothing of what was recorded can be named.
+/// Options without which nothing boots here, or nothing of a recording can be named.
 const INDISPENSABLE: &[&str] = &[
     "CONFIG_64BIT=y",
     "CONFIG_SMP=y",
@@ -24,7 +24,7 @@ const INDISPENSABLE: &[&str] = &[
     "CONFIG_SYSFS=y",
     "CONFIG_PCI=y",
     "CONFIG_KALLSYMS=y",
-    // With it where memory is mapped is a variable, which can be read.
+    // Makes the bases of memory areas variables, which can be read.
     "CONFIG_RANDOMIZE_MEMORY=y",
     "CONFIG_DEBUG_INFO_DWARF5=y",
 ];
@@ -41,7 +41,8 @@ pub fn merged_options(user_file: Option<&Path>) -> Result<String, Error> {
     Ok(text)
 }
 
-/// The options that a source did not take: it has none of that name, or what they depend on is off.
+/// Returns the options that a source did not take, because it has none of that name or their
+/// dependencies are off.
 ///
 /// # Errors
 /// One of them is indispensable.

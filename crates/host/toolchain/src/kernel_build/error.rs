@@ -11,7 +11,7 @@ pub enum Error {
     /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Not the source of a kernel.
+    /// The folder is not the source of a kernel.
     #[error(
         "{} is not the top of a Linux source tree: {why}; Debian's is unpacked from \
          /usr/src/linux-source-6.1.tar.xz (package linux-source-6.1)",
@@ -55,12 +55,12 @@ pub enum Error {
         }
     )]
     NoCompiler {
-        /// As the source names it.
+        /// Architecture as the source names it.
         arch: String,
         /// Programs that were looked for.
         compilers: Vec<String>,
     },
-    /// Not enough room.
+    /// The file system has too little space.
     #[error(
         "{} has {free_mib} MiB free, and building a kernel there takes about {needed_mib}; free some, or name \
          another folder with $RELAYOUT_CACHE",
@@ -80,14 +80,14 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
-    /// The configuration lacks what booting and recording rest on.
+    /// The configuration lacks options that booting and recording need.
     #[error(
         "this source does not take {} of the configuration, which booting or recording rests on; set what \
          they depend on with --config",
         options.join(", ")
     )]
     Options {
-        /// As `CONFIG_SMP=y`.
+        /// The options, as `CONFIG_SMP=y`.
         options: Vec<String>,
     },
     /// `make` failed.
@@ -99,7 +99,7 @@ pub enum Error {
         how: String,
         /// The errors among its last lines.
         output: String,
-        /// All that it wrote.
+        /// Path of the whole output.
         log: PathBuf,
     },
     /// The patch does not apply, or git is missing.

@@ -1,4 +1,4 @@
-//! The kernels that were built, kept by what they were built from.
+//! Built kernels, kept under keys of their inputs.
 
 use std::fs;
 use std::hash::{Hash, Hasher};
@@ -17,13 +17,13 @@ const IMAGE_FILE: &str = "bzImage";
 const DEBUG_FILE: &str = "vmlinux";
 const CONFIG_FILE: &str = "config";
 
-/// Everything that makes a kernel the one it is.
+/// Key of a built kernel, of all its inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageKey(String);
 
 impl ImageKey {
-    /// `source`: of its manifest; `config`: what the configuration was made of; `patch`: text of it, and
-    /// whether it is taken out.
+    /// Makes a key. `source` is the fingerprint of the manifest, `config` the text of the options,
+    /// `patch` the text of the patch and true if it is reversed.
     pub fn new(source: u64, config: &str, compiler: &str, patch: Option<(&[u8], bool)>) -> Self {
         let hash = |bytes: &[u8]| {
             let mut hasher = FxHasher::default();
@@ -55,7 +55,7 @@ impl ImageKey {
 pub struct KernelImages(pub PathBuf);
 
 impl KernelImages {
-    /// The kernel of this key, if it is there. It is the last used one then.
+    /// Returns the kernel of this key, if it exists, and marks it as used.
     pub fn find(&self, key: &ImageKey) -> Option<BuiltKernel> {
         let dir = self.0.join(key.folder_name());
         let is_same_key = fs::read_to_string(dir.join(KEY_FILE)).is_ok_and(|text| text == key.0);
@@ -63,13 +63,13 @@ impl KernelImages {
         let paths = [&built.image, &built.debug, &built.config];
         let found = is_same_key && paths.iter().all(|path| path.is_file());
         found.then(|| {
-            // Only the order in which they go hangs on this.
+            // Only the order of removal depends on this.
             let _ = fs::write(dir.join(KEY_FILE), &key.0);
             built
         })
     }
 
-    /// Keeps what was built in `out`; it is there as a whole or not at all.
+    /// Keeps the kernel that was built in `out`, as a whole or not at all.
     pub fn keep(&self, key: &ImageKey, out: &Path) -> Result<BuiltKernel, Error> {
         fs::create_dir_all(&self.0).map_err(cannot("create", &self.0))?;
         let partial = private_dir(&self.0)?;
@@ -93,8 +93,8 @@ impl KernelImages {
         Ok(kernel_in(&dir))
     }
 
-    /// Removes what is too much, and what someone left behind who was killed. What fails here is only left
-    /// behind.
+    /// Removes the least recently used kernels, and the rests of builds that were killed. A folder
+    /// that cannot be removed stays.
     fn remove_unused(&self) {
         let used = |dir: &Path| fs::metadata(dir.join(KEY_FILE)).and_then(|key| key.modified());
         let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();

@@ -17,7 +17,7 @@ const PROGRAMS: &[BuildNeed] = &[
     need("git", "git"),
     need("gzip", "gzip"),
 ];
-/// For objtool, which an x86 kernel is built with.
+/// Header that objtool needs, with which an x86 kernel is built.
 const LIBELF_HEADER: BuildNeed = need("gelf.h", "libelf-dev");
 
 const fn need(what: &'static str, package: &'static str) -> BuildNeed {
@@ -29,7 +29,7 @@ const fn need(what: &'static str, package: &'static str) -> BuildNeed {
 pub fn require_needs() -> Result<(), Error> {
     let lacks = |need: &&BuildNeed| !is_installed(need.what);
     let mut missing: Vec<BuildNeed> = PROGRAMS.iter().filter(lacks).copied().collect();
-    // Without a compiler nothing can be said of headers.
+    // Only a compiler can tell whether a header exists.
     if is_installed("gcc") && !has_header(LIBELF_HEADER.what) {
         missing.push(LIBELF_HEADER);
     }

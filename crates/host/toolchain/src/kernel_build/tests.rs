@@ -1,4 +1,4 @@
-//! With a source that is built as a kernel's is, by what its Makefile calls so.
+//! Tests with a small source that is built like a kernel's.
 
 use super::*;
 
@@ -42,7 +42,7 @@ pub(super) fn patch_text() -> &'static str {
     "--- a/mm/a.h\n+++ b/mm/a.h\n@@ -1,4 +1,4 @@\n struct a {\n-\tint kept;\n \tlong moved;\n+\tint kept;\n };\n"
 }
 
-/// Tells nobody.
+/// Progress that prints nothing.
 pub(super) struct Silent;
 
 impl Silent {
@@ -62,7 +62,7 @@ impl RecordingProgress for Silent {
     fn warn(&self, _: &str) {}
 }
 
-/// A source and what is made of it.
+/// A source, and a builder of it.
 pub(super) struct SourceFixture {
     pub dir: tempfile::TempDir,
 }
@@ -96,7 +96,7 @@ fn made_objects(builder: &KernelBuilder) -> String {
         .replace('\n', "")
 }
 
-/// The second builds what the patch changes, and neither is built again.
+/// The second build compiles only the files that the patch changes. No kernel is built twice.
 #[test]
 fn two_kernels_of_one_source() {
     let place = SourceFixture::new();
@@ -109,7 +109,7 @@ fn two_kernels_of_one_source() {
         builder.options_not_taken(&before).unwrap(),
         ["CONFIG_IPV6=y"]
     );
-    // Times of files are told apart by more than their resolution.
+    // Keeps the times of files further apart than their resolution.
     std::thread::sleep(Duration::from_millis(20));
     let after = builder
         .build(Some(&patch), "other", &Silent::watch())

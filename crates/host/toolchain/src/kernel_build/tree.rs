@@ -35,7 +35,7 @@ struct FileStamp {
 pub struct SourceManifest(BTreeMap<String, FileStamp>);
 
 impl SourceManifest {
-    /// Reads what is in `source`, which has to be the clean source of a kernel.
+    /// Lists the files in `source`, which must be the clean source of a kernel.
     pub fn read(source: &Path) -> Result<Self, Error> {
         let not_source = |why: String| Error::NotSource {
             path: source.to_owned(),
@@ -113,8 +113,8 @@ impl SourceCopy<'_> {
         self.folder.join("src")
     }
 
-    /// Makes the copy what the source is, with the patch, if one is given. Files that are so already keep
-    /// their times, so that `make` builds no more than it has to.
+    /// Makes the copy equal to the source, with the patch if there is one. Files that are equal
+    /// already keep their times, so that `make` builds no more than necessary.
     pub fn synchronize(
         &self,
         manifest: &SourceManifest,
@@ -149,7 +149,8 @@ impl SourceCopy<'_> {
         if let Some(patch) = patch {
             touched.extend(patch.changed_files(self.source)?);
         }
-        // Before it is applied: what is written here is restored, also if all ends meanwhile.
+        // Saved before the patch is applied, so that these files are restored even if relayout ends
+        // meanwhile.
         self.save_json(TOUCHED_FILE, &touched)?;
         match patch {
             Some(patch) => patch.apply(&self.dir(), self.source),
@@ -210,7 +211,7 @@ impl KernelPatch {
     /// The files that it changes.
     ///
     /// # Errors
-    /// It does not apply to `source`, which is only read.
+    /// The patch does not apply to `source`, which is only read.
     pub fn changed_files(&self, source: &Path) -> Result<Vec<String>, Error> {
         self.run_git_apply(source, source, &["--check"])?;
         // Old and new names, by a NUL each; numbers of lines stand before the names, by tabs.
@@ -232,7 +233,7 @@ impl KernelPatch {
         self.run_git_apply(dir, source, &[]).map(drop)
     }
 
-    /// `git apply` in `dir`, a copy of `source`; what it wrote.
+    /// Runs `git apply` in `dir`, a copy of `source`, and returns its output.
     fn run_git_apply(&self, dir: &Path, source: &Path, words: &[&str]) -> Result<String, Error> {
         let mut arguments = vec!["apply", "--whitespace=nowarn", "-p1"];
         arguments.extend(words);

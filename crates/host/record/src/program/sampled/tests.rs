@@ -1,4 +1,4 @@
-//! With a script that stands in for perf, which has no hardware here to sample by.
+//! Tests with a script in place of perf, because the machine has no hardware to sample.
 
 use std::path::Path;
 use std::time::Duration;
