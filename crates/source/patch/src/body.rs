@@ -3,16 +3,16 @@
 use crate::declarator::{StatementKind, TokenReader, is_attribute, is_keyword};
 use crate::lex::TokenKind;
 
-/// What the macros begin with between which members stand that are to be on the same lines.
+/// Prefix of the macros that mark a group of members of one cache line.
 pub(crate) const GROUP_MARKS: &str = "__cacheline_group_";
 
-/// Nesting that is followed inwards; deeper bodies count as not understood.
+/// Depth of nested bodies that is read; deeper bodies count as not understood.
 const DEPTH_MAX: u32 = 32;
 
-/// One branch of one `#if` group: the group's index in [`Body::groups`], and the branch.
+/// A branch of an `#if` group: index of the group in [`BracedBody::groups`], and of the branch.
 pub(crate) type IfBranch = (usize, u32);
 
-/// What stands between the braces.
+/// Statements between the braces of a struct, with their `#if` groups.
 #[derive(Clone, Debug)]
 pub(crate) struct BracedBody {
     /// Token index of the opening brace.
@@ -24,21 +24,21 @@ pub(crate) struct BracedBody {
     pub groups: Vec<IfGroup>,
 }
 
-/// One statement.
+/// A statement of a struct's body.
 #[derive(Clone, Debug)]
 pub(crate) struct BodyStatement {
     /// Token index of the first token.
     pub first: usize,
-    /// Token index of the last one, mostly the semicolon.
+    /// Token index of the last token, mostly the semicolon.
     pub last: usize,
     /// Members declared by name; empty for anonymous structs.
     pub names: Vec<String>,
     pub kind: StatementKind,
-    /// The `#if` branches it stands in, outermost first.
+    /// The `#if` branches around the statement, outermost first.
     pub branches: Vec<IfBranch>,
-    /// The body of a nested struct or union, or what `struct_group()` holds.
+    /// Body of a nested struct or union, or members of `struct_group()`.
     pub body: Option<Box<BracedBody>>,
-    /// The name that `struct_group()` gives to its members, which have their own names as well.
+    /// Name that `struct_group()` gives to its members, beside their own names.
     pub group_name: Option<String>,
 }
 
@@ -46,22 +46,22 @@ pub(crate) struct BodyStatement {
 #[derive(Clone, Debug)]
 pub(crate) struct IfGroup {
     pub start: usize,
-    /// The directives with which its later branches begin: `#elif`, `#else`.
+    /// The directives that begin its later branches: `#elif`, `#else`.
     pub else_directives: Vec<usize>,
     pub end: usize,
 }
 
-/// The token at which brackets or conditionals cut through a body.
+/// Token at which a bracket or a conditional cuts through a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BodyCut(pub usize);
 
-/// What a directive does to conditionals.
+/// Effect of a directive on conditionals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DirectiveKind<'a> {
     If,
     Else,
     Endif,
-    /// Any other, by its word.
+    /// Any other directive, by its word.
     Other(&'a str),
 }
 
@@ -243,7 +243,7 @@ fn is_code(reader: &TokenReader<'_>, index: usize) -> bool {
     )
 }
 
-/// Conditionals that a directive opens, negative when it closes one.
+/// Number of conditionals that a directive opens; negative when it closes one.
 fn conditionals_opened(text: &str) -> i32 {
     match directive_kind(text) {
         DirectiveKind::If => 1,
@@ -252,7 +252,7 @@ fn conditionals_opened(text: &str) -> i32 {
     }
 }
 
-/// Whether every `#if` between two tokens has its `#endif` there.
+/// Returns true if every `#if` between two tokens has its `#endif` there.
 fn conditionals_balance(reader: &TokenReader<'_>, from: usize, to: usize) -> bool {
     let mut open = 0_i32;
     for at in from..to {
@@ -289,8 +289,8 @@ fn parse_nested_body(
     ))
 }
 
-/// The kernel's `struct_group(NAME, members)` and its relatives: an anonymous struct whose members
-/// can be had together by a name of their own.
+/// Reads the kernel's `struct_group(NAME, members)` and its relatives: an anonymous struct whose
+/// members have a common name besides.
 fn read_struct_group(
     reader: &TokenReader<'_>,
     first: usize,
@@ -341,7 +341,8 @@ fn read_struct_group(
     })
 }
 
-/// The member that `__cacheline_group_begin(NAME)` and its relatives declare: an array of no bytes.
+/// Name of the member that `__cacheline_group_begin(NAME)` and its relatives declare: an array of
+/// no bytes.
 fn group_mark_name(reader: &TokenReader<'_>, first: usize) -> Option<String> {
     let mark = reader.text(first).strip_prefix(GROUP_MARKS)?;
     let mark = ["begin", "end"]
@@ -354,12 +355,12 @@ fn group_mark_name(reader: &TokenReader<'_>, first: usize) -> Option<String> {
 enum BareMacro {
     /// A macro without semicolon that ends at this token.
     Alone(usize, StatementKind),
-    /// It may be one: what follows cannot be told apart from it.
+    /// Possibly a macro: the tokens behind it allow both readings.
     Perhaps,
     No,
 }
 
-/// The last token of the attributes behind token `last`, or that itself.
+/// Last token of the attributes behind token `last`; `last` without attributes.
 fn end_of_attributes(reader: &TokenReader<'_>, mut last: usize, close: usize) -> usize {
     while last + 1 < close && is_attribute(reader.text(last + 1)) {
         last += 1;

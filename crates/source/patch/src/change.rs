@@ -1,101 +1,105 @@
-//! What can be asked for.
+//! Changes of a struct definition.
 
 pub use crate::edit::MoveSpacing;
 
-/// One change of a struct definition. Members are named as in C, nested ones by path
-/// (`stats.count`); members of anonymous structs by their own name.
+/// A change of a struct definition. Members are named as in C, nested ones by path
+/// (`stats.count`), members of anonymous structs by their own name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceChange {
-    /// Put members elsewhere in the same struct.
+    /// Moves members within the same struct.
     MoveMembers {
-        /// What moves as one, with its comments: a member, all of a run of bitfields, all members
-        /// of an anonymous struct or union, or several members that stand next to each other.
+        /// The members that move together, with their comments: one member, all of a run of
+        /// bitfields, all members of an anonymous struct or union, or several adjacent members.
         members: Vec<String>,
-        /// Where they go.
+        /// Target of the move.
         to: MemberPosition,
-        /// Blank lines afterwards; `None`: as the file's style asks for.
+        /// Blank lines after the move; `None`: by the style of the file.
         spacing: Option<MoveSpacing>,
-        /// Why they stand there: becomes a comment above them.
+        /// Reason of the move; becomes a comment above the members.
         reason: Option<String>,
     },
-    /// Declare members in one statement that stand in statements of their own, next to each other: what
-    /// a move took apart, put together again.
+    /// Joins adjacent statements to one that declares the same members: the inverse of a move
+    /// that took a declaration apart.
     JoinDeclarations {
-        /// The statement: `int a, *b;`. It has to declare what those do, in any order; a comment behind one of
-        /// them stays behind it.
+        /// The joined statement: `int a, *b;`. It declares the members of the separate
+        /// statements, in any order; a comment behind a member stays behind it.
         text: String,
     },
-    /// Make one of two `#if` groups, one of which ends where the other begins: what a move took apart, put
-    /// together again. Refused if a member would stand under another condition then.
+    /// Joins two adjacent `#if` groups: the inverse of a move that took a group apart. Refused if
+    /// the condition of a member would change.
     JoinGroups {
         /// The last member before the `#endif`.
         behind: String,
-        /// The `#else` or `#elif` with which the second goes on; `None`: it has the condition of the first.
+        /// The `#else` or `#elif` that begins the second group; `None`: both have the same
+        /// condition.
         line: Option<String>,
     },
-    /// Align a member.
+    /// Aligns a member.
     AlignMember {
         /// The member.
         member: String,
-        /// To what.
+        /// The alignment.
         alignment: WrittenAlignment,
-        /// Why: becomes a comment above it.
+        /// Reason of the alignment; becomes a comment above the member.
         reason: Option<String>,
     },
-    /// Align the whole type.
+    /// Aligns the whole type.
     AlignType {
-        /// To what.
+        /// The alignment.
         alignment: WrittenAlignment,
-        /// Why: becomes a comment on the line above the closing brace, beside the attribute.
+        /// Reason of the alignment; becomes a comment on the line above the closing brace, beside
+        /// the attribute.
         reason: Option<String>,
     },
-    /// Take the alignment that is written on a member, or on the type, away. An `#include` for it
-    /// and comments stay.
+    /// Removes the alignment that is written on a member or on the type. The `#include` of its
+    /// macro and comments stay.
     RemoveAlignment {
         /// The member; `None`: the type.
         member: Option<String>,
     },
-    /// A new member that nothing uses: an array of bytes.
+    /// Adds an array of bytes that nothing uses.
     AddPadding {
-        /// Its name, which the struct must not have.
+        /// Name of the new member; the struct has no member of that name.
         name: String,
-        /// How many bytes.
+        /// Size in bytes.
         bytes: u64,
-        /// Where it goes.
+        /// Position of the new member.
         to: MemberPosition,
-        /// Why: becomes a comment above it.
+        /// Reason of the padding; becomes a comment above the member.
         reason: Option<String>,
     },
-    /// Take a padding member away: an array of bytes, or a macro that makes one.
+    /// Removes a padding member: an array of bytes, or a macro that declares one.
     RemovePadding {
         /// The member.
         member: String,
     },
 }
 
-/// A place in a struct.
+/// A position in a struct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemberPosition {
-    /// The first of the struct, or of the named nested struct that the member's path leads into.
+    /// In front of the first member, of the struct or of the nested struct that the member's path
+    /// leads into.
     First,
-    /// The last of it, above the closing brace.
+    /// Behind the last member, above the closing brace.
     Last,
-    /// Behind this member. To stand behind an anonymous struct or union, name the last member in
-    /// that.
+    /// Behind this member. The last member of an anonymous struct or union stands for the whole
+    /// of it.
     After(String),
-    /// Before this member, or before the anonymous struct or union that it is the first of.
+    /// Before this member. The first member of an anonymous struct or union stands for the whole
+    /// of it.
     Before(String),
-    /// The same, below the comment that stands above it.
+    /// Before this member, below the comment above it.
     Below(String),
 }
 
 impl MemberPosition {
-    /// Behind a member, or first where there is none.
+    /// Behind a member; the first position for `None`.
     pub fn after(member: Option<impl Into<String>>) -> Self {
         member.map_or(Self::First, |member| Self::After(member.into()))
     }
 
-    /// The member beside which it is; `None` for the first and the last place.
+    /// The member beside the position; `None` for the first and the last position.
     pub(crate) fn anchor(&self) -> Option<&String> {
         match self {
             Self::First | Self::Last => None,
@@ -103,18 +107,18 @@ impl MemberPosition {
         }
     }
 
-    /// Whether it is in front of that member.
+    /// Returns true if the position is in front of that member.
     pub(crate) fn is_before(&self) -> bool {
         matches!(self, Self::Before(_) | Self::Below(_))
     }
 }
 
-/// An alignment as it is written in source.
+/// An alignment to write into source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WrittenAlignment {
     /// In bytes: `__aligned(N)` in kernel source, `__attribute__((aligned(N)))` elsewhere.
     Bytes(u32),
-    /// A macro such as `____cacheline_aligned_in_smp`. Those of `<linux/cache.h>` bring the
-    /// include with them; any other must be defined in the file itself.
+    /// A macro such as `____cacheline_aligned_in_smp`. A macro of `<linux/cache.h>` brings its
+    /// `#include`; any other has to be defined in the file.
     Macro(String),
 }

@@ -1,4 +1,5 @@
-//! What a branch of an `#if` stands under, in a form in which two spellings of it can be compared.
+//! Conditions of the branches of an `#if`, in a form in which two spellings of a condition are
+//! equal.
 //!
 //! ```text
 //! #ifdef A            defined(A)
@@ -10,18 +11,18 @@ use crate::body::{BracedBody, IfBranch, IfGroup};
 use crate::find::TokenizedFile;
 use crate::lex::{SourceToken, TokenKind, lex, pair_brackets};
 
-/// Signs and brackets around a term that are taken off.
+/// Greatest number of signs and brackets that are removed around a term.
 const WRAPPINGS_MAX: usize = 16;
 
-/// One of the terms that all have to hold.
+/// A term of a conjunction.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ConditionTerm {
     negated: bool,
-    /// An expression, as written but for white space.
+    /// An expression; white space is normalised.
     text: String,
 }
 
-/// All terms of the branches that a statement stands in, sorted. `None` where a directive is not understood.
+/// Sorted terms of all branches around a statement. `None` where a directive is not understood.
 pub(crate) fn terms_of_branches(
     file: &TokenizedFile<'_>,
     body: &BracedBody,
@@ -36,7 +37,7 @@ pub(crate) fn terms_of_branches(
     Some(terms)
 }
 
-/// The terms of one branch: its own, and that none of the branches before it is taken.
+/// Terms of one branch: its own, and the negation of each branch before it.
 fn terms_of_branch(
     file: &TokenizedFile<'_>,
     group: &IfGroup,
@@ -58,7 +59,8 @@ fn branch_directives(group: &IfGroup) -> impl Iterator<Item = &usize> {
     std::iter::once(&group.start).chain(&group.else_directives)
 }
 
-/// The directive with which a group begins that stands under what the branch does: as written, if it can be.
+/// Directive that opens a group with the condition of the branch: as written, where that is
+/// possible.
 pub(crate) fn opening_directive(
     file: &TokenizedFile<'_>,
     group: &IfGroup,
@@ -94,7 +96,7 @@ fn defined_name(text: &str) -> Option<&str> {
     text.strip_prefix("defined(")?.strip_suffix(')')
 }
 
-/// That not all of the terms hold.
+/// Term that holds unless all of the terms hold.
 fn negate_terms(terms: Vec<ConditionTerm>) -> ConditionTerm {
     match <[ConditionTerm; 1]>::try_from(terms) {
         Ok([ConditionTerm { negated, text }]) => ConditionTerm {
@@ -111,7 +113,7 @@ fn negate_terms(terms: Vec<ConditionTerm>) -> ConditionTerm {
     }
 }
 
-/// The terms of a directive alone; none of an `#else`.
+/// Terms of a directive alone; no term for `#else`.
 fn directive_terms(directive: &str) -> Option<Vec<ConditionTerm>> {
     let rest = directive.trim_start_matches('#').trim_start();
     let split = rest.find(|c: char| !c.is_ascii_alphanumeric());
@@ -134,7 +136,8 @@ fn directive_terms(directive: &str) -> Option<Vec<ConditionTerm>> {
     }
 }
 
-/// Splits `A && !B` at the operators outside of brackets, unless one that binds less is among them.
+/// Splits `A && !B` at the operators outside of brackets, unless an operator of lower precedence
+/// is among them.
 fn split_conjunction(source: &str, tokens: &[SourceToken]) -> Vec<ConditionTerm> {
     let pairs = pair_brackets(source, tokens);
     let text = |at: usize| tokens.get(at).map_or("", |token| token.text(source));
@@ -157,7 +160,7 @@ fn split_conjunction(source: &str, tokens: &[SourceToken]) -> Vec<ConditionTerm>
     terms
 }
 
-/// One term, without the `!` and the brackets around all of it.
+/// Parses a term, without the `!` and the brackets around all of it.
 fn parse_term(source: &str, mut tokens: &[SourceToken]) -> ConditionTerm {
     let mut negated = false;
     for _ in 0..WRAPPINGS_MAX {
@@ -184,7 +187,8 @@ fn parse_term(source: &str, mut tokens: &[SourceToken]) -> ConditionTerm {
     ConditionTerm { negated, text }
 }
 
-/// The tokens with one space where there is white space, but none around what is in brackets behind a word.
+/// Text of the tokens with a single space for white space, and none inside of the brackets of a
+/// call.
 fn spell_tokens(source: &str, tokens: &[SourceToken]) -> String {
     let mut text = String::new();
     let mut before: Option<&SourceToken> = None;
@@ -202,7 +206,8 @@ fn spell_tokens(source: &str, tokens: &[SourceToken]) -> String {
     text
 }
 
-/// Whether it binds closer than any operator: a word, a call, or all in one pair of brackets.
+/// Returns true if the text binds closer than any operator: a word, a call, or one pair of
+/// brackets.
 fn is_primary(text: &str) -> bool {
     let tokens = lex(text);
     let pairs = pair_brackets(text, &tokens);
@@ -224,7 +229,7 @@ mod tests {
 
     const GROUP: &str = "struct s {\n#ifdef A\nint a;\n#elif B > 1 && !defined C\nint b;\n#else /* none */\nint c;\n#endif\n};\n";
 
-    /// The directive that a branch would begin with alone.
+    /// Compares the directives that would open each branch alone.
     fn check(source: &str, expect: [Option<&str>; 3]) {
         let file = TokenizedFile::new("f.h", source);
         let body = file.find_definition("s", None).unwrap().body;

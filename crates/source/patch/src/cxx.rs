@@ -1,7 +1,8 @@
 //! Alignments in C++ classes: `alignas(64)` on a member or on the class.
 //!
-//! The order of C++ members is also the order in which they are initialised and destroyed, and
-//! access specifiers and functions stand between them: only what reads as C is moved.
+//! The order of C++ members is also the order of their initialisation and destruction, and access
+//! specifiers and functions stand between them. Only structs that read as C have their members
+//! moved.
 
 use crate::change::{SourceChange, WrittenAlignment};
 use crate::declarator::is_alignment;
@@ -12,7 +13,7 @@ use crate::lex::TokenKind;
 use crate::lines::{is_first_on_line, line_start};
 use crate::refusal::{EditRefusal, FileLine};
 
-/// Whether the text is C++: by its name, or by what C does not have.
+/// Returns true if the text is C++, by the file's name or by syntax that C does not have.
 pub(crate) fn is_cxx(file_name: &str, file: &TokenizedFile<'_>) -> bool {
     let extension = file_name.rsplit('.').next().unwrap_or("");
     if matches!(
@@ -36,7 +37,8 @@ pub(crate) fn is_cxx(file_name: &str, file: &TokenizedFile<'_>) -> bool {
         })
 }
 
-/// The text with a member or the class aligned; `None` for other changes, which are made as in C.
+/// Returns the text with a member or the class aligned; `None` for other changes, which are made
+/// as in C.
 pub(crate) fn apply_alignment(
     file: &TokenizedFile<'_>,
     name: &str,
@@ -61,7 +63,7 @@ pub(crate) fn apply_alignment(
     }
 }
 
-/// A class: tokens of its keyword and of its braces.
+/// A class: token indexes of its keyword and of its braces.
 struct CxxClass {
     keyword: usize,
     open: usize,
@@ -69,7 +71,7 @@ struct CxxClass {
 }
 
 impl CxxClass {
-    /// The one definition of `struct name` or `class name`.
+    /// Finds the only definition of `struct name` or `class name`.
     fn find(file: &TokenizedFile<'_>, name: &str) -> Result<Self, EditRefusal> {
         let reader = file.reader();
         let mut found = Vec::new();
@@ -102,7 +104,7 @@ impl CxxClass {
     }
 }
 
-/// The name of a class and its opening brace, behind its keyword.
+/// Name of a class and its opening brace, from the tokens behind its keyword.
 fn class_head<'a>(file: &TokenizedFile<'a>, mut at: usize) -> Option<(&'a str, usize)> {
     let source = file.source;
     let text = |at: usize| file.tokens.get(at).map_or("", |token| token.text(source));
@@ -127,7 +129,7 @@ fn class_head<'a>(file: &TokenizedFile<'a>, mut at: usize) -> Option<(&'a str, u
     None
 }
 
-/// A statement that declares a member.
+/// A data member: its name, and the token indexes of its statement.
 struct CxxMember {
     name: String,
     first: usize,
@@ -136,7 +138,7 @@ struct CxxMember {
     is_bitfield: bool,
 }
 
-/// The data members of a class, those of nested classes left out.
+/// Data members of a class, without those of nested classes.
 fn data_members(file: &TokenizedFile<'_>, class: &CxxClass) -> Vec<CxxMember> {
     let reader = file.reader();
     let mut found = Vec::new();
@@ -162,7 +164,8 @@ fn data_members(file: &TokenizedFile<'_>, class: &CxxClass) -> Vec<CxxMember> {
     found
 }
 
-/// The statement from token `first`: its last token, and what it declares if it is a data member.
+/// Reads the statement that starts at token `first`: its last token, and the data member that it
+/// declares.
 fn read_statement(
     file: &TokenizedFile<'_>,
     first: usize,

@@ -1,8 +1,8 @@
-//! The names that one statement of a struct body declares.
+//! Names that a statement of a struct's body declares.
 
 use crate::lex::{SourceToken, TokenKind};
 
-/// What kind of statement it is, as far as moving it is concerned.
+/// Kind of a statement, as far as a move is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StatementKind {
     /// Ordinary members, function pointers and nested structs included.
@@ -10,14 +10,14 @@ pub(crate) enum StatementKind {
     Bitfield,
     /// A flexible or zero-length array.
     Flexible,
-    /// A macro known to declare one member whose name it is given.
+    /// A known macro that declares one member, named by its argument.
     KnownMacro,
     /// Any other macro.
     Macro,
-    /// What members must not cross: `randomized_struct_fields_start` or `_end`,
+    /// A border that no member may cross: `randomized_struct_fields_start` or `_end`,
     /// `__cacheline_group_begin()` or `_end()`, C++'s `public:` and the like.
     Border,
-    /// Not understood.
+    /// A statement that is not understood.
     NotUnderstood,
 }
 
@@ -87,8 +87,8 @@ impl<'a> TokenReader<'a> {
         kept
     }
 
-    /// Makes one word of a macro that stands for a type: of `STACK_OF(X509) *certs`, drops the
-    /// parentheses.
+    /// Reduces a macro that stands for a type to its name: removes the parentheses of
+    /// `STACK_OF(X509) *certs`.
     fn without_type_macro(&self, code: Vec<usize>) -> Vec<usize> {
         let start = code
             .iter()
@@ -119,7 +119,7 @@ impl<'a> TokenReader<'a> {
         code[..=start].iter().copied().chain(behind).collect()
     }
 
-    /// `NAME(...)` and nothing else.
+    /// Reads a statement that is nothing but `NAME(...)`.
     fn read_macro_call(&self, code: &[usize]) -> Option<(Vec<String>, StatementKind)> {
         let [name, open, .., last] = code else {
             return None;
@@ -148,7 +148,7 @@ impl<'a> TokenReader<'a> {
         }
     }
 
-    /// Splits at commas outside of brackets.
+    /// Splits the tokens at commas outside of brackets.
     fn split_at_commas(&self, code: &[usize]) -> Vec<Vec<usize>> {
         let mut parts = vec![Vec::new()];
         let mut inside_to = 0;
@@ -217,7 +217,8 @@ impl<'a> TokenReader<'a> {
         Some((Some(text.to_owned()), kind))
     }
 
-    /// Only words and stars, apart from enum and struct bodies handled by the caller.
+    /// Returns true if the tokens are words and stars that can be a type, apart from enum and
+    /// struct bodies, which the caller handles.
     fn are_plain_specifiers(&self, code: &[usize]) -> bool {
         let words = code
             .iter()
@@ -235,7 +236,7 @@ impl<'a> TokenReader<'a> {
         words && (star_last || (plain <= 1 && !(plain == 1 && keyword_type && !tagged)))
     }
 
-    /// Drops trailing `[...]`; true when the first bound is empty or 0.
+    /// Drops trailing `[...]`; the flag is true if the first bound is empty or 0.
     fn without_bounds<'c>(&self, mut code: &'c [usize]) -> (&'c [usize], bool) {
         let mut flexible = false;
         while let Some(&last) = code.last()
@@ -275,7 +276,7 @@ impl<'a> TokenReader<'a> {
     }
 }
 
-/// Whether the macro is one that declares a single member, called as its first argument:
+/// Returns true if the macro declares a single member, named by its first argument:
 /// `DECLARE_BITMAP(seen, 64)`, `CACHELINE_PADDING(_pad1_)`, `DEFINE_DMA_UNMAP_ADDR(mapping)`.
 fn declares_its_argument(name: &str) -> bool {
     ["DECLARE_", "DEFINE_DMA_UNMAP_"]
@@ -285,7 +286,7 @@ fn declares_its_argument(name: &str) -> bool {
         || name == "__ETHTOOL_DECLARE_LINK_MODE_MASK"
 }
 
-/// Whether `word` is an attribute, alone or with an argument in parentheses.
+/// Returns true if `word` is an attribute, alone or with an argument in parentheses.
 pub(crate) fn is_attribute(word: &str) -> bool {
     word.starts_with("____cacheline")
         || word.starts_with("__cacheline_aligned")
@@ -332,7 +333,7 @@ pub(crate) fn is_attribute(word: &str) -> bool {
         )
 }
 
-/// Whether `word` aligns what it stands at.
+/// Returns true if `word` aligns the member or type beside it.
 pub(crate) fn is_alignment(word: &str) -> bool {
     word.starts_with("____cacheline")
         || word.starts_with("__cacheline_aligned")
@@ -347,7 +348,7 @@ pub(crate) fn is_alignment(word: &str) -> bool {
         )
 }
 
-/// Whether `word` is a C keyword that cannot name a member.
+/// Returns true if `word` is a C keyword that cannot name a member.
 pub(crate) fn is_keyword(word: &str) -> bool {
     is_type_keyword(word)
         || matches!(
@@ -391,7 +392,7 @@ fn is_type_keyword(word: &str) -> bool {
     )
 }
 
-/// Whether `word` is `typeof` in one of its spellings.
+/// Returns true if `word` is `typeof` in one of its spellings.
 pub(crate) fn is_typeof(word: &str) -> bool {
     matches!(word, "typeof" | "__typeof__" | "__typeof" | "typeof_unqual")
 }

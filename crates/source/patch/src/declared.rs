@@ -1,7 +1,7 @@
-//! What a struct's definition declares: members in order with the alignments written on them.
+//! Declarations of a struct: members in order with the alignments written on them.
 //!
-//! For reading a layout that somebody proposes, as in a header or as pahole prints it. Nothing is
-//! preprocessed: conditionals are refused, since which branch is meant is not known.
+//! This reads a layout that somebody proposes, in a header or as pahole prints it. Nothing is
+//! preprocessed: conditionals are refused, since the branch that is meant is unknown.
 
 use crate::body::{BodyStatement, BracedBody};
 use crate::declarator::{StatementKind, is_alignment, is_attribute, is_keyword};
@@ -14,40 +14,42 @@ use crate::refusal::EditRefusal;
 pub enum DeclaredAlignment {
     /// In bytes.
     Bytes(u64),
-    /// The kernel's macros: to a cache line.
+    /// To a cache line, by one of the kernel's macros.
     CacheLine,
 }
 
-/// One statement of a struct.
+/// A declaration of a struct's member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeclaredMember {
     /// Line in the text, from 1.
     pub line: u32,
-    /// Names that it declares; of an anonymous struct or union, the names inside.
+    /// Declared names; for an anonymous struct or union, the names inside.
     pub names: Vec<String>,
     /// Type as written, without attributes: `unsigned long`, `struct page *`.
     pub type_text: String,
     /// Element counts of an array, as written.
     pub bounds: Vec<String>,
-    /// Has a body or is a function pointer or bitfield: `type_text` and `bounds` do not tell its size.
+    /// True for a nested struct, a function pointer or a bitfield: `type_text` and `bounds` do
+    /// not give its size.
     pub is_special: bool,
-    /// The largest alignment written on it.
+    /// Largest alignment written on the member.
     pub alignment: Option<DeclaredAlignment>,
 }
 
-/// A struct's definition.
+/// The declarations of a struct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeclaredStruct {
-    /// In order.
+    /// Members in the order of the text.
     pub members: Vec<DeclaredMember>,
-    /// The largest alignment written on the type.
+    /// Largest alignment written on the type.
     pub alignment: Option<DeclaredAlignment>,
 }
 
-/// Reads the definition of `struct struct_name` in `source`; `file_name` is only used to name places.
+/// Reads the definition of `struct struct_name` in `source`; `file_name` only names the file in
+/// refusals.
 ///
 /// # Errors
-/// A [`Refusal`] when the definition cannot be found, or a statement of it cannot be read.
+/// An [`EditRefusal`] if the definition is not found, or a statement of it is not understood.
 pub fn read_declared_struct(
     file_name: &str,
     source: &str,
@@ -139,7 +141,7 @@ fn declared_member(
     })
 }
 
-/// The members of `unsigned long *first, second[2];`, each as if it had a statement of its own.
+/// Members of `unsigned long *first, second[2];`, each as if declared alone.
 fn declared_members(
     file: &TokenizedFile<'_>,
     item: &BodyStatement,
@@ -177,7 +179,7 @@ fn declared_members(
     Ok(members)
 }
 
-/// The next comma outside of brackets, or `end`.
+/// Next comma outside of brackets; `end` without one.
 fn next_comma_or(end: usize, file: &TokenizedFile<'_>, from: usize) -> usize {
     let mut at = from;
     while at < end && file.reader().text(at) != "," {
@@ -197,8 +199,8 @@ fn names_inside(body: &BracedBody) -> Vec<String> {
     names
 }
 
-/// Words and stars before the first name, what is in the brackets after it, and whether there is a
-/// parenthesis that is no attribute's.
+/// Reads the words and stars before the first name, the text of the brackets behind it, and the
+/// presence of a parenthesis that belongs to no attribute.
 fn read_type(
     file: &TokenizedFile<'_>,
     from: usize,
@@ -234,7 +236,7 @@ fn read_type(
     (words.join(" "), bounds, function)
 }
 
-/// The largest alignment written between two tokens.
+/// Largest alignment written between two tokens.
 fn largest_alignment(
     file: &TokenizedFile<'_>,
     from: usize,
@@ -273,7 +275,7 @@ fn largest_alignment(
     Ok(found)
 }
 
-/// A power of two up to a page, written as a number.
+/// Reads a power of two up to a page, written as a number.
 fn parse_alignment_bytes(text: &str) -> Option<u64> {
     let plain = text.trim_end_matches(['u', 'U', 'l', 'L']);
     let bytes = match plain.strip_prefix("0x") {

@@ -1,4 +1,4 @@
-//! The change as a patch.
+//! Patches in the form of `git diff`.
 
 use similar::{ChangeTag, TextDiff};
 use std::fmt::Write;
@@ -6,9 +6,9 @@ use std::fmt::Write;
 /// Lines of context around a hunk.
 const CONTEXT_LINES: usize = 3;
 
-/// A git-style patch from `old` to `new` that `git apply` and `patch -p1` take; empty when they
-/// are equal. `path` is relative to the top of the source tree. As `git diff` does, each hunk
-/// names the last line before it that starts in column 0 with a letter, `_` or `$`.
+/// Returns a git-style patch from `old` to `new` for `git apply` and `patch -p1`; empty for equal
+/// texts. `path` is relative to the top of the source tree. Like `git diff`, each hunk names the
+/// last line before it that starts in column 0 with a letter, `_` or `$`.
 pub fn unified_diff(path: &str, old: &str, new: &str) -> String {
     let mut out = String::new();
     if old == new {

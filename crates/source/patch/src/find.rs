@@ -1,4 +1,4 @@
-//! Where in a file a struct is defined, and where in a struct a member is declared.
+//! Search for a struct's definition in a file, and for a member's declaration in a struct.
 
 use crate::body::{BodyStatement, BracedBody, parse_body};
 use crate::declarator::{StatementKind, TokenReader, is_attribute, is_keyword};
@@ -6,7 +6,7 @@ use crate::lex::{SourceToken, TokenKind, lex, pair_brackets};
 use crate::lines::line_number;
 use crate::refusal::{EditRefusal, FileLine};
 
-/// A text with its tokens.
+/// A file's text with its tokens.
 pub(crate) struct TokenizedFile<'a> {
     pub name: &'a str,
     pub source: &'a str,
@@ -14,16 +14,17 @@ pub(crate) struct TokenizedFile<'a> {
     pub pairs: Vec<Option<usize>>,
 }
 
-/// A definition found: its body, and where it is.
+/// A struct's definition: its body, and its place in the file.
 pub(crate) struct StructDefinition {
     pub name: String,
-    /// Which of the file's definitions of that name, counted from 0.
+    /// Number among the file's definitions of that name, from 0.
     pub nth: usize,
     pub body: BracedBody,
     pub place: FileLine,
 }
 
-/// Steps into nested bodies, then the index of the item in the last of them.
+/// Path of a statement: indexes of the statements whose bodies hold it, outermost first, and its
+/// own index in the last body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StatementPath {
     pub bodies: Vec<usize>,
@@ -58,8 +59,8 @@ impl<'a> TokenizedFile<'a> {
         }
     }
 
-    /// The definition of `struct name`, or of an unnamed struct with the typedef `name`: the only
-    /// one, or the one at `line_hint`.
+    /// Finds the definition of `struct name`, or of an unnamed struct with the typedef `name`:
+    /// the only one, or the one at `line_hint`.
     pub fn find_definition(
         &self,
         name: &str,
@@ -84,7 +85,7 @@ impl<'a> TokenizedFile<'a> {
         }
     }
 
-    /// The definition that `old` was before an edit.
+    /// Finds the definition `old` again after an edit.
     pub fn find_same_definition(
         &self,
         old: &StructDefinition,
@@ -92,7 +93,7 @@ impl<'a> TokenizedFile<'a> {
         self.nth_definition(&old.name, old.nth)
     }
 
-    /// One of the definitions in the file, counted from 0.
+    /// Finds a definition by its number in the file, from 0.
     pub fn nth_definition(&self, name: &str, nth: usize) -> Result<StructDefinition, EditRefusal> {
         let Some(&(open, is_union)) = self.definition_openings(name).get(nth) else {
             return Err(EditRefusal::StructNotFound {
@@ -131,7 +132,7 @@ impl<'a> TokenizedFile<'a> {
         }
     }
 
-    /// The first token of the words in front of an opening brace: `struct name`, `typedef struct`.
+    /// First token of the words in front of an opening brace: `struct name`, `typedef struct`.
     pub fn head_token(&self, open: usize) -> usize {
         let reader = self.reader();
         let words = (0..open).rev().take_while(|&at| {
@@ -140,7 +141,7 @@ impl<'a> TokenizedFile<'a> {
         words.last().unwrap_or(open)
     }
 
-    /// Opening braces behind `struct name` or `union name`, and whether it is a union.
+    /// Opening braces behind `struct name` or `union name`; the flag is true for a union.
     fn tag_openings(&self, name: &str) -> Vec<(usize, bool)> {
         let reader = self.reader();
         (0..self.tokens.len())
@@ -190,7 +191,7 @@ impl<'a> TokenizedFile<'a> {
         )
     }
 
-    /// The opening brace behind token `at`, with nothing but attributes between.
+    /// Opening brace behind token `at`, with nothing but attributes between.
     fn brace_behind(&self, mut at: usize) -> Option<usize> {
         let reader = self.reader();
         while at < self.tokens.len() {
@@ -206,7 +207,8 @@ impl<'a> TokenizedFile<'a> {
         None
     }
 
-    /// Whether the keyword before token `at`, over attributes, is `union` (or `struct`).
+    /// Returns true if the keyword before token `at`, over attributes, is `union`; false for
+    /// `struct`; `None` for others.
     fn is_union_before(&self, at: usize) -> Option<bool> {
         let reader = self.reader();
         let mut at = at.checked_sub(1)?;
@@ -241,8 +243,7 @@ impl StructDefinition {
         }
     }
 
-    /// All declarations of a member, of which there is one but for branches of an `#if`; never
-    /// none.
+    /// All declarations of a member, at least one. Several are in different branches of an `#if`.
     pub fn find_members(
         &self,
         file: &TokenizedFile<'_>,
@@ -277,8 +278,8 @@ impl StructDefinition {
         }
     }
 
-    /// The token that packs the whole struct, before its opening or behind its closing brace, or the
-    /// `#pragma pack` that holds there.
+    /// Token that packs the whole struct: an attribute of the struct, or the `#pragma pack` in
+    /// force.
     pub fn packed_token(&self, file: &TokenizedFile<'_>) -> Option<usize> {
         let reader = file.reader();
         let end = (self.body.close..file.tokens.len()).find(|&at| reader.text(at) == ";");
@@ -289,7 +290,7 @@ impl StructDefinition {
             .or_else(|| pragma_pack_at(file, self.body.open))
     }
 
-    /// The body that holds the item.
+    /// The body that holds the statement.
     pub fn body_of(&self, path: &StatementPath) -> &BracedBody {
         let mut body = &self.body;
         for &step in &path.bodies {
@@ -304,12 +305,12 @@ impl StructDefinition {
         body
     }
 
-    /// The item itself.
+    /// The statement itself.
     pub fn statement(&self, path: &StatementPath) -> &BodyStatement {
         &self.body_of(path).statements[path.statement]
     }
 
-    /// Whether the item or one that it lies in is a member of a union.
+    /// Returns true if the statement, or a statement around it, is a member of a union.
     pub fn is_in_union(&self, path: &StatementPath) -> bool {
         let mut body = &self.body;
         path.bodies.iter().any(|&step| {
@@ -355,7 +356,7 @@ fn collect_paths(
     }
 }
 
-/// The `#pragma pack` that holds at token `at`.
+/// The `#pragma pack` in force at token `at`.
 fn pragma_pack_at(file: &TokenizedFile<'_>, at: usize) -> Option<usize> {
     let (mut holds, mut pushed) = (None, Vec::new());
     let directives = (0..at).filter(|&at| file.tokens[at].kind == TokenKind::Directive);
@@ -382,7 +383,8 @@ fn pragma_pack_at(file: &TokenizedFile<'_>, at: usize) -> Option<usize> {
     holds
 }
 
-/// The token of `name` inside a statement that is not understood, or the macro that the file defines with it.
+/// Token of `name` in a statement that is not understood, or of the macro that the file defines
+/// with it.
 fn hidden_name_token(body: &BracedBody, file: &TokenizedFile<'_>, name: &str) -> Option<usize> {
     body.statements.iter().find_map(|item| {
         if matches!(
@@ -402,7 +404,7 @@ fn hidden_name_token(body: &BracedBody, file: &TokenizedFile<'_>, name: &str) ->
     })
 }
 
-/// Whether the file has a `#define` of the macro with the word in it.
+/// Returns true if the file has a `#define` of macro `name` with `word` in it.
 fn is_defined_with(file: &TokenizedFile<'_>, name: &str, word: &str) -> bool {
     let directives = { file.tokens.iter() }.filter(|token| token.kind == TokenKind::Directive);
     directives.map(|token| token.text(file.source)).any(|text| {

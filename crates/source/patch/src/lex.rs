@@ -1,7 +1,7 @@
 //! C tokens with their bytes: just enough to find statements, brackets, directives and comments.
 //! Never fails: what is not C becomes punctuation.
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     Ident,
@@ -16,7 +16,7 @@ pub(crate) enum TokenKind {
     Directive,
 }
 
-/// A token: bytes `start..end` of the text.
+/// A token: bytes `start..end` of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SourceToken {
     pub kind: TokenKind,
@@ -25,7 +25,7 @@ pub(crate) struct SourceToken {
 }
 
 impl SourceToken {
-    /// The token's text.
+    /// Text of the token.
     pub fn text<'a>(&self, source: &'a str) -> &'a str {
         source.get(self.start..self.end).unwrap_or("")
     }

@@ -28,7 +28,7 @@ pub(crate) fn next_line_start(source: &str, at: usize) -> usize {
         .map_or(source.len(), |newline| at + newline + 1)
 }
 
-/// Whether the line that starts at byte `start` is there and holds white space only.
+/// Returns true if a line starts at byte `start` and holds white space only.
 pub(crate) fn is_blank_line(source: &str, start: usize) -> bool {
     start < source.len()
         && source[start..next_line_start(source, start)]
@@ -36,7 +36,7 @@ pub(crate) fn is_blank_line(source: &str, start: usize) -> bool {
             .is_empty()
 }
 
-/// Whether only white space stands between the start of the line and byte `at`.
+/// Returns true if only white space stands between the start of the line and byte `at`.
 pub(crate) fn is_first_on_line(source: &str, at: usize) -> bool {
     source[line_start(source, at)..at].trim().is_empty()
 }

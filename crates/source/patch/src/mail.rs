@@ -1,31 +1,32 @@
-//! A patch as a mail, as `git format-patch` writes one and `git am` takes it.
+//! Patches as mails in the form of `git format-patch`, for `git am`.
 
 use std::fmt::Write;
 
-/// The commit id in the first line: there is no commit yet. `file(1)` and mail programs know the date.
+/// First line of a mail: no commit exists yet, so its id is zero. The date marks the file as a
+/// mail for `file(1)` and mail programs.
 const FIRST_LINE: &str = "From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001";
-/// Columns of the bar of a diffstat, at most.
+/// Largest width of the bar of a diffstat, in columns.
 const BAR_MAX: usize = 40;
-/// Bytes of an encoded word in a header, at most (RFC 2047 has 75 with what is around it).
+/// Largest size of an encoded word in a header, in bytes (RFC 2047 allows 75 with its frame).
 const ENCODED_MAX: usize = 60;
 
-/// One patch with its message.
+/// A patch with its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatchMail {
     /// `Name <address>`.
     pub author: String,
-    /// Without `[PATCH]`; one line.
+    /// Subject without `[PATCH]`; one line.
     pub subject: String,
-    /// The message, lines as they are to stand.
+    /// The message, with its line breaks.
     pub body: String,
-    /// A diff of [`unified_diff`](crate::unified_diff).
+    /// Diff made by [`unified_diff`](crate::unified_diff).
     pub diff: String,
-    /// Name and version of what wrote it, for the last line.
+    /// Name and version of the program that wrote the mail, for its last line.
     pub signature: String,
 }
 
 impl PatchMail {
-    /// The text; `number` of `count` in a series, from 1.
+    /// Returns the text of the mail; it is `number` of `count` in a series, from 1.
     pub fn to_text(&self, number: usize, count: usize) -> String {
         let tag = match count {
             0 | 1 => "[PATCH]".to_owned(),
@@ -58,7 +59,7 @@ impl PatchMail {
     }
 }
 
-/// `Name <address>`, with the name encoded where it is not plain.
+/// Author as `Name <address>`; the name is encoded unless it is plain ASCII.
 fn encode_author(text: &str) -> String {
     let text: String = text.chars().filter(|c| !c.is_control()).collect();
     match text.rsplit_once(" <") {
@@ -67,7 +68,7 @@ fn encode_author(text: &str) -> String {
     }
 }
 
-/// A header's value: as it is in ASCII, else in encoded words (RFC 2047, "Q").
+/// Value of a header: unchanged in ASCII, else in encoded words (RFC 2047, "Q").
 fn encode_header(text: &str) -> String {
     if text.is_ascii() {
         return text.to_owned();
@@ -93,7 +94,7 @@ fn encode_header(text: &str) -> String {
     words.join("\n ")
 }
 
-/// Lines added and removed by file, as `git diff --stat` shows them.
+/// Added and removed lines by file, as `git diff --stat` shows them.
 fn diffstat(diff: &str) -> String {
     let files = changed_files(diff);
     let width = files.iter().map(|file| file.path.len()).max().unwrap_or(0);

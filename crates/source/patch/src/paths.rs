@@ -1,11 +1,13 @@
-//! From the file name in debug information to a path below a source tree.
+//! Candidate paths below a source tree for a file name in debug information.
 
-/// Paths to try below the top of a source tree for a declaration's file, most specific first.
+/// Returns paths to try below the top of a source tree for the file of a declaration, most
+/// specific first.
 ///
 /// Debug information names a file relative to the build (`mm/percpu-internal.h`,
-/// `./include/linux/fs.h`), with the build's own folder in front (`debian/build/cloud/mm/percpu.c`) or
-/// absolutely, below a directory of the build machine. So each suffix is a candidate; the name without a
-/// folder is not, where the build had one. `.` and `..` are resolved by text.
+/// `./include/linux/fs.h`), with the folder of the build in front
+/// (`debian/build/cloud/mm/percpu.c`), or absolutely, on the build machine. Each suffix of such a
+/// path is a candidate. The name without a folder is none, unless the path has no folder. `.` and
+/// `..` are resolved by text.
 ///
 /// ```
 /// use relayout_patch::source_path_candidates;

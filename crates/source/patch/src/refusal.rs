@@ -1,13 +1,13 @@
-//! Why an edit was not made.
+//! Reasons for which an edit is refused.
 
 use std::fmt;
 
 /// A line of a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileLine {
-    /// The file as the caller named it.
+    /// File name as given by the caller.
     pub file: String,
-    /// 1-based line, of the text as the changes before the refused one left it.
+    /// Line, from 1, in the text before the refused change.
     pub line: u32,
 }
 
@@ -26,15 +26,15 @@ pub enum EditRefusal {
         /// The file.
         file: String,
     },
-    /// No definition with a body.
+    /// The file has no definition of the struct with a body.
     #[error("{file}: no definition of struct {name}")]
     StructNotFound {
         /// The file.
         file: String,
-        /// The tag asked for.
+        /// The tag.
         name: String,
     },
-    /// More than one definition: only one of them is in the recorded binary.
+    /// The file has more than one definition; only one of them is in the recorded binary.
     #[error("{first}: struct {name} is defined again at {second}")]
     DefinedTwice {
         /// The tag.
@@ -44,12 +44,12 @@ pub enum EditRefusal {
         /// Second definition.
         second: FileLine,
     },
-    /// A packed struct is a format for wire, disk or hardware.
+    /// The struct is packed: a format for wire, disk or hardware.
     #[error("{place}: struct {name} is packed: others rely on its layout")]
     Packed {
         /// The tag.
         name: String,
-        /// Where that is written.
+        /// Line of the attribute or pragma that packs the struct.
         place: FileLine,
     },
     /// The file has a static assertion about the struct, which another layout may break.
@@ -67,26 +67,26 @@ pub enum EditRefusal {
     InUnion {
         /// The tag or member.
         name: String,
-        /// Where.
+        /// The line.
         place: FileLine,
     },
     /// A conditional or a bracket opens in the struct and closes outside, or the reverse.
     #[error("{place}: the preprocessor or brackets cut through the definition")]
     CutByPreprocessor {
-        /// Where.
+        /// The line.
         place: FileLine,
     },
-    /// An alignment that is no number.
+    /// The alignment is not written as a number.
     #[error(
         "{place}: the alignment '{text}' is not read: write a power of two up to 4096, as in __aligned(64)"
     )]
     AlignmentNotRead {
-        /// What is written.
+        /// The alignment as written.
         text: String,
-        /// Where.
+        /// The line.
         place: FileLine,
     },
-    /// No such member.
+    /// The struct has no such member.
     #[error("{place}: struct {name} has no member {member} that can be told from its text")]
     MemberNotFound {
         /// The tag.
@@ -106,71 +106,71 @@ pub enum EditRefusal {
         /// Second declaration.
         second: FileLine,
     },
-    /// A macro makes the member, or a statement that is not understood.
+    /// The member comes from a macro, or from a statement that is not understood.
     #[error("{place}: {member} comes from a macro or from a statement that is not understood")]
     MacroMember {
         /// The member.
         member: String,
-        /// Where.
+        /// The line.
         place: FileLine,
     },
-    /// `int a, b;`
+    /// The member shares its declaration with others: `int a, b;`.
     #[error("{place}: {member} shares a declaration with other members")]
     SharedDeclaration {
         /// The member.
         member: String,
-        /// Where.
+        /// The line.
         place: FileLine,
     },
-    /// The declaration does not have its lines for itself.
+    /// The declaration shares a line with other code.
     #[error("{place}: {member} shares a line with other code")]
     SharedLine {
-        /// The member, or the tag when it is the brace's line.
+        /// The member; the tag for the line of the brace.
         member: String,
-        /// Where.
+        /// The line.
         place: FileLine,
     },
-    /// Member and target position are in different `#if` groups.
+    /// The member and its target are in different `#if` groups.
     #[error("{place}: {member} would leave or enter an #if group")]
     ConditionalGroup {
         /// The member.
         member: String,
-        /// The position that the move cannot keep.
+        /// Line of the `#if` that the move cannot keep.
         place: FileLine,
     },
-    /// Member and target position are in different nested structs.
+    /// The member and its target are in different nested structs.
     #[error("{place}: {member} would leave or enter a nested struct")]
     NestedStruct {
         /// The member.
         member: String,
-        /// The target.
+        /// Line of the target.
         place: FileLine,
     },
-    /// One of several adjacent bitfields, or a place between them.
+    /// The move would take apart a run of adjacent bitfields.
     #[error("{place}: {member} would break a run of bitfields")]
     BitfieldRun {
         /// The member.
         member: String,
-        /// Where.
+        /// The line.
         place: FileLine,
     },
-    /// A bitfield cannot be aligned.
+    /// The member is a bitfield, which cannot be aligned.
     #[error("{place}: {member} is a bitfield and cannot be aligned")]
     Bitfield {
         /// The member.
         member: String,
-        /// Where.
+        /// The line.
         place: FileLine,
     },
-    /// A flexible or zero-length array marks the end or a place.
+    /// The member is a flexible or zero-length array, which marks an end or a position.
     #[error("{place}: {member} is a flexible or zero-length array, which must stay where it is")]
     FlexibleArray {
         /// The member.
         member: String,
-        /// Where.
+        /// The line.
         place: FileLine,
     },
-    /// The move leads into or out of a group of members that are to be on the same lines.
+    /// The move leads into or out of a group of members for the same cache lines.
     #[error(
         "{place}: {member} would {verb} the cache line group {group}, of which code elsewhere asserts members and \
          size (CACHELINE_ASSERT_GROUP_MEMBER, ..._SIZE): change these with it by hand"
@@ -178,39 +178,38 @@ pub enum EditRefusal {
     LineGroup {
         /// The member.
         member: String,
-        /// What it would do.
+        /// `enter` or `leave`.
         verb: &'static str,
         /// The group.
         group: String,
-        /// The mark that it would pass.
+        /// Line of the mark that the move would pass.
         place: FileLine,
     },
-    /// The move leads into or out of what is between `randomized_struct_fields_start` and `_end`, or crosses
-    /// an access specifier.
+    /// The move crosses `randomized_struct_fields_start` or `_end`, or an access specifier.
     #[error("{place}: {member} would cross {border}")]
     CrossesBorder {
         /// The member.
         member: String,
         /// The border as written.
         border: String,
-        /// Where.
+        /// The line.
         place: FileLine,
     },
-    /// There is an alignment already.
+    /// The member or type has an alignment already.
     #[error("{place}: {name} has an alignment already")]
     AlreadyAligned {
         /// The member or the tag.
         name: String,
-        /// Where.
+        /// The line.
         place: FileLine,
     },
-    /// Not a power of two.
+    /// The alignment is not a power of two.
     #[error("{bytes} is not an alignment: no power of two")]
     BadAlignment {
-        /// As given.
+        /// The value as given.
         bytes: u32,
     },
-    /// Neither from `<linux/cache.h>` nor defined in the file.
+    /// The macro is neither from `<linux/cache.h>` nor defined in the file.
     #[error("{file}: macro {name} is not known to be defined for this file")]
     UnknownMacro {
         /// The file.
@@ -218,7 +217,7 @@ pub enum EditRefusal {
         /// The macro.
         name: String,
     },
-    /// The macro needs an include and the file has no place for one.
+    /// The macro needs an `#include`, and the file has no position for one.
     #[error("{file}: no place found for #include <{header}>")]
     NoPlaceForInclude {
         /// The file.
@@ -226,71 +225,71 @@ pub enum EditRefusal {
         /// The header.
         header: String,
     },
-    /// A reason that would end the comment it becomes.
+    /// The reason would end the comment that it becomes.
     #[error("a reason for {name} holds a comment delimiter")]
     BadReason {
         /// The member or the tag.
         name: String,
     },
-    /// The struct is as asked already.
+    /// The struct has the requested form already.
     #[error("{place}: {member} is there already")]
     NothingToDo {
         /// The member.
         member: String,
-        /// Where.
+        /// The line.
         place: FileLine,
     },
-    /// Members that are to move as one have another between them.
+    /// Members that are to move together have another between them.
     #[error("{place}: this stands between {member} and others that are to move with it")]
     NotTogether {
-        /// The first that was named.
+        /// The first named member.
         member: String,
-        /// What stands between.
+        /// Line of the statement between them.
         place: FileLine,
     },
-    /// Statements that do not declare what one statement would, or do not stand next to each other.
+    /// The statements do not declare what the joined one declares, or are not adjacent.
     #[error("{place}: what stands here cannot be declared as '{text}'")]
     NotJoined {
-        /// As given.
+        /// The value as given.
         text: String,
-        /// The first of the statements, or the definition.
+        /// Line of the first statement, or of the definition.
         place: FileLine,
     },
-    /// No `#if` group ends and another begins there that could be one.
+    /// The member stands in front of no two `#if` groups that can be joined.
     #[error("{place}: behind {member} no two #if groups stand that could be one")]
     GroupsNotJoined {
-        /// The last member before the place.
+        /// The last member of the first group.
         member: String,
-        /// Where it is, or the definition.
+        /// Line of the member, or of the definition.
         place: FileLine,
     },
-    /// There is no alignment that could be taken away by itself.
+    /// The member or type has no alignment that can be removed by itself.
     #[error("{place}: no alignment of {name} stands here by itself")]
     NotAligned {
         /// The member or the tag.
         name: String,
-        /// Where.
+        /// The line.
         place: FileLine,
     },
-    /// The member is no array of bytes, so it may hold something.
+    /// The member is no array of bytes, so it may hold data.
     #[error("{place}: {member} is no array of bytes and no padding macro")]
     NotPadding {
         /// The member.
         member: String,
-        /// Where.
+        /// The line.
         place: FileLine,
     },
-    /// Not a name that the struct does not have yet, or no bytes.
+    /// The struct has a member of that name, or the size is 0.
     #[error("{place}: '{name}' with {bytes} bytes cannot be a new member of it")]
     BadPadding {
-        /// As given.
+        /// The value as given.
         name: String,
-        /// As given.
+        /// The value as given.
         bytes: u64,
         /// The definition.
         place: FileLine,
     },
-    /// No assignment to the member begins there.
+    /// No assignment to the member begins on the line.
     #[error("{place}: no assignment to {member} begins on this line")]
     NoStore {
         /// The member.
@@ -298,33 +297,33 @@ pub enum EditRefusal {
         /// The line.
         place: FileLine,
     },
-    /// An assignment that cannot be made conditional as it is.
+    /// The assignment cannot be made conditional.
     #[error("{place}: the assignment to {member} stays as it is: {why}")]
     StoreNotGuarded {
         /// The member.
         member: String,
-        /// What is in the way.
+        /// The obstacle.
         why: &'static str,
-        /// Where.
+        /// The line.
         place: FileLine,
     },
-    /// What Rust does not let one do, or not by this.
+    /// The change is impossible for a Rust struct, or in this way.
     #[error("{place}: struct {name} stays as it is: {why}")]
     RustNotEdited {
         /// The struct.
         name: String,
-        /// What is in the way, and what can be done.
+        /// The obstacle and the remedy.
         why: &'static str,
-        /// Where.
+        /// The line.
         place: FileLine,
     },
-    /// A move of nothing.
+    /// The move names no member.
     #[error("no member is named that is to move")]
     NoMembers,
-    /// No move gives the old bytes.
+    /// No move gives the old bytes back.
     #[error("no move takes this change back to the old text")]
     NoInverse,
-    /// Reading the result back did not give the members in the order asked for.
+    /// The edited text does not have the members in the requested order.
     #[error("{place}: the edited text of struct {name} does not read back as intended")]
     NotAsIntended {
         /// The tag.
@@ -335,7 +334,7 @@ pub enum EditRefusal {
 }
 
 impl EditRefusal {
-    /// A short fixed word for the kind, for counting.
+    /// Returns a short fixed word for the kind of refusal, for counting.
     pub fn kind(&self) -> &'static str {
         match self {
             EditRefusal::Uapi { .. } => "uapi",

@@ -1,11 +1,11 @@
-//! Code elsewhere that counts on the order of members.
+//! Uses of a struct that depend on the order of its members.
 
 use crate::body::{DirectiveKind, directive_kind};
 use crate::find::TokenizedFile;
 use crate::lex::{SourceToken, TokenKind, lex, pair_brackets};
 use crate::refusal::FileLine;
 
-/// Why a use is suspicious.
+/// Kind of dependence on the order of members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UseKind {
     /// Members are initialised by position: another order gives them other values.
@@ -15,28 +15,28 @@ pub enum UseKind {
         /// The member, with the path into it as written.
         member: String,
     },
-    /// The compiler checks the size or the place of something in it: `static_assert`,
+    /// The compiler checks the size of the struct or the offset of a member: `static_assert`,
     /// `BUILD_BUG_ON`, `CACHELINE_ASSERT_GROUP_MEMBER`.
     StaticAssert,
-    /// The compiler may shuffle its members, which makes any order of the text void:
+    /// The compiler may shuffle the members, which voids any order in the text:
     /// `__randomize_layout`.
     Randomized,
 }
 
-/// A use of a struct that a new order may break.
+/// A use of a struct that another order of its members may break.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SuspiciousUse {
-    /// Why.
+    /// Kind of the use.
     pub kind: UseKind,
-    /// Where.
+    /// File and line of the use.
     pub place: FileLine,
     /// The source line, trimmed.
     pub text: String,
 }
 
-/// Finds positional initialisers, `offsetof` users and static assertions of `struct struct_name` in
-/// one file's text, bodies of `#define` included, and whether it is randomised. What hides behind
-/// other macros or typedefs is not seen. `container_of` follows the members wherever they go.
+/// Finds positional initialisers, `offsetof` users, static assertions and randomisation of
+/// `struct struct_name` in the text of one file, in bodies of `#define` too. Uses behind other
+/// macros or typedefs are not found. `container_of` is no such use: it follows the members.
 pub fn find_suspicious_uses(file: &str, text: &str, struct_name: &str) -> Vec<SuspiciousUse> {
     let mut uses = Vec::new();
     if !text.contains(struct_name) {
@@ -62,7 +62,7 @@ pub fn find_suspicious_uses(file: &str, text: &str, struct_name: &str) -> Vec<Su
     uses
 }
 
-/// The tokens of a `#define` as code, at their places in the whole text.
+/// Tokens of a `#define` as code, at their positions in the whole text.
 fn tokenize_define<'a>(file: &'a str, text: &'a str, define: &SourceToken) -> TokenizedFile<'a> {
     let inner = define.start + 1;
     let code = text.get(inner..define.end).unwrap_or("");
@@ -138,7 +138,7 @@ fn collect_uses(
     }
 }
 
-/// The parentheses of assertions that the compiler checks.
+/// Parentheses of assertions that the compiler checks.
 fn assertion_parentheses(file: &TokenizedFile<'_>) -> Vec<(usize, usize)> {
     let reader = file.reader();
     let is_assertion = |word: &str| {
@@ -152,7 +152,7 @@ fn assertion_parentheses(file: &TokenizedFile<'_>) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// Whether a definition begins at `position`, behind the tag, and says `__randomize_layout`.
+/// Returns true if a definition with `__randomize_layout` begins at `position`, behind the tag.
 fn is_randomized_definition(file: &TokenizedFile<'_>, code: &[usize], position: usize) -> bool {
     let reader = file.reader();
     let Some(&open) = code.get(position).filter(|&&at| reader.text(at) == "{") else {
@@ -172,7 +172,7 @@ fn is_offsetof(word: &str) -> bool {
     matches!(word, "offsetof" | "offsetofend" | "__builtin_offsetof")
 }
 
-/// The member of `offsetof(struct name, member)`; `position` is at `struct`.
+/// Use of `offsetof(struct name, member)`; `position` is at `struct`.
 fn offsetof_use(file: &TokenizedFile<'_>, code: &[usize], position: usize) -> Option<UseKind> {
     let close = file.pairs[code[position - 1]]?;
     let reader = file.reader();
@@ -184,7 +184,7 @@ fn offsetof_use(file: &TokenizedFile<'_>, code: &[usize], position: usize) -> Op
     (!member.is_empty()).then_some(UseKind::Offsetof { member })
 }
 
-/// The brace token of an initialiser: `name[..] attributes = {` or, in a cast, `) {`.
+/// Opening brace of an initialiser: `name[..] attributes = {` or, in a cast, `) {`.
 fn initializer_brace(
     file: &TokenizedFile<'_>,
     code: &[usize],
@@ -213,8 +213,8 @@ fn initializer_brace(
     }
 }
 
-/// Whether the braces hold a value without designator. Lone zeroes and nothing do not count;
-/// elements of an array are looked into.
+/// Returns true if the braces hold a value without designator. A single zero and empty braces do
+/// not count; elements of an array do.
 fn is_positional_initializer(file: &TokenizedFile<'_>, open: usize, depth: u32) -> bool {
     let reader = file.reader();
     let Some(close) = file.pairs[open] else {
@@ -245,7 +245,7 @@ fn is_positional_initializer(file: &TokenizedFile<'_>, open: usize, depth: u32) 
     }
 }
 
-/// The brace behind `[index] =`.
+/// Opening brace behind `[index] =`.
 fn array_element_brace(file: &TokenizedFile<'_>, code: &[usize]) -> Option<usize> {
     let close = file.pairs[code[0]]?;
     let reader = file.reader();

@@ -1,4 +1,4 @@
-//! Aligns a member or the whole type.
+//! Alignment of a member or of the whole type.
 
 use super::block::{StatementSharesLine, lines_with_comments};
 use super::comment::{COLUMNS_MAX, render_comment};
@@ -11,7 +11,7 @@ use crate::lex::{SourceToken, TokenKind};
 use crate::lines::{is_blank_line, line_ending, line_start, width_columns};
 use crate::refusal::EditRefusal;
 
-/// The text with `member` aligned.
+/// Returns the text with `member` aligned.
 pub(crate) fn align_member(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -72,7 +72,7 @@ pub(crate) fn align_member(
     finish_alignment(file, definition, alignment, new)
 }
 
-/// Refuses members that cannot take an attribute, or have one of the kind.
+/// Refuses members that cannot take an attribute, or are aligned already.
 fn refuse_unalignable(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -116,7 +116,7 @@ fn refuse_unalignable(
     Ok(())
 }
 
-/// The text with the type aligned: the attribute stands right behind the closing brace.
+/// Returns the text with the type aligned: the attribute stands right behind the closing brace.
 pub(crate) fn align_type(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -161,7 +161,7 @@ pub(crate) fn align_type(
     finish_alignment(file, definition, alignment, new)
 }
 
-/// Index of the token that starts the words before the opening brace.
+/// Token that starts the words before the opening brace.
 fn struct_keyword_before(file: &TokenizedFile<'_>, open: usize) -> usize {
     let reader = file.reader();
     (0..open)
@@ -185,7 +185,7 @@ fn is_under_directive(file: &TokenizedFile<'_>, line: usize) -> bool {
     })
 }
 
-/// The words of the one comment behind token `last` that ends before byte `end`.
+/// Words of the only comment behind token `last` that ends before byte `end`.
 fn trailing_comment_words(file: &TokenizedFile<'_>, last: usize, end: usize) -> Option<String> {
     let comment = file
         .tokens
@@ -208,7 +208,7 @@ fn trailing_comment_words(file: &TokenizedFile<'_>, last: usize, end: usize) -> 
     Some(words.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|words| !words.is_empty())
 }
 
-/// The alignment as this file would write it.
+/// The alignment as this file writes it.
 fn alignment_attribute(
     file: &TokenizedFile<'_>,
     alignment: &WrittenAlignment,
@@ -228,7 +228,7 @@ fn alignment_attribute(
     }
 }
 
-/// Adds the include that the macro needs and reads the result back.
+/// Adds the `#include` of the macro and reads the result back.
 fn finish_alignment(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,

@@ -1,4 +1,4 @@
-//! The whole lines that belong to a statement: its comments above, itself, its trailing comment.
+//! Whole lines of a statement: comments above, the statement, its trailing comment.
 
 use crate::body::{BodyStatement, BracedBody};
 use crate::find::TokenizedFile;
@@ -8,21 +8,21 @@ use crate::lines::{column_of, is_first_on_line, line_start, next_line_start};
 /// Byte ranges of whole lines, newlines included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineBlock {
-    /// First byte of the first comment line that belongs to it.
+    /// First byte of the first comment line that belongs to the statement.
     pub start: usize,
     /// First byte of the statement's own first line.
     pub own_start: usize,
-    /// First byte after its last line.
+    /// First byte after the last line.
     pub end: usize,
-    /// Whether a comment trails it.
+    /// True if a comment trails the statement.
     pub has_trailing_comment: bool,
 }
 
-/// Another piece of code on a line of the statement.
+/// Error: other code shares a line with the statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StatementSharesLine;
 
-/// The lines of tokens `first..=last`, without comments above.
+/// Lines of tokens `first..=last`, without comments above.
 pub(crate) fn lines_of_tokens(
     file: &TokenizedFile<'_>,
     first: usize,
@@ -36,7 +36,7 @@ pub(crate) fn lines_of_tokens(
     )
 }
 
-/// The same of what is a statement at column `indent`, with conditionals around it.
+/// Lines of tokens `first..=last`: a statement at column `indent`, with conditionals around it.
 fn lines_at_indent(
     file: &TokenizedFile<'_>,
     first: usize,
@@ -57,7 +57,7 @@ fn lines_at_indent(
     })
 }
 
-/// The lines of an item (or of the `#if` group `group` around it), with the comments above that
+/// Lines of a statement (or of the `#if` group `group` around it), with the comments above that
 /// belong to it.
 pub(crate) fn lines_with_comments(
     file: &TokenizedFile<'_>,
@@ -72,7 +72,7 @@ pub(crate) fn lines_with_comments(
     lines_of_statements(file, std::slice::from_ref(item), first, last)
 }
 
-/// The lines of tokens `first..=last`, which are `items` and conditionals around them, with the
+/// Lines of tokens `first..=last`, which are `items` and conditionals around them, with the
 /// comments above that belong to them.
 pub(crate) fn lines_of_statements(
     file: &TokenizedFile<'_>,
@@ -94,9 +94,9 @@ pub(crate) fn lines_of_statements(
     Ok(block)
 }
 
-/// First byte after the line of token `last`, over its trailing comment and the lines on which
-/// that goes on. One that found no room on the line stands below, further in than the statement,
-/// which begins at column `indent`.
+/// First byte after the line of token `last`, over its trailing comment and the continuation of
+/// that comment. A continuation stands below, indented further than column `indent` of the
+/// statement.
 fn block_end(
     file: &TokenizedFile<'_>,
     last: usize,
@@ -124,7 +124,7 @@ fn block_end(
     Ok((next_line_start(file.source, end), comment_column.is_some()))
 }
 
-/// Whether `token` starts on the line right below byte `end`.
+/// Returns true if `token` starts on the line below byte `end`.
 fn is_on_next_line(file: &TokenizedFile<'_>, end: usize, token: &SourceToken) -> bool {
     next_line_start(file.source, end) == line_start(file.source, token.start)
 }
@@ -134,7 +134,7 @@ fn is_alone_on_line(file: &TokenizedFile<'_>, token: &SourceToken) -> bool {
     is_first_on_line(file.source, token.start) && rest.trim().is_empty()
 }
 
-/// First byte of the unbroken run of comment lines right above token `first`.
+/// First byte of the unbroken run of comment lines above token `first`.
 fn start_of_comments_above(file: &TokenizedFile<'_>, first: usize, indent: usize) -> usize {
     let mut start = line_start(file.source, file.tokens[first].start);
     for token in file.tokens[..first].iter().rev() {
@@ -151,7 +151,7 @@ fn start_of_comments_above(file: &TokenizedFile<'_>, first: usize, indent: usize
     start
 }
 
-/// Whether the comment above is about this member, and not the heading of several.
+/// Returns true if the comment above is about these statements, and not the heading of several.
 fn comment_belongs(
     file: &TokenizedFile<'_>,
     items: &[BodyStatement],
@@ -176,12 +176,12 @@ fn comment_belongs(
     !(next_follows && (block.has_trailing_comment || is_heading_comment(comment)))
 }
 
-/// Whether a comment reads as the heading of the statements below.
+/// Returns true if a comment reads as the heading of the statements below.
 pub(crate) fn is_heading_comment(comment: &str) -> bool {
     comment_words(comment).ends_with(':')
 }
 
-/// A comment without its marks at both ends.
+/// Text of a comment without the marks at both ends.
 fn comment_words(comment: &str) -> &str {
     comment.trim_matches(|c: char| c.is_whitespace() || c == '*' || c == '/')
 }

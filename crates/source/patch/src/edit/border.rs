@@ -1,16 +1,16 @@
-//! What members must not be moved into or out of: groups of lines, and runs that are shuffled.
+//! Borders that members must not cross: groups of cache lines, and runs of randomised members.
 
 use crate::body::{BodyStatement, GROUP_MARKS};
 use crate::declarator::StatementKind;
 use crate::find::TokenizedFile;
 use crate::refusal::EditRefusal;
 
-/// Which side of a group a mark is at; the group by name.
+/// Side of a group that a mark stands for, with the name of the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BorderMark<'a> {
     Begin(&'a str),
     End(&'a str),
-    /// It has no other side.
+    /// A mark without another side.
     Unpaired,
 }
 
@@ -29,8 +29,8 @@ fn read_mark<'a>(file: &TokenizedFile<'a>, border: &BodyStatement) -> BorderMark
     }
 }
 
-/// The first border among `items`, which a move passes, that it does not pass together with the other side
-/// of the same group.
+/// First border among `items` that a move over all of them crosses. A pair of marks of one group
+/// is no border.
 pub(crate) fn crossed_border<'i>(
     file: &TokenizedFile<'_>,
     items: &'i [BodyStatement],
@@ -51,7 +51,7 @@ pub(crate) fn crossed_border<'i>(
     open.first().map(|(_, border)| *border)
 }
 
-/// Why `member` does not pass the border, on its way up or down.
+/// Refusal to move `member` over the border.
 pub(crate) fn crossing_refusal(
     file: &TokenizedFile<'_>,
     border: &BodyStatement,

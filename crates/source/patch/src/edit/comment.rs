@@ -4,24 +4,24 @@ use crate::lex::{TokenKind, lex};
 use crate::lines::{is_first_on_line, line_ending, width_columns};
 use crate::refusal::EditRefusal;
 
-/// Where a comment line has to end.
+/// Largest width of a comment line, in columns.
 pub(crate) const COLUMNS_MAX: usize = 80;
 
-/// How a file writes comments of several lines.
+/// Form in which a file writes comments of several lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CommentForm {
     /// `/*` on a line of its own.
     Block,
-    /// Text behind `/*`, as in the network code.
+    /// Text on the line of `/*`, as in the kernel's network code.
     Net,
     /// `//`
     Line,
 }
 
-/// `paragraphs` as a comment at `indent`, newline at the end.
+/// Returns `paragraphs` as a comment at `indent`, with a newline at the end.
 ///
 /// # Errors
-/// [`Refusal::BadReason`] for `name` when the text would end the comment or hold another.
+/// [`EditRefusal::BadReason`] for `name` if the text would end the comment or hold another.
 pub(crate) fn render_comment(
     source: &str,
     indent: &str,

@@ -1,4 +1,5 @@
-//! `#if` groups around what moves: which go along, which are left, which are written again.
+//! `#if` groups around moved members: groups that move along, that are left, and that are written
+//! again.
 
 use super::unit::{MovedUnit, shared_branches};
 use crate::body::{BracedBody, IfBranch};
@@ -9,22 +10,22 @@ use crate::lex::TokenKind;
 use crate::lines::{is_first_on_line, line_ending, line_start, next_line_start};
 use crate::refusal::EditRefusal;
 
-/// What becomes of the conditionals around a unit.
+/// Plan for the conditionals around the moved statements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ConditionalsPlan {
-    /// First and last token of what is cut out: the unit, or the groups that hold nothing else.
+    /// First token to cut out: of the statements, or of the groups that hold nothing else.
     pub first: usize,
     pub last: usize,
-    /// Number of branches that the place where it goes stands in.
+    /// Number of branches around the target.
     pub target_level: usize,
-    /// The lines to write above and below it, where it leaves a group to others.
+    /// Lines to write above and below the statements, where they leave a group to others.
     pub rewritten: Option<(String, String)>,
-    /// It goes into the anchor's groups, which have the conditions that its own have: the bytes
-    /// between `#if` and `#endif` of its own.
+    /// Bytes between `#if` and `#endif` of the own groups, if the statements join the anchor's
+    /// groups, which have the same conditions.
     pub joined_inside: Option<(usize, usize)>,
 }
 
-/// The conditionals of a move of `unit` beside statement `anchor` (`None`: to the front).
+/// Plans the conditionals of a move of `unit` beside statement `anchor` (`None`: to the front).
 pub(crate) fn plan_conditionals(
     file: &TokenizedFile<'_>,
     body: &BracedBody,
@@ -81,8 +82,8 @@ pub(crate) fn plan_conditionals(
     Ok(plan)
 }
 
-/// The first `#if` group beyond `level` of which the place beside `anchor` would be inside, since
-/// more of the same branch follows that does not move.
+/// First `#if` group beyond `level` that the position beside `anchor` is inside of, since more of
+/// the same branch follows that does not move.
 pub(crate) fn entered_group(
     body: &BracedBody,
     anchor: usize,
@@ -94,7 +95,7 @@ pub(crate) fn entered_group(
     Some(body.statements[anchor].branches[depth].0)
 }
 
-/// The depths of all such groups, from the outside.
+/// Depths of all `#if` groups that the position beside `anchor` is inside of, outermost first.
 pub(crate) fn entered_depths(
     body: &BracedBody,
     anchor: usize,
@@ -113,8 +114,8 @@ pub(crate) fn entered_depths(
     })
 }
 
-/// Where the unit is all of groups and the anchor stands in others with the same conditions: how many these
-/// are, and what is inside of its own.
+/// Number of the anchor's groups with the same conditions as the unit's own, which hold nothing
+/// else, and the bytes inside of the innermost own group.
 fn matching_groups(
     file: &TokenizedFile<'_>,
     body: &BracedBody,
@@ -153,7 +154,8 @@ fn matching_groups(
     Some((count, inside))
 }
 
-/// Whether between `#if` and `#endif` there is no code and no directive but tokens `first..=last`.
+/// Returns true if between `#if` and `#endif` no code and no directive stands but tokens
+/// `first..=last`.
 fn fills_group(
     file: &TokenizedFile<'_>,
     body: &BracedBody,
@@ -170,8 +172,9 @@ fn fills_group(
             .all(|at| file.tokens[at].kind == TokenKind::Comment)
 }
 
-/// The conditional of a branch, as lines around what is taken out of it. `None` where that would
-/// leave the branch empty before another, or the condition is not one directive's.
+/// Lines of a branch's conditional, to write around statements that leave it. `None` if the
+/// branch would be left empty in front of another, or if the condition is not that of one
+/// directive.
 fn rewritten_conditional(
     file: &TokenizedFile<'_>,
     body: &BracedBody,
@@ -186,7 +189,7 @@ fn rewritten_conditional(
     Some((format!("{opening}{eol}"), format!("#endif{eol}")))
 }
 
-/// Whether nothing but the unit stands in the branch.
+/// Returns true if nothing but the unit stands in the branch.
 pub(crate) fn is_whole_branch(body: &BracedBody, unit: &MovedUnit, branch: IfBranch) -> bool {
     let mut items = body.statements.iter().enumerate();
     items.all(|(index, item)| {

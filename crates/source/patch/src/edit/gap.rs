@@ -1,4 +1,4 @@
-//! Where something goes: which statement it comes to stand before, and at which byte.
+//! Target of a move: the statement behind it, and the byte.
 
 use super::block::lines_with_comments;
 use crate::body::{BodyStatement, BracedBody};
@@ -8,18 +8,18 @@ use crate::find::{StatementPath, StructDefinition, TokenizedFile};
 use crate::lines::{is_first_on_line, line_start, next_line_start};
 use crate::refusal::EditRefusal;
 
-/// A place between lines.
+/// A position between lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InsertionGap {
-    /// Index of the item that comes behind it, in the old numbering.
+    /// Index of the statement behind the gap, in the old numbering.
     pub next_statement: usize,
     /// First byte of a line.
     pub target: usize,
 }
 
-/// The anchor as a statement of the body that `bodies` leads to, in which something moves: the last member of an anonymous
-/// struct or union stands for the whole of it, which has no name to be called by; the first one,
-/// where something comes before it. `None`: the front.
+/// Statement of the body that `bodies` leads to which stands for the anchor: an anonymous struct
+/// or union for its last member, or for its first where the target is in front of it. `None`: the
+/// front.
 pub(crate) fn anchor_statement(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -65,8 +65,9 @@ pub(crate) fn anchor_statement(
     }
 }
 
-/// The front of an anonymous struct is the front of what it stands in only if nothing stands
-/// before it, and its end only if nothing stands behind; those of a named one are places of their own.
+/// Returns true if the front (or end) of the struct is that of the body: an anonymous struct
+/// shares both with its outer struct, as far as no other statement stands there. A named struct
+/// has a front and an end of its own.
 fn leads_to_body(definition: &StructDefinition, bodies: &[usize], to: &MemberPosition) -> bool {
     let container = |depth: usize| StatementPath {
         bodies: bodies[..depth].to_vec(),
@@ -84,7 +85,7 @@ fn leads_to_body(definition: &StructDefinition, bodies: &[usize], to: &MemberPos
         .all(outermost)
 }
 
-/// The gap beside `anchor`, outside of the `#if` groups that it stands in beyond `level`.
+/// Gap beside `anchor`, outside of the `#if` groups around the anchor beyond `level`.
 pub(crate) fn find_gap(
     file: &TokenizedFile<'_>,
     body: &BracedBody,
@@ -122,8 +123,8 @@ pub(crate) fn find_gap(
     })
 }
 
-/// The item that comes behind the place beside `anchor`, outside of the `#if` groups that it stands in beyond
-/// `level`.
+/// Index of the statement behind the position beside `anchor`, outside of the `#if` groups around
+/// the anchor beyond `level`.
 pub(crate) fn statement_behind(
     body: &BracedBody,
     anchor: Option<usize>,
@@ -147,7 +148,7 @@ pub(crate) fn statement_behind(
     }
 }
 
-/// The gap above the closing brace, when that begins its line and no array without an end is there.
+/// Gap above the closing brace, if the brace begins its line and no flexible array stands there.
 fn gap_at_end(
     file: &TokenizedFile<'_>,
     body: &BracedBody,
@@ -170,7 +171,7 @@ fn gap_at_end(
     }
 }
 
-/// First byte after the line of the opening brace, when no code follows the brace there.
+/// First byte after the line of the opening brace, if no code follows the brace there.
 fn brace_line_end(file: &TokenizedFile<'_>, body: &BracedBody) -> Option<usize> {
     let after = file.tokens[body.open].end;
     let end = next_line_start(file.source, after);

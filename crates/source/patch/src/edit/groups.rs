@@ -1,7 +1,8 @@
-//! Takes `#if` groups apart, so that every condition stays what it is, and puts them together again.
+//! Splits `#if` groups for a move, so that every member keeps its condition, and joins them
+//! again.
 //!
-//! Where something comes to stand in the middle of a group, the group ends before it and begins again
-//! behind it. Of a group of which all of a branch moves away, that branch becomes a group of its own.
+//! If the target is in the middle of a group, the group ends before it and begins again behind
+//! it. If the move empties a branch, that branch becomes a group of its own first.
 
 use super::conditional::{entered_depths, is_whole_branch};
 use super::gap::find_gap;
@@ -18,14 +19,14 @@ use crate::lex::TokenKind;
 use crate::lines::{line_ending, line_start, next_line_start};
 use crate::refusal::EditRefusal;
 
-/// A text in which groups were taken apart.
+/// A text with groups split.
 pub(crate) struct SplitGroups {
     pub text: String,
-    /// What puts them together again.
+    /// Changes that join the groups again.
     pub joins: Vec<SourceChange>,
 }
 
-/// Lines to write in a place, from the first byte of a line to that of another.
+/// Lines to write instead of others, from the first byte of a line to that of another.
 struct GroupSeam {
     start: usize,
     end: usize,
@@ -33,8 +34,8 @@ struct GroupSeam {
     joins: Vec<SourceChange>,
 }
 
-/// The text with the groups taken apart that a move leaves a branch of, or goes into the middle of;
-/// `None` where that is not what is in its way, or cannot be done.
+/// Returns the text with the groups split that the move empties a branch of, or goes into the
+/// middle of. `None` if the groups are not the obstacle, or cannot be split.
 pub(crate) fn split_groups(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -71,7 +72,8 @@ pub(crate) fn split_groups(
     Ok(kept.then_some(SplitGroups { text, joins }))
 }
 
-/// Whether `text` has the same statements in the body of `path`, under the same conditions.
+/// Returns true if `text` has the same statements in the body of `path`, under the same
+/// conditions.
 fn keeps_conditions(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -86,7 +88,7 @@ fn keeps_conditions(
         })
 }
 
-/// Makes a group of its own of a branch that the unit is all of, if it is the last or one of two.
+/// Splits off a branch that the unit is all of, if it is the last branch or one of two.
 fn split_left_group(
     file: &TokenizedFile<'_>,
     situation: &MoveSituation<'_>,
@@ -130,7 +132,7 @@ fn split_left_group(
     })
 }
 
-/// Ends the groups in whose middle the unit comes to stand, and begins them again.
+/// Ends the groups around the target in front of it, and begins them again behind it.
 fn split_entered_groups(
     file: &TokenizedFile<'_>,
     situation: &MoveSituation<'_>,
@@ -200,7 +202,7 @@ fn split_entered_groups(
     }))
 }
 
-/// How a group ends where it is taken apart: as it does now, unless that is said of other branches as well.
+/// Directive that ends a group where it is split: as written, unless it names other branches too.
 fn closing_directive<'a>(file: &TokenizedFile<'a>, body: &BracedBody, group: usize) -> &'a str {
     let group = &body.groups[group];
     let text = file.tokens[group.end].text(file.source);
@@ -210,7 +212,7 @@ fn closing_directive<'a>(file: &TokenizedFile<'a>, body: &BracedBody, group: usi
     }
 }
 
-/// The text with the `#if` group that ends behind a member and the one that begins there as one.
+/// Returns the text with the `#if` group that ends behind a member joined to the next group.
 pub(crate) fn join_groups(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -250,7 +252,7 @@ pub(crate) fn join_groups(
     })
 }
 
-/// Whether what begins with the `#if` can be more branches of what ends with the `#endif`.
+/// Returns true if the group of the `#if` can continue the group of the `#endif`.
 fn are_joinable(body: &BracedBody, (end, start): (usize, usize), line: Option<&str>) -> bool {
     let first = body.groups.iter().find(|group| group.end == end);
     let second = body.groups.iter().find(|group| group.start == start);
@@ -263,7 +265,7 @@ fn are_joinable(body: &BracedBody, (end, start): (usize, usize), line: Option<&s
     line.is_none_or(is_else) && (same_branch || second.else_directives.is_empty())
 }
 
-/// The item, or the anonymous struct or union that it is the last of.
+/// Path of the statement, or of the outermost anonymous struct or union that it ends.
 fn outermost_ending_at(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -288,7 +290,7 @@ fn outermost_ending_at(
     path
 }
 
-/// The last `#endif` behind token `last` and the `#if` right behind that.
+/// The last `#endif` behind token `last`, and the `#if` that follows it.
 fn endif_and_if_behind(file: &TokenizedFile<'_>, last: usize) -> Option<(usize, usize)> {
     let mut end = None;
     for at in last + 1..file.tokens.len() {

@@ -1,4 +1,4 @@
-//! Stores only where the value differs: `x = v;` becomes `if (x != v) x = v;`.
+//! Store guards: `x = v;` becomes `if (x != v) x = v;`.
 
 use super::comment::render_comment;
 use super::is_kernel;
@@ -8,7 +8,7 @@ use crate::lex::TokenKind;
 use crate::lines::{is_first_on_line, line_ending, line_number, line_start};
 use crate::refusal::EditRefusal;
 
-/// A store to a member: tokens of what is stored to and of the value, ends excluded.
+/// A store to a member: token ranges of the target and of the value, ends excluded.
 struct StoreStatement {
     first: usize,
     last: usize,
@@ -18,18 +18,18 @@ struct StoreStatement {
     is_write_once: bool,
 }
 
-/// The text of `source` in which the assignment to `member` on `line` (counted from 1) is only made
-/// when it changes something.
+/// Returns the text of `source` with a guard around the assignment to `member` on `line` (from
+/// 1): the member is stored to only if its value changes.
 ///
-/// In kernel source as `if (READ_ONCE(x) != v)` and `WRITE_ONCE(x, v)`, elsewhere as plain C. The
-/// load and the store are no longer one: where two threads store at the same time, the last one
-/// may now skip its store because it saw its value before the other's came; that has to be known
-/// not to matter, as it does not for a member that one thread alone stores to. `READ_ONCE` does not
+/// In kernel source the guard is `if (READ_ONCE(x) != v)` with `WRITE_ONCE(x, v)`, elsewhere
+/// plain C. Load and store are no longer one operation: of two threads that store at the same
+/// time, the last may skip its store, because it loaded its own value before the other's arrived.
+/// That must not matter, as for a member that only one thread stores to. `READ_ONCE` does not
 /// take bitfields.
 ///
 /// # Errors
-/// [`Refusal`] when no plain assignment to the member begins on that line, when it is evaluated
-/// with side effects, which must not happen twice, or when an `else` would become the new `if`'s.
+/// [`EditRefusal`] if no plain assignment to the member begins on that line, if an operand has
+/// side effects, which must not happen twice, or if an `else` would belong to the new `if`.
 pub fn guard_store(
     file_name: &str,
     source: &str,
@@ -113,7 +113,7 @@ pub fn guard_store(
     Ok([&source[..above], &comment, indent, &guarded, &source[end..]].concat())
 }
 
-/// The assignment to the member that begins on the line.
+/// Finds the assignment to the member that begins on the line.
 fn find_store(file: &TokenizedFile<'_>, line: u32, name: &str) -> Option<StoreStatement> {
     let reader = file.reader();
     let on_line = |at: &usize| line_number(file.source, file.tokens[*at].start) == line;
@@ -170,7 +170,7 @@ fn target_name<'a>(file: &TokenizedFile<'a>, (from, to): (usize, usize)) -> Opti
     Some(token.text(file.source))
 }
 
-/// The first `wanted` outside of brackets.
+/// First `wanted` outside of brackets.
 fn find_outside_brackets(
     file: &TokenizedFile<'_>,
     from: usize,
@@ -189,7 +189,7 @@ fn find_outside_brackets(
     None
 }
 
-/// Why a part must not be evaluated twice.
+/// Reason for which a part must not be evaluated twice.
 fn side_effect(file: &TokenizedFile<'_>, (from, to): (usize, usize)) -> Option<&'static str> {
     let reader = file.reader();
     for at in from..to {
@@ -222,7 +222,8 @@ fn side_effect(file: &TokenizedFile<'_>, (from, to): (usize, usize)) -> Option<&
     None
 }
 
-/// Whether the value binds closer than `!=`: words, members, elements, brackets and casts.
+/// Returns true if the value binds closer than `!=`: words, members, elements, brackets and
+/// casts.
 fn is_operand(file: &TokenizedFile<'_>, (from, to): (usize, usize)) -> bool {
     let reader = file.reader();
     let mut at = from;

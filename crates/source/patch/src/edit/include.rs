@@ -1,7 +1,7 @@
-//! The `#include` that an alignment macro needs, in the place where the file would have it.
+//! The `#include` of an alignment macro, in the usual position of the file.
 //!
-//! A macro that the file only gets through whoever includes it is a build break waiting for
-//! another configuration: an undefined attribute macro even parses, as a member's name.
+//! A macro that reaches the file only through other headers breaks the build in another
+//! configuration: an undefined attribute macro parses as the name of a member.
 
 use crate::body::{DirectiveKind, directive_kind};
 use crate::find::TokenizedFile;
@@ -11,7 +11,7 @@ use crate::refusal::EditRefusal;
 
 const CACHE_HEADER: &str = "linux/cache.h";
 
-/// The macros of `<linux/cache.h>` that align.
+/// Macros of `<linux/cache.h>` that align.
 const ALIGNMENT_MACROS: [&str; 5] = [
     "____cacheline_aligned",
     "____cacheline_aligned_in_smp",
@@ -38,7 +38,7 @@ pub(crate) fn require_known_macro(file: &TokenizedFile<'_>, name: &str) -> Resul
     })
 }
 
-/// The text with `<linux/cache.h>` included if `name` needs it.
+/// Returns the text with `<linux/cache.h>` included if `name` needs it.
 pub(crate) fn ensure_include(file: &TokenizedFile<'_>, name: &str) -> Result<String, EditRefusal> {
     let source = file.source;
     let (includes, guard_end) = unconditional_includes(file);
@@ -69,7 +69,7 @@ pub(crate) fn ensure_include(file: &TokenizedFile<'_>, name: &str) -> Result<Str
     Ok([&source[..at], eol, &line, below, &source[at..]].concat())
 }
 
-/// Whether the file itself defines the macro.
+/// Returns true if the file itself defines the macro.
 pub(crate) fn defines_macro(file: &TokenizedFile<'_>, name: &str) -> bool {
     file.tokens
         .iter()
@@ -86,7 +86,7 @@ pub(crate) fn defines_macro(file: &TokenizedFile<'_>, name: &str) -> bool {
         })
 }
 
-/// The includes outside of conditionals (but for the guard), and the byte after the guard's
+/// Includes outside of conditionals other than the include guard, and the byte after the guard's
 /// `#define` line.
 fn unconditional_includes<'a>(file: &TokenizedFile<'a>) -> (Vec<IncludeLine<'a>>, Option<usize>) {
     let source = file.source;
@@ -133,7 +133,7 @@ fn unconditional_includes<'a>(file: &TokenizedFile<'a>) -> (Vec<IncludeLine<'a>>
     (found, guard_end)
 }
 
-/// Whether the file is wrapped in `#ifndef X`, `#define X` ... `#endif`.
+/// Returns true if the file is wrapped in `#ifndef X`, `#define X` ... `#endif`.
 fn has_include_guard(source: &str, directives: &[&str]) -> bool {
     let [open, define, .., close] = directives else {
         return false;
@@ -187,7 +187,7 @@ fn linux_block<'i, 'a>(source: &str, includes: &'i [IncludeLine<'a>]) -> Vec<&'i
     best
 }
 
-/// Where the header goes in a run: in order if the run is ordered, else behind it.
+/// Byte at which the header goes into a run: in order if the run is sorted, else behind it.
 fn sorted_insertion(block: &[&IncludeLine<'_>]) -> Option<usize> {
     let last = block.last()?;
     let ordered = block.len() > 1 && block.is_sorted_by(|a, b| a.header <= b.header);

@@ -1,6 +1,6 @@
-//! The `/** struct s - ... */` above a definition: its `@member:` entries follow the members' order.
+//! Order of the `@member:` entries in the `/** struct s - ... */` above a definition.
 //!
-//! Only if they followed it before: a document in an order of its own keeps that.
+//! The entries follow the order of the members only if they did so before the edit.
 
 use crate::body::BracedBody;
 use crate::find::{StructDefinition, TokenizedFile};
@@ -8,14 +8,15 @@ use crate::lex::TokenKind;
 use crate::lines::{line_start, next_line_start};
 use crate::refusal::EditRefusal;
 
-/// One member's entry: bytes of its lines, without blank ones below.
+/// Entry of one member: bytes of its lines, without blank lines below.
 struct KernelDocEntry {
     name: String,
     start: usize,
     end: usize,
 }
 
-/// `new`, which an edit of `old` gave, with the entries of its comment in the order of its members.
+/// Returns `new`, which an edit of `old` gave, with the entries of its comment in the order of
+/// its members.
 pub(crate) fn reorder_entries(
     file: &TokenizedFile<'_>,
     old: &StructDefinition,
@@ -52,8 +53,8 @@ pub(crate) fn reorder_entries(
     Ok(text)
 }
 
-/// All names, nested ones also by path: `part`, `part.head`; those of anonymous structs by their
-/// own.
+/// Appends all names of members, nested ones also by path (`part`, `part.head`), members of
+/// anonymous structs by their own name.
 pub(crate) fn list_member_names(body: &BracedBody, prefix: &str, names: &mut Vec<String>) {
     for item in &body.statements {
         let own = item.names.iter().chain(&item.group_name);
@@ -68,7 +69,7 @@ pub(crate) fn list_member_names(body: &BracedBody, prefix: &str, names: &mut Vec
     }
 }
 
-/// The entries of the `/** */` right above the definition.
+/// Entries of the `/** */` above the definition.
 fn kernel_doc_entries(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,

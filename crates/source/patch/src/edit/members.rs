@@ -1,16 +1,16 @@
-//! The members of a struct as they stand in the text.
+//! Members of a struct in the order of the text.
 
 use super::is_rust;
 use crate::body::BracedBody;
 use crate::find::TokenizedFile;
 use crate::refusal::EditRefusal;
 
-/// The members of `struct struct_name` in the order of the text, nested ones by path
-/// (`stats.count`), those of anonymous structs by their own name. Macros whose members cannot be
-/// told appear as `?`.
+/// Returns the members of `struct struct_name` in the order of the text, nested ones by path
+/// (`stats.count`), members of anonymous structs by their own name. A macro whose members are
+/// unknown appears as `?`.
 ///
 /// # Errors
-/// A [`Refusal`] when the definition cannot be found or read.
+/// An [`EditRefusal`] if the definition is not found or not understood.
 pub fn member_order(
     file_name: &str,
     source: &str,
@@ -23,9 +23,10 @@ pub fn member_order(
     Ok(members.map(|member| member.path).collect())
 }
 
-/// Those members of `struct struct_name` that stand between `#if` and `#endif` in its body, and so are not there
-/// in all configurations; named as by [`member_order`]. `decl_line_hint` as of [`edit_struct`](super::edit_struct).
-/// None of a Rust struct, whose edits leave `#[cfg]` alone.
+/// Returns the members of `struct struct_name` that stand between `#if` and `#endif` in its body,
+/// and so are missing in some configurations. They are named as by [`member_order`];
+/// `decl_line_hint` is that of [`edit_struct`](super::edit_struct). A Rust struct has none: its
+/// edits leave `#[cfg]` alone.
 ///
 /// # Errors
 /// A [`Refusal`] when the definition cannot be found or read.

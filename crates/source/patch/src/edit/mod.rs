@@ -1,4 +1,4 @@
-//! Applies changes to a text, and reads the result back before handing it out.
+//! Application of changes to a text. The result is read back before it is returned.
 
 mod align;
 mod block;
@@ -31,15 +31,15 @@ pub use spacing::MoveSpacing;
 
 /// Makes `changes` to `struct struct_name` in `source`, in order, and returns the new text.
 ///
-/// What the file itself asserts of the struct at compile time is not known to hold for another
-/// layout, and refused. Bytes outside of the struct's definition stay as they are, but for an `#include` that an
-/// alignment macro needs, and for the order of `@member:` entries in the comment above it.
-/// `file_name` is only used to name places and to know user-space ABI headers. `decl_line_hint` is
-/// the 1-based line that debug information gives for the definition: of several, as in branches of
-/// an `#if`, that one is edited.
+/// A struct about which the file has a static assertion is refused. Bytes outside of the
+/// definition stay as they are, except for the `#include` of an alignment macro and the order of
+/// `@member:` entries in the comment above. `file_name` names the file in refusals, and tells
+/// headers of the user-space ABI and the language. `decl_line_hint` is the line, from 1, that
+/// debug information gives for the definition: it selects one of several definitions, as in
+/// branches of an `#if`.
 ///
 /// # Errors
-/// The [`Refusal`] of the first change that cannot be made safely; then nothing is changed.
+/// The [`EditRefusal`] of the first change that cannot be made safely.
 pub fn edit_struct(
     file_name: &str,
     source: &str,
@@ -148,13 +148,13 @@ fn as_move(change: &SourceChange) -> Result<MoveRequest<'_>, EditRefusal> {
     }
 }
 
-/// What takes the move `change` back: a move, and where declarations of several members or `#if` groups were taken
-/// apart, what joins them. Applied to what [`edit_struct`] makes of `source` by `change`, it gives `source`, byte for
-/// byte.
+/// Returns the changes that take the move `change` back: a move, and the joins of declarations or
+/// `#if` groups that the move took apart. Applied to the text that [`edit_struct`] makes of
+/// `source` by `change`, they give `source`, byte for byte.
 ///
 /// # Errors
-/// That of the change itself; [`Refusal::NoInverse`] where no move gives the old bytes, as when a reason was
-/// written, and for what is no move.
+/// The refusal of the change itself; [`EditRefusal::NoInverse`] if no move gives the old bytes,
+/// as after a move with a reason, or if `change` is no move.
 pub fn inverse_changes(
     file_name: &str,
     source: &str,
@@ -208,7 +208,7 @@ fn is_rust(file_name: &str) -> bool {
     file_name.ends_with(".rs")
 }
 
-/// Headers that user space compiles against: by their place in the kernel's source, or by the
+/// Returns true for headers of the user-space ABI, by their path in the kernel's source or by the
 /// exception in their licence.
 fn is_uapi(file_name: &str, source: &str) -> bool {
     let parts: Vec<&str> = file_name.split('/').collect();
@@ -219,7 +219,7 @@ fn is_uapi(file_name: &str, source: &str) -> bool {
             .any(|line| line.contains("WITH Linux-syscall-note"))
 }
 
-/// Whether the text shows signs of the Linux kernel's source.
+/// Returns true if the text shows signs of the Linux kernel's source.
 fn is_kernel(source: &str) -> bool {
     [
         "__aligned(",

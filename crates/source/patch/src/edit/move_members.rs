@@ -1,4 +1,4 @@
-//! Moves members: whole lines, with the comments that belong to them and the `#if` groups that
+//! Moves of members: whole lines, with the comments that belong to them and the `#if` groups that
 //! hold nothing else.
 
 use super::block::{LineBlock, StatementSharesLine, is_heading_comment, lines_of_statements};
@@ -18,7 +18,7 @@ use crate::lex::TokenKind;
 use crate::lines::{line_ending, line_start, next_line_start};
 use crate::refusal::EditRefusal;
 
-/// What is to be moved where.
+/// A requested move.
 #[derive(Clone, Copy)]
 pub(crate) struct MoveRequest<'a> {
     pub members: &'a [String],
@@ -27,7 +27,7 @@ pub(crate) struct MoveRequest<'a> {
     pub reason: Option<&'a str>,
 }
 
-/// The text with the members moved.
+/// Returns the text with the members moved.
 pub(crate) fn move_members(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -50,18 +50,19 @@ pub(crate) fn move_members(
     Ok(prepared.one_line.as_ref().and_then(fold).unwrap_or(new))
 }
 
-/// A text in which nothing that has to be taken apart is in the way of a move.
+/// A text in which nothing is left to split for a move.
 pub(crate) struct PreparedMove {
     pub text: String,
-    /// What puts together again what was taken apart, in this order.
+    /// Changes that join again what was split, in this order.
     pub joins: Vec<SourceChange>,
-    /// Comments above what moves are about what stays as well.
+    /// True if the comments above the moved members are about others too, and stay.
     pub comments_stay: bool,
-    /// The line that all of the body was on.
+    /// Form of a body that was on one line.
     one_line: Option<one_line::OneLineBody>,
 }
 
-/// Takes apart the line, the declarations and the `#if` groups that a move takes a part of, or comes into the middle of.
+/// Splits the line, the declarations and the `#if` groups that the move takes a part of, or whose
+/// middle it goes into.
 pub(crate) fn prepare_move(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -108,7 +109,7 @@ pub(crate) fn prepare_move(
     })
 }
 
-/// The blank lines that a move back has to leave: as they are in `file`, before the move.
+/// Blank lines that the inverse move has to leave: those of `file`, before the move.
 pub(crate) fn spacing_before(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -125,7 +126,8 @@ pub(crate) fn spacing_before(
     })
 }
 
-/// Moves what is declared on lines of its own. `comments_stay`: those above are not only about it.
+/// Moves members that are declared on lines of their own. `comments_stay`: the comments above are
+/// about others too.
 fn move_lines(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -138,7 +140,7 @@ fn move_lines(
     kernel_doc::reorder_entries(file, definition, &new)
 }
 
-/// A move that has been found legal.
+/// A legal move.
 struct MovePlan<'a> {
     body: &'a BracedBody,
     unit: MovedUnit,
@@ -198,7 +200,7 @@ impl<'a> MovePlan<'a> {
         Ok(plan)
     }
 
-    /// Refuses moves over the border of randomised members and into a run of bitfields.
+    /// Refuses moves over a border and into a run of bitfields.
     fn refuse_crossings(&self, file: &TokenizedFile<'_>, member: &str) -> Result<(), EditRefusal> {
         let items = &self.body.statements;
         let at = self.gap.next_statement;
@@ -226,7 +228,7 @@ impl<'a> MovePlan<'a> {
         Ok(())
     }
 
-    /// Blank lines above and below what moves.
+    /// Blank lines above and below the moved lines.
     fn blank_lines(&self, file: &TokenizedFile<'_>) -> (usize, usize) {
         (
             blank_lines_above(file.source, self.block.start),
@@ -234,7 +236,7 @@ impl<'a> MovePlan<'a> {
         )
     }
 
-    /// Cuts the block out and puts it in where it goes.
+    /// Cuts the lines out and inserts them at the target.
     fn splice(
         &self,
         file: &TokenizedFile<'_>,
@@ -291,7 +293,7 @@ impl<'a> MovePlan<'a> {
         .concat())
     }
 
-    /// From the first blank line around the target to behind the last.
+    /// Bytes of the blank lines around the target.
     fn gap_bounds(&self, source: &str) -> (usize, usize) {
         let at = self.gap.target;
         let start = (0..blank_lines_above(source, at)).fold(at, |at, _| line_start(source, at - 1));
@@ -299,7 +301,7 @@ impl<'a> MovePlan<'a> {
         (start, end)
     }
 
-    /// The lines that are put in: with the reason, and the conditional where it leaves its own.
+    /// Lines to insert: with the reason, and with the conditional that is written again.
     fn inserted_lines(
         &self,
         file: &TokenizedFile<'_>,
@@ -329,7 +331,7 @@ impl<'a> MovePlan<'a> {
         })
     }
 
-    /// Reads the result back: the same statements in the new order, all else in place.
+    /// Reads the result back, and refuses it unless it has the same statements in the new order.
     fn validate_result(
         &self,
         file: &TokenizedFile<'_>,
@@ -361,7 +363,7 @@ impl<'a> MovePlan<'a> {
     }
 }
 
-/// Each statement's code with the conditions that it stands under.
+/// Text of each statement with the conditions around it.
 pub(crate) fn statement_texts(
     file: &TokenizedFile<'_>,
     body: &BracedBody,

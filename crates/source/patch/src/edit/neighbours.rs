@@ -1,4 +1,4 @@
-//! The places that a unit has now, in the words of a move.
+//! Current positions of a unit, as targets of a move.
 
 use super::move_members::{MoveRequest, spacing_before};
 use super::spacing::MoveSpacing;
@@ -7,11 +7,11 @@ use crate::body::{BodyStatement, BracedBody};
 use crate::change::{MemberPosition, SourceChange};
 use crate::find::{StructDefinition, TokenizedFile};
 
-/// Blank lines that may stand behind a declaration into which a member goes back.
+/// Largest number of blank lines to try behind a declaration that a member returns to.
 const BLANK_MAX: usize = 2;
 
-/// The moves that could take the one that is asked for back, of a definition like `old` in a text in which
-/// no declaration has to be taken apart for it.
+/// Candidates for the inverse of the requested move, of a definition like `old` in a text in
+/// which no declaration is left to split.
 pub(crate) fn moves_back(
     file: &TokenizedFile<'_>,
     old: &StructDefinition,
@@ -61,8 +61,8 @@ pub(crate) fn moves_back(
         .collect()
 }
 
-/// How the place of `members` could be named: behind the member before them, before the one
-/// behind, or first.
+/// Positions of `members`: behind the member before them, before the member behind them, or an
+/// end.
 fn current_positions(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -95,13 +95,13 @@ fn current_positions(
     found
 }
 
-/// The last member that an item declares, by a path that begins as that of `member` in the same body does.
+/// Path of the last member that a statement declares, in the body of `member`.
 pub(crate) fn last_name_in(item: &BodyStatement, member: &str) -> Option<String> {
     let prefix = &member[..member.len() - last_name(member).len()];
     edge_name(item, true).map(|name| format!("{prefix}{name}"))
 }
 
-/// The name at an item's end or start: its own, or one inside of an anonymous struct.
+/// First or last name of a statement: its own, or a name inside of an anonymous struct.
 fn edge_name(item: &BodyStatement, last: bool) -> Option<String> {
     let own = item.group_name.as_ref().or(match last {
         true => item.names.last(),

@@ -1,28 +1,28 @@
-//! Structs on one line: `struct a { int x; char y; };`. For a move their statements get lines of their own,
-//! and one line again afterwards.
+//! Structs on one line: `struct a { int x; char y; };`. For a move, their statements get lines of
+//! their own, and return to one line afterwards.
 
 use crate::body::BracedBody;
 use crate::find::{StatementPath, StructDefinition, TokenizedFile};
 use crate::lex::TokenKind;
 use crate::lines::line_ending;
 
-/// A body that was on one line.
+/// A text whose body was on one line.
 pub(crate) struct UnfoldedBody {
     pub text: String,
     pub one_line: OneLineBody,
 }
 
-/// What stood between the brackets and the statements.
+/// White space of a body on one line.
 pub(crate) struct OneLineBody {
-    /// The way to the body.
+    /// Path to the body.
     path: StatementPath,
     first: String,
     between: Vec<String>,
     last: String,
 }
 
-/// The text with a line for each statement of the body that `path` leads to; `None` if it has several lines
-/// already, or comments.
+/// Returns the text with a line for each statement of the body that `path` leads to; `None` if
+/// the body has several lines or comments.
 pub(crate) fn unfold_body(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -68,7 +68,7 @@ pub(crate) fn unfold_body(
     })
 }
 
-/// The text with the body on one line again; `None` if there are comments in it now.
+/// Returns the text with the body on one line again; `None` if it has comments now.
 pub(crate) fn fold_body(
     file: &TokenizedFile<'_>,
     old: &StructDefinition,
@@ -89,7 +89,7 @@ pub(crate) fn fold_body(
     Some(text + &one_line.last + &file.source[file.tokens[body.close].start..])
 }
 
-/// The bytes of each statement; `None` where there is a comment or a directive.
+/// Bytes of each statement; `None` if there is a comment or a directive.
 fn statement_spans(file: &TokenizedFile<'_>, body: &BracedBody) -> Option<Vec<(usize, usize)>> {
     let is_comment_or_directive = |at: usize| {
         matches!(

@@ -1,4 +1,4 @@
-//! Padding members: put in, and taken away.
+//! Insertion and removal of padding members.
 
 use super::block::{StatementSharesLine, lines_with_comments};
 use super::comment::render_comment;
@@ -13,14 +13,14 @@ use crate::find::{StatementPath, StructDefinition, TokenizedFile};
 use crate::lines::{line_ending, line_start, next_line_start};
 use crate::refusal::EditRefusal;
 
-/// An array of bytes.
+/// A padding member: an array of bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct BytePadding<'a> {
     pub name: &'a str,
     pub bytes: u64,
 }
 
-/// The text with the padding as a new member, outside of unions and `#if` groups.
+/// Returns the text with the padding as a new member, outside of unions and `#if` groups.
 pub(crate) fn add_padding(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -93,7 +93,7 @@ pub(crate) fn add_padding(
     Ok([&source[..gap.target], &text, &source[gap.target..]].concat())
 }
 
-/// The steps of a path as far as they lead into structs only.
+/// Steps of a path as far as they lead into structs only.
 fn steps_outside_unions(definition: &StructDefinition, path: &StatementPath) -> Vec<usize> {
     let into_union = |depth: &usize| {
         let body = definition.body_of(&StatementPath {
@@ -106,7 +106,7 @@ fn steps_outside_unions(definition: &StructDefinition, path: &StatementPath) -> 
     path.bodies[..end.unwrap_or(path.bodies.len())].to_vec()
 }
 
-/// The text without the padding `member` and its comments.
+/// Returns the text without the padding `member` and its comments.
 pub(crate) fn remove_padding(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -146,7 +146,7 @@ pub(crate) fn remove_padding(
     Ok([&source[..start], &left, &source[end..]].concat())
 }
 
-/// Whether the declaration is `char name[N];`, or a macro made for padding.
+/// Returns true if the declaration is `char name[N];`, or a macro for padding.
 fn is_padding(file: &TokenizedFile<'_>, item: &BodyStatement) -> bool {
     let reader = file.reader();
     if item.kind == StatementKind::KnownMacro {

@@ -1,4 +1,5 @@
-//! What a move is about: what moves, in which body, and the statement beside which it goes.
+//! Statements and target of a move: the moved statements, their body, and the statement beside
+//! the target.
 
 use super::conditional::entered_depths;
 use super::gap::{anchor_statement, statement_behind};
@@ -11,12 +12,12 @@ use crate::declarator::StatementKind;
 use crate::find::{StatementPath, StructDefinition, TokenizedFile};
 use crate::refusal::EditRefusal;
 
-/// What moves, and what it goes beside.
+/// The moved statements and the statement beside the target.
 pub(crate) struct MoveSituation<'a> {
-    /// The body in which it moves.
+    /// Body in which the statements move.
     pub body: &'a BracedBody,
     pub unit: MovedUnit,
-    /// The statement beside which it goes; `None`: to one of the ends.
+    /// Statement beside the target; `None`: the target is an end of the body.
     pub anchor: Option<usize>,
     pub to: MemberPosition,
 }
@@ -47,7 +48,8 @@ impl<'a> MoveSituation<'a> {
         Ok(situation)
     }
 
-    /// A place right beside the `#if` group that it stands in with others, as one inside of that.
+    /// Position inside of the `#if` group that the unit shares with others, for a target right
+    /// beside that group.
     fn place_in_own_group(&self, member: &str) -> Option<(usize, MemberPosition)> {
         let level = shared_branches(self.own_branches(), self.their_branches());
         let &[(group, _)] = &self.own_branches()[level..] else {
@@ -74,19 +76,20 @@ impl<'a> MoveSituation<'a> {
         }
     }
 
-    /// The branches that all that moves stands in.
+    /// Branches around all moved statements.
     pub fn own_branches(&self) -> &'a [IfBranch] {
         self.unit.branches(self.body)
     }
 
-    /// The branches of what it goes beside.
+    /// Branches around the statement beside the target.
     pub fn their_branches(&self) -> &'a [IfBranch] {
         self.anchor
             .map_or(&[], |anchor| &self.body.statements[anchor].branches)
     }
 }
 
-/// The declaration that is stood behind (the last) or before (the first).
+/// Path of the declaration beside the target: the last of that name for a target behind it, else
+/// the first.
 pub(crate) fn anchor_path(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,

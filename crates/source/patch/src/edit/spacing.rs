@@ -1,27 +1,27 @@
-//! Blank lines around what moves.
+//! Blank lines around moved members.
 //!
-//! A member goes into the paragraph of the one it comes behind. One that has a comment above and a
-//! blank line above that is a paragraph, and stays one. A comment that ends in a colon must not become the heading of what
-//! comes to stand below, so that a blank line ends what it is about. Where it was, a paragraph goes on or two
-//! stay apart. Two blank lines never come to stand together, nor one at a brace.
+//! A member joins the paragraph of the member before it. A member with a comment and a blank line
+//! above is a paragraph, and stays one. A comment that ends in a colon is a heading: a blank line
+//! separates its member from the members below. At the old position, a paragraph continues or two
+//! paragraphs stay apart. The result has no two blank lines together, and none at a brace.
 
 use crate::lines::{is_blank_line, line_start, next_line_start};
 
 /// Numbers of blank lines after a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MoveSpacing {
-    /// Above what moved.
+    /// Lines above the moved members.
     pub above: usize,
-    /// Below it.
+    /// Lines below the moved members.
     pub below: usize,
-    /// Where it was.
+    /// Lines at the old position.
     pub left_behind: usize,
 }
 
 impl MoveSpacing {
-    /// What good style makes of blank lines `(above, below)` around what moves, which may be a paragraph, or have a
-    /// comment above that reads as a heading, and around the place where it goes; that may be at an opening or a
-    /// closing brace.
+    /// Returns the blank lines of good style, from the blank lines `(above, below)` around the
+    /// moved members and around the target. The members may be a paragraph or have a heading
+    /// above; the target may be at an opening or a closing brace.
     pub(crate) fn by_style(
         own: (usize, usize),
         was_at_edge: bool,
@@ -49,7 +49,7 @@ impl MoveSpacing {
     }
 }
 
-/// Blank lines directly above the line that starts at byte `at`.
+/// Number of blank lines above the line that starts at byte `at`.
 pub(crate) fn blank_lines_above(source: &str, mut at: usize) -> usize {
     let mut lines = 0;
     while at > 0 {
@@ -62,7 +62,7 @@ pub(crate) fn blank_lines_above(source: &str, mut at: usize) -> usize {
     lines
 }
 
-/// Blank lines from the one that starts at byte `at`.
+/// Number of blank lines from the line that starts at byte `at`.
 pub(crate) fn blank_lines_below(source: &str, mut at: usize) -> usize {
     let mut lines = 0;
     while is_blank_line(source, at) {
@@ -71,12 +71,12 @@ pub(crate) fn blank_lines_below(source: &str, mut at: usize) -> usize {
     lines
 }
 
-/// Whether nothing but a bracket stands on from byte `at` to the end of the body.
+/// Returns true if the next text from byte `at` on is the end of the body.
 pub(crate) fn closes_body(source: &str, at: usize) -> bool {
     source[at..].trim_start().starts_with(['}', ')'])
 }
 
-/// Whether the body begins before byte `at`.
+/// Returns true if the body begins before byte `at`.
 pub(crate) fn opens_body(source: &str, at: usize) -> bool {
     source[..at].trim_end().ends_with('{')
 }

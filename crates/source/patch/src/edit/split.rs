@@ -1,4 +1,4 @@
-//! Takes `int a, *b;` apart into a line each, where one of them moves or something comes between.
+//! Splits `int a, *b;` into a line for each part that moves or stays.
 
 use crate::body::{BodyStatement, BracedBody};
 use crate::change::MemberPosition;
@@ -11,17 +11,18 @@ use crate::refusal::EditRefusal;
 use super::kernel_doc;
 use super::unit::last_name;
 
-/// A text in which declarations were taken apart.
+/// A text with declarations split.
 pub(crate) struct SplitDeclarations {
     pub text: String,
-    /// The declarations as they were.
+    /// The declarations before the split.
     pub originals: Vec<String>,
-    /// Whether a comment above the first of them is about all: it stays when that one moves.
+    /// True if a first declarator moves: the comment above the declaration is about all, and
+    /// stays.
     pub first_moves: bool,
 }
 
-/// The text with every declaration taken apart of which `members` are a part, or into whose middle
-/// they go; `None` if there is none.
+/// Returns the text with every declaration split of which `members` are a part, or whose middle
+/// they go into; `None` if there is none.
 pub(crate) fn split_declarations(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -107,7 +108,7 @@ pub(crate) fn split_declarations(
     }))
 }
 
-/// The text with the statements that declare what `text` does written as `text`.
+/// Returns the text with the statements that declare the members of `text` joined to `text`.
 pub(crate) fn join_declarations(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -162,8 +163,8 @@ pub(crate) fn join_declarations(
     Ok([&file.source[..start], text, &comment, &file.source[end..]].concat())
 }
 
-/// The one comment at most that is not in the text which declares `wanted`; `None` if that is not what is
-/// declared.
+/// The only comment of `declared` that `wanted` lacks, possibly empty; `None` if the two declare
+/// different members.
 fn left_over_comment(
     mut wanted: Vec<SingleDeclaration>,
     mut declared: Vec<SingleDeclaration>,
@@ -189,16 +190,16 @@ fn left_over_comment(
     }
 }
 
-/// One member of a declaration of several.
+/// A member of a declaration of several.
 struct SingleDeclaration {
     name: String,
-    /// The words that declare it alone.
+    /// Words that declare the member alone.
     words: String,
-    /// The comment behind it, with the white space before.
+    /// Comment behind the member, with the white space before it.
     comment: String,
 }
 
-/// What a declaration declares. `None` for what is no plain declaration.
+/// Members of a plain declaration; `None` for others.
 fn read_single_declarations(text: &str) -> Option<Vec<SingleDeclaration>> {
     let source = format!("struct s {{\n{text}\n}};\n");
     let file = TokenizedFile::new("", &source);
@@ -243,15 +244,15 @@ fn read_single_declarations(text: &str) -> Option<Vec<SingleDeclaration>> {
     Some(members.collect())
 }
 
-/// Where one declaration is cut.
+/// Cuts of one declaration.
 struct DeclarationCuts {
-    /// Numbers of the declarators before which there is a cut.
+    /// Numbers of the declarators with a cut in front of them.
     before: Vec<usize>,
-    /// Which of them move.
+    /// True for each declarator that moves.
     moves: Vec<bool>,
 }
 
-/// A comment behind the declaration, with the white space before it.
+/// Comment behind token `last`, with the white space before it.
 fn trailing_comment<'a>(file: &TokenizedFile<'a>, last: usize) -> &'a str {
     let end = file.tokens[last].end;
     let comment = file.tokens.get(last + 1);
@@ -260,15 +261,17 @@ fn trailing_comment<'a>(file: &TokenizedFile<'a>, last: usize) -> &'a str {
     if text.contains('\n') { "" } else { text }
 }
 
-/// A declaration of its own, and the comment behind it with the white space before.
+/// A part of a declaration as a declaration of its own, and the comment behind it with the white
+/// space before.
 struct DeclarationPiece<'a> {
     text: String,
     comment: &'a str,
 }
 
-/// The declaration written several times, each with the declarators from one cut to the next. A
-/// comment behind a comma is about what stands before that. One behind the declaration is so too where others
-/// are, and else about all, and stays with what stays.
+/// Parts of the declaration, each with the declarators from one cut to the next. A comment behind
+/// a comma is about the declarator before it. A comment behind the declaration is about the last
+/// declarator if others have comments; otherwise it is about all, and stays with a part that
+/// stays.
 fn declaration_pieces<'a>(
     file: &TokenizedFile<'a>,
     item: &BodyStatement,
@@ -323,7 +326,7 @@ fn declaration_pieces<'a>(
     Some(lines.collect())
 }
 
-/// The commas between declarators.
+/// Commas between the declarators.
 fn comma_tokens(file: &TokenizedFile<'_>, item: &BodyStatement) -> Vec<usize> {
     let mut commas = Vec::new();
     let mut at = item.first;
@@ -338,7 +341,7 @@ fn comma_tokens(file: &TokenizedFile<'_>, item: &BodyStatement) -> Vec<usize> {
     commas
 }
 
-/// The token at which the first declarator begins: its name, or the first star before that.
+/// First token of the first declarator: its name, or the first star before that.
 fn first_declarator(file: &TokenizedFile<'_>, item: &BodyStatement, comma: usize) -> Option<usize> {
     let reader = file.reader();
     let name = (item.first..comma).find(|&at| {

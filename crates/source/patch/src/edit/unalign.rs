@@ -1,10 +1,10 @@
-//! Takes an alignment away.
+//! Removal of alignments.
 
 use crate::declarator::is_alignment;
 use crate::find::{StructDefinition, TokenizedFile};
 use crate::refusal::EditRefusal;
 
-/// The text without the alignments written on `member`, or on the type.
+/// Returns the text without the alignments written on `member`, or on the type.
 pub(crate) fn remove_alignment(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -69,7 +69,8 @@ pub(crate) fn remove_alignment(
     Ok(text)
 }
 
-/// Whether `__attribute__((...))` is an alignment and nothing else; `None` if it is none at all.
+/// Returns true if `__attribute__((...))` is an alignment and nothing else; `None` if it holds no
+/// alignment.
 fn is_only_alignment(file: &TokenizedFile<'_>, at: usize, end: usize) -> Option<bool> {
     let reader = file.reader();
     let inner = at + 3..end.saturating_sub(1);

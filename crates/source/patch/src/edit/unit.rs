@@ -1,4 +1,4 @@
-//! What moves as one: from the names that were given to a run of statements in one body.
+//! Statements that move together, found by the names of members.
 
 use crate::body::{BodyStatement, BracedBody, IfBranch};
 use crate::declarator::StatementKind;
@@ -14,7 +14,7 @@ pub(crate) struct MovedUnit {
 }
 
 impl MovedUnit {
-    /// The first of its statements.
+    /// Path of its first statement.
     pub fn path(&self) -> StatementPath {
         StatementPath {
             bodies: self.bodies.clone(),
@@ -22,7 +22,7 @@ impl MovedUnit {
         }
     }
 
-    /// The `#if` branches that all of it stands in.
+    /// The `#if` branches around all of the statements.
     pub fn branches<'a>(&self, body: &'a BracedBody) -> &'a [IfBranch] {
         let items = &body.statements[self.first..=self.last];
         let first = &items[0].branches;
@@ -31,7 +31,8 @@ impl MovedUnit {
         &first[..level]
     }
 
-    /// Its first and last token, whole `#if` groups included that stand in `level` branches.
+    /// First and last token, with the whole `#if` groups around the statements beyond `level`
+    /// branches.
     pub fn token_range(&self, body: &BracedBody, level: usize) -> (usize, usize) {
         let (first, last) = (&body.statements[self.first], &body.statements[self.last]);
         let group = |item: &BodyStatement| item.branches.get(level).map(|&(group, _)| group);
@@ -46,13 +47,13 @@ impl MovedUnit {
     }
 }
 
-/// How many branches two statements share.
+/// Number of branches that two statements share.
 pub(crate) fn shared_branches(a: &[IfBranch], b: &[IfBranch]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// The statements that declare `members`, and nothing else; lifted out of anonymous structs and
-/// unions that they are all of, if `anchor` (`None`: the front) stands outside of those.
+/// Finds the statements that declare `members`, and nothing else. An anonymous struct or union
+/// that they are all of stands for them, if `anchor` (`None`: the front) is outside of it.
 pub(crate) fn find_unit(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -130,7 +131,7 @@ fn shared_steps(a: &[usize], b: &[usize]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Whether declarations of one name stand in different branches of one `#if`.
+/// Returns true if the declarations of one name stand in different branches of one `#if`.
 fn are_exclusive(definition: &StructDefinition, paths: &[StatementPath]) -> bool {
     let branches = |path: &StatementPath| definition.statement(path).branches.clone();
     paths.iter().enumerate().all(|(index, path)| {
@@ -147,7 +148,7 @@ struct NamedMembers<'a> {
     file: &'a TokenizedFile<'a>,
     definition: &'a StructDefinition,
     members: &'a [String],
-    /// How many of them the text does not have.
+    /// Number of named members that the text does not have.
     unknown_count: usize,
 }
 
@@ -165,8 +166,8 @@ impl NamedMembers<'_> {
         item.names.iter().any(own) || item.group_name.iter().any(own)
     }
 
-    /// Whether everything in the body that is there in every configuration was named, but for as
-    /// many members as the text does not have.
+    /// Returns true if all members of the body that every configuration has are named, except for
+    /// as many as the text does not have.
     fn covers_body(&self, body: &BracedBody) -> bool {
         self.count_not_named(body) <= self.unknown_count
     }
@@ -180,8 +181,8 @@ impl NamedMembers<'_> {
         body.statements.iter().map(count).sum()
     }
 
-    /// The depth of the body in which the unit moves: out of anonymous structs and unions that
-    /// it is all of, as far as the anchor (for the front: as far as there are any).
+    /// Depth of the body in which the unit moves: outside of anonymous structs and unions that it
+    /// is all of, up to the anchor's body.
     fn lifted_depth(
         &self,
         mut depth: usize,
@@ -207,7 +208,7 @@ impl NamedMembers<'_> {
         depth
     }
 
-    /// Refuses to take anonymous structs and unions along of which not all was named.
+    /// Refuses to move anonymous structs and unions of which not all is named.
     fn require_whole_containers(
         &self,
         path: &StatementPath,
@@ -232,7 +233,7 @@ impl NamedMembers<'_> {
         Ok(())
     }
 
-    /// Makes the unit all of a run of bitfields that it begins or ends in.
+    /// Extends the unit to the whole run of bitfields that it begins or ends in.
     fn extend_to_bitfield_run(
         &self,
         body: &BracedBody,
@@ -269,7 +270,7 @@ impl NamedMembers<'_> {
         Ok(())
     }
 
-    /// Refuses members with others between them that are there in every configuration.
+    /// Refuses members with others between them that every configuration has.
     fn require_nothing_between(
         &self,
         body: &BracedBody,
@@ -291,7 +292,7 @@ impl NamedMembers<'_> {
         Ok(())
     }
 
-    /// Refuses to take a part of an `#if` group along.
+    /// Refuses to move a part of an `#if` group.
     fn require_whole_groups(&self, body: &BracedBody, unit: &MovedUnit) -> Result<(), EditRefusal> {
         let level = unit.branches(body).len();
         for item in &body.statements[unit.first..=unit.last] {
@@ -327,7 +328,7 @@ impl NamedMembers<'_> {
     }
 }
 
-/// The member's own name: the last of its path.
+/// The member's own name: the last part of its path.
 pub(crate) fn last_name(member: &str) -> &str {
     member.rsplit('.').next().unwrap_or(member)
 }
