@@ -38,7 +38,7 @@ const IN_STORE: u64 = 9;
 /// The stores of the source, by function.
 const STORED: [u64; 2] = [CPU, PREV];
 
-/// Who waits for `locked` looks at `cpu`, too.
+/// A waiter for `locked` looks at `cpu`, too.
 const SPUN: [Word; 5] = [
     (0, Write, LOCKED),
     (0, Write, CPU),
@@ -183,7 +183,7 @@ fn text_and_message_say_what_each_is_worth() {
     }
 }
 
-/// Where the same store was recorded, layouts are scored with the check there, too.
+/// A recording that has the same store scores layouts with the store guard, too.
 #[test]
 fn other_workloads_have_the_check_too() {
     let place = recorded_place();
@@ -273,7 +273,7 @@ fn two_checks_that_belong_together() {
     }
 }
 
-/// What `--keep` names stays where it is with a check, too.
+/// A member named by `--keep` stays at its offset with a store guard, too.
 #[test]
 fn kept_members_stay_with_a_check() {
     let place = recorded_place();

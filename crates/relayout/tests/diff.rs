@@ -27,7 +27,7 @@ impl Pair {
         self.0.run_words(&format!("diff old new {words}"))
     }
 
-    /// What is printed; the command must have succeeded and said nothing else.
+    /// Standard output of a command that has to succeed without a message.
     #[track_caller]
     fn text(&self, words: &str) -> String {
         let ended = self.run(words);
@@ -252,7 +252,7 @@ fn exit_codes() {
     );
 }
 
-/// What a program says about its types in another format is no difference.
+/// Types in another debug format are no difference.
 #[test]
 fn formats_and_versions_do_not_differ() {
     let source = "#include <stdbool.h>

@@ -1,5 +1,4 @@
-//! What somebody sees who records a first program: nothing is said that was not counted, and nothing that was
-//! measured is lost.
+//! Output for a first recorded program: no number without a count, and no measured result lost.
 
 mod common;
 

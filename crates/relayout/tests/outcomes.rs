@@ -1,5 +1,5 @@
-//! What must come out, through the command: the known cases on traces with the members of the mails, why nothing
-//! is offered where nothing may be, and what an earlier version of a file lacks.
+//! Required results of the command: the known cases on traces with the members of the mails,
+//! reasons for no advice, and files of earlier versions.
 
 #[path = "outcomes/cases.rs"]
 mod cases;
@@ -79,7 +79,7 @@ fn a_kept_machine_file_that_lacks_costs() {
     }
 }
 
-/// What would fail in the end fails at once, and says what was meant.
+/// A command that would fail at its end fails at its start, with the remedy.
 #[test]
 fn wrong_input_says_what_to_do() {
     let steps = [(0, Write, 112), (1, Write, 120)].repeat(200);

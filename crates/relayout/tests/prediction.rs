@@ -1,5 +1,5 @@
-//! What `advise` and `what-if` predict and advise from accesses that were logged in order: with the costs of
-//! a machine that was probed, and over recordings that differ.
+//! Predictions and advice of `advise` and `what-if` from accesses that were logged in order: with
+//! the costs of a probed machine, and over recordings that differ.
 
 mod common;
 
@@ -148,7 +148,8 @@ fn a_machine_file_that_does_not_do() {
     );
 }
 
-/// What is better in one recording and worse in another is shown with both, and never advised.
+/// A layout that is better in one recording and worse in another is shown with both, and not
+/// advised.
 #[test]
 fn a_gain_that_changes_its_sign_is_no_advice() {
     let runs = [apart(ROUNDS), together(ROUNDS / 4)];
@@ -218,8 +219,8 @@ fn a_finding_that_changes_its_kind_is_no_advice() {
     assert_ne!(found["advice"].as_array().map(Vec::len), Some(0), "{found}");
 }
 
-/// Where another workload has two words on lines of different pairs, a layout that puts them on one pair costs it
-/// nothing else, and that what `probe` measured.
+/// A layout that puts two words of another workload on one pair of lines costs that workload what
+/// `probe` measured, and nothing else.
 #[test]
 fn pairs_of_lines_count_in_other_workloads_too() {
     let place = Place::new();

@@ -27,7 +27,7 @@ const FLAGS: &[&str] = &[
     "-pie",
     "-Wl,--build-id=0x000102030405060708090a0b0c0d0e0f10111213",
 ];
-/// Where the kernel would put it.
+/// Load address that the kernel would choose.
 const BIAS: u64 = 0x5555_5555_4000;
 
 /// Addresses of symbols as linked.
@@ -45,7 +45,7 @@ fn symbols(place: &Place) -> HashMap<String, u64> {
     text.lines().filter_map(line).collect()
 }
 
-/// What `perf mem record ./bench` would have written had the two functions run in two threads.
+/// File that `perf mem record ./bench` would write if the two functions ran in two threads.
 fn recording(place: &Place, build_id_start: u8) -> File {
     place.compile("bench", SOURCE, FLAGS);
     let at = symbols(place);

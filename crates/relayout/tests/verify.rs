@@ -94,7 +94,7 @@ fn document() {
     assert_eq!(found["starts"]["warm_up"], 2);
 }
 
-/// What was saved gives the same answer, and another one to another question.
+/// A saved result gives the same answer again, and another answer with another margin.
 #[test]
 fn saved_and_judged_again() {
     let place = Place::new();

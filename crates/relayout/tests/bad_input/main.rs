@@ -1,5 +1,5 @@
-//! What `relayout` says to input that it cannot use: which file, what is wrong, what to do; with
-//! the right exit code, no output, and nothing written.
+//! Messages for input that `relayout` cannot use: the file, the problem, the remedy; with the
+//! right exit code, no output, and no file written.
 
 #[path = "../common/mod.rs"]
 mod common;

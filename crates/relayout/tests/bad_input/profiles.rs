@@ -1,4 +1,4 @@
-//! What the commands that read a profile need: one that is whole and of this format, and its debug file.
+//! Commands that read a profile need a whole one of this format, and its debug file.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! What `record kernel` needs: a boot image, its debug file, QEMU and the plugin, a workload, and a place to write to.
+//! `record kernel` needs a boot image, its debug file, QEMU and the plugin, a workload, and a
+//! folder to write to.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What the commands that are asked for types need: a file that has types, and this one among them.
+//! Commands that name types need a file with types, and the named type in it.
 
 use super::common::{Place, profile};
 use super::kernel;

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use super::common::{Place, start};
 
-/// What a member's declaration becomes, commit by commit; `None` does not compile.
+/// Declaration of a member in each commit; `None` does not compile.
 const HISTORY: [(&str, Option<&str>); 7] = [
     ("begin", Some("int users; char tag;")),
     ("a comment", Some("int users; /* who */ char tag;")),

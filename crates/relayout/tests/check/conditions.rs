@@ -1,4 +1,4 @@
-//! Which rules count: by configuration, by file and its machine, and until which day one is waived.
+//! Rules that apply: by configuration, by file and its machine, and by the date of a waiver.
 
 use super::{HEADER, check, place};
 

@@ -1,4 +1,4 @@
-//! The built command in a folder of its own, and files to give it.
+//! The built command in a folder of its own, and input files for it.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod hot;
@@ -22,12 +22,13 @@ pub const BANNER: &str = "Linux version 6.1.0-test (a@b) (gcc) #1 SMP (2024-01-0
 /// The same build, as a boot image says it.
 pub const IMAGE_VERSION: &str = "6.1.0-test (a@b) #1 SMP (2024-01-01)";
 
-/// Held while a program file is open for writing, and while a process starts: a child that has not
-/// yet called exec would hold the file open, and "Text file busy" be the result.
+/// Lock held while a program file is open for writing, and while a process starts. A child that
+/// has not called exec yet would hold the file open, and its start would fail with "Text file
+/// busy".
 static PROGRAMS: Mutex<()> = Mutex::new(());
 
-/// Starts a command, for which Ctrl-C counts: a shell starts what it puts in the background, as these tests may be,
-/// with that ignored.
+/// Starts a command that heeds Ctrl-C: a shell starts background processes, as these tests may
+/// be, with the signal ignored.
 pub fn start(command: &mut Command) -> Child {
     let _guard = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
     let heed = || {
@@ -40,8 +41,8 @@ pub fn start(command: &mut Command) -> Child {
     command.spawn().unwrap()
 }
 
-/// A folder to run `relayout` in: with no cache, and no programs in `$PATH`, until a test puts some
-/// there.
+/// A folder to run `relayout` in. It has an empty cache, and `$PATH` has no programs but those
+/// that a test puts there.
 pub struct Place(TempDir);
 
 impl Place {
@@ -63,12 +64,12 @@ impl Place {
         path
     }
 
-    /// A shell script that can be run.
+    /// Writes an executable shell script.
     pub fn script(&self, name: &str, body: &str) -> PathBuf {
         self.program(name, format!("#!/bin/sh\n{body}\n").as_bytes())
     }
 
-    /// A file that can be run.
+    /// Writes an executable file.
     pub fn program(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let _guard = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
         let path = self.write(name, bytes);
@@ -91,7 +92,7 @@ impl Place {
         out
     }
 
-    /// An ELF file with a kernel's banner and little else.
+    /// Compiles an ELF file with a kernel's banner and little else.
     pub fn vmlinux(&self) -> PathBuf {
         let banner = BANNER.trim_end();
         let source = format!(
@@ -101,7 +102,7 @@ impl Place {
         self.compile("vmlinux", &source, KERNEL_FLAGS)
     }
 
-    /// The head of a boot image that says it is `version`.
+    /// Writes the head of a boot image of this version.
     pub fn image(&self, version: &str) -> PathBuf {
         let mut bytes = vec![0; 0x400];
         bytes[0x1fe..0x200].copy_from_slice(&[0x55, 0xaa]);
@@ -111,7 +112,7 @@ impl Place {
         self.write("bzImage", bytes)
     }
 
-    /// Something that answers as a QEMU does that loads the plugin, but runs nothing.
+    /// Writes a program that answers like a QEMU that loads the plugin, but runs nothing.
     pub fn qemu(&self) -> PathBuf {
         for interface in [1, 4] {
             self.write(&format!("plugins/librelayout_qemu_api{interface}.so"), "");
@@ -147,12 +148,12 @@ impl Place {
         self.ended(&mut self.relayout(arguments))
     }
 
-    /// The same, with the arguments as words separated by spaces.
+    /// Runs the command with words separated by spaces.
     pub fn run_words(&self, words: &str) -> Ended {
         self.run(&words.split_whitespace().collect::<Vec<_>>())
     }
 
-    /// Runs a command, and names this folder `[DIR]` in what it says.
+    /// Runs a command; its output has `[DIR]` for the path of this folder.
     pub fn ended(&self, command: &mut Command) -> Ended {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let output = start(command).wait_with_output().unwrap();
@@ -183,7 +184,7 @@ impl Place {
         assert_eq!(self.files(), before, "relayout {words}: files changed");
     }
 
-    /// All files and folders with their lengths, but for what is kept of debug files.
+    /// All files and folders with their lengths, without the cache of resolved debug files.
     pub fn files(&self) -> Vec<(PathBuf, u64)> {
         let mut found = Vec::new();
         let mut folders = vec![self.0.path().to_owned()];
@@ -217,7 +218,7 @@ pub const KERNEL_FLAGS: &[&str] = &[
     "-Wl,--build-id",
 ];
 
-/// How a command ended.
+/// Exit code and output of a command.
 #[derive(Debug)]
 pub struct Ended {
     pub code: Option<i32>,
@@ -225,7 +226,7 @@ pub struct Ended {
     pub stderr: String,
 }
 
-/// Names of what is in a folder.
+/// Names of the files and folders in a folder.
 pub fn names(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).unwrap();
     entries
@@ -238,14 +239,14 @@ pub fn flowing(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What a command that succeeds prints; `words` are its arguments.
+/// Standard output of a command that has to succeed; `words` are its arguments.
 pub fn text(place: &Place, words: &str) -> String {
     let ended = place.said(words);
     assert_eq!(ended.code, Some(0), "{words}: {ended:?}");
     ended.stdout
 }
 
-/// The same with `--json`, as a document.
+/// Document that a command prints with `--json`.
 pub fn json(place: &Place, words: &str) -> serde_json::Value {
     serde_json::from_str(&text(place, &format!("{words} --json"))).unwrap()
 }

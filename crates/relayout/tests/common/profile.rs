@@ -59,7 +59,7 @@ pub fn edit_meta(profile: &Path, from: &str, to: &str) {
     fs::write(&path, text.replace(from, to)).unwrap();
 }
 
-/// What recording a kernel with two CPUs says once.
+/// Metadata of a recording of a kernel with two CPUs.
 pub fn meta(debug: &Path, build_id: &str) -> ProfileMeta {
     ProfileMeta {
         tool_version: "0.1.0".into(),

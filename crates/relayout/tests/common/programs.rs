@@ -7,7 +7,7 @@ use super::{Ended, Place};
 
 /// The library that programs built with `relayout cc` load.
 const RUNTIME: &str = "librelayout_rt.so";
-/// Where compilers and their tools are.
+/// Folders of compilers and their tools.
 const SYSTEM: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Fails the test unless the runtime that recorded programs load is beside the command.

@@ -14,9 +14,9 @@ use super::profile::{IMAGE_BYTES, LINE_BYTES, image, meta};
 
 /// Bytes of a member that is accessed.
 const WORD_BYTES: u8 = 8;
-/// What is logged is in regions of so many bytes.
+/// Size of the regions that are logged, in bytes.
 const REGION_BYTES: u32 = 512;
-/// Where the first instruction is.
+/// Address of the first instruction.
 const PC: u64 = 0x1000;
 
 /// An access by a context to the word at an offset of the variable.
@@ -340,7 +340,8 @@ impl Recording<'_> {
     }
 }
 
-/// Who holds a line, who stored to it, its last access, and by context the words that others stored to since it lost it.
+/// State of a line: contexts that hold it and that stored to it, its last access, and by context
+/// the words that others stored to since the context lost the line.
 #[derive(Default)]
 struct Line {
     valid: BTreeSet<u16>,

@@ -1,4 +1,4 @@
-//! A place with the cached kernel and QEMU, and what tests ask of recordings.
+//! A sandbox with the cached kernel and QEMU, and checks of recordings.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -196,7 +196,7 @@ impl Qemu {
         wait(|| (!Path::new(&format!("/proc/{}", self.pid)).exists()).then_some(()));
     }
 
-    /// Where the guest's memory is.
+    /// Folder of the guest's memory.
     pub fn memory_folder(&self) -> PathBuf {
         self.memory.parent().unwrap().to_owned()
     }

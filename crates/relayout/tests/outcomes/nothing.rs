@@ -1,4 +1,4 @@
-//! Where nothing may be offered, and why: what must stay, what was not recorded, what nobody fights over.
+//! Cases without advice: members that must stay, missing evidence, no contention.
 
 use relayout_profile::AccessKind::{Read, ReadWrite, Write};
 use serde_json::Value;
@@ -18,7 +18,7 @@ fn declared(header: &str, declaration: &str) -> Place {
     place
 }
 
-/// What must not be changed is not, and why is said; asking is no error.
+/// A struct that must keep its layout gets no candidate, but a reason and exit code 0.
 #[test]
 fn no_candidate_for_what_must_stay() {
     let check = |header: &str, declaration: &str, why: &str| {

@@ -1,4 +1,4 @@
-//! What `relayout show` prints, beside what the installed pahole prints of the same file.
+//! Output of `relayout show` against that of the installed pahole for the same file.
 
 #[path = "../common/mod.rs"]
 mod common;

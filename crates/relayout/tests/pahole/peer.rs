@@ -28,7 +28,7 @@ pub fn check(place: &Place, file: &Path, ours: &str, theirs: &str, allowed: &[&s
     }
 }
 
-/// What pahole prints; one thread, since with more its order changes from run to run.
+/// Output of pahole with one thread: with more, its order changes from run to run.
 #[track_caller]
 pub fn pahole(file: &Path, words: &str) -> String {
     let mut command = Command::new("pahole");
@@ -46,7 +46,7 @@ pub fn pahole(file: &Path, words: &str) -> String {
     String::from_utf8_lossy(&done.stdout).into_owned()
 }
 
-/// What the command prints.
+/// Output of the command.
 #[track_caller]
 pub fn show(place: &Place, file: &Path, words: &str) -> String {
     let file = file.to_string_lossy();
@@ -63,7 +63,7 @@ pub fn show(place: &Place, file: &Path, words: &str) -> String {
     ended.stdout
 }
 
-/// What is wrong: types that differ, with the place where the first does, and allowed ones that do
+/// Report of the types that differ, with the first different line, and of allowed types that do
 /// not.
 fn difference<'t>(ours: &'t str, theirs: &'t str, allowed: &[&str]) -> Option<String> {
     let (ours, theirs) = (blocks(ours), blocks(theirs));

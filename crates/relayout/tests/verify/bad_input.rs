@@ -1,4 +1,4 @@
-//! What cannot be measured: which command or metric, why, and what to do.
+//! Measurements that fail: the command or metric, the reason, and the remedy.
 
 use super::common::Place;
 use super::common::restricted::{no_real_time, one_cpu};

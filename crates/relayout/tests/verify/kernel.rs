@@ -15,7 +15,7 @@ const PATCH: &str = "\
  };
 ";
 
-/// What looks like the source of a kernel, and a patch to it.
+/// A sandbox with a tree that looks like a kernel's source, and a patch to it.
 fn place() -> Place {
     let place = Place::new();
     for dir in ["linux", "linux/arch", "linux/arch/x86", "linux/mm"] {

@@ -48,6 +48,13 @@ pub struct DeclaredStruct {
 /// Reads the definition of `struct struct_name` in `source`; `file_name` only names the file in
 /// refusals.
 ///
+/// ```
+/// let source = "struct s {\n\tstruct page *page;\n\tchar name[16];\n};\n";
+/// let declared = relayout_patch::read_declared_struct("s.h", source, "s").unwrap();
+/// assert_eq!(declared.members[0].type_text, "struct page *");
+/// assert_eq!(declared.members[1].bounds, ["16"]);
+/// ```
+///
 /// # Errors
 /// An [`EditRefusal`] if the definition is not found, or a statement of it is not understood.
 pub fn read_declared_struct(
@@ -213,6 +220,8 @@ fn read_type(
     let mut named = false;
     while at < to {
         let text = reader.text(at);
+        // The tag of `struct page *page`.
+        let tagged = matches!(words.last(), Some(&("struct" | "union" | "enum")));
         if is_attribute(text) {
             if reader.text(at + 1) == "(" {
                 at = file.pairs[at + 1].unwrap_or(to);
@@ -226,7 +235,11 @@ fn read_type(
             at = end;
         } else if text == "," {
             break;
-        } else if !named && names.first().is_some_and(|name| name == text) && !is_keyword(text) {
+        } else if !named
+            && !tagged
+            && names.first().is_some_and(|name| name == text)
+            && !is_keyword(text)
+        {
             named = true;
         } else if !named && file.tokens[at].kind != TokenKind::Comment {
             words.push(text);

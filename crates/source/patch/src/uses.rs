@@ -37,6 +37,13 @@ pub struct SuspiciousUse {
 /// Finds positional initialisers, `offsetof` users, static assertions and randomisation of
 /// `struct struct_name` in the text of one file, in bodies of `#define` too. Uses behind other
 /// macros or typedefs are not found. `container_of` is no such use: it follows the members.
+///
+/// ```
+/// use relayout_patch::{UseKind, find_suspicious_uses};
+///
+/// let uses = find_suspicious_uses("f.c", "struct s x = { 1, 2 };\n", "s");
+/// assert_eq!(uses[0].kind, UseKind::PositionalInitializer);
+/// ```
 pub fn find_suspicious_uses(file: &str, text: &str, struct_name: &str) -> Vec<SuspiciousUse> {
     let mut uses = Vec::new();
     if !text.contains(struct_name) {

@@ -1,4 +1,4 @@
-//! Which members are there only in some configurations.
+//! Members that only some configurations have.
 
 use relayout_patch::conditional_members;
 

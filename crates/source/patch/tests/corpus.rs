@@ -19,7 +19,7 @@ use unit::Compiler;
 /// Structs that are tried.
 const COUNT: usize = 30;
 
-/// Where Debian's libc6-dev and the like have them, below /usr/include.
+/// Folders of Debian's libc6-dev and the like, below /usr/include.
 const FOLDERS: [&str; 4] = ["arpa", "net", "netinet", "rpc"];
 
 #[test]
@@ -53,7 +53,7 @@ fn members_of_the_kernel_too() {
     check(found, Compiler::of_kernel(build, source, scratch));
 }
 
-/// What every object of the kernel needs; the source itself is only read.
+/// Builds the headers that every object of the kernel needs; the source itself is only read.
 fn prepare(source: &Path, build: &Path) {
     std::fs::create_dir(build).unwrap();
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);

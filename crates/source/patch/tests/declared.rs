@@ -1,4 +1,4 @@
-//! What is read of a layout that somebody proposes.
+//! Declarations read from a proposed layout.
 
 use relayout_patch::{DeclaredAlignment, read_declared_struct};
 

@@ -94,7 +94,7 @@ fn sorted_lines(text: &str) -> Vec<&str> {
     lines
 }
 
-/// What the order should be after the move, from the order before it.
+/// Expected order after the move, from the order before it.
 fn expected_order(before: &[String], member: &str, after: Option<&str>) -> Vec<String> {
     let nested = format!("{member}.");
     let moves = |name: &&String| *name == member || name.starts_with(&nested);

@@ -27,6 +27,14 @@ struct StoreStatement {
 /// That must not matter, as for a member that only one thread stores to. `READ_ONCE` does not
 /// take bitfields.
 ///
+/// ```
+/// use relayout_patch::guard_store;
+///
+/// let source = "void f(struct s *p)\n{\n\tp->state = IDLE;\n}\n";
+/// let new = guard_store("f.c", source, 3, "state", None).unwrap();
+/// assert!(new.contains("\tif (p->state != IDLE)\n\t\tp->state = IDLE;\n"));
+/// ```
+///
 /// # Errors
 /// [`EditRefusal`] if no plain assignment to the member begins on that line, if an operand has
 /// side effects, which must not happen twice, or if an `else` would belong to the new `if`.

@@ -9,6 +9,12 @@ use crate::refusal::EditRefusal;
 /// (`stats.count`), members of anonymous structs by their own name. A macro whose members are
 /// unknown appears as `?`.
 ///
+/// ```
+/// let source = "struct s {\n\tint a;\n\tstruct { int b; } stats;\n};\n";
+/// let members = relayout_patch::member_order("s.h", source, "s").unwrap();
+/// assert_eq!(members, ["a", "stats", "stats.b"]);
+/// ```
+///
 /// # Errors
 /// An [`EditRefusal`] if the definition is not found or not understood.
 pub fn member_order(
@@ -29,7 +35,7 @@ pub fn member_order(
 /// edits leave `#[cfg]` alone.
 ///
 /// # Errors
-/// A [`Refusal`] when the definition cannot be found or read.
+/// An [`EditRefusal`] if the definition is not found or not understood.
 pub fn conditional_members(
     file_name: &str,
     source: &str,

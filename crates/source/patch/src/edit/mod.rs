@@ -38,6 +38,15 @@ pub use spacing::MoveSpacing;
 /// debug information gives for the definition: it selects one of several definitions, as in
 /// branches of an `#if`.
 ///
+/// ```
+/// use relayout_patch::{SourceChange, WrittenAlignment, edit_struct};
+///
+/// let alignment = WrittenAlignment::Bytes(64);
+/// let change = SourceChange::AlignType { alignment, reason: None };
+/// let new = edit_struct("s.h", "struct s {\n\tint a;\n};\n", "s", None, &[change]).unwrap();
+/// assert_eq!(new, "struct s {\n\tint a;\n} __attribute__((aligned(64)));\n");
+/// ```
+///
 /// # Errors
 /// The [`EditRefusal`] of the first change that cannot be made safely.
 pub fn edit_struct(
@@ -151,6 +160,17 @@ fn as_move(change: &SourceChange) -> Result<MoveRequest<'_>, EditRefusal> {
 /// Returns the changes that take the move `change` back: a move, and the joins of declarations or
 /// `#if` groups that the move took apart. Applied to the text that [`edit_struct`] makes of
 /// `source` by `change`, they give `source`, byte for byte.
+///
+/// ```
+/// use relayout_patch::{MemberPosition, SourceChange, edit_struct, inverse_changes};
+///
+/// let source = "struct s {\n\tint a;\n\n\tint b;\n};\n";
+/// let (members, to) = (vec!["b".to_owned()], MemberPosition::First);
+/// let change = SourceChange::MoveMembers { members, to, spacing: None, reason: None };
+/// let back = inverse_changes("s.h", source, "s", None, &change).unwrap();
+/// let moved = edit_struct("s.h", source, "s", None, &[change]).unwrap();
+/// assert_eq!(edit_struct("s.h", &moved, "s", None, &back).unwrap(), source);
+/// ```
 ///
 /// # Errors
 /// The refusal of the change itself; [`EditRefusal::NoInverse`] if no move gives the old bytes,

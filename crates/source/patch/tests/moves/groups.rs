@@ -1,5 +1,5 @@
-//! What moves as one: runs of bitfields, nested structs, several members, what a macro declares; and structs on
-//! one line.
+//! Members that move together: runs of bitfields, nested structs, several members, members of a
+//! macro; and structs on one line.
 
 use super::{after, before, change, check, check_refused};
 use relayout_patch::{MemberPosition, SourceChange, edit_struct, inverse_changes};
