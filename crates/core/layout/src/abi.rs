@@ -1,16 +1,40 @@
-//! The C ABI engine: where the members of a struct go in another order.
+//! C ABI engine: offsets of the members of a struct in any order.
 //!
-//! [`Abi::shape`] turns an [`Aggregate`](crate::Aggregate) into [`Atom`]s, the pieces that move as
-//! one, with the size and alignment that explain the offsets seen. [`Shape::lay_out`] then places
-//! them in any order, with alignments added by hand.
+//! [`AbiEngine::shape`] splits an [`Aggregate`](crate::Aggregate) into [`LayoutAtom`]s, the parts
+//! that move as one. Each has the size and alignment that explain the compiled offsets.
+//! [`StructShape::lay_out`] places the atoms in any order, with alignments added by hand.
 //!
-//! The rules are those of the System V ABIs as GCC and Clang apply them; what differs by machine is
-//! in [`Target`]. Debug information does not say `packed`, and leaves out unnamed bitfields; both
-//! are inferred, see [`Shape::attributes`]. A packed struct whose members all happen to be
-//! naturally placed cannot be told from an ordinary one.
+//! The rules are those of the System V ABIs as GCC and Clang apply them. [`TargetAbi`] holds the
+//! differences between machines. Debug information does not contain `packed` and unnamed bitfields,
+//! so both are inferred: [`StructShape::attributes`]. A packed struct with naturally aligned
+//! members looks like an ordinary one.
 //!
-//! [`emit::Emitter`] writes an order as C, with every type that it holds by value: what a compiler
-//! makes of that text is what the engine said (`examples/abi.rs` compares them over whole files).
+//! [`emit::StructEmitter`] writes an arrangement as C, with every type that it holds by value.
+//! `examples/abi.rs` compiles that text for every struct of a file, and compares the compiler's
+//! offsets with the engine's.
+//!
+//! ```
+//! use relayout_layout::abi::AbiEngine;
+//! use relayout_layout::{Aggregate, Member, Type, TypeArena};
+//!
+//! let mut types = TypeArena::new();
+//! let char = types.add(Type::Base { name: "char".to_owned(), size: 1 });
+//! let long = types.add(Type::Base { name: "long".to_owned(), size: 8 });
+//! let job = Aggregate {
+//!     size: 24,
+//!     members: vec![Member::new("a", char, 0), Member::new("b", long, 8), Member::new("c", char,
+//! 16)],
+//!     complete: true,
+//!     ..Aggregate::default()
+//! };
+//! let shape = AbiEngine::new(&types).shape(&job)?;
+//! let mut arrangement = shape.current_arrangement();
+//! arrangement.order = vec![1, 0, 2];
+//! assert_eq!(shape.lay_out(&arrangement).size, 16);
+//! # Ok::<(), relayout_layout::abi::AbiError>(())
+//! ```
+//!
+//! Adjacent bitfields are one atom:
 //!
 //! ```text
 //! struct s { char a; int b:3; int c:7; long d; }   atoms: a | b c | d

@@ -1,8 +1,8 @@
-//! The types of one file, whichever format describes them: what `show`, `diff` and `check` ask.
+//! Type definitions of one file in either format, as `show`, `diff` and `check` read them.
 //!
-//! A [`Catalog`] knows the names of all definitions and loads those that are asked for: a few into
-//! one arena ([`Catalog::load`]), or many, in parallel, into arenas that live only as long as each
-//! is looked at ([`Catalog::each`]).
+//! A [`TypeCatalog`] knows the names of all definitions. It loads a few definitions into one arena
+//! ([`TypeCatalog::load`]), or many in parallel into arenas that are dropped after each has been
+//! visited ([`TypeCatalog::map_loaded`]).
 
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -16,10 +16,10 @@ use crate::dwarf::{
 use crate::same_definition::{is_same_definition, layout_hash};
 use crate::{Aggregate, Error, Type, TypeArena, TypeId};
 
-/// Definitions that share an arena in [`Catalog::each`].
+/// Number of definitions that share an arena in [`TypeCatalog::map_loaded`].
 const PIECE_ENTRIES: usize = 64;
 
-/// Which debug information to read of a file that has both.
+/// Debug information to read of a file that has both formats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DebugInfoFormat {
     /// DWARF, or BTF where there is no DWARF.
@@ -29,18 +29,18 @@ pub enum DebugInfoFormat {
     Btf,
 }
 
-/// What goes with a file.
+/// Files and memory beside the file itself.
 #[derive(Clone, Copy)]
 pub struct CatalogInputs<'a> {
-    /// Keeps what must be decompressed or relocated.
+    /// Memory for sections that have to be decompressed or relocated.
     pub store: &'a SectionStore,
-    /// Opens the files that DWARF refers to.
+    /// Files that DWARF refers to.
     pub companions: &'a dyn CompanionFiles,
-    /// What split BTF, as of kernel modules, is based on: a vmlinux, or raw BTF.
+    /// Base of split BTF, as of kernel modules: a vmlinux, or raw BTF.
     pub btf_base: Option<&'a [u8]>,
 }
 
-/// The type definitions of one file.
+/// Type definitions of one file.
 pub struct TypeCatalog<'a> {
     debug_info: DebugInfo<'a>,
     target: TargetAbi,
@@ -51,10 +51,10 @@ enum DebugInfo<'a> {
     Btf(Box<BtfFile<'a>>),
 }
 
-/// A definition in a [`Catalog`]; meaningless in another.
+/// Definition in a [`TypeCatalog`]; meaningless in another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CatalogEntry<'c> {
-    /// Its name, without `struct` and the like.
+    /// Name without `struct` and the like.
     pub name: &'c str,
     key: DefinitionKey,
 }
@@ -65,20 +65,20 @@ enum DefinitionKey {
     Btf(BtfId),
 }
 
-/// A few definitions in one arena.
+/// Some definitions loaded into one arena.
 pub struct LoadedTypes {
-    /// The arena.
+    /// Arena.
     pub types: TypeArena,
-    /// The definitions, as asked for.
+    /// Definitions in the order of the request.
     pub ids: Vec<TypeId>,
 }
 
 impl<'a> TypeCatalog<'a> {
-    /// Reads what describes the types of `bytes`: an ELF file or raw BTF. What must be
-    /// decompressed or relocated is kept in `store`.
+    /// Reads the debug information of `bytes`: an ELF file or raw BTF. Sections that have to be
+    /// decompressed or relocated are kept in `store`.
     ///
     /// # Errors
-    /// As [`DwarfFile::parse_in`] and [`Btf::parse`].
+    /// Same as [`DwarfFile::parse_with_store`] and [`BtfFile::parse`].
     pub fn parse(
         bytes: &'a [u8],
         store: &'a SectionStore,
@@ -92,10 +92,11 @@ impl<'a> TypeCatalog<'a> {
         Self::parse_with_companions(bytes, inputs, format)
     }
 
-    /// The same for a file that may refer to others.
+    /// Reads the debug information of a file that may refer to others.
     ///
     /// # Errors
-    /// As [`DwarfFile::parse_among`], [`Btf::parse`] and [`Btf::parse_split`].
+    /// Same as [`DwarfFile::parse_with_companions`], [`BtfFile::parse`] and
+    /// [`BtfFile::parse_split`].
     pub fn parse_with_companions(
         bytes: &'a [u8],
         inputs: CatalogInputs<'a>,
@@ -121,13 +122,13 @@ impl<'a> TypeCatalog<'a> {
         })
     }
 
-    /// Alignments and shapes of types of this file by the ABI that it was compiled for; by that of
-    /// x86-64 for raw BTF, which does not say.
+    /// C ABI engine for types of this file, by the ABI that the file was compiled for. Raw BTF does
+    /// not tell; it is taken to be of x86-64.
     pub fn abi<'t>(&self, types: &'t TypeArena) -> AbiEngine<'t> {
         AbiEngine::for_target(types, self.target).alignments_recorded(self.knows_alignments())
     }
 
-    /// Files that this one refers to and that could not be used; their types are left out.
+    /// Files that this one refers to and that could not be used. Their types are left out.
     pub fn missing_companions(&self) -> &[MissingCompanion] {
         match &self.debug_info {
             DebugInfo::Dwarf(file) => file.missing_companions(),
@@ -135,12 +136,12 @@ impl<'a> TypeCatalog<'a> {
         }
     }
 
-    /// Whether types carry declared alignments; BTF has none.
+    /// Returns true if types carry declared alignments. BTF has none.
     pub fn knows_alignments(&self) -> bool {
         matches!(self.debug_info, DebugInfo::Dwarf(_))
     }
 
-    /// Every name that has a definition, in order of first appearance.
+    /// Names of all definitions, in order of first appearance.
     pub fn type_names(&self) -> Vec<&str> {
         match &self.debug_info {
             DebugInfo::Dwarf(file) => file.type_names().map(|(name, _)| name).collect(),
@@ -152,9 +153,8 @@ impl<'a> TypeCatalog<'a> {
         }
     }
 
-    /// Definitions of a name that may differ: structs, unions, classes, enums, typedefs and base
-    /// types, in file order. The name may have its scope before it, or the end of it:
-    /// `a::b::T`, `b::T`.
+    /// Definitions of a name in file order: structs, unions, classes, enums, typedefs and base
+    /// types. The name may have its scope or the end of its scope before it: `a::b::T`, `b::T`.
     pub fn find_definitions<'c>(&'c self, name: &'c str) -> Vec<CatalogEntry<'c>> {
         let found = self.find_unscoped(name);
         match split_scope(name) {
@@ -174,7 +174,7 @@ impl<'a> TypeCatalog<'a> {
         }
     }
 
-    /// The namespaces, modules and classes around a definition: `std::__detail`.
+    /// Namespaces, modules and classes around a definition: `std::__detail`.
     pub fn scope_of(&self, entry: &CatalogEntry<'_>) -> Option<String> {
         match &self.debug_info {
             DebugInfo::Dwarf(file) => Some(file.scope_path(file.scope_of(entry.die()?)?)),
@@ -196,8 +196,8 @@ impl<'a> TypeCatalog<'a> {
         }
     }
 
-    /// All structs, unions and classes, in file order. Of several definitions of a name that are
-    /// the same, the first; so a name may come several times.
+    /// All structs, unions and classes in file order. Of equal definitions of a name only the first
+    /// is returned; different definitions of a name all are.
     pub fn aggregates(&self) -> Vec<CatalogEntry<'_>> {
         let (mut found, mut repeated) = (Vec::new(), Vec::new());
         let mut sort = |name, keys: &mut dyn ExactSizeIterator<Item = DefinitionKey>| {
@@ -226,7 +226,7 @@ impl<'a> TypeCatalog<'a> {
         }
         let groups: Vec<&[CatalogEntry<'_>]> = repeated.chunk_by(|a, b| a.name == b.name).collect();
         let kept = groups.par_iter().flat_map_iter(|group| {
-            // What cannot be loaded stays, for the caller to run into.
+            // Definitions that cannot be loaded stay, and fail when the caller loads them.
             self.distinct_entries(group)
                 .unwrap_or_else(|_| group.to_vec())
         });
@@ -235,7 +235,7 @@ impl<'a> TypeCatalog<'a> {
         found
     }
 
-    /// Those of one name's definitions that no earlier one is the same as.
+    /// Definitions of one name that equal no earlier one.
     fn distinct_entries<'c>(
         &self,
         entries: &[CatalogEntry<'c>],
@@ -260,10 +260,10 @@ impl<'a> TypeCatalog<'a> {
         })
     }
 
-    /// Loads a few definitions into one arena.
+    /// Loads some definitions into one arena.
     ///
     /// # Errors
-    /// Malformed debug information, types nested absurdly deep.
+    /// Malformed debug information, types nested too deeply.
     pub fn load(&self, entries: &[CatalogEntry<'_>]) -> Result<LoadedTypes, Error> {
         match &self.debug_info {
             DebugInfo::Dwarf(file) => {
@@ -285,11 +285,11 @@ impl<'a> TypeCatalog<'a> {
         }
     }
 
-    /// Calls `look` with each definition and the arena that holds it, in parallel; results are in
-    /// the order of `entries`. An arena is gone when its definitions have been looked at.
+    /// Calls `visit` with each definition and the arena that holds it, in parallel. Results are in
+    /// the order of `entries`. An arena is dropped after its definitions have been visited.
     ///
     /// # Errors
-    /// As [`load`](Self::load).
+    /// Same as [`load`](Self::load).
     pub fn map_loaded<T: Send>(
         &self,
         entries: &[CatalogEntry<'_>],
@@ -334,7 +334,7 @@ impl<'a> TypeCatalog<'a> {
     }
 }
 
-/// `a::b<c::d>::T` in its scope and the name itself; parameters of templates are no scopes.
+/// Splits `a::b<c::d>::T` into its scope and its last name. Template arguments are no scopes.
 fn split_scope(name: &str) -> Option<(&str, &str)> {
     let mut depth = 0usize;
     let mut last = None;

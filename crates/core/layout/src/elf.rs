@@ -1,4 +1,4 @@
-//! ELF as a container: finds sections, checks that they lie inside the file, and hands out their
+//! ELF container: finds sections, validates that they lie inside the file, and returns their
 //! contents decompressed and, for relocatable objects, relocated.
 use std::borrow::Cow;
 use std::sync::atomic::AtomicU64;
@@ -15,27 +15,27 @@ use rustc_hash::FxHashMap;
 
 use crate::Error;
 
-/// Sections that are decompressed or joined may together become this many times as long
-/// as the file: those of the 6.1 cloud kernel, compressed by objcopy, become at most 5 times as long.
+/// Largest total length of decompressed or joined sections, as a multiple of the file's length.
+/// Sections of the 6.1 cloud kernel, compressed by objcopy, become at most 5 times as long.
 const EXPANSION_MAX: u64 = 64;
-/// So much room there is for any file, in bytes: small sections of zeros compress better.
+/// Length in bytes that sections of any file may have: small sections of zeros compress better.
 const EXPANSION_FLOOR: u64 = 1 << 20;
 
-/// A checked ELF file.
+/// ELF file whose headers and section bounds are valid.
 pub(crate) struct ElfBinary<'a> {
     pub(crate) class: ElfClass<'a>,
     starts: SectionStarts,
     expansion: ExpansionBudget,
 }
 
-/// An ELF file of either class.
+/// ELF file of either class.
 pub(crate) enum ElfClass<'a> {
     Elf32(ElfFile<'a, FileHeader32<Endianness>>),
     Elf64(ElfFile<'a, FileHeader64<Endianness>>),
 }
 
-/// Where a relocatable object's debug sections begin among those of the same name, in bytes, as if
-/// a linker had joined them.
+/// Offset of each debug section of a relocatable object among the sections of the same name, in
+/// bytes, as if a linker had joined them.
 #[derive(Default)]
 struct SectionStarts(FxHashMap<SectionIndex, u64>);
 
@@ -51,7 +51,7 @@ macro_rules! with_elf {
 pub(crate) use with_elf;
 
 impl<'a> ElfBinary<'a> {
-    /// Checks magic, headers and section bounds.
+    /// Parses the file, and validates magic, headers and section bounds.
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         if !bytes.starts_with(b"\x7fELF") {
             return Err(Error::NotElf {
@@ -79,12 +79,12 @@ impl<'a> ElfBinary<'a> {
         }
     }
 
-    /// Contents of the named section as they should be read; `None` where there is none.
+    /// Contents of the named section, decompressed and relocated; `None` without such a section.
     pub(crate) fn section(&self, name: &str) -> Result<Option<Cow<'a, [u8]>>, Error> {
         with_elf!(self, file => joined_section(file, &self.starts, &self.expansion, name))
     }
 
-    /// Whether there is a section of that name with contents.
+    /// Returns true if a section of that name has contents.
     pub(crate) fn has_section(&self, name: &str) -> bool {
         with_elf!(self, file => sections_named(file, name).any(|section| has_contents(&section)))
     }
@@ -109,7 +109,7 @@ impl<'a> ElfBinary<'a> {
         }
     }
 
-    /// gcc's intermediate code of link-time optimisation, and nothing else.
+    /// Returns true if the file holds only gcc's intermediate code of link-time optimisation.
     pub(crate) fn is_link_time(&self) -> bool {
         let of_gcc = |name: &[u8]| name.starts_with(b".gnu.lto_");
         with_elf!(self, file => file.sections().any(|section| section.name_bytes().is_ok_and(of_gcc)))
@@ -166,8 +166,8 @@ where
     Ok(())
 }
 
-/// Contents of the sections of that name, one after another. A relocatable object has several where
-/// a linker would choose (type units, functions in groups) or join.
+/// Contents of all sections of that name, one after another. A relocatable object has several where
+/// a linker would choose one (type units, functions in groups) or join them.
 fn joined_section<'a, H>(
     file: &ElfFile<'a, H>,
     starts: &SectionStarts,
@@ -196,7 +196,8 @@ where
     Ok(joined)
 }
 
-/// A file that only keeps debug information has its other sections without contents.
+/// Returns true if the section has contents. A file that only keeps debug information has other
+/// sections without.
 fn has_contents<'a, H>(section: &ElfSection<'a, '_, H>) -> bool
 where
     H: FileHeader<Endian = Endianness>,
@@ -221,7 +222,8 @@ where
     })
 }
 
-/// GNU once wrote `.zdebug_info` for a compressed `.debug_info`.
+/// Returns true if a section has this name. GNU once wrote `.zdebug_info` for a compressed
+/// `.debug_info`.
 fn is_named(found: &[u8], name: &str) -> bool {
     let old = || found.strip_prefix(b".z") == name.as_bytes().strip_prefix(b".");
     found == name.as_bytes() || name.starts_with(".debug_") && old()
@@ -252,7 +254,7 @@ where
     Ok(data)
 }
 
-/// What sections may still become, beside the bytes of the file, in bytes.
+/// Bytes that sections may still add to the bytes of the file.
 struct ExpansionBudget {
     left: AtomicU64,
     total: u64,
@@ -269,7 +271,7 @@ impl ExpansionBudget {
         }
     }
 
-    /// Takes room for bytes before they are made.
+    /// Reserves bytes before they are allocated.
     fn reserve(&self, bytes: u64) -> Result<(), Error> {
         let enough = |left: u64| left.checked_sub(bytes);
         let taken = self.left.fetch_update(Relaxed, Relaxed, enough);
@@ -279,17 +281,17 @@ impl ExpansionBudget {
     }
 }
 
-/// A relocation whose value is known before linking: every section at 0, those of one name after
-/// another.
+/// Relocation whose value is known before linking: sections of one name follow each other from 0
+/// on.
 struct KnownRelocation {
     bytes: usize,
     value: u64,
-    /// What stands at the place already is to be added.
+    /// True if the bytes at the offset are added to the value.
     adds: bool,
 }
 
 impl KnownRelocation {
-    /// `None` for what only a linker can resolve (TLS, GOT): such places stay as they are.
+    /// Relocation with a known value; `None` for those that only a linker can resolve (TLS, GOT).
     fn from_relocation<'a, H>(
         file: &ElfFile<'a, H>,
         starts: &SectionStarts,
@@ -323,7 +325,7 @@ impl KnownRelocation {
         })
     }
 
-    /// Writes the value into the section, so that readers need not know about relocations.
+    /// Writes the value into the section, so that readers see relocated contents.
     fn apply(&self, offset: u64, little: bool, data: &mut Cow<'_, [u8]>) {
         let Some(end) = usize::try_from(offset)
             .ok()
@@ -358,7 +360,7 @@ impl SectionStarts {
         self.0.get(&section).copied().unwrap_or(0)
     }
 
-    /// Of a relocatable object's debug sections; empty for other files.
+    /// Offsets of a relocatable object's debug sections; empty for other files.
     fn read<'a, H>(file: &ElfFile<'a, H>) -> Self
     where
         H: FileHeader<Endian = Endianness>,
@@ -403,7 +405,8 @@ fn malformed(error: object::Error) -> Error {
     Error::Elf(error.to_string())
 }
 
-/// Names well-known other formats, since giving the boot image instead of vmlinux is common.
+/// Name of the format that the bytes have instead of ELF. A boot image in place of the vmlinux is a
+/// common mistake.
 fn describe_start(bytes: &[u8]) -> String {
     let known: [(&[u8], &str); 7] = [
         (b"\x1f\x8b", "gzip data; decompress it first"),

@@ -1,24 +1,24 @@
-//! What kind of file it is, from its headers alone.
+//! Machine and build of an ELF file, from its headers.
 
 use object::read::elf::FileHeader as _;
 
 use crate::elf::{ElfBinary, with_elf};
 
-/// What the headers of an ELF file say of the program in it.
+/// Machine and build of an ELF file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ElfIdentity {
-    /// `e_machine` of ELF.
+    /// `e_machine` of the ELF header.
     pub machine: u16,
-    /// Bytes of an address.
+    /// Size of an address in bytes.
     pub pointer_bytes: u64,
-    /// The least byte of a number comes first.
+    /// True if the least significant byte of a number comes first.
     pub little_endian: bool,
-    /// GNU build id in lower-case hexadecimal, if it has one.
+    /// GNU build id in lower-case hexadecimal, if the file has one.
     pub build_id: Option<String>,
 }
 
 impl ElfIdentity {
-    /// `None` where `bytes` are no ELF file, as raw BTF is not.
+    /// Identity of an ELF file; `None` for other files, such as raw BTF.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let elf = ElfBinary::parse(bytes).ok()?;
         let machine = with_elf!(&elf, file => file.elf_header().e_machine(file.endian()));

@@ -1,33 +1,39 @@
-//! Patterns of names: `*` stands for any letters, `?` for one.
+//! Patterns of names: `*` stands for any letters, `?` for one letter.
 
 use std::fmt;
 
-/// Letters in which `*` stands for any run and `?` for any one; all others for themselves.
+/// Pattern in which `*` stands for any letters and `?` for one letter.
+///
+/// ```
+/// use relayout_layout::glob::GlobPattern;
+///
+/// assert!(GlobPattern::new("tcp_*").matches("tcp_sock"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GlobPattern(String);
 
 impl GlobPattern {
-    /// A glob as it is written.
+    /// Pattern from its text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// As it was written.
+    /// Text of the pattern.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it can match more than one name.
+    /// Returns true if the pattern can match more than one name.
     pub fn has_wildcards(&self) -> bool {
         self.0.contains(['*', '?'])
     }
 
-    /// Whether it matches the whole of `name`. Takes time in proportion to the product of the
-    /// lengths at worst.
+    /// Returns true if the pattern matches the whole of `name`. Takes time in proportion to the
+    /// product of the lengths at worst.
     pub fn matches(&self, name: &str) -> bool {
         let (glob, name) = (self.0.as_bytes(), name.as_bytes());
         let (mut at, mut in_name) = (0, 0);
-        // After the last star, and where the rest was last tried.
+        // Position behind the last star, and the start of the last attempt to match the rest.
         let mut star: Option<(usize, usize)> = None;
         while in_name < name.len() {
             match glob.get(at) {
@@ -63,7 +69,7 @@ impl fmt::Display for GlobPattern {
     }
 }
 
-/// Where the UTF-8 letter ends that begins at `start`.
+/// End of the UTF-8 letter that begins at `start`, in bytes.
 fn letter_end(text: &[u8], start: usize) -> usize {
     let rest = text.iter().skip(start + 1);
     start + 1 + rest.take_while(|byte| **byte & 0xc0 == 0x80).count()

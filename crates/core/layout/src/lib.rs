@@ -1,6 +1,24 @@
-//! What a type looks like in memory: types, members, offsets, holes, cache lines.
+//! Layouts of types in memory: members, offsets, holes, and layouts in another order.
 //!
-//! Readers take bytes and never open files. See [`model`] for what they produce.
+//! Readers of DWARF ([`dwarf`]) and BTF ([`btf`]) load types into a [`TypeArena`]; [`catalog`]
+//! reads either. The C ABI engine ([`abi`]) lays the members of a struct out in another order. This
+//! crate takes bytes and never opens files.
+//!
+//! ```
+//! use relayout_layout::{Aggregate, Member, Type, TypeArena};
+//!
+//! let mut types = TypeArena::new();
+//! let int = types.add(Type::Base { name: "int".to_owned(), size: 4 });
+//! let lock = types.add(Type::Aggregate(Aggregate {
+//!     name: Some("lock".to_owned()),
+//!     size: 8,
+//!     members: vec![Member::new("owner", int, 0), Member::new("waiters", int, 4)],
+//!     complete: true,
+//!     ..Aggregate::default()
+//! }));
+//! let member = types.member_at(lock, 4, 4).expect("offset 4 is inside the struct");
+//! assert_eq!(member.path, "waiters");
+//! ```
 
 pub mod abi;
 pub mod btf;

@@ -1,25 +1,25 @@
-//! What a file says of others that have its debug information.
+//! References of a file to another that has its debug information.
 
 use crate::Error;
 use crate::elf::ElfBinary;
 
-/// Where the debug information of a file is.
+/// Debug information of a file, and references to a file that has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DebugLinks {
-    /// It has some itself, DWARF or BTF.
+    /// True if the file itself has DWARF or BTF.
     pub has_types: bool,
     /// GNU build id, by which debug files are installed (`.build-id/ab/cdef.debug`).
     pub build_id: Option<Vec<u8>>,
-    /// The debug file that `objcopy --add-gnu-debuglink` named.
+    /// Debug file that `objcopy --add-gnu-debuglink` named.
     pub debug_link: Option<DebugLink>,
 }
 
-/// A debug file by name (`.gnu_debuglink`).
+/// Debug file by name (`.gnu_debuglink`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DebugLink {
-    /// Name, without folder.
+    /// Name without folder.
     pub name: String,
-    /// CRC-32 of the whole file, as zlib counts it.
+    /// CRC-32 of the whole file, as zlib computes it.
     pub crc: u32,
 }
 
@@ -27,7 +27,7 @@ pub struct DebugLink {
 const TYPE_SECTIONS: [&str; 4] = [".debug_info", ".debug_types", ".debug_info.dwo", ".BTF"];
 
 impl DebugLinks {
-    /// Of an ELF file.
+    /// Reads the references of an ELF file.
     ///
     /// # Errors
     /// Not an ELF file, truncated, malformed.
@@ -43,7 +43,8 @@ impl DebugLinks {
     }
 }
 
-/// The name ends with a zero byte; the sum follows at the next multiple of 4.
+/// Parses `.gnu_debuglink`: a name that ends with a zero byte, and the CRC at the next multiple of
+/// 4.
 fn parse_debug_link(section: &[u8], little: bool) -> Option<DebugLink> {
     let end = section.iter().position(|byte| *byte == 0)?;
     let sum = section.get((end + 1).next_multiple_of(4)..)?;

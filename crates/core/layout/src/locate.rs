@@ -1,23 +1,23 @@
-//! From an offset to the member that lies there.
+//! Search for the member at an offset.
 
 use crate::types::NESTING_MAX;
 use crate::{Aggregate, AggregateKind, Member, MemberAt, Type, TypeArena, TypeId};
 
-/// Union members looked into for one question; unions of unions multiply.
+/// Most union members that one search visits. Unions of unions multiply.
 const VISITS_MAX: u32 = 4096;
 
 impl TypeArena {
-    /// The innermost member that holds the byte at `offset` from the start of `id`, for an access
-    /// of `size` bytes.
+    /// Innermost member that holds the byte at `offset` from the start of `id`, for an access of
+    /// `size` bytes.
     ///
-    /// In a union the first member wins that has exactly the accessed bytes, then one of the
-    /// accessed size, then one that is no hole. Members of anonymous aggregates and base classes
-    /// appear without a path component of their own. Of an array the element is the member, and
-    /// offsets past the end of a type that ends in a flexible array fall into it. A bitfield has
-    /// the bytes that its bits touch; of several in one byte the first is named.
+    /// In a union, the first member with exactly the accessed bytes wins, then one of the accessed
+    /// size, then one that is no hole. Members of anonymous aggregates and base classes have no
+    /// path component of their own. An element of an array counts as the member, and offsets behind
+    /// a type that ends in a flexible array belong to that array. A bitfield has the bytes that its
+    /// bits touch; the first of several in one byte wins.
     ///
-    /// In a hole the path is empty, and offset and size are the hole's. `None` when `offset` is
-    /// outside the type or the type has no size.
+    /// In a hole, the path is empty, and offset and size are those of the hole. `None` if `offset`
+    /// is outside the type or the type has no size.
     pub fn member_at(&self, id: TypeId, offset: u64, size: u64) -> Option<MemberAt> {
         let mut search = MemberSearch {
             types: self,
@@ -40,13 +40,13 @@ impl TypeArena {
     }
 }
 
-/// The byte looked for, relative to the type at hand, and where that type starts.
+/// Sought byte relative to the current type, and the start of that type.
 struct SoughtByte {
     offset: u64,
     start: u64,
 }
 
-/// A result; path and types are collected from the inside outwards.
+/// Member that was found. Path and types are collected from the inside outwards.
 struct MemberHit {
     path: Vec<String>,
     type_names: Vec<String>,
@@ -110,7 +110,7 @@ impl MemberSearch<'_> {
             {
                 best = Some(found);
             }
-            // An empty base class of C++ lies where the first member does.
+            // An empty base class of C++ has the offset of the first member.
             if aggregate.kind != AggregateKind::Union && !hole {
                 break;
             }
@@ -119,8 +119,8 @@ impl MemberSearch<'_> {
             .or_else(|| self.hole_at(aggregate, sought))
     }
 
-    /// In a Rust enum any alternative may hold the byte, as in a union; `discriminant` is what tells
-    /// them apart, where it is no alternative's member.
+    /// Searches the alternatives of a Rust enum as those of a union. The discriminant is named
+    /// `discriminant` if it is no alternative's member.
     fn find_in_variants(
         &mut self,
         aggregate: &Aggregate,
@@ -179,7 +179,8 @@ impl MemberSearch<'_> {
         self.descend(member.ty, &SoughtByte { offset, start }, depth + 1)
     }
 
-    /// An array of unknown or zero length at the end, which may go on past the aggregate.
+    /// Returns true for an array of unknown or zero length at the end, which may go on behind the
+    /// aggregate.
     fn is_last_array(&self, aggregate: &Aggregate, member: &Member) -> bool {
         let array = matches!(
             self.types.get(self.types.strip_typedefs(member.ty)),
@@ -189,7 +190,7 @@ impl MemberSearch<'_> {
         array && !aggregate.members.iter().any(after)
     }
 
-    /// Orders the members of a union that hold the byte, best last.
+    /// Rank of a union member that holds the byte; the largest is the best.
     fn rank(&self, found: &MemberHit, sought: &SoughtByte) -> (bool, bool, bool) {
         let same_size = found.size == self.size && !found.hole;
         let exact = same_size && found.offset == sought.start.saturating_add(sought.offset);
@@ -226,7 +227,7 @@ impl MemberSearch<'_> {
         ))
     }
 
-    /// The tag, or for an anonymous aggregate the typedef that stands directly before it.
+    /// Tag, or for an anonymous aggregate the typedef directly in front of it.
     fn aggregate_name(&self, id: TypeId, aggregate: &Aggregate) -> Option<String> {
         if aggregate.name.is_some() {
             return aggregate.name.clone();

@@ -1,34 +1,35 @@
-//! Where a member is that is named by its path through types.
+//! Search for the offset of a member by its path.
 
 use crate::types::{NESTING_MAX, element_count};
 use crate::{Aggregate, Member, Type, TypeArena, TypeId};
 
-/// Members looked at for one path; anonymous types in damaged debug information repeat each other.
+/// Most members that one search visits. Anonymous types in damaged debug information repeat each
+/// other.
 const VISITS_MAX: u32 = 1 << 16;
 
-/// A member that was found by its path.
+/// Offset of a member that was found by its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocatedMember {
-    /// Bytes from the start of the outermost type.
+    /// Offset in bytes from the start of the outermost type.
     pub offset: u64,
-    /// Bytes; for a bitfield those that its bits touch.
+    /// Size in bytes; for a bitfield, of the bytes that its bits touch.
     pub size: u64,
-    /// The element of each array on the way, outermost first.
+    /// Index of the element in each array of the path, outermost first.
     pub elements: Vec<u64>,
 }
 
-/// Which elements of arrays on the way are meant; paths leave that open.
+/// Elements of the arrays in a path, which the path itself leaves open.
 #[derive(Clone, Copy, Debug)]
 pub enum ArrayElements<'e> {
-    /// Those that hold the byte at this offset from the start of the outermost type.
+    /// Elements that hold the byte at this offset from the start of the outermost type.
     AtOffset(u64),
-    /// These, outermost first; the first of an array that is not in the list.
+    /// Indices, outermost first. An array without index stands for its first element.
     Indices(&'e [u64]),
 }
 
 impl TypeArena {
-    /// The member at `path`, as [`member_at`](Self::member_at) names them: `mmap_lock.owner`,
-    /// `lruvecs[].lists[]`. `None` if there is no such member.
+    /// Member at `path`, in the form that [`member_at`](Self::member_at) returns:
+    /// `mmap_lock.owner`, `lruvecs[].lists[]`. `None` without such a member.
     pub fn locate_path(
         &self,
         id: TypeId,
@@ -71,7 +72,7 @@ struct PathWalk<'t, 'e> {
 }
 
 impl PathWalk<'_, '_> {
-    /// `at` is the place of what `id` is the type of.
+    /// Follows `steps` from the type `id` at `at`.
     fn follow(
         &mut self,
         id: TypeId,
@@ -237,7 +238,7 @@ mod tests {
         check("", ArrayElements::AtOffset(0), Some((0, 40)));
     }
 
-    /// What `member_at` calls a byte is found where it is.
+    /// The path by `member_at` leads back to the same offset.
     #[test]
     fn finds_what_member_at_names() {
         let (types, s) = types();

@@ -1,42 +1,42 @@
-//! The type model: what a reader (DWARF, BTF) produces and everything else consumes.
+//! Model of types that the readers of DWARF and BTF produce.
 //!
-//! A [`Types`] arena owns the types of one binary; a [`TypeId`] indexes it. Readers load lazily:
-//! a type is in the arena together with everything reachable *by value*; targets of pointers may
-//! still be declarations ([`Aggregate::complete`] false) until they are asked for.
-//! All offsets are relative to the start of the aggregate that holds the member.
+//! A [`TypeArena`] owns the types of one binary, and a [`TypeId`] indexes it. Readers load lazily:
+//! a type is in the arena together with everything that it holds *by value*. Targets of pointers
+//! may be declarations without members ([`Aggregate::complete`] is false) until they are asked for.
+//! All offsets count from the start of the aggregate that holds the member.
 
 use std::fmt;
 
-/// Index of a type in its [`Types`] arena; meaningless in another arena.
+/// Index of a type in its [`TypeArena`]; meaningless in another arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TypeId(pub u32);
 
-/// Where something was declared.
+/// Place of a declaration in the source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SourceLine {
-    /// File as the debug information names it, directory included where known.
+    /// File in the debug information, with its directory where known.
     pub file: String,
-    /// 1-based line.
+    /// Line, counted from 1.
     pub line: u32,
 }
 
-/// The types of one binary.
+/// Types of one binary.
 #[derive(Clone, Debug, Default)]
 pub struct TypeArena {
     pub(crate) types: Vec<Type>,
 }
 
-/// One type.
+/// Type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Type {
     /// `int`, `char`, `_Bool`, ...
     Base {
-        /// Name as in C.
+        /// Name in C.
         name: String,
         /// Size in bytes.
         size: u64,
     },
-    /// An enumeration.
+    /// Enumeration.
     Enum {
         /// Tag, if any.
         name: Option<String>,
@@ -45,54 +45,55 @@ pub enum Type {
         /// Enumerators in order of declaration.
         enumerators: Vec<(String, i128)>,
     },
-    /// A pointer (or C++/Rust reference).
+    /// Pointer, or reference of C++ or Rust.
     Pointer {
-        /// What it points to; `None` is `void`.
+        /// Type that it points to; `None` for `void`.
         target: Option<TypeId>,
         /// Size in bytes.
         size: u64,
-        /// Printed as `*`, `&` or `&&`.
+        /// `*`, `&` or `&&`.
         sigil: &'static str,
     },
-    /// An array; one entry of `counts` per dimension, `None` for a flexible or unknown bound.
+    /// Array with an entry of `counts` for each dimension.
     Array {
         /// Element type.
         element: TypeId,
-        /// Elements per dimension, outermost first.
+        /// Number of elements of each dimension, outermost first; `None` for a flexible or unknown
+        /// bound.
         counts: Vec<Option<u64>>,
     },
-    /// A typedef.
+    /// Typedef.
     Typedef {
-        /// Its name.
+        /// Name of the typedef.
         name: String,
-        /// What it names; `None` is `void`.
+        /// Type that it names; `None` for `void`.
         target: Option<TypeId>,
-        /// Explicit alignment in bytes, where the debug information carries it.
+        /// Declared alignment in bytes, where the debug information has it.
         declared_align: Option<u64>,
     },
     /// `const`, `volatile`, `restrict`, `_Atomic`.
     Qualified {
-        /// The keyword.
+        /// Keyword.
         qualifier: &'static str,
-        /// What is qualified; `None` is `void`.
+        /// Type that is qualified; `None` for `void`.
         target: Option<TypeId>,
     },
-    /// A struct, union or class.
+    /// Struct, union or class.
     Aggregate(Aggregate),
-    /// A function type.
+    /// Function type.
     Function {
-        /// Return type; `None` is `void`.
+        /// Return type; `None` for `void`.
         result: Option<TypeId>,
         /// Parameter types.
         params: Vec<TypeId>,
-        /// Ends in `...`.
+        /// True if the parameters end in `...`.
         variadic: bool,
     },
-    /// Something the reader does not model (the text says what); it has no size.
+    /// Type that the reader does not model, by its name; it has no size.
     Unknown(String),
 }
 
-/// What kind of aggregate.
+/// Keyword of an aggregate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AggregateKind {
     /// `struct`
@@ -105,7 +106,7 @@ pub enum AggregateKind {
 }
 
 impl AggregateKind {
-    /// As C and C++ spell it.
+    /// Keyword in C and C++.
     pub const fn keyword(self) -> &'static str {
         match self {
             Self::Struct => "struct",
@@ -121,7 +122,7 @@ impl fmt::Display for AggregateKind {
     }
 }
 
-/// What a definition is, as far as it is known before it is loaded.
+/// Kind of a definition, which is known before it is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum DefinitionKind {
@@ -140,79 +141,78 @@ pub enum DefinitionKind {
 }
 
 impl DefinitionKind {
-    /// Whether it is a struct, union or class.
+    /// Returns true for a struct, union or class.
     pub fn is_aggregate(self) -> bool {
         matches!(self, Self::Struct | Self::Union | Self::Class)
     }
 }
 
-/// A struct, union or class and its members.
+/// Struct, union or class with its members.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Aggregate {
-    /// struct, union or class.
+    /// Keyword.
     pub kind: AggregateKind,
-    /// Tag, without what it is nested in; `None` for anonymous ones.
+    /// Tag without scope; `None` for anonymous aggregates.
     pub name: Option<String>,
-    /// The namespaces, modules and classes around it, `std::__detail`; `None` where there are none,
-    /// as in C.
+    /// Namespaces, modules and classes around it: `std::__detail`. `None` without scope, as in C.
     pub scope: Option<String>,
     /// `sizeof` in bytes.
     pub size: u64,
-    /// `__attribute__((aligned(N)))` on the type, in bytes, where the debug information says so.
+    /// `__attribute__((aligned(N)))` on the type, in bytes, where the debug information has it.
     pub declared_align: Option<u64>,
-    /// Members in declaration order; in that of their offsets where a compiler chose another, as
-    /// Rust's does.
+    /// Members in declaration order, or in the order of offsets where the compiler reorders
+    /// members, as Rust's does.
     pub members: Vec<Member>,
-    /// Rust enums: the alternatives, which share the bytes beside `members`.
+    /// Alternatives of a Rust enum, which share the bytes beside `members`.
     pub variants: Option<Box<EnumVariants>>,
-    /// C++: virtual base classes. Where they are, each object says itself; their bytes lie behind
-    /// the members.
+    /// Virtual base classes of C++. Their offsets vary by object; their bytes are behind the
+    /// members.
     pub virtual_bases: Vec<TypeId>,
-    /// Where it is declared.
+    /// Place of declaration.
     pub decl: Option<SourceLine>,
-    /// False for a mere declaration (`struct x;`).
+    /// False for a declaration without members (`struct x;`).
     pub complete: bool,
 }
 
-/// The alternatives of a Rust enum, of which an object is one at a time.
+/// Alternatives of a Rust enum. An object is one of them at a time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnumVariants {
-    /// What tells them apart: a tag of its own, or the niche of some variant's member. `None`
-    /// where there is only one alternative.
+    /// Member that tells the alternatives apart: a tag of its own, or the niche of an alternative's
+    /// member. `None` with a single alternative.
     pub discriminant: Option<Member>,
-    /// In order of declaration.
+    /// Alternatives in order of declaration.
     pub variants: Vec<EnumVariant>,
 }
 
-/// One alternative of a Rust enum.
+/// Alternative of a Rust enum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnumVariant {
-    /// Value of the discriminant; `None` for the one that all other values (a niche) stand for.
+    /// Value of the discriminant; `None` for the alternative that all other values (a niche) stand
+    /// for.
     pub discriminant: Option<i128>,
-    /// Named as the variant is; its type holds the variant's members.
+    /// Member with the name of the alternative. Its type holds the alternative's members.
     pub member: Member,
 }
 
-/// One member of an aggregate.
+/// Member of an aggregate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
-    /// `None` for an anonymous struct/union member.
+    /// Name; `None` for an anonymous struct or union.
     pub name: Option<String>,
-    /// Its type.
+    /// Type of the member.
     pub ty: TypeId,
     /// Byte offset from the start of the aggregate; for a bitfield, of its storage unit.
     pub offset: u64,
-    /// Bitfields: first bit, counted from the start of the aggregate (little-endian numbering),
-    /// and width in bits.
+    /// For a bitfield: its bits, counted from the start of the aggregate.
     pub bits: Option<BitRange>,
-    /// `aligned(N)` on the member, in bytes, where the debug information says so.
+    /// `aligned(N)` on the member, in bytes, where the debug information has it.
     pub declared_align: Option<u64>,
-    /// Where it is declared.
+    /// Place of declaration.
     pub decl: Option<SourceLine>,
 }
 
 impl Member {
-    /// Member at a byte offset, without bits, alignment or declaration of its own.
+    /// Member at a byte offset, without bits, declared alignment and place of declaration.
     pub fn new(name: impl Into<String>, ty: TypeId, offset: u64) -> Self {
         Self {
             name: Some(name.into()),
@@ -225,22 +225,23 @@ impl Member {
     }
 }
 
-/// A bitfield's place.
+/// Bits of a bitfield.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BitRange {
-    /// First bit, from the start of the aggregate.
+    /// First bit from the start of the aggregate, in little-endian numbering.
     pub offset_bits: u64,
     /// Width in bits.
     pub size_bits: u64,
 }
 
-/// A member as found by offset: its path and its place.
+/// Member at an offset, by its path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MemberAt {
-    /// `mmap_lock.owner`, `chunk_md.contig_hint`, `lruvecs[].lists[]`; array indices are dropped so
-    /// that equal members of different elements fall together. Empty when the offset is in a hole.
+    /// Path of the member: `mmap_lock.owner`, `chunk_md.contig_hint`, `lruvecs[].lists[]`. Array
+    /// indices are left out, so that equal members of different elements have the same path. Empty
+    /// for a hole.
     pub path: String,
-    /// Named aggregate types from the outermost inwards: `["mm_struct", "rw_semaphore"]`.
+    /// Named aggregates from the outermost inwards: `["mm_struct", "rw_semaphore"]`.
     pub types_path: Vec<String>,
     /// Offset of the innermost member from the start of the outermost aggregate, in bytes.
     pub offset: u64,

@@ -1,4 +1,4 @@
-//! Tells definitions of one name apart by the rule of pahole, which prints equal ones once.
+//! Comparison of definitions of one name by the rule of pahole, which prints equal ones once.
 
 use std::hash::{Hash, Hasher};
 

@@ -1,20 +1,20 @@
-//! C spelling of types.
+//! Spelling of types in C.
 
 use crate::types::NESTING_MAX;
 use crate::{Aggregate, Type, TypeArena, TypeId};
 
-/// Longer spellings are cut: only damaged debug information produces them.
+/// Longest spelling in bytes. Only damaged debug information has longer ones.
 const SPELLING_BYTES_MAX: usize = 64 * 1024;
 
 impl TypeArena {
-    /// The type as C writes it: `long unsigned int *`, `struct page **`, `int (*)(void *)`,
-    /// `char [16]`.
+    /// Type as C writes it: `long unsigned int *`, `struct page **`, `int (*)(void *)`, `char
+    /// [16]`.
     pub fn name_of(&self, id: TypeId) -> String {
         let mut budget = SPELLING_BYTES_MAX;
         self.spell_declaration(Some(id), String::new(), 0, &mut budget)
     }
 
-    /// `inner` declared with the type, as in `int (*inner)(void)`.
+    /// Declaration of `inner` with the type, as in `int (*inner)(void)`.
     fn spell_declaration(
         &self,
         id: Option<TypeId>,

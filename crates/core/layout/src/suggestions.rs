@@ -1,10 +1,17 @@
-//! Names that may have been meant, for messages about one that is not there.
+//! Similar names, for messages about an unknown name.
 
 use crate::abi::StructShape;
 
 const SHOWN_MAX: usize = 5;
 
-/// The closest names: other case, then few changed letters, then those that contain it.
+/// Most similar names: other case first, then few changed letters, then names that contain
+/// `wanted`.
+///
+/// ```
+/// use relayout_layout::suggestions::similar_names;
+///
+/// assert_eq!(similar_names(["page", "folio"], "pgae"), ["page"]);
+/// ```
 pub fn similar_names<'n>(
     candidates: impl IntoIterator<Item = &'n str>,
     wanted: &str,
@@ -33,13 +40,13 @@ pub fn similar_names<'n>(
         .collect()
 }
 
-/// The members of `shape` that are close.
+/// Members of `shape` with similar names.
 pub fn similar_members(shape: &StructShape, wanted: &str) -> Vec<String> {
     let member_names = shape.atoms.iter().flat_map(|atom| &atom.names);
     similar_names(member_names.map(String::as_str), wanted)
 }
 
-/// `; close: a, b`, to end a message with; nothing where no name is close.
+/// Suffix `; close: a, b` of a message; empty without similar names.
 pub fn suggestion_suffix(close: &[String]) -> String {
     match close.is_empty() {
         true => String::new(),
@@ -47,7 +54,8 @@ pub fn suggestion_suffix(close: &[String]) -> String {
     }
 }
 
-/// Letters to insert, delete, replace or swap with the next to make one word the other.
+/// Number of letters to insert, delete, replace or swap with the next to change one word into the
+/// other.
 fn edit_distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.chars().collect();
     let b: Vec<char> = b.chars().collect();

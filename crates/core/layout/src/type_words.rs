@@ -1,12 +1,13 @@
-//! Types by the words that C declares them with.
+//! Sizes of types by the words that C declares them with.
 //!
-//! For members that a text declares and no debug file has: of the types in the arena, and of C itself.
+//! A text may declare members that no debug file has. Their types are found in the arena, or among
+//! those of C itself.
 
 use crate::abi::AbiEngine;
 use crate::{AggregateKind, Type, TypeArena, TypeId};
 
 /// Size and alignment in bytes of the type that `words` name (`unsigned long`, `struct page *`,
-/// `spinlock_t`); `None` if neither C nor the types of `abi` have it.
+/// `spinlock_t`). `None` if neither C nor the types of `abi` have it.
 pub fn size_and_align(abi: &AbiEngine<'_>, types: &TypeArena, words: &str) -> Option<(u64, u64)> {
     let size_and_align_of = |id: TypeId| Some((abi.size_of(id)?, abi.align_of(id)?));
     let qualifiers = [
@@ -18,7 +19,7 @@ pub fn size_and_align(abi: &AbiEngine<'_>, types: &TypeArena, words: &str) -> Op
     if words.contains(&"*") {
         let pointer = |ty: &Type| matches!(ty, Type::Pointer { .. });
         let found = find_type(types, pointer).and_then(size_and_align_of);
-        // An arena without any is of x86-64, as all that is recorded.
+        // An arena without pointers is taken to be of x86-64, as recordings are.
         return Some(found.unwrap_or((8, 8)));
     }
     if let Some(size) = c_integer_size(&words) {
@@ -52,7 +53,7 @@ fn find_type(types: &TypeArena, is: impl Fn(&Type) -> bool) -> Option<TypeId> {
     ids.into_iter().find(|id| is(types.get(*id)))
 }
 
-/// Bytes of the integers of C on 64-bit Linux, and of the kernel's names for them.
+/// Size in bytes of the integers of C on 64-bit Linux, and of the kernel's names for them.
 fn c_integer_size(words: &[&str]) -> Option<u64> {
     if let [name] = words {
         match *name {

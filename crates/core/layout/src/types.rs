@@ -1,7 +1,7 @@
-//! Questions about types in their arena: sizes, alignments, spelling, and which member is where.
+//! Sizes, alignments and names of types in their arena.
 //!
-//! Every answer is bounded: arenas may come from damaged debug information or be built by hand,
-//! so chains of typedefs and nested aggregates are followed to a fixed depth only.
+//! Arenas may come from damaged debug information or be built by hand, so chains of typedefs and
+//! nested aggregates are followed to a fixed depth only.
 
 use rustc_hash::FxHashMap;
 
@@ -10,31 +10,32 @@ use crate::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
 /// Most typedefs, qualifiers and aggregates that are followed into each other; more is a cycle.
 pub const NESTING_MAX: u32 = 64;
 
-/// References followed within one load; real types stay far below.
+/// Most references that one load follows. Real types stay far below.
 pub(crate) const LOAD_DEPTH_MAX: u32 = 128;
 
-/// Whether a loader needs the members of an aggregate.
+/// Extent to which a loader needs an aggregate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LoadNeed {
-    /// It is held by value.
+    /// Held by value: the members are needed.
     Members,
-    /// It is behind a pointer.
+    /// Behind a pointer: the name suffices.
     Name,
 }
 
-/// Largest natural alignment of a scalar in the C ABIs that are modelled (`long double`, `__int128`).
+/// Largest natural alignment of a scalar in the modelled C ABIs (`long double`, `__int128`), in
+/// bytes.
 const SCALAR_ALIGN_MAX: u64 = 16;
 
 impl TypeArena {
-    /// An empty arena.
+    /// Empty arena.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Puts a type into the arena, for instance an [`Aggregate`] with other offsets.
+    /// Adds a type, for instance an [`Aggregate`] with other offsets.
     ///
     /// # Panics
-    /// When the arena already holds `u32::MAX` types.
+    /// The arena already holds `u32::MAX` types.
     pub fn add(&mut self, ty: Type) -> TypeId {
         let id = u32::try_from(self.types.len()).expect("an arena holds less than 2^32 types");
         self.types.push(ty);
@@ -46,28 +47,28 @@ impl TypeArena {
         self.types.len()
     }
 
-    /// Whether nothing has been loaded yet.
+    /// Returns true if nothing has been loaded yet.
     pub fn is_empty(&self) -> bool {
         self.types.is_empty()
     }
 
-    /// The type itself.
+    /// Type with this id.
     ///
     /// # Panics
-    /// When `id` comes from another, larger arena.
+    /// `id` comes from another, larger arena.
     pub fn get(&self, id: TypeId) -> &Type {
         &self.types[id.0 as usize]
     }
 
-    /// Puts another type in a type's place.
+    /// Replaces a type by another.
     ///
     /// # Panics
-    /// When `id` comes from another, larger arena.
+    /// `id` comes from another, larger arena.
     pub fn set(&mut self, id: TypeId, ty: Type) {
         self.types[id.0 as usize] = ty;
     }
 
-    /// The type behind typedefs and qualifiers. `typedef void x;` and cycles end at themselves.
+    /// Type behind typedefs and qualifiers. `typedef void x;` and cycles end at themselves.
     pub fn strip_typedefs(&self, id: TypeId) -> TypeId {
         let mut at = id;
         for _ in 0..NESTING_MAX {
@@ -86,7 +87,7 @@ impl TypeArena {
         at
     }
 
-    /// The type behind typedefs, qualifiers and arrays.
+    /// Type behind typedefs, qualifiers and arrays.
     pub(crate) fn innermost(&self, id: TypeId) -> TypeId {
         let mut at = id;
         for _ in 0..NESTING_MAX {
@@ -99,13 +100,14 @@ impl TypeArena {
         at
     }
 
-    /// Kind and name of the aggregate behind typedefs and qualifiers, if its members are not there.
+    /// Kind and name of the aggregate behind typedefs and qualifiers, if its members are not
+    /// loaded.
     pub(crate) fn declared_only(&self, id: TypeId) -> Option<(AggregateKind, String)> {
         let found = self.aggregate(id).filter(|found| !found.complete)?;
         Some((found.kind, found.name.clone()?))
     }
 
-    /// The struct, union or class behind typedefs and qualifiers.
+    /// Struct, union or class behind typedefs and qualifiers.
     pub fn aggregate(&self, id: TypeId) -> Option<&Aggregate> {
         match self.get(self.strip_typedefs(id)) {
             Type::Aggregate(aggregate) => Some(aggregate),
@@ -113,8 +115,8 @@ impl TypeArena {
         }
     }
 
-    /// `sizeof` in bytes; 0 for an array of unknown length, `None` for void, functions, mere
-    /// declarations and what the reader does not know.
+    /// `sizeof` in bytes; 0 for an array of unknown length. `None` for void, functions,
+    /// declarations without members, and types that the reader does not model.
     pub fn size_of(&self, id: TypeId) -> Option<u64> {
         let mut id = id;
         let mut factor = 1u64;
@@ -137,8 +139,8 @@ impl TypeArena {
         None
     }
 
-    /// Natural alignment in the C ABI in bytes, declared alignments included; 1 where there is
-    /// none to know. Does not infer `packed`; see [`abi`](crate::abi) for that.
+    /// Natural alignment in the C ABI in bytes, with declared alignments; 1 where unknown. Does not
+    /// infer `packed`, as [`abi`](crate::abi) does.
     pub fn align_of(&self, id: TypeId) -> u64 {
         self.align_at(id, 0, &mut FxHashMap::default())
     }

@@ -1,11 +1,11 @@
 //! Holes, bit holes and padding of a struct.
 //!
-//! Bits between two bitfields of one storage unit are a bit hole; so are the bits that a unit has
-//! left when something else follows. Whole bytes outside of units are holes.
+//! Bits between two bitfields of one storage unit are a bit hole, and so are the bits that a unit
+//! has left when another member follows. Whole unused bytes outside of units are holes.
 
 use crate::{Aggregate, AggregateKind, Member, TypeArena, TypeId};
 
-/// What is unused after one member.
+/// Unused bytes and bits after one member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemberGap {
     /// Whole unused bytes.
@@ -14,12 +14,12 @@ pub struct MemberGap {
     pub bits: u64,
 }
 
-/// What is unused in one aggregate.
+/// Unused bytes and bits of one aggregate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AggregateGaps {
-    /// Before the first member.
+    /// Unused before the first member.
     pub before: MemberGap,
-    /// After each member but the last, in declaration order; the last has none.
+    /// Unused after each member in declaration order; nothing after the last.
     pub after: Vec<MemberGap>,
     /// Unused bytes at the end.
     pub padding: u64,
@@ -27,7 +27,7 @@ pub struct AggregateGaps {
     pub bit_padding: u64,
 }
 
-/// The storage unit that bitfields are filling, in bits from the start of the struct.
+/// Storage unit that bitfields are filling, in bits from the start of the struct.
 #[derive(Clone, Copy)]
 struct StorageUnit {
     end: u64,
@@ -35,7 +35,7 @@ struct StorageUnit {
 }
 
 impl AggregateGaps {
-    /// Looks at one aggregate, not at those inside it.
+    /// Gaps of one aggregate, without those inside its members.
     pub fn from_aggregate(types: &TypeArena, aggregate: &Aggregate) -> Self {
         let mut before = MemberGap::default();
         let mut after = vec![MemberGap::default(); aggregate.members.len()];
@@ -52,24 +52,24 @@ impl AggregateGaps {
         }
     }
 
-    /// Unused bytes at the end alone.
+    /// Unused bytes at the end of an aggregate.
     pub fn padding_bytes(types: &TypeArena, aggregate: &Aggregate) -> u64 {
         walk_gaps(types, aggregate, |_, _| {}).0
     }
 
-    /// Whole unused bytes anywhere.
+    /// Returns true if there are whole unused bytes.
     pub fn has_unused_bytes(&self) -> bool {
         self.padding != 0 || self.holes().next().is_some()
     }
 
-    /// Byte holes, before the first member and between members.
+    /// Sizes of the holes in bytes, before the first member and between members.
     pub fn holes(&self) -> impl Iterator<Item = u64> {
         self.member_gaps()
             .map(|gap| gap.bytes)
             .filter(|bytes| *bytes > 0)
     }
 
-    /// Bit holes, before the first member and between members.
+    /// Sizes of the bit holes in bits, before the first member and between members.
     pub fn bit_holes(&self) -> impl Iterator<Item = u64> {
         self.member_gaps()
             .map(|gap| gap.bits)
@@ -96,8 +96,8 @@ impl TypeArena {
     }
 }
 
-/// Calls `visit` with each member's index and what is unused before it; returns the bytes and bits
-/// that are unused at the end. Unions have neither.
+/// Calls `visit` with each member's index and the gap before it. Returns the unused bytes and bits
+/// at the end. Unions have neither.
 fn walk_gaps(
     types: &TypeArena,
     aggregate: &Aggregate,
@@ -128,8 +128,8 @@ fn walk_gaps(
     (aggregate.size.saturating_sub(seen / 8), bit_padding)
 }
 
-/// Where what is in an object beside its members ends, in bits: the alternatives of a Rust enum, and
-/// virtual bases, which may be anywhere behind the members.
+/// End in bits of the parts beside the members: the alternatives of a Rust enum, and virtual bases,
+/// which may be anywhere behind the members.
 fn end_of_others(types: &TypeArena, aggregate: &Aggregate) -> u64 {
     if !aggregate.virtual_bases.is_empty() {
         return aggregate.size.saturating_mul(8);
@@ -142,7 +142,7 @@ fn end_of_others(types: &TypeArena, aggregate: &Aggregate) -> u64 {
     ends.max().unwrap_or(0)
 }
 
-/// Between the bits seen so far and the member. Moves `seen` over what is counted.
+/// Gap between the bits up to `seen` and the member. Moves `seen` over the bits that were counted.
 fn gap_before(member: &Member, seen: &mut u64, unit: Option<StorageUnit>) -> MemberGap {
     let mut gap = MemberGap::default();
     let start = start_of(member);
@@ -177,7 +177,7 @@ fn end_of(member: &Member, size: u64) -> u64 {
     start_of(member).saturating_add(length)
 }
 
-/// The unit that is being filled after the bitfield `member`, which ends at bit `end`.
+/// Storage unit that is being filled after the bitfield `member`, which ends at bit `end`.
 fn next_unit(
     unit: Option<StorageUnit>,
     member: &Member,

@@ -1,15 +1,15 @@
-//! What a struct's layout takes beside the order of its members, as one can print it.
+//! Attributes and unnamed bitfields that a struct's layout needs beside the order of its members.
 use std::fmt;
 
 use crate::abi::bitfield::Bitfield;
 use crate::abi::layout::{LayoutAtom, StructShape};
 
-/// One thing that has to be written into a struct so that its members get the offsets they have.
+/// Attribute or unnamed bitfield that the source needs for the compiled offsets.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LayoutAttribute {
     /// `packed` on the type.
     Packed,
-    /// `aligned(N)` on the type: bytes.
+    /// `aligned(N)` on the type, in bytes.
     Aligned(u64),
     /// `packed` on a member.
     PackedMember(String),
@@ -17,19 +17,19 @@ pub enum LayoutAttribute {
     AlignedMember {
         /// Name of the member.
         member: String,
-        /// Bytes.
+        /// Alignment in bytes.
         align: u64,
     },
-    /// Unnamed bitfields of this many bits together.
+    /// Adjacent unnamed bitfields.
     UnnamedBits {
-        /// Name of the member they are in front of; `None`: at the end.
+        /// Name of the member behind them; `None` at the end of the struct.
         before: Option<String>,
-        /// Bits.
+        /// Sum of their widths in bits.
         bits: u64,
     },
-    /// `:0`, which closes a unit of bitfields.
+    /// `:0`, which ends a storage unit of bitfields.
     ZeroWidth {
-        /// Name of the member it is in front of; `None`: at the end.
+        /// Name of the member behind it; `None` at the end of the struct.
         before: Option<String>,
     },
 }
@@ -54,8 +54,8 @@ impl fmt::Display for LayoutAttribute {
 }
 
 impl StructShape {
-    /// The fewest attributes that explain the offsets and the size that were compiled, those of
-    /// the type first, then by member. Empty for most structs.
+    /// Fewest attributes that explain the compiled offsets and size: those of the type first, then
+    /// by member. Empty for most structs.
     pub fn attributes(&self) -> Vec<LayoutAttribute> {
         let mut attributes = Vec::new();
         if self.type_packed {
@@ -73,7 +73,7 @@ impl StructShape {
         attributes
     }
 
-    /// A class of C++ without members: it takes one byte all the same.
+    /// Returns true for a C++ class without members, which still has one byte.
     pub(super) fn is_empty_class(&self) -> bool {
         let bits: u64 = self.tail.iter().map(|field| field.width_bits).sum();
         self.atoms.is_empty() && self.head.end == 0 && bits == 8

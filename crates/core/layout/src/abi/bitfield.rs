@@ -1,28 +1,29 @@
-//! Where the ABI puts a bitfield.
+//! Offsets of bitfields by the ABI.
 
-/// One bitfield; widths and units in bits.
+/// Bitfield; widths and units in bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bitfield {
-    /// Width; 0 for `:0`.
+    /// Width in bits; 0 for `:0`.
     pub width_bits: u64,
-    /// Size of the declared type.
+    /// Size of the declared type in bits.
     pub unit_bits: u64,
-    /// Alignment of the declared type inside a struct.
+    /// Alignment of the declared type inside a struct, in bits.
     pub align_bits: u64,
-    /// Has a name.
+    /// True if the bitfield has a name.
     pub is_named: bool,
-    /// Is one of [`Aggregate::members`](crate::Aggregate::members); the others are inferred.
+    /// True for one of [`Aggregate::members`](crate::Aggregate::members), false for an inferred
+    /// bitfield.
     pub is_member: bool,
-    /// `packed` on the struct.
+    /// True if the struct is `packed`.
     pub type_packed: bool,
-    /// `packed` on this field.
+    /// True if this bitfield is `packed`.
     pub packed: bool,
-    /// `aligned(N)` on this field, in bytes; 0: none. (1 takes it to the next byte.)
+    /// `aligned(N)` on this bitfield, in bytes; 0 without. 1 moves it to the next byte.
     pub explicit_align: u64,
 }
 
 impl Bitfield {
-    /// An unnamed one of an unsigned integer type, as debug information leaves out.
+    /// Unnamed bitfield of an unsigned integer type, which debug information leaves out.
     pub(super) fn unnamed(width_bits: u64, unit_bits: u64, align_bits: u64, packed: bool) -> Self {
         Self {
             width_bits,
@@ -40,10 +41,10 @@ impl Bitfield {
         self.packed || self.type_packed
     }
 
-    /// First bit of it when placed at or after bit `cursor`, aligned to at least `forced` bytes.
+    /// First bit at or behind bit `cursor`, aligned to at least `forced` bytes.
     ///
-    /// A field may not span more units of its type's alignment than the type does, unless it is
-    /// packed; `:0` goes to the next unit even then.
+    /// A bitfield may not span more units of its type's alignment than the type does, unless it is
+    /// packed. `:0` goes to the next unit even then.
     pub(super) fn first_bit_from(&self, cursor: u64, forced: u64) -> u64 {
         let forced = if forced > 1 { forced } else { 0 };
         let first = match self.explicit_align.max(forced) {
@@ -60,7 +61,7 @@ impl Bitfield {
         }
     }
 
-    /// What it adds to the alignment of its struct, in bytes.
+    /// Alignment in bytes that the bitfield demands of its struct.
     pub(super) fn required_align(&self, forced: u64, unnamed_bits_align: bool) -> u64 {
         if !self.is_named && !unnamed_bits_align {
             return 1;

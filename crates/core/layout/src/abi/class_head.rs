@@ -1,9 +1,8 @@
-//! What stands in front of a C++ class's own members and cannot move: base classes, and the
-//! pointer to its virtual functions.
+//! Fixed front part of a C++ class: base classes, and the pointer to virtual functions.
 //!
-//! The Itanium C++ ABI lets members begin in the padding at the end of the last base class, unless
-//! that is plain data as in C. Debug information does not say which; the members' offsets mostly
-//! do, and where they do not, the class is refused.
+//! The Itanium C++ ABI lets members begin in the padding of the last base class, unless that class
+//! is plain data as in C. Debug information does not tell. The offsets of the members mostly do; a
+//! class for which they do not is refused.
 use rustc_hash::FxHashSet;
 
 use crate::abi::error::AbiError;
@@ -12,12 +11,12 @@ use crate::abi::sizes::AbiEngine;
 use crate::types::NESTING_MAX;
 use crate::{Aggregate, AggregateKind, Member, Type, TypeId};
 
-/// Types looked at for empty base classes: damaged debug information can nest them so that there
-/// are billions.
+/// Most types that are searched for empty base classes. Damaged debug information can nest
+/// billions.
 const TYPES_MAX: usize = 4096;
 
 impl AbiEngine<'_> {
-    /// The head of a class, and where it ends if the last base's padding is not used.
+    /// Head of a class, and its end in bytes if the padding of the last base class is not used.
     pub(super) fn class_head(
         &self,
         aggregate: &Aggregate,
@@ -66,7 +65,7 @@ impl AbiEngine<'_> {
         Ok((head, last.2))
     }
 
-    /// It or a class that it inherits from has a virtual base.
+    /// Returns true if the class or one of its base classes has a virtual base class.
     pub(super) fn has_virtual_base(&self, aggregate: &Aggregate, depth: u32) -> bool {
         let inherits = |member: &Member| {
             let base = self.base_class(member).filter(|_| depth < NESTING_MAX);
@@ -75,7 +74,7 @@ impl AbiEngine<'_> {
         !aggregate.virtual_bases.is_empty() || aggregate.members.iter().any(inherits)
     }
 
-    /// The base class that a member without a name stands for.
+    /// Base class that a member without a name stands for.
     fn base_class(&self, member: &Member) -> Option<&Aggregate> {
         if member.name.is_some() || member.bits.is_some() {
             return None;
@@ -84,7 +83,7 @@ impl AbiEngine<'_> {
             .filter(|aggregate| aggregate.name.is_some())
     }
 
-    /// Where the last byte of data of a class ends, in bytes from its start; 0 for an empty one.
+    /// End of the last byte of data of a class, in bytes from its start; 0 for an empty class.
     fn data_end(&self, id: TypeId) -> u64 {
         let Some((id, aggregate)) = self.aggregate_id(id) else {
             return 0;
@@ -109,8 +108,8 @@ impl AbiEngine<'_> {
         end
     }
 
-    /// Two objects of one empty class cannot have one address, so a member that holds one is put
-    /// elsewhere than any other would be.
+    /// Refuses a class if one of its members holds an object of an empty base class. Two objects of
+    /// one empty class cannot have the same address, so the compiler moves such a member.
     fn refuse_shared_empty_base(
         &self,
         aggregate: &Aggregate,
@@ -140,7 +139,7 @@ impl AbiEngine<'_> {
         }
     }
 
-    /// All classes that an object of the type consists of.
+    /// Adds all classes of which an object of the type consists.
     fn collect_classes(&self, id: TypeId, found: &mut FxHashSet<TypeId>) {
         let mut pending = vec![id];
         while let Some(id) = pending.pop() {
@@ -156,7 +155,7 @@ impl AbiEngine<'_> {
         }
     }
 
-    /// The aggregate behind typedefs, qualifiers and arrays.
+    /// Aggregate behind typedefs, qualifiers and arrays.
     fn innermost_aggregate(&self, mut id: TypeId) -> Option<TypeId> {
         for _ in 0..NESTING_MAX {
             match self.types.types.get(id.0 as usize)? {
@@ -170,7 +169,7 @@ impl AbiEngine<'_> {
     }
 }
 
-/// The pointer to virtual functions, as GCC and Clang name it.
+/// Returns true for the pointer to virtual functions, by the name that GCC and Clang give it.
 fn is_vtable_pointer(member: &Member) -> bool {
     let name = member.name.as_deref();
     name.is_some_and(|name| name.starts_with("_vptr"))

@@ -1,8 +1,9 @@
-//! Arrangements as C that compiles by itself: no headers, no names from elsewhere.
+//! Arrangements as C text that compiles by itself, without headers.
 //!
-//! An [`Emitter`] collects definitions. What a struct holds by value is defined in front of it,
-//! once, with the attributes that explain it; pointers become `void *`, enums and typedefs what
-//! they are in memory, base classes bytes. The text is for GCC and Clang, as C or as C++.
+//! A [`StructEmitter`] collects definitions. Types that a struct holds by value are defined once in
+//! front of it, with the attributes that explain their layout. Pointers become `void *`, enums and
+//! typedefs become their underlying types, and base classes become bytes. GCC and Clang accept the
+//! text as C or as C++.
 //!
 //! ```text
 //! struct pair { char a; long b; }, order b, a, b aligned to 64:
@@ -26,11 +27,11 @@ use crate::abi::sizes::AbiEngine;
 use crate::types::NESTING_MAX;
 use crate::{Aggregate, AggregateKind, TypeId};
 
-/// Longest text of one struct: damaged debug information can nest anonymous ones so that it would
-/// never end.
+/// Longest text of one struct in bytes. Damaged debug information can nest anonymous structs
+/// without end.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// What the text is compiled as.
+/// Language that the text is compiled as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EmitLanguage {
     /// GNU C.
@@ -40,61 +41,61 @@ pub enum EmitLanguage {
     Cxx,
 }
 
-/// A name inside an emitted struct, and where the engine says it is.
+/// Member of an emitted struct that C can name, at the offset by the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmittedMember {
-    /// As written: the member's name, or another where C does not allow that.
+    /// Name in the text: the member's own, or a made-up one where C does not allow that.
     pub name: String,
     /// First bit from the start of the struct.
     pub first_bit: u64,
-    /// Width in bits of a bitfield; `None` for others, which begin at a whole byte.
+    /// Width of a bitfield in bits; `None` for other members, which begin at a whole byte.
     pub width_bits: Option<u64>,
-    /// Inside an anonymous struct or union.
+    /// True if the member is inside an anonymous struct or union.
     pub in_anonymous: bool,
 }
 
-/// A struct as it was written.
+/// Struct as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmittedStruct {
-    /// Every name that can be addressed, in the order written.
+    /// Members that C can name, in the order of the text.
     pub members: Vec<EmittedMember>,
-    /// What the engine says of the whole.
+    /// Layout of the struct by the engine.
     pub layout: StructLayout,
 }
 
-/// Writes structs of one arena as C.
+/// Writer of the structs of one arena as C.
 pub struct StructEmitter<'a, 't> {
     abi: &'a AbiEngine<'t>,
     language: EmitLanguage,
-    /// In front of all names that are made up.
+    /// Beginning of all made-up names.
     prefix: String,
     /// Tags of types held by value.
     nested_tags: FxHashMap<TypeId, String>,
-    /// Typedefs with an alignment of their own.
+    /// Typedefs with a declared alignment.
     aligned_typedefs: FxHashMap<TypeId, String>,
     enum_sizes: FxHashSet<u64>,
     text: String,
 }
 
-/// A struct or union while it is written.
+/// Struct or union that is being written.
 struct StructBody {
     text: String,
     members: Vec<EmittedMember>,
-    /// To say which type an error is about.
+    /// Name of the type in errors.
     name: String,
 }
 
-/// Where a body stands: in a struct of its own, or inside another without a name.
+/// Position of a body: in a struct with a tag, or inside another struct without a name.
 #[derive(Clone, Copy)]
 struct BodyPosition {
-    /// First bit of it from the start of the outermost struct.
+    /// First bit of the body from the start of the outermost struct.
     first_bit: u64,
     depth: u32,
     in_anonymous: bool,
 }
 
 impl<'a, 't> StructEmitter<'a, 't> {
-    /// Nothing is written yet. Names that are made up begin with `prefix`.
+    /// Emitter without definitions. Made-up names begin with `prefix`.
     pub fn new(abi: &'a AbiEngine<'t>, language: EmitLanguage, prefix: &str) -> Self {
         Self {
             abi,
@@ -112,14 +113,14 @@ impl<'a, 't> StructEmitter<'a, 't> {
         &self.text
     }
 
-    /// Defines `struct tag` with the atoms of `shape`, which was taken from `aggregate`, arranged
-    /// so.
+    /// Defines `struct tag` with the atoms of `shape` in this arrangement. `shape` is the shape of
+    /// `aggregate`.
     ///
     /// # Errors
-    /// When a member's type cannot be written in C.
+    /// A member's type cannot be written in C.
     ///
     /// # Panics
-    /// As [`Shape::lay_out`].
+    /// Same as [`StructShape::lay_out`].
     pub fn define_struct(
         &mut self,
         tag: &str,
@@ -135,8 +136,8 @@ impl<'a, 't> StructEmitter<'a, 't> {
         })
     }
 
-    /// Tag of a struct or union held by value: `struct x12`. Defines it at its first use, in the
-    /// order that it has.
+    /// Tag of a struct or union that is held by value: `struct x12`. Defines it at the first use,
+    /// in its compiled order.
     fn nested_tag(
         &mut self,
         id: TypeId,
@@ -161,7 +162,8 @@ impl<'a, 't> StructEmitter<'a, 't> {
         Ok(tag)
     }
 
-    /// What is no struct of C (a class with bases, a Rust enum) takes its room all the same.
+    /// Writes a type that is no C struct (a class with base classes, a Rust enum) as bytes of its
+    /// size.
     fn write_opaque(
         &mut self,
         tag: &str,
@@ -208,7 +210,7 @@ impl<'a, 't> StructEmitter<'a, 't> {
         Ok(body)
     }
 
-    /// The members between the braces.
+    /// Writes the members between the braces.
     fn write_members(
         &mut self,
         body: &mut StructBody,
@@ -300,7 +302,7 @@ impl<'a, 't> StructEmitter<'a, 't> {
         Ok(())
     }
 
-    /// One member that is no bitfield; `at` says where it begins.
+    /// Writes one member that is no bitfield, at `position`.
     fn write_member(
         &mut self,
         body: &mut StructBody,
@@ -335,7 +337,7 @@ impl<'a, 't> StructEmitter<'a, 't> {
         Ok(())
     }
 
-    /// An anonymous struct or union, `align` forced on its type.
+    /// Writes an anonymous struct or union with the alignment `align` on its type.
     fn write_inlined(
         &mut self,
         body: &mut StructBody,
@@ -361,7 +363,7 @@ impl<'a, 't> StructEmitter<'a, 't> {
         Ok(())
     }
 
-    /// The member's own name if C and C++ allow it there, or one that is made up.
+    /// Member's own name if C and C++ allow it, else a made-up one.
     fn member_name(&self, name: Option<&str>, index: usize, body: &StructBody) -> String {
         match name {
             Some(name)
@@ -380,7 +382,7 @@ impl<'a, 't> StructEmitter<'a, 't> {
     }
 }
 
-/// Takes the next member if a bitfield is one; others are inferred.
+/// Returns the next member if the bitfield is a member, not an inferred one.
 trait NextIfMember: Iterator {
     fn next_if_member(&mut self, field: &Bitfield) -> Option<Self::Item>;
 }
@@ -398,7 +400,7 @@ fn keyword(aggregate: &Aggregate) -> &'static str {
     }
 }
 
-/// Inferred bitfields, of unsigned integers.
+/// Writes inferred bitfields of unsigned integers.
 fn push_unnamed_bitfields(body: &mut StructBody, fields: &[Bitfield]) {
     for field in fields {
         let ty = c_names::unsigned_of_size(field.unit_bits / 8).unwrap_or("unsigned char");
@@ -412,12 +414,12 @@ fn push_declaration(body: &mut StructBody, declaration: &str, attributes: &str) 
     }
 }
 
-/// An alignment that says something of what is no bitfield.
+/// Alignment of a member that is no bitfield; `None` for 1, which changes nothing.
 fn nontrivial_align(align: u64) -> Option<u64> {
     Some(align).filter(|align| *align > 1)
 }
 
-/// ` __attribute__((packed, aligned(8)))`, or nothing.
+/// ` __attribute__((packed, aligned(8)))`, or an empty text.
 fn attribute_text(packed: bool, align: Option<u64>) -> String {
     match (packed, align) {
         (false, None) => String::new(),

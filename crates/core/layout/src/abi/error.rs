@@ -1,24 +1,24 @@
-//! Errors of laying a type out again.
+//! Errors of the C ABI engine.
 use crate::AggregateKind;
 
-/// Why a type cannot be laid out again.
+/// Reason why a type cannot be laid out again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AbiError {
-    /// Only a declaration is known.
+    /// The file only declares the type.
     #[error("{name} is only declared here, its members are not known")]
     Incomplete {
         /// Name of the type.
         name: String,
     },
-    /// Members of a union have no order.
+    /// The type is a union, whose members have no order.
     #[error("{name} is a {kind}, whose members all start at 0")]
     NotAStruct {
         /// Name of the type.
         name: String,
-        /// What it is.
+        /// Keyword of the type.
         kind: AggregateKind,
     },
-    /// A member's size or alignment is not known.
+    /// The size or alignment of a member is not known.
     #[error("size of {member} in {name} is not known")]
     UnknownSize {
         /// Name of the type.
@@ -26,7 +26,7 @@ pub enum AbiError {
         /// Name of the member.
         member: String,
     },
-    /// A member starts before the one declared before it ends: not a C struct.
+    /// A member starts before the end of the member declared before it. C structs do not.
     #[error(
         "{member} in {name} starts at byte {offset}, before the member declared before it ends"
     )]
@@ -35,67 +35,67 @@ pub enum AbiError {
         name: String,
         /// Name of the member.
         member: String,
-        /// Its offset in bytes.
+        /// Offset of the member in bytes.
         offset: u64,
     },
-    /// A Rust enum: its alternatives share their bytes as the compiler likes.
+    /// The type is a Rust enum. The compiler is free to place its alternatives.
     #[error("{name} is a Rust enum, whose alternatives the compiler places as it likes")]
     Variants {
         /// Name of the type.
         name: String,
     },
-    /// A C++ class with a base class about which too little is known.
+    /// The class has a base class that debug information does not describe well enough.
     #[error("{name} has the base class {base}: {why}")]
     Base {
         /// Name of the type.
         name: String,
         /// Name of the base class.
         base: String,
-        /// What keeps its members from being laid out again.
+        /// Property of the base class that prevents a new layout.
         why: &'static str,
     },
-    /// A C++ class with virtual base classes, whose places are not constant.
+    /// The class has virtual base classes, whose offsets are not constant.
     #[error("{name} has virtual base classes, or other parts whose place is not known")]
     Virtual {
         /// Name of the type.
         name: String,
     },
-    /// A bitfield is wider than its type (C++ pads such ones), or is no integer.
+    /// The bitfield is wider than its type, as C++ allows, or its type is no integer.
     #[error("bitfield {member} in {name} has {width_bits} bits, its type fewer")]
     Wide {
         /// Name of the type.
         name: String,
         /// Name of the member.
         member: String,
-        /// Its width in bits.
+        /// Width of the bitfield in bits.
         width_bits: u64,
     },
-    /// More bytes without a member than unnamed bitfields are taken to fill.
+    /// Unused bytes before a member that no unnamed bitfields explain.
     #[error("no rule of C explains {bytes} bytes before {member} in {name}")]
     Unexplained {
         /// Name of the type.
         name: String,
-        /// Name of the member after them, or "the end".
+        /// Name of the member behind them, or "the end".
         member: String,
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
     },
-    /// Larger than any object can be.
+    /// The type is larger than any object can be.
     #[error("{name} claims {size} bytes")]
     Huge {
         /// Name of the type.
         name: String,
-        /// Its size in bytes.
+        /// Size of the type in bytes.
         size: u64,
     },
-    /// Nothing in C has the size and alignment of a member's type.
+    /// No C type has the size and alignment of a member's type.
     #[error("the type of {member} in {name} cannot be written in C: {why}")]
     NotC {
         /// Name of the type.
         name: String,
         /// Name of the member.
         member: String,
-        /// What is wrong with it.
+        /// Reason.
         why: String,
     },
 }

@@ -1,16 +1,16 @@
-//! Anonymous structs taken apart, where that changes nothing.
+//! Flattening of anonymous structs, where that changes no offset.
 use crate::abi::sizes::AbiEngine;
 use crate::{Aggregate, AggregateKind, Type};
 
-/// Anonymous structs in anonymous structs: more is damaged debug information.
+/// Most anonymous structs inside each other. More is damaged debug information.
 const DEPTH_MAX: u32 = 8;
 
 impl AbiEngine<'_> {
-    /// `aggregate` with the members of its anonymous structs as its own, if they then lie where they do.
+    /// Copy of `aggregate` with the members of its anonymous structs as its own. `None` without
+    /// anonymous structs, or if a member's offset or the size would change.
     ///
-    /// The kernel wraps what `randstruct` may shuffle into one (`mm_struct`, `task_struct`), so that
-    /// nothing but the whole could be moved. `None` where there is none, or where offsets or the size
-    /// would be others.
+    /// The kernel wraps members that `randstruct` may shuffle into one anonymous struct
+    /// (`mm_struct`, `task_struct`), which could otherwise only move as a whole.
     pub fn flatten_anonymous(&self, aggregate: &Aggregate) -> Option<Aggregate> {
         let mut flat = aggregate.clone();
         for _ in 0..DEPTH_MAX {

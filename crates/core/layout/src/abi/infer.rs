@@ -1,9 +1,9 @@
-//! Which attributes explain the offsets that the compiler chose: the fewest.
+//! Search for the fewest attributes that explain the compiled offsets.
 //!
-//! Three readings are tried: no packing of the type; `packed` on the type; and members packed one
-//! by one, where the type is aligned to less than they are. Each places the members one after the
-//! other, and where the next one is not where it should be, takes the cheapest attribute that
-//! brings it there.
+//! Three hypotheses are tried: no packing of the type; `packed` on the type; and `packed` on single
+//! members, where the type is aligned to less than its members. Each places the members one after
+//! the other. If the next member is at another offset than expected, the cheapest attribute that
+//! explains the offset is taken.
 
 mod bitfields;
 pub(super) mod hypothesis;
@@ -19,17 +19,18 @@ use crate::abi::sizes::AbiEngine;
 use crate::abi::target::is_valid_align;
 use crate::{Aggregate, AggregateKind};
 
-/// What a type's declared alignment costs a reading that contradicts it: more than `packed` and
+/// Cost of a hypothesis that contradicts the declared alignment of the type: more than `packed` and
 /// `aligned` together.
 const CONTRADICTION: u32 = 3;
 
-/// A reading that explains all, and how many attributes it takes.
+/// Shape that explains all offsets under one hypothesis, and the number of attributes that it
+/// needs.
 struct ExplainedShape {
     shape: StructShape,
     cost: u32,
 }
 
-/// The explanation with the fewest attributes.
+/// Shape with the fewest attributes.
 pub(super) fn explain_layout(
     abi: &AbiEngine<'_>,
     aggregate: &Aggregate,
@@ -55,7 +56,7 @@ pub(super) fn explain_layout(
         align_max: (1 << aggregate.size.trailing_zeros().min(28)).min(declared.unwrap_or(u64::MAX)),
         ..natural
     };
-    // Equal costs: `packed` on the type is more usual than attributes on members.
+    // Of equal costs, `packed` on the type wins, because attributes on members are less usual.
     let readings = [
         try_hypothesis(abi, aggregate, head, members, runs, packed),
         first,
@@ -126,13 +127,13 @@ fn try_hypothesis(
         .iter()
         .any(|atom| !atom.unnamed_before.is_empty());
     if head.member_count > 0 && (filled || !shape.tail.is_empty() && !shape.is_empty_class()) {
-        // Bytes of virtual base classes, whose places are not constant.
+        // Unexplained bytes belong to virtual base classes, whose offsets are not constant.
         return Err(AbiError::Virtual { name: shape.name });
     }
     Ok(ExplainedShape { shape, cost })
 }
 
-/// Explains the size, and the alignment that the debug information gives the type.
+/// Explains the size, and the declared alignment of the type. Returns the cost.
 fn explain_size(
     abi: &AbiEngine<'_>,
     shape: &mut StructShape,
@@ -166,7 +167,7 @@ fn explain_size(
     if end > size || !size.is_multiple_of(align) {
         return Err(unexplained());
     }
-    // GCC for ARM does not record alignments, so this comes before unnamed bits in any case.
+    // GCC for ARM does not record alignments, so alignments come before unnamed bits in any case.
     if declared.is_none()
         && let Some(found) =
             higher_aligns(align).find(|candidate| end.next_multiple_of(*candidate) == size)

@@ -1,12 +1,12 @@
-//! Placing atoms one after the other.
+//! Placement of atoms one after the other.
 use crate::abi::layout::{
     AtomArrangement, AtomPlace, Hole, LayoutAtom, PaddingMember, StructLayout, StructShape,
 };
 use crate::{Aggregate, BitRange};
 
 impl StructShape {
-    /// The order of declaration, nothing forced: [`lay_out`](Self::lay_out) of it gives the
-    /// offsets that were compiled.
+    /// Order of declaration without added alignments. [`lay_out`](Self::lay_out) of it returns the
+    /// compiled offsets.
     pub fn current_arrangement(&self) -> AtomArrangement {
         AtomArrangement {
             order: (0..self.atoms.len()).collect(),
@@ -18,16 +18,16 @@ impl StructShape {
     /// Offsets, size and holes of an arrangement.
     ///
     /// # Panics
-    /// If `arrangement.order` is not a permutation of the atoms, or an alignment is no power of
-    /// two.
+    /// `arrangement.order` is not a permutation of the atoms, or an alignment is no power of two.
     pub fn lay_out(&self, arrangement: &AtomArrangement) -> StructLayout {
         self.lay_out_padded(arrangement, &[])
     }
 
-    /// The same with new members between, which have no place in [`Layout::places`].
+    /// Layout of an arrangement with added members between the atoms. Added members have no entry
+    /// in [`StructLayout::places`].
     ///
     /// # Panics
-    /// As [`lay_out`](Self::lay_out).
+    /// Same as [`lay_out`](Self::lay_out).
     pub fn lay_out_padded(
         &self,
         arrangement: &AtomArrangement,
@@ -81,10 +81,10 @@ impl StructShape {
         }
     }
 
-    /// The aggregate as it would be declared: members in the new order at the new offsets.
+    /// Aggregate as the source would declare it: members in the new order at the new offsets.
     ///
-    /// `aggregate` is the one that this shape was taken from, `layout` what
-    /// [`lay_out`](Self::lay_out) made of `arrangement`.
+    /// `self` is the shape of `aggregate`, and `layout` the result of [`lay_out`](Self::lay_out)
+    /// for `arrangement`.
     pub fn apply_arrangement(
         &self,
         aggregate: &Aggregate,
@@ -115,7 +115,7 @@ impl StructShape {
                 members.push(member);
             }
         }
-        // GCC marks a struct as aligned by attribute also when only a member is.
+        // GCC marks a struct as aligned by attribute also if only a member is.
         let forced = |atom: &LayoutAtom, align: &u64| *align > atom.align;
         let attribute = aggregate.declared_align.is_some()
             || arrangement.type_align > 1
@@ -131,14 +131,14 @@ impl StructShape {
 }
 
 impl LayoutAtom {
-    /// What it adds to the alignment of the struct in bytes, if `forced` to some alignment.
+    /// Alignment in bytes that the atom demands of its struct, if `forced` to some alignment.
     pub(super) fn align_with(&self, forced: u64, unnamed_bits_align: bool) -> u64 {
         let fields = self.unnamed_before.iter().chain(&self.bitfields);
         let unnamed = fields.map(|field| field.required_align(1, unnamed_bits_align));
         self.place_align(forced).max(unnamed.max().unwrap_or(1))
     }
 
-    /// What its first byte is aligned to.
+    /// Alignment of the atom's first byte.
     fn place_align(&self, forced: u64) -> u64 {
         match self.align_on_type && self.type_packed {
             true => self.align,
@@ -147,9 +147,8 @@ impl LayoutAtom {
     }
 }
 
-/// Places one atom at or after bit `cursor`, aligned to at least `forced` bytes; also gives the
-/// first free bit after it. Bitfields end inside a byte, and only another bitfield may go on there
-/// (which is in the same atom, or follows it in another order).
+/// Places one atom at or behind bit `cursor`, aligned to at least `forced` bytes. Also returns the
+/// first free bit behind it. Bitfields end inside a byte, where only another bitfield may go on.
 pub(super) fn place_atom(atom: &LayoutAtom, mut cursor: u64, forced: u64) -> (AtomPlace, u64) {
     for field in &atom.unnamed_before {
         cursor = field.first_bit_from(cursor, 1) + field.width_bits;

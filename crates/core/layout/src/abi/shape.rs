@@ -1,4 +1,4 @@
-//! Taking a struct apart: its members as atoms, with what is known of their types.
+//! Splitting of structs into atoms.
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -10,25 +10,24 @@ use crate::abi::sizes::AbiEngine;
 use crate::abi::target::is_valid_align;
 use crate::{Aggregate, AggregateKind, Member};
 
-/// Larger objects exist on no machine; offsets in bits stay far below 2^64.
+/// Largest size in bytes. No machine has larger objects, and offsets in bits stay far below 2^64.
 const SIZE_MAX: u64 = 1 << 46;
 
-/// Members looked at for names inside anonymous structs and unions: damaged debug information can nest
-/// them so that there are billions.
+/// Most members that are searched for names inside anonymous structs and unions. Damaged debug
+/// information can nest billions.
 const NAMES_MAX: usize = 1 << 14;
 
 impl AbiEngine<'_> {
-    /// Takes a struct apart so that laying its atoms out in their own order gives the offsets and
-    /// the size that it has.
+    /// Splits a struct into atoms whose declared order results in the compiled offsets and size.
     ///
-    /// Alignments come from the debug information and the members' types; what sits lower is
-    /// packed, what sits higher was aligned by hand or follows an unnamed bitfield. Of all
-    /// explanations the one with the fewest attributes is taken: [`Shape::attributes`].
+    /// Alignments come from the debug information and the types of the members. A member at a lower
+    /// offset is packed. A member at a higher offset is aligned by hand or follows an unnamed
+    /// bitfield. The explanation with the fewest attributes wins: [`StructShape::attributes`].
     ///
     /// # Errors
-    /// For declarations, unions, Rust enums, C++ classes with virtual bases or with bases of which
-    /// the rules do not tell enough, members without a size, members out of order, and gaps that
-    /// no rule of C explains.
+    /// Declarations, unions, Rust enums, C++ classes with virtual bases or with bases that debug
+    /// information does not describe well enough, members without a size, members out of order, and
+    /// gaps that no rule of C explains.
     pub fn shape(&self, aggregate: &Aggregate) -> Result<StructShape, AbiError> {
         if aggregate.kind == AggregateKind::Union && aggregate.complete {
             return Err(AbiError::NotAStruct {
@@ -39,7 +38,7 @@ impl AbiEngine<'_> {
         self.shape_at(aggregate, 0)
     }
 
-    /// The same also for unions, whose atoms all begin at 0.
+    /// Shape of a struct or a union. All atoms of a union begin at 0.
     pub(super) fn shape_at(
         &self,
         aggregate: &Aggregate,
@@ -87,7 +86,7 @@ impl AbiEngine<'_> {
         Ok(())
     }
 
-    /// What is known of one member before its place is looked at.
+    /// Facts about one member, before its offset is explained.
     fn member_facts(
         &self,
         aggregate: &Aggregate,
@@ -142,7 +141,7 @@ impl AbiEngine<'_> {
         })
     }
 
-    /// Names by which a member can be addressed: its own, or those inside an anonymous one.
+    /// Adds the names that address a member: its own, or those inside an anonymous one.
     fn collect_names(
         &self,
         member: &Member,
@@ -165,14 +164,14 @@ impl AbiEngine<'_> {
     }
 }
 
-/// With members in the padding of the last base class, or behind it.
+/// Shape with members in the padding of the last base class, or behind that padding.
 fn choose_by_attributes(
     aggregate: &Aggregate,
     inside: Result<StructShape, AbiError>,
     behind: Result<StructShape, AbiError>,
 ) -> Result<StructShape, AbiError> {
     match (inside, behind) {
-        // Nothing can come before what there is one of.
+        // A single atom has no order that the padding could change.
         (Ok(shape), Ok(_)) if shape.atoms.len() < 2 => Ok(shape),
         (Ok(inside), Ok(behind)) => {
             let count = |shape: &StructShape| shape.attributes().len();
@@ -191,7 +190,7 @@ fn choose_by_attributes(
     }
 }
 
-/// The members in the pieces that move as one: runs of bitfields, and all others by themselves.
+/// Members of each atom: runs of bitfields, and every other member by itself.
 fn atom_runs(members: &[Member], is_union: bool) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (index, member) in members.iter().enumerate() {

@@ -1,33 +1,33 @@
-//! Size and alignment of types.
+//! Sizes and alignments of types.
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 use crate::abi::target::{TargetAbi, is_valid_align};
 use crate::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
 
-/// Typedefs and qualifiers nest; more than this is a cycle in damaged debug information.
+/// Most typedefs and qualifiers around each other. More is a cycle in damaged debug information.
 const DEPTH_MAX: u32 = 64;
 
-/// Sizes, alignments and shapes of the types of one arena.
+/// C ABI engine for the types of one arena.
 pub struct AbiEngine<'t> {
     pub(super) types: &'t TypeArena,
     pub(super) target: TargetAbi,
     /// See [`alignments_recorded`](Self::alignments_recorded).
     pub(super) recorded: bool,
-    // What was asked before, by aggregate. Entries are made before their members are looked at, so
-    // that damaged debug information, where types contain each other, comes to an end.
+    // Answers by aggregate. Entries exist before the members are read, so that types in damaged
+    // debug information that contain each other come to an end.
     known_aligns: RefCell<HashMap<TypeId, Option<u64>>>,
     known_flexible: RefCell<HashMap<TypeId, bool>>,
     pub(super) known_data_ends: RefCell<HashMap<TypeId, u64>>,
 }
 
 impl<'t> AbiEngine<'t> {
-    /// Looks at the types of `types`, compiled for Linux on x86-64.
+    /// Engine for types compiled for Linux on x86-64.
     pub fn new(types: &'t TypeArena) -> Self {
         Self::for_target(types, TargetAbi::X86_64)
     }
 
-    /// Looks at the types of `types`, compiled for `target`.
+    /// Engine for types compiled for `target`.
     pub fn for_target(types: &'t TypeArena, target: TargetAbi) -> Self {
         Self {
             types,
@@ -39,29 +39,28 @@ impl<'t> AbiEngine<'t> {
         }
     }
 
-    /// Says that the types carry every alignment made by hand, as DWARF of GCC and Clang does and
-    /// BTF does not
-    /// ([`Catalog::knows_alignments`](crate::catalog::Catalog::knows_alignments)): a hole that
-    /// none explains is then taken for unnamed bitfields first.
+    /// Sets if the types carry every alignment made by hand, as DWARF of GCC and Clang does and BTF
+    /// does not ([`TypeCatalog::knows_alignments`](crate::catalog::TypeCatalog::knows_alignments)).
+    /// A hole without recorded alignment is then explained by unnamed bitfields first.
     pub fn alignments_recorded(mut self, recorded: bool) -> Self {
         self.recorded = recorded;
         self
     }
 
-    /// The ABI that sizes and alignments follow.
+    /// ABI that sizes and alignments follow.
     pub fn target(&self) -> TargetAbi {
         self.target
     }
 
-    /// `sizeof` in bytes; 0 for an array of unknown length, `None` for what has no size.
+    /// `sizeof` in bytes; 0 for an array of unknown length, `None` for types without size.
     pub fn size_of(&self, id: TypeId) -> Option<u64> {
         self.size_at(id, 0)
     }
 
-    /// `_Alignof` in bytes; `None` for what has none.
+    /// `_Alignof` in bytes; `None` for types without alignment.
     ///
-    /// For a struct without an attribute in the debug information this is what explains its
-    /// offsets and size, so 1 for one that shows to be packed.
+    /// For a struct without an attribute in the debug information, this is the alignment that
+    /// explains its offsets and size: 1 for a packed struct.
     pub fn align_of(&self, id: TypeId) -> Option<u64> {
         self.align_at(id, 0)
     }
@@ -70,12 +69,12 @@ impl<'t> AbiEngine<'t> {
         self.types.types.get(id.0 as usize)
     }
 
-    /// The aggregate behind typedefs and qualifiers.
+    /// Aggregate behind typedefs and qualifiers.
     pub(super) fn aggregate(&self, id: TypeId) -> Option<&'t Aggregate> {
         self.aggregate_id(id).map(|(_, aggregate)| aggregate)
     }
 
-    /// The same with its own id.
+    /// Aggregate behind typedefs and qualifiers, with its id.
     pub(super) fn aggregate_id(&self, mut id: TypeId) -> Option<(TypeId, &'t Aggregate)> {
         for _ in 0..DEPTH_MAX {
             match self.lookup(id)? {
@@ -87,8 +86,8 @@ impl<'t> AbiEngine<'t> {
         None
     }
 
-    /// Whether objects of the type may be longer than its size: an array of unknown or zero
-    /// length, or a struct that ends in one.
+    /// Returns true if objects may be longer than the type: an array of unknown or zero length, or
+    /// a struct that ends in one.
     pub(super) fn is_flexible(&self, id: TypeId) -> bool {
         self.flexible_at(id, 0)
     }
@@ -167,7 +166,7 @@ impl<'t> AbiEngine<'t> {
             Type::Qualified { qualifier, target } => {
                 let align = self.align_at((*target)?, depth + 1)?;
                 Some(match *qualifier {
-                    // An atomic object is aligned so that one instruction can reach it.
+                    // One instruction can reach an aligned atomic object.
                     "_Atomic" => align.max(lock_free_align(self.size_at((*target)?, depth + 1)?)),
                     _ => align,
                 })
@@ -192,7 +191,7 @@ impl<'t> AbiEngine<'t> {
         if let Ok(shape) = self.shape_at(aggregate, depth) {
             return Some(shape.lay_out(&shape.current_arrangement()).align);
         }
-        // C++ with base classes and the like: what its parts ask for.
+        // The alignment of a C++ class with base classes is that of its members.
         let mut align = aggregate.declared_align.filter(is_valid_align).unwrap_or(1);
         for member in &aggregate.members {
             let declared = member.declared_align.filter(is_valid_align);
@@ -206,7 +205,7 @@ impl<'t> AbiEngine<'t> {
     }
 }
 
-/// Alignment of an atomic object of so many bytes; 1 where it takes a lock anyway.
+/// Alignment of an atomic object of so many bytes; 1 if it needs a lock anyway.
 fn lock_free_align(size: u64) -> u64 {
     match size {
         1 | 2 | 4 | 8 | 16 => size,

@@ -1,27 +1,27 @@
-//! What differs between the C ABIs: how scalars are aligned, and how unnamed bitfields count.
+//! Differences between the C ABIs: alignments of scalars, and the effect of unnamed bitfields.
 
-/// A C ABI, as far as the places of members depend on it.
+/// Rules of a C ABI that offsets of members depend on.
 ///
-/// Scalars are aligned to their size, up to a limit by kind. The System V ABI for i386 aligns
-/// `long long` and `double` to 4 bytes inside a struct (to 8 elsewhere); the one for s390x aligns
-/// nothing to more than 8; the one for ARM lets unnamed bitfields raise the alignment of a struct.
+/// Scalars are aligned to their size, up to a limit by kind. The System V ABI for i386 aligns `long
+/// long` and `double` to 4 bytes inside a struct and to 8 elsewhere. The one for s390x aligns
+/// nothing to more than 8. The one for ARM lets unnamed bitfields raise the alignment of a struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TargetAbi {
     /// Size of a pointer in bytes.
     pub pointer_size: u64,
-    /// Bitfields are counted from the most significant bit.
+    /// True if bitfields are counted from the most significant bit.
     pub big_endian: bool,
-    /// Most that an integer, enum or pointer is aligned to inside a struct, in bytes.
+    /// Largest alignment of an integer, enum or pointer inside a struct, in bytes.
     pub integer_align_max: u64,
-    /// The same for a `double`.
+    /// Largest alignment of a `double` inside a struct, in bytes.
     pub double_align_max: u64,
-    /// The same for floating-point numbers of more than 8 bytes.
+    /// Largest alignment of floating-point numbers of more than 8 bytes inside a struct, in bytes.
     pub wide_float_align_max: u64,
-    /// Unnamed bitfields, `:0` among them, raise the alignment of a struct as named ones do.
+    /// True if unnamed bitfields, including `:0`, raise the alignment of a struct as named ones do.
     pub unnamed_bits_align: bool,
 }
 
-/// `e_machine` in ELF headers (gABI).
+/// Values of `e_machine` in ELF headers (gABI).
 mod machine {
     pub const I386: u16 = 3;
     pub const M68K: u16 = 4;
@@ -30,33 +30,33 @@ mod machine {
     pub const AARCH64: u16 = 183;
 }
 
-/// Byte in an ELF header where `e_machine` begins.
+/// Offset of `e_machine` in an ELF header, in bytes.
 const MACHINE_OFFSET: usize = 18;
 
 impl TargetAbi {
-    /// Linux on x86-64.
+    /// ABI of Linux on x86-64.
     pub const X86_64: Self = Self::naturally_aligned(8, false, 16);
-    /// Linux on i386.
+    /// ABI of Linux on i386.
     pub const I386: Self = Self {
         integer_align_max: 4,
         double_align_max: 4,
         wide_float_align_max: 16,
         ..Self::naturally_aligned(4, false, 4)
     };
-    /// Linux on 32-bit ARM (AAPCS).
+    /// ABI of Linux on 32-bit ARM (AAPCS).
     pub const ARM: Self = Self {
         unnamed_bits_align: true,
         ..Self::naturally_aligned(4, false, 8)
     };
-    /// Linux on 64-bit ARM (AAPCS64).
+    /// ABI of Linux on 64-bit ARM (AAPCS64).
     pub const AARCH64: Self = Self {
         unnamed_bits_align: true,
         ..Self::naturally_aligned(8, false, 16)
     };
-    /// Linux on s390x.
+    /// ABI of Linux on s390x.
     pub const S390X: Self = Self::naturally_aligned(8, true, 8);
 
-    /// An ABI that aligns every scalar to its size, up to `align_max` bytes.
+    /// ABI that aligns every scalar to its size, up to `align_max` bytes.
     pub const fn naturally_aligned(pointer_size: u64, big_endian: bool, align_max: u64) -> Self {
         Self {
             pointer_size,
@@ -68,11 +68,11 @@ impl TargetAbi {
         }
     }
 
-    /// The ABI of Linux on the machine that an ELF file is for. `None` for what is not ELF, such
-    /// as raw BTF, which does not name its machine.
+    /// ABI of Linux on the machine of an ELF file. `None` for other files, such as raw BTF, which
+    /// does not name its machine.
     ///
-    /// A machine that is not known by number gets the rule that most follow: scalars are aligned
-    /// to their size, up to twice the size of a pointer.
+    /// An unknown machine has the most common rule: scalars are aligned to their size, up to twice
+    /// the size of a pointer.
     pub fn from_elf(bytes: &[u8]) -> Option<Self> {
         let class = bytes.strip_prefix(b"\x7fELF")?.first()?;
         let big_endian = *bytes.get(5)? == 2;
@@ -101,9 +101,9 @@ impl TargetAbi {
         })
     }
 
-    /// Alignment inside a struct, in bytes, of a base type as debug information names it.
+    /// Alignment inside a struct, in bytes, of a base type with this name in debug information.
     pub(super) fn base_align(&self, name: &str, size: u64) -> u64 {
-        // A complex number is aligned as its parts are.
+        // A complex number has the alignment of its parts.
         let (part, size) = match name.strip_prefix("complex ") {
             Some(part) => (part, size / 2),
             None => (name, size),
@@ -123,7 +123,7 @@ impl TargetAbi {
     }
 }
 
-/// The largest power of two that divides a size; 1 for 0.
+/// Largest power of two that divides a size; 1 for 0.
 fn power_of_two_in(size: u64) -> u64 {
     match size {
         0 => 1,
@@ -131,10 +131,10 @@ fn power_of_two_in(size: u64) -> u64 {
     }
 }
 
-/// What compilers accept in `aligned(N)`, in bytes.
+/// Largest alignment in `aligned(N)` that compilers accept, in bytes.
 pub(super) const ALIGN_MAX: u64 = 1 << 28;
 
-/// Whether a compiler could have been told so.
+/// Returns true for an alignment that compilers accept.
 pub(super) fn is_valid_align(align: &u64) -> bool {
     align.is_power_of_two() && *align <= ALIGN_MAX
 }

@@ -1,6 +1,6 @@
 //! Names and integer types that C and C++ accept.
 
-/// Words that cannot be a member's name: keywords of C and C++, and macros that GCC predefines.
+/// Words that cannot name a member: keywords of C and C++, and macros that GCC predefines.
 const RESERVED_WORDS: &[&str] = &[
     "alignas",
     "alignof",
@@ -104,7 +104,7 @@ const RESERVED_WORDS: &[&str] = &[
     "xor_eq",
 ];
 
-/// Whether C and C++ take it as the name of a member.
+/// Returns true if C and C++ accept the name for a member.
 pub(super) fn is_identifier(name: &str) -> bool {
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     starts
@@ -112,7 +112,7 @@ pub(super) fn is_identifier(name: &str) -> bool {
         && RESERVED_WORDS.binary_search(&name).is_err()
 }
 
-/// An unsigned integer of so many bytes, of the same size on all targets.
+/// Unsigned integer of `size` bytes, which is the same on all targets.
 pub(super) fn unsigned_of_size(size: u64) -> Option<&'static str> {
     Some(match size {
         1 => "unsigned char",

@@ -1,4 +1,4 @@
-//! Which attributes and unnamed bits bring a run of bitfields to its place.
+//! Attributes and unnamed bits that explain the offsets of a run of bitfields.
 use std::ops::Range;
 
 use super::hypothesis::{FILL_BYTES_MAX, MemberFacts, PackingHypothesis, unexplained_atom};
@@ -7,8 +7,8 @@ use crate::abi::error::AbiError;
 use crate::abi::layout::LayoutAtom;
 use crate::abi::sizes::AbiEngine;
 
-/// The run, placed from bit `cursor` on where it was compiled to be, and how many attributes that
-/// takes.
+/// Atom of the run at its compiled offset, placed from bit `cursor` on, and the number of
+/// attributes that it needs.
 pub(super) fn explain_bitfields(
     abi: &AbiEngine<'_>,
     name: &str,
@@ -74,7 +74,7 @@ pub(super) fn explain_bitfields(
     Ok((atom, cost))
 }
 
-/// First bit of the last of some fields placed from `cursor` on.
+/// First bit of the last of some bitfields that are placed from `cursor` on.
 fn start_of_last(fields: &[Bitfield], mut cursor: u64) -> Option<u64> {
     let (last, unnamed) = fields.split_last()?;
     for field in unnamed {
@@ -83,8 +83,8 @@ fn start_of_last(fields: &[Bitfield], mut cursor: u64) -> Option<u64> {
     Some(last.first_bit_from(cursor, 1))
 }
 
-/// What to try, what the debug information says first, then by cost: the field, with unnamed ones
-/// in front of it.
+/// Bitfield with unnamed ones in front of it, in the order of trial: the declared alignment first,
+/// then by cost.
 fn bitfield_attempts(
     abi: &AbiEngine<'_>,
     plain_field: &Bitfield,
@@ -110,7 +110,7 @@ fn bitfield_attempts(
     if !hypothesis.type_packed {
         attempts.push(vec![packed()]);
     }
-    // A unit for the unnamed ones that an unsigned integer has.
+    // Unnamed bitfields have a unit that an unsigned integer has.
     let natural = abi.target.integer_align(facts.size) * 8 == plain_field.align_bits;
     let unit = if natural && facts.size <= 8 {
         plain_field.unit_bits
@@ -120,7 +120,7 @@ fn bitfield_attempts(
     let align = abi.target.integer_align(unit / 8) * 8;
     let zero = Bitfield::unnamed(0, unit, align, hypothesis.type_packed);
     let zero = || vec![zero.clone(), plain()];
-    // `:0` is not packed, so that it would align the struct where unnamed ones do.
+    // `:0` is not packed, so it would align the struct where unnamed bitfields do.
     if !hypothesis.type_packed {
         attempts.push(zero());
     }
@@ -137,7 +137,7 @@ fn bitfield_attempts(
     attempts
 }
 
-/// Unnamed fields that take exactly the bits from `cursor` to `seen`, as few as can be.
+/// Fewest unnamed bitfields that take exactly the bits from `cursor` to `compiled_bit`.
 fn unnamed_bits_between(
     cursor: u64,
     seen: u64,

@@ -6,62 +6,62 @@ use crate::abi::bitfield::Bitfield;
 use crate::abi::layout::LayoutAtom;
 use crate::abi::sizes::AbiEngine;
 
-/// Most bytes of unnamed bitfields that are taken to explain one gap.
+/// Most bytes of unnamed bitfields that explain one gap.
 pub(super) const FILL_BYTES_MAX: u64 = 512;
 
-/// Power of two of the cache line that most code is written for, in bytes.
+/// Power of two of the usual cache line size in bytes.
 const LINE_SHIFT: u32 = 6;
 
-/// What is known of a member beside where it is.
+/// Compiled offset of a member, and properties of its type.
 pub(in crate::abi) struct MemberFacts {
-    /// Its name, or those inside an anonymous one.
+    /// Name of the member, or names inside an anonymous one.
     pub names: Vec<String>,
-    /// Bytes; of a bitfield, its type's.
+    /// Size in bytes; for a bitfield, of its type.
     pub size: u64,
     /// Alignment of its type in bytes.
     pub natural_align: u64,
-    /// As compiled.
+    /// Compiled offset in bytes.
     pub offset: u64,
-    /// As compiled.
+    /// Compiled bits of a bitfield.
     pub bits: Option<BitRange>,
-    /// Alignment that the debug information gives it.
+    /// Declared alignment in bytes, where the debug information has one.
     pub declared_align: Option<u64>,
-    /// See [`Atom::flexible`].
+    /// See [`LayoutAtom::flexible`].
     pub flexible: bool,
-    /// Has no name.
+    /// True for a member without a name.
     pub anonymous: bool,
 }
 
-/// How a whole type is read.
+/// Assumption about the packing of a whole type.
 #[derive(Clone, Copy)]
 pub(super) struct PackingHypothesis {
     pub(super) type_packed: bool,
-    /// No member may be aligned to more bytes.
+    /// Most alignment of a member in bytes.
     pub(super) align_max: u64,
-    /// Whether the debug information gives all alignments made by hand, so that one which is not
-    /// there was not made.
+    /// True if the debug information contains all alignments made by hand, so that a missing one
+    /// was not made.
     pub(super) alignments_recorded: bool,
 }
 
-/// Alignments that somebody may have asked for, beside one that is there anyway: a cache line
-/// before all others, since that is what it mostly is; then the smallest.
+/// Alignments above `natural` that the source may demand: a cache line first, as the most likely
+/// one, then from the smallest on.
 pub(super) fn higher_aligns(natural: u64) -> impl Iterator<Item = u64> {
     let shifts = [LINE_SHIFT].into_iter().chain(1..17);
     let aligns = shifts.map(|shift| 1u64 << shift);
     aligns.filter(move |align| *align > natural)
 }
 
-/// Unnamed bitfields that take so many bytes from the next byte on, wherever they go.
+/// Unnamed bitfields that take so many bytes from the next byte on, at any offset.
 pub(super) fn unnamed_fill(abi: &AbiEngine<'_>, bytes: u64, type_packed: bool) -> Vec<Bitfield> {
     let align_bits = abi.target.integer_align(1) * 8;
     let field = |width_bits| Bitfield::unnamed(width_bits, 8, align_bits, type_packed);
-    // In a packed struct the first would begin inside a byte.
+    // The first bitfield would begin inside a byte in a packed struct.
     let mut fields = vec![field(0)];
     fields.extend((0..bytes).map(|_| field(8)));
     fields
 }
 
-/// An atom of which nothing is explained yet.
+/// Atom without an explanation of its offset.
 pub(super) fn unexplained_atom(run: Range<usize>, run_facts: &[MemberFacts]) -> LayoutAtom {
     let names: Vec<String> = run_facts
         .iter()

@@ -1,4 +1,4 @@
-//! Which attributes bring a member that is no bitfield to its place.
+//! Attributes that explain the offset of a member that is no bitfield.
 use std::ops::Range;
 
 use super::hypothesis::{
@@ -8,13 +8,13 @@ use crate::abi::error::AbiError;
 use crate::abi::layout::LayoutAtom;
 use crate::abi::sizes::AbiEngine;
 
-/// One explanation of a member's place.
+/// Possible explanation of a member's offset.
 #[derive(Clone, Copy)]
 struct PlacementAttempt {
     packed: bool,
-    /// Bytes; 1: none.
+    /// `aligned(N)` on the member in bytes; 1 without.
     aligned: u64,
-    /// Unnamed bitfields in front of it.
+    /// True with unnamed bitfields in front of the member.
     fill: bool,
 }
 
@@ -24,8 +24,8 @@ impl PlacementAttempt {
     }
 }
 
-/// The atom, placed at or after bit `cursor` where it was compiled to be, and how many attributes
-/// that takes.
+/// Atom at its compiled offset, placed at or behind bit `cursor`, and the number of attributes that
+/// it needs.
 pub(super) fn explain_member(
     abi: &AbiEngine<'_>,
     name: &str,
@@ -54,7 +54,7 @@ pub(super) fn explain_member(
             true => gap <= FILL_BYTES_MAX && facts.offset.is_multiple_of(align),
             false => start.next_multiple_of(align) == facts.offset,
         };
-        // The attribute of an anonymous member is its type's, and pads it.
+        // An attribute on an anonymous member applies to its type, and pads it.
         let possible = !facts.anonymous
             || facts.size.is_multiple_of(attempt.aligned) && !hypothesis.type_packed
             || attempt.aligned == 1;
@@ -79,7 +79,7 @@ pub(super) fn explain_member(
     Ok((atom, found.cost()))
 }
 
-/// What to try, what the debug information says first, then by cost.
+/// Explanations in the order of trial: the declared alignment first, then by cost.
 fn member_attempts(facts: &MemberFacts, hypothesis: PackingHypothesis) -> Vec<PlacementAttempt> {
     let plain = PlacementAttempt {
         packed: false,
@@ -105,7 +105,7 @@ fn member_attempts(facts: &MemberFacts, hypothesis: PackingHypothesis) -> Vec<Pl
     };
     let mut attempts = Vec::new();
     if let Some(declared) = facts.declared_align {
-        // What is declared may come from the type of the member, or from that it is packed.
+        // A declared alignment may come from the member's type, or from `packed` on the member.
         let declared_attempt = match declared {
             _ if declared == natural => plain,
             _ if declared > natural => aligned(declared),
