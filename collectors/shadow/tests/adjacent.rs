@@ -10,6 +10,7 @@ use relayout_contend::{
     TargetObject, find_with,
 };
 use relayout_layout::MemberAt;
+use relayout_profile::{Addr, RunId, SiteId};
 use relayout_profile::{RecordedRun, segments};
 use relayout_shadow::wire::SiteRecord;
 use relayout_shadow::{AccessKind, ShadowConfig};
@@ -40,8 +41,8 @@ const GOOD: Layout = Layout {
 };
 
 impl AddressNamer for Layout {
-    fn target_at(&self, _: u16, addr: u64, _: u8) -> AccessTarget {
-        let offset = addr - PAGE;
+    fn target_at(&self, _: RunId, addr: Addr, _: u8) -> AccessTarget {
+        let offset = addr - Addr(PAGE);
         let (path, at) = match offset {
             _ if offset - offset % 64 == self.vmstats_percpu => {
                 ("vmstats_percpu", self.vmstats_percpu)
@@ -56,7 +57,7 @@ impl AddressNamer for Layout {
             size: 64,
         };
         let object = TargetObject {
-            base: PAGE,
+            base: Addr(PAGE),
             bytes: OBJECT_BYTES,
             variable: None,
             origin: None,
@@ -64,9 +65,9 @@ impl AddressNamer for Layout {
         AccessTarget::Member { object, member }
     }
 
-    fn source_of_site(&self, site: u32) -> SiteSource {
+    fn source_of_site(&self, site: SiteId) -> SiteSource {
         SiteSource {
-            function: Some(["count_memcg_events", "cgroup_rstat_flush"][site as usize].to_owned()),
+            function: Some(["count_memcg_events", "cgroup_rstat_flush"][site.index()].to_owned()),
             inlined: None,
             file: None,
             line: None,
@@ -117,7 +118,7 @@ fn findings(layout: Layout, pair_coefficient: Option<f64>) -> Findings {
     }
     let files = shadow.host.files();
     let files: Vec<_> = files.iter().map(|(n, bytes)| (*n, &bytes[..])).collect();
-    let mut assembled = segments::assemble(&files, 0, CONTEXTS.into()).expect("sound");
+    let mut assembled = segments::assemble(&files, RunId(0), CONTEXTS.into()).expect("sound");
     assert_eq!(assembled.losses, segments::SegmentLosses::default());
     assembled.profile.meta.runs = vec![RecordedRun {
         pair_period: Some(PERIOD),

@@ -2,6 +2,8 @@
 
 mod common;
 
+use relayout_profile::ContextId;
+use relayout_profile::{Addr, SiteId};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use common::input::{Input, PAGE, any_inputs};
@@ -140,12 +142,12 @@ fn check_log(expected: &Expected, records: &Records) {
 
 fn trace_access(context: u8, burst: &BurstRecord, page: u64) -> TraceAccess {
     TraceAccess {
-        context: context.into(),
+        context: ContextId(context.into()),
         offset: (burst.addr - page) as u32,
         size: burst.size,
         access: [Kind::Read, Kind::Write, Kind::ReadWrite][usize::from(burst.access)],
         silent: [Some(false), Some(true), None][usize::from(burst.silent)],
-        site: 0,
+        site: SiteId(0),
     }
 }
 
@@ -183,7 +185,7 @@ fn whole(expected: &Expected, page: u64, from: usize) -> ObjectTrace {
         trace_access(context, &burst, page)
     };
     ObjectTrace {
-        base: page,
+        base: Addr(page),
         accesses: steps.map(access).collect(),
         ..ObjectTrace::default()
     }
@@ -206,7 +208,7 @@ fn logged(
         .filter(|(_, burst)| burst.ticket >= ticket && in_regions(burst))
         .map(|(context, burst)| trace_access(*context, burst, page));
     ObjectTrace {
-        base: page,
+        base: Addr(page),
         accesses: accesses.collect(),
         ..ObjectTrace::default()
     }

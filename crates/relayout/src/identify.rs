@@ -2,6 +2,7 @@
 
 use relayout_contend::{AccessTarget, AddressNamer, SiteSource, TargetObject};
 use relayout_profile::Profile;
+use relayout_profile::{Addr, RunId, SiteId};
 use relayout_resolve::{
     self as resolve, DebugImages, ObjectKind, Resolution, SourceFrame, SourceMaps, SourcePlace,
 };
@@ -49,7 +50,7 @@ impl<'a, 'f> ResolvedNames<'a, 'f> {
 }
 
 impl ResolvedNames<'_, '_> {
-    fn site_source(&self, site: u32) -> Option<SourcePlace> {
+    fn site_source(&self, site: SiteId) -> Option<SourcePlace> {
         let site_place = self.resolution.site_address(site)?;
         match self.profile.is_call(site) {
             true => self.sources.look_up_call(site_place),
@@ -85,7 +86,7 @@ fn is_library(file: &str) -> bool {
 }
 
 impl AddressNamer for ResolvedNames<'_, '_> {
-    fn target_at(&self, run: u16, addr: u64, size: u8) -> AccessTarget {
+    fn target_at(&self, run: RunId, addr: Addr, size: u8) -> AccessTarget {
         match self.resolution.address_owner(run, addr, size.into()) {
             resolve::AddressOwner::Member { object, path } => AccessTarget::Member {
                 object: self.identified_object(object),
@@ -101,7 +102,7 @@ impl AddressNamer for ResolvedNames<'_, '_> {
         }
     }
 
-    fn source_of_site(&self, site: u32) -> SiteSource {
+    fn source_of_site(&self, site: SiteId) -> SiteSource {
         let Some(place) = self.site_source(site) else {
             return SiteSource::default();
         };

@@ -6,6 +6,7 @@ use common::trace::{self, Word};
 use common::{KERNEL_FLAGS, Place, flowing, json, programs, text};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::AccessKind::{Read, Write};
+use relayout_profile::SiteId;
 use relayout_profile::{Site, WriteOptions};
 use serde_json::Value;
 
@@ -79,7 +80,7 @@ fn record(place: &Place, name: &str, round: &[Word], silent: Option<bool>) {
     functions.sort_unstable();
     let base = profile.regions[0].start;
     for (low, offset) in functions.into_iter().zip(STORED) {
-        let site = profile.sites.len() as u32;
+        let site = SiteId(profile.sites.len() as u32);
         profile.sites.push(Site {
             pc: low + IN_STORE,
             bytes: vec![0x89, 0x07],

@@ -4,10 +4,12 @@ use relayout_contend::{
     AccessTarget, AddressNamer, FindSettings, Findings, SiteSource, TargetObject, find, find_with,
 };
 use relayout_layout::MemberAt;
+use relayout_profile::ContextId;
 use relayout_profile::{
     AccessKind, CoherenceEvent, ConflictRow, CountRow, LineRow, PairRow, Profile, ProfileMeta,
     RecordedRun, RecordingSetting, Site,
 };
+use relayout_profile::{Addr, RunId, SiteId};
 use relayout_report::{FindingSelection, ReportContents, json, text};
 
 const CHUNK: u64 = 0xffff_8881_0010_0000;
@@ -27,7 +29,7 @@ fn member_place(
 ) -> AccessTarget {
     AccessTarget::Member {
         object: TargetObject {
-            base,
+            base: Addr(base),
             bytes,
             variable: (base == NODE).then(|| "osq_node".to_owned()),
             origin: None,
@@ -42,10 +44,10 @@ fn member_place(
 }
 
 impl AddressNamer for Kernel {
-    fn target_at(&self, _: u16, addr: u64, _: u8) -> AccessTarget {
+    fn target_at(&self, _: RunId, addr: Addr, _: u8) -> AccessTarget {
         let chunk = |name, types: &[&str], extent| member_place(CHUNK, 192, name, types, extent);
         let node = |name, extent| member_place(NODE, 24, name, &["optimistic_spin_node"], extent);
-        match addr.wrapping_sub(CHUNK) {
+        match addr.wrapping_sub(Addr(CHUNK)) {
             16..20 => return chunk("free_bytes", &["pcpu_chunk"], (16, 4)),
             20..24 => {
                 return chunk(
@@ -58,15 +60,16 @@ impl AddressNamer for Kernel {
             56..64 => return chunk("base_addr", &["pcpu_chunk"], (56, 8)),
             _ => {}
         }
-        match addr.wrapping_sub(NODE) {
+        match addr.wrapping_sub(Addr(NODE)) {
             0..8 => return node("next", (0, 8)),
             16..20 => return node("locked", (16, 4)),
             20..24 => return node("cpu", (20, 4)),
             _ => {}
         }
+        let addr = addr.0;
         match addr {
             GLOBALS.. => AccessTarget::Scalar(TargetObject {
-                base: addr & !7,
+                base: Addr(addr & !7),
                 bytes: 8,
                 variable: Some(["jiffies", "nr_files"][(addr >> 3 & 1) as usize].to_owned()),
                 origin: None,
@@ -75,7 +78,7 @@ impl AddressNamer for Kernel {
         }
     }
 
-    fn source_of_site(&self, site: u32) -> SiteSource {
+    fn source_of_site(&self, site: SiteId) -> SiteSource {
         let (function, file, line) = [
             ("free_percpu", "mm/percpu.c", 2259),
             ("pcpu_alloc_area", "mm/percpu.c", 1245),
@@ -83,7 +86,7 @@ impl AddressNamer for Kernel {
             ("osq_lock", "kernel/locking/osq_lock.c", 97),
             ("do_timer", "kernel/time/timekeeping.c", 2284),
             ("alloc_empty_file", "fs/file_table.c", 148),
-        ][site as usize];
+        ][site.index()];
         SiteSource {
             function: Some(function.to_owned()),
             inlined: (line == 128).then(|| "vcpu_is_preempted".to_owned()),
@@ -104,21 +107,21 @@ fn conflict(
     (count, touch, life): (u64, u64, u64),
 ) -> ConflictRow {
     ConflictRow {
-        run,
+        run: RunId(run),
         transfer: if here.2 == READ {
             CoherenceEvent::Read
         } else {
             CoherenceEvent::Write
         },
-        context: 1 + run,
-        addr: here.0,
+        context: ContextId(1 + run),
+        addr: Addr(here.0),
         size: 4,
-        site: here.1,
+        site: SiteId(here.1),
         access: here.2,
-        other_context: 0,
-        other_addr: there.0,
+        other_context: ContextId(0),
+        other_addr: Addr(there.0),
         other_size: 4,
-        other_site: there.1,
+        other_site: SiteId(there.1),
         other_access: there.2,
         count,
         false_first_touch: touch,
@@ -129,11 +132,11 @@ fn conflict(
 fn count(context: u16, at: (u64, u32, AccessKind), count: u64, silent: u64) -> CountRow {
     let (addr, site, access) = at;
     CountRow {
-        run: 0,
-        addr,
+        run: RunId(0),
+        addr: Addr(addr),
         size: 4,
-        context,
-        site,
+        context: ContextId(context),
+        site: SiteId(site),
         access,
         count,
         silent: Some(silent),
@@ -171,9 +174,9 @@ fn profile() -> Profile {
         count(1, nr_files, 300, 0),
     ];
     let lines = vec![LineRow {
-        run: 0,
-        line: CHUNK,
-        context: 1,
+        run: RunId(0),
+        line: Addr(CHUNK),
+        context: ContextId(1),
         reads: 40_000,
         writes: 0,
         read_transfers: 1980,
@@ -319,21 +322,21 @@ fn text_of_nothing() {
 /// Of an object whose `bound_map`, on its second line, is stored to while others read `base_addr`.
 fn adjacent(pair_coefficient: Option<f64>, render: impl Fn(&ReportContents) -> String) -> String {
     let pair = |context, samples| PairRow {
-        run: 0,
+        run: RunId(0),
         context,
-        addr: CHUNK + 56,
+        addr: Addr(CHUNK + 56),
         size: 8,
-        site: 0,
+        site: SiteId(0),
         access: READ,
-        other_context: 0,
-        other_addr: CHUNK + 64,
+        other_context: ContextId(0),
+        other_addr: Addr(CHUNK + 64),
         other_size: 8,
-        other_site: 1,
+        other_site: SiteId(1),
         other_access: WRITE,
         samples,
     };
     let mut profile = Profile {
-        pairs: vec![pair(1, 30), pair(2, 34)],
+        pairs: vec![pair(ContextId(1), 30), pair(ContextId(2), 34)],
         ..profile()
     };
     profile.conflicts.truncate(1);

@@ -55,7 +55,7 @@ pub fn explain_finding<'a>(
         objects: objects.map(|id| resolved.resolution.object(*id)).collect(),
         instructions: instructions
             .map(|opinion| ExplainedInstruction {
-                pc: resolved.profile.sites[opinion.site as usize].pc,
+                pc: resolved.profile.sites[opinion.site.index()].pc,
                 source: names.source_of_site(opinion.site),
                 opinion,
             })

@@ -1,5 +1,6 @@
 //! Records of memory that threads share.
 
+use relayout_profile::Addr;
 use relayout_profile::RangeKind;
 
 use crate::stand::{BOTH, Bench, record, start};
@@ -24,7 +25,10 @@ fn two_counters_on_a_line_and_a_mutex() {
         );
         // The word of the mutex is the first four bytes at 64: twice for each of 12,500 rounds.
         let profile = &run.program.assembled.profile;
-        let words = profile.counts.iter().filter(|row| row.addr == shared + 64);
+        let words = profile
+            .counts
+            .iter()
+            .filter(|row| row.addr == Addr(shared + 64));
         let words: u64 = words
             .inspect(|row| assert_eq!(row.size, 4))
             .map(|row| row.count)
@@ -41,7 +45,7 @@ fn check_heap(run: &crate::stand::Recorded, shared: u64) {
     let ranges = &run.program.assembled.profile.ranges;
     let heap: Vec<_> = ranges
         .iter()
-        .filter(|range| range.kind == RangeKind::Heap && range.start == shared)
+        .filter(|range| range.kind == RangeKind::Heap && range.start == Addr(shared))
         .collect();
     assert_eq!(heap.len(), 1, "{ranges:?}");
     assert_eq!(heap[0].bytes, 192);
@@ -80,7 +84,7 @@ fn virtual_tables_packed_members_and_new() {
         let table: u64 = profile
             .counts
             .iter()
-            .filter(|row| row.addr == shared && row.size == 8)
+            .filter(|row| row.addr == Addr(shared) && row.size == 8)
             .map(|row| row.count)
             .sum();
         assert!(table > 20_000, "{compiler:?}: {table}");
@@ -89,7 +93,7 @@ fn virtual_tables_packed_members_and_new() {
         let ranges = &profile.ranges;
         let object = ranges
             .iter()
-            .find(|range| range.kind == RangeKind::Heap && range.start == shared)
+            .find(|range| range.kind == RangeKind::Heap && range.start == Addr(shared))
             .expect("the object that new made");
         let first = object.owner.split(' ').next().expect("a frame");
         let first = u64::from_str_radix(first.trim_start_matches("0x"), 16).expect("hex");
@@ -123,9 +127,9 @@ fn named_objects_operations_and_window() {
         let mut matching = ranges.filter(move |r| r.kind == RangeKind::Named && r.start == start);
         matching.next()
     };
-    let object = named(pair).expect("the object");
+    let object = named(Addr(pair)).expect("the object");
     assert_eq!((&*object.owner, object.bytes), ("struct pair", 16));
-    let object = named(array).expect("the array");
+    let object = named(Addr(array)).expect("the array");
     assert_eq!(
         (&*object.owner, object.bytes, object.stride),
         ("struct pair", 256, 16)

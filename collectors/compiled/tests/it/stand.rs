@@ -1,6 +1,7 @@
 //! Builds a program with a compiler's own flags, runs it as the host does, and reads the files of
 //! the runtime.
 
+use relayout_profile::{Addr, RunId};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -246,7 +247,7 @@ impl Recorded {
         let files: Vec<(u16, &[u8])> = segments.iter().map(|(n, b)| (*n, &b[..])).collect();
         let map = ProgramMap::parse(&read("map"));
         let program =
-            assemble(&files, &map, 0, SiteNaming::ReturnAddresses).expect("sound segments");
+            assemble(&files, &map, RunId(0), SiteNaming::ReturnAddresses).expect("sound segments");
         Self {
             status,
             stdout: String::from_utf8_lossy(&read("stdout")).into_owned(),
@@ -332,7 +333,7 @@ impl Recorded {
     /// Returns the loads and stores counted on the line at `addr`.
     pub fn accesses(&self, addr: u64) -> (u64, u64) {
         let lines = &self.program.assembled.profile.lines;
-        let of_line = lines.iter().filter(|row| row.line == addr & !63);
+        let of_line = lines.iter().filter(|row| row.line == Addr(addr & !63));
         of_line.fold((0, 0), |(r, w), row| (r + row.reads, w + row.writes))
     }
 
@@ -340,8 +341,8 @@ impl Recorded {
     pub fn events(&self, addr: u64, other_addr: u64) -> u64 {
         let conflicts = &self.program.assembled.profile.conflicts;
         let between = conflicts.iter().filter(|row| {
-            (row.addr, row.other_addr) == (addr, other_addr)
-                || (row.addr, row.other_addr) == (other_addr, addr)
+            (row.addr, row.other_addr) == (Addr(addr), Addr(other_addr))
+                || (row.addr, row.other_addr) == (Addr(other_addr), Addr(addr))
         });
         between.map(|row| row.count).sum()
     }

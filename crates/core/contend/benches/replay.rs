@@ -1,6 +1,7 @@
 //! How fast a recorded object is replayed: accesses per second, for one trace of a chunk-like
 //! object under many placements, as the search does. `cargo bench -p relayout-contend --bench replay`.
 
+use relayout_profile::{ContextId, SiteId};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ fn trace(contexts: u16, object_bytes: u32) -> ObjectTrace {
         }
         left -= 1;
         TraceAccess {
-            context,
+            context: ContextId(context),
             offset: random(object_bytes / 8) * 8,
             size: 8,
             access: if random(4) == 0 {
@@ -37,7 +38,7 @@ fn trace(contexts: u16, object_bytes: u32) -> ObjectTrace {
                 AccessKind::Read
             },
             silent: None,
-            site,
+            site: SiteId(site),
         }
     });
     ObjectTrace {

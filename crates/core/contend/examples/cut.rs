@@ -6,6 +6,7 @@
 //! The first ACCESSES of each object; or about ACCESSES in all of the LINES with most transfers, of each the same part
 //! from its beginning. A site keeps its address, not its bytes.
 
+use relayout_profile::{Addr, RunId, SiteId};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
@@ -59,7 +60,7 @@ fn cut(arguments: &[String]) -> Result<usize, String> {
     let mut kept: BTreeMap<u32, u32> = BTreeMap::new();
     for burst in &mut bursts {
         let next = kept.len() as u32;
-        burst.site = *kept.entry(burst.site).or_insert(next);
+        burst.site = SiteId(*kept.entry(burst.site.0).or_insert(next));
     }
     let mut sites = vec![None; kept.len()];
     for (old, new) in kept {
@@ -100,8 +101,8 @@ fn object(text: &str) -> Result<ObjectExtent, String> {
     let (base, bytes) = text.split_once(':').ok_or("ADDRESS:BYTES")?;
     let base = u64::from_str_radix(base.trim_start_matches("0x"), 16);
     Ok(ObjectExtent {
-        run: 0,
-        base: base.map_err(|_| format!("'{text}' is no address"))?,
+        run: RunId(0),
+        base: Addr(base.map_err(|_| format!("'{text}' is no address"))?),
         bytes: number(bytes)?,
     })
 }
@@ -110,14 +111,18 @@ fn object(text: &str) -> Result<ObjectExtent, String> {
 fn hottest(profile: &Profile, lines: usize, accesses: usize) -> Vec<(ObjectExtent, usize)> {
     let index = TraceIndex::new(profile);
     let bytes = profile.meta.line_bytes;
-    let line = |row: &BurstRow| (row.run, row.addr - row.addr % u64::from(bytes));
-    let mut all: Vec<(u16, u64)> = profile.bursts.iter().map(line).collect();
+    let line = |row: &BurstRow| (row.run, row.addr.align_down(bytes.into()));
+    let mut all: Vec<(RunId, Addr)> = profile.bursts.iter().map(line).collect();
     all.sort_unstable();
     all.dedup();
     let mut ranked: Vec<(u64, usize, ObjectExtent)> = all
         .into_iter()
         .map(|(run, base)| {
-            let extent = ObjectExtent { run, base, bytes };
+            let extent = ObjectExtent {
+                run: RunId(run.0),
+                base: Addr(base.0),
+                bytes,
+            };
             let traces = index.traces(extent);
             let moved = |trace| {
                 PreparedTrace::new(trace)
@@ -146,18 +151,18 @@ fn logged(
     accesses: usize,
 ) -> Option<(RegionRow, Vec<BurstRow>)> {
     let end = extent.base + u64::from(extent.bytes);
-    let meets = |start: u64, bytes: u64| start < end && start + bytes > extent.base;
+    let meets = |start: u64, bytes: u64| start < end.0 && start + bytes > extent.base.0;
     let overlapping: Vec<&RegionRow> = profile
         .regions
         .iter()
-        .filter(|row| row.run == extent.run && meets(row.start, row.bytes.into()))
+        .filter(|row| row.run == extent.run && meets(row.start.0, row.bytes.into()))
         .collect();
     let first_ticket = overlapping.iter().map(|row| row.first_ticket).max()?;
     let end_ticket = overlapping.iter().map(|row| row.end_ticket).min()?;
     let rows: Vec<BurstRow> = profile
         .bursts
         .iter()
-        .filter(|row| row.run == extent.run && meets(row.addr, row.size.into()))
+        .filter(|row| row.run == extent.run && meets(row.addr.0, row.size.into()))
         .filter(|row| (first_ticket..end_ticket).contains(&row.ticket))
         .take(accesses)
         .copied()

@@ -15,6 +15,7 @@
 //! Prints ratio, low and high for all contexts together, and then for each, in the order in which they were started. Where threads wait for one another,
 //! nothing is predicted.
 
+use relayout_profile::RunId;
 use std::path::Path;
 
 use relayout_contend::throughput::{
@@ -77,7 +78,7 @@ fn predict(arguments: &[String]) -> Result<(), String> {
     say("all", gain.ratio);
     // In the order in which the threads were started, which is not that in which they were first seen.
     let mut by_context = gain.by_context;
-    by_context.sort_by_key(|(context, _)| started(&profile, *context));
+    by_context.sort_by_key(|(context, _)| started(&profile, context.0));
     for (context, ratio) in by_context {
         say(&context.to_string(), ratio);
     }
@@ -147,7 +148,7 @@ fn stretches(
     extents: &[ObjectExtent],
     changes: &PredictedChanges,
 ) -> Vec<ReplayedStretch> {
-    let (runs, traces): (Vec<u16>, Vec<ObjectTrace>) = extents
+    let (runs, traces): (Vec<RunId>, Vec<ObjectTrace>) = extents
         .iter()
         .flat_map(|extent| {
             index

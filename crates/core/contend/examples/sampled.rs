@@ -128,7 +128,7 @@ fn by_line(conflicts: &[ConflictRow], line_bytes: u64) -> ByLine {
         .filter(|row| row.transfer != CoherenceEvent::Upgrade)
     {
         *lines
-            .entry((row.run, row.addr - row.addr % line_bytes))
+            .entry((row.run.0, (row.addr - row.addr % line_bytes).0))
             .or_default() += row.count as f64;
     }
     lines
@@ -137,7 +137,7 @@ fn by_line(conflicts: &[ConflictRow], line_bytes: u64) -> ByLine {
 fn lines_hitm(profile: &Profile) -> ByLine {
     let mut lines = ByLine::new();
     for row in &profile.lines {
-        *lines.entry((row.run, row.line)).or_default() += row.read_transfers as f64;
+        *lines.entry((row.run.0, row.line.0)).or_default() += row.read_transfers as f64;
     }
     lines
 }
@@ -146,7 +146,7 @@ fn accesses(profile: &Profile, line_bytes: u64) -> ByLine {
     let mut lines = ByLine::new();
     for row in &profile.counts {
         *lines
-            .entry((row.run, row.addr - row.addr % line_bytes))
+            .entry((row.run.0, (row.addr - row.addr % line_bytes).0))
             .or_default() += row.count as f64;
     }
     lines

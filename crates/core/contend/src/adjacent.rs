@@ -11,6 +11,8 @@
 //! machine. A finding is made only where the coefficient is known and above 0. Its cost, the
 //! product, is an estimate, and no sum of transfers includes it.
 
+use relayout_profile::Addr;
+use relayout_profile::ContextId;
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_profile::{AccessKind, PairRow, Profile};
@@ -158,7 +160,7 @@ fn adjacent_finding<I: AddressNamer>(
         .iter()
         .filter_map(|sample| Some((sample.row.run, object_at(sample.here)?.base)))
         .collect();
-    let contexts: BTreeSet<u16> = samples
+    let contexts: BTreeSet<ContextId> = samples
         .iter()
         .flat_map(|sample| [sample.row.context, sample.row.other_context])
         .collect();
@@ -215,8 +217,8 @@ fn types_path(samples: &[ResolvedPairSample]) -> Vec<String> {
 /// Contexts that used a member, and those that stored to it.
 #[derive(Default)]
 struct PairUsers {
-    contexts: BTreeSet<u16>,
-    writers: BTreeSet<u16>,
+    contexts: BTreeSet<ContextId>,
+    writers: BTreeSet<ContextId>,
 }
 
 /// Returns the members at both ends, if they are of the same object. The profile counts only how
@@ -262,7 +264,7 @@ fn disturbed_members(samples: &[ResolvedPairSample]) -> Vec<FindingMember> {
 
 /// Returns offset, size and name of `place` in the object `home`; `None` if it is in another
 /// object.
-fn member_key(home: &TargetObject, place: &AccessTarget, addr: u64) -> Option<(i64, u64, String)> {
+fn member_key(home: &TargetObject, place: &AccessTarget, addr: Addr) -> Option<(i64, u64, String)> {
     match place {
         AccessTarget::Member { object, .. } if object != home => None,
         AccessTarget::Member { member, .. } if member.path.is_empty() => {

@@ -1,5 +1,6 @@
 //! Sorts a profile's rows into groups: one per contended line of a type or variable.
 
+use relayout_profile::{Addr, RunId};
 use std::collections::BTreeMap;
 
 use relayout_profile::{CoherenceEvent, ConflictRow, CountRow, Profile};
@@ -42,7 +43,7 @@ pub(crate) struct GroupedRows<'a> {
 }
 
 /// Targets of a profile's addresses, each looked up once.
-pub(crate) struct TargetCache(FxHashMap<(u16, u64, u8), AccessTarget>);
+pub(crate) struct TargetCache(FxHashMap<(RunId, Addr, u8), AccessTarget>);
 
 impl TargetCache {
     /// Looks up every address of conflicts, counts and pairs.
@@ -67,7 +68,7 @@ impl TargetCache {
         Self(places)
     }
 
-    pub fn get(&self, run: u16, addr: u64, size: u8) -> &AccessTarget {
+    pub fn get(&self, run: RunId, addr: Addr, size: u8) -> &AccessTarget {
         self.0
             .get(&(run, addr, size))
             .expect("all addresses of the profile were asked for")
@@ -107,8 +108,8 @@ pub(crate) fn group_rows<'a>(
     line_bytes: u64,
 ) -> GroupedRows<'a> {
     let names = scalar_lines(profile, places, line_bytes);
-    let key = |run, addr: u64, place: &AccessTarget| {
-        group_key(run, addr - addr % line_bytes, place, &names)
+    let key = |run, addr: Addr, place: &AccessTarget| {
+        group_key(run, addr.align_down(line_bytes), place, &names)
     };
     let mut groups: BTreeMap<(FindingSubject, i64), LineGroup> = BTreeMap::new();
     let mut unresolved: BTreeMap<&str, Vec<&ConflictRow>> = BTreeMap::new();
@@ -148,19 +149,23 @@ pub(crate) fn group_rows<'a>(
 
 /// Returns the subject of the pair of lines at `pair`, by an access to `place` in it, and the
 /// offset of the pair in the object.
-pub(crate) fn pair_key(run: u16, pair: u64, place: &AccessTarget) -> Option<(FindingSubject, i64)> {
+pub(crate) fn pair_key(
+    run: RunId,
+    pair: Addr,
+    place: &AccessTarget,
+) -> Option<(FindingSubject, i64)> {
     group_key(run, pair, place, &ScalarLines::default())
 }
 
 /// By run and line: the scalar variable with the most transfers, and its address.
-type ScalarLines<'a> = FxHashMap<(u16, u64), (&'a str, u64)>;
+type ScalarLines<'a> = FxHashMap<(RunId, Addr), (&'a str, Addr)>;
 
 fn scalar_lines<'a>(
     profile: &Profile,
     places: &'a TargetCache,
     line_bytes: u64,
 ) -> ScalarLines<'a> {
-    let mut transfers: BTreeMap<(u16, u64, &str), (u64, u64)> = BTreeMap::new();
+    let mut transfers: BTreeMap<(RunId, Addr, &str), (u64, Addr)> = BTreeMap::new();
     for row in &profile.conflicts {
         let place = places.get(row.run, row.addr, row.size);
         if let AccessTarget::Scalar(TargetObject {
@@ -169,13 +174,13 @@ fn scalar_lines<'a>(
             ..
         }) = place
         {
-            let line = row.addr - row.addr % line_bytes;
+            let line = row.addr.align_down(line_bytes);
             let entry = transfers.entry((row.run, line, name)).or_insert((0, *base));
             entry.0 += row_tally(row).transfers();
         }
     }
-    let mut most: FxHashMap<(u16, u64), (&str, u64)> = FxHashMap::default();
-    let mut best: FxHashMap<(u16, u64), u64> = FxHashMap::default();
+    let mut most: FxHashMap<(RunId, Addr), (&str, Addr)> = FxHashMap::default();
+    let mut best: FxHashMap<(RunId, Addr), u64> = FxHashMap::default();
     for ((run, line, name), (count, base)) in transfers {
         let best = best.entry((run, line)).or_insert(0);
         if count > *best || !most.contains_key(&(run, line)) {
@@ -187,8 +192,8 @@ fn scalar_lines<'a>(
 }
 
 fn group_key(
-    run: u16,
-    line: u64,
+    run: RunId,
+    line: Addr,
     place: &AccessTarget,
     names: &ScalarLines,
 ) -> Option<(FindingSubject, i64)> {

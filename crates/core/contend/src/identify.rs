@@ -2,14 +2,15 @@
 //! them; in tests, a table does.
 
 use relayout_layout::MemberAt;
+use relayout_profile::{Addr, RunId, SiteId};
 
 /// Names the objects at addresses and the sources of instructions.
 pub trait AddressNamer {
     /// Returns the target of an access of `size` bytes at `addr` in recording `run`.
-    fn target_at(&self, run: u16, addr: u64, size: u8) -> AccessTarget;
+    fn target_at(&self, run: RunId, addr: Addr, size: u8) -> AccessTarget;
 
     /// Returns the source of an instruction; `site` indexes the profile's sites.
-    fn source_of_site(&self, site: u32) -> SiteSource;
+    fn source_of_site(&self, site: SiteId) -> SiteSource;
 }
 
 /// Target of an access.
@@ -32,7 +33,7 @@ pub enum AccessTarget {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetObject {
     /// Address of the first byte.
-    pub base: u64,
+    pub base: Addr,
     /// Size in bytes.
     pub bytes: u64,
     /// Name of the variable, if it is one (`runqueues`, also for each CPU's copy).

@@ -32,6 +32,8 @@ mod prepare;
 mod scores;
 mod walk;
 
+use relayout_profile::Addr;
+use relayout_profile::{ContextId, SiteId};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Range};
 
@@ -45,7 +47,7 @@ pub use scores::LineScores;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceAccess {
     /// CPU or thread.
-    pub context: u16,
+    pub context: ContextId,
     /// First byte, from the object's first byte in the recorded layout.
     pub offset: u32,
     /// Bytes accessed.
@@ -55,7 +57,7 @@ pub struct TraceAccess {
     /// A store that left every byte as it was; `None` where values were not seen.
     pub silent: Option<bool>,
     /// Index into the profile's sites.
-    pub site: u32,
+    pub site: SiteId,
 }
 
 impl TraceAccess {
@@ -84,7 +86,7 @@ impl TraceAccess {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectTrace {
     /// Recorded address of the object's first byte.
-    pub base: u64,
+    pub base: Addr,
     /// In recorded order.
     pub accesses: Vec<TraceAccess>,
     /// Operations that the workload finished while this was recorded; 0 if unknown.
@@ -200,7 +202,7 @@ impl AddAssign for AccessCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContextWaits {
     /// CPU or thread.
-    pub context: u16,
+    pub context: ContextId,
     /// Its accesses that had to wait: for the data (transfers), or for the others to give up their copies
     /// (upgrades).
     pub waits: u64,

@@ -1,5 +1,6 @@
 //! Sources of instructions, each looked up once.
 
+use relayout_profile::SiteId;
 use rustc_hash::FxHashMap;
 
 use crate::identify::{AddressNamer, SiteSource};
@@ -7,7 +8,7 @@ use crate::identify::{AddressNamer, SiteSource};
 /// Source positions by site.
 pub(crate) struct SourceCache<'a, I> {
     identify: &'a I,
-    by_site: FxHashMap<u32, SiteSource>,
+    by_site: FxHashMap<SiteId, SiteSource>,
 }
 
 impl<'a, I: AddressNamer> SourceCache<'a, I> {
@@ -18,7 +19,7 @@ impl<'a, I: AddressNamer> SourceCache<'a, I> {
         }
     }
 
-    pub(crate) fn get(&mut self, site: u32) -> SiteSource {
+    pub(crate) fn get(&mut self, site: SiteId) -> SiteSource {
         self.by_site
             .entry(site)
             .or_insert_with(|| self.identify.source_of_site(site))

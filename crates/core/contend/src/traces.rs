@@ -5,6 +5,7 @@
 //! cut down to the tickets in which all its regions were logged, since an access that is missing
 //! would make the others look cheaper; which bytes are covered is part of the trace.
 
+use relayout_profile::{Addr, RunId};
 use std::ops::Range;
 
 use relayout_profile::{BurstRow, Profile, RegionRow};
@@ -18,7 +19,7 @@ const BLOCK_BYTES: u64 = 512;
 const ACCESS_BYTES_MAX: u64 = u8::MAX as u64;
 
 /// By run and block: a range of the ordered indices.
-type Blocks = FxHashMap<(u16, u64), Range<u32>>;
+type Blocks = FxHashMap<(RunId, u64), Range<u32>>;
 
 /// The bursts of a profile, indexed by address.
 pub struct TraceIndex<'p> {
@@ -36,9 +37,9 @@ pub struct TraceIndex<'p> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectExtent {
     /// Recording.
-    pub run: u16,
+    pub run: RunId,
     /// Address of its first byte.
-    pub base: u64,
+    pub base: Addr,
     /// Bytes.
     pub bytes: u32,
 }
@@ -102,8 +103,8 @@ impl<'p> TraceIndex<'p> {
     /// Accesses that touch the object, with their tickets, in recorded order; cut at its ends.
     fn accesses(&self, extent: ObjectExtent) -> Vec<(u64, TraceAccess)> {
         let end = extent.base.saturating_add(extent.bytes.into());
-        let first_block = extent.base.saturating_sub(ACCESS_BYTES_MAX) / BLOCK_BYTES;
-        let mut found: Vec<u32> = (first_block..=end.saturating_sub(1) / BLOCK_BYTES)
+        let first_block = extent.base.0.saturating_sub(ACCESS_BYTES_MAX) / BLOCK_BYTES;
+        let mut found: Vec<u32> = (first_block..=end.0.saturating_sub(1) / BLOCK_BYTES)
             .filter_map(|block| self.blocks.get(&(extent.run, block)))
             .flat_map(|range| &self.order[range.start as usize..range.end as usize])
             .copied()
@@ -147,7 +148,7 @@ impl<'p> TraceIndex<'p> {
 
     fn regions_of(&self, extent: ObjectExtent) -> impl Iterator<Item = &RegionRow> {
         let end = extent.base.saturating_add(extent.bytes.into());
-        let low = extent.base.saturating_sub(self.region_bytes_max);
+        let low = Addr(extent.base.0.saturating_sub(self.region_bytes_max));
         let from = self
             .regions
             .partition_point(|region| (region.run, region.start) < (extent.run, low));
@@ -176,7 +177,7 @@ impl<'p> TraceIndex<'p> {
 /// Groups bursts by run and block, keeping their order.
 fn index_bursts(bursts: &[BurstRow]) -> (Blocks, Vec<u32>) {
     let block = |burst: &BurstRow| (burst.run, burst.addr / BLOCK_BYTES);
-    let mut numbers: FxHashMap<(u16, u64), u32> = FxHashMap::default();
+    let mut numbers: FxHashMap<(RunId, u64), u32> = FxHashMap::default();
     let mut counts: Vec<u32> = Vec::new();
     let of_burst: Vec<u32> = bursts
         .iter()
@@ -216,7 +217,7 @@ fn index_bursts(bursts: &[BurstRow]) -> (Blocks, Vec<u32>) {
 }
 
 /// The part of `burst` that lies between `base` and `end`.
-fn clip_access(burst: &BurstRow, base: u64, end: u64) -> (u64, TraceAccess) {
+fn clip_access(burst: &BurstRow, base: Addr, end: Addr) -> (u64, TraceAccess) {
     let first = burst.addr.max(base);
     let past = burst.addr.saturating_add(burst.size.into()).min(end);
     let access = TraceAccess {
@@ -232,7 +233,7 @@ fn clip_access(burst: &BurstRow, base: u64, end: u64) -> (u64, TraceAccess) {
 }
 
 fn overlap(region: &RegionRow, extent: ObjectExtent) -> Range<u32> {
-    let offset = |addr: u64| addr.saturating_sub(extent.base).min(extent.bytes.into()) as u32;
+    let offset = |addr: Addr| addr.saturating_sub(extent.base).min(extent.bytes.into()) as u32;
     offset(region.start)..offset(region.start.saturating_add(region.bytes.into()))
 }
 

@@ -1,5 +1,6 @@
 //! Rates: laws that hold for all counts, and what they say of small profiles.
 
+use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::collections::BTreeMap;
 
 use proptest::collection::vec;
@@ -15,11 +16,11 @@ const LINE: u64 = 0x1000;
 fn count(context: u16, site: u32, access: AccessKind, at: (u64, u8), count: u64) -> CountRow {
     let (offset, size) = at;
     CountRow {
-        run: 0,
-        addr: LINE + offset,
+        run: RunId(0),
+        addr: Addr(LINE + offset),
         size,
-        context,
-        site,
+        context: ContextId(context),
+        site: SiteId(site),
         access,
         count,
         silent: None,
@@ -51,7 +52,7 @@ fn profile(mut counts: Vec<CountRow>) -> Profile {
 fn sums(events: &[ConflictRow], transfer: CoherenceEvent, context: u16) -> [u64; 3] {
     let own = events
         .iter()
-        .filter(|e| e.transfer == transfer && e.context == context);
+        .filter(|e| e.transfer == transfer && e.context == ContextId(context));
     own.fold([0; 3], |[a, b, c], e| {
         [a + e.count, b + e.false_first_touch, c + e.false_lifetime]
     })
@@ -189,7 +190,7 @@ fn counts() -> impl Strategy<Value = Vec<CountRow>> {
 }
 
 /// Events of each kind into each context on each line.
-fn by_context(counts: Vec<CountRow>) -> BTreeMap<(u64, u16, CoherenceEvent), u64> {
+fn by_context(counts: Vec<CountRow>) -> BTreeMap<(u64, ContextId, CoherenceEvent), u64> {
     let mut sums = BTreeMap::new();
     for event in estimate(&profile(counts)) {
         let key = (event.addr / 64, event.context, event.transfer);
@@ -279,11 +280,11 @@ proptest! {
         for context in 0..5 {
             for line in [LINE, LINE + 64] {
                 let on = |addr: u64, size: u8| addr < line + 64 && line < addr + u64::from(size);
-                let rows = || profile.counts.iter().filter(|row| on(row.addr, row.size));
-                let own: u64 = rows().filter(|r| r.context == context).map(|r| r.count).sum();
-                let stores = |r: &&CountRow| r.context != context && r.access != Read;
+                let rows = || profile.counts.iter().filter(|row| on(row.addr.0, row.size));
+                let own: u64 = rows().filter(|r| r.context == ContextId(context)).map(|r| r.count).sum();
+                let stores = |r: &&CountRow| r.context != ContextId(context) && r.access != Read;
                 let stores: u64 = rows().filter(stores).map(|r| r.count).sum();
-                let into = |e: &&ConflictRow| e.context == context && e.transfer != CoherenceEvent::Upgrade && on(e.addr, 1);
+                let into = |e: &&ConflictRow| e.context == ContextId(context) && e.transfer != CoherenceEvent::Upgrade && on(e.addr.0, 1);
                 let transfers: u64 = events.iter().filter(into).map(|e| e.count).sum();
                 // Rounding may bring each of the parts up by one.
                 prop_assert!(transfers <= own.min(stores) + 3, "{transfers} of {own} and {stores}");
@@ -294,7 +295,7 @@ proptest! {
     /// Who is called what makes no difference.
     #[test]
     fn contexts_are_alike(counts in counts()) {
-        let renamed: Vec<CountRow> = counts.iter().map(|row| CountRow { context: 4 - row.context, ..*row }).collect();
+        let renamed: Vec<CountRow> = counts.iter().map(|row| CountRow { context: ContextId(4 - row.context.0), ..*row }).collect();
         let total = |counts: Vec<CountRow>, context: u16| {
             let events = estimate(&profile(counts));
             [CoherenceEvent::Read, CoherenceEvent::Write, CoherenceEvent::Upgrade].map(|t| sums(&events, t, context)[0])

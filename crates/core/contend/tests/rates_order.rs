@@ -7,6 +7,7 @@ use relayout_profile::{
     AccessCoverage, AccessKind, BurstRow, CoherenceEvent, ConflictRow, CountRow, Profile,
     ProfileMeta, RecordedRun, Site, validate,
 };
+use relayout_profile::{Addr, ContextId, RunId, SiteId};
 
 const LINE: u64 = 0x1000;
 const SITES: u32 = 4;
@@ -25,21 +26,21 @@ struct Sample {
 /// A profile of samples, in this order.
 fn profile(samples: &[Sample]) -> Profile {
     let count = |sample: &Sample| CountRow {
-        run: 0,
-        addr: LINE + sample.offset,
+        run: RunId(0),
+        addr: Addr(LINE + sample.offset),
         size: sample.size,
-        context: sample.context,
-        site: sample.site,
+        context: ContextId(sample.context),
+        site: SiteId(sample.site),
         access: sample.access,
         count: sample.period,
         silent: None,
     };
     let burst = |(ticket, sample): (u64, &Sample)| BurstRow {
-        run: 0,
+        run: RunId(0),
         ticket,
-        context: sample.context,
-        site: sample.site,
-        addr: LINE + sample.offset,
+        context: ContextId(sample.context),
+        site: SiteId(sample.site),
+        addr: Addr(LINE + sample.offset),
         size: sample.size,
         access: sample.access,
         silent: None,
@@ -72,7 +73,9 @@ fn without_order(mut profile: Profile) -> Profile {
 
 /// Transfers, or upgrades, into a context.
 fn into(events: &[ConflictRow], context: u16, upgrades: bool) -> u64 {
-    let own = events.iter().filter(|event| event.context == context);
+    let own = events
+        .iter()
+        .filter(|event| event.context == ContextId(context));
     own.filter(|event| (event.transfer == CoherenceEvent::Upgrade) == upgrades)
         .map(|event| event.count)
         .sum()
@@ -174,7 +177,7 @@ proptest! {
         let alone = estimate(&profile(&samples));
         let together = estimate(&profile(&both));
         let first: Vec<ConflictRow> = { together.into_iter() }
-            .filter(|event| event.addr < LINE + 4096)
+            .filter(|event| event.addr < Addr(LINE + 4096))
             .collect();
         prop_assert_eq!(alone, first);
     }

@@ -4,6 +4,7 @@
 mod agreement;
 
 use agreement::RankedBy;
+use relayout_profile::{ContextId, SiteId};
 
 use std::path::Path;
 
@@ -152,12 +153,12 @@ fn osq_node_needs_the_check() {
 
 fn access(context: u16, offset: u32, access: AccessKind) -> relayout_contend::TraceAccess {
     relayout_contend::TraceAccess {
-        context,
+        context: ContextId(context),
         offset,
         size: 8,
         access,
         silent: None,
-        site: 0,
+        site: SiteId(0),
     }
 }
 

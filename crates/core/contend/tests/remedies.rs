@@ -6,10 +6,12 @@ use relayout_contend::{
     AccessTarget, AddressNamer, Finding, FindingKind, Remedy, SiteSource, TargetObject, find,
 };
 use relayout_layout::MemberAt;
+use relayout_profile::ContextId;
 use relayout_profile::{
     AccessKind, BurstRow, CoherenceEvent, ConflictRow, CountRow, Profile, RecordedRun, RegionRow,
     Site,
 };
+use relayout_profile::{Addr, RunId, SiteId};
 
 /// One object of 64 bytes in 8-byte members named `a` to `h`, of a lock type the first, at `AT`, the last two a count
 /// of references and a link; one of 32 bytes across lines at `CROSSING`; from `SMALL`, objects of an array of two.
@@ -20,7 +22,8 @@ const CROSSING: u64 = 0x2_0030;
 const SMALL: u64 = 0x3_0000;
 
 impl AddressNamer for Table {
-    fn target_at(&self, _: u16, addr: u64, _: u8) -> AccessTarget {
+    fn target_at(&self, _: RunId, addr: Addr, _: u8) -> AccessTarget {
+        let addr = addr.0;
         let (base, bytes) = match addr {
             ..CROSSING => (AT, 64),
             CROSSING..SMALL => (CROSSING, 32),
@@ -39,7 +42,7 @@ impl AddressNamer for Table {
         };
         AccessTarget::Member {
             object: TargetObject {
-                base,
+                base: Addr(base),
                 bytes,
                 variable: None,
                 origin: None,
@@ -53,10 +56,10 @@ impl AddressNamer for Table {
         }
     }
 
-    fn source_of_site(&self, site: u32) -> SiteSource {
+    fn source_of_site(&self, site: SiteId) -> SiteSource {
         SiteSource {
             function: Some(format!("f{site}")),
-            line: Some(site),
+            line: Some(site.0),
             ..SiteSource::default()
         }
     }
@@ -66,15 +69,15 @@ impl AddressNamer for Table {
 fn access(context: u16, addr: u64, access: AccessKind, silent: Option<bool>) -> BurstRow {
     let word = (addr / 8 % 8) as u32;
     BurstRow {
-        run: 0,
+        run: RunId(0),
         ticket: 0,
-        context,
-        site: if access == AccessKind::Read {
+        context: ContextId(context),
+        site: SiteId(if access == AccessKind::Read {
             word
         } else {
             word + 8
-        },
-        addr,
+        }),
+        addr: Addr(addr),
         size: 8,
         access,
         silent,
@@ -90,7 +93,7 @@ fn recorded(round: &[BurstRow], rounds: usize, conflicts: Vec<ConflictRow>) -> P
         .copied()
         .collect();
     let count = |burst: &BurstRow| CountRow {
-        run: 0,
+        run: RunId(0),
         addr: burst.addr,
         size: burst.size,
         context: burst.context,
@@ -102,7 +105,7 @@ fn recorded(round: &[BurstRow], rounds: usize, conflicts: Vec<ConflictRow>) -> P
             .map(|silent| if silent { rounds as u64 } else { 0 }),
     };
     let region = |start| RegionRow {
-        run: 0,
+        run: RunId(0),
         start,
         bytes: 512,
         first_ticket: 0,
@@ -121,7 +124,11 @@ fn recorded(round: &[BurstRow], rounds: usize, conflicts: Vec<ConflictRow>) -> P
         ],
         counts: round.iter().map(count).collect(),
         conflicts,
-        regions: vec![region(AT), region(CROSSING - 0x30), region(SMALL)],
+        regions: vec![
+            region(Addr(AT)),
+            region(Addr(CROSSING - 0x30)),
+            region(Addr(SMALL)),
+        ],
         bursts: (0..)
             .zip(bursts)
             .map(|(ticket, burst)| BurstRow { ticket, ..burst })
@@ -132,7 +139,7 @@ fn recorded(round: &[BurstRow], rounds: usize, conflicts: Vec<ConflictRow>) -> P
 
 fn lost(here: BurstRow, there: BurstRow, count: u64, false_lifetime: u64) -> ConflictRow {
     ConflictRow {
-        run: 0,
+        run: RunId(0),
         transfer: match here.access {
             AccessKind::Read => CoherenceEvent::Read,
             _ => CoherenceEvent::Write,
@@ -421,7 +428,7 @@ fn what_changes_between_recordings_is_unstable() {
     let mut profile = recorded(&[read, store], 10, vec![lost(read, store, 100, 90)]);
     profile.meta.runs = vec![RecordedRun::default(); 2];
     let again = |false_lifetime| ConflictRow {
-        run: 1,
+        run: RunId(1),
         ..lost(read, store, 50, false_lifetime)
     };
     profile.conflicts.push(again(0));

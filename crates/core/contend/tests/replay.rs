@@ -6,6 +6,7 @@ use relayout_contend::{
     TraceAccess, replay, replay_lines,
 };
 use relayout_profile::AccessKind;
+use relayout_profile::{Addr, ContextId, SiteId};
 
 /// The bytes of one access on one line.
 struct Touch {
@@ -84,7 +85,7 @@ fn reference(
             .accesses
             .iter()
             .map(|access| Touch {
-                context: access.context,
+                context: access.context.0,
                 bytes: bytes(access)
                     .map(address)
                     .filter(|at| at / line_bytes == line)
@@ -116,12 +117,12 @@ fn any_access(contexts: u16) -> impl Strategy<Value = TraceAccess> {
         silent,
     )
         .prop_map(|(context, offset, size, access, silent)| TraceAccess {
-            context: context * 7,
+            context: ContextId(context * 7),
             offset,
             size,
             access,
             silent,
-            site: 0,
+            site: SiteId(0),
         })
 }
 
@@ -135,7 +136,7 @@ fn any_trace() -> impl Strategy<Value = ObjectTrace> {
             .prop_map(|(context, mut accesses): (u16, Vec<TraceAccess>)| {
                 for access in accesses.iter_mut().skip(1) {
                     access.offset %= 24;
-                    access.context = context;
+                    access.context = ContextId(context);
                 }
                 accesses
             })
@@ -143,7 +144,7 @@ fn any_trace() -> impl Strategy<Value = ObjectTrace> {
     prop_oneof![Just(2u16), Just(4), Just(70)]
         .prop_flat_map(move |contexts| prop::collection::vec(burst(contexts), 0..25))
         .prop_map(|bursts| ObjectTrace {
-            base: 0xffff_8880_0000_1040,
+            base: Addr(0xffff_8880_0000_1040),
             accesses: bursts.into_iter().flatten().collect(),
             operations: 0,
             covered: std::iter::once(0..256).collect(),
@@ -184,12 +185,12 @@ fn trace(accesses: impl IntoIterator<Item = (u16, AccessKind, u32, u8)>) -> Obje
     let accesses = accesses
         .into_iter()
         .map(|(context, access, offset, size)| TraceAccess {
-            context,
+            context: ContextId(context),
             offset,
             size,
             access,
             silent: None,
-            site: 0,
+            site: SiteId(0),
         });
     ObjectTrace {
         accesses: accesses.collect(),
@@ -263,16 +264,16 @@ fn osq(checked: bool) -> ObjectTrace {
             size: 4,
             access,
             silent: Some(silent),
-            site: 0,
+            site: SiteId(0),
         };
         let store = if checked {
             AccessKind::Read
         } else {
             AccessKind::Write
         };
-        accesses.push(access(0, store, CPU, !checked));
-        accesses.push(access(0, AccessKind::Write, NEXT, false));
-        accesses.push(access(1, AccessKind::Read, CPU, false));
+        accesses.push(access(ContextId(0), store, CPU, !checked));
+        accesses.push(access(ContextId(0), AccessKind::Write, NEXT, false));
+        accesses.push(access(ContextId(1), AccessKind::Read, CPU, false));
     }
     ObjectTrace {
         accesses,

@@ -1,5 +1,6 @@
 //! Throughput of small recordings whose outcome is known.
 
+use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::collections::BTreeMap;
 
 use relayout_contend::throughput::{
@@ -19,8 +20,8 @@ const COSTS: MachineCosts = MachineCosts {
 };
 const LINE: u64 = 0x1000;
 const SUBJECT: ObjectExtent = ObjectExtent {
-    run: 0,
-    base: LINE,
+    run: RunId(0),
+    base: Addr(LINE),
     bytes: 64,
 };
 
@@ -44,7 +45,7 @@ fn load_with(subject: u64, other: u64, code: &[(u64, u64)]) -> RecordedLoad {
         }
     };
     let line = |context, at| LineRow {
-        run: 0,
+        run: RunId(0),
         line: at,
         context,
         reads: 0,
@@ -55,17 +56,17 @@ fn load_with(subject: u64, other: u64, code: &[(u64, u64)]) -> RecordedLoad {
         order_errors: None,
     };
     let conflict = |context, addr, count| ConflictRow {
-        run: 0,
+        run: RunId(0),
         transfer: CoherenceEvent::Write,
         context,
         addr,
         size: 8,
-        site: 0,
+        site: SiteId(0),
         access: AccessKind::Write,
-        other_context: 1 - context,
+        other_context: ContextId(1 - context.0),
         other_addr: addr,
         other_size: 8,
-        other_site: 0,
+        other_site: SiteId(0),
         other_access: AccessKind::Write,
         count,
         false_first_touch: 0,
@@ -80,11 +81,16 @@ fn load_with(subject: u64, other: u64, code: &[(u64, u64)]) -> RecordedLoad {
         },
         lines: both
             .iter()
-            .flat_map(|at| [line(0, *at), line(1, *at)])
+            .flat_map(|at| [line(ContextId(0), Addr(*at)), line(ContextId(1), Addr(*at))])
             .collect(),
         conflicts: [(LINE, subject), (2 * LINE, other)]
             .iter()
-            .flat_map(|(at, count)| [conflict(0, *at, *count), conflict(1, *at, *count)])
+            .flat_map(|(at, count)| {
+                [
+                    conflict(ContextId(0), Addr(*at), *count),
+                    conflict(ContextId(1), Addr(*at), *count),
+                ]
+            })
             .collect(),
         ..Profile::default()
     };
@@ -103,13 +109,13 @@ fn waits(each: u64) -> Vec<StretchLine> {
     vec![StretchLine {
         object: 0,
         line: 0,
-        contexts: vec![context(0), context(1)],
+        contexts: vec![context(ContextId(0)), context(ContextId(1))],
     }]
 }
 
 fn stretches(today: u64, changed: u64) -> Vec<ReplayedStretch> {
     let stretch = ReplayedStretch {
-        run: 0,
+        run: RunId(0),
         today: waits(today),
         changed: waits(changed),
         guards: BTreeMap::new(),
@@ -135,7 +141,7 @@ fn contexts_that_fight_all_the_time_gain_what_loops_do() {
     assert!((2.1..2.4).contains(&gain.ratio.low), "{gain:?}");
     assert!((3.9..4.4).contains(&gain.ratio.high), "{gain:?}");
     assert_eq!(gain.contexts, 2);
-    let [(0, a), (1, b)] = &gain.by_context[..] else {
+    let [(ContextId(0), a), (ContextId(1), b)] = &gain.by_context[..] else {
         panic!("{gain:?}");
     };
     assert!((a.value - b.value).abs() < 1e-6);
@@ -203,7 +209,7 @@ fn a_sign_that_changes_over_recordings_is_unstable() {
     let load = load(50, 0);
     let mut both = stretches(50, 10);
     let loss = ReplayedStretch {
-        run: 1,
+        run: RunId(1),
         ..stretches(50, 80)[0].clone()
     };
     both.extend(vec![loss; 3]);
@@ -306,7 +312,7 @@ fn a_check_costs_a_load_and_saves_the_store() {
         };
         let mut checked = stretches(50, 50);
         for stretch in &mut checked {
-            stretch.guards = [(0, checks)].into();
+            stretch.guards = [(ContextId(0), checks)].into();
         }
         let question = ThroughputInputs {
             load: &load,
@@ -328,12 +334,12 @@ fn a_check_costs_a_load_and_saves_the_store() {
 #[test]
 fn checks_are_made_where_they_are_asked_for() {
     let store = |nth: u32| TraceAccess {
-        context: (nth % 2) as u16,
+        context: ContextId((nth % 2) as u16),
         offset: 8 * (nth % 4),
         size: 8,
         access: AccessKind::Write,
         silent: [Some(true), Some(false), None][nth as usize % 3],
-        site: 0,
+        site: SiteId(0),
     };
     let accesses: Vec<TraceAccess> = (0..12).map(store).collect();
     let guarded = |access: &TraceAccess| access.offset < 16;

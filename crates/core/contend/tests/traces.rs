@@ -3,15 +3,16 @@
 use proptest::prelude::*;
 use relayout_contend::{ObjectExtent, ObjectTrace, TraceIndex};
 use relayout_profile::{AccessKind, BurstRow, Profile, RegionRow};
+use relayout_profile::{Addr, ContextId, RunId, SiteId};
 
 fn burst(run: u16, ticket: u64, addr: u64, size: u8) -> BurstRow {
     let context = (ticket % 3) as u16;
     BurstRow {
-        run,
+        run: RunId(run),
         ticket,
-        context,
-        site: 7,
-        addr,
+        context: ContextId(context),
+        site: SiteId(7),
+        addr: Addr(addr),
         size,
         access: AccessKind::Write,
         silent: None,
@@ -20,8 +21,8 @@ fn burst(run: u16, ticket: u64, addr: u64, size: u8) -> BurstRow {
 
 fn region(start: u64, tickets: std::ops::Range<u64>, ops: std::ops::Range<u64>) -> RegionRow {
     RegionRow {
-        run: 0,
-        start,
+        run: RunId(0),
+        start: Addr(start),
         bytes: 512,
         first_ticket: tickets.start,
         end_ticket: tickets.end,
@@ -56,8 +57,8 @@ fn only_when_all_regions_were_logged() {
     };
     let index = TraceIndex::new(&profile);
     let traces = index.traces(ObjectExtent {
-        run: 0,
-        base: 0x11f0,
+        run: RunId(0),
+        base: Addr(0x11f0),
         bytes: 64,
     });
     assert_eq!(traces.len(), 1);
@@ -71,8 +72,8 @@ fn only_when_all_regions_were_logged() {
     assert!(
         index
             .traces(ObjectExtent {
-                run: 1,
-                base: 0x11f0,
+                run: RunId(1),
+                base: Addr(0x11f0),
                 bytes: 64
             })
             .is_empty()
@@ -91,8 +92,8 @@ fn regions_that_never_met() {
         ..Profile::default()
     };
     let traces = TraceIndex::new(&profile).traces(ObjectExtent {
-        run: 0,
-        base: 0x1100,
+        run: RunId(0),
+        base: Addr(0x1100),
         bytes: 512,
     });
     assert_eq!(traces.len(), 1);
@@ -116,8 +117,8 @@ fn accesses_are_cut_at_the_ends() {
         ..Profile::default()
     };
     let traces = TraceIndex::new(&profile).traces(ObjectExtent {
-        run: 0,
-        base: 0x1000,
+        run: RunId(0),
+        base: Addr(0x1000),
         bytes: 0x20,
     });
     assert_eq!(offsets(&traces[0]), [(0, 4), (0x1c, 4)]);
@@ -137,19 +138,19 @@ proptest! {
             .map(|(ticket, &(run, addr, size))| burst(run, ticket as u64, addr, size))
             .collect();
         bursts.sort_by_key(|burst| (burst.run, burst.ticket));
-        let everything = RegionRow { run, bytes: 1 << 20, ..region(0, 0..1 << 20, 0..0) };
+        let everything = RegionRow { run: RunId(run), bytes: 1 << 20, ..region(0, 0..1 << 20, 0..0) };
         let profile = Profile { bursts, regions: vec![everything], ..Profile::default() };
         let end = base + u64::from(bytes);
         let expected: Vec<_> = profile
             .bursts
             .iter()
-            .filter(|b| b.run == run && b.addr < end && b.addr + u64::from(b.size) > base)
+            .filter(|b| b.run == RunId(run) && b.addr < Addr(end) && b.addr + u64::from(b.size) > Addr(base))
             .map(|b| {
-                let first = b.addr.max(base);
-                ((first - base) as u32, ((b.addr + u64::from(b.size)).min(end) - first) as u8)
+                let first = b.addr.max(Addr(base));
+                ((first - Addr(base)) as u32, ((b.addr + u64::from(b.size)).min(Addr(end)) - first) as u8)
             })
             .collect();
-        let traces = TraceIndex::new(&profile).traces(ObjectExtent { run, base, bytes });
+        let traces = TraceIndex::new(&profile).traces(ObjectExtent { run: RunId(run), base: Addr(base), bytes });
         let found: Vec<_> = traces.iter().flat_map(offsets).collect();
         prop_assert_eq!(found, expected);
     }

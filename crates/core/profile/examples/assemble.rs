@@ -2,6 +2,7 @@
 //! `assemble CONTEXTS FOLDER PROFILE`.
 #![allow(clippy::print_stdout, reason = "an example for a person")]
 
+use relayout_profile::RunId;
 use std::path::Path;
 use std::time::Instant;
 
@@ -31,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .collect();
 
     let start = Instant::now();
-    let assembled = assemble(&files, 0, contexts)?;
+    let assembled = assemble(&files, RunId(0), contexts)?;
     println!("assembled in {:.2} s", start.elapsed().as_secs_f64());
     println!("summary {:?}", assembled.summary);
     println!("torn {:?}", assembled.torn);

@@ -2,6 +2,7 @@
 //! relayout-profile --example throughput [ROWS]`.
 #![allow(clippy::print_stdout, reason = "a measurement for a person")]
 
+use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::time::Instant;
 
 use relayout_profile::{
@@ -40,11 +41,11 @@ fn profile(rows: u64) -> Profile {
         let random = state >> 24;
         ticket += 1 + random % 7;
         BurstRow {
-            run: 0,
+            run: RunId(0),
             ticket,
-            context: (random % 8) as u16,
-            site: (random / 8 % 3000) as u32,
-            addr: 0xffff_8880_0123_4000 + (random / 24_000 % 64) * 4096 + random / 7 % 512,
+            context: ContextId((random % 8) as u16),
+            site: SiteId((random / 8 % 3000) as u32),
+            addr: Addr(0xffff_8880_0123_4000 + (random / 24_000 % 64) * 4096 + random / 7 % 512),
             size: 1 << (random % 4),
             access: [
                 AccessKind::Read,

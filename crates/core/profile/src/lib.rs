@@ -4,6 +4,7 @@
 //! Nothing here starts a process or talks to a terminal. Only [`store`] touches files, which
 //! `scripts/tests/layers.sh` checks.
 
+mod ids;
 pub mod merge;
 pub mod model;
 pub mod parquet;
@@ -14,6 +15,7 @@ pub mod segments;
 pub mod store;
 pub mod validate;
 
+pub use ids::{Addr, ContextId, RunId, SiteId};
 pub use merge::merge;
 pub use model::*;
 pub use parquet::{FormatError, ProfileFiles, decode, encode};

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::ids::{RunId, SiteId};
 use crate::model::{Profile, ProfileMeta, Site};
 
 /// Why profiles cannot be merged.
@@ -46,8 +47,8 @@ pub fn merge(profiles: Vec<Profile>) -> Result<Profile, Error> {
     let mut merged = profiles.next().ok_or(Error::Nothing)?;
     let mut numbers = (0..)
         .zip(&merged.sites)
-        .map(|(number, site)| (site.clone(), number))
-        .collect::<FxHashMap<_, u32>>();
+        .map(|(number, site)| (site.clone(), SiteId(number)))
+        .collect::<FxHashMap<_, _>>();
     for profile in profiles {
         append_profile(&mut merged, &mut numbers, profile)?;
     }
@@ -56,7 +57,7 @@ pub fn merge(profiles: Vec<Profile>) -> Result<Profile, Error> {
 
 fn append_profile(
     merged: &mut Profile,
-    numbers: &mut FxHashMap<Site, u32>,
+    numbers: &mut FxHashMap<Site, SiteId>,
     mut profile: Profile,
 ) -> Result<(), Error> {
     validate_same_origin(&merged.meta, &profile.meta)?;
@@ -117,26 +118,27 @@ fn has_same_modules(merged: &ProfileMeta, other: &ProfileMeta) -> bool {
 }
 
 /// The number that run 0 of `other` gets.
-fn first_run(merged: &ProfileMeta, other: &ProfileMeta) -> Result<u16, Error> {
+fn first_run(merged: &ProfileMeta, other: &ProfileMeta) -> Result<RunId, Error> {
     let runs = merged.runs.len() + other.runs.len();
     if runs > usize::from(u16::MAX) + 1 {
         return Err(Error::TooManyRuns { runs });
     }
     // Exactly 65,536 runs are full: then `other` has none, and no rows that need a number.
-    Ok(u16::try_from(merged.runs.len()).unwrap_or(u16::MAX))
+    Ok(RunId(u16::try_from(merged.runs.len()).unwrap_or(u16::MAX)))
 }
 
 /// The number of each of `sites` among `merged`, where new ones are appended.
 fn unify_sites(
     merged: &mut Vec<Site>,
-    numbers: &mut FxHashMap<Site, u32>,
+    numbers: &mut FxHashMap<Site, SiteId>,
     sites: Vec<Site>,
-) -> Result<Vec<u32>, Error> {
+) -> Result<Vec<SiteId>, Error> {
     let mut number = |site: Site| {
         if let Some(&number) = numbers.get(&site) {
             return Ok(number);
         }
         let number = u32::try_from(merged.len()).map_err(|_| Error::TooManySites)?;
+        let number = SiteId(number);
         merged.push(site.clone());
         numbers.insert(site, number);
         Ok(number)
@@ -145,10 +147,11 @@ fn unify_sites(
 }
 
 /// Moves the rows to runs from `first_run` on and to new site numbers.
-fn renumber_rows(profile: &mut Profile, first_run: u16, sites: &[u32]) {
+fn renumber_rows(profile: &mut Profile, first_run: RunId, sites: &[SiteId]) {
     // A site that is not there stays out of range, for whoever checks the profile to name.
-    let site = |old: u32| sites.get(old as usize).copied().unwrap_or(u32::MAX);
-    let run = |old: &mut u16| *old = old.saturating_add(first_run);
+    let absent = SiteId(u32::MAX);
+    let site = |old: SiteId| sites.get(old.index()).copied().unwrap_or(absent);
+    let run = |old: &mut RunId| old.0 = old.0.saturating_add(first_run.0);
     for row in &mut profile.lines {
         run(&mut row.run);
     }

@@ -8,6 +8,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ids::{Addr, ContextId, RunId, SiteId};
+
 /// What an access did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
@@ -57,11 +59,11 @@ impl Site {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineRow {
     /// Recording.
-    pub run: u16,
+    pub run: RunId,
     /// Address of the line.
-    pub line: u64,
+    pub line: Addr,
     /// Context.
-    pub context: u16,
+    pub context: ContextId,
     /// Loads (a read-write counts here and under `writes`).
     pub reads: u64,
     /// Stores.
@@ -84,15 +86,15 @@ pub struct LineRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountRow {
     /// Recording.
-    pub run: u16,
+    pub run: RunId,
     /// Address of the first byte accessed.
-    pub addr: u64,
+    pub addr: Addr,
     /// Bytes accessed.
     pub size: u8,
     /// Context.
-    pub context: u16,
+    pub context: ContextId,
     /// Index into [`Profile::sites`].
-    pub site: u32,
+    pub site: SiteId,
     /// Kind of access.
     pub access: AccessKind,
     /// How many.
@@ -106,28 +108,28 @@ pub struct CountRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConflictRow {
     /// Recording.
-    pub run: u16,
+    pub run: RunId,
     /// Kind of event.
     pub transfer: CoherenceEvent,
     /// The context that missed (or upgraded).
-    pub context: u16,
+    pub context: ContextId,
     /// First byte of the access that missed.
-    pub addr: u64,
+    pub addr: Addr,
     /// Bytes of it.
     pub size: u8,
     /// Its site.
-    pub site: u32,
+    pub site: SiteId,
     /// Its kind.
     pub access: AccessKind,
     /// The context on the other side: the last one to write what was needed, or, where the access
     /// used none of the others' bytes, the last to write the line. For an upgrade: one that shared.
-    pub other_context: u16,
+    pub other_context: ContextId,
     /// First byte of the other side's access.
-    pub other_addr: u64,
+    pub other_addr: Addr,
     /// Bytes of it.
     pub other_size: u8,
     /// Its site.
-    pub other_site: u32,
+    pub other_site: SiteId,
     /// Its kind.
     pub other_access: AccessKind,
     /// How many events.
@@ -147,25 +149,25 @@ pub struct ConflictRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PairRow {
     /// Recording.
-    pub run: u16,
+    pub run: RunId,
     /// The context whose access it was.
-    pub context: u16,
+    pub context: ContextId,
     /// First byte accessed.
-    pub addr: u64,
+    pub addr: Addr,
     /// Bytes of it.
     pub size: u8,
     /// Its site.
-    pub site: u32,
+    pub site: SiteId,
     /// Its kind.
     pub access: AccessKind,
     /// The context that last stored to the other line.
-    pub other_context: u16,
+    pub other_context: ContextId,
     /// First byte of that store.
-    pub other_addr: u64,
+    pub other_addr: Addr,
     /// Bytes of it.
     pub other_size: u8,
     /// Its site.
-    pub other_site: u32,
+    pub other_site: SiteId,
     /// Its kind.
     pub other_access: AccessKind,
     /// How many were sampled; each stands for [`Run::pair_period`] of them.
@@ -182,15 +184,15 @@ pub struct PairRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BurstRow {
     /// Recording.
-    pub run: u16,
+    pub run: RunId,
     /// Place in the recorded order: unique and increasing within one run.
     pub ticket: u64,
     /// Context.
-    pub context: u16,
+    pub context: ContextId,
     /// Site.
-    pub site: u32,
+    pub site: SiteId,
     /// First byte accessed.
-    pub addr: u64,
+    pub addr: Addr,
     /// Bytes accessed.
     pub size: u8,
     /// Kind.
@@ -204,9 +206,9 @@ pub struct BurstRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegionRow {
     /// Recording.
-    pub run: u16,
+    pub run: RunId,
     /// First byte.
-    pub start: u64,
+    pub start: Addr,
     /// Bytes.
     pub bytes: u32,
     /// Accesses with a ticket from here ...
@@ -253,11 +255,11 @@ pub enum RangeKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RangeRow {
     /// Recording.
-    pub run: u16,
+    pub run: RunId,
     /// What it is.
     pub kind: RangeKind,
     /// First byte.
-    pub start: u64,
+    pub start: Addr,
     /// Bytes.
     pub bytes: u64,
     /// Name of the cache, task or allocation site; empty where there is none.
@@ -265,7 +267,7 @@ pub struct RangeRow {
     /// CPU or pid; 0 where there is none.
     pub id: u32,
     /// Slab: address of the first slot. PerCpu: see [`RangeKind::PerCpu`].
-    pub first: u64,
+    pub first: Addr,
     /// Slab: bytes from slot to slot; 0 elsewhere.
     pub stride: u32,
     /// Slab: bytes of the object in a slot (`kmem_cache.object_size`); 0 elsewhere.
@@ -455,8 +457,8 @@ impl Profile {
 
     /// Whether a site is a call, whose `pc` is where it returns to. In a profile of samples none is: a
     /// site without bytes is an instruction that is not known.
-    pub fn is_call(&self, site: u32) -> bool {
+    pub fn is_call(&self, site: SiteId) -> bool {
         self.meta.coverage != AccessCoverage::Samples
-            && self.sites.get(site as usize).is_some_and(Site::is_call)
+            && self.sites.get(site.index()).is_some_and(Site::is_call)
     }
 }

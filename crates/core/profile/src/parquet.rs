@@ -24,6 +24,7 @@ pub use self::meta::{FORMAT_VERSION, META_FILE, declared_version};
 
 use self::meta::{MetaFile, TableEntry};
 use self::schema::{SiteRow, TableRow};
+use crate::ids::SiteId;
 use crate::model::{
     BurstRow, ConflictRow, CountRow, LineRow, PairRow, Profile, ProfileMeta, RangeRow, RegionRow,
     Site,
@@ -199,7 +200,7 @@ impl ProfileDecoder {
 
 fn site_rows(sites: &[Site]) -> Vec<SiteRow> {
     let row = |(number, site): (u32, &Site)| SiteRow {
-        site: number,
+        site: SiteId(number),
         pc: site.pc,
         bytes: site.bytes.clone(),
     };
@@ -208,7 +209,7 @@ fn site_rows(sites: &[Site]) -> Vec<SiteRow> {
 
 fn sites_from_rows(rows: Vec<SiteRow>) -> Result<Vec<Site>, FormatError> {
     let site = |(number, row): (usize, SiteRow)| {
-        if row.site as usize != number {
+        if row.site.index() != number {
             return Err(validate::InvalidRow::out_of_order(SiteRow::NAME, number).into());
         }
         Ok(Site {

@@ -9,6 +9,7 @@ pub use self::ranges::OmittedAllocations;
 
 use relayout_shadow::CONTEXTS_MAX;
 
+use crate::ids::RunId;
 use crate::model::{LoadedModule, ProgramThread};
 use crate::segments::{self, AssembledProfile, SiteNames};
 
@@ -42,7 +43,7 @@ pub struct AssembledProgram {
 pub fn assemble(
     files: &[(u16, &[u8])],
     map: &ProgramMap,
-    run: u16,
+    run: RunId,
     naming: SiteNaming,
 ) -> Result<AssembledProgram, segments::Error> {
     // A file of sites has a number that no context can have.

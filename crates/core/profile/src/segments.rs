@@ -20,6 +20,7 @@ pub use self::sites::SiteNames;
 use self::frames::{SegmentFile, SegmentFrame, read_frames};
 use self::rows::AssembledRows;
 use self::sites::AssembledSites;
+use crate::ids::RunId;
 use crate::model::{ContextGaps, Profile, ProfileMeta, RegionRow};
 
 /// One run, as far as its files go.
@@ -118,7 +119,7 @@ pub enum Error {
 /// [`Assembled::torn`] and [`Assembled::losses`].
 pub fn assemble(
     files: &[(u16, &[u8])],
-    run: u16,
+    run: RunId,
     contexts: u16,
 ) -> Result<AssembledProfile, Error> {
     assemble_named(files, run, contexts, SiteNames::Defined)
@@ -130,7 +131,7 @@ pub fn assemble(
 /// As [`assemble`].
 pub fn assemble_named(
     files: &[(u16, &[u8])],
-    run: u16,
+    run: RunId,
     contexts: u16,
     names: SiteNames<'_>,
 ) -> Result<AssembledProfile, Error> {
@@ -210,7 +211,7 @@ fn first_uncertain_ticket(rows: &AssembledRows, torn: &[TornSegment], contexts: 
         return rows.first_dropped_ticket;
     }
     for burst in &rows.bursts {
-        if let Some(next) = next_ticket.get_mut(&burst.context) {
+        if let Some(next) = next_ticket.get_mut(&burst.context.0) {
             *next = (*next).max(burst.ticket.saturating_add(1));
         }
     }

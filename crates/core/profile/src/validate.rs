@@ -2,6 +2,7 @@
 //!
 //! Both the writer and the reader of the format check it: what is written can be read.
 
+use crate::ids::{Addr, ContextId, RunId, SiteId};
 use crate::model::{Profile, ProfileMeta};
 
 /// Most bytes of an x86 instruction.
@@ -67,7 +68,7 @@ pub enum RowProblem {
     #[error("line {line:#x} is not a multiple of {line_bytes} bytes")]
     NotALine {
         /// The address.
-        line: u64,
+        line: Addr,
         /// Bytes of a line.
         line_bytes: u32,
     },
@@ -93,7 +94,7 @@ pub fn validate(profile: &Profile) -> Result<(), InvalidRow> {
     }
     for run in &meta.runs {
         validate_each("gaps", &run.gaps, |row| {
-            limits.validate_context("context", row.context)?;
+            limits.validate_context("context", ContextId(row.context))?;
             validate_not_zero("samples", row.samples)
         })?;
     }
@@ -204,16 +205,16 @@ impl RowLimits {
         }
     }
 
-    fn validate_run(&self, run: u16) -> Result<(), RowProblem> {
-        validate_below("run", u64::from(run), self.runs)
+    fn validate_run(&self, run: RunId) -> Result<(), RowProblem> {
+        validate_below("run", run.0.into(), self.runs)
     }
 
-    fn validate_context(&self, column: &'static str, context: u16) -> Result<(), RowProblem> {
-        validate_below(column, u64::from(context), self.contexts)
+    fn validate_context(&self, column: &'static str, context: ContextId) -> Result<(), RowProblem> {
+        validate_below(column, context.0.into(), self.contexts)
     }
 
-    fn validate_site(&self, column: &'static str, site: u32) -> Result<(), RowProblem> {
-        validate_below(column, u64::from(site), self.sites)
+    fn validate_site(&self, column: &'static str, site: SiteId) -> Result<(), RowProblem> {
+        validate_below(column, site.0.into(), self.sites)
     }
 }
 
@@ -290,10 +291,13 @@ fn validate_site_length(site_bytes: usize) -> Result<(), RowProblem> {
     validate_below("length of bytes", found, count)
 }
 
-fn validate_line_start(line: u64, meta: &ProfileMeta) -> Result<(), RowProblem> {
+fn validate_line_start(line: Addr, meta: &ProfileMeta) -> Result<(), RowProblem> {
     let line_bytes = meta.line_bytes;
-    if line.is_multiple_of(u64::from(line_bytes)) {
+    if line.0.is_multiple_of(u64::from(line_bytes)) {
         return Ok(());
     }
-    Err(RowProblem::NotALine { line, line_bytes })
+    Err(RowProblem::NotALine {
+        line: line,
+        line_bytes,
+    })
 }

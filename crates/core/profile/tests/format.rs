@@ -4,6 +4,7 @@ mod common;
 
 use common::{meta, profiles, sample};
 use proptest::prelude::*;
+use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use relayout_profile::{BurstRow, FormatError, Profile, ProfileFiles, decode, encode};
 
 proptest! {
@@ -62,11 +63,11 @@ fn an_empty_profile_is_kept() {
 #[test]
 fn several_row_groups_are_kept() {
     let burst = |ticket: u64| BurstRow {
-        run: (ticket / 200_000) as u16,
+        run: RunId((ticket / 200_000) as u16),
         ticket: ticket * 3,
-        context: (ticket % 8) as u16,
-        site: (ticket % 5) as u32,
-        addr: 0xffff_8880_0000_0000 + ticket % 512,
+        context: ContextId((ticket % 8) as u16),
+        site: SiteId((ticket % 5) as u32),
+        addr: Addr(0xffff_8880_0000_0000 + ticket % 512),
         size: 8,
         access: relayout_profile::AccessKind::Write,
         silent: [None, Some(false), Some(true)][(ticket % 3) as usize],
@@ -186,16 +187,16 @@ fn contradictory_rows_are_not_written() {
         assert!(error.contains(expect), "{error}");
     };
     check(
-        |p| p.bursts[0].site = 99,
+        |p| p.bursts[0].site = SiteId(99),
         "table `bursts`, row 0: site is 99, of 5",
     );
     check(
-        |p| p.lines[0].context = 8,
+        |p| p.lines[0].context = ContextId(8),
         "table `lines`, row 0: context is 8, of 8",
     );
     check(|p| p.counts[0].size = 0, "table `counts`, row 0: size is 0");
     check(
-        |p| p.ranges[0].run = 3,
+        |p| p.ranges[0].run = RunId(3),
         "table `ranges`, row 0: run is 3, of 3",
     );
     check(
@@ -206,7 +207,7 @@ fn contradictory_rows_are_not_written() {
         |p| p.meta.runs[2].gaps[1].samples = 0,
         "table `gaps`, row 1: samples is 0",
     );
-    check(|p| p.lines[0].line |= 1, "is not a multiple of 64 bytes");
+    check(|p| p.lines[0].line.0 |= 1, "is not a multiple of 64 bytes");
     check(|p| p.bursts.reverse(), "out of order");
     check(
         |p| p.counts[0].silent = p.counts[0].count.checked_add(1),

@@ -4,6 +4,8 @@ mod common;
 
 use common::{RUNS, SITES, profiles, sample};
 use proptest::prelude::*;
+use relayout_profile::RunId;
+use relayout_profile::SiteId;
 use relayout_profile::{LoadedModule, Site, decode, encode, merge};
 
 #[test]
@@ -12,17 +14,17 @@ fn runs_are_renumbered_and_sites_unified() {
     let mut second = sample();
     second.sites.reverse();
     second.sites[0].bytes = vec![0x90];
-    second.bursts[0].site = 0;
-    second.bursts[1].site = 1;
+    second.bursts[0].site = SiteId(0);
+    second.bursts[1].site = SiteId(1);
     let merged = merge(vec![first.clone(), second.clone()]).expect("same build");
 
     assert_eq!(merged.meta.runs.len(), usize::from(RUNS) * 2);
     assert_eq!(merged.sites.len(), SITES as usize + 1);
     assert_eq!(merged.sites[..SITES as usize], first.sites);
     let moved = &merged.bursts[first.bursts.len()..];
-    assert_eq!(moved[0].run, second.bursts[0].run + RUNS);
-    assert_eq!(merged.sites[moved[0].site as usize].bytes, [0x90]);
-    assert_eq!(merged.sites[moved[1].site as usize], second.sites[1]);
+    assert_eq!(moved[0].run, RunId(second.bursts[0].run.0 + RUNS));
+    assert_eq!(merged.sites[moved[0].site.index()].bytes, [0x90]);
+    assert_eq!(merged.sites[moved[1].site.index()], second.sites[1]);
     assert_eq!(
         decode(encode(&merged).expect("valid")).expect("written"),
         merged

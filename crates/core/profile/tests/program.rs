@@ -1,6 +1,7 @@
 //! What a program's collector wrote, whole or damaged, becomes rows that can be written.
 
 use proptest::prelude::*;
+use relayout_profile::RunId;
 use relayout_profile::program::{ProgramMap, SiteNaming, assemble};
 use relayout_profile::{RecordedRun, encode};
 use relayout_shadow::wire::{
@@ -42,7 +43,7 @@ fn alloc((start, bytes, events, first, end, name): (u64, u64, u64, u64, u64, u32
 
 fn check_writable(files: &[(u16, &[u8])], map: &ProgramMap) -> relayout_profile::Profile {
     let program =
-        assemble(files, map, 0, SiteNaming::ReturnAddresses).expect("files of one version");
+        assemble(files, map, RunId(0), SiteNaming::ReturnAddresses).expect("files of one version");
     let mut profile = program.assembled.profile;
     profile.meta.runs = vec![RecordedRun {
         modules: program.modules,

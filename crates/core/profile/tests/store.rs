@@ -2,6 +2,7 @@
 
 mod common;
 
+use relayout_profile::SiteId;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -88,7 +89,7 @@ fn a_failed_write_names_the_path_and_leaves_nothing() {
     assert!(error.contains("missing/a"), "{error}");
 
     let mut wrong = sample();
-    wrong.bursts[0].site = 99;
+    wrong.bursts[0].site = SiteId(99);
     write(&tmp.path().join("a"), &wrong, &KEEP).expect_err("contradictory");
     assert_eq!(names(tmp.path()), [""; 0]);
 

@@ -87,7 +87,7 @@ fn print_unresolved(profile: &Profile, resolution: &Resolution, source: &SourceM
         else {
             continue;
         };
-        let pc = profile.sites[row.site as usize].pc;
+        let pc = profile.sites[row.site.index()].pc;
         let place = resolution
             .site_address(row.site)
             .and_then(|at| source.look_up(at));
@@ -100,7 +100,7 @@ fn print_unresolved(profile: &Profile, resolution: &Resolution, source: &SourceM
         *sites
             .entry(format!(
                 "{class}: {pc:#x} {function} {inlined}:{line} {:#x}",
-                row.addr & !0xfff
+                row.addr.align_down(0x1000)
             ))
             .or_default() += row.count;
     }

@@ -9,6 +9,7 @@
 //! profile is resolved instead. RAYON_NUM_THREADS sets the threads. The checksum of all objects and
 //! of the owner of each transfer must depend neither on the threads nor on the kept evidence.
 
+use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::error::Error;
 use std::fs::File;
 use std::hash::{Hash, Hasher};
@@ -129,11 +130,11 @@ fn spread_profile(bytes: &[u8], wanted: usize) -> Result<Profile, Box<dyn Error>
         let slab = SLOTS + slot / SLAB_SLOTS * PAGE_BYTES;
         let addr = slab + slot % SLAB_SLOTS * SLOT_BYTES + (n as u64 * 8) % SLOT_BYTES;
         profile.counts.push(CountRow {
-            run: 0,
-            context: 0,
-            addr,
+            run: RunId(0),
+            context: ContextId(0),
+            addr: Addr(addr),
             size: 8,
-            site: n as u32,
+            site: SiteId(n as u32),
             access: if *writes {
                 AccessKind::Write
             } else {
@@ -172,13 +173,13 @@ fn memory_instructions(program: &FileView<'_, '_, '_>) -> Vec<(u64, bool)> {
 
 fn slab_range(start: u64) -> RangeRow {
     RangeRow {
-        run: 0,
+        run: RunId(0),
         kind: RangeKind::Slab,
-        start,
+        start: Addr(start),
         bytes: PAGE_BYTES,
         owner: format!("kmalloc-{SLOT_BYTES}"),
         id: 0,
-        first: start,
+        first: Addr(start),
         stride: SLOT_BYTES as u32,
         object_bytes: SLOT_BYTES as u32,
     }

@@ -12,6 +12,7 @@
 //! Printed are, by cache, *places* (distinct pairs of instruction and offset in the object),
 //! accesses and transfers; then the instructions with wrong answers, at most WRONG of them.
 
+use relayout_profile::SiteId;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::File;
@@ -79,7 +80,7 @@ fn add_opinions(profile: &Profile, resolution: &Resolution, asked: &mut AskedOpi
             writes,
             offset: addr - object.base,
         };
-        let opinion = resolution.opinion(object, addr, site, writes);
+        let opinion = resolution.opinion(object, addr, SiteId(site), writes);
         let sum = asked.entry((place, opinion)).or_default();
         sum.accesses += uses.accesses;
         sum.transfers += uses.transfers;
@@ -90,7 +91,7 @@ fn add_opinions(profile: &Profile, resolution: &Resolution, asked: &mut AskedOpi
             accesses,
             transfers: 0,
         };
-        add(row.run, row.addr, row.site, row.access, uses);
+        add(row.run, row.addr, row.site.0, row.access, uses);
     }
     for row in &profile.conflicts {
         let transfers = row.count;
@@ -99,7 +100,7 @@ fn add_opinions(profile: &Profile, resolution: &Resolution, asked: &mut AskedOpi
                 accesses: 0,
                 transfers,
             };
-            add(row.run, row.addr, row.site, row.access, uses);
+            add(row.run, row.addr, row.site.0, row.access, uses);
         }
     }
 }

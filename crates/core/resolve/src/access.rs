@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 use relayout_profile::{AccessKind, Profile};
+use relayout_profile::{Addr, RunId, SiteId};
 
 use crate::error::Error;
 
@@ -9,11 +10,11 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AccessKey {
     /// Recording.
-    pub run: u16,
+    pub run: RunId,
     /// First byte.
-    pub addr: u64,
+    pub addr: Addr,
     /// Index of the site.
-    pub site: u32,
+    pub site: SiteId,
     /// Bytes.
     pub size: u8,
     /// The access stores; a read-modify-write does, too.
@@ -62,7 +63,7 @@ pub fn distinct_accesses(profile: &Profile) -> Result<Vec<Counted>, Error> {
     }));
     let accesses = merge_counts(accesses);
     let sites = profile.sites.len();
-    if let Some((key, _)) = accesses.iter().find(|(k, _)| k.site as usize >= sites) {
+    if let Some((key, _)) = accesses.iter().find(|(k, _)| k.site.index() >= sites) {
         return Err(Error::Site {
             site: key.site,
             sites,
@@ -71,7 +72,7 @@ pub fn distinct_accesses(profile: &Profile) -> Result<Vec<Counted>, Error> {
     Ok(accesses)
 }
 
-fn access_key(run: u16, addr: u64, size: u8, site: u32, access: AccessKind) -> AccessKey {
+fn access_key(run: RunId, addr: Addr, size: u8, site: SiteId, access: AccessKind) -> AccessKey {
     AccessKey {
         run,
         addr,

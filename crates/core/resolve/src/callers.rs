@@ -1,5 +1,6 @@
 //! Callers of allocations: from the return addresses of a call stack to a description.
 
+use relayout_profile::RunId;
 use std::cell::OnceCell;
 
 use rustc_hash::FxHashMap;
@@ -30,7 +31,7 @@ pub struct CallerStacks<'p, 'f, 'a> {
     images: &'p DebugImages<'f, 'a>,
     /// Made for the first stack, since kernels have none.
     sources: OnceCell<SourceMaps<'f, 'a>>,
-    by_stack: FxHashMap<(u16, String), AllocationCallers>,
+    by_stack: FxHashMap<(RunId, String), AllocationCallers>,
     places: FxHashMap<LinkedAddress, Option<SourcePlace>>,
 }
 
@@ -47,7 +48,7 @@ impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
     }
 
     /// Reads the stack that a profile gives as hexadecimal return addresses, innermost first.
-    pub fn read(&mut self, run: u16, stack: &str) -> &AllocationCallers {
+    pub fn read(&mut self, run: RunId, stack: &str) -> &AllocationCallers {
         let key = (run, stack.to_owned());
         if !self.by_stack.contains_key(&key) {
             let callers = self.parse(run, stack);
@@ -56,7 +57,7 @@ impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
         &self.by_stack[&key]
     }
 
-    fn parse(&mut self, run: u16, stack: &str) -> AllocationCallers {
+    fn parse(&mut self, run: RunId, stack: &str) -> AllocationCallers {
         let address = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
         let frames: Vec<Option<LinkedAddress>> = stack
             .split_whitespace()

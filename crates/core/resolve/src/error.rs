@@ -21,7 +21,7 @@ pub enum Error {
     #[error("a row names site {site}, but the profile has {sites} sites")]
     Site {
         /// Index of the site.
-        site: u32,
+        site: relayout_profile::SiteId,
         /// Length of the table.
         sites: usize,
     },

@@ -1,5 +1,6 @@
 //! Explanation of an object's type: the opinions of the instructions that accessed the object.
 
+use relayout_profile::{Addr, SiteId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,7 +51,7 @@ pub struct TypeExplanation {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedOpinion {
     /// Index into the profile's sites.
-    pub site: u32,
+    pub site: SiteId,
     /// The instruction stores.
     pub writes: bool,
     /// Opinion of the instruction.
@@ -66,7 +67,7 @@ impl Resolution {
     /// # Panics
     /// Panics if the ids or the profile belong to another resolution.
     pub fn explain(&self, profile: &Profile, objects: &BTreeSet<ObjectId>) -> TypeExplanation {
-        let mut heard: BTreeMap<(u32, bool, SiteOpinion), u64> = BTreeMap::new();
+        let mut heard: BTreeMap<(SiteId, bool, SiteOpinion), u64> = BTreeMap::new();
         let mut count_opinion = |run, addr, site, access, count| {
             let id = self.object_id_at(run, addr);
             let Some(id) = id.filter(|id| objects.contains(id)) else {
@@ -86,7 +87,7 @@ impl Resolution {
         let heard = heard.into_iter();
         let mut heard: Vec<CountedOpinion> = heard
             .map(|((site, writes, opinion), accesses)| CountedOpinion {
-                site,
+                site: site,
                 writes,
                 opinion,
                 accesses,
@@ -112,8 +113,8 @@ impl Resolution {
     pub fn opinion(
         &self,
         object: &ResolvedObject,
-        addr: u64,
-        site: u32,
+        addr: Addr,
+        site: SiteId,
         writes: bool,
     ) -> SiteOpinion {
         let Some(evidence) = self.evidence(object.run, site).evidence(writes) else {
@@ -135,7 +136,7 @@ impl Resolution {
     fn verdict(
         &self,
         object: &ResolvedObject,
-        addr: u64,
+        addr: Addr,
         evidence: &TypeEvidence,
     ) -> OpinionVerdict {
         let types = self.types();

@@ -5,6 +5,7 @@
 //! run. [`DebugImages::locate`] turns the latter into the former, a [`LinkedAddress`].
 
 use relayout_layout::dwarf::DwarfFile;
+use relayout_profile::RunId;
 use relayout_profile::{LoadedModule, Profile};
 use rustc_hash::FxHashSet;
 
@@ -102,7 +103,7 @@ impl<'f, 'a> DebugImages<'f, 'a> {
 
     /// Returns the link-time address of an address of a run; `None` if no known file was mapped
     /// there.
-    pub fn locate(&self, run: u16, address: u64) -> Option<LinkedAddress> {
+    pub fn locate(&self, run: RunId, address: u64) -> Option<LinkedAddress> {
         if self.runs.is_empty() {
             return Some(LinkedAddress {
                 file: FileId::MAIN,
@@ -119,7 +120,7 @@ impl<'f, 'a> DebugImages<'f, 'a> {
     }
 
     /// Returns the file of the module with this path in a run.
-    pub fn file_by_path(&self, run: u16, path: &str) -> Option<FileId> {
+    pub fn file_by_path(&self, run: RunId, path: &str) -> Option<FileId> {
         let run = self.runs.get(usize::from(run))?;
         let module = run.iter().find(|module| module.path == path)?;
         Some(module.file)
@@ -174,9 +175,9 @@ pub fn modules_used(profile: &Profile) -> Vec<LoadedModule> {
             }
         };
         profile.sites.iter().for_each(|site| mark(site.pc));
-        for row in profile.conflicts.iter().filter(|row| row.run == n) {
-            mark(row.addr);
-            mark(row.other_addr);
+        for row in profile.conflicts.iter().filter(|row| row.run == RunId(n)) {
+            mark(row.addr.0);
+            mark(row.other_addr.0);
         }
         for (module, marked) in modules.iter().zip(marks) {
             let is_program = program.is_some_and(|p| std::ptr::eq(p, *module));

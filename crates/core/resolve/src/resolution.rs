@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use relayout_layout::dwarf::DwarfFile;
 use relayout_layout::{MemberAt, TypeArena};
+use relayout_profile::{Addr, RunId, SiteId};
 use relayout_profile::{Profile, RangeKind};
 
 use crate::access;
@@ -129,30 +130,30 @@ impl Resolution {
     ///
     /// # Panics
     /// Panics if the profile has no such site.
-    pub fn evidence(&self, run: u16, site: u32) -> &SiteEvidence {
+    pub fn evidence(&self, run: RunId, site: SiteId) -> &SiteEvidence {
         self.sites.evidence(run, site)
     }
 
     /// Returns the link-time address of a site's code, in the first run that has it. For a call it
     /// is the return address.
-    pub fn site_address(&self, site: u32) -> Option<LinkedAddress> {
+    pub fn site_address(&self, site: SiteId) -> Option<LinkedAddress> {
         self.sites.site_address(site)
     }
 
     /// Returns the object that holds an address.
-    pub fn object_at(&self, run: u16, addr: u64) -> Option<&ResolvedObject> {
+    pub fn object_at(&self, run: RunId, addr: Addr) -> Option<&ResolvedObject> {
         Some(self.object(self.object_id_at(run, addr)?))
     }
 
     /// Returns the id of the object that holds an address.
-    pub fn object_id_at(&self, run: u16, addr: u64) -> Option<ObjectId> {
+    pub fn object_id_at(&self, run: RunId, addr: Addr) -> Option<ObjectId> {
         let n = find::object_index_at(&self.objects, run, addr)?;
         u32::try_from(n).ok().map(ObjectId)
     }
 
     /// Returns the member of `object` at an address, for an access of `size` bytes. Its path is
     /// empty in a hole. `None` outside the object, and if the object is a scalar.
-    pub fn member(&self, object: &ResolvedObject, addr: u64, size: u64) -> Option<MemberAt> {
+    pub fn member(&self, object: &ResolvedObject, addr: Addr, size: u64) -> Option<MemberAt> {
         let offset = addr.checked_sub(object.base)?;
         // An array that is a variable counts as one scalar, named by the variable.
         if object.variable().is_some() {
@@ -166,7 +167,7 @@ impl Resolution {
     }
 
     /// Returns the owner of an address.
-    pub fn address_owner(&self, run: u16, addr: u64, size: u64) -> AddressOwner {
+    pub fn address_owner(&self, run: RunId, addr: Addr, size: u64) -> AddressOwner {
         let Some(id) = self.object_id_at(run, addr) else {
             return AddressOwner::Unresolved(self.unresolved_class(run, addr));
         };
@@ -184,7 +185,7 @@ impl Resolution {
     }
 
     /// Returns the kind of memory that an address is in.
-    pub fn unresolved_class(&self, run: u16, addr: u64) -> UnresolvedClass {
+    pub fn unresolved_class(&self, run: RunId, addr: Addr) -> UnresolvedClass {
         let Some(range) = self.ranges.find_range(run, addr) else {
             return UnresolvedClass::Other;
         };

@@ -1,6 +1,7 @@
 //! Accesses announced by calls of real compilers' instrumentation, in a program that is mapped at
 //! another address than its link-time address.
 
+use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
@@ -90,7 +91,7 @@ fn check_compiler(compiler: &str, flags: &[&str]) -> Result<(), Failure> {
         let address = HEAP + 0x100;
         let profile = main_profile(&file, sites, vec![conflict(address, 0)], Vec::new());
         let resolution = resolve(&profile, &images, Options::default())?;
-        let evidence = resolution.evidence(0, 0);
+        let evidence = resolution.evidence(RunId(0), SiteId(0));
         let evidence = evidence.read.or(evidence.written);
         let evidence = evidence
             .ok_or_else(|| format!("{compiler} {flags:?}: {callee} in {function} tells nothing"))?;
@@ -109,8 +110,8 @@ fn check_compiler(compiler: &str, flags: &[&str]) -> Result<(), Failure> {
             path.starts_with(member),
             "{compiler} {flags:?} {function} {callee}: {path}"
         );
-        let source =
-            SourceMaps::new(&images).look_up_call(resolution.site_address(0).ok_or("nowhere")?);
+        let source = SourceMaps::new(&images)
+            .look_up_call(resolution.site_address(SiteId(0)).ok_or("nowhere")?);
         assert_eq!(source.map(|s| s.function).as_deref(), Some(function));
     }
     Ok(())
@@ -164,17 +165,17 @@ fn main_profile(
 
 fn conflict(addr: u64, site: u32) -> ConflictRow {
     ConflictRow {
-        run: 0,
+        run: RunId(0),
         transfer: CoherenceEvent::Read,
-        context: 0,
-        addr,
+        context: ContextId(0),
+        addr: Addr(addr),
         size: 4,
-        site,
+        site: SiteId(site),
         access: AccessKind::Read,
-        other_context: 1,
-        other_addr: addr,
+        other_context: ContextId(1),
+        other_addr: Addr(addr),
         other_size: 4,
-        other_site: site,
+        other_site: SiteId(site),
         other_access: AccessKind::Write,
         count: 10,
         false_first_touch: 0,
@@ -184,13 +185,13 @@ fn conflict(addr: u64, site: u32) -> ConflictRow {
 
 fn range(kind: RangeKind, start: u64, bytes: u64, owner: &str) -> RangeRow {
     RangeRow {
-        run: 0,
+        run: RunId(0),
         kind,
-        start,
+        start: Addr(start),
         bytes,
         owner: owner.to_owned(),
         id: 0,
-        first: start,
+        first: Addr(start),
         stride: 0,
         object_bytes: 0,
     }
@@ -198,14 +199,14 @@ fn range(kind: RangeKind, start: u64, bytes: u64, owner: &str) -> RangeRow {
 
 /// Returns `(type, base, path)`, or the class of the memory.
 fn member(resolution: &Resolution, addr: u64) -> (String, u64, String) {
-    match resolution.address_owner(0, addr, 4) {
+    match resolution.address_owner(RunId(0), Addr(addr), 4) {
         AddressOwner::Member { object, path } => {
             let object = resolution.object(object);
-            (object.type_name.clone(), object.base, path.path)
+            (object.type_name.clone(), object.base.0, path.path)
         }
         AddressOwner::ScalarGlobal { object, symbol } => {
             let object = resolution.object(object);
-            (object.type_name.clone(), object.base, symbol)
+            (object.type_name.clone(), object.base.0, symbol)
         }
         AddressOwner::Unresolved(class) => (class.to_string(), addr, String::new()),
     }
@@ -265,7 +266,9 @@ fn globals_threads_and_named_objects_are_certain() -> Result<(), Failure> {
         member(&resolution, HEAP + 72),
         placed_member("item", HEAP + 64, "stats")
     );
-    let kind = resolution.object_at(0, own_counter).map(|o| o.kind.clone());
+    let kind = resolution
+        .object_at(RunId(0), Addr(own_counter))
+        .map(|o| o.kind.clone());
     let expect = ObjectKind::ThreadLocal {
         symbol: "own_counter".into(),
         context: 3,
@@ -340,11 +343,14 @@ fn allocations_of_one_place_hold_the_same() -> Result<(), Failure> {
         placed_member("item [8]", HEAP + 0x1000, "[].next")
     );
     assert_eq!(member(&resolution, HEAP + 0x2000).0, "heap");
-    let kind = |addr| resolution.object_at(0, addr).map(|o| o.kind.clone());
+    let kind = |addr| resolution.object_at(RunId(0), addr).map(|o| o.kind.clone());
     let site = |words: &str| Some(ObjectKind::Heap { site: words.into() });
-    assert_eq!(kind(HEAP), site("calloc in item_new (instrumented.c:29)"));
     assert_eq!(
-        kind(element),
+        kind(Addr(HEAP)),
+        site("calloc in item_new (instrumented.c:29)")
+    );
+    assert_eq!(
+        kind(Addr(element)),
         site("malloc in items_new (instrumented.c:34)")
     );
     let share = resolution.resolved_share(&profile);

@@ -1,5 +1,6 @@
 //! Resolution of addresses in a small C program with known layouts, which the test compiles.
 
+use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
@@ -32,13 +33,13 @@ fn compiled() -> Result<Vec<u8>, Box<dyn Error>> {
 fn range(kind: RangeKind, start: u64, bytes: u64) -> RangeRow {
     let owner = String::from("somewhere");
     RangeRow {
-        run: 0,
+        run: RunId(0),
         kind,
-        start,
+        start: Addr(start),
         bytes,
         owner,
         id: 0,
-        first: start,
+        first: Addr(start),
         stride: 0,
         object_bytes: 0,
     }
@@ -46,17 +47,17 @@ fn range(kind: RangeKind, start: u64, bytes: u64) -> RangeRow {
 
 fn conflict(addr: u64, site: u32) -> ConflictRow {
     ConflictRow {
-        run: 0,
+        run: RunId(0),
         transfer: CoherenceEvent::Read,
-        context: 0,
-        addr,
+        context: ContextId(0),
+        addr: Addr(addr),
         size: 4,
-        site,
+        site: SiteId(site),
         access: AccessKind::Read,
-        other_context: 1,
-        other_addr: addr,
+        other_context: ContextId(1),
+        other_addr: Addr(addr),
         other_size: 4,
-        other_site: site,
+        other_site: SiteId(site),
         other_access: AccessKind::Read,
         count: 10,
         false_first_touch: 0,
@@ -137,21 +138,29 @@ fn one_resolved_access_types_the_object() -> Result<(), Box<dyn Error>> {
         &DebugImages::from_single_file(&file),
         Options::default(),
     )?;
-    let member = |addr| match resolution.address_owner(0, addr, 4) {
+    let member = |addr| match resolution.address_owner(RunId(0), addr, 4) {
         AddressOwner::Member { object, path } => {
             let object = resolution.object(object);
-            (object.type_name.clone(), object.base, path.path)
+            (object.type_name.clone(), object.base.0, path.path)
         }
         other => panic!("{addr:#x} is {other:?}"),
     };
     let outer = || String::from("outer");
     assert_eq!(
-        member(object + 16),
+        member(Addr(object + 16)),
         (outer(), object, "inner.second".into())
     );
-    assert_eq!(member(object + 32), (outer(), object, "tail[]".into()));
-    assert_eq!(member(global + 20), (outer(), global, "inner.third".into()));
-    let kind = resolution.object_at(0, global).map(|o| o.kind.clone());
+    assert_eq!(
+        member(Addr(object + 32)),
+        (outer(), object, "tail[]".into())
+    );
+    assert_eq!(
+        member(Addr(global + 20)),
+        (outer(), global, "inner.third".into())
+    );
+    let kind = resolution
+        .object_at(RunId(0), Addr(global))
+        .map(|o| o.kind.clone());
     assert_eq!(
         kind,
         Some(ObjectKind::Global {
@@ -178,7 +187,7 @@ fn what_was_kept_makes_no_difference(
         let resolution = resolve_with(profile, &images, Options::default(), Some(&mut known))?;
         let places = profile.conflicts.iter();
         let places: Vec<AddressOwner> = places
-            .map(|c| resolution.address_owner(0, c.addr, 4))
+            .map(|c| resolution.address_owner(RunId(0), c.addr, 4))
             .collect();
         Ok((places, known))
     };
@@ -209,7 +218,7 @@ fn a_sampled_instruction_is_looked_up() -> Result<(), Box<dyn Error>> {
     };
     let type_name = |profile: &Profile| -> Result<_, Box<dyn Error>> {
         let resolution = resolve(profile, &images, Options::default())?;
-        let found = resolution.object_at(0, object + 16);
+        let found = resolution.object_at(RunId(0), Addr(object + 16));
         Ok(found.map(|object| object.type_name.clone()))
     };
     assert_eq!(type_name(&profile)?, None);

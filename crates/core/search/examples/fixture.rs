@@ -7,6 +7,8 @@
 //! The format is read by `tests/common/recorded.rs`; `#` starts a line that says where it is from. At most so many accesses are kept, of the objects with
 //! the most, each from its start.
 
+use relayout_profile::Addr;
+use relayout_profile::RunId;
 use std::cmp::Reverse;
 use std::error::Error;
 use std::fs::File;
@@ -112,7 +114,7 @@ fn places(types: &TypeArena, ty: TypeId, name: &str, at: u64, found: &mut Vec<(u
 }
 
 /// The slab that the object is a slot of.
-fn home(profile: &Profile, run: u16, base: u64) -> String {
+fn home(profile: &Profile, run: RunId, base: Addr) -> String {
     let holds = |row: &&relayout_profile::RangeRow| {
         row.kind == RangeKind::Slab
             && row.run == run

@@ -1,5 +1,6 @@
 //! Layouts at each stage after replay, and the advice that is made of them.
 
+use relayout_profile::RunId;
 use std::ops::Deref;
 
 use relayout_contend::CoherenceTally;
@@ -50,7 +51,7 @@ pub struct ScoredLayout {
     /// Transfers, plus pair transfers times their coefficient, in thousandths of a transfer.
     pub cost: u64,
     /// Transfers by recording.
-    pub transfers_by_run: Vec<(u16, u64)>,
+    pub transfers_by_run: Vec<(RunId, u64)>,
     /// True if the layout brings members together that were never recorded together. Only user
     /// layouts may; the tally lacks the transfers between these members.
     pub unjudged: bool,

@@ -8,6 +8,7 @@
 //! transfers; 0 on machines that do not fetch pairs.
 
 use relayout_contend::{BytePlacement, TraceAccess};
+use relayout_profile::ContextId;
 use rustc_hash::FxHashMap;
 
 use crate::last_stores::LastStores;
@@ -21,7 +22,7 @@ pub(crate) fn pair_transfers(
 ) -> u64 {
     let line_bytes = line_bytes.max(1);
     let mut stores: FxHashMap<u32, LastStores> = FxHashMap::default();
-    let mut accessed: FxHashMap<(u16, u32), u32> = FxHashMap::default();
+    let mut accessed: FxHashMap<(ContextId, u32), u32> = FxHashMap::default();
     let mut count = 0;
     for (index, access) in accesses.iter().enumerate() {
         let now = u32::try_from(index + 1).unwrap_or(u32::MAX);
@@ -57,17 +58,17 @@ pub(crate) fn pair_transfers(
 mod tests {
     use super::*;
     use relayout_contend::RecordedPlacement;
-    use relayout_profile::AccessKind;
+    use relayout_profile::{AccessKind, SiteId};
 
     fn check(accesses: &[(u16, u32, AccessKind)], phase: u32, expect: u64) {
         let trace: Vec<TraceAccess> = (accesses.iter())
             .map(|&(context, offset, access)| TraceAccess {
-                context,
+                context: ContextId(context),
                 offset,
                 size: 8,
                 access,
                 silent: None,
-                site: 0,
+                site: SiteId(0),
             })
             .collect();
         assert_eq!(

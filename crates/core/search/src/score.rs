@@ -2,6 +2,7 @@
 
 mod waits;
 
+use relayout_profile::{Addr, RunId};
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
@@ -337,8 +338,8 @@ impl<'a> LayoutScorer<'a> {
     }
 
     /// Returns the transfers by recording, ascending, from the tallies of the instances.
-    pub fn transfers_by_run(&self, tallies: &[CoherenceTally]) -> Vec<(u16, u64)> {
-        let mut runs: BTreeMap<u16, u64> = BTreeMap::new();
+    pub fn transfers_by_run(&self, tallies: &[CoherenceTally]) -> Vec<(RunId, u64)> {
+        let mut runs: BTreeMap<RunId, u64> = BTreeMap::new();
         for (instance, tally) in self.subject.instances.iter().zip(tallies) {
             *runs.entry(instance.run).or_default() += tally.transfers();
         }
@@ -347,7 +348,7 @@ impl<'a> LayoutScorer<'a> {
 
     /// Returns the events per operation; `None` where no operations were marked.
     pub fn per_operation(&self, tallies: &[CoherenceTally]) -> Option<EventsPerOperation> {
-        let mut objects: BTreeMap<(u16, u64), (CoherenceTally, u64)> = BTreeMap::new();
+        let mut objects: BTreeMap<(RunId, Addr), (CoherenceTally, u64)> = BTreeMap::new();
         for (instance, tally) in self.subject.instances.iter().zip(tallies) {
             let trace = &instance.trace;
             if trace.operations > 0 {
@@ -356,7 +357,7 @@ impl<'a> LayoutScorer<'a> {
                 sum.1 += trace.operations;
             }
         }
-        let mut runs: Vec<u16> = self
+        let mut runs: Vec<RunId> = self
             .subject
             .instances
             .iter()

@@ -109,7 +109,7 @@ pub fn object_slot(
                     (cache.clone(), grown.next_multiple_of(step.max(align)))
                 }
             };
-            let start = first % (2 * line) + index * bytes;
+            let start = *first % (2 * line) + index * bytes;
             ObjectSlot {
                 cache: Some(name),
                 bytes,

@@ -3,6 +3,7 @@
 use relayout_contend::ObjectTrace;
 use relayout_layout::Aggregate;
 use relayout_layout::abi::StructShape;
+use relayout_profile::{Addr, RunId};
 
 /// Origin of an object's address. It tells the address that the object would have with another
 /// size.
@@ -13,7 +14,7 @@ pub enum ObjectHome {
         /// Name of the cache: `kmalloc-192`, `dentry`, `kmalloc-cg-64`.
         cache: String,
         /// Address of the slab's first slot.
-        first: u64,
+        first: Addr,
         /// Bytes from slot to slot as recorded.
         stride: u32,
         /// Bytes of the object in a slot as recorded (`kmem_cache.object_size`).
@@ -28,7 +29,7 @@ pub enum ObjectHome {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedInstance {
     /// Recording; addresses of different runs are unrelated.
-    pub run: u16,
+    pub run: RunId,
     /// Accesses to the object.
     pub trace: ObjectTrace,
     /// Origin of its address.

@@ -5,6 +5,7 @@ mod common;
 use relayout_contend::TraceAccess;
 use relayout_layout::abi::{AbiEngine, AtomArrangement, StructShape};
 use relayout_profile::AccessKind::{Read, Write};
+use relayout_profile::RunId;
 use relayout_search::order::{self, MemberOrder};
 use relayout_search::{
     AdviceSubject, AdviceVerdict, LayoutAdvice, ObjectHome, Options, RankedLayout,
@@ -203,7 +204,7 @@ fn carried_over() {
 
 fn runs(accesses: [Vec<TraceAccess>; 2]) -> Vec<RecordedInstance> {
     let in_run = |(run, accesses)| RecordedInstance {
-        run: run as u16,
+        run: RunId(run as u16),
         ..fixed(accesses, 128)
     };
     accesses.into_iter().enumerate().map(in_run).collect()

@@ -6,6 +6,7 @@ use relayout_contend::TraceAccess;
 use relayout_layout::SourceLine;
 use relayout_layout::abi::{AbiEngine, StructShape};
 use relayout_profile::AccessKind;
+use relayout_profile::Addr;
 use relayout_search::{
     AdviceRefusal, AdviceVerdict, LayoutAdvice, ObjectHome, Options, RecordedInstance,
     ScoredLayout, UserLayout, advise, order,
@@ -16,7 +17,7 @@ use common::{PCPU_CHUNK_ACCEPTED, access, instance, pcpu_chunk, structure, subje
 fn slab(cache: &str, first: u64, stride: u32) -> ObjectHome {
     ObjectHome::Slab {
         cache: cache.to_owned(),
-        first,
+        first: Addr(first),
         stride,
         object_bytes: stride,
     }

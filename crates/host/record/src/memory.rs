@@ -12,6 +12,8 @@ mod slab;
 mod tasks;
 mod vmalloc;
 
+use relayout_profile::Addr;
+use relayout_profile::RunId;
 use relayout_profile::{RangeKind, RangeRow};
 
 use self::frames::PageFrames;
@@ -38,7 +40,7 @@ pub struct MemorySnapshot {
 pub fn read_snapshot(
     kernel: &GuestKernel<'_>,
     bytes: &[u8],
-    run: u16,
+    run: RunId,
     cpus: u16,
     pages: &[u64],
 ) -> Result<MemorySnapshot, Error> {
@@ -59,7 +61,7 @@ pub fn read_snapshot(
             // Static data of CPUs are in the direct map too, and are better known.
             let percpu_ranges: Vec<_> = { ranges.iter() }
                 .filter(|range| range.kind == RangeKind::PerCpu)
-                .map(|range| range.start..range.start + range.bytes)
+                .map(|range| range.start.0..range.start.0 + range.bytes)
                 .collect();
             let others: Vec<u64> = { pages.iter().copied() }
                 .filter(|page| !percpu_ranges.iter().any(|range| range.contains(page)))
@@ -83,7 +85,7 @@ pub fn read_snapshot(
 fn area_ranges(
     kernel: &GuestKernel<'_>,
     memory: &GuestMemory<'_>,
-    run: u16,
+    run: RunId,
 ) -> Result<Vec<RangeRow>, Error> {
     let text = kernel.symbol_address("_text")?;
     let end = kernel.symbol_address("_end")?;
@@ -125,15 +127,15 @@ const PAGE_BYTES: u64 = 4096;
 /// Bytes of vmalloc space with four-level page tables (kernel documentation, x86_64 mm).
 const VMALLOC_BYTES: u64 = 32 << 40;
 
-fn range_row(run: u16, kind: RangeKind, start: u64, bytes: u64) -> RangeRow {
+fn range_row(run: RunId, kind: RangeKind, start: u64, bytes: u64) -> RangeRow {
     RangeRow {
         run,
         kind,
-        start,
+        start: Addr(start),
         bytes,
         owner: String::new(),
         id: 0,
-        first: start,
+        first: Addr(start),
         stride: 0,
         object_bytes: 0,
     }

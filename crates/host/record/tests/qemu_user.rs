@@ -3,6 +3,7 @@
 //! Needed: a C compiler; the cached qemu-user (scripts/setup.sh), or one in `$RELAYOUT_QEMU_USER`; and
 //! the plugin, built by `cargo build --release -p relayout-qemu-api1`.
 
+use relayout_profile::Addr;
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -104,14 +105,17 @@ impl CompiledProgram {
     fn transfers_beside(&self, profile: &Profile) -> (u64, u64) {
         let pair = self.pair_address(&profile.meta.runs[0]);
         let is_beside = |c: &&ConflictRow| {
-            let places = (c.addr.wrapping_sub(pair), c.other_addr.wrapping_sub(pair));
+            let places = (
+                c.addr.wrapping_sub(Addr(pair)),
+                c.other_addr.wrapping_sub(Addr(pair)),
+            );
             matches!(places, (0, 8) | (8, 0)) && c.transfer != CoherenceEvent::Upgrade
         };
         let conflicts = || profile.conflicts.iter().filter(is_beside);
         let sum = |count_of: fn(&ConflictRow) -> u64| conflicts().map(count_of).sum::<u64>();
         for conflict in conflicts() {
             assert_ne!(conflict.context, conflict.other_context);
-            let site = &profile.sites[conflict.site as usize];
+            let site = &profile.sites[conflict.site.index()];
             assert!(!site.bytes.is_empty(), "an instruction, not a call");
             let modules = &profile.meta.runs[0].modules;
             assert!(
@@ -226,10 +230,10 @@ fn thread_local_storage_is_where_it_is_said_to_be() {
     let recorded = check_whole("two");
     let profile = &recorded.profile;
     for tls in profile.ranges.iter().filter(|r| r.kind == RangeKind::Tls) {
-        let line = tls.start & !63;
+        let line = tls.start.align_down(64);
         let used = |context: u32| {
             let mut rows = profile.lines.iter();
-            let row = rows.find(|l| l.line == line && u32::from(l.context) == context);
+            let row = rows.find(|l| l.line == line && u32::from(l.context.0) == context);
             row.map_or(0, |row| row.writes)
         };
         let expect = if tls.id == 0 { 0 } else { 300_000 };

@@ -1,5 +1,6 @@
 //! A small profile, written as `relayout record` writes them.
 
+use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -81,13 +82,13 @@ pub fn meta(debug: &Path, build_id: &str) -> ProfileMeta {
 /// The image in a recording, from `start` on.
 pub fn image(start: u64, run: u16) -> RangeRow {
     RangeRow {
-        run,
+        run: RunId(run),
         kind: RangeKind::Image,
-        start,
+        start: Addr(start),
         bytes: IMAGE_BYTES,
         owner: String::new(),
         id: 0,
-        first: 0,
+        first: Addr(0),
         stride: 0,
         object_bytes: 0,
     }
@@ -95,9 +96,9 @@ pub fn image(start: u64, run: u16) -> RangeRow {
 
 fn line(words: [u64; 2], context: usize) -> LineRow {
     LineRow {
-        run: 0,
-        line: words[context] / LINE_BYTES * LINE_BYTES,
-        context: context as u16,
+        run: RunId(0),
+        line: Addr(words[context] / LINE_BYTES * LINE_BYTES),
+        context: ContextId(context as u16),
         reads: 0,
         writes: 100,
         read_transfers: 0,
@@ -109,11 +110,11 @@ fn line(words: [u64; 2], context: usize) -> LineRow {
 
 fn count(words: [u64; 2], context: usize) -> CountRow {
     CountRow {
-        run: 0,
-        addr: words[context],
+        run: RunId(0),
+        addr: Addr(words[context]),
         size: 4,
-        context: context as u16,
-        site: 0,
+        context: ContextId(context as u16),
+        site: SiteId(0),
         access: AccessKind::Write,
         count: 100,
         silent: None,
@@ -122,17 +123,17 @@ fn count(words: [u64; 2], context: usize) -> CountRow {
 
 fn conflict(words: [u64; 2], context: usize) -> ConflictRow {
     ConflictRow {
-        run: 0,
+        run: RunId(0),
         transfer: CoherenceEvent::Write,
-        context: context as u16,
-        addr: words[context],
+        context: ContextId(context as u16),
+        addr: Addr(words[context]),
         size: 4,
-        site: 0,
+        site: SiteId(0),
         access: AccessKind::Write,
-        other_context: 1 - context as u16,
-        other_addr: words[1 - context],
+        other_context: ContextId(1 - context as u16),
+        other_addr: Addr(words[1 - context]),
         other_size: 4,
-        other_site: 0,
+        other_site: SiteId(0),
         other_access: AccessKind::Write,
         count: 90,
         false_first_touch: 90,

@@ -1,5 +1,6 @@
 //! A profile of a variable whose accesses were logged in order, in one recording or several.
 
+use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -127,8 +128,8 @@ impl Recording<'_> {
         profile.ranges.push(image(base, run));
         let starts = (base..base + IMAGE_BYTES).step_by(REGION_BYTES as usize);
         profile.regions.extend(starts.map(|start| RegionRow {
-            run,
-            start,
+            run: RunId(run),
+            start: Addr(start),
             bytes: REGION_BYTES,
             first_ticket: 0,
             end_ticket: self.steps.len() as u64,
@@ -137,11 +138,11 @@ impl Recording<'_> {
         }));
         let bursts = (0..).zip(self.steps);
         let burst = |(ticket, step): (u64, &Step)| BurstRow {
-            run,
+            run: RunId(run),
             ticket,
-            context: step.context,
-            site: self.site(step),
-            addr: base + step.offset,
+            context: ContextId(step.context),
+            site: SiteId(self.site(step)),
+            addr: Addr(base + step.offset),
             size: step.size,
             access: step.access,
             silent: step.silent,
@@ -171,9 +172,9 @@ impl Recording<'_> {
         for step in self.steps {
             let line = self.line(step) * LINE_BYTES;
             let row = rows.entry((line, step.context)).or_insert(LineRow {
-                run: self.run,
-                line,
-                context: step.context,
+                run: RunId(self.run),
+                line: Addr(line),
+                context: ContextId(step.context),
                 reads: 0,
                 writes: 0,
                 read_transfers: 0,
@@ -192,11 +193,11 @@ impl Recording<'_> {
         for step in self.steps {
             let key = (step.offset, step.context, step.access);
             let row = rows.entry(key).or_insert(CountRow {
-                run: self.run,
-                addr: self.base + step.offset,
+                run: RunId(self.run),
+                addr: Addr(self.base + step.offset),
                 size: step.size,
-                context: step.context,
-                site: self.site(step),
+                context: ContextId(step.context),
+                site: SiteId(self.site(step)),
                 access: step.access,
                 count: 0,
                 silent: None,
@@ -265,17 +266,17 @@ impl Recording<'_> {
         is_false: bool,
     ) -> ConflictRow {
         ConflictRow {
-            run: self.run,
+            run: RunId(self.run),
             transfer,
-            context: here.context,
-            addr: self.base + here.offset,
+            context: ContextId(here.context),
+            addr: Addr(self.base + here.offset),
             size: here.size,
-            site: self.site(here),
+            site: SiteId(self.site(here)),
             access: here.access,
-            other_context: there.context,
-            other_addr: self.base + there.offset,
+            other_context: ContextId(there.context),
+            other_addr: Addr(self.base + there.offset),
             other_size: there.size,
-            other_site: self.site(there),
+            other_site: SiteId(self.site(there)),
             other_access: there.access,
             count: 1,
             false_first_touch: is_false.into(),
@@ -320,16 +321,16 @@ impl Recording<'_> {
                     other.context,
                 );
                 let row = rows.entry(key).or_insert(PairRow {
-                    run: self.run,
-                    context: step.context,
-                    addr: self.base + step.offset,
+                    run: RunId(self.run),
+                    context: ContextId(step.context),
+                    addr: Addr(self.base + step.offset),
                     size: step.size,
-                    site: self.site(step),
+                    site: SiteId(self.site(step)),
                     access: step.access,
-                    other_context: other.context,
-                    other_addr: self.base + other.offset,
+                    other_context: ContextId(other.context),
+                    other_addr: Addr(self.base + other.offset),
                     other_size: other.size,
-                    other_site: self.site(other),
+                    other_site: SiteId(self.site(other)),
                     other_access: other.access,
                     samples: 0,
                 });

@@ -208,7 +208,7 @@ struct optimistic_spin_node osq_node __attribute__((aligned(64)));
     let of_node = fixture.bursts.iter().filter(|row| node.contains(&row.addr));
     let steps: Vec<Step> = of_node
         .map(|row| Step {
-            context: row.context,
+            context: row.context.0,
             access: row.access,
             offset: row.addr - node.start,
             size: row.size,

@@ -1,5 +1,6 @@
 //! Replays of a group's objects; the bursts are indexed when first needed.
 
+use relayout_profile::{Addr, RunId};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
@@ -84,10 +85,10 @@ impl ReplayedPart<'_> {
     }
 
     /// Which accesses of a run count, by address.
-    fn access_filter(self, group: &LineGroup) -> impl Fn(u16, u64) -> bool {
+    fn access_filter(self, group: &LineGroup) -> impl Fn(RunId, Addr) -> bool {
         let line_bytes = group.line_bytes.max(1);
         let rows = group.conflicts.iter().map(|conflict| conflict.row);
-        let lines: FxHashSet<(u16, u64)> =
+        let lines: FxHashSet<(RunId, u64)> =
             rows.map(|row| (row.run, row.addr / line_bytes)).collect();
         let whole_objects = matches!(self, Self::Objects(_));
         move |run, addr| whole_objects || lines.contains(&(run, addr / line_bytes))

@@ -5,6 +5,7 @@
 //! one, and whoever looks at the data loses the line to it. Most transfers must be between the lock and
 //! members that are not of a lock.
 
+use relayout_profile::SiteId;
 use std::collections::BTreeSet;
 
 use relayout_layout::MemberAt;
@@ -66,10 +67,10 @@ pub(super) fn detect(
 
 /// The types of locks that were taken: accessed by a locked instruction.
 fn taken_locks<'a>(group: &LineGroup<'a>, profile: &Profile) -> BTreeSet<&'a str> {
-    let locked = |site: u32, access| {
+    let locked = |site: SiteId, access| {
         // A call that reads and writes stands for a locked instruction.
         access == AccessKind::ReadWrite
-            && (profile.is_call(site) || profile.sites.get(site as usize).is_some_and(is_locked))
+            && (profile.is_call(site) || profile.sites.get(site.index()).is_some_and(is_locked))
     };
     let sides = group
         .conflicts
@@ -156,7 +157,7 @@ pub(super) fn lock_type_of(member: &MemberAt) -> Option<&str> {
 
 /// An addition by a locked x86 instruction, by a constant, a register or one; for calls it is not known, and taken
 /// to be so.
-pub(super) fn is_locked_addition(profile: &Profile, site: u32, access: AccessKind) -> bool {
+pub(super) fn is_locked_addition(profile: &Profile, site: SiteId, access: AccessKind) -> bool {
     /// Which of the instructions with this opcode.
     fn opcode_extension(modrm: u8) -> u8 {
         modrm >> 3 & 7
@@ -166,7 +167,7 @@ pub(super) fn is_locked_addition(profile: &Profile, site: u32, access: AccessKin
     }
     let Some(site) = profile
         .sites
-        .get(site as usize)
+        .get(site.index())
         .filter(|_| access == AccessKind::ReadWrite)
     else {
         return false;
@@ -230,7 +231,7 @@ mod tests {
                 ..Profile::default()
             };
             assert_eq!(
-                is_locked_addition(&profile, 0, AccessKind::ReadWrite),
+                is_locked_addition(&profile, SiteId(0), AccessKind::ReadWrite),
                 expect,
                 "{bytes:x?}"
             );

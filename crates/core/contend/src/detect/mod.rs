@@ -9,6 +9,7 @@ mod sharing;
 mod silent_store;
 mod straddle;
 
+use relayout_profile::RunId;
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_profile::Profile;
@@ -63,7 +64,7 @@ pub(crate) fn kinds_by_run(
     if context.profile.meta.runs.len() < 2 {
         return kinds;
     }
-    let runs: BTreeSet<u16> = group
+    let runs: BTreeSet<RunId> = group
         .conflicts
         .iter()
         .map(|conflict| conflict.row.run)

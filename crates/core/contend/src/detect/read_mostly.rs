@@ -11,6 +11,7 @@
 //! loaded was read by several contexts, of which more than one lose it, and stored to at most once in
 //! [`LOADS_PER_STORE`] loads.
 
+use relayout_profile::ContextId;
 use std::collections::BTreeSet;
 
 use relayout_profile::AccessKind;
@@ -36,7 +37,7 @@ const OTHERS_PART: u64 = 10;
 struct MemberUse {
     loads: u64,
     stores: u64,
-    readers: BTreeSet<u16>,
+    readers: BTreeSet<ContextId>,
 }
 
 pub(super) fn detect(
@@ -50,7 +51,7 @@ pub(super) fn detect(
             .and_then(|name| uses.get(name))
             .is_some_and(MemberUse::is_read_mostly)
     };
-    let mut saved: FxHashMap<u16, u64> = FxHashMap::default();
+    let mut saved: FxHashMap<ContextId, u64> = FxHashMap::default();
     for conflict in &group.conflicts {
         if conflict.row.access == AccessKind::Read && read_mostly(conflict.here) {
             *saved.entry(conflict.row.context).or_default() += conflict.row.false_lifetime;

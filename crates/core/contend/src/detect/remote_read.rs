@@ -12,6 +12,8 @@
 //! transfers are loads of such members that bring what was stored to the member itself (also where that changed
 //! nothing); where it is fewer, they are noted.
 
+use relayout_profile::RunId;
+use relayout_profile::{Addr, ContextId};
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_profile::{AccessKind, CoherenceEvent};
@@ -28,13 +30,13 @@ use crate::replay::CoherenceTally;
 const NOTED_PART: u64 = 20;
 
 /// A member of an object: run, base, offset.
-type ObjectMember = (u16, u64, u64);
+type ObjectMember = (RunId, Addr, u64);
 
 /// Loads and stores by context.
 #[derive(Default)]
 struct ContextUse {
-    loads: BTreeMap<u16, u64>,
-    stores: BTreeMap<u16, u64>,
+    loads: BTreeMap<ContextId, u64>,
+    stores: BTreeMap<ContextId, u64>,
 }
 
 pub(super) fn detect(
@@ -81,7 +83,7 @@ struct RemoteReadCounts {
     transfers: u64,
     /// Those that bring what was stored to the member.
     needed: u64,
-    owners: BTreeSet<u16>,
+    owners: BTreeSet<ContextId>,
 }
 
 /// By the member's name.
@@ -131,7 +133,7 @@ fn uses_by_member(group: &LineGroup) -> FxHashMap<ObjectMember, ContextUse> {
 
 impl ContextUse {
     /// Who makes nearly all stores, if others make nearly all loads.
-    fn owner(&self) -> Option<u16> {
+    fn owner(&self) -> Option<ContextId> {
         let (&owner, &own_stores) = self.stores.iter().max_by_key(|(_, count)| **count)?;
         let own_loads = self.loads.get(&owner).copied().unwrap_or(0);
         let loads: u64 = self.loads.values().sum();
@@ -141,7 +143,7 @@ impl ContextUse {
     }
 }
 
-fn member_key(run: u16, place: &AccessTarget) -> Option<(&str, ObjectMember)> {
+fn member_key(run: RunId, place: &AccessTarget) -> Option<(&str, ObjectMember)> {
     match place {
         AccessTarget::Member { member, .. } if member.path.is_empty() => None,
         AccessTarget::Member { member, .. } => {

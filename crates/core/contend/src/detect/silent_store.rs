@@ -4,6 +4,7 @@
 //! a silent store as far as the other side's stores were silent and nothing new was used. A finding is called
 //! by them where they are most of it; the check is advised wherever replay says that it saves a tenth.
 
+use relayout_profile::SiteId;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -70,8 +71,9 @@ pub(super) fn remedy<I: AddressNamer>(
     sources: &mut SourceCache<'_, I>,
 ) -> Option<Remedy> {
     let by_site = silence_by_key(group, |row| row.site);
-    let mostly =
-        |&(_, &(all, silent)): &(&u32, &(u64, u64))| silent > 0 && silent.saturating_mul(2) >= all;
+    let mostly = |&(_, &(all, silent)): &(&SiteId, &(u64, u64))| {
+        silent > 0 && silent.saturating_mul(2) >= all
+    };
     let most = by_site
         .iter()
         .filter(mostly)
@@ -108,7 +110,7 @@ pub(super) fn remedy<I: AddressNamer>(
 }
 
 /// What an instruction stores to: the member with most transfers, and how many there are.
-fn stored_target<'a>(group: &LineGroup<'a>, site: u32) -> Option<(&'a AccessTarget, u64)> {
+fn stored_target<'a>(group: &LineGroup<'a>, site: SiteId) -> Option<(&'a AccessTarget, u64)> {
     let missed = |name: &str| -> u64 {
         let conflicts = group.conflicts.iter();
         let of_member = conflicts.filter(|conflict| target_name(conflict.here) == name);
@@ -132,7 +134,7 @@ fn stored_target<'a>(group: &LineGroup<'a>, site: u32) -> Option<(&'a AccessTarg
 fn replay_guarded(
     group: &LineGroup,
     context: &DetectContext,
-    site: u32,
+    site: SiteId,
     place: &AccessTarget,
 ) -> Option<[u64; 4]> {
     let line = context.line_bytes as u32;

@@ -57,8 +57,10 @@ fn is_split(conflict: &ResolvedConflict, line: u64) -> bool {
 /// Address and bytes of the innermost member, or the variable.
 fn scalar_extent(place: &AccessTarget) -> Option<(u64, u64)> {
     match place {
-        AccessTarget::Member { object, member } => Some((object.base + member.offset, member.size)),
-        AccessTarget::Scalar(object) => Some((object.base, object.bytes)),
+        AccessTarget::Member { object, member } => {
+            Some(((object.base + member.offset).0, member.size))
+        }
+        AccessTarget::Scalar(object) => Some((object.base.0, object.bytes)),
         AccessTarget::Unresolved(_) => None,
     }
 }

@@ -1,5 +1,7 @@
 //! Accessed members of a group.
 
+use relayout_profile::Addr;
+use relayout_profile::ContextId;
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_profile::AccessKind;
@@ -14,8 +16,8 @@ struct MemberCounts {
     reads: u64,
     writes: u64,
     silent: Option<u64>,
-    contexts: BTreeSet<u16>,
-    writers: BTreeSet<u16>,
+    contexts: BTreeSet<ContextId>,
+    writers: BTreeSet<ContextId>,
     transfers: u64,
 }
 
@@ -68,7 +70,7 @@ pub(super) fn accessed_members(group: &LineGroup) -> Vec<FindingMember> {
 
 /// Returns offset, size and name of the target of an access. A hole has no bounds of its own, so
 /// the byte names it.
-fn member_key(group: &LineGroup, place: &AccessTarget, addr: u64) -> Option<(i64, u64, String)> {
+fn member_key(group: &LineGroup, place: &AccessTarget, addr: Addr) -> Option<(i64, u64, String)> {
     match place {
         AccessTarget::Member { object, member } if member.path.is_empty() => {
             Some((addr.wrapping_sub(object.base) as i64, 1, String::new()))

@@ -1,5 +1,6 @@
 //! Accesses to a group by source line.
 
+use relayout_profile::SiteId;
 use std::collections::BTreeMap;
 
 use relayout_profile::{AccessKind, ConflictRow};

@@ -1,5 +1,7 @@
 //! The events to expect on one line.
 
+use relayout_profile::{Addr, SiteId};
+use relayout_profile::{ContextId, RunId};
 use std::collections::BTreeMap;
 
 use relayout_profile::{CoherenceEvent, ConflictRow};
@@ -53,10 +55,10 @@ impl LineUser {
 /// In how many goes a context made these accesses: between what its most frequent instruction has, and what
 /// its most used granule has, as the module's comment says.
 fn episodes(rows: &[RateRow], weight: impl Fn(&RateRow) -> f64) -> f64 {
-    let mut sites: FxHashMap<u32, f64> = FxHashMap::default();
+    let mut sites: FxHashMap<SiteId, f64> = FxHashMap::default();
     // Stores to a granule by all instructions, and accesses to it by each.
-    let mut stores: FxHashMap<(u64, u8), f64> = FxHashMap::default();
-    let mut granules: FxHashMap<(u32, u64, u8), f64> = FxHashMap::default();
+    let mut stores: FxHashMap<(Addr, u8), f64> = FxHashMap::default();
+    let mut granules: FxHashMap<(SiteId, Addr, u8), f64> = FxHashMap::default();
     for row in rows {
         let count = weight(row);
         *sites.entry(row.site).or_default() += count;
@@ -74,16 +76,16 @@ fn episodes(rows: &[RateRow], weight: impl Fn(&RateRow) -> f64) -> f64 {
 }
 
 pub(super) struct ExpectedLine {
-    run: u16,
-    users: BTreeMap<u16, LineUser>,
+    run: RunId,
+    users: BTreeMap<ContextId, LineUser>,
     /// What remains of the alternations of random order.
     share: f64,
 }
 
 impl ExpectedLine {
     /// The line of these rows; `turns` are those of its samples, where their order is known.
-    pub fn new(run: u16, rows: Vec<RateRow>, turns: Option<&LineTurns>) -> Self {
-        let mut users: BTreeMap<u16, Vec<RateRow>> = BTreeMap::new();
+    pub fn new(run: RunId, rows: Vec<RateRow>, turns: Option<&LineTurns>) -> Self {
+        let mut users: BTreeMap<ContextId, Vec<RateRow>> = BTreeMap::new();
         for row in rows {
             users.entry(row.context).or_default().push(row);
         }
@@ -97,7 +99,7 @@ impl ExpectedLine {
         };
         if let Some(turns) = turns {
             let transfers =
-                |(context, user): (&u16, &LineUser)| line.random_transfers(*context, user);
+                |(context, user): (&ContextId, &LineUser)| line.random_transfers(*context, user);
             line.share = turns.share(line.users.iter().map(transfers).sum());
         }
         line
@@ -120,7 +122,7 @@ impl ExpectedLine {
         }
     }
 
-    fn others(&self, context: u16) -> impl Iterator<Item = &LineUser> {
+    fn others(&self, context: ContextId) -> impl Iterator<Item = &LineUser> {
         self.users
             .iter()
             .filter(move |(other, _)| **other != context)
@@ -128,7 +130,7 @@ impl ExpectedLine {
     }
 
     /// Of the stores by others, in episodes: those to bytes of `bytes` that changed something.
-    fn news_stores(&self, context: u16, bytes: &[RateRow]) -> f64 {
+    fn news_stores(&self, context: ContextId, bytes: &[RateRow]) -> f64 {
         let touches = |row: &RateRow| bytes.iter().any(|own| own.overlaps(row));
         self.others(context)
             .map(|user| user.changing_stores(touches))
@@ -136,13 +138,18 @@ impl ExpectedLine {
     }
 
     /// Transfers into `context` in random order.
-    fn random_transfers(&self, context: u16, user: &LineUser) -> f64 {
+    fn random_transfers(&self, context: ContextId, user: &LineUser) -> f64 {
         let stores: f64 = self.others(context).map(|user| user.stores).sum();
         alternations(user.episodes, stores)
     }
 
     /// Transfers into `context`; gives how many of them are write transfers.
-    fn add_transfers(&self, context: u16, user: &LineUser, rounded: &mut RoundedEvents) -> f64 {
+    fn add_transfers(
+        &self,
+        context: ContextId,
+        user: &LineUser,
+        rounded: &mut RoundedEvents,
+    ) -> f64 {
         let all = self.random_transfers(context, user);
         if all == 0.0 {
             return 0.0;
@@ -175,7 +182,7 @@ impl ExpectedLine {
     /// false ones over the rest.
     fn spread_events(
         &self,
-        context: u16,
+        context: ContextId,
         row: &RateRow,
         expected: f64,
         [by_first_touch, by_lifetime]: [f64; 2],
@@ -211,7 +218,7 @@ impl ExpectedLine {
 
     fn add_upgrades(
         &self,
-        context: u16,
+        context: ContextId,
         user: &LineUser,
         write_transfers: f64,
         rounded: &mut RoundedEvents,
@@ -239,7 +246,7 @@ impl ExpectedLine {
 
 /// Rows of whole numbers: what rounding takes from one is owed to the next, so that sums stay.
 struct RoundedEvents<'a> {
-    run: u16,
+    run: RunId,
     events: &'a mut Vec<ConflictRow>,
     /// By kind of event: true or not classified; false by first touch alone; false by lifetime.
     owed: [[f64; 3]; 3],

@@ -42,6 +42,7 @@ mod observed_hitm;
 mod rate_rows;
 mod sample_order;
 
+use relayout_profile::{Addr, RunId};
 use std::collections::BTreeMap;
 
 use relayout_profile::{AccessCoverage, ConflictRow, Profile};
@@ -59,7 +60,7 @@ pub fn lacks_order(profile: &Profile) -> bool {
 /// in the order of its table `conflicts`.
 pub fn estimate(profile: &Profile) -> Vec<ConflictRow> {
     let line_bytes = u64::from(profile.meta.line_bytes).max(1);
-    let mut lines: BTreeMap<(u16, u64), Vec<rate_rows::RateRow>> = BTreeMap::new();
+    let mut lines: BTreeMap<(RunId, Addr), Vec<rate_rows::RateRow>> = BTreeMap::new();
     for count in &profile.counts {
         for row in rate_rows::RateRow::split_at_lines(count, line_bytes) {
             lines

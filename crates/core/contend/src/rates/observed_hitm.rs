@@ -1,16 +1,18 @@
 //! What hardware told of transfers, beside what is expected.
 
+use relayout_profile::Addr;
 use relayout_profile::Profile;
+use relayout_profile::RunId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::group::LineGroup;
 
 /// Transfers that samples told of, by run and line; `None` if the hardware does not tell.
-pub(crate) struct ObservedHitm(Option<FxHashMap<(u16, u64), u64>>);
+pub(crate) struct ObservedHitm(Option<FxHashMap<(RunId, Addr), u64>>);
 
 impl ObservedHitm {
     pub fn new(profile: &Profile) -> Self {
-        let mut lines: FxHashMap<(u16, u64), u64> = FxHashMap::default();
+        let mut lines: FxHashMap<(RunId, Addr), u64> = FxHashMap::default();
         for row in &profile.lines {
             let told = row.read_transfers.saturating_add(row.write_transfers);
             let sum = lines.entry((row.run, row.line)).or_default();
@@ -27,7 +29,7 @@ impl ObservedHitm {
     /// Those of the lines that a group's events are on.
     pub fn on_lines_of(&self, group: &LineGroup) -> Option<u64> {
         let told = self.0.as_ref()?;
-        let line = |addr: u64| addr - addr % group.line_bytes;
+        let line = |addr: Addr| addr - addr % group.line_bytes;
         let lines: FxHashSet<_> = group
             .conflicts
             .iter()

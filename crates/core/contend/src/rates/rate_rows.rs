@@ -1,14 +1,15 @@
 //! Counts, cut at the borders of lines.
 
 use relayout_profile::{AccessKind, CountRow};
+use relayout_profile::{Addr, ContextId, SiteId};
 
 /// Accesses of one context by one site to bytes of one line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RateRow {
-    pub context: u16,
-    pub site: u32,
+    pub context: ContextId,
+    pub site: SiteId,
     pub access: AccessKind,
-    pub addr: u64,
+    pub addr: Addr,
     pub size: u8,
     pub count: f64,
     /// Stores that changed bytes, as far as known.
@@ -18,11 +19,11 @@ pub(super) struct RateRow {
 impl RateRow {
     /// The parts of a count on its lines: one, or two if it straddles.
     pub fn split_at_lines(row: &CountRow, line_bytes: u64) -> impl Iterator<Item = Self> {
-        let first_end = row.addr - row.addr % line_bytes + (line_bytes - 1);
+        let first_end = row.addr.align_down(line_bytes) + (line_bytes - 1);
         let last = row.addr.saturating_add(u64::from(row.size).max(1) - 1);
         let stores = row.access != AccessKind::Read;
         let silent = row.silent.unwrap_or(0).min(row.count);
-        let part = move |addr: u64, last: u64| Self {
+        let part = move |addr: Addr, last: Addr| Self {
             context: row.context,
             site: row.site,
             access: row.access,
@@ -39,8 +40,8 @@ impl RateRow {
         std::iter::once(part(row.addr, last.min(first_end))).chain(second)
     }
 
-    pub fn line_addr(&self, line_bytes: u64) -> u64 {
-        self.addr - self.addr % line_bytes
+    pub fn line_addr(&self, line_bytes: u64) -> Addr {
+        self.addr.align_down(line_bytes)
     }
 
     pub fn is_store(&self) -> bool {

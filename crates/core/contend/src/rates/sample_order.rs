@@ -1,6 +1,9 @@
 //! How far contexts took turns at a line, told by the order of its samples.
 
+use relayout_profile::RunId;
+use relayout_profile::SiteId;
 use relayout_profile::{AccessCoverage, AccessKind, BurstRow, Profile};
+use relayout_profile::{Addr, ContextId};
 use rustc_hash::FxHashMap;
 
 use super::alternation::alternations;
@@ -10,7 +13,7 @@ const PRIOR: f64 = 1.0;
 
 /// What the samples of each line show, by run and line. Empty where their order is not known.
 #[derive(Default)]
-pub(super) struct SampleOrder(FxHashMap<(u16, u64), LineTurns>);
+pub(super) struct SampleOrder(FxHashMap<(RunId, Addr), LineTurns>);
 
 /// How often the samples of a line alternate, as accesses do that need a transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +53,7 @@ impl SampleOrder {
         walk.finish()
     }
 
-    pub fn turns_at(&self, run: u16, line: u64) -> Option<&LineTurns> {
+    pub fn turns_at(&self, run: RunId, line: Addr) -> Option<&LineTurns> {
         self.0.get(&(run, line))
     }
 }
@@ -63,7 +66,7 @@ struct LineSamples {
     seen: u64,
     /// The last store, and the last by another context than that: its place among the samples, from 1; 0 is
     /// none.
-    last: [(u64, u16); 2],
+    last: [(u64, ContextId); 2],
 }
 
 /// One context's samples of a line so far.
@@ -77,12 +80,12 @@ struct ContextSamples {
 
 #[derive(Default)]
 struct SampleWalk {
-    lines: FxHashMap<(u16, u64), LineSamples>,
-    users: FxHashMap<(u16, u64, u16), ContextSamples>,
+    lines: FxHashMap<(RunId, Addr), LineSamples>,
+    users: FxHashMap<(RunId, Addr, ContextId), ContextSamples>,
 }
 
 impl SampleWalk {
-    fn step(&mut self, burst: &BurstRow, address: u64) {
+    fn step(&mut self, burst: &BurstRow, address: Addr) {
         let line = self.lines.entry((burst.run, address)).or_default();
         let key = (burst.run, address, burst.context);
         let user = self.users.entry(key).or_default();
@@ -137,11 +140,11 @@ mod tests {
 
     fn samples(contexts: impl IntoIterator<Item = (u16, AccessKind)>) -> Profile {
         let burst = |(ticket, (context, access))| BurstRow {
-            run: 0,
+            run: RunId(0),
             ticket,
-            context,
-            site: 0,
-            addr: 64 + u64::from(context),
+            context: ContextId(context),
+            site: SiteId(0),
+            addr: Addr(64 + u64::from(context)),
             size: 1,
             access,
             silent: None,
@@ -158,7 +161,7 @@ mod tests {
 
     fn turns(contexts: impl IntoIterator<Item = (u16, AccessKind)>) -> LineTurns {
         *SampleOrder::new(&samples(contexts), 64)
-            .turns_at(0, 64)
+            .turns_at(RunId(0), Addr(64))
             .unwrap()
     }
 
@@ -219,6 +222,10 @@ mod tests {
     fn collectors_logs_are_no_samples() {
         let mut profile = samples([(0, AccessKind::Read), (1, AccessKind::Write)]);
         profile.meta.coverage = AccessCoverage::Complete;
-        assert!(SampleOrder::new(&profile, 64).turns_at(0, 64).is_none());
+        assert!(
+            SampleOrder::new(&profile, 64)
+                .turns_at(RunId(0), Addr(64))
+                .is_none()
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! A trace made ready to be replayed thousands of times.
 
+use relayout_profile::ContextId;
 use std::collections::hash_map::Entry;
 
 use relayout_profile::AccessKind;
@@ -48,7 +49,7 @@ pub(super) struct GranuleUsers {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PackedAccess {
     pub granule: u32,
-    pub context: u16,
+    pub context: ContextId,
     /// [`STORE`], [`SILENT`], [`EXCHANGE`]; 0 is a load.
     kind: u8,
 }
@@ -122,11 +123,11 @@ struct PreparedTraceBuilder {
     /// to, stored to (bits).
     strongest: Vec<(u32, u8)>,
     granule_ids: FxHashMap<(u32, u8), u32>,
-    contexts: FxHashMap<u16, u16>,
+    contexts: FxHashMap<ContextId, u16>,
     steps: Vec<PackedAccess>,
     /// Counts the changes from one context to another.
     turn: u32,
-    last_context: Option<u16>,
+    last_context: Option<ContextId>,
 }
 
 impl PreparedTraceBuilder {
@@ -159,7 +160,7 @@ impl PreparedTraceBuilder {
         let context = self.context(access.context);
         self.steps.push(PackedAccess {
             granule,
-            context,
+            context: ContextId(context),
             kind,
         });
     }
@@ -182,7 +183,7 @@ impl PreparedTraceBuilder {
         let mut first = vec![0; self.granules.len() + 1];
         for step in &self.steps {
             users[step.granule as usize].join(&GranuleUsers {
-                first: Some(step.context),
+                first: Some(step.context.0),
                 several: false,
                 stored: step.kind != 0,
             });
@@ -200,7 +201,7 @@ impl PreparedTraceBuilder {
         }
         let mut contexts = vec![0; self.contexts.len()];
         for (context, number) in self.contexts {
-            contexts[usize::from(number)] = context;
+            contexts[usize::from(number)] = context.0;
         }
         PreparedTrace {
             granules: self.granules,
@@ -212,7 +213,7 @@ impl PreparedTraceBuilder {
         }
     }
 
-    fn context(&mut self, context: u16) -> u16 {
+    fn context(&mut self, context: ContextId) -> u16 {
         // At most as many as there are numbers, so the count always fits.
         let next = self.contexts.len() as u16;
         *self.contexts.entry(context).or_insert(next)

@@ -6,6 +6,7 @@ use super::line::{CoherenceLine, LineCounts};
 use super::prepare::{GranuleUsers, PackedAccess, PreparedTrace};
 use super::scores::LineScores;
 use super::{AccessCounts, BytePlacement, CoherenceTally, ContextWaits, LineTally, LineWaits};
+use relayout_profile::ContextId;
 
 /// Accesses of which at least one in so many is on a line that has to be replayed are all gone through, rather
 /// than those on the line found.
@@ -197,7 +198,7 @@ impl PreparedTrace {
         let contexts = self.contexts.iter().zip(accesses).enumerate();
         let mut contexts: Vec<ContextWaits> = contexts
             .map(|(number, (&context, accesses))| ContextWaits {
-                context,
+                context: ContextId(context),
                 waits: waits(number),
                 accesses,
             })

@@ -1,5 +1,6 @@
 //! What a recording says of its contexts besides the subject of a change.
 
+use relayout_profile::{Addr, ContextId, RunId};
 use std::collections::BTreeMap;
 
 use relayout_profile::{AccessKind, Profile};
@@ -17,15 +18,15 @@ const PS_PER_NS: f64 = 1e3;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordedLoad {
     /// All accesses, by context that worked.
-    contexts: BTreeMap<u16, AccessCounts>,
+    contexts: BTreeMap<ContextId, AccessCounts>,
     /// What it does between them, where that was measured.
-    code: BTreeMap<u16, CodeTime>,
+    code: BTreeMap<ContextId, CodeTime>,
     /// Of them: those to lines that the subject has a part of.
-    subject: BTreeMap<u16, AccessCounts>,
+    subject: BTreeMap<ContextId, AccessCounts>,
     /// By line that is not the subject's: who waited. Most waits first, [`LINES_MAX`] at most.
     lines: Vec<Vec<ContextWaits>>,
     /// Waits for all other lines together, by context.
-    rest: BTreeMap<u16, u64>,
+    rest: BTreeMap<ContextId, u64>,
     subject_waits: u64,
 }
 
@@ -83,11 +84,11 @@ impl RecordedLoad {
             let of_line = waits.entry((row.run, line, row.context)).or_default();
             *of_line = of_line.saturating_add(row.count);
         }
-        let mut lines: BTreeMap<(u16, u64), Vec<ContextWaits>> = BTreeMap::new();
+        let mut lines: BTreeMap<(RunId, Addr), Vec<ContextWaits>> = BTreeMap::new();
         for (place, waits) in waits {
             let (run, line, context) = place;
             lines.entry((run, line)).or_default().push(ContextWaits {
-                context,
+                context: context,
                 waits,
                 accesses: used.get(&place).copied().unwrap_or_default(),
             });
@@ -108,27 +109,27 @@ impl RecordedLoad {
     }
 
     /// Contexts that worked, ascending.
-    pub fn contexts(&self) -> impl Iterator<Item = u16> + '_ {
+    pub fn contexts(&self) -> impl Iterator<Item = ContextId> + '_ {
         self.contexts.keys().copied()
     }
 
     /// All that a context accessed.
-    pub fn accesses(&self, context: u16) -> AccessCounts {
+    pub fn accesses(&self, context: ContextId) -> AccessCounts {
         self.contexts.get(&context).copied().unwrap_or_default()
     }
 
     /// What a context does between accesses; `None` where that was not measured.
-    pub fn code(&self, context: u16) -> Option<CodeTime> {
+    pub fn code(&self, context: ContextId) -> Option<CodeTime> {
         self.code.get(&context).copied()
     }
 
     /// What a context accessed on lines that the subject has a part of.
-    pub fn on_subject(&self, context: u16) -> AccessCounts {
+    pub fn on_subject(&self, context: ContextId) -> AccessCounts {
         self.subject.get(&context).copied().unwrap_or_default()
     }
 
     /// How often a context waited for all other lines than [`Self::lines`] and the subject's.
-    pub fn rest(&self, context: u16) -> u64 {
+    pub fn rest(&self, context: ContextId) -> u64 {
         self.rest.get(&context).copied().unwrap_or(0)
     }
 
@@ -144,16 +145,16 @@ impl RecordedLoad {
 }
 
 /// By context, over all runs.
-fn code_times(profile: &Profile) -> BTreeMap<u16, CodeTime> {
-    let mut sums: BTreeMap<u16, (f64, CodeTime)> = BTreeMap::new();
+fn code_times(profile: &Profile) -> BTreeMap<ContextId, CodeTime> {
+    let mut sums: BTreeMap<ContextId, (f64, CodeTime)> = BTreeMap::new();
     for gaps in profile.meta.runs.iter().flat_map(|run| &run.gaps) {
-        let (all, code) = sums.entry(gaps.context).or_default();
+        let (all, code) = sums.entry(ContextId(gaps.context)).or_default();
         let samples = gaps.samples as f64;
         *all += samples;
         code.ns += samples * gaps.mean_ps as f64 / PS_PER_NS;
         code.error_ns += samples * gaps.error_ps as f64 / PS_PER_NS;
     }
-    let mean = |(context, (all, code)): (u16, (f64, CodeTime))| {
+    let mean = |(context, (all, code)): (ContextId, (f64, CodeTime))| {
         let code = CodeTime {
             ns: code.ns / all,
             error_ns: code.error_ns / all,
@@ -164,7 +165,7 @@ fn code_times(profile: &Profile) -> BTreeMap<u16, CodeTime> {
 }
 
 /// Run, address of a line, context.
-type LineContext = (u16, u64, u16);
+type LineContext = (RunId, Addr, ContextId);
 
 /// Loads, stores and exchanges, by line and context.
 fn accesses_by_line(profile: &Profile, line_bytes: u64) -> BTreeMap<LineContext, AccessCounts> {
@@ -199,7 +200,7 @@ impl SubjectExtents {
     }
 
     /// Whether any of the `bytes` from `addr` on are an object's.
-    fn meets(&self, run: u16, addr: u64, bytes: u64) -> bool {
+    fn meets(&self, run: RunId, addr: Addr, bytes: u64) -> bool {
         let end = addr.saturating_add(bytes);
         let after = self
             .0

@@ -40,6 +40,7 @@ mod network;
 mod spin_waits;
 mod store_guards;
 
+use relayout_profile::{ContextId, RunId};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use costs::{LineHabit, MachineCosts};
@@ -96,13 +97,13 @@ pub struct StretchLine {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplayedStretch {
     /// Recording that it is a part of.
-    pub run: u16,
+    pub run: RunId,
     /// Under today's.
     pub today: Vec<StretchLine>,
     /// Under the other.
     pub changed: Vec<StretchLine>,
     /// By context: what the checks make of its accesses; empty where there are none.
-    pub guards: BTreeMap<u16, GuardCounts>,
+    pub guards: BTreeMap<ContextId, GuardCounts>,
 }
 
 /// Whose throughput is asked about.
@@ -124,9 +125,9 @@ pub struct ThroughputGain {
     /// For how many contexts.
     pub contexts: u32,
     /// Of each recorded context by itself, in order of their numbers.
-    pub by_context: Vec<(u16, GainRatio)>,
+    pub by_context: Vec<(ContextId, GainRatio)>,
     /// Of all contexts together, by each recording alone where there are several.
-    pub by_run: Vec<(u16, f64)>,
+    pub by_run: Vec<(RunId, f64)>,
 }
 
 impl ThroughputGain {
@@ -169,7 +170,7 @@ struct GainAssumptions {
 /// How a context uses a line.
 #[derive(Clone, Copy, Debug)]
 struct LineUse {
-    context: u16,
+    context: ContextId,
     /// How often it waits for it in the recorded window.
     waits: f64,
     habit: LineHabit,
@@ -234,12 +235,12 @@ impl ThroughputInputs<'_> {
     }
 
     /// Of all contexts, by recording in which they wait for the subject; nothing with one recording.
-    fn by_run(&self, stretches: &[ReplayedStretch]) -> Vec<(u16, f64)> {
-        let runs: BTreeSet<u16> = stretches.iter().map(|stretch| stretch.run).collect();
+    fn by_run(&self, stretches: &[ReplayedStretch]) -> Vec<(RunId, f64)> {
+        let runs: BTreeSet<RunId> = stretches.iter().map(|stretch| stretch.run).collect();
         if runs.len() < 2 {
             return Vec::new();
         }
-        let of_run = |run: u16| {
+        let of_run = |run: RunId| {
             let own = stretches.iter().filter(|stretch| stretch.run == run);
             let own: Vec<&ReplayedStretch> = own.collect();
             let replayed = own.iter().map(|stretch| total_waits(&stretch.today)).sum();
@@ -323,7 +324,12 @@ impl ThroughputInputs<'_> {
 
     /// What a context does without waiting in the recorded window, and how much of it is code that was timed; in
     /// nanoseconds.
-    fn work(&self, context: u16, code: &GuardedLoad<'_>, assumed: GainAssumptions) -> (f64, f64) {
+    fn work(
+        &self,
+        context: ContextId,
+        code: &GuardedLoad<'_>,
+        assumed: GainAssumptions,
+    ) -> (f64, f64) {
         let recorded = self.load.accesses(context);
         let alone_ns = self.costs.alone(&code.accesses(context));
         let code = self.load.code(context).unwrap_or_default();
@@ -343,7 +349,7 @@ impl ThroughputInputs<'_> {
     /// How often a context waits for a line, where its work takes `work_ns`.
     fn visits(
         &self,
-        context: u16,
+        context: ContextId,
         line: &[LineUse],
         work_ns: f64,
         assumed: GainAssumptions,
@@ -390,8 +396,8 @@ impl ThroughputInputs<'_> {
         scale: f64,
         code: GuardedLoad<'s>,
     ) -> LayoutLoad<'s> {
-        let mut lines: BTreeMap<(usize, u32), BTreeMap<u16, ContextWaits>> = BTreeMap::new();
-        let mut subject_accesses: BTreeMap<u16, AccessCounts> = BTreeMap::new();
+        let mut lines: BTreeMap<(usize, u32), BTreeMap<ContextId, ContextWaits>> = BTreeMap::new();
+        let mut subject_accesses: BTreeMap<ContextId, AccessCounts> = BTreeMap::new();
         for line in replayed {
             let of_line = lines.entry((line.object, line.line)).or_default();
             for context_waits in &line.contexts {

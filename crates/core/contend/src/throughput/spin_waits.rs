@@ -1,5 +1,6 @@
 //! Contexts that wait for what another stores.
 
+use relayout_profile::{ContextId, SiteId};
 use std::collections::BTreeMap;
 
 use relayout_profile::AccessKind;
@@ -18,9 +19,9 @@ const GOES_ON: f64 = 0.1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpinWait {
     /// Who waits.
-    pub context: u16,
+    pub context: ContextId,
     /// The instruction that loads.
-    pub site: u32,
+    pub site: SiteId,
     /// First byte that it loads, from the object's beginning.
     pub offset: u32,
     /// How often it waited in what was logged.
@@ -34,11 +35,11 @@ pub struct SpinWait {
 /// reads along does not stop for that. One that waits is as fast as whom it waits for, which no prediction for
 /// each by itself knows.
 pub fn find_spin_waits<'t>(traces: impl IntoIterator<Item = &'t ObjectTrace>) -> Vec<SpinWait> {
-    let mut places: BTreeMap<(u16, u32, u32), LoadRepeats> = BTreeMap::new();
+    let mut places: BTreeMap<(ContextId, SiteId, u32), LoadRepeats> = BTreeMap::new();
     for trace in traces {
         count_repeats(&trace.accesses, &mut places);
     }
-    let mut found: BTreeMap<u16, SpinWait> = BTreeMap::new();
+    let mut found: BTreeMap<ContextId, SpinWait> = BTreeMap::new();
     for ((context, site, offset), repeats) in places {
         let times = repeats.ended[1];
         let best = found.get(&context).map_or(0, |earlier| earlier.times);
@@ -46,8 +47,8 @@ pub fn find_spin_waits<'t>(traces: impl IntoIterator<Item = &'t ObjectTrace>) ->
             found.insert(
                 context,
                 SpinWait {
-                    context,
-                    site,
+                    context: context,
+                    site: site,
                     offset,
                     times,
                 },
@@ -85,8 +86,11 @@ struct LastLoad {
     stored: bool,
 }
 
-fn count_repeats(accesses: &[TraceAccess], places: &mut BTreeMap<(u16, u32, u32), LoadRepeats>) {
-    let mut last: BTreeMap<u16, LastLoad> = BTreeMap::new();
+fn count_repeats(
+    accesses: &[TraceAccess],
+    places: &mut BTreeMap<(ContextId, SiteId, u32), LoadRepeats>,
+) {
+    let mut last: BTreeMap<ContextId, LastLoad> = BTreeMap::new();
     for access in accesses {
         if access.access != AccessKind::Read && access.silent != Some(true) {
             for (_, other) in last
@@ -135,7 +139,7 @@ fn overlap(a: &TraceAccess, b: &TraceAccess) -> bool {
 mod tests {
     use super::*;
 
-    fn access(context: u16, site: u32, access: AccessKind, offset: u32) -> TraceAccess {
+    fn access(context: ContextId, site: SiteId, access: AccessKind, offset: u32) -> TraceAccess {
         TraceAccess {
             context,
             offset,
@@ -156,7 +160,7 @@ mod tests {
         let found = find_spin_waits(&[trace]);
         let found: Vec<(u16, u32)> = found
             .iter()
-            .map(|spin_wait| (spin_wait.context, spin_wait.site))
+            .map(|spin_wait| (spin_wait.context.0, spin_wait.site.0))
             .collect();
         assert_eq!(found, expect);
     }
@@ -164,32 +168,62 @@ mod tests {
     const LOOK: (u32, AccessKind, u32) = (1, AccessKind::Read, 8);
     const ANSWER: (u32, AccessKind, u32) = (2, AccessKind::Write, 0);
 
-    fn do_access(context: u16, (site, kind, offset): (u32, AccessKind, u32)) -> TraceAccess {
-        access(context, site, kind, offset)
+    fn do_access(context: ContextId, (site, kind, offset): (u32, AccessKind, u32)) -> TraceAccess {
+        access(context, SiteId(site), kind, offset)
     }
 
     #[test]
     fn who_looks_until_it_is_stored_waits() {
-        let store = access(1, 3, AccessKind::Write, 8);
-        let look = do_access(0, LOOK);
+        let store = access(ContextId(1), SiteId(3), AccessKind::Write, 8);
+        let look = do_access(ContextId(0), LOOK);
         check(
-            &[look, look, look, store, look, do_access(0, ANSWER)],
+            &[
+                look,
+                look,
+                look,
+                store,
+                look,
+                do_access(ContextId(0), ANSWER),
+            ],
             &[(0, 1)],
         );
         // The store is to something else.
-        let beside = access(1, 3, AccessKind::Write, 16);
-        check(&[look, look, look, beside, look, do_access(0, ANSWER)], &[]);
+        let beside = access(ContextId(1), SiteId(3), AccessKind::Write, 16);
+        check(
+            &[
+                look,
+                look,
+                look,
+                beside,
+                look,
+                do_access(ContextId(0), ANSWER),
+            ],
+            &[],
+        );
         // It leaves what is there.
         let silent = TraceAccess {
             silent: Some(true),
             ..store
         };
-        check(&[look, look, look, silent, look, do_access(0, ANSWER)], &[]);
+        check(
+            &[
+                look,
+                look,
+                look,
+                silent,
+                look,
+                do_access(ContextId(0), ANSWER),
+            ],
+            &[],
+        );
     }
 
     #[test]
     fn who_reads_along_does_not() {
-        let (look, store) = (do_access(0, LOOK), access(1, 3, AccessKind::Write, 8));
+        let (look, store) = (
+            do_access(ContextId(0), LOOK),
+            access(ContextId(1), SiteId(3), AccessKind::Write, 8),
+        );
         check(&[look, store, look, look, store], &[]);
         // Now and then it does something else, whatever was stored.
         check(
@@ -201,7 +235,7 @@ mod tests {
                 look,
                 store,
                 look,
-                do_access(0, ANSWER),
+                do_access(ContextId(0), ANSWER),
             ],
             &[],
         );
@@ -211,9 +245,9 @@ mod tests {
     fn one_look_for_each_answer_is_no_wait() {
         check(
             &[
-                do_access(0, LOOK),
-                do_access(0, ANSWER),
-                access(1, 3, AccessKind::Write, 8),
+                do_access(ContextId(0), LOOK),
+                do_access(ContextId(0), ANSWER),
+                access(ContextId(1), SiteId(3), AccessKind::Write, 8),
             ],
             &[],
         );

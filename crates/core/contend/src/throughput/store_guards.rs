@@ -1,5 +1,6 @@
 //! What checks before stores make of a context's accesses: `if (x != v) x = v;`.
 
+use relayout_profile::ContextId;
 use std::collections::BTreeMap;
 
 use relayout_profile::AccessKind;
@@ -23,8 +24,8 @@ impl GuardCounts {
     pub fn by_context(
         accesses: &[TraceAccess],
         guarded: impl Fn(&TraceAccess) -> bool,
-    ) -> BTreeMap<u16, Self> {
-        let mut found: BTreeMap<u16, Self> = BTreeMap::new();
+    ) -> BTreeMap<ContextId, Self> {
+        let mut found: BTreeMap<ContextId, Self> = BTreeMap::new();
         for access in accesses {
             let sum = found.entry(access.context).or_default();
             *count_of_kind(&mut sum.all, access.access) += 1;
@@ -71,7 +72,7 @@ impl std::ops::AddAssign for GuardCounts {
 /// What contexts access, with checks.
 pub(super) struct GuardedLoad<'a> {
     load: &'a RecordedLoad,
-    guards: BTreeMap<u16, GuardCounts>,
+    guards: BTreeMap<ContextId, GuardCounts>,
 }
 
 impl<'a> GuardedLoad<'a> {
@@ -93,7 +94,7 @@ impl<'a> GuardedLoad<'a> {
     }
 
     /// As [`Load::accesses`].
-    pub fn accesses(&self, context: u16) -> AccessCounts {
+    pub fn accesses(&self, context: ContextId) -> AccessCounts {
         let recorded = self.load.accesses(context);
         let (before, after) = (self.load.on_subject(context), self.on_subject(context));
         let with = |total: u64, before: u64, after: u64| {
@@ -108,7 +109,7 @@ impl<'a> GuardedLoad<'a> {
     }
 
     /// As [`Load::on_subject`].
-    pub fn on_subject(&self, context: u16) -> AccessCounts {
+    pub fn on_subject(&self, context: ContextId) -> AccessCounts {
         let recorded = self.load.on_subject(context);
         let checks = self.guards.get(&context);
         checks.map_or(recorded, |checks| checks.apply(&recorded))

@@ -1,5 +1,6 @@
 //! Ranks by rates beside ranks by replay, on the same accesses.
 
+use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -189,8 +190,8 @@ fn objects(profile: &Profile, bytes: u32, least: f64) -> impl Iterator<Item = (f
 }
 
 fn blocks(profile: &Profile, bytes: u32) -> Vec<ObjectExtent> {
-    let block_of = |row: &BurstRow| (row.run, row.addr - row.addr % u64::from(bytes));
-    let mut all: Vec<(u16, u64)> = profile.bursts.iter().map(block_of).collect();
+    let block_of = |row: &BurstRow| (row.run, row.addr.align_down(bytes.into()));
+    let mut all: Vec<(RunId, Addr)> = profile.bursts.iter().map(block_of).collect();
     all.sort_unstable();
     all.dedup();
     let logged = |extent: &ObjectExtent| {
@@ -219,7 +220,7 @@ fn expected(counts: &Profile) -> f64 {
 fn samples(trace: &ObjectTrace, period: u64) -> Vec<TraceAccess> {
     let taken = |index: u64| {
         // splitmix64
-        let mut z = (trace.base << 16 ^ index).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut z = (trace.base.0 << 16 ^ index).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         (z ^ z >> 31).is_multiple_of(period)
@@ -232,11 +233,11 @@ fn samples(trace: &ObjectTrace, period: u64) -> Vec<TraceAccess> {
 /// Accesses with their order, as samples have it.
 fn ordered(accesses: &[TraceAccess], placement: &impl BytePlacement) -> Profile {
     let burst = |(ticket, access): (u64, &TraceAccess)| BurstRow {
-        run: 0,
+        run: RunId(0),
         ticket,
         context: access.context,
         site: access.site,
-        addr: BASE + u64::from(placement.place(access.offset)),
+        addr: Addr(BASE + u64::from(placement.place(access.offset))),
         size: access.size,
         access: access.access,
         silent: None,
@@ -255,8 +256,8 @@ fn counted(accesses: &[TraceAccess], placement: &impl BytePlacement) -> Profile 
         counts.add(
             addr,
             access.size,
-            access.context,
-            access.site,
+            access.context.0,
+            access.site.0,
             access.access,
         );
     }
@@ -266,7 +267,7 @@ fn counted(accesses: &[TraceAccess], placement: &impl BytePlacement) -> Profile 
 /// One access for each time that a context came to a line and left it to another: a store if there was one.
 fn episodes(trace: &ObjectTrace, placement: &impl BytePlacement) -> Profile {
     let mut counts = Counts::default();
-    let mut open: BTreeMap<u64, (u16, AccessKind)> = BTreeMap::new();
+    let mut open: BTreeMap<u64, (ContextId, AccessKind)> = BTreeMap::new();
     for accessed in &trace.accesses {
         let bytes = accessed.offset..accessed.offset + u32::from(accessed.size);
         let mut lines: Vec<u64> = bytes
@@ -279,7 +280,7 @@ fn episodes(trace: &ObjectTrace, placement: &impl BytePlacement) -> Profile {
                 .or_insert((accessed.context, AccessKind::Read));
             if *context != accessed.context {
                 let addr = BASE + line * u64::from(LINE_BYTES);
-                counts.add(addr, 1, *context, 0, *access);
+                counts.add(addr, 1, context.0, 0, *access);
                 (*context, *access) = (accessed.context, AccessKind::Read);
             }
             if accessed.is_store() {
@@ -289,7 +290,7 @@ fn episodes(trace: &ObjectTrace, placement: &impl BytePlacement) -> Profile {
     }
     for (line, (context, access)) in open {
         let addr = BASE + line * u64::from(LINE_BYTES);
-        counts.add(addr, 1, context, 0, access);
+        counts.add(addr, 1, context.0, 0, access);
     }
     counts.profile()
 }
@@ -301,11 +302,11 @@ impl Counts {
     fn add(&mut self, addr: u64, size: u8, context: u16, site: u32, access: AccessKind) {
         let key = (addr, size, context, site, access as u8);
         let row = self.0.entry(key).or_insert(CountRow {
-            run: 0,
-            addr,
+            run: RunId(0),
+            addr: Addr(addr),
             size,
-            context,
-            site,
+            context: ContextId(context),
+            site: SiteId(site),
             access,
             count: 0,
             silent: None,
@@ -314,7 +315,7 @@ impl Counts {
     }
 
     fn profile(self) -> Profile {
-        let sites = self.0.values().map(|row| row.site + 1).max().unwrap_or(0);
+        let sites = self.0.values().map(|row| row.site.0 + 1).max().unwrap_or(0);
         let site = Site {
             pc: 0,
             bytes: Vec::new(),

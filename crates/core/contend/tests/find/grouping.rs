@@ -1,5 +1,6 @@
 //! What is one finding, in which order they come, and how stable each is.
 
+use relayout_profile::RunId;
 use relayout_profile::{ProfileMeta, RecordedRun};
 
 use super::*;
@@ -116,7 +117,7 @@ fn stability_counts_the_runs_that_agree() {
             // One is 11th over all, 12th in three runs and 7th in the fourth.
             let count = if n == 11 && run == 3 { 25 } else { 30 - n };
             ConflictRow {
-                run,
+                run: RunId(run),
                 ..conflict(addr, WRITE, addr, count, 0)
             }
         })

@@ -2,6 +2,7 @@
 
 use relayout_contend::FindingSubject;
 use relayout_profile::RegionRow;
+use relayout_profile::{Addr, ContextId, RunId, SiteId};
 
 use super::*;
 
@@ -57,7 +58,7 @@ fn the_release_of_a_lock_is_of_the_lock() {
         ..conflict(0x4_0000, WRITE, 0x4_0008, 10, 0)
     };
     let lost = |count| ConflictRow {
-        other_site: 2,
+        other_site: SiteId(2),
         other_access: AccessKind::Write,
         ..conflict(0x4_0008, WRITE, 0x4_0000, count, count)
     };
@@ -83,10 +84,10 @@ fn the_release_of_a_lock_is_of_the_lock() {
 #[test]
 fn an_object_over_two_lines_is_a_straddle_if_replay_says_so() {
     let burst = |ticket: u64, addr| relayout_profile::BurstRow {
-        run: 0,
+        run: RunId(0),
         ticket,
-        context: (ticket / 2 % 2) as u16,
-        site: 1,
+        context: ContextId((ticket / 2 % 2) as u16),
+        site: SiteId(1),
         addr,
         size: 8,
         access: AccessKind::Write,
@@ -98,8 +99,8 @@ fn an_object_over_two_lines_is_a_straddle_if_replay_says_so() {
         conflict(flags + 16, WRITE, flags + 16, 50, 0),
     ]);
     profile.regions = vec![RegionRow {
-        run: 0,
-        start: 0x2_0000,
+        run: RunId(0),
+        start: Addr(0x2_0000),
         bytes: 512,
         first_ticket: 0,
         end_ticket: 1000,
@@ -107,14 +108,18 @@ fn an_object_over_two_lines_is_a_straddle_if_replay_says_so() {
         end_op: 0,
     }];
     // Each context writes both halves in turn: two transfers for one.
-    profile.bursts = (0..200).map(|t| burst(t, flags + t % 2 * 16)).collect();
+    profile.bursts = (0..200)
+        .map(|t| burst(t, Addr(flags + t % 2 * 16)))
+        .collect();
     let straddle = [
         ("csd", -48, FindingKind::Straddle),
         ("csd", 16, FindingKind::Straddle),
     ];
     assert_eq!(kinds(&find(&profile, &Table)), straddle);
     // One half for each context: two lines are right.
-    profile.bursts = (0..200).map(|t| burst(t, flags + t / 2 % 2 * 16)).collect();
+    profile.bursts = (0..200)
+        .map(|t| burst(t, Addr(flags + t / 2 % 2 * 16)))
+        .collect();
     let fine = [
         ("csd", -48, FindingKind::TrueSharing),
         ("csd", 16, FindingKind::TrueSharing),
@@ -125,11 +130,11 @@ fn an_object_over_two_lines_is_a_straddle_if_replay_says_so() {
 /// Loads and stores of one place by one context.
 fn uses(addr: u64, context: u16, access: AccessKind, count: u64) -> CountRow {
     CountRow {
-        run: 0,
-        addr,
+        run: RunId(0),
+        addr: Addr(addr),
         size: 4,
-        context,
-        site: 1,
+        context: ContextId(context),
+        site: SiteId(1),
         access,
         count,
         silent: Some(0),
@@ -146,7 +151,7 @@ fn a_member_that_is_read_mostly() {
         conflict(0x1_0000 + 16, WRITE, 0x1_0000 + 16, 20, 0),
     ]);
     for row in &mut profile.conflicts {
-        row.context = if row.false_lifetime == 20 { 2 } else { 1 };
+        row.context = ContextId(if row.false_lifetime == 20 { 2 } else { 1 });
     }
     let reads = |stores| {
         vec![
@@ -168,7 +173,10 @@ fn a_member_that_is_read_mostly() {
     assert_eq!(kind(&profile), FindingKind::FalseSharing);
     // Lost by one context alone.
     profile.counts = reads(10);
-    profile.conflicts.iter_mut().for_each(|row| row.context = 1);
+    profile
+        .conflicts
+        .iter_mut()
+        .for_each(|row| row.context = ContextId(1));
     assert_eq!(kind(&profile), FindingKind::FalseSharing);
     // Its readers go on to use what was written.
     for row in &mut profile.conflicts {
@@ -182,8 +190,8 @@ fn a_member_that_others_alone_read() {
     use AccessKind::{Read, Write};
     let nodes = [0x1_0000u64, 0x1_0000 + 192];
     let lost = |n: usize, count| ConflictRow {
-        context: 1 - n as u16,
-        other_context: n as u16,
+        context: ContextId(1 - n as u16),
+        other_context: ContextId(n as u16),
         ..conflict(nodes[n] + 56, READ, nodes[n] + 56, count, 0)
     };
     let mut profile = profile(vec![lost(0, 40), lost(1, 50)]);
@@ -216,7 +224,7 @@ fn a_member_that_others_alone_read() {
     assert_eq!(reads(&found), [expected]);
     // They miss for what the owner stores beside it: another layout removes that.
     let beside = |n: usize, count| ConflictRow {
-        other_addr: nodes[n] + 16,
+        other_addr: Addr(nodes[n] + 16),
         false_lifetime: count,
         ..lost(n, count)
     };

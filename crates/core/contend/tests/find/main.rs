@@ -7,7 +7,9 @@ use relayout_contend::{
     AccessTarget, AddressNamer, FindingKind, Findings, SiteSource, TargetObject, find,
 };
 use relayout_layout::MemberAt;
+use relayout_profile::ContextId;
 use relayout_profile::{AccessKind, CoherenceEvent, ConflictRow, CountRow, Profile, Site};
+use relayout_profile::{Addr, RunId, SiteId};
 
 /// Chunks of 192 bytes from 0x1_0000, csds of 32 bytes at 48 of each 128 from 0x2_0000, scalars
 /// of 8 bytes from 0x3_0000, locks with data from 0x4_0000, an array of nodes of 40 bytes from 0x5_0000;
@@ -22,7 +24,7 @@ fn member(
 ) -> AccessTarget {
     AccessTarget::Member {
         object: TargetObject {
-            base: object.0,
+            base: Addr(object.0),
             bytes: object.1,
             variable: object.2.map(str::to_owned),
             origin: None,
@@ -37,7 +39,8 @@ fn member(
 }
 
 impl AddressNamer for Table {
-    fn target_at(&self, _: u16, addr: u64, _: u8) -> AccessTarget {
+    fn target_at(&self, _: RunId, addr: Addr, _: u8) -> AccessTarget {
+        let addr = addr.0;
         let low = addr & 0xffff;
         match addr >> 16 {
             1 => {
@@ -54,7 +57,7 @@ impl AddressNamer for Table {
                 member(object, &format!("word{word}"), &["csd"], (8 * word, 8))
             }
             3 => AccessTarget::Scalar(TargetObject {
-                base: addr & !7,
+                base: Addr(addr & !7),
                 bytes: 8,
                 variable: Some(format!("counter{}", low / 8)),
                 origin: None,
@@ -76,12 +79,12 @@ impl AddressNamer for Table {
         }
     }
 
-    fn source_of_site(&self, site: u32) -> SiteSource {
+    fn source_of_site(&self, site: SiteId) -> SiteSource {
         SiteSource {
             function: Some(format!("f{site}")),
             inlined: None,
             file: Some("mm/x.c".into()),
-            line: Some(site),
+            line: Some(site.0),
         }
     }
 }
@@ -97,17 +100,17 @@ fn conflict(
     false_lifetime: u64,
 ) -> ConflictRow {
     ConflictRow {
-        run: 0,
+        run: RunId(0),
         transfer,
-        context: 1,
-        addr,
+        context: ContextId(1),
+        addr: Addr(addr),
         size: 4,
-        site: 1,
+        site: SiteId(1),
         access,
-        other_context: 0,
-        other_addr,
+        other_context: ContextId(0),
+        other_addr: Addr(other_addr),
         other_size: 4,
-        other_site: 2,
+        other_site: SiteId(2),
         other_access: AccessKind::Write,
         count,
         false_first_touch: false_lifetime,
@@ -117,11 +120,11 @@ fn conflict(
 
 fn stores(addr: u64, count: u64, silent: u64) -> CountRow {
     CountRow {
-        run: 0,
-        addr,
+        run: RunId(0),
+        addr: Addr(addr),
         size: 4,
-        context: 0,
-        site: 2,
+        context: ContextId(0),
+        site: SiteId(2),
         access: AccessKind::Write,
         count,
         silent: Some(silent),

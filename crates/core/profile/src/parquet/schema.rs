@@ -2,6 +2,7 @@
 //! from these descriptions.
 
 use super::column::{AnyColumn, ColumnCoding, TableColumn};
+use crate::ids::{Addr, ContextId, RunId, SiteId};
 use crate::model::{
     AccessKind, BurstRow, CoherenceEvent, ConflictRow, CountRow, LineRow, PairRow, RangeKind,
     RangeRow, RegionRow,
@@ -22,7 +23,7 @@ pub(super) trait TableRow: Clone + Send + 'static {
 /// A [`crate::Site`] with its number, which other tools need to join on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SiteRow {
-    pub(super) site: u32,
+    pub(super) site: SiteId,
     pub(super) pc: u64,
     pub(super) bytes: Vec<u8>,
 }
@@ -50,14 +51,14 @@ macro_rules! tables {
 
 tables! {
     SiteRow "sites" {
-        site: Delta = 0,
+        site: Delta = SiteId(0),
         pc: Delta = 0,
         bytes: Dictionary = Vec::new(),
     }
     LineRow "lines" {
-        run: Dictionary = 0,
-        line: Delta = 0,
-        context: Dictionary = 0,
+        run: Dictionary = RunId(0),
+        line: Delta = Addr(0),
+        context: Dictionary = ContextId(0),
         reads: Delta = 0,
         writes: Delta = 0,
         read_transfers: Dictionary = 0,
@@ -66,59 +67,59 @@ tables! {
         order_errors: Dictionary = None,
     }
     CountRow "counts" {
-        run: Dictionary = 0,
-        addr: Delta = 0,
+        run: Dictionary = RunId(0),
+        addr: Delta = Addr(0),
         size: Dictionary = 0,
-        context: Dictionary = 0,
-        site: Dictionary = 0,
+        context: Dictionary = ContextId(0),
+        site: Dictionary = SiteId(0),
         access: Dictionary = AccessKind::Read,
         count: Delta = 0,
         silent: Dictionary = None,
     }
     ConflictRow "conflicts" {
-        run: Dictionary = 0,
+        run: Dictionary = RunId(0),
         transfer: Dictionary = CoherenceEvent::Read,
-        context: Dictionary = 0,
-        addr: Delta = 0,
+        context: Dictionary = ContextId(0),
+        addr: Delta = Addr(0),
         size: Dictionary = 0,
-        site: Dictionary = 0,
+        site: Dictionary = SiteId(0),
         access: Dictionary = AccessKind::Read,
-        other_context: Dictionary = 0,
-        other_addr: Delta = 0,
+        other_context: Dictionary = ContextId(0),
+        other_addr: Delta = Addr(0),
         other_size: Dictionary = 0,
-        other_site: Dictionary = 0,
+        other_site: Dictionary = SiteId(0),
         other_access: Dictionary = AccessKind::Read,
         count: Dictionary = 0,
         false_first_touch: Dictionary = 0,
         false_lifetime: Dictionary = 0,
     }
     PairRow "pairs" {
-        run: Dictionary = 0,
-        context: Dictionary = 0,
-        addr: Delta = 0,
+        run: Dictionary = RunId(0),
+        context: Dictionary = ContextId(0),
+        addr: Delta = Addr(0),
         size: Dictionary = 0,
-        site: Dictionary = 0,
+        site: Dictionary = SiteId(0),
         access: Dictionary = AccessKind::Read,
-        other_context: Dictionary = 0,
-        other_addr: Delta = 0,
+        other_context: Dictionary = ContextId(0),
+        other_addr: Delta = Addr(0),
         other_size: Dictionary = 0,
-        other_site: Dictionary = 0,
+        other_site: Dictionary = SiteId(0),
         other_access: Dictionary = AccessKind::Read,
         samples: Dictionary = 0,
     }
     BurstRow "bursts" {
-        run: Dictionary = 0,
+        run: Dictionary = RunId(0),
         ticket: Delta = 0,
-        context: Dictionary = 0,
-        site: Dictionary = 0,
-        addr: Dictionary = 0,
+        context: Dictionary = ContextId(0),
+        site: Dictionary = SiteId(0),
+        addr: Dictionary = Addr(0),
         size: Dictionary = 0,
         access: Dictionary = AccessKind::Read,
         silent: Plain = None,
     }
     RegionRow "regions" {
-        run: Dictionary = 0,
-        start: Delta = 0,
+        run: Dictionary = RunId(0),
+        start: Delta = Addr(0),
         bytes: Dictionary = 0,
         first_ticket: Delta = 0,
         end_ticket: Delta = 0,
@@ -126,13 +127,13 @@ tables! {
         end_op: Delta = 0,
     }
     RangeRow "ranges" {
-        run: Dictionary = 0,
+        run: Dictionary = RunId(0),
         kind: Dictionary = RangeKind::Slab,
-        start: Delta = 0,
+        start: Delta = Addr(0),
         bytes: Dictionary = 0,
         owner: Dictionary = String::new(),
         id: Dictionary = 0,
-        first: Delta = 0,
+        first: Delta = Addr(0),
         stride: Dictionary = 0,
         object_bytes: Dictionary = 0,
     }

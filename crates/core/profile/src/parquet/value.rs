@@ -4,6 +4,7 @@ use ::parquet::basic::LogicalType;
 use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use bytes::Bytes;
 
+use crate::ids::{Addr, ContextId, RunId, SiteId};
 use crate::model::{AccessKind, CoherenceEvent, RangeKind};
 
 /// The value that Parquet stores for a `V`.
@@ -51,6 +52,34 @@ unsigned! {
     u16: Int32Type of i32 as u32, 16;
     u32: Int32Type of i32 as u32, 32;
     u64: Int64Type of i64 as u64, 64;
+}
+
+/// Newtypes are stored as the number that they hold.
+macro_rules! newtypes {
+    ($($ty:ident: $number:ty;)*) => {$(
+        impl ColumnValue for $ty {
+            type Physical = <$number as ColumnValue>::Physical;
+
+            fn annotation() -> Option<LogicalType> {
+                <$number>::annotation()
+            }
+
+            fn to_stored(&self) -> Option<StoredValue<Self>> {
+                self.0.to_stored()
+            }
+
+            fn from_stored(stored: Option<&StoredValue<Self>>) -> Option<Self> {
+                <$number>::from_stored(stored).map(Self)
+            }
+        }
+    )*};
+}
+
+newtypes! {
+    RunId: u16;
+    ContextId: u16;
+    SiteId: u32;
+    Addr: u64;
 }
 
 impl ColumnValue for bool {

@@ -7,6 +7,7 @@ use relayout_shadow::wire::AllocRecord;
 use rustc_hash::FxHashMap;
 
 use super::map::{ProgramMap, ThreadArea};
+use crate::ids::{Addr, RunId};
 use crate::model::{LoadedModule, RangeKind, RangeRow};
 
 /// Allocations that are in no row, because another with more coherence events had some of the same
@@ -23,13 +24,19 @@ pub struct OmittedAllocations {
 pub(super) fn range_rows(
     map: &ProgramMap,
     allocs: &[AllocRecord],
-    run: u16,
+    run: RunId,
 ) -> (Vec<RangeRow>, OmittedAllocations) {
     let mut rows: Vec<RangeRow> = Vec::new();
     for module in &map.modules {
         let bytes = module.end - module.start;
         let owner = module.path.clone();
-        rows.push(range_row(run, RangeKind::Image, module.start, bytes, owner));
+        rows.push(range_row(
+            run,
+            RangeKind::Image,
+            Addr(module.start),
+            bytes,
+            owner,
+        ));
     }
     rows.extend(latest_of_overlapping(stack_rows(map, run)));
     rows.extend(latest_of_overlapping(tls_rows(map, run)));
@@ -45,7 +52,7 @@ pub(super) fn range_rows(
     (rows, left_out)
 }
 
-fn range_row(run: u16, kind: RangeKind, start: u64, bytes: u64, owner: String) -> RangeRow {
+fn range_row(run: RunId, kind: RangeKind, start: Addr, bytes: u64, owner: String) -> RangeRow {
     RangeRow {
         run,
         kind,
@@ -53,13 +60,13 @@ fn range_row(run: u16, kind: RangeKind, start: u64, bytes: u64, owner: String) -
         bytes,
         owner,
         id: 0,
-        first: 0,
+        first: Addr(0),
         stride: 0,
         object_bytes: 0,
     }
 }
 
-fn stack_rows(map: &ProgramMap, run: u16) -> impl Iterator<Item = RangeRow> {
+fn stack_rows(map: &ProgramMap, run: RunId) -> impl Iterator<Item = RangeRow> {
     map.stacks.iter().map(
         move |&ThreadArea {
                   context,
@@ -73,14 +80,14 @@ fn stack_rows(map: &ProgramMap, run: u16) -> impl Iterator<Item = RangeRow> {
             let owner = name.map(|t| t.name.clone()).unwrap_or_default();
             RangeRow {
                 id: context.into(),
-                ..range_row(run, RangeKind::Stack, start, bytes, owner)
+                ..range_row(run, RangeKind::Stack, Addr(start), bytes, owner)
             }
         },
     )
 }
 
 /// Blocks of modules that are gone have no name to say, and are left to what else is there.
-fn tls_rows(map: &ProgramMap, run: u16) -> impl Iterator<Item = RangeRow> {
+fn tls_rows(map: &ProgramMap, run: RunId) -> impl Iterator<Item = RangeRow> {
     let modules = map.modules.iter().map(|m| (m.bias, m));
     let modules: FxHashMap<u64, &LoadedModule> = modules.collect();
     map.tls.iter().filter_map(move |block| {
@@ -92,15 +99,15 @@ fn tls_rows(map: &ProgramMap, run: u16) -> impl Iterator<Item = RangeRow> {
         } = block.area;
         Some(RangeRow {
             id: context.into(),
-            first: start,
-            ..range_row(run, RangeKind::Tls, start, bytes, module.path.clone())
+            first: Addr(start),
+            ..range_row(run, RangeKind::Tls, Addr(start), bytes, module.path.clone())
         })
     })
 }
 
 /// Of rows that overlap, those that came last; by start.
 fn latest_of_overlapping(rows: impl Iterator<Item = RangeRow>) -> impl Iterator<Item = RangeRow> {
-    let mut kept: BTreeMap<u64, RangeRow> = BTreeMap::new();
+    let mut kept: BTreeMap<Addr, RangeRow> = BTreeMap::new();
     for row in rows.filter(|row| row.bytes > 0) {
         let end = row.start.saturating_add(row.bytes);
         while let Some((&start, _)) = kept
@@ -186,24 +193,24 @@ fn within_one_another(a: &AllocRecord, b: &AllocRecord) -> bool {
     within(a, b) || within(b, a)
 }
 
-fn heap_row(alloc: &AllocRecord, run: u16) -> RangeRow {
+fn heap_row(alloc: &AllocRecord, run: RunId) -> RangeRow {
     let frames = alloc.frames.iter().take_while(|&&frame| frame != 0);
     let owner: Vec<String> = frames.map(|frame| format!("{frame:x}")).collect();
     range_row(
         run,
         RangeKind::Heap,
-        alloc.start,
+        Addr(alloc.start),
         alloc.bytes,
         owner.join(" "),
     )
 }
 
 /// `None` where the line with its name was lost.
-fn named_row(alloc: &AllocRecord, map: &ProgramMap, run: u16) -> Option<RangeRow> {
+fn named_row(alloc: &AllocRecord, map: &ProgramMap, run: RunId) -> Option<RangeRow> {
     let owner = map.names.get(&alloc.name)?.clone();
     Some(RangeRow {
         stride: alloc.stride,
-        ..range_row(run, RangeKind::Named, alloc.start, alloc.bytes, owner)
+        ..range_row(run, RangeKind::Named, Addr(alloc.start), alloc.bytes, owner)
     })
 }
 
@@ -226,10 +233,10 @@ mod tests {
 
     fn check(allocs: &[AllocRecord], expect: &[(u64, u64)], left_out: OmittedAllocations) {
         let map = ProgramMap::parse(b"name 1 struct pool\n");
-        let (rows, left) = range_rows(&map, allocs, 3);
-        let found: Vec<_> = rows.iter().map(|row| (row.start, row.bytes)).collect();
+        let (rows, left) = range_rows(&map, allocs, RunId(3));
+        let found: Vec<_> = rows.iter().map(|row| (row.start.0, row.bytes)).collect();
         assert_eq!((&found[..], left), (expect, left_out), "{allocs:?}");
-        assert!(rows.iter().all(|row| row.run == 3));
+        assert!(rows.iter().all(|row| row.run == RunId(3)));
     }
 
     const NONE: OmittedAllocations = OmittedAllocations {
@@ -283,7 +290,11 @@ mod tests {
 
     #[test]
     fn call_stacks_are_hex() {
-        let (rows, _) = range_rows(&ProgramMap::default(), &[alloc(0x1000, 64, 1, 0..1)], 0);
+        let (rows, _) = range_rows(
+            &ProgramMap::default(),
+            &[alloc(0x1000, 64, 1, 0..1)],
+            RunId(0),
+        );
         assert_eq!(rows[0].owner, "401234 401abc");
     }
 
@@ -293,10 +304,10 @@ mod tests {
             b"module 1000 2000 400 /bin/prog\nthread 1 7 worker\n\
               stack 1 9000 1000\nstack 1 8800 1000\ntls 1 7000 40 400\ntls 1 6000 40 500\n",
         );
-        let (rows, _) = range_rows(&map, &[], 0);
+        let (rows, _) = range_rows(&map, &[], RunId(0));
         let rows: Vec<_> = rows
             .iter()
-            .map(|r| (r.kind, r.start, r.bytes, &*r.owner, r.id, r.first))
+            .map(|r| (r.kind, r.start.0, r.bytes, &*r.owner, r.id, r.first.0))
             .collect();
         let expect = [
             (RangeKind::Image, 0x1000, 0x1000, "/bin/prog", 0, 0),

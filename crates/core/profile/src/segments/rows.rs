@@ -9,6 +9,7 @@ use super::SegmentLosses;
 use super::frames::SegmentFrame;
 use super::gaps::TimedGaps;
 use super::sites::{AssembledSites, records};
+use crate::ids::{Addr, ContextId, RunId, SiteId};
 use crate::model::{
     AccessKind, BurstRow, CoherenceEvent, ConflictRow, CountRow, LineRow, PairRow, RegionRow,
 };
@@ -22,7 +23,7 @@ enum DroppedRecord {
 
 /// The rows of a run while they gather.
 pub(super) struct AssembledRows {
-    run: u16,
+    run: RunId,
     pub(super) contexts: u16,
     pub(super) sites: AssembledSites,
     pub(super) lines: Vec<LineRow>,
@@ -44,7 +45,7 @@ pub(super) struct AssembledRows {
 impl AssembledRows {
     /// No rows yet.
     pub(super) fn new(
-        run: u16,
+        run: RunId,
         contexts: u16,
         sites: AssembledSites,
         losses: SegmentLosses,
@@ -81,7 +82,7 @@ impl AssembledRows {
             RecordKind::Summary => self.add_each(frame, Self::add_summary),
             RecordKind::Alloc => self.add_each(frame, Self::add_alloc),
             RecordKind::Gap => self.add_each(frame, |rows, context, record| {
-                rows.gaps.add(context, &record);
+                rows.gaps.add(context.0, &record);
                 Ok(())
             }),
         }
@@ -90,7 +91,7 @@ impl AssembledRows {
     fn add_each<T: WireRecord>(
         &mut self,
         frame: &SegmentFrame<'_>,
-        add: impl Fn(&mut Self, u16, T) -> Result<(), DroppedRecord>,
+        add: impl Fn(&mut Self, ContextId, T) -> Result<(), DroppedRecord>,
     ) {
         for record in records::<T>(frame) {
             let context = self.valid_context(frame.context);
@@ -103,14 +104,14 @@ impl AssembledRows {
         }
     }
 
-    fn add_line(&mut self, context: u16, r: LineRecord) -> Result<(), DroppedRecord> {
+    fn add_line(&mut self, context: ContextId, r: LineRecord) -> Result<(), DroppedRecord> {
         if !r.line.is_multiple_of(relayout_shadow::LINE_BYTES as u64) {
             return Err(DroppedRecord::Invalid);
         }
         self.values_shown |= r.order_errors > 0;
         self.lines.push(LineRow {
             run: self.run,
-            line: r.line,
+            line: Addr(r.line),
             context,
             reads: r.reads,
             writes: r.writes,
@@ -122,11 +123,11 @@ impl AssembledRows {
         Ok(())
     }
 
-    fn add_count(&mut self, context: u16, r: CountRecord) -> Result<(), DroppedRecord> {
+    fn add_count(&mut self, context: ContextId, r: CountRecord) -> Result<(), DroppedRecord> {
         self.values_shown |= r.silent > 0;
         self.counts.push(CountRow {
             run: self.run,
-            addr: r.addr,
+            addr: Addr(r.addr),
             size: valid_size(r.size)?,
             context,
             site: self.site_row(r.site)?,
@@ -137,7 +138,7 @@ impl AssembledRows {
         Ok(())
     }
 
-    fn add_conflict(&mut self, context: u16, r: ConflictRecord) -> Result<(), DroppedRecord> {
+    fn add_conflict(&mut self, context: ContextId, r: ConflictRecord) -> Result<(), DroppedRecord> {
         if r.other_size == 0 {
             return Err(DroppedRecord::UnknownOtherSide);
         }
@@ -145,12 +146,12 @@ impl AssembledRows {
             run: self.run,
             transfer: decode_event(r.transfer)?,
             context,
-            addr: r.addr,
+            addr: Addr(r.addr),
             size: valid_size(r.size)?,
             site: self.site_row(r.site)?,
             access: decode_access(r.access)?,
             other_context: self.valid_context(r.other_context)?,
-            other_addr: r.other_addr,
+            other_addr: Addr(r.other_addr),
             other_size: valid_size(r.other_size)?,
             other_site: self.site_row(r.other_site)?,
             other_access: decode_access(r.other_access)?,
@@ -161,16 +162,16 @@ impl AssembledRows {
         Ok(())
     }
 
-    fn add_pair(&mut self, context: u16, r: PairRecord) -> Result<(), DroppedRecord> {
+    fn add_pair(&mut self, context: ContextId, r: PairRecord) -> Result<(), DroppedRecord> {
         self.pairs.push(PairRow {
             run: self.run,
             context,
-            addr: r.addr,
+            addr: Addr(r.addr),
             size: valid_size(r.size)?,
             site: self.site_row(r.site)?,
             access: decode_access(r.access)?,
             other_context: self.valid_context(r.other_context)?,
-            other_addr: r.other_addr,
+            other_addr: Addr(r.other_addr),
             other_size: valid_size(r.other_size)?,
             other_site: self.site_row(r.other_site)?,
             other_access: decode_access(r.other_access)?,
@@ -179,7 +180,7 @@ impl AssembledRows {
         Ok(())
     }
 
-    fn add_burst(&mut self, context: u16, r: BurstRecord) -> Result<(), DroppedRecord> {
+    fn add_burst(&mut self, context: ContextId, r: BurstRecord) -> Result<(), DroppedRecord> {
         let row = self.burst_row(context, r);
         match row {
             Ok(row) => {
@@ -194,7 +195,7 @@ impl AssembledRows {
         }
     }
 
-    fn burst_row(&self, context: u16, r: BurstRecord) -> Result<BurstRow, DroppedRecord> {
+    fn burst_row(&self, context: ContextId, r: BurstRecord) -> Result<BurstRow, DroppedRecord> {
         let silent = match r.silent {
             0 => Some(false),
             1 => Some(true),
@@ -206,20 +207,20 @@ impl AssembledRows {
             ticket: r.ticket,
             context,
             site: self.site_row(r.site)?,
-            addr: r.addr,
+            addr: Addr(r.addr),
             size: valid_size(r.size)?,
             access: decode_access(r.access)?,
             silent,
         })
     }
 
-    fn add_region(&mut self, _context: u16, r: RegionRecord) -> Result<(), DroppedRecord> {
+    fn add_region(&mut self, _context: ContextId, r: RegionRecord) -> Result<(), DroppedRecord> {
         if r.end_ticket < r.first_ticket || r.end_op < r.first_op {
             return Err(DroppedRecord::Invalid);
         }
         self.regions.push(RegionRow {
             run: self.run,
-            start: r.start,
+            start: Addr(r.start),
             bytes: r.bytes,
             first_ticket: r.first_ticket,
             end_ticket: r.end_ticket,
@@ -229,7 +230,7 @@ impl AssembledRows {
         Ok(())
     }
 
-    fn add_alloc(&mut self, _context: u16, r: AllocRecord) -> Result<(), DroppedRecord> {
+    fn add_alloc(&mut self, _context: ContextId, r: AllocRecord) -> Result<(), DroppedRecord> {
         if r.end_ticket < r.first_ticket || r.start.checked_add(r.bytes).is_none() {
             return Err(DroppedRecord::Invalid);
         }
@@ -237,7 +238,7 @@ impl AssembledRows {
         Ok(())
     }
 
-    fn add_summary(&mut self, _context: u16, r: SummaryRecord) -> Result<(), DroppedRecord> {
+    fn add_summary(&mut self, _context: ContextId, r: SummaryRecord) -> Result<(), DroppedRecord> {
         if self.summary.is_some() {
             return Err(DroppedRecord::Invalid);
         }
@@ -342,15 +343,15 @@ impl AssembledRows {
         });
     }
 
-    fn site_row(&self, number: u32) -> Result<u32, DroppedRecord> {
+    fn site_row(&self, number: u32) -> Result<SiteId, DroppedRecord> {
         self.sites
             .row_number(number)
             .ok_or(DroppedRecord::UnknownSite)
     }
 
-    fn valid_context(&self, context: u16) -> Result<u16, DroppedRecord> {
+    fn valid_context(&self, context: u16) -> Result<ContextId, DroppedRecord> {
         if context < self.contexts {
-            Ok(context)
+            Ok(ContextId(context))
         } else {
             Err(DroppedRecord::Invalid)
         }

@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::frames::SegmentFrame;
 use super::{Error, SegmentLosses};
+use crate::ids::SiteId;
 use crate::model::{LoadedModule, Site};
 use crate::validate::SITE_BYTES_MAX;
 
@@ -30,7 +31,7 @@ const NOWHERE: u64 = 0;
 pub(super) struct AssembledSites {
     /// In the order of their numbers.
     pub(super) rows: Vec<Site>,
-    numbers: FxHashMap<u32, u32>,
+    numbers: FxHashMap<u32, SiteId>,
 }
 
 impl AssembledSites {
@@ -56,7 +57,7 @@ impl AssembledSites {
     }
 
     /// The row of the site with this number in records.
-    pub(super) fn row_number(&self, number: u32) -> Option<u32> {
+    pub(super) fn row_number(&self, number: u32) -> Option<SiteId> {
         self.numbers.get(&number).copied()
     }
 
@@ -66,7 +67,7 @@ impl AssembledSites {
         let mut sites = Self::default();
         let mut calls = FxHashMap::default();
         for (number, site) in found {
-            let next = sites.rows.len() as u32;
+            let next = SiteId(sites.rows.len() as u32);
             let row = match site.is_call() {
                 true => *calls.entry(site.pc).or_insert(next),
                 false => next,

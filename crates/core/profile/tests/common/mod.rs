@@ -7,6 +7,7 @@ use relayout_profile::{
     AccessKind, BurstRow, CoherenceEvent, ConflictRow, ContextGaps, CountRow, LineRow, PairRow,
     Profile, ProfileMeta, RangeKind, RangeRow, RecordedRun, RecordingSetting, RegionRow, Site,
 };
+use relayout_profile::{Addr, ContextId, RunId, SiteId};
 
 pub const RUNS: u16 = 3;
 pub const CONTEXTS: u16 = 8;
@@ -165,9 +166,9 @@ fn lines() -> impl Strategy<Value = LineRow> {
     );
     (0..RUNS, any::<u64>(), 0..CONTEXTS, numbers).prop_map(
         |(run, addr, context, (reads, writes, transfers, order_errors))| LineRow {
-            run,
-            line: addr & !63,
-            context,
+            run: RunId(run),
+            line: Addr(addr & !63),
+            context: ContextId(context),
             reads,
             writes,
             read_transfers: transfers[0],
@@ -182,11 +183,11 @@ fn counts() -> impl Strategy<Value = CountRow> {
     let place = (0..RUNS, any::<u64>(), 1..=u8::MAX, 0..CONTEXTS, 0..SITES);
     (place, access(), any::<u64>(), any::<Option<u64>>()).prop_map(
         |((run, addr, size, context, site), access, count, silent)| CountRow {
-            run,
-            addr,
+            run: RunId(run),
+            addr: Addr(addr),
             size,
-            context,
-            site,
+            context: ContextId(context),
+            site: SiteId(site),
             access,
             count,
             silent: silent.map(|n| n.min(count)),
@@ -198,17 +199,17 @@ fn conflicts() -> impl Strategy<Value = ConflictRow> {
     let side = || (0..CONTEXTS, any::<u64>(), 1..=u8::MAX, 0..SITES, access());
     (0..RUNS, transfer(), side(), side(), any::<[u64; 3]>()).prop_map(
         |(run, transfer, own, other, numbers)| ConflictRow {
-            run,
+            run: RunId(run),
             transfer,
-            context: own.0,
-            addr: own.1,
+            context: ContextId(own.0),
+            addr: Addr(own.1),
             size: own.2,
-            site: own.3,
+            site: SiteId(own.3),
             access: own.4,
-            other_context: other.0,
-            other_addr: other.1,
+            other_context: ContextId(other.0),
+            other_addr: Addr(other.1),
             other_size: other.2,
-            other_site: other.3,
+            other_site: SiteId(other.3),
             other_access: other.4,
             count: numbers[0],
             false_first_touch: numbers[1].min(numbers[0]),
@@ -220,16 +221,16 @@ fn conflicts() -> impl Strategy<Value = ConflictRow> {
 fn pairs() -> impl Strategy<Value = PairRow> {
     let side = || (0..CONTEXTS, any::<u64>(), 1..=u8::MAX, 0..SITES, access());
     (0..RUNS, side(), side(), any::<u64>()).prop_map(|(run, own, other, samples)| PairRow {
-        run,
-        context: own.0,
-        addr: own.1,
+        run: RunId(run),
+        context: ContextId(own.0),
+        addr: Addr(own.1),
         size: own.2,
-        site: own.3,
+        site: SiteId(own.3),
         access: own.4,
-        other_context: other.0,
-        other_addr: other.1,
+        other_context: ContextId(other.0),
+        other_addr: Addr(other.1),
         other_size: other.2,
-        other_site: other.3,
+        other_site: SiteId(other.3),
         other_access: other.4,
         samples,
     })
@@ -246,11 +247,11 @@ fn bursts() -> impl Strategy<Value = BurstRow> {
     )
         .prop_map(
             |((run, ticket, context, site), addr, size, access, silent)| BurstRow {
-                run,
+                run: RunId(run),
                 ticket,
-                context,
-                site,
-                addr,
+                context: ContextId(context),
+                site: SiteId(site),
+                addr: Addr(addr),
                 size,
                 access,
                 silent,
@@ -267,8 +268,8 @@ fn regions() -> impl Strategy<Value = RegionRow> {
         any::<[u64; 2]>(),
     )
         .prop_map(|(run, start, bytes, tickets, ops)| RegionRow {
-            run,
-            start,
+            run: RunId(run),
+            start: Addr(start),
             bytes,
             first_ticket: tickets[0].min(tickets[1]),
             end_ticket: tickets[0].max(tickets[1]),
@@ -289,13 +290,13 @@ fn ranges() -> impl Strategy<Value = RangeRow> {
     )
         .prop_map(
             |(run, kind, start, bytes, owner, (id, first, stride, object_bytes))| RangeRow {
-                run,
+                run: RunId(run),
                 kind,
-                start,
+                start: Addr(start),
                 bytes,
                 owner,
                 id,
-                first,
+                first: Addr(first),
                 stride,
                 object_bytes,
             },

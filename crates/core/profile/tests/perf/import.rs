@@ -52,7 +52,7 @@ fn two_threads_on_one_line() {
     };
     assert_eq!(
         (
-            reader.context,
+            reader.context.0,
             reader.reads,
             reader.writes,
             reader.read_transfers
@@ -61,7 +61,7 @@ fn two_threads_on_one_line() {
     );
     assert_eq!(
         (
-            writer.context,
+            writer.context.0,
             writer.reads,
             writer.writes,
             writer.write_transfers
@@ -120,7 +120,11 @@ fn samples_are_ordered_by_time() {
     }
     let order = |file: &File| {
         let profile = import(file, &options(ImportTarget::Process(100)), unknown).profile;
-        profile.bursts.iter().map(|b| b.context).collect::<Vec<_>>()
+        profile
+            .bursts
+            .iter()
+            .map(|b| b.context.0)
+            .collect::<Vec<_>>()
     };
     assert_eq!(order(&file), [0, 1, 1, 0, 1, 0]);
     // Where a time is missing, no order is known.
@@ -161,7 +165,7 @@ fn instructions_say_how_much_and_whether_both() {
         profile
             .lines
             .iter()
-            .map(|l| (l.line, l.reads, l.writes))
+            .map(|l| (l.line.0, l.reads, l.writes))
             .collect::<Vec<_>>(),
         [(0x1000, 1, 1), (0x1040, 1, 1)]
     );
@@ -279,7 +283,7 @@ fn only_the_kernels() {
         profile
             .counts
             .iter()
-            .map(|c| (c.addr, c.context))
+            .map(|c| (c.addr.0, c.context.0))
             .collect::<Vec<_>>(),
         [(0xffff_8881_0000_1000, 2), (0xffff_ffff_8200_0040, 5),]
     );

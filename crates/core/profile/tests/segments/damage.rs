@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use relayout_profile::segments::TornReason;
+use relayout_profile::{ContextId, RunId};
 
 use super::*;
 
@@ -52,7 +53,11 @@ fn bad_segments_end_their_file() {
         assert_eq!(all.torn[0].reason, expect);
         assert_eq!((all.torn[0].offset, all.torn[0].bytes_lost), (48, 48));
         assert_eq!(
-            all.profile.bursts.iter().filter(|b| b.context == 1).count(),
+            all.profile
+                .bursts
+                .iter()
+                .filter(|b| b.context == ContextId(1))
+                .count(),
             1
         );
     };
@@ -150,7 +155,7 @@ proptest! {
 
     #[test]
     fn anything_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = assemble(&[(0, &bytes)], 0, 1);
+        let _ = assemble(&[(0, &bytes)], RunId(0), 1);
     }
 }
 

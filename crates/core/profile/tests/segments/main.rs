@@ -3,6 +3,7 @@
 mod damage;
 mod rows;
 
+use relayout_profile::RunId;
 use relayout_profile::segments::{AssembledProfile, Error, assemble};
 use relayout_profile::{RecordedRun, encode};
 use relayout_shadow::wire::{
@@ -170,7 +171,7 @@ fn assembled(files: &[File]) -> Result<AssembledProfile, Error> {
         .iter()
         .map(|file| (file.context, &file.bytes[..]))
         .collect();
-    assemble(&files, 0, 2)
+    assemble(&files, RunId(0), 2)
 }
 
 /// What [`assemble`] returns can be written once the run is described.

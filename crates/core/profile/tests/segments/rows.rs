@@ -23,13 +23,13 @@ fn deltas_add_up_and_rows_are_sorted() {
     let counts: Vec<_> = profile
         .counts
         .iter()
-        .map(|c| (c.addr, c.site, c.count, c.silent))
+        .map(|c| (c.addr.0, c.site.0, c.count, c.silent))
         .collect();
     assert_eq!(counts, [(0x1000, 0, 1, Some(0)), (0x1008, 1, 5, Some(1))]);
     let lines: Vec<_> = profile
         .lines
         .iter()
-        .map(|l| (l.line, l.reads, l.read_transfers))
+        .map(|l| (l.line.0, l.reads, l.read_transfers))
         .collect();
     assert_eq!(lines, [(0xfc0, 1, 1), (0x1000, 11, 2)]);
     let [conflict] = &profile.conflicts[..] else {
@@ -43,13 +43,13 @@ fn deltas_add_up_and_rows_are_sorted() {
     let pairs: Vec<_> = profile
         .pairs
         .iter()
-        .map(|p| (p.addr, p.other_addr, p.other_site, p.samples))
+        .map(|p| (p.addr.0, p.other_addr.0, p.other_site.0, p.samples))
         .collect();
     assert_eq!(pairs, [(0x1000, 0x1048, 1, 2), (0x1008, 0x1048, 1, 4)]);
     let tickets: Vec<_> = profile
         .bursts
         .iter()
-        .map(|b| (b.ticket, b.context))
+        .map(|b| (b.ticket, b.context.0))
         .collect();
     assert_eq!(tickets, [(0, 1), (1, 0), (2, 1), (3, 1), (4, 0), (5, 1)]);
     assert_eq!(profile.regions[0].end_ticket, 6);

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use relayout_layout::dwarf::DieOffset;
 use relayout_profile::{Profile, Site};
+use relayout_profile::{RunId, SiteId};
 use rustc_hash::FxHashMap;
 
 use super::calls;
@@ -20,9 +21,9 @@ pub struct SiteTable {
     /// Address by site, in the first run that has the site.
     first_addresses: Vec<Option<LinkedAddress>>,
     /// Address in runs that had other code at the same address.
-    other_addresses: FxHashMap<(u16, u32), Option<LinkedAddress>>,
+    other_addresses: FxHashMap<(RunId, SiteId), Option<LinkedAddress>>,
     evidence: Vec<SiteEvidence>,
-    other_evidence: FxHashMap<(u16, u32), SiteEvidence>,
+    other_evidence: FxHashMap<(RunId, SiteId), SiteEvidence>,
 }
 
 impl SiteTable {
@@ -36,9 +37,9 @@ impl SiteTable {
         kept: Option<&mut KeptEvidence>,
     ) -> Self {
         let mut found = Self::locate_sites(images, &profile.sites, accesses);
-        let code = |site: u32, at: Option<LinkedAddress>| SiteCode {
+        let code = |site: SiteId, at: Option<LinkedAddress>| SiteCode {
             at: at.unwrap_or(NOWHERE),
-            bytes: &profile.sites[site as usize].bytes,
+            bytes: &profile.sites[site.index()].bytes,
             is_call: profile.is_call(site),
         };
         let others: Vec<_> = found
@@ -47,7 +48,7 @@ impl SiteTable {
             .map(|(&key, &at)| (key, at))
             .collect();
         let wanted: Vec<SiteCode<'_>> = { (0..).zip(&found.first_addresses) }
-            .map(|(site, &at)| code(site, at))
+            .map(|(site, &at)| code(SiteId(site), at))
             .chain(others.iter().map(|&((_, site), at)| code(site, at)))
             .collect();
         let mut evidence = sites_evidence(program, &wanted, kept);
@@ -63,19 +64,20 @@ impl SiteTable {
         accesses: &[(AccessKey, u64)],
     ) -> Self {
         let mut found = Self::default();
-        let mut runs: Vec<Option<u16>> = vec![None; sites.len()];
+        let mut runs: Vec<Option<RunId>> = vec![None; sites.len()];
         // Accesses are ascending by run, so the first run is the lowest.
         for (key, _) in accesses {
-            let run = runs[key.site as usize].get_or_insert(key.run);
+            let run = runs[key.site.index()].get_or_insert(key.run);
             if *run != key.run {
-                let pc = sites[key.site as usize].pc;
+                let pc = sites[key.site.index()].pc;
                 let at = images.locate(key.run, pc);
                 if at != images.locate(*run, pc) {
                     found.other_addresses.insert((key.run, key.site), at);
                 }
             }
         }
-        let place = |(site, run): (&Site, Option<u16>)| images.locate(run.unwrap_or(0), site.pc);
+        let place =
+            |(site, run): (&Site, Option<RunId>)| images.locate(run.unwrap_or_default(), site.pc);
         found.first_addresses = sites.iter().zip(runs).map(place).collect();
         found
     }
@@ -84,15 +86,15 @@ impl SiteTable {
     ///
     /// # Panics
     /// Panics if the profile has no such site.
-    pub fn evidence(&self, run: u16, site: u32) -> &SiteEvidence {
+    pub fn evidence(&self, run: RunId, site: SiteId) -> &SiteEvidence {
         let other = self.other_evidence.get(&(run, site));
-        other.unwrap_or(&self.evidence[site as usize])
+        other.unwrap_or(&self.evidence[site.index()])
     }
 
     /// Returns the address of the site's code in the first run that has it; `None` if no known file
     /// was mapped there.
-    pub fn site_address(&self, site: u32) -> Option<LinkedAddress> {
-        self.first_addresses.get(site as usize).copied().flatten()
+    pub fn site_address(&self, site: SiteId) -> Option<LinkedAddress> {
+        self.first_addresses.get(site.index()).copied().flatten()
     }
 }
 

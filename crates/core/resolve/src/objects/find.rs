@@ -1,5 +1,7 @@
 //! Discovery of objects: from the accesses of a profile to the objects that they fall into.
 
+use relayout_profile::SiteId;
+use relayout_profile::{Addr, RunId};
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_layout::TypeId;
@@ -28,7 +30,7 @@ const SMALL_ARRAY_MAX: u64 = 64;
 const LINE_BYTES: u64 = 64;
 
 /// Evidence of sites without their own, learned from the objects of their other accesses.
-type Learned = FxHashMap<(u32, bool), TypeEvidence>;
+type Learned = FxHashMap<(SiteId, bool), TypeEvidence>;
 
 impl ObjectFinder<'_, '_, '_> {
     /// Finds all objects, by run and base, without overlaps.
@@ -58,7 +60,7 @@ impl ObjectFinder<'_, '_, '_> {
             images: self.images,
             page: self.program.store.find_named("page"),
         };
-        let mut found: BTreeMap<(u16, u64), ResolvedObject> = BTreeMap::new();
+        let mut found: BTreeMap<(RunId, Addr), ResolvedObject> = BTreeMap::new();
         for (key, _) in self.accesses {
             let before = found.range(..=(key.run, key.addr)).next_back();
             if before.is_some_and(|(&(run, base), o)| run == key.run && key.addr - base < o.bytes) {
@@ -116,7 +118,7 @@ impl ObjectFinder<'_, '_, '_> {
             let Some(base) = key.addr.checked_add_signed(evidence.offset.wrapping_neg()) else {
                 continue;
             };
-            *votes.entry((base, evidence.ty)).or_default() += weight;
+            *votes.entry((base.0, evidence.ty)).or_default() += weight;
         }
     }
 
@@ -138,7 +140,7 @@ impl ObjectFinder<'_, '_, '_> {
                 objects.push(self.cache_object(cell, known));
                 continue;
             }
-            for winner in elect(&mut shapes, cell.start, cell.end, votes) {
+            for winner in elect(&mut shapes, cell.start.0, cell.end.0, votes) {
                 objects.push(self.elected_object(cell, &winner));
             }
         }
@@ -192,15 +194,15 @@ impl ObjectFinder<'_, '_, '_> {
     fn add_allocation(
         &self,
         allocation: &TypedAllocation<'_>,
-        touched: &BTreeSet<u64>,
+        touched: &BTreeSet<Addr>,
         contents: &AllocationContents,
         objects: &mut Vec<ResolvedObject>,
     ) {
         let cell = &allocation.cell;
-        let mut add = |base: u64, winner: &ElectedType| {
+        let mut add = |base: Addr, winner: &ElectedType| {
             let bytes = winner.bytes.min(cell.end.saturating_sub(base));
             let winner = ElectedType {
-                base,
+                base: base.0,
                 bytes,
                 ..*winner
             };
@@ -227,7 +229,7 @@ impl ObjectFinder<'_, '_, '_> {
                     };
                     return add(start, &array);
                 }
-                let number = |addr: &u64| Some(addr.checked_sub(start)? / first.bytes);
+                let number = |addr: &Addr| Some(addr.checked_sub(start)? / first.bytes);
                 let numbers: BTreeSet<u64> = touched.iter().filter_map(number).collect();
                 for number in numbers.range(..count) {
                     add(start + number * first.bytes, first);
@@ -242,13 +244,13 @@ impl ObjectFinder<'_, '_, '_> {
                 let count = (cell.end - cell.start) / bytes;
                 let part = if count <= SMALL_ARRAY_MAX { count } else { 1 };
                 let element = ElectedType {
-                    base: cell.start,
+                    base: cell.start.0,
                     bytes: part * bytes,
                     ty: self.program.store.array_of(*ty, part),
                     support: *support,
                     against: *against,
                 };
-                let number = |addr: &u64| Some(addr.checked_sub(cell.start)? / element.bytes);
+                let number = |addr: &Addr| Some(addr.checked_sub(cell.start)? / element.bytes);
                 let numbers: BTreeSet<u64> = touched.iter().filter_map(number).collect();
                 for number in numbers {
                     add(cell.start + number * element.bytes, &element);
@@ -289,7 +291,7 @@ impl ObjectFinder<'_, '_, '_> {
                 .entry((row.owner.clone(), row.object_bytes))
                 .or_default();
             for (&(base, ty), weight) in own {
-                if let Some(offset) = base.checked_sub(cell.start) {
+                if let Some(offset) = base.checked_sub(cell.start.0) {
                     *cache_votes.entry((offset, ty)).or_default() += weight;
                 }
             }
@@ -316,7 +318,8 @@ impl ObjectFinder<'_, '_, '_> {
     }
 
     fn learn_sites(&self, objects: &[ResolvedObject]) -> Learned {
-        let mut seen: FxHashMap<(u32, bool), FxHashMap<(TypeId, i64), u64>> = FxHashMap::default();
+        let mut seen: FxHashMap<(SiteId, bool), FxHashMap<(TypeId, i64), u64>> =
+            FxHashMap::default();
         for &(key, _) in self.accesses {
             let site = self.sites.evidence(key.run, key.site);
             if site.string || site.evidence(key.writes).is_some() {
@@ -366,7 +369,7 @@ fn vote_weight(trust: EvidenceTrust, count: u64) -> f64 {
 }
 
 /// Returns the index of the object that holds an address, in `objects` sorted by run and base.
-pub fn object_index_at(objects: &[ResolvedObject], run: u16, addr: u64) -> Option<usize> {
+pub fn object_index_at(objects: &[ResolvedObject], run: RunId, addr: Addr) -> Option<usize> {
     let after = objects.partition_point(|o| (o.run, o.base) <= (run, addr));
     let n = after.checked_sub(1)?;
     let object = &objects[n];

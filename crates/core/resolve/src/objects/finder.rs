@@ -1,5 +1,6 @@
 //! Inputs of object discovery, and the votes that it collects.
 
+use relayout_profile::Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_layout::TypeId;
@@ -34,13 +35,19 @@ impl ObjectFinder<'_, '_, '_> {
             support: winner.support,
             against: winner.against,
         };
-        self.cell_object(cell, winner.base, winner.bytes, winner.ty, Some(votes))
+        self.cell_object(
+            cell,
+            Addr(winner.base),
+            winner.bytes,
+            winner.ty,
+            Some(votes),
+        )
     }
 
     pub(super) fn cell_object(
         &self,
         cell: &ObjectCell,
-        base: u64,
+        base: Addr,
         bytes: u64,
         ty: TypeId,
         votes: Option<VoteCounts>,
@@ -83,7 +90,7 @@ impl ObjectFinder<'_, '_, '_> {
 pub(super) struct ObjectBallot {
     pub(super) cells: BTreeMap<ObjectCell, Votes>,
     /// Accessed addresses in allocations.
-    pub(super) touched: BTreeMap<ObjectCell, BTreeSet<u64>>,
+    pub(super) touched: BTreeMap<ObjectCell, BTreeSet<Addr>>,
     /// Evidence for scalars in allocations.
     pub(super) scalars: BTreeMap<ObjectCell, Scalars>,
     /// Members whose pointers led to the scalars.

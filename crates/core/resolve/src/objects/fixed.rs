@@ -2,6 +2,7 @@
 //! variables, page descriptors, and objects that the program named.
 
 use relayout_layout::{Type, TypeArena, TypeId};
+use relayout_profile::{Addr, RunId};
 use relayout_profile::{RangeKind, RangeRow};
 
 use super::{ObjectKind, ResolvedObject, VoteCounts};
@@ -27,8 +28,8 @@ impl CertainObjects<'_, '_, '_> {
     /// range may be in a mapped file.
     pub fn object_at(
         &self,
-        run: u16,
-        addr: u64,
+        run: RunId,
+        addr: Addr,
         range: Option<&RangeRow>,
     ) -> Option<ResolvedObject> {
         let program = self.program;
@@ -67,8 +68,8 @@ impl CertainObjects<'_, '_, '_> {
         }
     }
 
-    fn global_object(&self, run: u16, addr: u64) -> Option<ResolvedObject> {
-        let at = self.images.locate(run, addr)?;
+    fn global_object(&self, run: RunId, addr: Addr) -> Option<ResolvedObject> {
+        let at = self.images.locate(run, addr.0)?;
         let globals = self.program.file_view(at.file).globals();
         let variable = globals.image_variable(&self.program.store, at.address)?;
         let kind = ObjectKind::Global {
@@ -79,7 +80,7 @@ impl CertainObjects<'_, '_, '_> {
 
     /// Returns an object that the program named by its type's name, as spelt in the source: `struct
     /// item`, `ns::Pool`.
-    fn named_object(&self, range: &RangeRow, addr: u64) -> Option<ResolvedObject> {
+    fn named_object(&self, range: &RangeRow, addr: Addr) -> Option<ResolvedObject> {
         let store = &self.program.store;
         let ty = store.find_named(plain_name(&range.owner))?;
         let size = store.types().size_of(ty).filter(|&size| size > 0)?;
@@ -94,7 +95,7 @@ impl CertainObjects<'_, '_, '_> {
         (addr - base < bytes).then_some(object)
     }
 
-    fn page_descriptor(&self, range: &RangeRow, addr: u64) -> Option<ResolvedObject> {
+    fn page_descriptor(&self, range: &RangeRow, addr: Addr) -> Option<ResolvedObject> {
         let types = self.program.store.types();
         let ty = self.page?;
         let bytes = types.size_of(ty).filter(|&b| b > 0)?;
@@ -114,7 +115,7 @@ impl CertainObjects<'_, '_, '_> {
 }
 
 /// Returns the offset of `addr` in the variables' own address space, of which `range` is a copy.
-fn offset_in_template(range: &RangeRow, addr: u64) -> Option<u64> {
+fn offset_in_template(range: &RangeRow, addr: Addr) -> Option<u64> {
     addr.checked_sub(range.first)?
         .checked_add(u64::from(range.stride))
 }
@@ -135,8 +136,8 @@ fn plain_name(name: &str) -> &str {
 /// variable's own address space.
 fn element_object(
     program: &AnalysedProgram<'_, '_>,
-    kernel: u16,
-    addr: u64,
+    kernel: RunId,
+    addr: Addr,
     variable: &ProgramVariable<'_>,
     at: u64,
     kind: ObjectKind,
@@ -166,8 +167,8 @@ fn element_object(
 }
 
 fn certain_object(
-    run: u16,
-    base: u64,
+    run: RunId,
+    base: Addr,
     bytes: u64,
     ty: TypeId,
     type_name: String,

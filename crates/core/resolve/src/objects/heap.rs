@@ -234,7 +234,7 @@ fn agreeing_weight(
 fn add_relative(votes: &mut Votes, allocation: &TypedAllocation<'_>) {
     for (&(base, ty), weight) in allocation.votes {
         // Votes for objects that begin before the allocation are wrong, but count as disagreement.
-        let offset = base.wrapping_sub(allocation.cell.start);
+        let offset = base.wrapping_sub(allocation.cell.start.0);
         *votes.entry((offset, ty)).or_default() += weight;
     }
 }
@@ -353,6 +353,8 @@ fn fits_bytes(contents: &AllocationContents, bytes: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use relayout_profile::{Addr, RunId};
+
     use super::*;
     use crate::images::FileId;
 
@@ -411,9 +413,9 @@ mod tests {
                 .map(
                     |(&(start, bytes, stack, _, _), (votes, scalars))| TypedAllocation {
                         cell: ObjectCell {
-                            run: 0,
-                            start,
-                            end: start + bytes,
+                            run: RunId(0),
+                            start: Addr(start),
+                            end: Addr(start + bytes),
                             range: None,
                         },
                         votes,

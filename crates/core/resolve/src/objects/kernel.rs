@@ -1,6 +1,7 @@
 //! Objects that only kernels have: memory that is allocated per CPU, and arrays of numbers without
 //! a call stack of their allocation.
 
+use relayout_profile::RunId;
 use std::collections::BTreeMap;
 
 use relayout_profile::RangeKind;
@@ -20,7 +21,7 @@ impl ObjectFinder<'_, '_, '_> {
         shapes: &mut StoreShapes<'_, '_, '_>,
         objects: &mut Vec<ResolvedObject>,
     ) {
-        let mut chunks: BTreeMap<(u16, u32), (Vec<ObjectCell>, Votes)> = BTreeMap::new();
+        let mut chunks: BTreeMap<(RunId, u32), (Vec<ObjectCell>, Votes)> = BTreeMap::new();
         for (cell, votes) in &ballot.cells {
             let Some(units) = self.units_of(cell) else {
                 continue;
@@ -28,7 +29,7 @@ impl ObjectFinder<'_, '_, '_> {
             let (cells, joined) = chunks.entry(units).or_default();
             cells.push(*cell);
             for (&(base, ty), weight) in votes {
-                if let Some(offset) = base.checked_sub(cell.start) {
+                if let Some(offset) = base.checked_sub(cell.start.0) {
                     *joined.entry((offset, ty)).or_default() += weight;
                 }
             }
@@ -41,7 +42,13 @@ impl ObjectFinder<'_, '_, '_> {
             for cell in cells {
                 objects.extend(winners.iter().map(|winner| {
                     let base = cell.start + winner.base;
-                    self.elected_object(cell, &ElectedType { base, ..*winner })
+                    self.elected_object(
+                        cell,
+                        &ElectedType {
+                            base: base.0,
+                            ..*winner
+                        },
+                    )
                 }));
             }
         }
@@ -49,7 +56,7 @@ impl ObjectFinder<'_, '_, '_> {
 
     /// Returns the run and the offset that a part of per-cpu memory shares with the parts of other
     /// CPUs.
-    pub(super) fn units_of(&self, cell: &ObjectCell) -> Option<(u16, u32)> {
+    pub(super) fn units_of(&self, cell: &ObjectCell) -> Option<(RunId, u32)> {
         let row = self.range_row(cell)?;
         // Parts without an offset are static data, which variables describe.
         (row.kind == RangeKind::PerCpu && row.stride > 0).then_some((cell.run, row.stride))

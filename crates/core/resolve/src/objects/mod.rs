@@ -10,6 +10,8 @@ pub mod ranges;
 pub mod vote;
 
 use relayout_layout::TypeId;
+use relayout_profile::Addr;
+use relayout_profile::RunId;
 
 /// Index of an object in its resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -65,9 +67,9 @@ pub enum ObjectKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedObject {
     /// Recording.
-    pub run: u16,
+    pub run: RunId,
     /// Address of the first byte.
-    pub base: u64,
+    pub base: Addr,
     /// Size in bytes; more than the type's if the type ends in a flexible array.
     pub bytes: u64,
     /// Name of the type; for scalars, as in C.

@@ -1,5 +1,6 @@
 //! Ranges of memory by address.
 
+use relayout_profile::{Addr, RunId};
 use relayout_profile::{Profile, RangeKind, RangeRow};
 
 /// Owner of the ranges of page tables. Each page of such a range is a cell.
@@ -20,11 +21,11 @@ pub struct RangeIndex {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectCell {
     /// Recording.
-    pub run: u16,
+    pub run: RunId,
     /// First byte.
-    pub start: u64,
+    pub start: Addr,
     /// First byte after.
-    pub end: u64,
+    pub end: Addr,
     /// Number of the range; `None` if the profile describes nothing there.
     pub range: Option<u32>,
 }
@@ -52,7 +53,7 @@ impl RangeIndex {
     }
 
     /// Returns the number of the smallest range that holds `addr`.
-    pub fn find_range(&self, run: u16, addr: u64) -> Option<u32> {
+    pub fn find_range(&self, run: RunId, addr: Addr) -> Option<u32> {
         let after = self
             .rows
             .partition_point(|r| (r.run, r.start) <= (run, addr));
@@ -76,12 +77,12 @@ impl RangeIndex {
 
     /// Returns the cell around `addr`: a slot of a slab, a page of page tables, else the range, or
     /// all memory outside of ranges. `None` before the first slot of a slab.
-    pub fn cell(&self, run: u16, addr: u64) -> Option<ObjectCell> {
+    pub fn cell(&self, run: RunId, addr: Addr) -> Option<ObjectCell> {
         let Some(range) = self.find_range(run, addr).map(|n| self.bounding_range(n)) else {
             return Some(ObjectCell {
                 run,
-                start: 0,
-                end: u64::MAX,
+                start: Addr(0),
+                end: Addr(u64::MAX),
                 range: None,
             });
         };
@@ -90,11 +91,11 @@ impl RangeIndex {
         let whole = ObjectCell {
             run,
             start: row.start,
-            end,
+            end: end,
             range: Some(range),
         };
         if row.kind == RangeKind::DirectMap && row.owner == PAGE_TABLE {
-            let start = addr & !(PAGE_BYTES - 1);
+            let start = addr.align_down(PAGE_BYTES);
             return Some(ObjectCell {
                 start,
                 end: start + PAGE_BYTES,
@@ -113,8 +114,8 @@ impl RangeIndex {
             row.object_bytes
         };
         Some(ObjectCell {
-            start,
-            end: start.saturating_add(u64::from(bytes)).min(end),
+            start: start,
+            end: Addr(start.saturating_add(u64::from(bytes)).min(end).0),
             ..whole
         })
     }
@@ -131,7 +132,7 @@ impl RangeIndex {
     }
 }
 
-fn holds(row: &RangeRow, addr: u64) -> bool {
+fn holds(row: &RangeRow, addr: Addr) -> bool {
     addr.checked_sub(row.start)
         .is_some_and(|offset| offset < row.bytes)
 }
@@ -142,13 +143,13 @@ mod tests {
 
     fn range(kind: RangeKind, start: u64, bytes: u64) -> RangeRow {
         RangeRow {
-            run: 0,
+            run: RunId(0),
             kind,
-            start,
+            start: Addr(start),
             bytes,
             owner: String::new(),
             id: 0,
-            first: start,
+            first: Addr(start),
             stride: 0,
             object_bytes: 0,
         }
@@ -167,18 +168,20 @@ mod tests {
             range(RangeKind::Slab, 0x2000, 0x1000),
             range(RangeKind::DirectMap, 0x1000, 0x10000),
         ]);
-        let kind = |addr| all.find_range(0, addr).map(|n| all.row(n).kind);
-        assert_eq!(kind(0x2fff), Some(RangeKind::Slab));
-        assert_eq!(kind(0x3000), Some(RangeKind::DirectMap));
-        assert_eq!(kind(0x11000), None);
-        assert_eq!(all.find_range(1, 0x2fff), None);
+        let kind = |addr| all.find_range(RunId(0), addr).map(|n| all.row(n).kind);
+        assert_eq!(kind(Addr(0x2fff)), Some(RangeKind::Slab));
+        assert_eq!(kind(Addr(0x3000)), Some(RangeKind::DirectMap));
+        assert_eq!(kind(Addr(0x11000)), None);
+        assert_eq!(all.find_range(RunId(1), Addr(0x2fff)), None);
     }
 
     #[test]
     fn slots_are_cells() {
         let mut row = range(RangeKind::Slab, 0x2000, 0x1000);
         (row.stride, row.object_bytes) = (192, 136);
-        let cell = ranges(vec![row]).cell(0, 0x2000 + 200).expect("inside");
-        assert_eq!((cell.start, cell.end), (0x20c0, 0x20c0 + 136));
+        let cell = ranges(vec![row])
+            .cell(RunId(0), Addr(0x2000 + 200))
+            .expect("inside");
+        assert_eq!((cell.start.0, cell.end.0), (0x20c0, 0x20c0 + 136));
     }
 }

@@ -1,5 +1,6 @@
 //! Comparison of results with the truth.
 
+use relayout_profile::{Addr, RunId};
 use std::collections::BTreeMap;
 
 use relayout_layout::{TypeArena, TypeId};
@@ -66,10 +67,10 @@ pub fn score(truth: &Truth, profile: &Profile, resolution: &Resolution) -> Score
     let mut evidence: BTreeMap<Key, (Verdict, String)> = BTreeMap::new();
     let mut resolved: BTreeMap<Key, (Verdict, String)> = BTreeMap::new();
     for row in &profile.counts {
-        let Some(place) = truth.place_at(row.addr) else {
+        let Some(place) = truth.place_at(row.addr.0) else {
             continue;
         };
-        let pc = profile.sites[row.site as usize].pc.wrapping_sub(truth.bias);
+        let pc = profile.sites[row.site.index()].pc.wrapping_sub(truth.bias);
         let writes = row.access != AccessKind::Read;
         let (name, member) = match &place {
             TruePlace::Variable(name) => (name.clone(), String::new()),
@@ -88,13 +89,13 @@ pub fn score(truth: &Truth, profile: &Profile, resolution: &Resolution) -> Score
                 None => (Verdict::Silent, String::new()),
                 Some((ty, base, trust)) => {
                     let (verdict, words) =
-                        judge(resolution.types(), ways, ty, base, row.addr, size);
+                        judge(resolution.types(), ways, ty, base.0, row.addr.0, size);
                     (verdict, format!("{words} {trust}"))
                 }
             };
             keep_worst(&mut evidence, key.clone(), verdict);
         }
-        let verdict = place_verdict(resolution, &place, row.run, row.addr, size);
+        let verdict = place_verdict(resolution, &place, row.run.0, row.addr.0, size);
         keep_worst(&mut resolved, key, verdict);
     }
     scores.evidence = sum(&evidence, "instruction", &mut scores.wrong);
@@ -136,7 +137,7 @@ fn place_verdict(
     addr: u64,
     size: u64,
 ) -> (Verdict, String) {
-    let (object, variable) = match resolution.address_owner(run, addr, size) {
+    let (object, variable) = match resolution.address_owner(RunId(run), Addr(addr), size) {
         Found::Unresolved(class) => return (Verdict::Silent, class.to_string()),
         Found::Member { object, .. } => (resolution.object(object), None),
         Found::ScalarGlobal { object, symbol } => (resolution.object(object), Some(symbol)),
@@ -160,7 +161,7 @@ fn place_verdict(
         (TruePlace::Object(_), Some(symbol)) => (Verdict::Wrong, symbol),
         (TruePlace::Object(ways), None) => {
             let types = resolution.types();
-            judge(types, ways, object.ty, object.base, addr, size)
+            judge(types, ways, object.ty, object.base.0, addr, size)
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Every access of a program's own code, seen by executing it instruction by instruction.
 
+use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::collections::HashMap;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -197,11 +198,11 @@ fn profile(program: &Path, file: &DwarfFile<'_>, bias: u64, seen: &Seen) -> Prof
     let rows = seen
         .iter()
         .map(|(&(pc, addr, size, kind), &count)| CountRow {
-            run: 0,
-            addr,
+            run: RunId(0),
+            addr: Addr(addr),
             size,
-            context: 0,
-            site: pcs.partition_point(|&other| other < pc) as u32,
+            context: ContextId(0),
+            site: SiteId(pcs.partition_point(|&other| other < pc) as u32),
             access: match kind {
                 (true, true) => AccessKind::ReadWrite,
                 (false, true) => AccessKind::Write,

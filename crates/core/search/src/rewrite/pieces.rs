@@ -1,5 +1,6 @@
 //! Pieces that can be on different lines: the accessed members, cut where a line could cut them.
 
+use relayout_profile::ContextId;
 use std::ops::Range;
 
 use relayout_contend::ObjectTrace;
@@ -177,7 +178,7 @@ fn add_turns(
     builder: &mut RecencyBuilder,
     mut set_of: impl FnMut(u32, u8) -> PieceSet,
 ) {
-    let mut turn: Option<(u16, PieceSet, PieceSet)> = None;
+    let mut turn: Option<(ContextId, PieceSet, PieceSet)> = None;
     for access in &trace.accesses {
         let set = set_of(access.offset, access.size);
         if set == 0 {

@@ -23,6 +23,7 @@
 //!    uses both fetches one line. Weights of pairs, as in Raman, Hundt and Mannarswamy (CGO 2007),
 //!    neither give the cost nor bound it.
 
+use relayout_profile::ContextId;
 use rustc_hash::FxHashMap;
 
 use crate::last_stores::LastStores;
@@ -130,7 +131,7 @@ pub(super) struct RecencyBuilder {
     turns: u32,
     // Of the trace at hand; times are turns, from 1.
     now: u32,
-    contexts: FxHashMap<u16, usize>,
+    contexts: FxHashMap<ContextId, usize>,
     /// Last access by context and piece.
     accessed: Vec<u32>,
     /// Last stores by piece.
@@ -160,7 +161,7 @@ impl RecencyBuilder {
     }
 
     /// Adds the next turn: the pieces that `context` accessed, and those that it stored to.
-    pub fn add_turn(&mut self, context: u16, used: PieceSet, stored: PieceSet) {
+    pub fn add_turn(&mut self, context: ContextId, used: PieceSet, stored: PieceSet) {
         let next = self.contexts.len();
         let context = *self.contexts.entry(context).or_insert(next);
         if context == next {

@@ -6,6 +6,7 @@
 pub mod made;
 pub mod recorded;
 
+use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::ops::Range;
 
 use relayout_contend::{ObjectTrace, TraceAccess};
@@ -103,12 +104,12 @@ pub const PCPU_CHUNK_ACCEPTED: &str = "list\nfree_bytes\nchunk_md\nbound_map\nba
 /// One access.
 pub fn access(context: u16, offset: u32, size: u8, access: AccessKind) -> TraceAccess {
     TraceAccess {
-        context,
+        context: ContextId(context),
         offset,
         size,
         access,
         silent: None,
-        site: 0,
+        site: SiteId(0),
     }
 }
 
@@ -120,13 +121,13 @@ pub fn instance(
     accesses: Vec<TraceAccess>,
 ) -> RecordedInstance {
     let trace = ObjectTrace {
-        base,
+        base: Addr(base),
         accesses,
         operations: 100,
         covered: vec![covered],
     };
     RecordedInstance {
-        run: 0,
+        run: RunId(0),
         trace,
         home,
         elements: 1,

@@ -2,6 +2,8 @@
 
 use relayout_contend::{ObjectTrace, TraceAccess};
 use relayout_profile::AccessKind;
+use relayout_profile::{Addr, SiteId};
+use relayout_profile::{ContextId, RunId};
 use relayout_search::{ObjectHome, RecordedInstance};
 
 /// The objects of a fixture.
@@ -11,9 +13,9 @@ pub fn read(text: &str) -> Vec<RecordedInstance> {
         let words: Vec<&str> = line.split(' ').collect();
         match words[..] {
             ["object", run, base, ref home @ ..] => instances.push(RecordedInstance {
-                run: run.parse().unwrap(),
+                run: RunId(run.parse().unwrap()),
                 trace: ObjectTrace {
-                    base: number(base),
+                    base: Addr(number(base)),
                     ..ObjectTrace::default()
                 },
                 home: read_home(home),
@@ -39,7 +41,7 @@ pub fn read(text: &str) -> Vec<RecordedInstance> {
 
 fn access(context: &str, offset: &str, size: &str, kind: &str) -> TraceAccess {
     TraceAccess {
-        context: context.parse().unwrap(),
+        context: ContextId(context.parse().unwrap()),
         offset: offset.parse().unwrap(),
         size: size.parse().unwrap(),
         access: match kind {
@@ -48,7 +50,7 @@ fn access(context: &str, offset: &str, size: &str, kind: &str) -> TraceAccess {
             _ => AccessKind::Write,
         },
         silent: Some(kind == "s"),
-        site: 0,
+        site: SiteId(0),
     }
 }
 
@@ -56,7 +58,7 @@ fn read_home(words: &[&str]) -> ObjectHome {
     match words {
         [cache, first, stride, object_bytes] => ObjectHome::Slab {
             cache: (*cache).to_owned(),
-            first: number(first),
+            first: Addr(number(first)),
             stride: stride.parse().unwrap(),
             object_bytes: object_bytes.parse().unwrap(),
         },

@@ -1,5 +1,6 @@
 //! After the window: the collector's segments and the guest's memory, made into a profile.
 
+use relayout_profile::RunId;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::Ordering::*;
@@ -42,7 +43,7 @@ pub fn assemble_profile(
     match map_segments(&workspace.memory_file()) {
         Ok(bytes) => {
             let pages = pages_that_matter(&profile);
-            let snapshot = memory::read_snapshot(kernel, &bytes, 0, recording.cpus, &pages)?;
+            let snapshot = memory::read_snapshot(kernel, &bytes, RunId(0), recording.cpus, &pages)?;
             profile.ranges = snapshot.ranges;
             notes.extend(
                 snapshot
@@ -76,7 +77,7 @@ fn read_segments(workspace: &RecordingWorkspace, cpus: u16) -> Result<AssembledP
         map_segments(&workspace.file_path("sites.seg"))?,
     ));
     let files: Vec<(u16, &[u8])> = files.iter().map(|(n, bytes)| (*n, &**bytes)).collect();
-    segments::assemble(&files, 0, cpus).map_err(Error::Segments)
+    segments::assemble(&files, RunId(0), cpus).map_err(Error::Segments)
 }
 
 /// Maps a file of segments, to which QEMU writes no more. A long recording's segments are larger
@@ -97,7 +98,7 @@ fn pages_that_matter(profile: &Profile) -> Vec<u64> {
     let pages: BTreeSet<u64> = moved
         .chain(logged)
         .chain(beside)
-        .map(|at| at & !(PAGE_BYTES - 1))
+        .map(|at| at.0 & !(PAGE_BYTES - 1))
         .collect();
     pages.into_iter().collect()
 }

@@ -1,5 +1,7 @@
 //! Kinds of pages outside of slabs, from `struct page`.
 
+use relayout_profile::Addr;
+use relayout_profile::RunId;
 use relayout_profile::{RangeKind, RangeRow};
 
 use super::files::FileNames;
@@ -19,7 +21,7 @@ pub fn ranges(
     memory: &GuestMemory<'_>,
     offsets: &KernelOffsets,
     frames: &PageFrames,
-    run: u16,
+    run: RunId,
     pages: &[u64],
 ) -> Vec<RangeRow> {
     let mut files = FileNames::new(memory, offsets.file.as_ref());
@@ -34,7 +36,7 @@ pub fn ranges(
             PageKind::File(mapping) => files.describe_mapping(mapping),
         };
         match ranges.last_mut() {
-            Some(last) if last.owner == owner && last.start + last.bytes == page => {
+            Some(last) if last.owner == owner && last.start + last.bytes == Addr(page) => {
                 last.bytes += PAGE_BYTES;
             }
             _ => {

@@ -1,5 +1,6 @@
 //! Memory of each CPU: its copy of the static per-cpu data, and the chunks for further allocations.
 
+use relayout_profile::RunId;
 use std::collections::BTreeSet;
 
 use relayout_profile::{RangeKind, RangeRow};
@@ -20,7 +21,7 @@ pub fn ranges(
     kernel: &GuestKernel<'_>,
     memory: &GuestMemory<'_>,
     offsets: &KernelOffsets,
-    run: u16,
+    run: RunId,
     cpus: u16,
     pages: &[u64],
     gaps: &mut Vec<String>,
@@ -46,7 +47,7 @@ pub fn ranges(
 fn static_ranges(
     kernel: &GuestKernel<'_>,
     memory: &GuestMemory<'_>,
-    run: u16,
+    run: RunId,
     cpus: u16,
     gaps: &mut Vec<String>,
 ) -> Result<Vec<RangeRow>, Error> {
@@ -145,7 +146,7 @@ impl PercpuChunk {
 
     /// The units that have one of `pages`. What was allocated where in them is not followed: most of it
     /// in a window is freed again, and given to something else in other pieces.
-    fn unit_ranges(&self, units: &PercpuUnits, run: u16, pages: &[u64]) -> Vec<RangeRow> {
+    fn unit_ranges(&self, units: &PercpuUnits, run: RunId, pages: &[u64]) -> Vec<RangeRow> {
         let unit_range = |(cpu, offset): (u32, &u64)| {
             let start = self.base.wrapping_add(*offset);
             let page = pages[pages.partition_point(|&page| page < start)..].first()?;

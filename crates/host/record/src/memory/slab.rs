@@ -1,5 +1,7 @@
 //! Slab caches of pages: `struct page` -> `struct slab` -> `struct kmem_cache`.
 
+use relayout_profile::Addr;
+use relayout_profile::RunId;
 use std::collections::HashMap;
 
 use relayout_profile::{RangeKind, RangeRow};
@@ -31,7 +33,7 @@ pub fn ranges(
     memory: &GuestMemory<'_>,
     offsets: &KernelOffsets,
     frames: &PageFrames,
-    run: u16,
+    run: RunId,
     pages: &[u64],
 ) -> Vec<RangeRow> {
     let mut walk = SlabWalk {
@@ -49,7 +51,7 @@ pub fn ranges(
 
 impl SlabWalk<'_, '_> {
     /// The slab that the page at `address` (in the direct map) is part of.
-    fn slab_range(&mut self, run: u16, address: u64) -> Option<RangeRow> {
+    fn slab_range(&mut self, run: RunId, address: u64) -> Option<RangeRow> {
         let page = self.frames.descriptor(address)?;
         let compound = self
             .memory
@@ -73,7 +75,7 @@ impl SlabWalk<'_, '_> {
         let cache = self.read_cache(cache)?;
         let mut range = range_row(run, RangeKind::Slab, start, bytes);
         range.owner.clone_from(&cache.name);
-        range.first = start + cache.left_pad_bytes;
+        range.first = Addr(start + cache.left_pad_bytes);
         range.stride = cache.stride;
         range.object_bytes = cache.object_bytes;
         Some(range)

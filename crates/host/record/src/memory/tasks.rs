@@ -1,5 +1,6 @@
 //! Kernel stacks of the tasks that were there.
 
+use relayout_profile::RunId;
 use relayout_profile::{RangeKind, RangeRow};
 
 use super::layout::KernelOffsets;
@@ -16,7 +17,7 @@ pub fn stack_ranges(
     kernel: &GuestKernel<'_>,
     memory: &GuestMemory<'_>,
     offsets: &KernelOffsets,
-    run: u16,
+    run: RunId,
     gaps: &mut Vec<String>,
 ) -> Result<Vec<RangeRow>, Error> {
     let init = kernel.symbol_address("init_task")?;
@@ -52,7 +53,7 @@ pub fn stack_ranges(
 fn stack_range(
     memory: &GuestMemory<'_>,
     offsets: &KernelOffsets,
-    run: u16,
+    run: RunId,
     task: u64,
 ) -> Option<RangeRow> {
     let start = memory.read_u64(task.checked_add(offsets.task_stack)?)?;

@@ -1,5 +1,6 @@
 //! Reads the memory of a kernel in miniature, which a C compiler lays out.
 
+use relayout_profile::RunId;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -49,7 +50,7 @@ fn with_snapshot(pages: &[u64], inspect: impl FnOnce(MemorySnapshot)) {
     for (address, byte) in (IMAGE..).zip(&mut memory) {
         *byte = kernel.dwarf.bytes_at(address, 1).map_or(0, |byte| byte[0]);
     }
-    inspect(read_snapshot(&kernel, &memory, 0, 2, pages).expect("nothing is missing"));
+    inspect(read_snapshot(&kernel, &memory, RunId(0), 2, pages).expect("nothing is missing"));
 }
 
 fn page(number: u64) -> u64 {
@@ -63,7 +64,7 @@ fn check(pages: &[u64], kind: RangeKind, expect: &[(u64, u64, &str)]) {
         let is_part = |row: &&RangeRow| row.kind == kind && row.bytes < 32 << 20;
         let found: Vec<_> = { snapshot.ranges.iter().filter(is_part) }
             .filter(|row| kind != RangeKind::DirectMap || !row.owner.is_empty())
-            .map(|row| (row.start, row.bytes, row.owner.as_str()))
+            .map(|row| (row.start.0, row.bytes, row.owner.as_str()))
             .collect();
         assert_eq!(found, expect);
     });
@@ -92,7 +93,7 @@ fn a_slab_is_found_by_any_of_its_pages() {
     check(&[page(41)], RangeKind::Slab, &expect);
     with_snapshot(&[page(40)], |snapshot| {
         let slab = snapshot.ranges.iter().find(|r| r.kind == RangeKind::Slab);
-        let slab = slab.map(|r| (r.first, r.stride, r.object_bytes));
+        let slab = slab.map(|r| (r.first.0, r.stride, r.object_bytes));
         assert_eq!(slab, Some((page(40) + 8, 192, 136)));
     });
 }
@@ -105,7 +106,9 @@ fn per_cpu_memory_is_static_data_and_units_of_chunks() {
         assert_eq!(snapshot.gaps, Vec::<String>::new());
         let found = snapshot.ranges.iter();
         let found = found.filter(|r| r.kind == RangeKind::PerCpu);
-        let found: Vec<_> = found.map(|r| (r.start, r.bytes, r.id, r.stride)).collect();
+        let found: Vec<_> = found
+            .map(|r| (r.start.0, r.bytes, r.id, r.stride))
+            .collect();
         let expect = [
             (CHUNKS, 0x800, 0, 0),
             // The static data end where the first chunk's own memory begins.
@@ -137,6 +140,7 @@ fn memory_that_says_nothing_is_a_gap() {
     let store = SectionStore::default();
     let kernel = kernel(&elf, &store);
     let empty = vec![0; PAGE_BYTES as usize];
-    let found = read_snapshot(&kernel, &empty, 0, 2, &[page(44)]).expect("nothing is missing");
+    let found =
+        read_snapshot(&kernel, &empty, RunId(0), 2, &[page(44)]).expect("nothing is missing");
     assert!(found.gaps.len() >= 4, "{:?}", found.gaps);
 }

@@ -1,5 +1,6 @@
 //! Allocations in vmalloc space, and the functions that asked for them.
 
+use relayout_profile::RunId;
 use relayout_profile::{RangeKind, RangeRow};
 
 use super::layout::{AreaOffsets, KernelOffsets};
@@ -18,7 +19,7 @@ pub fn ranges(
     kernel: &GuestKernel<'_>,
     memory: &GuestMemory<'_>,
     offsets: &KernelOffsets,
-    run: u16,
+    run: RunId,
     pages: &[u64],
     gaps: &mut Vec<String>,
 ) -> Result<Vec<RangeRow>, Error> {
@@ -39,7 +40,7 @@ fn describe_area(
     memory: &GuestMemory<'_>,
     offsets: &KernelOffsets,
     area: &AreaOffsets,
-    run: u16,
+    run: RunId,
     pages: &[u64],
     at: u64,
 ) -> Option<RangeRow> {

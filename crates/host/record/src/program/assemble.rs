@@ -1,5 +1,6 @@
 //! The profile of a program, made of its collector's files.
 
+use relayout_profile::RunId;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::Ordering::*;
@@ -46,7 +47,8 @@ pub fn assemble_profile(
     let map = read_map(&workspace.file_path("map"))?;
     let files = read_segments(workspace)?;
     let files: Vec<(u16, &[u8])> = files.iter().map(|(n, bytes)| (*n, &**bytes)).collect();
-    let assembled = program::assemble(&files, &map, 0, facts.naming).map_err(Error::Segments)?;
+    let assembled =
+        program::assemble(&files, &map, RunId(0), facts.naming).map_err(Error::Segments)?;
     let mut notes = describe_losses(&assembled.assembled, "thread");
     notes.extend(program_notes(&facts, &map, &assembled, workspace));
     let AssembledProgram {

@@ -1,5 +1,6 @@
 //! Checks before stores that mostly change nothing: what they gain, by themselves and with other layouts.
 
+use relayout_profile::SiteId;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -32,7 +33,7 @@ pub struct GuardableStore {
     pub line: u32,
     pub store_counts: StoreCounts,
     /// Its instructions, as sites of the profile.
-    sites: Vec<u32>,
+    sites: Vec<SiteId>,
     /// The member, in the recorded shape.
     atom: usize,
 }
@@ -328,7 +329,7 @@ impl GuardSearch<'_, '_> {
 
 fn guard_filter(statements: &[GuardableStore]) -> impl Fn(&TraceAccess) -> bool + use<> {
     let sites = statements.iter().flat_map(|statement| &statement.sites);
-    let sites: Vec<u32> = sites.copied().collect();
+    let sites: Vec<SiteId> = sites.copied().collect();
     move |access| sites.contains(&access.site)
 }
 
@@ -340,7 +341,7 @@ fn store_statements(
     let layout = type_advice
         .shape
         .lay_out(&type_advice.shape.current_arrangement());
-    let mut by_site: BTreeMap<(u32, usize), StoreCounts> = BTreeMap::new();
+    let mut by_site: BTreeMap<(SiteId, usize), StoreCounts> = BTreeMap::new();
     for instance in &type_advice.instances {
         for access in &instance.trace.accesses {
             if let (AccessKind::Write, Some(silent)) = (access.access, access.silent)

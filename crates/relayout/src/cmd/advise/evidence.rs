@@ -1,5 +1,6 @@
 //! Who accesses what of a type: members with the functions that load and store them.
 
+use relayout_profile::SiteId;
 use std::collections::BTreeMap;
 
 use relayout_contend::AddressNamer as _;
@@ -30,7 +31,7 @@ pub struct MemberAccesses {
 struct MemberAccessCounts {
     accesses: u64,
     contexts: std::collections::BTreeSet<u16>,
-    sites: BTreeMap<u32, u64>,
+    sites: BTreeMap<SiteId, u64>,
 }
 
 /// The uses of `one`, most first.
@@ -47,7 +48,7 @@ pub fn member_uses(
             if let Some(atom) = type_advice.atom_at_offset(&layout, instance, access.offset) {
                 let use_counts = counts.entry((atom, access.is_store())).or_default();
                 use_counts.accesses += 1;
-                use_counts.contexts.insert(access.context);
+                use_counts.contexts.insert(access.context.0);
                 *use_counts.sites.entry(access.site).or_default() += 1;
             }
         }
@@ -67,7 +68,7 @@ pub fn member_uses(
 }
 
 fn rank_functions(
-    sites: &BTreeMap<u32, u64>,
+    sites: &BTreeMap<SiteId, u64>,
     identified: &ResolvedNames<'_, '_>,
 ) -> Vec<(String, u64)> {
     let mut by_name: BTreeMap<String, u64> = BTreeMap::new();

@@ -1,5 +1,7 @@
 //! The recorded objects of a type: by themselves, and inside objects of other types.
 
+use relayout_profile::Addr;
+use relayout_profile::RunId;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
@@ -162,7 +164,7 @@ pub fn find_objects<'a>(input: &ResolvedProfile<'a>, name: &str) -> Option<TypeO
     let slabs = SlabRanges::new(&input.profile.ranges);
     let tail_element_bytes = tail_element_bytes(types, aggregate);
     let places = found.iter().map(|(object, offset, type_id)| {
-        let base = object.base + offset;
+        let base = object.base + *offset;
         // Only an object of the type itself, not an element of an array, may go on past its end.
         let is_whole_object = types.strip_typedefs(object.ty) == *type_id && *offset == 0;
         ObjectPlace {
@@ -300,7 +302,7 @@ impl<'p> SlabRanges<'p> {
     }
 
     /// The slot that starts at `base`; anything else stays where it is.
-    fn slab_home(&self, run: u16, base: u64) -> ObjectHome {
+    fn slab_home(&self, run: RunId, base: Addr) -> ObjectHome {
         let next_row = self
             .rows
             .partition_point(|row| (row.run, row.start) <= (run, base));

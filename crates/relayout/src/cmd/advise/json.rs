@@ -2,7 +2,10 @@
 
 use relayout_contend::throughput::{GainRatio, ThroughputGain};
 use relayout_layout::abi::StructShape;
-use relayout_search::{AdviceVerdict, ChangeInterval, LayoutAdvice, RankedLayout, ScoredLayout, change};
+use relayout_profile::RunId;
+use relayout_search::{
+    AdviceVerdict, ChangeInterval, LayoutAdvice, RankedLayout, ScoredLayout, change,
+};
 use serde_json::{Value, json};
 
 use super::TypeAdvice;
@@ -376,7 +379,7 @@ fn gain_document(gain: &ThroughputGain) -> Value {
     let contexts: Vec<Value> = (gain.by_context.iter())
         .map(|(context, by_itself)| {
             let mut context_gain = ratio(by_itself);
-            context_gain["context"] = json!(context);
+            context_gain["context"] = json!(context.0);
             context_gain
         })
         .collect();
@@ -384,7 +387,7 @@ fn gain_document(gain: &ThroughputGain) -> Value {
     value["cpus"] = json!(gain.contexts);
     value["contexts"] = json!(contexts);
     let runs = gain.by_run.iter();
-    let run_gain = |(run, ratio): &(u16, f64)| json!({ "run": run, "ratio": ratio });
+    let run_gain = |(run, ratio): &(RunId, f64)| json!({ "run": run.0, "ratio": ratio });
     value["runs"] = runs.map(run_gain).collect();
     value["unstable"] = json!(gain.is_unstable());
     value

@@ -4,6 +4,8 @@
 //! replayed together. A row is known by the addresses of its objects, whatever allocated them.
 
 use relayout_contend::{ObjectExtent, TraceIndex};
+use relayout_profile::Addr;
+use relayout_profile::RunId;
 use relayout_search::{ObjectHome, RecordedInstance};
 
 /// Objects of one row at most: a trace is cut to the time in which all of its memory was logged.
@@ -13,8 +15,8 @@ const ROW_LINES_MAX: u64 = 2;
 
 /// Where one object was.
 pub(super) struct ObjectPlace {
-    pub run: u16,
-    pub base: u64,
+    pub run: RunId,
+    pub base: Addr,
     /// With what follows it.
     pub bytes: u64,
     pub home: ObjectHome,
@@ -93,8 +95,8 @@ mod tests {
 
     fn assert_rows(bases: &[u64], size: u64, expect: &[u32]) {
         let place = |base: &u64| ObjectPlace {
-            run: 0,
-            base: *base,
+            run: RunId(0),
+            base: Addr(*base),
             bytes: size,
             home: ObjectHome::Fixed,
         };

@@ -8,6 +8,7 @@ pub(super) mod message;
 mod table;
 mod words;
 
+use relayout_profile::{Addr, RunId};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -221,7 +222,7 @@ fn push_heading(text: &mut String, type_advice: &TypeAdvice<'_>) {
         .iter()
         .map(|instance| instance.trace.accesses.len())
         .sum();
-    let mut recorded_objects: Vec<(u16, u64)> = type_advice
+    let mut recorded_objects: Vec<(RunId, Addr)> = type_advice
         .instances
         .iter()
         .map(|instance| (instance.run, instance.trace.base))
@@ -347,7 +348,8 @@ fn pahole_listing(
         cacheline_size: input.line_bytes.into(),
         ..relayout_pahole_text::Options::default()
     };
-    let listing = relayout_pahole_text::render_aggregate(input.resolution.types(), &laid_out, &options);
+    let listing =
+        relayout_pahole_text::render_aggregate(input.resolution.types(), &laid_out, &options);
     listing.unwrap_or_default()
 }
 

@@ -1,5 +1,6 @@
 //! `relayout report --explain RANK`: why a finding is taken for what it is.
 
+use relayout_profile::RunId;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -126,7 +127,7 @@ fn explain_document<'a>(
         let object = input.resolution.object(*id);
         let (memory, owner) = memory_kind(object);
         ObjectDocument {
-            run: object.run,
+            run: object.run.0,
             base: format!("{:#x}", object.base),
             bytes: object.bytes,
             memory,
@@ -139,7 +140,7 @@ fn explain_document<'a>(
     let instruction = |heard: &'a CountedOpinion| {
         let source = identified.source_of_site(heard.site);
         InstructionDocument {
-            pc: format!("{:#x}", input.profile.sites[heard.site as usize].pc),
+            pc: format!("{:#x}", input.profile.sites[heard.site.index()].pc),
             function: source.function,
             inlined: source.inlined,
             file: source.file,

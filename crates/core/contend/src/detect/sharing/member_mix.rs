@@ -4,6 +4,7 @@
 //! it. Objects are told apart: where each has one context that stores to it, as each CPU's run queue, a value for
 //! each context is what there is already.
 
+use relayout_profile::{Addr, ContextId, RunId};
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_profile::{AccessKind, Profile};
@@ -41,7 +42,7 @@ struct MemberMix {
     stores: u64,
     added: u64,
     /// Stores by object and context.
-    by_object: BTreeMap<(u16, u64), BTreeMap<u16, u64>>,
+    by_object: BTreeMap<(RunId, Addr), BTreeMap<ContextId, u64>>,
 }
 
 pub(super) fn sharing_pattern(
@@ -81,7 +82,7 @@ impl MemberMix {
             if is_locked_addition(profile, row.site, row.access) {
                 mix.added = mix.added.saturating_add(row.count);
             }
-            let base = object_at(count.target).map_or(0, |object| object.base);
+            let base = object_at(count.target).map_or(Addr(0), |object| object.base);
             let contexts = mix.by_object.entry((row.run, base)).or_default();
             let sum = contexts.entry(row.context).or_default();
             *sum = sum.saturating_add(row.count);
@@ -107,7 +108,7 @@ impl MemberMix {
     }
 
     /// Who stores to the objects, if each has one context that makes nine in ten of its stores.
-    fn owners(&self) -> Option<BTreeSet<u16>> {
+    fn owners(&self) -> Option<BTreeSet<ContextId>> {
         let (mut owners, mut own) = (BTreeSet::new(), 0_u64);
         for contexts in self.by_object.values() {
             let (owner, most) = contexts.iter().max_by_key(|(_, count)| **count)?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::ImportTarget;
+use crate::ids::ContextId;
 use crate::perf::{Error, MemorySample};
 
 /// Numbers of contexts: threads by their number, CPUs as they are.
@@ -41,11 +42,11 @@ impl SampleContexts {
         Ok(Self { threads, count })
     }
 
-    pub fn context_of(&self, sample: &MemorySample) -> u16 {
+    pub fn context_of(&self, sample: &MemorySample) -> ContextId {
         let number = match self.threads.binary_search(&sample.tid) {
             Ok(place) => place,
             Err(_) => sample.cpu as usize,
         };
-        u16::try_from(number).expect("threads and CPUs were counted")
+        ContextId(u16::try_from(number).expect("threads and CPUs were counted"))
     }
 }

@@ -3,6 +3,7 @@
 use super::contexts::SampleContexts;
 use super::select::thread_name;
 use super::{ImportOptions, ImportTarget};
+use crate::ids::{Addr, RunId};
 use crate::model::{
     AccessCoverage, LoadedModule, ProfileMeta, ProgramThread, RangeKind, RangeRow, RecordedRun,
     RecordingSetting,
@@ -11,13 +12,13 @@ use crate::perf::{MemorySample, PerfRecording};
 
 pub(super) fn module_ranges(modules: &[LoadedModule]) -> Vec<RangeRow> {
     let range = |module: &LoadedModule| RangeRow {
-        run: 0,
+        run: RunId(0),
         kind: RangeKind::Image,
-        start: module.start,
+        start: Addr(module.start),
         bytes: module.end.saturating_sub(module.start),
         owner: module.path.clone(),
         id: 0,
-        first: 0,
+        first: Addr(0),
         stride: 0,
         object_bytes: 0,
     };

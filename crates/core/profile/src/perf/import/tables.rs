@@ -5,21 +5,22 @@ use std::collections::BTreeSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{ImportOptions, SampledInstruction};
+use crate::ids::{Addr, ContextId, RunId, SiteId};
 use crate::model::{AccessKind, BurstRow, CountRow, LineRow, Profile, Site};
 use crate::perf::{Error, MemorySample};
 
 /// What a row of `counts` counts: address, bytes, context, site and kind.
-type CountKey = (u64, u8, u16, u32, AccessKind);
+type CountKey = (Addr, u8, ContextId, SiteId, AccessKind);
 
 /// The tables while they fill.
 pub(super) struct SampleTables<'a> {
     options: &'a ImportOptions,
-    sites: FxHashMap<u64, u32>,
+    sites: FxHashMap<u64, SiteId>,
     instructions: Vec<(u64, Option<SampledInstruction>)>,
     /// Instructions that were also sampled as stores: their loads are only loads.
     stores: FxHashSet<u64>,
     counts: FxHashMap<CountKey, u64>,
-    lines: FxHashMap<(u64, u16), LineRow>,
+    lines: FxHashMap<(Addr, ContextId), LineRow>,
     /// In order of the file; for a ticket, the time.
     bursts: Vec<BurstRow>,
 }
@@ -46,7 +47,10 @@ impl<'a> SampleTables<'a> {
             .collect();
         Ok(Self {
             options,
-            sites: (0..).zip(&pcs).map(|(site, pc)| (*pc, site)).collect(),
+            sites: (0..)
+                .zip(&pcs)
+                .map(|(site, pc)| (*pc, SiteId(site)))
+                .collect(),
             instructions: pcs.into_iter().map(|pc| (pc, code(pc))).collect(),
             stores,
             counts: FxHashMap::default(),
@@ -55,9 +59,9 @@ impl<'a> SampleTables<'a> {
         })
     }
 
-    pub fn add_sample(&mut self, sample: &MemorySample, context: u16) {
+    pub fn add_sample(&mut self, sample: &MemorySample, context: ContextId) {
         let site = self.sites[&sample.pc];
-        let instruction = self.instructions[site as usize].1.as_ref();
+        let instruction = self.instructions[site.index()].1.as_ref();
         // Where the instruction does not tell, only the first byte is known to have been accessed.
         let bytes = instruction.map_or(0, |insn| insn.access_bytes).max(1);
         let modifies = sample.source.is_locked() || instruction.is_some_and(|insn| insn.modifies);
@@ -68,14 +72,14 @@ impl<'a> SampleTables<'a> {
             (true, false) if modifies && !self.stores.contains(&sample.pc) => AccessKind::ReadWrite,
             (true, false) => AccessKind::Read,
         };
-        let addr = self.link_address(sample.addr);
+        let addr = Addr(self.link_address(sample.addr));
         let count = self
             .counts
             .entry((addr, bytes, context, site, access))
             .or_default();
         *count = count.saturating_add(sample.period);
         self.bursts.push(BurstRow {
-            run: 0,
+            run: RunId(0),
             ticket: sample.time_ns,
             context,
             site,
@@ -85,17 +89,23 @@ impl<'a> SampleTables<'a> {
             silent: None,
         });
         let line_bytes = u64::from(self.options.line_bytes);
-        let line = addr - addr % line_bytes;
+        let line = addr.align_down(line_bytes);
         self.add_line(line, context, sample, access);
         let last = addr.saturating_add(u64::from(bytes) - 1);
-        if last - last % line_bytes != line {
-            self.add_line(last - last % line_bytes, context, sample, access);
+        if last.align_down(line_bytes) != line {
+            self.add_line(last.align_down(line_bytes), context, sample, access);
         }
     }
 
-    fn add_line(&mut self, line: u64, context: u16, sample: &MemorySample, access: AccessKind) {
+    fn add_line(
+        &mut self,
+        line: Addr,
+        context: ContextId,
+        sample: &MemorySample,
+        access: AccessKind,
+    ) {
         let row = self.lines.entry((line, context)).or_insert(LineRow {
-            run: 0,
+            run: RunId(0),
             line,
             context,
             reads: 0,
@@ -129,7 +139,7 @@ impl<'a> SampleTables<'a> {
     }
 
     pub fn notes(&self, samples: &[MemorySample]) -> Vec<String> {
-        let instruction = |pc: &u64| self.instructions[self.sites[pc] as usize].1.as_ref();
+        let instruction = |pc: &u64| self.instructions[self.sites[pc].index()].1.as_ref();
         let unknown = samples
             .iter()
             .filter(|s| instruction(&s.pc).is_none())
@@ -175,7 +185,7 @@ impl<'a> SampleTables<'a> {
         let mut lines: Vec<LineRow> = self.lines.into_values().collect();
         lines.sort_by_key(|row| (row.line, row.context));
         let row = |((addr, size, context, site, access), count)| CountRow {
-            run: 0,
+            run: RunId(0),
             addr,
             size,
             context,
