@@ -1,7 +1,7 @@
 //! The body of a struct as statements, with the `#if` groups that they stand in.
 
 use crate::declarator::{StatementKind, TokenReader, is_attribute, is_keyword};
-use crate::lex::TokenKind;
+use crate::lex::{TokenIndex, TokenKind};
 
 /// Prefix of the macros that mark a group of members of one cache line.
 pub(crate) const GROUP_MARKS: &str = "__cacheline_group_";
@@ -16,9 +16,9 @@ pub(crate) type IfBranch = (usize, u32);
 #[derive(Clone, Debug)]
 pub(crate) struct BracedBody {
     /// Token index of the opening brace.
-    pub open: usize,
+    pub open: TokenIndex,
     /// Token index of the closing brace.
-    pub close: usize,
+    pub close: TokenIndex,
     pub is_union: bool,
     pub statements: Vec<BodyStatement>,
     pub groups: Vec<IfGroup>,
@@ -28,9 +28,9 @@ pub(crate) struct BracedBody {
 #[derive(Clone, Debug)]
 pub(crate) struct BodyStatement {
     /// Token index of the first token.
-    pub first: usize,
+    pub first: TokenIndex,
     /// Token index of the last token, mostly the semicolon.
-    pub last: usize,
+    pub last: TokenIndex,
     /// Members declared by name; empty for anonymous structs.
     pub names: Vec<String>,
     pub kind: StatementKind,
@@ -45,15 +45,15 @@ pub(crate) struct BodyStatement {
 /// An `#if` with its `#endif`, as token indexes.
 #[derive(Clone, Debug)]
 pub(crate) struct IfGroup {
-    pub start: usize,
+    pub start: TokenIndex,
     /// The directives that begin its later branches: `#elif`, `#else`.
-    pub else_directives: Vec<usize>,
-    pub end: usize,
+    pub else_directives: Vec<TokenIndex>,
+    pub end: TokenIndex,
 }
 
 /// Token at which a bracket or a conditional cuts through a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BodyCut(pub usize);
+pub(crate) struct BodyCut(pub TokenIndex);
 
 /// Effect of a directive on conditionals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +83,8 @@ pub(crate) fn directive_kind(text: &str) -> DirectiveKind<'_> {
 /// Reads the body between the brace tokens `open` and `close`.
 pub(crate) fn parse_body(
     reader: &TokenReader<'_>,
-    open: usize,
-    close: usize,
+    open: TokenIndex,
+    close: TokenIndex,
     is_union: bool,
 ) -> Result<BracedBody, BodyCut> {
     parse_body_at_depth(reader, open, close, is_union, 0)
@@ -92,8 +92,8 @@ pub(crate) fn parse_body(
 
 fn parse_body_at_depth(
     reader: &TokenReader<'_>,
-    open: usize,
-    close: usize,
+    open: TokenIndex,
+    close: TokenIndex,
     is_union: bool,
     depth: u32,
 ) -> Result<BracedBody, BodyCut> {
@@ -128,7 +128,7 @@ fn parse_body_at_depth(
 
 fn read_conditional(
     reader: &TokenReader<'_>,
-    at: usize,
+    at: TokenIndex,
     groups: &mut Vec<IfGroup>,
     branches: &mut Vec<IfBranch>,
 ) -> Result<(), BodyCut> {
@@ -158,8 +158,8 @@ fn read_conditional(
 /// Reads the statement that starts at token `first`.
 fn read_statement(
     reader: &TokenReader<'_>,
-    first: usize,
-    close: usize,
+    first: TokenIndex,
+    close: TokenIndex,
     branches: &[IfBranch],
     depth: u32,
 ) -> Result<BodyStatement, BodyCut> {
@@ -206,7 +206,7 @@ fn read_statement(
                     brace = Some((code.clone(), at, end));
                     code.clear();
                 } else {
-                    code.extend((at..=end).filter(|&i| is_code(reader, i)));
+                    code.extend(at.through(end).filter(|&i| is_code(reader, i)));
                 }
                 at = end;
             }
@@ -236,7 +236,7 @@ fn read_statement(
     ))
 }
 
-fn is_code(reader: &TokenReader<'_>, index: usize) -> bool {
+fn is_code(reader: &TokenReader<'_>, index: TokenIndex) -> bool {
     !matches!(
         reader.tokens[index].kind,
         TokenKind::Comment | TokenKind::Directive
@@ -253,9 +253,9 @@ fn conditionals_opened(text: &str) -> i32 {
 }
 
 /// Returns true if every `#if` between two tokens has its `#endif` there.
-fn conditionals_balance(reader: &TokenReader<'_>, from: usize, to: usize) -> bool {
+fn conditionals_balance(reader: &TokenReader<'_>, from: TokenIndex, to: TokenIndex) -> bool {
     let mut open = 0_i32;
-    for at in from..to {
+    for at in from.until(to) {
         if reader.tokens[at].kind == TokenKind::Directive {
             open += conditionals_opened(reader.text(at));
             if open < 0 {
@@ -268,9 +268,9 @@ fn conditionals_balance(reader: &TokenReader<'_>, from: usize, to: usize) -> boo
 
 fn parse_nested_body(
     reader: &TokenReader<'_>,
-    head: &[usize],
-    open: usize,
-    close: usize,
+    head: &[TokenIndex],
+    open: TokenIndex,
+    close: TokenIndex,
     depth: u32,
 ) -> Option<Result<BracedBody, BodyCut>> {
     let has_word = |word| head.iter().any(|&index| reader.text(index) == word);
@@ -293,8 +293,8 @@ fn parse_nested_body(
 /// members have a common name besides.
 fn read_struct_group(
     reader: &TokenReader<'_>,
-    first: usize,
-    close: usize,
+    first: TokenIndex,
+    close: TokenIndex,
     branches: &[IfBranch],
     depth: u32,
 ) -> Option<BodyStatement> {
@@ -343,7 +343,7 @@ fn read_struct_group(
 
 /// Name of the member that `__cacheline_group_begin(NAME)` and its relatives declare: an array of
 /// no bytes.
-fn group_mark_name(reader: &TokenReader<'_>, first: usize) -> Option<String> {
+fn group_mark_name(reader: &TokenReader<'_>, first: TokenIndex) -> Option<String> {
     let mark = reader.text(first).strip_prefix(GROUP_MARKS)?;
     let mark = ["begin", "end"]
         .into_iter()
@@ -354,14 +354,18 @@ fn group_mark_name(reader: &TokenReader<'_>, first: usize) -> Option<String> {
 
 enum BareMacro {
     /// A macro without semicolon that ends at this token.
-    Alone(usize, StatementKind),
+    Alone(TokenIndex, StatementKind),
     /// Possibly a macro: the tokens behind it allow both readings.
     Perhaps,
     No,
 }
 
 /// Last token of the attributes behind token `last`; `last` without attributes.
-fn end_of_attributes(reader: &TokenReader<'_>, mut last: usize, close: usize) -> usize {
+fn end_of_attributes(
+    reader: &TokenReader<'_>,
+    mut last: TokenIndex,
+    close: TokenIndex,
+) -> TokenIndex {
     while last + 1 < close && is_attribute(reader.text(last + 1)) {
         last += 1;
         let arguments = (reader.text(last + 1) == "(").then(|| reader.pairs[last + 1]);
@@ -374,7 +378,11 @@ fn end_of_attributes(reader: &TokenReader<'_>, mut last: usize, close: usize) ->
 }
 
 /// Recognises macros that stand alone on their line without a semicolon.
-fn recognise_bare_macro(reader: &TokenReader<'_>, first: usize, close: usize) -> BareMacro {
+fn recognise_bare_macro(
+    reader: &TokenReader<'_>,
+    first: TokenIndex,
+    close: TokenIndex,
+) -> BareMacro {
     let name = reader.text(first);
     if reader.tokens[first].kind != TokenKind::Ident || is_keyword(name) {
         return BareMacro::No;
@@ -398,8 +406,9 @@ fn recognise_bare_macro(reader: &TokenReader<'_>, first: usize, close: usize) ->
         let semicolon = reader.text(last + 1) == ";" && last + 1 < close;
         return BareMacro::Alone(last + usize::from(semicolon), StatementKind::Border);
     }
-    let Some(next) =
-        (last + 1..close).find(|&index| reader.tokens[index].kind != TokenKind::Comment)
+    let Some(next) = (last + 1)
+        .until(close)
+        .find(|&index| reader.tokens[index].kind != TokenKind::Comment)
     else {
         return BareMacro::Alone(last, StatementKind::Macro);
     };

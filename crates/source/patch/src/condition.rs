@@ -9,7 +9,7 @@
 
 use crate::body::{BracedBody, IfBranch, IfGroup};
 use crate::find::TokenizedFile;
-use crate::lex::{SourceToken, TokenKind, lex, pair_brackets};
+use crate::lex::{SourceToken, TokenIndex, TokenKind, lex, pair_brackets};
 
 /// Greatest number of signs and brackets that are removed around a term.
 const WRAPPINGS_MAX: usize = 16;
@@ -55,7 +55,7 @@ fn terms_of_branch(
     Some(terms)
 }
 
-fn branch_directives(group: &IfGroup) -> impl Iterator<Item = &usize> {
+fn branch_directives(group: &IfGroup) -> impl Iterator<Item = &TokenIndex> {
     std::iter::once(&group.start).chain(&group.else_directives)
 }
 

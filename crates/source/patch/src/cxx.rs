@@ -9,7 +9,7 @@ use crate::declarator::is_alignment;
 use crate::edit::comment::render_comment;
 use crate::edit::include::defines_macro;
 use crate::find::TokenizedFile;
-use crate::lex::TokenKind;
+use crate::lex::{TokenIndex, TokenKind};
 use crate::lines::{is_first_on_line, line_start};
 use crate::refusal::{EditRefusal, FileLine};
 
@@ -24,9 +24,9 @@ pub(crate) fn is_cxx(file_name: &str, file: &TokenizedFile<'_>) -> bool {
     }
     let reader = file.reader();
     extension == "h"
-        && (0..file.tokens.len()).any(|at| {
+        && file.tokens.indexes().any(|at| {
             // C may have members and tags of these names: `unsigned private:1;`.
-            let begins = at == 0 || matches!(reader.text(at - 1), ";" | "{" | "}");
+            let begins = at == TokenIndex::FIRST || matches!(reader.text(at - 1), ";" | "{" | "}");
             let next = reader.text(at + 1);
             match reader.text(at) {
                 "namespace" => begins && (next == "{" || reader.text(at + 2) == "{"),
@@ -65,9 +65,9 @@ pub(crate) fn apply_alignment(
 
 /// A class: token indexes of its keyword and of its braces.
 struct CxxClass {
-    keyword: usize,
-    open: usize,
-    close: usize,
+    keyword: TokenIndex,
+    open: TokenIndex,
+    close: TokenIndex,
 }
 
 impl CxxClass {
@@ -75,7 +75,7 @@ impl CxxClass {
     fn find(file: &TokenizedFile<'_>, name: &str) -> Result<Self, EditRefusal> {
         let reader = file.reader();
         let mut found = Vec::new();
-        for at in 0..file.tokens.len() {
+        for at in file.tokens.indexes() {
             if matches!(reader.text(at), "struct" | "class")
                 && let Some((found_name, open)) = class_head(file, at + 1)
                 && found_name == name
@@ -105,16 +105,16 @@ impl CxxClass {
 }
 
 /// Name of a class and its opening brace, from the tokens behind its keyword.
-fn class_head<'a>(file: &TokenizedFile<'a>, mut at: usize) -> Option<(&'a str, usize)> {
+fn class_head<'a>(file: &TokenizedFile<'a>, mut at: TokenIndex) -> Option<(&'a str, TokenIndex)> {
     let source = file.source;
-    let text = |at: usize| file.tokens.get(at).map_or("", |token| token.text(source));
+    let text = |at: TokenIndex| file.tokens.get(at).map_or("", |token| token.text(source));
     let mut name = None;
-    while at < file.tokens.len() {
+    while at < file.tokens.end() {
         match text(at) {
             "{" => return name.map(|name| (name, at)),
             // Base classes, with their template arguments, follow.
             ":" => {
-                let mut rest = at..file.tokens.len();
+                let mut rest = at.until(file.tokens.end());
                 let open = rest.find(|&at| matches!(text(at), "{" | ";" | "}"))?;
                 return name.filter(|_| text(open) == "{").map(|name| (name, open));
             }
@@ -132,8 +132,8 @@ fn class_head<'a>(file: &TokenizedFile<'a>, mut at: usize) -> Option<(&'a str, u
 /// A data member: its name, and the token indexes of its statement.
 struct CxxMember {
     name: String,
-    first: usize,
-    last: usize,
+    first: TokenIndex,
+    last: TokenIndex,
     shares_statement: bool,
     is_bitfield: bool,
 }
@@ -168,9 +168,9 @@ fn data_members(file: &TokenizedFile<'_>, class: &CxxClass) -> Vec<CxxMember> {
 /// declares.
 fn read_statement(
     file: &TokenizedFile<'_>,
-    first: usize,
-    close: usize,
-) -> (usize, Option<CxxMember>) {
+    first: TokenIndex,
+    close: TokenIndex,
+) -> (TokenIndex, Option<CxxMember>) {
     let reader = file.reader();
     let mut name = None;
     // Once the name is over: a value, bounds, a bitfield's width, a list of what is constructed.
@@ -179,7 +179,7 @@ fn read_statement(
     let mut at = first;
     while at < close {
         let text = reader.text(at);
-        let before = reader.text(at.wrapping_sub(1));
+        let before = reader.text_before(at);
         match text {
             ";" => break,
             "{" => {
@@ -320,14 +320,17 @@ fn align_class(
 /// Writes `alignas` in front of token `before`, and the reason above the declaration.
 fn insert_alignas(
     file: &TokenizedFile<'_>,
-    (first, last): (usize, usize),
-    before: usize,
+    (first, last): (TokenIndex, TokenIndex),
+    before: TokenIndex,
     alignment: &WrittenAlignment,
     (name, place): (&str, FileLine),
     reason: Option<&str>,
 ) -> Result<String, EditRefusal> {
     let source = file.source;
-    if (first..last).any(|at| is_alignment(file.reader().text(at))) {
+    if first
+        .until(last)
+        .any(|at| is_alignment(file.reader().text(at)))
+    {
         return Err(EditRefusal::AlreadyAligned {
             name: name.to_owned(),
             place,

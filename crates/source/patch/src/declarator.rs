@@ -1,6 +1,6 @@
 //! Names that a statement of a struct's body declares.
 
-use crate::lex::{SourceToken, TokenKind};
+use crate::lex::{BracketPairs, TokenIndex, TokenKind, TokenList};
 
 /// Kind of a statement, as far as a move is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,21 +24,30 @@ pub(crate) enum StatementKind {
 /// Reads statements out of a token list.
 pub(crate) struct TokenReader<'a> {
     pub source: &'a str,
-    pub tokens: &'a [SourceToken],
-    pub pairs: &'a [Option<usize>],
+    pub tokens: &'a TokenList,
+    pub pairs: &'a BracketPairs,
 }
 
 impl<'a> TokenReader<'a> {
-    pub fn text(&self, index: usize) -> &'a str {
+    pub fn text(&self, index: TokenIndex) -> &'a str {
         self.tokens
             .get(index)
             .map_or("", |token| token.text(self.source))
     }
 
+    /// Text of the token before `index`; empty for the first.
+    pub fn text_before(&self, index: TokenIndex) -> &'a str {
+        index.previous().map_or("", |before| self.text(before))
+    }
+
     /// Names and kind of the statement whose code tokens (no comments, no directives, no final
     /// semicolon) are `code`. For a nested struct `code` starts behind its closing brace and
     /// `nested` is set.
-    pub fn read_declaration(&self, code: &[usize], nested: bool) -> (Vec<String>, StatementKind) {
+    pub fn read_declaration(
+        &self,
+        code: &[TokenIndex],
+        nested: bool,
+    ) -> (Vec<String>, StatementKind) {
         let code = self.without_attributes(code);
         let code = self.without_type_macro(code);
         if !nested && let Some(found) = self.read_macro_call(&code) {
@@ -64,9 +73,9 @@ impl<'a> TokenReader<'a> {
     }
 
     /// Drops attributes and the argument of `typeof`.
-    fn without_attributes(&self, code: &[usize]) -> Vec<usize> {
+    fn without_attributes(&self, code: &[TokenIndex]) -> Vec<TokenIndex> {
         let mut kept = Vec::new();
-        let mut skip_to = 0;
+        let mut skip_to = TokenIndex::FIRST;
         for (position, &index) in code.iter().enumerate() {
             if index < skip_to {
                 continue;
@@ -89,7 +98,7 @@ impl<'a> TokenReader<'a> {
 
     /// Reduces a macro that stands for a type to its name: removes the parentheses of
     /// `STACK_OF(X509) *certs`.
-    fn without_type_macro(&self, code: Vec<usize>) -> Vec<usize> {
+    fn without_type_macro(&self, code: Vec<TokenIndex>) -> Vec<TokenIndex> {
         let start = code
             .iter()
             .take_while(|&&index| matches!(self.text(index), "const" | "volatile" | "struct"))
@@ -100,7 +109,7 @@ impl<'a> TokenReader<'a> {
         let Some(close) = self.pairs[open].filter(|_| self.text(open) == "(") else {
             return code;
         };
-        let behind: Vec<usize> = rest.iter().copied().filter(|&i| i > close).collect();
+        let behind: Vec<TokenIndex> = rest.iter().copied().filter(|&i| i > close).collect();
         let mut words = behind.iter().map(|&index| self.text(index));
         let is_word = self.tokens[name].kind == TokenKind::Ident && !is_keyword(self.text(name));
         let stars = words.by_ref().take_while(|word| *word == "*").count();
@@ -120,7 +129,7 @@ impl<'a> TokenReader<'a> {
     }
 
     /// Reads a statement that is nothing but `NAME(...)`.
-    fn read_macro_call(&self, code: &[usize]) -> Option<(Vec<String>, StatementKind)> {
+    fn read_macro_call(&self, code: &[TokenIndex]) -> Option<(Vec<String>, StatementKind)> {
         let [name, open, .., last] = code else {
             return None;
         };
@@ -149,9 +158,9 @@ impl<'a> TokenReader<'a> {
     }
 
     /// Splits the tokens at commas outside of brackets.
-    fn split_at_commas(&self, code: &[usize]) -> Vec<Vec<usize>> {
+    fn split_at_commas(&self, code: &[TokenIndex]) -> Vec<Vec<TokenIndex>> {
         let mut parts = vec![Vec::new()];
-        let mut inside_to = 0;
+        let mut inside_to = TokenIndex::FIRST;
         for &index in code {
             if index >= inside_to {
                 if self.text(index) == "," {
@@ -173,7 +182,7 @@ impl<'a> TokenReader<'a> {
     /// `None` for an unnamed bitfield; the result is `None` when not understood.
     fn read_declarator(
         &self,
-        code: &[usize],
+        code: &[TokenIndex],
         typed: bool,
     ) -> Option<(Option<String>, StatementKind)> {
         let (code, bitfield) = match self.position_outside_brackets(code, ":") {
@@ -219,7 +228,7 @@ impl<'a> TokenReader<'a> {
 
     /// Returns true if the tokens are words and stars that can be a type, apart from enum and
     /// struct bodies, which the caller handles.
-    fn are_plain_specifiers(&self, code: &[usize]) -> bool {
+    fn are_plain_specifiers(&self, code: &[TokenIndex]) -> bool {
         let words = code
             .iter()
             .all(|&index| self.tokens[index].kind == TokenKind::Ident || self.text(index) == "*");
@@ -237,7 +246,7 @@ impl<'a> TokenReader<'a> {
     }
 
     /// Drops trailing `[...]`; the flag is true if the first bound is empty or 0.
-    fn without_bounds<'c>(&self, mut code: &'c [usize]) -> (&'c [usize], bool) {
+    fn without_bounds<'c>(&self, mut code: &'c [TokenIndex]) -> (&'c [TokenIndex], bool) {
         let mut flexible = false;
         while let Some(&last) = code.last()
             && self.text(last) == "]"
@@ -251,7 +260,7 @@ impl<'a> TokenReader<'a> {
         (code, flexible)
     }
 
-    fn function_pointer_name(&self, code: &[usize]) -> Option<String> {
+    fn function_pointer_name(&self, code: &[TokenIndex]) -> Option<String> {
         let open = code
             .windows(2)
             .position(|pair| self.text(pair[0]) == "(" && self.text(pair[1]) == "*")?;
@@ -262,8 +271,8 @@ impl<'a> TokenReader<'a> {
             .then(|| self.text(*name).to_owned())
     }
 
-    fn position_outside_brackets(&self, code: &[usize], wanted: &str) -> Option<usize> {
-        let mut inside_to = 0;
+    fn position_outside_brackets(&self, code: &[TokenIndex], wanted: &str) -> Option<usize> {
+        let mut inside_to = TokenIndex::FIRST;
         code.iter().position(|&index| {
             if index < inside_to {
                 return false;

@@ -6,7 +6,7 @@
 use crate::body::{BodyStatement, BracedBody};
 use crate::declarator::{StatementKind, is_alignment, is_attribute, is_keyword};
 use crate::find::TokenizedFile;
-use crate::lex::TokenKind;
+use crate::lex::{TokenIndex, TokenKind};
 use crate::refusal::EditRefusal;
 
 /// Alignment written on a member or a type.
@@ -77,8 +77,12 @@ pub fn read_declared_struct(
             false => members.push(declared_member(&file, item)?),
         }
     }
-    let end = (body.close..file.tokens.len()).find(|at| file.reader().text(*at) == ";");
-    let before = (0..body.open)
+    let end = (body.close)
+        .until(file.tokens.end())
+        .find(|at| file.reader().text(*at) == ";");
+    let before = body
+        .open
+        .all_before()
         .rev()
         .take_while(|at| !matches!(file.reader().text(*at), ";" | "}"));
     let first = before.last().unwrap_or(body.open);
@@ -154,7 +158,11 @@ fn declared_members(
     item: &BodyStatement,
 ) -> Result<Vec<DeclaredMember>, EditRefusal> {
     let reader = file.reader();
-    let name_at = |name: &String| (item.first..item.last).find(|at| reader.text(*at) == name);
+    let name_at = |name: &String| {
+        item.first
+            .until(item.last)
+            .find(|at| reader.text(*at) == name)
+    };
     let first_name = item.names.first().and_then(name_at).unwrap_or(item.last);
     let shared_alignment = largest_alignment(file, item.first, first_name)?;
     let (mut members, mut from, mut base) = (Vec::new(), item.first, Vec::new());
@@ -187,7 +195,7 @@ fn declared_members(
 }
 
 /// Next comma outside of brackets; `end` without one.
-fn next_comma_or(end: usize, file: &TokenizedFile<'_>, from: usize) -> usize {
+fn next_comma_or(end: TokenIndex, file: &TokenizedFile<'_>, from: TokenIndex) -> TokenIndex {
     let mut at = from;
     while at < end && file.reader().text(at) != "," {
         at = file.pairs[at].filter(|close| *close > at).unwrap_or(at) + 1;
@@ -210,8 +218,8 @@ fn names_inside(body: &BracedBody) -> Vec<String> {
 /// presence of a parenthesis that belongs to no attribute.
 fn read_type(
     file: &TokenizedFile<'_>,
-    from: usize,
-    to: usize,
+    from: TokenIndex,
+    to: TokenIndex,
     names: &[String],
 ) -> (String, Vec<String>, bool) {
     let reader = file.reader();
@@ -231,7 +239,12 @@ fn read_type(
             at = file.pairs[at].unwrap_or(to);
         } else if text == "[" {
             let end = file.pairs[at].unwrap_or(to);
-            bounds.push((at + 1..end).map(|at| reader.text(at)).collect::<String>());
+            bounds.push(
+                (at + 1)
+                    .until(end)
+                    .map(|at| reader.text(at))
+                    .collect::<String>(),
+            );
             at = end;
         } else if text == "," {
             break;
@@ -252,12 +265,12 @@ fn read_type(
 /// Largest alignment written between two tokens.
 fn largest_alignment(
     file: &TokenizedFile<'_>,
-    from: usize,
-    to: usize,
+    from: TokenIndex,
+    to: TokenIndex,
 ) -> Result<Option<DeclaredAlignment>, EditRefusal> {
     let reader = file.reader();
     let mut found = None;
-    for at in from..to {
+    for at in from.until(to) {
         let word = reader.text(at);
         if file.tokens[at].kind != TokenKind::Ident || !is_alignment(word) {
             continue;
@@ -268,7 +281,7 @@ fn largest_alignment(
             (true, _) => DeclaredAlignment::CacheLine,
             (false, "(") => {
                 let end = file.pairs[at + 1].unwrap_or(at + 1);
-                let text: String = (at + 2..end).map(|at| reader.text(at)).collect();
+                let text: String = (at + 2).until(end).map(|at| reader.text(at)).collect();
                 let bytes =
                     parse_alignment_bytes(&text).ok_or_else(|| EditRefusal::AlignmentNotRead {
                         text: text.clone(),

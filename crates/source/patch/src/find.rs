@@ -2,7 +2,7 @@
 
 use crate::body::{BodyStatement, BracedBody, parse_body};
 use crate::declarator::{StatementKind, TokenReader, is_attribute, is_keyword};
-use crate::lex::{SourceToken, TokenKind, lex, pair_brackets};
+use crate::lex::{BracketPairs, TokenIndex, TokenKind, TokenList, lex};
 use crate::lines::line_number;
 use crate::refusal::{EditRefusal, FileLine};
 
@@ -10,8 +10,8 @@ use crate::refusal::{EditRefusal, FileLine};
 pub(crate) struct TokenizedFile<'a> {
     pub name: &'a str,
     pub source: &'a str,
-    pub tokens: Vec<SourceToken>,
-    pub pairs: Vec<Option<usize>>,
+    pub tokens: TokenList,
+    pub pairs: BracketPairs,
 }
 
 /// A struct's definition: its body, and its place in the file.
@@ -33,8 +33,8 @@ pub(crate) struct StatementPath {
 
 impl<'a> TokenizedFile<'a> {
     pub fn new(name: &'a str, source: &'a str) -> Self {
-        let tokens = lex(source);
-        let pairs = pair_brackets(source, &tokens);
+        let tokens = TokenList::new(source, lex(source));
+        let pairs = BracketPairs::new(source, &tokens);
         TokenizedFile {
             name,
             source,
@@ -51,7 +51,7 @@ impl<'a> TokenizedFile<'a> {
         }
     }
 
-    pub fn place(&self, token: usize) -> FileLine {
+    pub fn place(&self, token: TokenIndex) -> FileLine {
         let at = self.tokens.get(token).map_or(0, |token| token.start);
         FileLine {
             file: self.name.to_owned(),
@@ -67,7 +67,7 @@ impl<'a> TokenizedFile<'a> {
         line_hint: Option<u32>,
     ) -> Result<StructDefinition, EditRefusal> {
         let found = self.definition_openings(name);
-        let hinted = |&(open, _): &(usize, bool)| {
+        let hinted = |&(open, _): &(TokenIndex, bool)| {
             let head = self.head_token(open);
             let lines = self.place(head).line..=self.place(open).line;
             line_hint.is_some_and(|line| lines.contains(&line))
@@ -124,7 +124,7 @@ impl<'a> TokenizedFile<'a> {
         })
     }
 
-    fn definition_openings(&self, name: &str) -> Vec<(usize, bool)> {
+    fn definition_openings(&self, name: &str) -> Vec<(TokenIndex, bool)> {
         let found = self.tag_openings(name);
         match found.is_empty() {
             true => self.typedef_openings(name),
@@ -133,27 +133,30 @@ impl<'a> TokenizedFile<'a> {
     }
 
     /// First token of the words in front of an opening brace: `struct name`, `typedef struct`.
-    pub fn head_token(&self, open: usize) -> usize {
+    pub fn head_token(&self, open: TokenIndex) -> TokenIndex {
         let reader = self.reader();
-        let words = (0..open).rev().take_while(|&at| {
+        let words = open.all_before().rev().take_while(|&at| {
             self.tokens[at].kind == TokenKind::Ident || matches!(reader.text(at), "(" | ")")
         });
         words.last().unwrap_or(open)
     }
 
     /// Opening braces behind `struct name` or `union name`; the flag is true for a union.
-    fn tag_openings(&self, name: &str) -> Vec<(usize, bool)> {
+    fn tag_openings(&self, name: &str) -> Vec<(TokenIndex, bool)> {
         let reader = self.reader();
-        (0..self.tokens.len())
+        self.tokens
+            .indexes()
             .filter(|&at| self.tokens[at].kind == TokenKind::Ident && reader.text(at) == name)
             .filter_map(|at| Some((self.brace_behind(at + 1)?, self.is_union_before(at)?)))
             .collect()
     }
 
     /// Opening braces of `typedef struct { ... } name;`.
-    fn typedef_openings(&self, name: &str) -> Vec<(usize, bool)> {
+    fn typedef_openings(&self, name: &str) -> Vec<(TokenIndex, bool)> {
         let reader = self.reader();
-        let code: Vec<usize> = (0..self.tokens.len())
+        let code: Vec<TokenIndex> = self
+            .tokens
+            .indexes()
             .filter(|&at| self.is_code(at))
             .collect();
         let mut found = Vec::new();
@@ -174,9 +177,9 @@ impl<'a> TokenizedFile<'a> {
         found
     }
 
-    fn is_typedef_before(&self, open: usize) -> bool {
+    fn is_typedef_before(&self, open: TokenIndex) -> bool {
         let reader = self.reader();
-        (0..open)
+        open.all_before()
             .rev()
             .filter(|&at| self.is_code(at))
             .map(|at| reader.text(at))
@@ -184,7 +187,7 @@ impl<'a> TokenizedFile<'a> {
             .any(|text| text == "typedef")
     }
 
-    fn is_code(&self, at: usize) -> bool {
+    fn is_code(&self, at: TokenIndex) -> bool {
         !matches!(
             self.tokens[at].kind,
             TokenKind::Comment | TokenKind::Directive
@@ -192,13 +195,13 @@ impl<'a> TokenizedFile<'a> {
     }
 
     /// Opening brace behind token `at`, with nothing but attributes between.
-    fn brace_behind(&self, mut at: usize) -> Option<usize> {
+    fn brace_behind(&self, mut at: TokenIndex) -> Option<TokenIndex> {
         let reader = self.reader();
-        while at < self.tokens.len() {
+        while at < self.tokens.end() {
             let text = reader.text(at);
             match text {
                 "{" => return Some(at),
-                "(" if is_attribute(reader.text(at.wrapping_sub(1))) => at = self.pairs[at]?,
+                "(" if is_attribute(reader.text_before(at)) => at = self.pairs[at]?,
                 _ if !self.is_code(at) || is_attribute(text) => {}
                 _ => return None,
             }
@@ -209,9 +212,9 @@ impl<'a> TokenizedFile<'a> {
 
     /// Returns true if the keyword before token `at`, over attributes, is `union`; false for
     /// `struct`; `None` for others.
-    fn is_union_before(&self, at: usize) -> Option<bool> {
+    fn is_union_before(&self, at: TokenIndex) -> Option<bool> {
         let reader = self.reader();
-        let mut at = at.checked_sub(1)?;
+        let mut at = at.previous()?;
         loop {
             let text = reader.text(at);
             match text {
@@ -221,7 +224,7 @@ impl<'a> TokenizedFile<'a> {
                 _ if !self.is_code(at) || is_attribute(text) => {}
                 _ => return None,
             }
-            at = at.checked_sub(1)?;
+            at = at.previous()?;
         }
     }
 }
@@ -280,11 +283,14 @@ impl StructDefinition {
 
     /// Token that packs the whole struct: an attribute of the struct, or the `#pragma pack` in
     /// force.
-    pub fn packed_token(&self, file: &TokenizedFile<'_>) -> Option<usize> {
+    pub fn packed_token(&self, file: &TokenizedFile<'_>) -> Option<TokenIndex> {
         let reader = file.reader();
-        let end = (self.body.close..file.tokens.len()).find(|&at| reader.text(at) == ";");
-        let behind = self.body.close..end.unwrap_or(self.body.close);
-        (file.head_token(self.body.open)..self.body.open)
+        let end = (self.body.close)
+            .until(file.tokens.end())
+            .find(|&at| reader.text(at) == ";");
+        let behind = self.body.close.until(end.unwrap_or(self.body.close));
+        file.head_token(self.body.open)
+            .until(self.body.open)
             .chain(behind)
             .find(|&at| matches!(reader.text(at), "__packed" | "packed" | "__packed__"))
             .or_else(|| pragma_pack_at(file, self.body.open))
@@ -357,9 +363,11 @@ fn collect_paths(
 }
 
 /// The `#pragma pack` in force at token `at`.
-fn pragma_pack_at(file: &TokenizedFile<'_>, at: usize) -> Option<usize> {
+fn pragma_pack_at(file: &TokenizedFile<'_>, at: TokenIndex) -> Option<TokenIndex> {
     let (mut holds, mut pushed) = (None, Vec::new());
-    let directives = (0..at).filter(|&at| file.tokens[at].kind == TokenKind::Directive);
+    let directives = at
+        .all_before()
+        .filter(|&at| file.tokens[at].kind == TokenKind::Directive);
     for directive in directives {
         let text = file.tokens[directive].text(file.source);
         let text = text.trim_start_matches('#').trim_start();
@@ -385,7 +393,11 @@ fn pragma_pack_at(file: &TokenizedFile<'_>, at: usize) -> Option<usize> {
 
 /// Token of `name` in a statement that is not understood, or of the macro that the file defines
 /// with it.
-fn hidden_name_token(body: &BracedBody, file: &TokenizedFile<'_>, name: &str) -> Option<usize> {
+fn hidden_name_token(
+    body: &BracedBody,
+    file: &TokenizedFile<'_>,
+    name: &str,
+) -> Option<TokenIndex> {
     body.statements.iter().find_map(|item| {
         if matches!(
             item.kind,
@@ -393,7 +405,11 @@ fn hidden_name_token(body: &BracedBody, file: &TokenizedFile<'_>, name: &str) ->
         ) && !is_keyword(name)
         {
             let reader = file.reader();
-            if let Some(at) = (item.first..=item.last).find(|&at| reader.text(at) == name) {
+            if let Some(at) = item
+                .first
+                .through(item.last)
+                .find(|&at| reader.text(at) == name)
+            {
                 return Some(at);
             }
             if is_defined_with(file, reader.text(item.first), name) {

@@ -1,6 +1,8 @@
 //! C tokens with their bytes: just enough to find statements, brackets, directives and comments.
 //! Never fails: what is not C becomes punctuation.
 
+use std::ops::{Add, AddAssign, Index, Sub};
+
 /// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
@@ -28,6 +30,142 @@ impl SourceToken {
     /// Text of the token.
     pub fn text<'a>(&self, source: &'a str) -> &'a str {
         source.get(self.start..self.end).unwrap_or("")
+    }
+}
+
+/// Index of a token in the tokens of its text. Byte positions are plain numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TokenIndex(usize);
+
+impl TokenIndex {
+    pub const FIRST: Self = Self(0);
+
+    /// Indexes from this one up to `end`, which is excluded.
+    pub fn until(self, end: Self) -> impl DoubleEndedIterator<Item = Self> + Clone {
+        (self.0..end.0).map(Self)
+    }
+
+    /// Indexes from this one up to `last`, which is included.
+    pub fn through(self, last: Self) -> impl DoubleEndedIterator<Item = Self> + Clone {
+        (self.0..=last.0).map(Self)
+    }
+
+    /// Indexes of all tokens before this one.
+    pub fn all_before(self) -> impl DoubleEndedIterator<Item = Self> + Clone {
+        (0..self.0).map(Self)
+    }
+
+    /// Index of the token before; `None` for the first.
+    pub fn previous(self) -> Option<Self> {
+        self.0.checked_sub(1).map(Self)
+    }
+
+    /// Number of tokens from `earlier` to this one.
+    pub fn distance_from(self, earlier: Self) -> usize {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl Add<usize> for TokenIndex {
+    type Output = Self;
+    fn add(self, count: usize) -> Self {
+        Self(self.0.saturating_add(count))
+    }
+}
+
+impl Sub<usize> for TokenIndex {
+    type Output = Self;
+    /// The first token has none before it: it is its own predecessor.
+    fn sub(self, count: usize) -> Self {
+        Self(self.0.saturating_sub(count))
+    }
+}
+
+impl AddAssign<usize> for TokenIndex {
+    fn add_assign(&mut self, count: usize) {
+        *self = *self + count;
+    }
+}
+
+/// Tokens of a text. Access by a [`TokenIndex`] behind the last token gives an empty token at the
+/// end of the text.
+pub(crate) struct TokenList {
+    tokens: Vec<SourceToken>,
+    end: SourceToken,
+}
+
+impl TokenList {
+    pub fn new(source: &str, tokens: Vec<SourceToken>) -> Self {
+        let end = SourceToken {
+            kind: TokenKind::Punct,
+            start: source.len(),
+            end: source.len(),
+        };
+        Self { tokens, end }
+    }
+
+    /// Index behind the last token.
+    pub fn end(&self) -> TokenIndex {
+        TokenIndex(self.tokens.len())
+    }
+
+    /// Indexes of all tokens.
+    pub fn indexes(&self) -> impl DoubleEndedIterator<Item = TokenIndex> + Clone {
+        self.end().all_before()
+    }
+
+    /// The token at `index`; `None` behind the last.
+    pub fn get(&self, index: TokenIndex) -> Option<&SourceToken> {
+        self.tokens.get(index.0)
+    }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, SourceToken> {
+        self.tokens.iter()
+    }
+
+    /// Tokens in front of `index`.
+    pub fn before(&self, index: TokenIndex) -> &[SourceToken] {
+        self.tokens.get(..index.0).unwrap_or(&self.tokens)
+    }
+
+    /// Tokens from `index` on.
+    pub fn from(&self, index: TokenIndex) -> &[SourceToken] {
+        self.tokens.get(index.0..).unwrap_or_default()
+    }
+
+    /// Tokens from `first` to `last`, both included.
+    pub fn range(&self, first: TokenIndex, last: TokenIndex) -> &[SourceToken] {
+        self.tokens.get(first.0..=last.0).unwrap_or_default()
+    }
+
+    /// The first token that starts at byte `start` or behind it.
+    pub fn at_byte(&self, start: usize) -> Option<&SourceToken> {
+        let index = self.tokens.partition_point(|token| token.start < start);
+        self.tokens.get(index)
+    }
+}
+
+impl Index<TokenIndex> for TokenList {
+    type Output = SourceToken;
+    fn index(&self, index: TokenIndex) -> &SourceToken {
+        self.get(index).unwrap_or(&self.end)
+    }
+}
+
+/// Partners of bracket tokens; `None` for other tokens and strays.
+pub(crate) struct BracketPairs(Vec<Option<TokenIndex>>);
+
+impl BracketPairs {
+    pub fn new(source: &str, tokens: &TokenList) -> Self {
+        let pairs = pair_brackets(source, &tokens.tokens);
+        Self(pairs.into_iter().map(|pair| pair.map(TokenIndex)).collect())
+    }
+}
+
+impl Index<TokenIndex> for BracketPairs {
+    type Output = Option<TokenIndex>;
+    fn index(&self, index: TokenIndex) -> &Option<TokenIndex> {
+        self.0.get(index.0).unwrap_or(&None)
     }
 }
 

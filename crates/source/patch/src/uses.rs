@@ -2,7 +2,7 @@
 
 use crate::body::{DirectiveKind, directive_kind};
 use crate::find::TokenizedFile;
-use crate::lex::{SourceToken, TokenKind, lex, pair_brackets};
+use crate::lex::{BracketPairs, SourceToken, TokenIndex, TokenKind, TokenList, lex};
 use crate::refusal::FileLine;
 
 /// Kind of dependence on the order of members.
@@ -81,7 +81,8 @@ fn tokenize_define<'a>(file: &'a str, text: &'a str, define: &SourceToken) -> To
             end: t.end + inner,
         })
         .collect();
-    let pairs = pair_brackets(text, &tokens);
+    let tokens = TokenList::new(text, tokens);
+    let pairs = BracketPairs::new(text, &tokens);
     TokenizedFile {
         name: file,
         source: text,
@@ -96,7 +97,9 @@ fn collect_uses(
     struct_name: &str,
     uses: &mut Vec<SuspiciousUse>,
 ) {
-    let code: Vec<usize> = (0..file.tokens.len())
+    let code: Vec<TokenIndex> = file
+        .tokens
+        .indexes()
         .filter(|&at| {
             !matches!(
                 file.tokens[at].kind,
@@ -146,21 +149,26 @@ fn collect_uses(
 }
 
 /// Parentheses of assertions that the compiler checks.
-fn assertion_parentheses(file: &TokenizedFile<'_>) -> Vec<(usize, usize)> {
+fn assertion_parentheses(file: &TokenizedFile<'_>) -> Vec<(TokenIndex, TokenIndex)> {
     let reader = file.reader();
     let is_assertion = |word: &str| {
         word.starts_with("BUILD_BUG_ON")
             || word.starts_with("CACHELINE_ASSERT_GROUP")
             || matches!(word, "static_assert" | "_Static_assert")
     };
-    (0..file.tokens.len())
+    file.tokens
+        .indexes()
         .filter(|&at| is_assertion(reader.text(at)) && reader.text(at + 1) == "(")
         .filter_map(|at| Some((at + 1, file.pairs[at + 1]?)))
         .collect()
 }
 
 /// Returns true if a definition with `__randomize_layout` begins at `position`, behind the tag.
-fn is_randomized_definition(file: &TokenizedFile<'_>, code: &[usize], position: usize) -> bool {
+fn is_randomized_definition(
+    file: &TokenizedFile<'_>,
+    code: &[TokenIndex],
+    position: usize,
+) -> bool {
     let reader = file.reader();
     let Some(&open) = code.get(position).filter(|&&at| reader.text(at) == "{") else {
         return false;
@@ -180,7 +188,7 @@ fn is_offsetof(word: &str) -> bool {
 }
 
 /// Use of `offsetof(struct name, member)`; `position` is at `struct`.
-fn offsetof_use(file: &TokenizedFile<'_>, code: &[usize], position: usize) -> Option<UseKind> {
+fn offsetof_use(file: &TokenizedFile<'_>, code: &[TokenIndex], position: usize) -> Option<UseKind> {
     let close = file.pairs[code[position - 1]]?;
     let reader = file.reader();
     let inside = code
@@ -194,9 +202,9 @@ fn offsetof_use(file: &TokenizedFile<'_>, code: &[usize], position: usize) -> Op
 /// Opening brace of an initialiser: `name[..] attributes = {` or, in a cast, `) {`.
 fn initializer_brace(
     file: &TokenizedFile<'_>,
-    code: &[usize],
+    code: &[TokenIndex],
     mut position: usize,
-) -> Option<usize> {
+) -> Option<TokenIndex> {
     let reader = file.reader();
     let mut named = false;
     loop {
@@ -222,12 +230,13 @@ fn initializer_brace(
 
 /// Returns true if the braces hold a value without designator. A single zero and empty braces do
 /// not count; elements of an array do.
-fn is_positional_initializer(file: &TokenizedFile<'_>, open: usize, depth: u32) -> bool {
+fn is_positional_initializer(file: &TokenizedFile<'_>, open: TokenIndex, depth: u32) -> bool {
     let reader = file.reader();
     let Some(close) = file.pairs[open] else {
         return false;
     };
-    let code: Vec<usize> = (open + 1..close)
+    let code: Vec<TokenIndex> = (open + 1)
+        .until(close)
         .filter(|&at| {
             !matches!(
                 file.tokens[at].kind,
@@ -253,7 +262,7 @@ fn is_positional_initializer(file: &TokenizedFile<'_>, open: usize, depth: u32) 
 }
 
 /// Opening brace behind `[index] =`.
-fn array_element_brace(file: &TokenizedFile<'_>, code: &[usize]) -> Option<usize> {
+fn array_element_brace(file: &TokenizedFile<'_>, code: &[TokenIndex]) -> Option<TokenIndex> {
     let close = file.pairs[code[0]]?;
     let reader = file.reader();
     let mut rest = code.iter().copied().skip_while(|&index| index <= close);

@@ -7,7 +7,7 @@ use crate::body::{DirectiveKind, directive_kind};
 use crate::change::WrittenAlignment;
 use crate::declarator::{StatementKind, is_alignment};
 use crate::find::{StatementPath, StructDefinition, TokenizedFile};
-use crate::lex::{SourceToken, TokenKind};
+use crate::lex::{SourceToken, TokenIndex, TokenKind};
 use crate::lines::{is_blank_line, line_ending, line_start, width_columns};
 use crate::refusal::EditRefusal;
 
@@ -125,7 +125,8 @@ pub(crate) fn align_type(
 ) -> Result<String, EditRefusal> {
     let close = definition.body.close;
     let name = definition.name.clone();
-    let end = (close..file.tokens.len())
+    let end = (close)
+        .until(file.tokens.end())
         .find(|&at| file.reader().text(at) == ";")
         .unwrap_or(close);
     if has_alignment(file, close, end)
@@ -162,16 +163,17 @@ pub(crate) fn align_type(
 }
 
 /// Token that starts the words before the opening brace.
-fn struct_keyword_before(file: &TokenizedFile<'_>, open: usize) -> usize {
+fn struct_keyword_before(file: &TokenizedFile<'_>, open: TokenIndex) -> TokenIndex {
     let reader = file.reader();
-    (0..open)
+    open.all_before()
         .rev()
         .find(|&at| matches!(reader.text(at), "struct" | "class"))
         .unwrap_or(open)
 }
 
-fn has_alignment(file: &TokenizedFile<'_>, from: usize, to: usize) -> bool {
-    (from..to).any(|at| is_alignment(file.reader().text(at)))
+fn has_alignment(file: &TokenizedFile<'_>, from: TokenIndex, to: TokenIndex) -> bool {
+    from.until(to)
+        .any(|at| is_alignment(file.reader().text(at)))
 }
 
 fn is_under_directive(file: &TokenizedFile<'_>, line: usize) -> bool {
@@ -186,7 +188,11 @@ fn is_under_directive(file: &TokenizedFile<'_>, line: usize) -> bool {
 }
 
 /// Words of the only comment behind token `last` that ends before byte `end`.
-fn trailing_comment_words(file: &TokenizedFile<'_>, last: usize, end: usize) -> Option<String> {
+fn trailing_comment_words(
+    file: &TokenizedFile<'_>,
+    last: TokenIndex,
+    end: usize,
+) -> Option<String> {
     let comment = file
         .tokens
         .get(last + 1)

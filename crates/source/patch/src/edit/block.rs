@@ -2,7 +2,7 @@
 
 use crate::body::{BodyStatement, BracedBody};
 use crate::find::TokenizedFile;
-use crate::lex::{SourceToken, TokenKind};
+use crate::lex::{SourceToken, TokenIndex, TokenKind};
 use crate::lines::{column_of, is_first_on_line, line_start, next_line_start};
 
 /// Byte ranges of whole lines, newlines included.
@@ -25,8 +25,8 @@ pub(crate) struct StatementSharesLine;
 /// Lines of tokens `first..=last`, without comments above.
 pub(crate) fn lines_of_tokens(
     file: &TokenizedFile<'_>,
-    first: usize,
-    last: usize,
+    first: TokenIndex,
+    last: TokenIndex,
 ) -> Result<LineBlock, StatementSharesLine> {
     lines_at_indent(
         file,
@@ -39,8 +39,8 @@ pub(crate) fn lines_of_tokens(
 /// Lines of tokens `first..=last`: a statement at column `indent`, with conditionals around it.
 fn lines_at_indent(
     file: &TokenizedFile<'_>,
-    first: usize,
-    last: usize,
+    first: TokenIndex,
+    last: TokenIndex,
     indent: usize,
 ) -> Result<LineBlock, StatementSharesLine> {
     let from = file.tokens[first].start;
@@ -77,8 +77,8 @@ pub(crate) fn lines_with_comments(
 pub(crate) fn lines_of_statements(
     file: &TokenizedFile<'_>,
     items: &[BodyStatement],
-    first: usize,
-    last: usize,
+    first: TokenIndex,
+    last: TokenIndex,
 ) -> Result<LineBlock, StatementSharesLine> {
     let Some(item) = items.first() else {
         return lines_of_tokens(file, first, last);
@@ -99,12 +99,12 @@ pub(crate) fn lines_of_statements(
 /// statement.
 fn block_end(
     file: &TokenizedFile<'_>,
-    last: usize,
+    last: TokenIndex,
     indent: usize,
 ) -> Result<(usize, bool), StatementSharesLine> {
     let mut end = file.tokens[last].end;
     let mut comment_column = None;
-    for token in &file.tokens[last + 1..] {
+    for token in file.tokens.from(last + 1) {
         let same_line = !file.source[end..token.start].contains('\n');
         if token.kind != TokenKind::Comment {
             if same_line {
@@ -135,9 +135,9 @@ fn is_alone_on_line(file: &TokenizedFile<'_>, token: &SourceToken) -> bool {
 }
 
 /// First byte of the unbroken run of comment lines above token `first`.
-fn start_of_comments_above(file: &TokenizedFile<'_>, first: usize, indent: usize) -> usize {
+fn start_of_comments_above(file: &TokenizedFile<'_>, first: TokenIndex, indent: usize) -> usize {
     let mut start = line_start(file.source, file.tokens[first].start);
-    for token in file.tokens[..first].iter().rev() {
+    for token in file.tokens.before(first).iter().rev() {
         let directly =
             token.kind == TokenKind::Comment && next_line_start(file.source, token.end) == start;
         if !directly
@@ -169,8 +169,8 @@ fn comment_belongs(
     }) {
         return true;
     }
-    let next = file.tokens.partition_point(|token| token.start < block.end);
-    let next_follows = file.tokens.get(next).is_some_and(|token| {
+    let next = file.tokens.at_byte(block.end);
+    let next_follows = next.is_some_and(|token| {
         token.kind == TokenKind::Ident && line_start(file.source, token.start) == block.end
     });
     !(next_follows && (block.has_trailing_comment || is_heading_comment(comment)))

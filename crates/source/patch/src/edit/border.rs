@@ -3,6 +3,7 @@
 use crate::body::{BodyStatement, GROUP_MARKS};
 use crate::declarator::StatementKind;
 use crate::find::TokenizedFile;
+use crate::lex::TokenIndex;
 use crate::refusal::EditRefusal;
 
 /// Side of a group that a mark stands for, with the name of the group.
@@ -15,7 +16,7 @@ enum BorderMark<'a> {
 }
 
 fn read_mark<'a>(file: &TokenizedFile<'a>, border: &BodyStatement) -> BorderMark<'a> {
-    let text = |token: usize| {
+    let text = |token: TokenIndex| {
         let token = file.tokens.get(token);
         token.map_or("", |token| token.text(file.source))
     };

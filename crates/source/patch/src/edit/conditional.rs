@@ -6,7 +6,7 @@ use crate::body::{BracedBody, IfBranch};
 use crate::change::MemberPosition;
 use crate::condition;
 use crate::find::TokenizedFile;
-use crate::lex::TokenKind;
+use crate::lex::{TokenIndex, TokenKind};
 use crate::lines::{is_first_on_line, line_ending, line_start, next_line_start};
 use crate::refusal::EditRefusal;
 
@@ -14,8 +14,8 @@ use crate::refusal::EditRefusal;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ConditionalsPlan {
     /// First token to cut out: of the statements, or of the groups that hold nothing else.
-    pub first: usize,
-    pub last: usize,
+    pub first: TokenIndex,
+    pub last: TokenIndex,
     /// Number of branches around the target.
     pub target_level: usize,
     /// Lines to write above and below the statements, where they leave a group to others.
@@ -128,7 +128,7 @@ fn matching_groups(
         theirs.get(plan.target_level..)?,
     );
     let outer = &body.groups[own.first()?.0];
-    let above = file.tokens[..outer.start].last();
+    let above = file.tokens.before(outer.start).last();
     let commented = above.is_some_and(|token| {
         token.kind == TokenKind::Comment
             && is_first_on_line(file.source, token.start)
@@ -144,7 +144,9 @@ fn matching_groups(
     let count = own.iter().zip(theirs).take_while(same_condition).count();
     let inner = &body.groups[own.get(count.checked_sub(1)?)?.0];
     // Comments at the directives are about the group, and would be lost.
-    if inner.start - outer.start != count - 1 || outer.end - inner.end != count - 1 {
+    if inner.start.distance_from(outer.start) != count - 1
+        || outer.end.distance_from(inner.end) != count - 1
+    {
         return None;
     }
     let inside = (
@@ -160,11 +162,13 @@ fn fills_group(
     file: &TokenizedFile<'_>,
     body: &BracedBody,
     group: usize,
-    first: usize,
-    last: usize,
+    first: TokenIndex,
+    last: TokenIndex,
 ) -> bool {
     let bounds = &body.groups[group];
-    let outside = (bounds.start + 1..first).chain(last + 1..bounds.end);
+    let outside = (bounds.start + 1)
+        .until(first)
+        .chain((last + 1).until(bounds.end));
     first > bounds.start
         && last < bounds.end
         && outside

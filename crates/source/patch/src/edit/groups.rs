@@ -15,7 +15,7 @@ use crate::body::{BracedBody, DirectiveKind, IfBranch, directive_kind};
 use crate::change::SourceChange;
 use crate::condition::opening_directive;
 use crate::find::{StatementPath, StructDefinition, TokenizedFile};
-use crate::lex::TokenKind;
+use crate::lex::{TokenIndex, TokenKind};
 use crate::lines::{line_ending, line_start, next_line_start};
 use crate::refusal::EditRefusal;
 
@@ -253,7 +253,11 @@ pub(crate) fn join_groups(
 }
 
 /// Returns true if the group of the `#if` can continue the group of the `#endif`.
-fn are_joinable(body: &BracedBody, (end, start): (usize, usize), line: Option<&str>) -> bool {
+fn are_joinable(
+    body: &BracedBody,
+    (end, start): (TokenIndex, TokenIndex),
+    line: Option<&str>,
+) -> bool {
     let first = body.groups.iter().find(|group| group.end == end);
     let second = body.groups.iter().find(|group| group.start == start);
     let is_else =
@@ -274,7 +278,7 @@ fn outermost_ending_at(
     while let Some((&container, outer)) = path.bodies.split_last() {
         let body = definition.body_of(&path);
         let last = definition.statement(&path).last;
-        let behind = (last + 1..).find(|&at| {
+        let behind = (last + 1).through(file.tokens.end()).find(|&at| {
             file.tokens
                 .get(at)
                 .is_none_or(|token| token.kind != TokenKind::Comment)
@@ -291,9 +295,12 @@ fn outermost_ending_at(
 }
 
 /// The last `#endif` behind token `last`, and the `#if` that follows it.
-fn endif_and_if_behind(file: &TokenizedFile<'_>, last: usize) -> Option<(usize, usize)> {
+fn endif_and_if_behind(
+    file: &TokenizedFile<'_>,
+    last: TokenIndex,
+) -> Option<(TokenIndex, TokenIndex)> {
     let mut end = None;
-    for at in last + 1..file.tokens.len() {
+    for at in (last + 1).until(file.tokens.end()) {
         let kind = file.tokens[at].kind;
         match (kind, directive_kind(file.tokens[at].text(file.source))) {
             (TokenKind::Comment, _) if end.is_none() => {}

@@ -4,16 +4,16 @@ use super::comment::render_comment;
 use super::is_kernel;
 use crate::declarator::is_keyword;
 use crate::find::TokenizedFile;
-use crate::lex::TokenKind;
+use crate::lex::{TokenIndex, TokenKind};
 use crate::lines::{is_first_on_line, line_ending, line_number, line_start};
 use crate::refusal::EditRefusal;
 
 /// A store to a member: token ranges of the target and of the value, ends excluded.
 struct StoreStatement {
-    first: usize,
-    last: usize,
-    target: (usize, usize),
-    value: (usize, usize),
+    first: TokenIndex,
+    last: TokenIndex,
+    target: (TokenIndex, TokenIndex),
+    value: (TokenIndex, TokenIndex),
     /// Written as `WRITE_ONCE(to, value)`.
     is_write_once: bool,
 }
@@ -68,18 +68,20 @@ pub fn guard_store(
     if !is_first_on_line(source, start) {
         return Err(refused("it does not begin its line"));
     }
-    let is_code = |at: &usize| {
+    let is_code = |at: &TokenIndex| {
         !matches!(
             file.tokens[*at].kind,
             TokenKind::Comment | TokenKind::Directive
         )
     };
     let reader = file.reader();
-    let before = (0..store.first)
+    let before = store
+        .first
+        .all_before()
         .rev()
         .find(is_code)
         .map_or("{", |at| reader.text(at));
-    let behind = (store.last + 1..file.tokens.len()).find(is_code);
+    let behind = (store.last + 1).until(file.tokens.end()).find(is_code);
     // `)`, `else` and `do` have it as their only statement.
     let is_only_statement = !matches!(before, ";" | "{" | "}" | ":");
     if is_only_statement && behind.is_some_and(|at| reader.text(at) == "else") {
@@ -90,8 +92,9 @@ pub fn guard_store(
             "a comment between it and its condition would hide that they belong together",
         ));
     }
-    let text =
-        |(from, to): (usize, usize)| &source[file.tokens[from].start..file.tokens[to - 1].end];
+    let text = |(from, to): (TokenIndex, TokenIndex)| {
+        &source[file.tokens[from].start..file.tokens[to - 1].end]
+    };
     let indent = &source[line_start(source, start)..start];
     let step = if indent.contains('\t') || indent.is_empty() {
         "\t"
@@ -124,12 +127,17 @@ pub fn guard_store(
 /// Finds the assignment to the member that begins on the line.
 fn find_store(file: &TokenizedFile<'_>, line: u32, name: &str) -> Option<StoreStatement> {
     let reader = file.reader();
-    let on_line = |at: &usize| line_number(file.source, file.tokens[*at].start) == line;
-    let starts = (0..file.tokens.len()).filter(|&at| file.tokens[at].kind != TokenKind::Directive);
+    let on_line = |at: &TokenIndex| line_number(file.source, file.tokens[*at].start) == line;
+    let starts = file
+        .tokens
+        .indexes()
+        .filter(|&at| file.tokens[at].kind != TokenKind::Directive);
     let first = starts
         .filter(on_line)
         .find(|&at| file.tokens[at].kind != TokenKind::Comment)?;
-    let last = (first..file.tokens.len()).find(|&at| reader.text(at) == ";")?;
+    let last = (first)
+        .until(file.tokens.end())
+        .find(|&at| reader.text(at) == ";")?;
     let is_write_once = reader.text(first) == "WRITE_ONCE" && reader.text(first + 1) == "(";
     let store = if is_write_once {
         let close = file.pairs[first + 1].filter(|&close| close + 1 == last)?;
@@ -154,9 +162,10 @@ fn find_store(file: &TokenizedFile<'_>, line: u32, name: &str) -> Option<StoreSt
     let (from, to) = store.target;
     let empty = from >= to || store.value.0 >= store.value.1;
     // A declaration has two words side by side, a compound assignment an operator before the `=`.
-    let word = |at: usize| file.tokens[at].kind == TokenKind::Ident;
-    let declares =
-        (from + 1..to).any(|at| word(at) && (word(at - 1) || is_keyword(reader.text(at))));
+    let word = |at: TokenIndex| file.tokens[at].kind == TokenKind::Ident;
+    let declares = (from + 1)
+        .until(to)
+        .any(|at| word(at) && (word(at - 1) || is_keyword(reader.text(at))));
     let control = matches!(
         reader.text(from),
         "if" | "else" | "for" | "while" | "do" | "switch" | "return" | "case" | "default"
@@ -166,10 +175,13 @@ fn find_store(file: &TokenizedFile<'_>, line: u32, name: &str) -> Option<StoreSt
 }
 
 /// The member's name in `a->b.name`, `name[i]`, `*name`.
-fn target_name<'a>(file: &TokenizedFile<'a>, (from, to): (usize, usize)) -> Option<&'a str> {
-    let mut at = to.checked_sub(1)?;
+fn target_name<'a>(
+    file: &TokenizedFile<'a>,
+    (from, to): (TokenIndex, TokenIndex),
+) -> Option<&'a str> {
+    let mut at = to.previous()?;
     while file.reader().text(at) == "]" {
-        at = file.pairs[at]?.checked_sub(1)?;
+        at = file.pairs[at]?.previous()?;
     }
     let token = file
         .tokens
@@ -181,10 +193,10 @@ fn target_name<'a>(file: &TokenizedFile<'a>, (from, to): (usize, usize)) -> Opti
 /// First `wanted` outside of brackets.
 fn find_outside_brackets(
     file: &TokenizedFile<'_>,
-    from: usize,
-    to: usize,
+    from: TokenIndex,
+    to: TokenIndex,
     wanted: &str,
-) -> Option<usize> {
+) -> Option<TokenIndex> {
     let mut at = from;
     while at < to {
         match file.pairs[at].filter(|&pair| pair > at) {
@@ -198,9 +210,12 @@ fn find_outside_brackets(
 }
 
 /// Reason for which a part must not be evaluated twice.
-fn side_effect(file: &TokenizedFile<'_>, (from, to): (usize, usize)) -> Option<&'static str> {
+fn side_effect(
+    file: &TokenizedFile<'_>,
+    (from, to): (TokenIndex, TokenIndex),
+) -> Option<&'static str> {
     let reader = file.reader();
-    for at in from..to {
+    for at in from.until(to) {
         let (text, next) = (reader.text(at), reader.text(at + 1));
         let adjacent = file.tokens[at].end == file.tokens.get(at + 1).map_or(0, |t| t.start);
         match text {
@@ -232,7 +247,7 @@ fn side_effect(file: &TokenizedFile<'_>, (from, to): (usize, usize)) -> Option<&
 
 /// Returns true if the value binds closer than `!=`: words, members, elements, brackets and
 /// casts.
-fn is_operand(file: &TokenizedFile<'_>, (from, to): (usize, usize)) -> bool {
+fn is_operand(file: &TokenizedFile<'_>, (from, to): (TokenIndex, TokenIndex)) -> bool {
     let reader = file.reader();
     let mut at = from;
     while at < to {

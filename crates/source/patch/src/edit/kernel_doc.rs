@@ -74,7 +74,7 @@ fn kernel_doc_entries(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
 ) -> Vec<KernelDocEntry> {
-    let comment = file.head_token(definition.body.open).checked_sub(1);
+    let comment = file.head_token(definition.body.open).previous();
     let Some(comment) = comment.map(|at| file.tokens[at]) else {
         return Vec::new();
     };

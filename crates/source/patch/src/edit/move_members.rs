@@ -369,7 +369,9 @@ pub(crate) fn statement_texts(
     body: &BracedBody,
 ) -> Vec<(Option<Vec<ConditionTerm>>, String)> {
     let words = |item: &BodyStatement| {
-        let code = file.tokens[item.first..=item.last]
+        let code = file
+            .tokens
+            .range(item.first, item.last)
             .iter()
             .filter(|token| token.kind != TokenKind::Comment);
         let words: Vec<&str> = code.map(|token| token.text(file.source)).collect();

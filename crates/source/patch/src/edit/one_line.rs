@@ -3,7 +3,7 @@
 
 use crate::body::BracedBody;
 use crate::find::{StatementPath, StructDefinition, TokenizedFile};
-use crate::lex::TokenKind;
+use crate::lex::{TokenIndex, TokenKind};
 use crate::lines::line_ending;
 
 /// A text whose body was on one line.
@@ -91,16 +91,17 @@ pub(crate) fn fold_body(
 
 /// Bytes of each statement; `None` if there is a comment or a directive.
 fn statement_spans(file: &TokenizedFile<'_>, body: &BracedBody) -> Option<Vec<(usize, usize)>> {
-    let is_comment_or_directive = |at: usize| {
+    let is_comment_or_directive = |at: TokenIndex| {
         matches!(
             file.tokens[at].kind,
             TokenKind::Comment | TokenKind::Directive
         )
     };
-    if (body.open..body.close).any(is_comment_or_directive) {
+    if body.open.until(body.close).any(is_comment_or_directive) {
         return None;
     }
     let items = body.statements.iter();
-    let span = |first: usize, last: usize| (file.tokens[first].start, file.tokens[last].end);
+    let span =
+        |first: TokenIndex, last: TokenIndex| (file.tokens[first].start, file.tokens[last].end);
     Some(items.map(|item| span(item.first, item.last)).collect())
 }

@@ -152,7 +152,10 @@ fn is_padding(file: &TokenizedFile<'_>, item: &BodyStatement) -> bool {
     if item.kind == StatementKind::KnownMacro {
         return reader.text(item.first).ends_with("_PADDING");
     }
-    let bracket = (item.first..item.last).find(|&at| reader.text(at) == "[");
+    let bracket = item
+        .first
+        .until(item.last)
+        .find(|&at| reader.text(at) == "[");
     let Some(bracket) =
         bracket.filter(|_| item.kind == StatementKind::Plain && item.names.len() == 1)
     else {
@@ -164,7 +167,8 @@ fn is_padding(file: &TokenizedFile<'_>, item: &BodyStatement) -> bool {
             "char" | "unsigned" | "signed" | "u8" | "__u8" | "uint8_t" | "s8" | "int8_t"
         )
     };
-    let types = item.first..bracket.saturating_sub(1);
-    let bytes = types.clone().all(|at| is_byte_type(reader.text(at)));
-    !types.is_empty() && bytes && !matches!(reader.text(types.end - 1), "unsigned" | "signed")
+    let mut types = item.first.until(bracket - 1).map(|at| reader.text(at));
+    let bytes = types.clone().all(is_byte_type);
+    let last = types.next_back();
+    bytes && !matches!(last, None | Some("unsigned" | "signed"))
 }

@@ -4,7 +4,7 @@ use crate::body::{BodyStatement, BracedBody};
 use crate::change::MemberPosition;
 use crate::declarator::{StatementKind, is_attribute};
 use crate::find::{StatementPath, StructDefinition, TokenizedFile};
-use crate::lex::TokenKind;
+use crate::lex::{TokenIndex, TokenKind};
 use crate::lines::{is_first_on_line, line_ending, line_start};
 use crate::refusal::EditRefusal;
 
@@ -210,7 +210,7 @@ fn read_single_declarations(text: &str) -> Option<Vec<SingleDeclaration>> {
     let body = &definition.body;
     let whole = (item.first, item.last + 1) == (body.open + 1, body.close);
     // The bracket and the semicolon from here end it, and none of `text`.
-    if !whole || body.close + 2 != file.tokens.len() {
+    if !whole || body.close + 2 != file.tokens.end() {
         return None;
     }
     let pieces = match item.names.len() {
@@ -253,7 +253,7 @@ struct DeclarationCuts {
 }
 
 /// Comment behind token `last`, with the white space before it.
-fn trailing_comment<'a>(file: &TokenizedFile<'a>, last: usize) -> &'a str {
+fn trailing_comment<'a>(file: &TokenizedFile<'a>, last: TokenIndex) -> &'a str {
     let end = file.tokens[last].end;
     let comment = file.tokens.get(last + 1);
     let comment = comment.filter(|token| token.kind == TokenKind::Comment);
@@ -288,13 +288,13 @@ fn declaration_pieces<'a>(
     if commas.len() + 1 != item.names.len() {
         return None;
     }
-    let comment_behind = |comma: &usize| trailing_comment(file, *comma);
+    let comment_behind = |comma: &TokenIndex| trailing_comment(file, *comma);
     let has_comments_at_commas = commas.iter().any(|comma| !comment_behind(comma).is_empty());
-    let is_other_comment = |at: &usize| match file.tokens[*at].kind {
-        TokenKind::Comment => !commas.contains(&(at - 1)) || comment_behind(&(at - 1)).is_empty(),
+    let is_other_comment = |at: &TokenIndex| match file.tokens[*at].kind {
+        TokenKind::Comment => !commas.contains(&(*at - 1)) || comment_behind(&(*at - 1)).is_empty(),
         kind => kind == TokenKind::Directive,
     };
-    if (item.first..item.last).any(|at| is_other_comment(&at)) {
+    if item.first.until(item.last).any(|at| is_other_comment(&at)) {
         return None;
     }
     let first = first_declarator(file, item, commas[0])?;
@@ -327,7 +327,7 @@ fn declaration_pieces<'a>(
 }
 
 /// Commas between the declarators.
-fn comma_tokens(file: &TokenizedFile<'_>, item: &BodyStatement) -> Vec<usize> {
+fn comma_tokens(file: &TokenizedFile<'_>, item: &BodyStatement) -> Vec<TokenIndex> {
     let mut commas = Vec::new();
     let mut at = item.first;
     while at < item.last {
@@ -342,18 +342,22 @@ fn comma_tokens(file: &TokenizedFile<'_>, item: &BodyStatement) -> Vec<usize> {
 }
 
 /// First token of the first declarator: its name, or the first star before that.
-fn first_declarator(file: &TokenizedFile<'_>, item: &BodyStatement, comma: usize) -> Option<usize> {
+fn first_declarator(
+    file: &TokenizedFile<'_>,
+    item: &BodyStatement,
+    comma: TokenIndex,
+) -> Option<TokenIndex> {
     let reader = file.reader();
-    let name = (item.first..comma).find(|&at| {
+    let name = item.first.until(comma).find(|&at| {
         reader.text(at) == item.names[0] && matches!(reader.text(at + 1), "," | "[" | ":" | ";")
     })?;
-    let stars = (item.first..name).rev().take_while(|&at| {
+    let stars = item.first.until(name).rev().take_while(|&at| {
         let text = reader.text(at);
         matches!(text, "*" | "const" | "volatile" | "restrict") || is_attribute(text)
     });
     let first = stars.filter(|&at| reader.text(at) == "*").last();
     let from = first.unwrap_or(name);
     // `int (*f)(void), x;` has its type on both sides of the name.
-    let brackets = (from..comma).any(|at| reader.text(at) == "(");
+    let brackets = from.until(comma).any(|at| reader.text(at) == "(");
     (from > item.first && !brackets).then_some(from)
 }

@@ -2,6 +2,7 @@
 
 use crate::declarator::is_alignment;
 use crate::find::{StructDefinition, TokenizedFile};
+use crate::lex::TokenIndex;
 use crate::refusal::EditRefusal;
 
 /// Returns the text without the alignments written on `member`, or on the type.
@@ -20,7 +21,9 @@ pub(crate) fn remove_alignment(
         }
         None => {
             let (open, close) = (definition.body.open, definition.body.close);
-            let end = (close..file.tokens.len()).find(|&at| reader.text(at) == ";");
+            let end = (close)
+                .until(file.tokens.end())
+                .find(|&at| reader.text(at) == ";");
             vec![(file.head_token(open), open), (close, end.unwrap_or(close))]
         }
     };
@@ -71,13 +74,16 @@ pub(crate) fn remove_alignment(
 
 /// Returns true if `__attribute__((...))` is an alignment and nothing else; `None` if it holds no
 /// alignment.
-fn is_only_alignment(file: &TokenizedFile<'_>, at: usize, end: usize) -> Option<bool> {
+fn is_only_alignment(file: &TokenizedFile<'_>, at: TokenIndex, end: TokenIndex) -> Option<bool> {
     let reader = file.reader();
-    let inner = at + 3..end.saturating_sub(1);
-    if !inner.clone().any(|at| is_alignment(reader.text(at))) {
+    let (first, inner_end) = (at + 3, end - 1);
+    if !first
+        .until(inner_end)
+        .any(|at| is_alignment(reader.text(at)))
+    {
         return None;
     }
-    let argument = (reader.text(inner.start + 1) == "(").then(|| file.pairs[inner.start + 1])?;
-    let last = argument.unwrap_or(inner.start);
-    Some(is_alignment(reader.text(inner.start)) && last + 1 == inner.end)
+    let argument = (reader.text(first + 1) == "(").then(|| file.pairs[first + 1])?;
+    let last = argument.unwrap_or(first);
+    Some(is_alignment(reader.text(first)) && last + 1 == inner_end)
 }

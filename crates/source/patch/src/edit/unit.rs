@@ -3,6 +3,7 @@
 use crate::body::{BodyStatement, BracedBody, IfBranch};
 use crate::declarator::StatementKind;
 use crate::find::{StatementPath, StructDefinition, TokenizedFile};
+use crate::lex::TokenIndex;
 use crate::refusal::EditRefusal;
 
 /// Statements `first..=last` of the body that `bodies` leads to.
@@ -33,7 +34,7 @@ impl MovedUnit {
 
     /// First and last token, with the whole `#if` groups around the statements beyond `level`
     /// branches.
-    pub fn token_range(&self, body: &BracedBody, level: usize) -> (usize, usize) {
+    pub fn token_range(&self, body: &BracedBody, level: usize) -> (TokenIndex, TokenIndex) {
         let (first, last) = (&body.statements[self.first], &body.statements[self.last]);
         let group = |item: &BodyStatement| item.branches.get(level).map(|&(group, _)| group);
         (

@@ -64,7 +64,7 @@ impl<'a> RustTokens<'a> {
     /// The `struct` keywords in front of `name`, in the order of the text.
     pub fn struct_keywords(&self, name: &str) -> Vec<StructKeyword> {
         let mut keywords = Vec::new();
-        let mut levels = vec![Level::new(self.stream.clone())];
+        let mut levels = vec![GroupTokens::new(self.stream.clone())];
         while let Some(level) = levels.last_mut() {
             let index = level.next;
             level.next += 1;
@@ -73,7 +73,7 @@ impl<'a> RustTokens<'a> {
                     levels.pop();
                 }
                 Some(TokenTree::Group(group)) => {
-                    let inner = Level::new(group.stream());
+                    let inner = GroupTokens::new(group.stream());
                     levels.push(inner);
                 }
                 Some(TokenTree::Ident(keyword)) if keyword == "struct" => {
@@ -96,7 +96,7 @@ impl<'a> RustTokens<'a> {
         let open = self.shifted(group.span_open().byte_range());
         let close = self.shifted(group.span_close().byte_range());
         let mut found = vec![open];
-        let mut levels = vec![(Level::new(group.stream()), close)];
+        let mut levels = vec![(GroupTokens::new(group.stream()), close)];
         while let Some((level, close)) = levels.last_mut() {
             let index = level.next;
             level.next += 1;
@@ -108,7 +108,7 @@ impl<'a> RustTokens<'a> {
                 Some(TokenTree::Group(inner)) => {
                     found.push(self.shifted(inner.span_open().byte_range()));
                     let close = self.shifted(inner.span_close().byte_range());
-                    let level = Level::new(inner.stream());
+                    let level = GroupTokens::new(inner.stream());
                     levels.push((level, close));
                 }
                 Some(token) => found.push(self.bytes(token)),
@@ -118,13 +118,13 @@ impl<'a> RustTokens<'a> {
     }
 }
 
-/// Tokens of one group, and the next to look at.
-struct Level {
+/// Tokens of one group, and the index of the next to visit.
+struct GroupTokens {
     tokens: Vec<TokenTree>,
     next: usize,
 }
 
-impl Level {
+impl GroupTokens {
     fn new(stream: TokenStream) -> Self {
         Self {
             tokens: stream.into_iter().collect(),
