@@ -1,5 +1,5 @@
-//! How fast a recorded object is replayed: accesses per second, for one trace of a chunk-like
-//! object under many placements, as the search does. `cargo bench -p relayout-contend --bench replay`.
+//! Speed of replay in accesses per second, for a trace of a chunk-like object under many
+//! placements, as the search replays it. `cargo bench -p relayout-contend --bench replay`.
 
 use relayout_profile::{ContextId, SiteId};
 use std::hint::black_box;

@@ -1,5 +1,5 @@
-//! How far rates rank as replay does: the same accesses, those that were logged in order, once reduced to
-//! counts and estimated by `rates`, once replayed.
+//! Agreement of rates with replay: the same logged accesses, once reduced to counts and estimated
+//! by `rates`, once replayed.
 //!
 //!     cargo run --release -p relayout-contend --example agreement -- PROFILE...
 //!

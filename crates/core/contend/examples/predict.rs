@@ -30,7 +30,7 @@ use relayout_profile::{AccessKind, Profile, RangeKind};
 const LINE_BYTES: u32 = 64;
 const STRETCHES: usize = 64;
 
-/// What is asked about.
+/// Changes to predict the gain of.
 #[derive(Default)]
 struct PredictedChanges {
     moves: Vec<[u32; 3]>,

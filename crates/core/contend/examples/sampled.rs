@@ -1,5 +1,5 @@
-//! How far rates rank lines as order does: thins complete recordings to samples, estimates transfers
-//! from those (`rates`), and compares with the transfers that were counted.
+//! Agreement of rates with counted transfers: thins complete recordings to samples, estimates
+//! transfers from those (`rates`), and compares them with the counted transfers.
 //!
 //!     cargo run --release -p relayout-contend --example sampled -- PROFILE...
 
@@ -180,7 +180,8 @@ impl ThinningRandom {
         ((z ^ z >> 31) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// How many of `count` are taken, when one of `period` is: by Poisson's distribution.
+    /// Draws the number of samples of `count` accesses with one sample per `period`, by Poisson's
+    /// distribution.
     fn samples(&mut self, count: u64, period: u64) -> u64 {
         if period == 1 {
             return count;

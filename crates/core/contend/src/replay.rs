@@ -1,29 +1,29 @@
-//! Trace-driven replay: what would these accesses cost if the object's bytes lay elsewhere?
+//! Trace-driven replay: the cost of the recorded accesses if the object's bytes lay elsewhere.
 //!
 //! The model is MESI over infinite caches with contexts as cores. A line's state is unknown when
-//! the trace begins, so a context's first access to a line that nobody has written in the trace
-//! costs nothing.
+//! the trace begins, so that a context's first access to a line that nobody has written in the
+//! trace costs nothing.
 //!
 //! - *Read transfer*: a load by a context without a valid copy of a line that was written in the
-//!   trace (by another, since its own writing would have left it a copy).
+//!   trace (by another context, since its own store would have left it a copy).
 //! - *Write transfer*: the same for a store. A read-write counts as a store.
 //! - *Upgrade*: a store by a context with a valid copy while others hold copies too.
 //!
 //! Each transfer is classified twice. *False by first touch*: the access itself uses (loads or
 //! stores) no byte of the line that another context wrote since this one lost the line, or ever in
-//! the trace if it never had it. *False by lifetime*: neither does any later access of the context
-//! until it loses the line again or the trace ends, so the context could have done without this
-//! transfer had those bytes been elsewhere (after Dubois et al., "The detection and elimination of
-//! useless misses in multiprocessors", ISCA 1993). A lifetime-false transfer is always false by
-//! first touch.
+//! the trace if it never had it. *False by lifetime*: no later access of the context does either,
+//! until it loses the line again or the trace ends. The context would not have needed this transfer
+//! if those bytes had been elsewhere (after Dubois et al., "The detection and elimination of
+//! useless misses in multiprocessors", ISCA 1993). A transfer that is false by lifetime is always
+//! false by first touch.
 //!
-//! A silent store (one that left every byte as it was) takes the line from the others like any
-//! store, but writes no byte in the sense above: nobody needs its value, so a transfer caused by
-//! silent stores alone is false by both measures. Where silence is not known, a store counts as
+//! A silent store (one that left every byte as it was) invalidates the other copies like any store,
+//! but writes no byte in the sense above: nobody needs its value, so that a transfer caused by
+//! silent stores alone is false by both measures. Where silence is unknown, a store counts as
 //! having written. An access whose bytes fall on two lines touches both.
 //!
-//! Replay freezes the recorded order: spinning, failed exchanges and hold times do not react to
-//! the new placement.
+//! Replay keeps the recorded order: spinning, failed exchanges and hold times do not react to the
+//! new placement.
 
 mod bits;
 mod contents;
@@ -43,31 +43,32 @@ use prepare::Granule;
 pub use prepare::PreparedTrace;
 pub use scores::LineScores;
 
-/// One access to an object, relative to it.
+/// An access to an object, relative to the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceAccess {
     /// CPU or thread.
     pub context: ContextId,
-    /// First byte, from the object's first byte in the recorded layout.
+    /// Offset of its first byte from the object's first byte, in the recorded layout.
     pub offset: u32,
-    /// Bytes accessed.
+    /// Size in bytes.
     pub size: u8,
-    /// Kind.
+    /// Kind of access.
     pub access: AccessKind,
-    /// A store that left every byte as it was; `None` where values were not seen.
+    /// True if a store left every byte as it was; `None` where values were not recorded.
     pub silent: Option<bool>,
     /// Index into the profile's sites.
     pub site: SiteId,
 }
 
 impl TraceAccess {
-    /// Whether it takes the line from the others: a store, or both at once.
+    /// Returns true if it invalidates the other copies: a store, or a read-write.
     pub fn is_store(&self) -> bool {
         self.access != AccessKind::Read
     }
 
-    /// The load of a check in front of it, and what follows the check: itself, or nothing where it is known to
-    /// have changed nothing. `None` where it has no check: if it is not `guarded`, or does not store.
+    /// Returns the load of a guard before the access, and the access behind the guard: itself, or
+    /// nothing where it is known to have changed nothing. `None` if the access is not `guarded` or
+    /// does not store.
     pub(crate) fn with_guard(
         &self,
         guarded: impl Fn(&Self) -> bool,
@@ -82,28 +83,29 @@ impl TraceAccess {
     }
 }
 
-/// The recorded accesses of one object.
+/// Recorded accesses of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectTrace {
     /// Recorded address of the object's first byte.
     pub base: Addr,
-    /// In recorded order.
+    /// Accesses in recorded order.
     pub accesses: Vec<TraceAccess>,
-    /// Operations that the workload finished while this was recorded; 0 if unknown.
+    /// Operations that the workload finished during the trace; 0 if unknown.
     pub operations: u64,
-    /// Bytes of the object (offsets, ascending, disjoint) whose accesses are all here.
+    /// Ranges of offsets (ascending, disjoint) whose accesses are all in the trace.
     pub covered: Vec<Range<u32>>,
 }
 
 impl ObjectTrace {
-    /// How far into a line of `line_bytes` (0 counts as 1) the object begins, in bytes.
+    /// Returns the phase of the object in a line of `line_bytes` (0 counts as 1), in bytes.
     pub fn phase(&self, line_bytes: u32) -> u32 {
         (self.base % u64::from(line_bytes.max(1))) as u32
     }
 
-    /// The trace with a check before stores: those by `which` that changed nothing are loads then, also where
-    /// one instruction loads and stores (`x &= ~FLAG`). What was not seen to change nothing stays a store, without
-    /// the load of its check, which makes no difference to transfers: either of them brings the line.
+    /// Returns the trace with guards before the stores that are guarded. Guarded stores that
+    /// changed nothing become loads, also where one instruction loads and stores (`x &= ~FLAG`). A
+    /// store that is not known to have changed nothing stays a store, without the load of its
+    /// guard. That makes no difference to transfers, since either of them brings the line.
     pub fn with_store_guards(&self, is_guarded: impl Fn(&TraceAccess) -> bool) -> Self {
         let mut guarded = self.clone();
         for access in &mut guarded.accesses {
@@ -115,23 +117,24 @@ impl ObjectTrace {
     }
 }
 
-/// What a replay counted.
+/// Coherence events that a replay counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CoherenceTally {
-    /// Loads that had to fetch the line from another context (HITM).
+    /// Loads that fetched the line from another context (HITM).
     pub read_transfers: u64,
-    /// Stores that had to.
+    /// Stores that fetched the line from another context.
     pub write_transfers: u64,
-    /// Stores that had the line and had to invalidate other copies.
+    /// Stores that had the line and invalidated other copies.
     pub upgrades: u64,
-    /// Transfers whose access used no byte that another had written since the line was lost.
+    /// Transfers whose access used no byte that another context had written since the line was
+    /// lost.
     pub false_first_touch: u64,
     /// Transfers after which the context used no such byte until it lost the line again.
     pub false_lifetime: u64,
 }
 
 impl CoherenceTally {
-    /// Read and write transfers.
+    /// Returns the read and write transfers.
     pub fn transfers(&self) -> u64 {
         self.read_transfers + self.write_transfers
     }
@@ -162,16 +165,16 @@ impl Sum for CoherenceTally {
     }
 }
 
-/// What a replay counted on one line.
+/// Coherence events of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineTally {
     /// Lines from the one that holds the object's new first byte.
     pub line: u32,
-    /// Its events.
+    /// Events on the line.
     pub tally: CoherenceTally,
 }
 
-/// Accesses by kind.
+/// Numbers of accesses by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AccessCounts {
     /// Loads.
@@ -183,7 +186,7 @@ pub struct AccessCounts {
 }
 
 impl AccessCounts {
-    /// All of them.
+    /// Returns the number of all accesses.
     pub fn total(&self) -> u64 {
         let stores = self.stores.saturating_add(self.exchanges);
         self.loads.saturating_add(stores)
@@ -198,34 +201,34 @@ impl AddAssign for AccessCounts {
     }
 }
 
-/// How one context used one line, and how often it had to wait for it.
+/// Uses of a line by one context, and its waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContextWaits {
     /// CPU or thread.
     pub context: ContextId,
-    /// Its accesses that had to wait: for the data (transfers), or for the others to give up their copies
+    /// Accesses that waited: for the data (transfers), or for the others to give up their copies
     /// (upgrades).
     pub waits: u64,
-    /// All its accesses to the line that were replayed.
+    /// All its replayed accesses to the line.
     pub accesses: AccessCounts,
 }
 
-/// Who used one line, and had to wait for it.
+/// Uses of a line and waits for it, by context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineWaits {
     /// Lines from the one that holds the object's new first byte.
     pub line: u32,
-    /// In order of the contexts' numbers; those that never used the line are not here.
+    /// In the order of the contexts' numbers; without contexts that never used the line.
     pub contexts: Vec<ContextWaits>,
 }
 
-/// Where a layout puts the bytes of an object.
+/// Placement of an object's bytes.
 ///
-/// Asked for single bytes, so that an access which spans two members follows both. Every byte that
-/// is accessed needs a place, bytes in holes too; two bytes with one place would be taken as one.
+/// Replay asks for single bytes, so that an access which spans two members follows both. Every
+/// accessed byte needs a place, also in holes; two bytes with one place count as one byte.
 pub trait BytePlacement {
-    /// New offset, from the object's new first byte, of the byte at `offset` in the recorded
-    /// layout.
+    /// Returns the new offset, from the object's new first byte, of the byte at `offset` in the
+    /// recorded layout.
     fn place(&self, offset: u32) -> u32;
 }
 
@@ -235,7 +238,7 @@ impl<F: Fn(u32) -> u32> BytePlacement for F {
     }
 }
 
-/// The recorded layout itself.
+/// The recorded placement itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RecordedPlacement;
 
@@ -245,11 +248,18 @@ impl BytePlacement for RecordedPlacement {
     }
 }
 
-/// Replays `trace` once with its bytes where `placement` puts them.
+/// Replays `trace` once with its bytes at the offsets of `placement`.
 ///
 /// `phase` is the new address of the object's first byte modulo the line. `line_bytes` is rounded
-/// to a power of two and held between 16 and 256; twice the line size counts in line pairs. To try
-/// many placements on one trace, make a [`Replay`] and keep it.
+/// to a power of two and clamped to 16 to 256; twice the line size counts in line pairs. To try
+/// many placements on a trace, keep a [`PreparedTrace`].
+///
+/// ```
+/// use relayout_contend::{ObjectTrace, RecordedPlacement, replay};
+///
+/// let tally = replay(&ObjectTrace::default(), 0, &RecordedPlacement, 64);
+/// assert_eq!(tally.transfers(), 0);
+/// ```
 pub fn replay(
     trace: &ObjectTrace,
     phase: u32,
@@ -259,7 +269,7 @@ pub fn replay(
     PreparedTrace::new(trace).tally(phase, placement, line_bytes)
 }
 
-/// As [`replay`], line by line: the lines that were touched, ascending.
+/// Replays as [`replay`] does, and returns the events of each touched line, ascending.
 pub fn replay_lines(
     trace: &ObjectTrace,
     phase: u32,

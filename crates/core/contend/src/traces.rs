@@ -1,9 +1,9 @@
 //! Carves the accesses of one object out of a profile's bursts.
 //!
-//! Bursts hold the accesses to *regions*: stretches around lines that proved hot, each logged from
-//! one ticket to another. An object may touch several regions and have bytes in none. Its trace is
-//! cut down to the tickets in which all its regions were logged, since an access that is missing
-//! would make the others look cheaper; which bytes are covered is part of the trace.
+//! Bursts hold the accesses to *regions*: ranges around hot lines, each logged from one ticket to
+//! another. An object may touch several regions and have bytes in none. Its trace is cut down to
+//! the tickets in which all its regions were logged, because missing accesses would make the others
+//! look cheaper. The trace tells which bytes are covered.
 
 use relayout_profile::{Addr, RunId};
 use std::ops::Range;
@@ -13,48 +13,49 @@ use rustc_hash::FxHashMap;
 
 use crate::replay::{ObjectTrace, TraceAccess};
 
-/// Accesses are found by the aligned block of this many bytes that their first byte is in.
+/// Size of the aligned blocks by which accesses are indexed, in bytes.
 const BLOCK_BYTES: u64 = 512;
-/// An access is at most this long.
+/// Maximum size of an access.
 const ACCESS_BYTES_MAX: u64 = u8::MAX as u64;
 
-/// By run and block: a range of the ordered indices.
+/// Range of the ordered indices by run and block.
 type Blocks = FxHashMap<(RunId, u64), Range<u32>>;
 
 /// The bursts of a profile, indexed by address.
 pub struct TraceIndex<'p> {
     bursts: &'p [BurstRow],
-    /// By run and block: where its bursts are in `order`.
+    /// Range of `order` by run and block.
     blocks: Blocks,
-    /// Indices of `bursts`, by block, then in recorded order.
+    /// Indices of `bursts` by block, then in recorded order.
     order: Vec<u32>,
-    /// By run and start.
+    /// Regions by run and start.
     regions: Vec<RegionRow>,
     region_bytes_max: u64,
 }
 
-/// Where an object was.
+/// Address range of an object in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectExtent {
     /// Recording.
     pub run: RunId,
-    /// Address of its first byte.
+    /// Address of the first byte.
     pub base: Addr,
     /// Bytes.
     pub bytes: u32,
 }
 
-/// The logged part of an object that one region holds.
+/// Part of an object that one region holds.
 struct LoggedPart {
     bytes: Range<u32>,
-    /// When it was logged: tickets, ascending and disjoint.
+    /// Tickets in which it was logged, ascending and disjoint.
     windows: Vec<Range<u64>>,
-    /// Accesses to it.
+    /// Number of accesses to it.
     accesses: usize,
 }
 
 impl<'p> TraceIndex<'p> {
-    /// Indexes the bursts of `profile`: one pass to count, one to place, no comparison sort.
+    /// Indexes the bursts of `profile`: a pass to count and a pass to place, without a comparison
+    /// sort.
     pub fn new(profile: &'p Profile) -> Self {
         let bursts = &profile.bursts[..profile.bursts.len().min(u32::MAX as usize)];
         let (blocks, order) = index_bursts(bursts);
@@ -75,11 +76,11 @@ impl<'p> TraceIndex<'p> {
         }
     }
 
-    /// The traces of the object at `extent`, one for each stretch of time in which all of it that
-    /// was ever logged was being logged; empty if nothing of it was.
+    /// Returns the traces of the object at `extent`: one for each stretch of time in which all of
+    /// its regions were logged. Empty if nothing of it was logged.
     ///
-    /// Where its regions were never all logged at once, those with the fewest accesses are left
-    /// out, and their bytes are not in [`ObjectTrace::covered`].
+    /// If its regions were never all logged at once, those with the fewest accesses are left out,
+    /// and their bytes are not in [`ObjectTrace::covered`].
     pub fn traces(&self, extent: ObjectExtent) -> Vec<ObjectTrace> {
         let accesses = self.accesses(extent);
         let (windows, covered) = common_windows(self.parts(extent, &accesses));
@@ -100,7 +101,8 @@ impl<'p> TraceIndex<'p> {
             .collect()
     }
 
-    /// Accesses that touch the object, with their tickets, in recorded order; cut at its ends.
+    /// Returns the accesses to the object with their tickets, in recorded order, clipped at its
+    /// ends.
     fn accesses(&self, extent: ObjectExtent) -> Vec<(u64, TraceAccess)> {
         let end = extent.base.saturating_add(extent.bytes.into());
         let first_block = extent.base.0.saturating_sub(ACCESS_BYTES_MAX) / BLOCK_BYTES;
@@ -120,7 +122,7 @@ impl<'p> TraceIndex<'p> {
             .collect()
     }
 
-    /// The object's parts that were logged, by region; the most accessed first.
+    /// Returns the logged parts of the object by region; the most accessed first.
     fn parts(&self, extent: ObjectExtent, accesses: &[(u64, TraceAccess)]) -> Vec<LoggedPart> {
         let mut parts: Vec<LoggedPart> = Vec::new();
         for region in self.regions_of(extent) {
@@ -158,8 +160,8 @@ impl<'p> TraceIndex<'p> {
             .filter(move |region| region.start.saturating_add(region.bytes.into()) > extent.base)
     }
 
-    /// Operations finished in `window`, from the marks at both ends of the longest region of the
-    /// object that was logged throughout, as if they had come evenly.
+    /// Returns the operations finished in `window`. They are interpolated between the marks at both
+    /// ends of the object's longest region that was logged throughout.
     fn operations(&self, extent: ObjectExtent, window: &Range<u64>) -> u64 {
         self.regions_of(extent)
             .filter(|region| region.first_ticket <= window.start && window.end <= region.end_ticket)
@@ -168,13 +170,13 @@ impl<'p> TraceIndex<'p> {
                 let operations = region.end_op.saturating_sub(region.first_op);
                 let tickets = region.end_ticket - region.first_ticket;
                 let part = u128::from(window.end - window.start) * u128::from(operations);
-                // At most `all`, as the window is within the region's.
+                // At most `operations`, since the window is within the region's.
                 part.checked_div(tickets.into()).unwrap_or(0) as u64
             })
     }
 }
 
-/// Groups bursts by run and block, keeping their order.
+/// Groups bursts by run and block, in their order.
 fn index_bursts(bursts: &[BurstRow]) -> (Blocks, Vec<u32>) {
     let block = |burst: &BurstRow| (burst.run, burst.addr / BLOCK_BYTES);
     let mut numbers: FxHashMap<(RunId, u64), u32> = FxHashMap::default();
@@ -216,7 +218,7 @@ fn index_bursts(bursts: &[BurstRow]) -> (Blocks, Vec<u32>) {
     )
 }
 
-/// The part of `burst` that lies between `base` and `end`.
+/// Returns the part of `burst` between `base` and `end`.
 fn clip_access(burst: &BurstRow, base: Addr, end: Addr) -> (u64, TraceAccess) {
     let first = burst.addr.max(base);
     let past = burst.addr.saturating_add(burst.size.into()).min(end);
@@ -244,8 +246,8 @@ fn touches(covered: &[Range<u32>], access: &TraceAccess) -> bool {
         .any(|bytes| access.offset < bytes.end && end > bytes.start)
 }
 
-/// The times when all `parts` were logged, and their bytes; parts that would leave no such time
-/// are left out.
+/// Returns the windows in which all `parts` were logged, and their bytes. Parts that would leave no
+/// window are left out.
 fn common_windows(parts: Vec<LoggedPart>) -> (Vec<Range<u64>>, Vec<Range<u32>>) {
     let mut windows: Option<Vec<Range<u64>>> = None;
     let mut covered: Vec<Range<u32>> = Vec::new();

@@ -292,7 +292,7 @@ proptest! {
         }
     }
 
-    /// Who is called what makes no difference.
+    /// The numbers of contexts make no difference.
     #[test]
     fn contexts_are_alike(counts in counts()) {
         let renamed: Vec<CountRow> = counts.iter().map(|row| CountRow { context: ContextId(4 - row.context.0), ..*row }).collect();

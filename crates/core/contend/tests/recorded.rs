@@ -1,4 +1,4 @@
-//! What recorded kernels must show, on small pieces of recordings (`fixtures/README.md`).
+//! Results on small pieces of recorded kernels (`fixtures/README.md`).
 
 #[path = "common/agreement.rs"]
 mod agreement;
@@ -18,7 +18,7 @@ fn fixture(name: &str) -> Profile {
     relayout_profile::read(&path).unwrap()
 }
 
-/// What was logged of the objects that a fixture was cut to.
+/// Traces of the objects of a fixture.
 fn objects(name: &str) -> Vec<ObjectTrace> {
     let profile = fixture(name);
     let index = TraceIndex::new(&profile);
@@ -44,14 +44,15 @@ fn rates_rank_as_replay_does() {
     ranks_agree(RankedBy::Rates, [0.9, 0.9]);
 }
 
-/// What counts alone do not tell is how often contexts took turns: with that number the formula ranks as
+/// Counts alone do not tell how often contexts took turns: with that number the formula ranks as
 /// replay does.
 #[test]
 fn the_formula_ranks_as_replay_does_where_episodes_are_known() {
     ranks_agree(RankedBy::KnownEpisodes, [0.95, 0.85]);
 }
 
-/// How long contexts keep a line is seen in the order of samples. On the workload whose clock wanders from CPU to CPU.
+/// The order of samples shows how long contexts keep a line, on the workload whose clock moves from
+/// CPU to CPU.
 #[test]
 fn the_order_of_samples_helps() {
     let ways = [RankedBy::Samples(30), RankedBy::OrderedSamples(30)];

@@ -1,5 +1,4 @@
-//! What is said to be done about findings, from small profiles; and that what differs between recordings is
-//! said to be unstable.
+//! Remedies of findings from small profiles; findings that differ between recordings have none.
 
 use relayout_contend::remedy::{OwnLineTransfers, ReplayComparison, SharingPattern};
 use relayout_contend::{

@@ -131,8 +131,8 @@ fn question<'a>(load: &'a RecordedLoad, contexts: Option<u32>) -> ThroughputInpu
     }
 }
 
-/// Where contexts use a line all the time, and each access waits in the recording, what comes out is what the
-/// probe's loops had.
+/// If contexts use a line all the time and each access waits in the recording, the prediction is
+/// the gain in the probe's loops.
 #[test]
 fn contexts_that_fight_all_the_time_gain_what_loops_do() {
     let load = load(1000, 0);
@@ -203,7 +203,7 @@ fn nobody_waits_nothing_is_predicted() {
     assert_eq!(question(&load, None).gain(&[]), None);
 }
 
-/// What gains in one recording and loses in another is not to be trusted, whatever the sum is.
+/// A change that gains in one recording and loses in another is unstable, whatever the sum is.
 #[test]
 fn a_sign_that_changes_over_recordings_is_unstable() {
     let load = load(50, 0);
@@ -240,7 +240,7 @@ fn who_keeps_a_line_for_long_seldom_waits() {
     assert!((1.0..1.05).contains(&half.ratio.value), "{half:?}");
 }
 
-/// What both contexts gain where none of them waits any more.
+/// Gain of both contexts if none of them waits any more.
 fn gain_with(code: &[(u64, u64)], waits: u64) -> relayout_contend::throughput::GainRatio {
     let load = load_with(waits, 0, code);
     let gain = question(&load, None).gain(&stretches(100, 0));

@@ -1,5 +1,5 @@
-//! How long it takes to lay out a struct of 64 members, 25 of them accessed by 8 contexts, and how far
-//! from the best possible the best found is: `cargo bench -p relayout-search`.
+//! Time to lay out a struct of 64 members, 25 of them accessed by 8 contexts, and the distance of
+//! the best layout found from the bound: `cargo bench -p relayout-search`.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

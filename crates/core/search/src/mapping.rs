@@ -22,12 +22,12 @@ impl OffsetMapping {
     /// Bitfields keep their place within their run, to the byte.
     pub fn new(shape: &StructShape, current: &StructLayout, new: &StructLayout) -> Self {
         let mut moved: Vec<u32> = (0..narrow(current.size)).collect();
-        let free = free_behind(new);
+        let free_ends = free_ends(new);
         for (atom, (from, to)) in current.places.iter().zip(&new.places).enumerate() {
             let until = next_start(current, from.end);
             for old in from.offset..until {
                 let distance = old - from.offset;
-                let limit = (to.end + free[atom]).max(to.offset + 1) - 1;
+                let limit = free_ends[atom].max(to.offset + 1) - 1;
                 let place = match old < from.end {
                     true => (to.offset + distance).min(to.end.max(to.offset + 1) - 1),
                     false => (to.end + (old - from.end)).min(limit),
@@ -90,11 +90,8 @@ fn next_start(layout: &StructLayout, end: u64) -> u64 {
         .unwrap_or(layout.size)
 }
 
-/// Returns the bytes of hole or padding behind each atom.
-fn free_behind(layout: &StructLayout) -> Vec<u64> {
-    layout
-        .places
-        .iter()
-        .map(|place| next_start(layout, place.end) - place.end)
-        .collect()
+/// Returns the end of the hole or padding behind each atom.
+fn free_ends(layout: &StructLayout) -> Vec<u64> {
+    let places = layout.places.iter();
+    places.map(|place| next_start(layout, place.end)).collect()
 }

@@ -34,7 +34,9 @@ pub enum OrderError {
         close: Vec<String>,
     },
     /// A member is named twice, with another between.
-    #[error("line {line}: '{name}' (with what moves as one with it) has been placed already")]
+    #[error(
+        "line {line}: '{name}', or a member that moves with it, is listed already; list every member once"
+    )]
     Again {
         /// Line.
         line: usize,
@@ -42,19 +44,23 @@ pub enum OrderError {
         name: String,
     },
     /// The text behind `@` is not an alignment.
-    #[error("line {line}: '{text}' is no alignment: a power of two up to 4096, as in '@64'")]
+    #[error(
+        "line {line}: '{text}' is not an alignment; write a power of two up to 4096, as in '@64'"
+    )]
     Alignment {
         /// Line.
         line: usize,
-        /// What is there.
+        /// Text in its place.
         text: String,
     },
     /// The line has more than a name and an alignment.
-    #[error("line {line}: '{text}' is more than a member and its alignment")]
+    #[error(
+        "line {line}: '{text}' is more than a member and its alignment; write one member on a line"
+    )]
     Trailing {
         /// Line.
         line: usize,
-        /// What is there.
+        /// Text in its place.
         text: String,
     },
     /// The list lacks members.

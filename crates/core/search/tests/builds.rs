@@ -156,7 +156,8 @@ fn pairs_of_lines_count_in_other_builds_too() {
     assert!(advice.user_layouts[0].cost > advice.current.cost);
 }
 
-/// Where today's layout has no transfers, there is no ratio: a layout that has them hurts all the same.
+/// Without transfers of today's layout there is no ratio; a layout with transfers is harmful all
+/// the same.
 #[test]
 fn what_had_no_transfers_is_hurt_by_some() {
     let members = [("a", 8, 0), ("rest", 56, 8), ("b", 8, 64), ("tail", 56, 72)];
@@ -245,7 +246,7 @@ fn a_gain_whose_sign_changes_is_no_advice() {
     assert!(!advice.candidates[0].is_unstable(&advice.current));
 }
 
-/// What is to stay does in every kind of candidate, rewrites too.
+/// Kept members stay in every kind of candidate, rewrites too.
 #[test]
 fn kept_members_stay() {
     let members: Vec<(String, u64, u64)> = (0..16).map(|n| (format!("m{n}"), 8, 8 * n)).collect();

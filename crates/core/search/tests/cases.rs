@@ -179,7 +179,8 @@ fn semaphore_trace(turn: impl Fn(u16) -> Vec<(u32, AccessKind)>) -> Vec<Recorded
     vec![instance(0x1000, ObjectHome::Fixed, 0..40, accesses)]
 }
 
-/// As on hardware: one side exchanges count and the other reads owner, so two lines are better.
+/// One side exchanges count and the other reads owner, so that two lines are better, as on
+/// hardware.
 #[test]
 fn roles_make_two_lines_better() {
     let instances = semaphore_trace(|context| match context {
@@ -194,7 +195,8 @@ fn roles_make_two_lines_better() {
     );
 }
 
-/// As on hardware: whoever takes it uses both words, so two lines cost twice.
+/// A context that takes the semaphore uses both words, so that two lines cost twice, as on
+/// hardware.
 #[test]
 fn both_words_each_time_make_one_line_better() {
     let instances = semaphore_trace(|_| vec![(0, ReadWrite), (8, Write)]);

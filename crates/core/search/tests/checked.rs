@@ -15,7 +15,7 @@ use common::{access, instance, structure, subject};
 const LOCKED: u32 = 16;
 const CPU: u32 = 20;
 
-/// What the owner of a node does each time, and then the spinner behind it.
+/// Accesses of the owner of a node each time, and then of the spinner behind it.
 fn rounds(is_silent: bool) -> Vec<RecordedInstance> {
     let word = |context, offset, access: AccessKind| access_of(context, offset, access, false);
     let round = |_| {
@@ -136,7 +136,7 @@ fn two_stores_to_a_line_are_checked_both() {
     assert_eq!(both.guards_alone().unwrap().tally.transfers(), 0);
 }
 
-/// What is given is scored with the checks, and today's layout without.
+/// User layouts are scored with the guards, and today's layout without.
 #[test]
 fn given_layouts_are_scored_with_the_checks() {
     let instances = rounds(true);

@@ -101,7 +101,7 @@ fn reader_and_writer_apart_lose_all_false_transfers() {
     nothing_given_beats_the_front(&advice);
 }
 
-/// As on 6.1: whoever reads base_addr goes on to write what is beside it.
+/// A context that reads base_addr goes on to store beside it, as on 6.1.
 #[test]
 fn miss_that_only_moves_is_said_to() {
     let mut accesses = Vec::new();
@@ -272,15 +272,15 @@ fn orders_are_checked() {
     );
     check(
         "list @63",
-        "line 1: '63' is no alignment: a power of two up to 4096, as in '@64'",
+        "line 1: '63' is not an alignment; write a power of two up to 4096, as in '@64'",
     );
     check(
         "list\n\nlist # again",
-        "line 3: 'list' (with what moves as one with it) has been placed already",
+        "line 3: 'list', or a member that moves with it, is listed already; list every member once",
     );
     check(
         "list free_bytes",
-        "line 1: 'list free_bytes' is more than a member and its alignment",
+        "line 1: 'list free_bytes' is more than a member and its alignment; write one member on a line",
     );
     let missing = PCPU_CHUNK_ACCEPTED.replace("\ndata\n", "\n");
     check(

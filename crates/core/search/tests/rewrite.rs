@@ -87,7 +87,7 @@ proptest! {
         }
     }
 
-    /// What every candidate was scored with is what a replay of its members' places counts.
+    /// The score of every candidate is the count of a replay of its members' places.
     #[test]
     fn scores_are_replays(sizes in sizes(3..=9), uses in uses(4, 9)) {
         let case = Case::new(&sizes, &uses, 16);

@@ -1,4 +1,4 @@
-//! Replays of a group's objects; the bursts are indexed when first needed.
+//! Replays of a group's objects; the bursts are indexed on first use.
 
 use relayout_profile::{Addr, RunId};
 use std::cell::OnceCell;
@@ -12,10 +12,10 @@ use crate::identify::TargetObject;
 use crate::replay::{CoherenceTally, ObjectTrace, TraceAccess};
 use crate::traces::{ObjectExtent, TraceIndex};
 
-/// Objects replayed per group, at most.
+/// Maximum number of objects to replay per group.
 const OBJECTS_MAX: usize = 64;
 
-/// What was logged in order, by object.
+/// Traces of objects that were logged in order.
 pub(crate) struct GroupReplays<'p> {
     profile: &'p Profile,
     index: OnceCell<TraceIndex<'p>>,
@@ -29,8 +29,8 @@ impl<'p> GroupReplays<'p> {
         }
     }
 
-    /// Transfers of a part of a group in each of `ways` to replay a trace, of which the first is as it is; `None`
-    /// where nothing of it was logged.
+    /// Replays a part of a group in each of `ways`, of which the first is the recording as it is,
+    /// and returns the transfers of each. `None` where nothing of the part was logged.
     pub fn transfers_by_way<const WAYS: usize>(
         &self,
         group: &LineGroup,
@@ -67,12 +67,12 @@ impl<'p> GroupReplays<'p> {
     }
 }
 
-/// What of a group is replayed.
+/// Part of a group to replay.
 #[derive(Clone, Copy)]
 pub(crate) enum ReplayedPart<'a> {
-    /// Some of its objects, whole.
+    /// Some of its objects, as a whole.
     Objects(&'a dyn Fn(&TargetObject) -> bool),
-    /// What lies on the group's lines, of all its objects.
+    /// The bytes on the group's lines, of all its objects.
     Lines,
 }
 
@@ -84,7 +84,7 @@ impl ReplayedPart<'_> {
         }
     }
 
-    /// Which accesses of a run count, by address.
+    /// Returns a filter of accesses by run and address.
     fn access_filter(self, group: &LineGroup) -> impl Fn(RunId, Addr) -> bool {
         let line_bytes = group.line_bytes.max(1);
         let rows = group.conflicts.iter().map(|conflict| conflict.row);
@@ -95,7 +95,8 @@ impl ReplayedPart<'_> {
     }
 }
 
-/// Puts the bytes that `leaves` says on lines of their own behind the object's other accessed bytes.
+/// Returns a placement that puts the bytes selected by `moves_apart` on lines of their own, behind
+/// the object's other accessed bytes.
 pub(super) fn place_apart(
     trace: &ObjectTrace,
     line: u32,

@@ -1,6 +1,6 @@
-//! Variables that the linker put on one line: most transfers are false and between two objects.
+//! Variables that the linker put on one line: most transfers are false, and between two objects.
 //!
-//! Example: a counter that every CPU bumps, next to a read-mostly switch.
+//! Example: a counter that every CPU increments, next to a read-mostly switch.
 
 use super::DetectContext;
 use crate::finding::{FindingKind, FindingSubject};

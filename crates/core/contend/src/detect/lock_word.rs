@@ -1,9 +1,9 @@
-//! A lock word beside data: contexts that try to take the lock pull the line from under its holder.
+//! A lock word beside data: contexts that try to take the lock take the line from its holder.
 //!
-//! The member lies in a type that is known to be a lock, as an atomic counter is none; and such a lock was taken
-//! on that line, by a locked instruction. The store that releases it need not be locked: a spinlock's is a plain
-//! one, and whoever looks at the data loses the line to it. Most transfers must be between the lock and
-//! members that are not of a lock.
+//! The member must lie in a type that is known to be a lock, since an atomic counter is not one;
+//! and a locked instruction must have taken such a lock on that line. The store that releases the
+//! lock need not be locked: a spinlock's is a plain store, and a context that reads the data loses
+//! the line to it. Most transfers must be between the lock and members that are not part of a lock.
 
 use relayout_profile::SiteId;
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ use crate::identify::AccessTarget;
 use crate::remedy::{Remedy, ReplayComparison};
 use crate::replay::{CoherenceTally, RecordedPlacement, replay};
 
-/// Tags of lock types: Linux, then glibc.
+/// Tags of lock types: Linux first, then glibc.
 const LOCK_TYPES: [&str; 15] = [
     "qspinlock",
     "raw_spinlock",
@@ -38,7 +38,7 @@ const LOCK_TYPES: [&str; 15] = [
     "pthread_spinlock",
 ];
 
-/// Where less than this part of the transfers was logged in order, nothing is advised.
+/// Nothing is advised where less than one in this many transfers was logged in order.
 const LOGGED_PART: u64 = 20;
 
 pub(super) fn detect(
@@ -65,7 +65,7 @@ pub(super) fn detect(
     super::is_majority(between_lock_and_data, tally.transfers()).then_some(FindingKind::LockWord)
 }
 
-/// The types of locks that were taken: accessed by a locked instruction.
+/// Returns the types of the locks that were taken: a locked instruction accessed them.
 fn taken_locks<'a>(group: &LineGroup<'a>, profile: &Profile) -> BTreeSet<&'a str> {
     let locked = |site: SiteId, access| {
         // A call that reads and writes stands for a locked instruction.
@@ -98,8 +98,9 @@ fn is_member(place: &AccessTarget) -> bool {
     matches!(place, AccessTarget::Member { .. })
 }
 
-/// The lock apart from its data, or together with it: what replay of the recorded mix says. Whoever spins on the
-/// lock takes the line from its holder; but whoever gets the lock has its data too if they lie together.
+/// Advises whether the lock should be apart from its data, by replay of the recorded mix. A context
+/// that spins on the lock takes the line from its holder; but a context that gets the lock gets the
+/// data with it if they lie together.
 pub(super) fn remedy(
     group: &LineGroup,
     tally: &CoherenceTally,
@@ -146,7 +147,7 @@ pub(super) fn remedy(
     })
 }
 
-/// The lock type that a member lies in.
+/// Returns the lock type that a member lies in.
 pub(super) fn lock_type_of(member: &MemberAt) -> Option<&str> {
     member
         .types_path
@@ -155,10 +156,10 @@ pub(super) fn lock_type_of(member: &MemberAt) -> Option<&str> {
         .find(|name| LOCK_TYPES.contains(name))
 }
 
-/// An addition by a locked x86 instruction, by a constant, a register or one; for calls it is not known, and taken
-/// to be so.
+/// Returns true for an addition by a locked x86 instruction: of a constant, a register or 1. For
+/// calls it is unknown and taken as true.
 pub(super) fn is_locked_addition(profile: &Profile, site: SiteId, access: AccessKind) -> bool {
-    /// Which of the instructions with this opcode.
+    /// Extension of the opcode in the ModRM byte.
     fn opcode_extension(modrm: u8) -> u8 {
         modrm >> 3 & 7
     }
@@ -180,13 +181,14 @@ pub(super) fn is_locked_addition(profile: &Profile, site: SiteId, access: Access
     }
 }
 
-/// An x86 instruction with a lock prefix, or an exchange with memory, which locks by itself.
+/// Returns true for an x86 instruction with a lock prefix, or an exchange with memory, which locks
+/// by itself.
 fn is_locked(site: &Site) -> bool {
     let (locked, rest) = opcode(site);
     locked || matches!(rest, [0x86 | 0x87, ..])
 }
 
-/// Whether an x86 instruction has a lock prefix, and what follows its prefixes.
+/// Returns whether an x86 instruction has a lock prefix, and its bytes without prefixes.
 fn opcode(site: &Site) -> (bool, &[u8]) {
     const LOCK: u8 = 0xf0;
     let prefix = |byte: &&u8| {

@@ -1,4 +1,4 @@
-//! What a group of conflicts is called by: one detector per file, asked in order.
+//! Kinds of findings: one detector per file, asked in order.
 
 mod group_replays;
 mod hot_global;
@@ -24,7 +24,7 @@ use crate::source_cache::SourceCache;
 pub(crate) use group_replays::GroupReplays;
 pub(crate) use remote_read::notable_remote_reads as remote_reads;
 
-/// What detectors may look at besides the group.
+/// Input of detectors besides the group.
 pub(crate) struct DetectContext<'a> {
     pub profile: &'a Profile,
     pub line_bytes: u64,
@@ -33,7 +33,7 @@ pub(crate) struct DetectContext<'a> {
 
 type Detector = fn(&LineGroup, &CoherenceTally, &DetectContext) -> Option<FindingKind>;
 
-/// The most specific first; the last one always answers.
+/// The most specific detector comes first.
 const DETECTORS: [Detector; 6] = [
     straddle::detect,
     silent_store::detect,
@@ -43,7 +43,7 @@ const DETECTORS: [Detector; 6] = [
     read_mostly::detect,
 ];
 
-/// Names the group whose events are `tally`.
+/// Returns the kind of the group whose events are `tally`.
 pub(crate) fn classify(
     group: &LineGroup,
     tally: &CoherenceTally,
@@ -55,7 +55,7 @@ pub(crate) fn classify(
         .unwrap_or_else(|| sharing::classify(tally))
 }
 
-/// What a group is called by in each run alone: in how many. Empty with one run.
+/// Returns the number of runs by the kind that the group has in that run alone. Empty with one run.
 pub(crate) fn kinds_by_run(
     group: &LineGroup,
     context: &DetectContext,
@@ -96,7 +96,7 @@ pub(crate) fn kinds_by_run(
     kinds
 }
 
-/// What could be done about a group of this kind, first what is most to the point.
+/// Returns remedies for a group of this kind, the most relevant first.
 pub(crate) fn remedies<I: AddressNamer>(
     group: &LineGroup,
     kind: FindingKind,
@@ -113,14 +113,14 @@ pub(crate) fn remedies<I: AddressNamer>(
         FindingKind::TrueSharing => sharing::shared_remedy(group, context.profile),
         FindingKind::SilentStore | FindingKind::RemoteRead | FindingKind::AdjacentLine => None,
     };
-    // A lock that stays, where most of what moves is needed.
+    // A lock stays with its data, and most transfers are needed.
     let needed =
         kind == FindingKind::LockWord && sharing::classify(tally) == FindingKind::TrueSharing;
     let shared = match own {
         Some(Remedy::Lock { apart: true, .. }) => None,
         _ => needed.then(|| sharing::shared_remedy(group, context.profile)),
     };
-    // May be beside any other.
+    // These remedies may come with any other.
     own.into_iter()
         .chain(shared.flatten())
         .chain(silent_store::remedy(group, kind, tally, context, sources))
@@ -128,7 +128,7 @@ pub(crate) fn remedies<I: AddressNamer>(
         .collect()
 }
 
-/// More than half.
+/// Returns true if `part` is more than half of `whole`.
 fn is_majority(part: u64, whole: u64) -> bool {
     part > whole / 2
 }

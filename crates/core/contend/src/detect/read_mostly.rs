@@ -1,15 +1,18 @@
-//! A member that is hardly ever written, beside what is written all the time: its readers lose it to
-//! stores that do not concern them.
+//! A member that is hardly ever stored to, beside members that are stored to all the time: its
+//! readers lose the line to stores that do not concern them.
 //!
-//! Example: a pointer that is set up once and followed by every CPU, on the line of a counter. Kept apart
-//! from the general false sharing because the remedy is: move it to where nothing is written (for a
-//! variable `__read_mostly`).
+//! Example: a pointer that is set up once and followed by every CPU, on the line of a counter. It
+//! is apart from general false sharing because the remedy differs: move the member to where nothing
+//! is stored to (for a variable `__read_mostly`).
 //!
-//! All must hold for more than half of the transfers: a load missed; it is false by lifetime, so that
-//! the reader went on to use nothing that was written (`base_addr` of `pcpu_chunk` on Linux 6.1 is read
-//! mostly too, but its readers go on to write the line: moving it saves nothing); and the member it
-//! loaded was read by several contexts, of which more than one lose it, and stored to at most once in
-//! [`LOADS_PER_STORE`] loads.
+//! All of this must hold for more than half of the transfers:
+//!
+//! - A load missed.
+//! - It is false by lifetime, so that the reader went on to use nothing that was stored.
+//!   `base_addr` of `pcpu_chunk` on Linux 6.1 is read mostly too, but its readers go on to store to
+//!   the line, so that moving it saves nothing.
+//! - Several contexts load the member, and more than one of them lose the line.
+//! - The member is stored to at most once in [`LOADS_PER_STORE`] loads.
 
 use relayout_profile::ContextId;
 use std::collections::BTreeSet;
@@ -24,15 +27,16 @@ use crate::identify::AccessTarget;
 use crate::remedy::Remedy;
 use crate::replay::CoherenceTally;
 
-/// Loads for each store, at least: of what is stored to more often, readers lose a part of the line's
-/// news anyway.
+/// Minimum number of loads per store. With more stores, readers of the member lose a part of the
+/// line's news anyway.
 const LOADS_PER_STORE: u64 = 64;
 
-/// Of the loads that lose the line, at least one in so many is another context's than the one with most:
-/// where one context alone reads, two contexts share the line falsely, and either may move.
+/// Of the loads that lose the line, at least one in this many is by another context than the one
+/// with most. Where one context alone reads, two contexts share the line falsely, and either member
+/// may move.
 const OTHERS_PART: u64 = 10;
 
-/// How a member was used, over all objects.
+/// Uses of a member, over all objects.
 #[derive(Default)]
 struct MemberUse {
     loads: u64,
@@ -64,7 +68,7 @@ pub(super) fn detect(
         .then_some(FindingKind::ReadMostly)
 }
 
-/// What is known by this name on the line; holes and unknown objects are not.
+/// Returns the name of a member or variable; `None` for holes and unknown objects.
 fn name_of_target(place: &AccessTarget) -> Option<&str> {
     match place {
         AccessTarget::Member { member, .. } => {
@@ -100,14 +104,14 @@ fn member_uses<'a>(group: &LineGroup<'a>) -> FxHashMap<&'a str, MemberUse> {
     uses
 }
 
-/// Whether the member or variable of that name is hardly ever stored to.
+/// Returns true if the member or variable with this name is hardly ever stored to.
 pub(super) fn is_read_mostly(group: &LineGroup, name: &str) -> bool {
     member_uses(group)
         .get(name)
         .is_some_and(MemberUse::is_read_mostly)
 }
 
-/// The read-mostly member with most loads.
+/// Advises to move the read-mostly member with most loads.
 pub(super) fn remedy(group: &LineGroup) -> Option<Remedy> {
     let uses = member_uses(group)
         .into_iter()

@@ -1,16 +1,17 @@
-//! A member that only contexts other than its writer read: whoever reads it always waits for a line that
+//! A member that only contexts other than its writer read: its readers always wait for a line that
 //! the writer has.
 //!
-//! Example: `cpu` of `optimistic_spin_node`. Each CPU stores its number into its own node, and reads
-//! that of the node before it in the queue, whose owner has just stored to it. No layout of the node
-//! removes that read; handing the value over otherwise, or not asking for it, does.
+//! Example: `cpu` of `optimistic_spin_node`. Each CPU stores its number into its own node, and
+//! reads that of the node before it in the queue, whose owner has just stored to it. No layout of
+//! the node removes that read. Passing the value in another way does, and so does not reading it.
 //!
-//! Judged by object: one context makes nearly all stores to the member of an object (its owner), and
-//! others make nearly all loads; "nearly" is nine in ten. Objects must have different owners: a clock
-//! that one context sets and all read is another thing. Such a load may also miss for what the owner stores
-//! beside the member, and that a layout does remove: so the finding is called so only if more than half of its
-//! transfers are loads of such members that bring what was stored to the member itself (also where that changed
-//! nothing); where it is fewer, they are noted.
+//! The detector looks at each object. One context, the owner, makes nearly all stores to the
+//! member, and others make nearly all loads; "nearly all" is nine in ten. Objects must have
+//! different owners: a clock that one context sets and all read is another matter. A load may also
+//! miss because of a store by the owner beside the member, and a layout does remove that. So the
+//! finding has this kind only if more than half of its transfers are loads of such members that
+//! bring a store to the member itself (also one that changed nothing). Where there are fewer, they
+//! are noted with the finding.
 
 use relayout_profile::RunId;
 use relayout_profile::{Addr, ContextId};
@@ -26,13 +27,13 @@ use crate::identify::AccessTarget;
 use crate::remedy::Remedy;
 use crate::replay::CoherenceTally;
 
-/// One in so many of a line's transfers is worth a note.
+/// Remote reads are noted if they are at least one in this many of the line's transfers.
 const NOTED_PART: u64 = 20;
 
-/// A member of an object: run, base, offset.
+/// Member of an object: run, base, offset.
 type ObjectMember = (RunId, Addr, u64);
 
-/// Loads and stores by context.
+/// Loads and stores of a member by context.
 #[derive(Default)]
 struct ContextUse {
     loads: BTreeMap<ContextId, u64>,
@@ -51,7 +52,7 @@ pub(super) fn detect(
     super::is_majority(remote, tally.transfers()).then_some(FindingKind::RemoteRead)
 }
 
-/// The members of a group that are read remotely, most transfers first.
+/// Returns the members of a group that are read remotely, most transfers first.
 pub(crate) fn notable_remote_reads(group: &LineGroup, tally: &CoherenceTally) -> Vec<RemoteRead> {
     let mut noted: Vec<RemoteRead> = count_remote_reads(group)
         .into_iter()
@@ -66,7 +67,7 @@ pub(crate) fn notable_remote_reads(group: &LineGroup, tally: &CoherenceTally) ->
     noted
 }
 
-/// Not to read them.
+/// Advises to avoid these reads.
 pub(super) fn remedies(group: &LineGroup, tally: &CoherenceTally) -> impl Iterator<Item = Remedy> {
     notable_remote_reads(group, tally)
         .into_iter()
@@ -81,12 +82,12 @@ pub(super) fn remedies(group: &LineGroup, tally: &CoherenceTally) -> impl Iterat
 #[derive(Default)]
 struct RemoteReadCounts {
     transfers: u64,
-    /// Those that bring what was stored to the member.
+    /// Those that bring a value stored to the member.
     needed: u64,
     owners: BTreeSet<ContextId>,
 }
 
-/// By the member's name.
+/// Counts remote reads by the member's name.
 fn count_remote_reads<'a>(group: &LineGroup<'a>) -> BTreeMap<&'a str, RemoteReadCounts> {
     let uses = uses_by_member(group);
     let mut found: BTreeMap<&str, RemoteReadCounts> = BTreeMap::new();
@@ -132,7 +133,7 @@ fn uses_by_member(group: &LineGroup) -> FxHashMap<ObjectMember, ContextUse> {
 }
 
 impl ContextUse {
-    /// Who makes nearly all stores, if others make nearly all loads.
+    /// Returns the context that makes nearly all stores, if others make nearly all loads.
     fn owner(&self) -> Option<ContextId> {
         let (&owner, &own_stores) = self.stores.iter().max_by_key(|(_, count)| **count)?;
         let own_loads = self.loads.get(&owner).copied().unwrap_or(0);

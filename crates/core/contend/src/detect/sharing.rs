@@ -1,7 +1,7 @@
-//! False or true sharing.
+//! False and true sharing.
 //!
-//! Decided by lifetime, since that is what another placement could save: a CPU that reads
-//! `base_addr` and then, under the lock, writes `free_bytes` needs the line anyway, though its
+//! The decision is by lifetime, since that is what another placement could save. A CPU that reads
+//! `base_addr` and then, under the lock, stores to `free_bytes` needs the line anyway, though its
 //! first touch was false.
 
 mod member_mix;
@@ -25,8 +25,9 @@ pub(super) fn classify(tally: &CoherenceTally) -> FindingKind {
     }
 }
 
-/// What to part from what: objects that share the line, if that is most of it; else the two members whose
-/// conflicts are false most often. Of one name those are elements of an array.
+/// Advises which members or objects to separate: objects that share the line, if most false
+/// transfers are between objects, else the two members with the most. Two members of one name are
+/// elements of an array.
 pub(super) fn separate_remedy(group: &LineGroup) -> Option<Remedy> {
     let (mut pairs, mut between_objects) = (BTreeMap::<(String, String), u64>::new(), 0_u64);
     for conflict in &group.conflicts {
@@ -59,7 +60,7 @@ pub(super) fn separate_remedy(group: &LineGroup) -> Option<Remedy> {
     })
 }
 
-/// What to look at where no layout helps, by how that member is used whose stores most transfers bring.
+/// Advises where no layout helps, by the use of the member whose stores most transfers bring.
 pub(super) fn shared_remedy(group: &LineGroup, profile: &Profile) -> Option<Remedy> {
     let mut needed: BTreeMap<String, (u64, &AccessTarget)> = BTreeMap::new();
     for conflict in &group.conflicts {
@@ -75,7 +76,8 @@ pub(super) fn shared_remedy(group: &LineGroup, profile: &Profile) -> Option<Reme
     })
 }
 
-/// What was stored by another and then needed: the other side, if that is in the same object.
+/// Returns the target that another context stored to and that was then needed: the other side, if
+/// that is in the same object.
 fn stored_target<'a>(conflict: &ResolvedConflict<'a>) -> &'a AccessTarget {
     match object_at(conflict.here) == object_at(conflict.there) {
         true => conflict.there,
@@ -83,7 +85,7 @@ fn stored_target<'a>(conflict: &ResolvedConflict<'a>) -> &'a AccessTarget {
     }
 }
 
-/// Transfers that bring what is used.
+/// Returns the transfers that bring bytes which are used.
 fn needed_transfers(conflict: &ResolvedConflict) -> u64 {
     match conflict.row.transfer {
         CoherenceEvent::Upgrade => 0,

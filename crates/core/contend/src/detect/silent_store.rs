@@ -1,8 +1,10 @@
-//! Stores that change nothing, yet take the line: checking first would save them.
+//! Stores that change nothing, yet invalidate the other copies of the line: a guard would save
+//! them.
 //!
-//! Example: `node->cpu = curr` in osq_lock(), the same value every time. A transfer is put down to
-//! a silent store as far as the other side's stores were silent and nothing new was used. A finding is called
-//! by them where they are most of it; the check is advised wherever replay says that it saves a tenth.
+//! Example: `node->cpu = curr` in osq_lock(), the same value every time. A transfer is due to a
+//! silent store as far as the other side's stores were silent and nothing new was used. A finding
+//! has this kind if most of its transfers are due to silent stores. The guard is advised wherever
+//! it saves a tenth of the transfers in replay.
 
 use relayout_profile::SiteId;
 use std::cmp::Reverse;
@@ -40,7 +42,7 @@ pub(super) fn detect(
     super::is_majority(caused as u64, tally.transfers()).then_some(FindingKind::SilentStore)
 }
 
-/// Stores whose silence is known, and the silent ones among them.
+/// Counts stores of known silence, and the silent ones among them, by `key`.
 fn silence_by_key<'a, K: Eq + Hash>(
     group: &LineGroup<'a>,
     key: impl Fn(&'a CountRow) -> K,
@@ -58,11 +60,12 @@ fn silence_by_key<'a, K: Eq + Hash>(
     stores
 }
 
-/// Silent stores are asked about if there is one for so many of the line's transfers at least.
+/// Guards are tried if silent stores are at least one in this many of the line's transfers.
 const ASKED_PART: u64 = 20;
 
-/// The member with most silent stores, if a check before them takes fewer transfers in replay, with the member
-/// where it is or on a line of its own; of a finding that is called by them, also if nothing was logged in order.
+/// Advises to guard the member with most silent stores, if a guard has fewer transfers in replay,
+/// with the member where it is or on a line of its own. A finding of this kind gets the advice also
+/// if nothing was logged in order.
 pub(super) fn remedy<I: AddressNamer>(
     group: &LineGroup,
     kind: FindingKind,
@@ -84,7 +87,7 @@ pub(super) fn remedy<I: AddressNamer>(
     }
     let (place, member_count) = stored_target(group, site)?;
     let replayed_ways = replay_guarded(group, context, site, place);
-    // Where the member lies, or on a line of its own.
+    // The member stays where it is, or gets a line of its own.
     let helps = |[today, checked, apart, both]: [u64; 4]| {
         ReplayComparison::from([today, checked]).helps()
             || ReplayComparison::from([apart, both]).helps()
@@ -109,7 +112,8 @@ pub(super) fn remedy<I: AddressNamer>(
     })
 }
 
-/// What an instruction stores to: the member with most transfers, and how many there are.
+/// Returns the targets of a store instruction: the member with most transfers, and the number of
+/// members.
 fn stored_target<'a>(group: &LineGroup<'a>, site: SiteId) -> Option<(&'a AccessTarget, u64)> {
     let missed = |name: &str| -> u64 {
         let conflicts = group.conflicts.iter();
@@ -130,7 +134,8 @@ fn stored_target<'a>(group: &LineGroup<'a>, site: SiteId) -> Option<(&'a AccessT
     most.map(|(_, place)| (place, members))
 }
 
-/// Transfers as it is, with a check before the store, with what is stored to on a line of its own, and with both.
+/// Returns the transfers as recorded, with a guard before the store, with the stored member on a
+/// line of its own, and with both.
 fn replay_guarded(
     group: &LineGroup,
     context: &DetectContext,

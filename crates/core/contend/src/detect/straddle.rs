@@ -1,11 +1,11 @@
 //! Objects and accesses that lie on two lines, so that one use moves both.
 //!
-//! Seen from the addresses of instances, not from the type: a 32-byte `call_single_data` may cross
-//! or not, as its allocator had it. Two words of one object on two lines may also be *better* than
-//! on one (`rw_semaphore`'s `count` and `owner`), so crossing alone says nothing: an object that fits
-//! a line is called a straddle only if replaying its recorded accesses with the alignment that ends it
-//! saves at least a quarter of their transfers. An access to a scalar that is itself split needs no
-//! such proof.
+//! The detector looks at the addresses of instances, not at the type: a 32-byte `call_single_data`
+//! may cross a line or not, depending on its allocator. Two words of one object on two lines may
+//! also be *better* than on one (`count` and `owner` of `rw_semaphore`), so that crossing alone
+//! proves nothing. An object that fits a line is a straddle only if replaying its recorded accesses
+//! with the alignment that ends the crossing saves at least a quarter of their transfers. An access
+//! to a scalar that is itself split needs no such proof.
 
 use super::DetectContext;
 use super::group_replays::ReplayedPart;
@@ -15,7 +15,8 @@ use crate::identify::{AccessTarget, TargetObject};
 use crate::remedy::{Remedy, ReplayComparison};
 use crate::replay::{CoherenceTally, RecordedPlacement, replay};
 
-/// Larger members are arrays or blocks: their accesses need not be split though they are.
+/// Maximum size of a scalar. Larger members are arrays or blocks: if they are split, their accesses
+/// need not be.
 const SCALAR_BYTES_MAX: u64 = 16;
 
 pub(super) fn detect(
@@ -38,12 +39,12 @@ pub(super) fn detect(
     }
     let crossing =
         transfers(&|conflict| object_at(conflict.here).is_some_and(|o| crosses(o, line)));
-    // Saves a quarter at least.
+    // The alignment saves at least a quarter.
     let proven = || replay_aligned(group, context).is_some_and(|r| r.changed * 4 <= r.today * 3);
     (super::is_majority(crossing, all.transfers()) && proven()).then_some(FindingKind::Straddle)
 }
 
-/// The access is one half of an access to a scalar that lies on two lines.
+/// Returns true if the access is one half of an access to a scalar that lies on two lines.
 fn is_split(conflict: &ResolvedConflict, line: u64) -> bool {
     let Some((first, bytes)) = scalar_extent(conflict.here) else {
         return false;
@@ -54,7 +55,7 @@ fn is_split(conflict: &ResolvedConflict, line: u64) -> bool {
     at_edge && (1..=SCALAR_BYTES_MAX).contains(&bytes) && first / line != (first + bytes - 1) / line
 }
 
-/// Address and bytes of the innermost member, or the variable.
+/// Returns address and size of the innermost member or the variable.
 fn scalar_extent(place: &AccessTarget) -> Option<(u64, u64)> {
     match place {
         AccessTarget::Member { object, member } => {
@@ -65,13 +66,13 @@ fn scalar_extent(place: &AccessTarget) -> Option<(u64, u64)> {
     }
 }
 
-/// The object would fit a line, but lies on two.
+/// Returns true if the object would fit a line, but lies on two.
 fn crosses(object: &TargetObject, line: u64) -> bool {
     (2..=line).contains(&object.bytes)
         && object.base / line != (object.base + object.bytes - 1) / line
 }
 
-/// Objects that cross, as they are and as they would be with the alignment that ends it.
+/// Replays the objects that cross, as they are and with the alignment that ends it.
 fn replay_aligned(group: &LineGroup, context: &DetectContext) -> Option<ReplayComparison> {
     let line = context.line_bytes as u32;
     let align = ending_alignment(group, context.line_bytes) as u32;
@@ -89,7 +90,7 @@ fn replay_aligned(group: &LineGroup, context: &DetectContext) -> Option<ReplayCo
     replayed.map(ReplayComparison::from)
 }
 
-/// The smallest power of two that the objects which cross fit in: aligned to it, none does.
+/// Returns the smallest power of two that holds the crossing objects: aligned to it, none crosses.
 fn ending_alignment(group: &LineGroup, line: u64) -> u64 {
     let objects = group
         .conflicts

@@ -1,4 +1,4 @@
-//! The events to expect on one line.
+//! Expected events on one line.
 
 use relayout_profile::{Addr, SiteId};
 use relayout_profile::{ContextId, RunId};
@@ -11,14 +11,14 @@ use super::alternation::alternations;
 use super::rate_rows::RateRow;
 use super::sample_order::LineTurns;
 
-/// Rows of a context that take part, at most; those with the highest counts. Their number multiplies
-/// with that of the other contexts.
+/// Maximum number of rows of a context, those with the highest counts. Their number multiplies with
+/// that of the other contexts.
 const ROWS_MAX: usize = 64;
 
-/// One context's use of the line.
+/// Use of the line by one context.
 struct LineUser {
     rows: Vec<RateRow>,
-    /// Of all its rows, also those left out.
+    /// Episodes of all its rows, also of those left out.
     count: f64,
     episodes: f64,
     stores: f64,
@@ -40,7 +40,7 @@ impl LineUser {
         }
     }
 
-    /// Its stores as far as they are by `which`, in episodes.
+    /// Returns its stores of the rows that count, in episodes.
     fn changing_stores(&self, is_counted: impl Fn(&RateRow) -> bool) -> f64 {
         episodes(&self.rows, |row| {
             if row.is_store() && is_counted(row) {
@@ -52,8 +52,8 @@ impl LineUser {
     }
 }
 
-/// In how many goes a context made these accesses: between what its most frequent instruction has, and what
-/// its most used granule has, as the module's comment says.
+/// Returns the number of episodes of these accesses, from the counts of the most frequent
+/// instruction and of the most used granule, as the module's comment describes.
 fn episodes(rows: &[RateRow], weight: impl Fn(&RateRow) -> f64) -> f64 {
     let mut sites: FxHashMap<SiteId, f64> = FxHashMap::default();
     // Stores to a granule by all instructions, and accesses to it by each.
@@ -78,12 +78,12 @@ fn episodes(rows: &[RateRow], weight: impl Fn(&RateRow) -> f64) -> f64 {
 pub(super) struct ExpectedLine {
     run: RunId,
     users: BTreeMap<ContextId, LineUser>,
-    /// What remains of the alternations of random order.
+    /// Part of the alternations in random order that remains.
     share: f64,
 }
 
 impl ExpectedLine {
-    /// The line of these rows; `turns` are those of its samples, where their order is known.
+    /// Line of these rows; `turns` are those of its samples, where their order is known.
     pub fn new(run: RunId, rows: Vec<RateRow>, turns: Option<&LineTurns>) -> Self {
         let mut users: BTreeMap<ContextId, Vec<RateRow>> = BTreeMap::new();
         for row in rows {
@@ -129,7 +129,7 @@ impl ExpectedLine {
             .map(|(_, user)| user)
     }
 
-    /// Of the stores by others, in episodes: those to bytes of `bytes` that changed something.
+    /// Returns the stores by others to bytes of `bytes` that changed something, in episodes.
     fn news_stores(&self, context: ContextId, bytes: &[RateRow]) -> f64 {
         let touches = |row: &RateRow| bytes.iter().any(|own| own.overlaps(row));
         self.others(context)
@@ -137,13 +137,13 @@ impl ExpectedLine {
             .sum()
     }
 
-    /// Transfers into `context` in random order.
+    /// Returns the transfers into `context` in random order.
     fn random_transfers(&self, context: ContextId, user: &LineUser) -> f64 {
         let stores: f64 = self.others(context).map(|user| user.stores).sum();
         alternations(user.episodes, stores)
     }
 
-    /// Transfers into `context`; gives how many of them are write transfers.
+    /// Adds the transfers into `context`, and returns the number of write transfers.
     fn add_transfers(
         &self,
         context: ContextId,
@@ -154,7 +154,7 @@ impl ExpectedLine {
         if all == 0.0 {
             return 0.0;
         }
-        // Shares that are false, as in the module's comment.
+        // Returns the share that is false, as the module's comment describes.
         let falsely = |bytes: &[RateRow]| {
             let needed = alternations(user.episodes, self.news_stores(context, bytes));
             (1.0 - needed / all).clamp(0.0, 1.0)
@@ -178,8 +178,8 @@ impl ExpectedLine {
         write_transfers
     }
 
-    /// Spreads `expected` events of `row` over the others' stores: true ones over those to its bytes,
-    /// false ones over the rest.
+    /// Spreads `expected` events of `row` over the others' stores: true events over stores to its
+    /// bytes, false events over the rest.
     fn spread_events(
         &self,
         context: ContextId,
@@ -194,7 +194,7 @@ impl ExpectedLine {
             .flat_map(|user| user.rows.iter().filter(|r| r.is_store()));
         let (near, far): (Vec<&RateRow>, Vec<&RateRow>) =
             stores.partition(|other| other.changing > 0.0 && row.overlaps(other));
-        // Where all stores are to its bytes, some silent ones among them, they are on both sides.
+        // If all stores are to its bytes, some silent ones among them, they are on both sides.
         let far = if far.is_empty() { &near } else { &far };
         let false_lifetime = expected * by_lifetime;
         let false_rest = expected * (by_first_touch - by_lifetime).max(0.0);
@@ -244,11 +244,13 @@ impl ExpectedLine {
     }
 }
 
-/// Rows of whole numbers: what rounding takes from one is owed to the next, so that sums stay.
+/// Rows with whole numbers. The rest of each rounding carries over to the next row, so that sums
+/// stay.
 struct RoundedEvents<'a> {
     run: RunId,
     events: &'a mut Vec<ConflictRow>,
-    /// By kind of event: true or not classified; false by first touch alone; false by lifetime.
+    /// Rest of roundings by kind of event: true or not classified; false by first touch alone;
+    /// false by lifetime.
     owed: [[f64; 3]; 3],
 }
 
@@ -262,7 +264,7 @@ impl RoundedEvents<'_> {
         {
             if part > 0.0 {
                 *owed += part;
-                // Of what is owed to another kind of event nothing is paid here.
+                // The rest of another kind of event is not used here.
                 *whole = (*owed + 0.5).floor().max(0.0) as u64;
                 *owed -= *whole as f64;
             }

@@ -1,4 +1,4 @@
-//! What hardware told of transfers, beside what is expected.
+//! Transfers that hardware reported, beside the estimates.
 
 use relayout_profile::Addr;
 use relayout_profile::Profile;
@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::group::LineGroup;
 
-/// Transfers that samples told of, by run and line; `None` if the hardware does not tell.
+/// Transfers reported by samples, by run and line; `None` if the hardware does not report them.
 pub(crate) struct ObservedHitm(Option<FxHashMap<(RunId, Addr), u64>>);
 
 impl ObservedHitm {
@@ -26,7 +26,7 @@ impl ObservedHitm {
         Some(lines.fold(0, |sum, told| sum.saturating_add(*told)))
     }
 
-    /// Those of the lines that a group's events are on.
+    /// Returns the transfers on the lines of a group's events.
     pub fn on_lines_of(&self, group: &LineGroup) -> Option<u64> {
         let told = self.0.as_ref()?;
         let line = |addr: Addr| addr - addr % group.line_bytes;

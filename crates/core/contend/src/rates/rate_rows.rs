@@ -1,9 +1,9 @@
-//! Counts, cut at the borders of lines.
+//! Counts, cut at line boundaries.
 
 use relayout_profile::{AccessKind, CountRow};
 use relayout_profile::{Addr, ContextId, SiteId};
 
-/// Accesses of one context by one site to bytes of one line.
+/// Accesses by one context and site to bytes of one line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RateRow {
     pub context: ContextId,
@@ -17,7 +17,7 @@ pub(super) struct RateRow {
 }
 
 impl RateRow {
-    /// The parts of a count on its lines: one, or two if it straddles.
+    /// Returns the parts of a count on its lines: one, or two if it straddles.
     pub fn split_at_lines(row: &CountRow, line_bytes: u64) -> impl Iterator<Item = Self> {
         let first_end = row.addr.align_down(line_bytes) + (line_bytes - 1);
         let last = row.addr.saturating_add(u64::from(row.size).max(1) - 1);

@@ -1,4 +1,4 @@
-//! How far contexts took turns at a line, told by the order of its samples.
+//! Turns of contexts at a line, from the order of its samples.
 
 use relayout_profile::RunId;
 use relayout_profile::SiteId;
@@ -8,27 +8,29 @@ use rustc_hash::FxHashMap;
 
 use super::alternation::alternations;
 
-/// Added to what was seen and to what was expected, so that lines with few samples stay near random order.
+/// Added to the seen and to the expected alternations, so that lines with few samples stay near
+/// random order.
 const PRIOR: f64 = 1.0;
 
-/// What the samples of each line show, by run and line. Empty where their order is not known.
+/// Turns of each line by run and line. Empty where the order of samples is unknown.
 #[derive(Default)]
 pub(super) struct SampleOrder(FxHashMap<(RunId, Addr), LineTurns>);
 
-/// How often the samples of a line alternate, as accesses do that need a transfer.
+/// Alternations of a line's samples of the kind that needs a transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LineTurns {
-    /// Samples of a context before which another stored since its last one.
+    /// Number of samples of a context before which another stored since its last one.
     seen: f64,
-    /// How many of these there are in the mean over all orders of the same samples.
+    /// Mean of this number over all orders of the same samples.
     random: f64,
 }
 
 impl LineTurns {
-    /// What remains of `expected` transfers in random order, at most 1.
+    /// Returns the part of `expected` transfers that remains of those in random order, at most 1.
     ///
-    /// Samples alternate as often as random ones do, or less where a context has the line for long. Where there
-    /// are more samples than episodes, as many as there are episodes are expected to.
+    /// Samples alternate as often as random ones do, or less often where a context has the line for
+    /// long. Where there are more samples than episodes, the expected number is that of the
+    /// episodes.
     pub fn share(&self, expected: f64) -> f64 {
         let random = self.random.min(expected);
         ((self.seen + PRIOR) / (random + PRIOR)).min(1.0)
@@ -37,7 +39,7 @@ impl LineTurns {
 
 impl SampleOrder {
     pub fn new(profile: &Profile, line_bytes: u64) -> Self {
-        // Collectors' logs leave out what repeats; samples do not.
+        // Collectors' logs leave out repeats; samples do not.
         if profile.meta.coverage != AccessCoverage::Samples {
             return Self::default();
         }
@@ -58,23 +60,23 @@ impl SampleOrder {
     }
 }
 
-/// One line's samples so far.
+/// Samples of a line so far.
 #[derive(Default)]
 struct LineSamples {
     samples: u64,
     stores: u64,
     seen: u64,
-    /// The last store, and the last by another context than that: its place among the samples, from 1; 0 is
-    /// none.
+    /// The last store, and the last store by another context than that: rank among the samples,
+    /// from 1 (0 for none), and context.
     last: [(u64, ContextId); 2],
 }
 
-/// One context's samples of a line so far.
+/// Samples of a line by one context so far.
 #[derive(Default)]
 struct ContextSamples {
     samples: u64,
     stores: u64,
-    /// Place of the last one.
+    /// Rank of the last sample.
     last: u64,
 }
 
@@ -119,7 +121,7 @@ impl SampleWalk {
         let mut order: FxHashMap<_, _> = { self.lines.iter() }
             .map(|(key, line)| (*key, turns(line)))
             .collect();
-        // By number, so that sums do not depend on what other lines there are.
+        // Sorted, so that sums do not depend on other lines.
         let mut users: Vec<_> = self.users.into_iter().collect();
         users.sort_unstable_by_key(|(key, _)| *key);
         for ((run, address, _), user) in users {
@@ -165,7 +167,7 @@ mod tests {
             .unwrap()
     }
 
-    /// The mean over all orders of a reader's and a writer's samples is what is called random.
+    /// The mean over all orders of a reader's and a writer's samples is the value called random.
     #[test]
     fn random_is_the_mean_of_all_orders() {
         for (reads, stores) in [(1, 1), (1, 6), (6, 1), (3, 4), (5, 5)] {

@@ -9,7 +9,7 @@ pub(super) struct BitSet<const W: usize>([u64; W]);
 impl<const W: usize> BitSet<W> {
     pub(super) const EMPTY: Self = Self([0; W]);
 
-    /// The set of `bit` alone. `bit` must be below `64 * W`.
+    /// Set of a single bit, which must be below `64 * W`.
     pub(super) fn single(bit: usize) -> Self {
         let mut set = Self::EMPTY;
         set.insert(bit);
@@ -40,7 +40,7 @@ impl<const W: usize> BitSet<W> {
         self.0
     }
 
-    /// The bits that are set, ascending.
+    /// Returns the bits that are set, ascending.
     pub(super) fn iter(self) -> impl Iterator<Item = usize> {
         self.0
             .into_iter()

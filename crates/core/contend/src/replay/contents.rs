@@ -1,4 +1,4 @@
-//! What lies on each line under a placement.
+//! Contents of each line under a placement.
 
 use super::bits::BitSet;
 use super::{BytePlacement, Granule};
@@ -6,7 +6,7 @@ use super::{BytePlacement, Granule};
 /// Longest line in bytes.
 const LINE_BYTES_MAX: usize = 256;
 
-/// The bytes of one granule that fall on one line.
+/// Bytes of a granule that fall on one line.
 #[derive(Clone, Copy)]
 pub(super) struct GranulePart<const B: usize> {
     /// Index into the trace's granules.
@@ -14,7 +14,7 @@ pub(super) struct GranulePart<const B: usize> {
     pub bytes: BitSet<B>,
 }
 
-/// One line and the pieces on it, by granule.
+/// A line and the parts of granules on it.
 pub(super) struct LineContents<const B: usize> {
     /// Lines from the one that holds the object's first byte.
     pub line: u32,
@@ -22,7 +22,8 @@ pub(super) struct LineContents<const B: usize> {
 }
 
 impl<const B: usize> LineContents<B> {
-    /// The lines that `granules` touch, ascending. `line_bytes` is a power of two, at most `64 * B`.
+    /// Returns the lines that `granules` touch, ascending. `line_bytes` is a power of two, at most
+    /// `64 * B`.
     pub(super) fn from_granules(
         granules: &[Granule],
         phase: u32,
@@ -63,8 +64,8 @@ impl<const B: usize> LineContents<B> {
             .collect()
     }
 
-    /// Numbers bytes by when they are first met. Which bytes are the same ones is all that matters to
-    /// a line, so that contents that differ only in where they lie on it become equal.
+    /// Numbers bytes by their first occurrence. A line's cost depends only on which bytes are
+    /// equal, so that contents which differ only in the position of the bytes become equal.
     fn renumber(&mut self) {
         let mut names = [u8::MAX; LINE_BYTES_MAX];
         let mut next = 0;
@@ -73,7 +74,7 @@ impl<const B: usize> LineContents<B> {
             for bit in piece.bytes.iter() {
                 if names[bit] == u8::MAX {
                     names[bit] = next;
-                    // Of 256 bytes the last would be 255, which then gets its number again: the same.
+                    // The last of 256 bytes is 255 and keeps that number.
                     next = next.saturating_add(1);
                 }
                 renamed.insert(names[bit].into());
@@ -82,7 +83,7 @@ impl<const B: usize> LineContents<B> {
         }
     }
 
-    /// All that decides what the line costs.
+    /// Returns the properties that decide the line's cost.
     pub(super) fn key(&self) -> Box<[u64]> {
         let words = self
             .pieces

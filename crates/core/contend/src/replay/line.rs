@@ -1,46 +1,46 @@
-//! The coherence model of one line: who holds it, and which bytes are news to whom.
+//! Coherence model of a line: its holders, and the bytes that are news to each context.
 
 use super::CoherenceTally;
 use super::bits::BitSet;
 
-/// One line; `C` words of contexts, `B` words of bytes.
+/// A line with `C` words of contexts and `B` words of bytes.
 pub(super) struct CoherenceLine<const C: usize, const B: usize> {
     /// Contexts with a valid copy.
     valid: BitSet<C>,
-    /// Of them: those that came by a transfer and have used no byte yet that was news.
+    /// Contexts with a valid copy that came by a transfer and have not used any news yet.
     unused: BitSet<C>,
-    /// Somebody has written it in the trace.
+    /// True if it was written in the trace.
     written: bool,
-    /// The last to write it.
+    /// Last context that wrote it.
     writer: usize,
-    /// What `writer` wrote and the others' `news` lack. Not empty only while `writer` alone holds
-    /// the line, so that a run of stores by one context costs nothing per store.
+    /// Bytes that `writer` wrote and that the others' `news` lack. Not empty only while `writer`
+    /// alone holds the line, so that a run of stores by one context costs nothing per store.
     dirty: BitSet<B>,
-    /// By context: the bytes that others wrote since it lost the line.
+    /// By context: bytes that others wrote since it lost the line.
     news: Vec<BitSet<B>>,
     counted: LineCounts,
 }
 
-/// What a line counted.
+/// Counts of a line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LineCounts {
     pub tally: CoherenceTally,
-    /// By dense number of context: accesses that had to wait. Empty if that was not counted.
+    /// Accesses that waited, by dense number of the context. Empty if waits were not counted.
     pub waits: Vec<u64>,
 }
 
-/// What an access does to the line.
+/// Effect of an access on the line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum AccessEffect {
     Load,
-    /// A store or an exchange, and whether it left every byte as it was as far as is known.
+    /// A store or an exchange; `silent` if it is known to have left every byte as it was.
     Store {
         silent: bool,
     },
 }
 
 impl<const C: usize, const B: usize> CoherenceLine<C, B> {
-    /// With `waits`, who waits is counted too.
+    /// Line without copies. With `waits`, the waits of each context are counted too.
     pub(super) fn new(contexts: usize, waits: bool) -> Self {
         Self {
             valid: BitSet::EMPTY,
@@ -56,7 +56,7 @@ impl<const C: usize, const B: usize> CoherenceLine<C, B> {
         }
     }
 
-    /// `context` touches `bytes`.
+    /// Processes an access of `context` to `bytes`.
     #[inline]
     pub(super) fn access(&mut self, context: usize, bytes: BitSet<B>, kind: AccessEffect) {
         if self.valid.contains(context) {
@@ -80,13 +80,13 @@ impl<const C: usize, const B: usize> CoherenceLine<C, B> {
         }
     }
 
-    /// Ends the trace.
+    /// Ends the trace, and returns the counts.
     pub(super) fn finish(mut self) -> LineCounts {
         self.counted.tally.false_lifetime += self.unused.len();
         self.counted
     }
 
-    /// `context` gets a copy that it did not have.
+    /// Gives `context` a copy that it did not have.
     fn fetch(&mut self, context: usize, bytes: BitSet<B>, kind: AccessEffect) {
         if !self.dirty.is_empty() {
             let own = self.news[self.writer];
@@ -118,7 +118,7 @@ impl<const C: usize, const B: usize> CoherenceLine<C, B> {
         }
     }
 
-    /// All but `context` lose their copies.
+    /// Invalidates all copies but that of `context`.
     #[inline]
     fn invalidate_others(&mut self, context: usize) {
         let own = BitSet::single(context);

@@ -1,4 +1,4 @@
-//! A trace made ready to be replayed thousands of times.
+//! Preparation of a trace for thousands of replays.
 
 use relayout_profile::ContextId;
 use std::collections::hash_map::Entry;
@@ -9,48 +9,57 @@ use rustc_hash::FxHashMap;
 use super::line::AccessEffect;
 use super::{AccessCounts, ObjectTrace, TraceAccess};
 
-/// An [`ObjectTrace`] ready to be replayed with many placements.
+/// An [`ObjectTrace`] prepared for replay with many placements.
 ///
-/// Contexts and granules (distinct offset and size) are numbered densely, and accesses that cannot
-/// matter under any placement are left out: while one context alone accesses the object, nobody
-/// else's copies change, so its second load of a granule, or its second store, does nothing that
-/// the first did not. Accesses are also sorted by granule, so that single lines can be replayed.
+/// Contexts and granules (distinct offset and size) are numbered densely. Accesses that cannot
+/// matter under any placement are left out: while one context alone accesses the object, no other
+/// copies change, so that its second load of a granule, or its second store, does nothing that the
+/// first did not. Accesses are also sorted by granule, so that single lines can be replayed.
+///
+/// ```
+/// use relayout_contend::{ObjectTrace, PreparedTrace, RecordedPlacement};
+///
+/// let prepared = PreparedTrace::new(&ObjectTrace::default());
+/// let as_recorded = prepared.tally(0, &RecordedPlacement, 64);
+/// let swapped_words = prepared.tally(0, &|offset: u32| offset ^ 8, 64);
+/// assert_eq!(as_recorded, swapped_words);
+/// ```
 #[derive(Clone, Debug)]
 pub struct PreparedTrace {
     pub(super) granules: Vec<Granule>,
-    /// By granule.
+    /// Contexts by granule.
     pub(super) users: Vec<GranuleUsers>,
     pub(super) steps: Vec<PackedAccess>,
-    /// By dense number: the context's own.
+    /// Number of each context by its dense number.
     pub(super) contexts: Vec<u16>,
-    /// By granule: its first place in `order`; one more entry at the end.
+    /// First index in `order` by granule, and an entry for the end.
     first_places: Vec<u32>,
-    /// Indices of `steps`, by granule, ascending.
+    /// Indices of `steps` by granule, ascending.
     order: Vec<u32>,
 }
 
-/// Bytes that are accessed as one.
+/// Bytes that are accessed together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Granule {
     pub offset: u32,
     pub size: u8,
 }
 
-/// Who accesses a granule.
+/// Contexts that access a granule.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct GranuleUsers {
-    /// The first context to be joined.
+    /// First context.
     first: Option<u16>,
     several: bool,
     stored: bool,
 }
 
-/// One access, packed: 8 bytes.
+/// An access in 8 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PackedAccess {
     pub granule: u32,
     pub context: ContextId,
-    /// [`STORE`], [`SILENT`], [`EXCHANGE`]; 0 is a load.
+    /// Bits [`STORE`], [`SILENT`], [`EXCHANGE`]; 0 is a load.
     kind: u8,
 }
 
@@ -68,12 +77,12 @@ impl PreparedTrace {
         builder.finish()
     }
 
-    /// Accesses that a replay goes through; those that cannot matter are not among them.
+    /// Returns the number of accesses that a replay visits, without those that cannot matter.
     pub fn steps(&self) -> usize {
         self.steps.len()
     }
 
-    /// Indices of the steps of a granule, ascending.
+    /// Returns the indices of the steps of a granule, ascending.
     pub(super) fn steps_of(&self, granule: u32) -> &[u32] {
         let granule = granule as usize;
         &self.order[self.first_places[granule] as usize..self.first_places[granule + 1] as usize]
@@ -88,7 +97,7 @@ impl GranuleUsers {
         self.stored |= others.stored;
     }
 
-    /// Several contexts, one of which stores.
+    /// Returns true if there are several contexts, and one of them stores.
     pub(super) fn can_conflict(&self) -> bool {
         self.several && self.stored
     }
@@ -105,7 +114,7 @@ impl PackedAccess {
         }
     }
 
-    /// Counts it in `sum`.
+    /// Counts the access in `sum`.
     pub(super) fn count(self, sum: &mut AccessCounts) {
         match self.kind {
             0 => sum.loads += 1,
@@ -115,17 +124,17 @@ impl PackedAccess {
     }
 }
 
-/// Numbers contexts and granules, and leaves out what cannot matter.
+/// Numbers contexts and granules, and leaves out accesses that cannot matter.
 #[derive(Default)]
 struct PreparedTraceBuilder {
     granules: Vec<Granule>,
-    /// By granule: the turn in which it was last accessed, and whether it was since loaded, silently stored
-    /// to, stored to (bits).
+    /// By granule: the turn in which it was last accessed, and the strongest access since: a load
+    /// (1), a silent store (2), a store (3).
     strongest: Vec<(u32, u8)>,
     granule_ids: FxHashMap<(u32, u8), u32>,
     contexts: FxHashMap<ContextId, u16>,
     steps: Vec<PackedAccess>,
-    /// Counts the changes from one context to another.
+    /// Number of changes from one context to another.
     turn: u32,
     last_context: Option<ContextId>,
 }
@@ -146,7 +155,7 @@ impl PreparedTraceBuilder {
                     | bit(access == AccessKind::ReadWrite, EXCHANGE)
             }
         };
-        // A store makes up for later loads and silent stores, a silent store for later loads.
+        // A store covers later loads and silent stores, a silent store covers later loads.
         let strength = match kind {
             0 => 1,
             _ if kind & SILENT != 0 => 2,
@@ -177,7 +186,7 @@ impl PreparedTraceBuilder {
         }
     }
 
-    /// Sorts the steps by granule: one pass to count, one to place.
+    /// Sorts the steps by granule: a pass to count and a pass to place.
     fn finish(self) -> PreparedTrace {
         let mut users = vec![GranuleUsers::default(); self.granules.len()];
         let mut first = vec![0; self.granules.len() + 1];
@@ -214,7 +223,7 @@ impl PreparedTraceBuilder {
     }
 
     fn context(&mut self, context: ContextId) -> u16 {
-        // At most as many as there are numbers, so the count always fits.
+        // There are at most as many contexts as numbers, so that the count fits.
         let next = self.contexts.len() as u16;
         *self.contexts.entry(context).or_insert(next)
     }

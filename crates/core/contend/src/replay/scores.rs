@@ -1,4 +1,4 @@
-//! Layouts scored one after the other, each line once.
+//! Scores of layouts one after the other, with each line replayed once.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,11 +7,12 @@ use rustc_hash::FxHashMap;
 
 use super::{BytePlacement, CoherenceTally, LineTally, PreparedTrace};
 
-/// A prepared trace and what its lines cost so far, by what lay on them.
+/// A prepared trace, and the costs of its lines by their contents.
 ///
-/// What a line costs depends on which accessed bytes are on it and on nothing else. A layout that differs
-/// from one scored before in two lines is replayed on those two; the others are looked up. The numbers
-/// are those of [`Replay::lines`], in whatever order layouts are asked for, and from whatever thread.
+/// The cost of a line depends only on the accessed bytes on it. A layout that differs from an
+/// earlier one in two lines is replayed on those two; the others are looked up. The numbers are
+/// those of [`PreparedTrace::lines`], in whatever order layouts are asked for, and from whatever
+/// thread.
 #[derive(Debug)]
 pub struct LineScores<'r> {
     replay: &'r PreparedTrace,
@@ -21,7 +22,7 @@ pub struct LineScores<'r> {
 }
 
 impl<'r> LineScores<'r> {
-    /// Nothing known yet; for `line_bytes` see [`replay`](super::replay()).
+    /// Scores without known lines; for `line_bytes` see [`replay`](super::replay()).
     pub fn new(replay: &'r PreparedTrace, line_bytes: u32) -> Self {
         Self {
             replay,
@@ -31,36 +32,36 @@ impl<'r> LineScores<'r> {
         }
     }
 
-    /// As [`Replay::tally`].
+    /// Returns the same as [`PreparedTrace::tally`].
     pub fn tally(&self, phase: u32, placement: &impl BytePlacement) -> CoherenceTally {
         let lines = self.lines(phase, placement);
         lines.into_iter().map(|line| line.tally).sum()
     }
 
-    /// As [`Replay::lines`].
+    /// Returns the same as [`PreparedTrace::lines`].
     pub fn lines(&self, phase: u32, placement: &impl BytePlacement) -> Vec<LineTally> {
         self.replay
             .lines_with_scores(phase, placement, self.line_bytes, Some(self))
     }
 
-    /// Accesses replayed so far: those to lines that were not known.
+    /// Returns the number of accesses replayed so far, those to lines that were not known.
     pub fn replayed_accesses(&self) -> u64 {
         self.replayed.load(Relaxed)
     }
 
-    /// What a line costs whose contents have this key, if that is known.
+    /// Returns the tally of the line whose contents have this key, if it is known.
     pub(super) fn lookup(&self, key: &[u64]) -> Option<CoherenceTally> {
         self.lock().get(key).copied()
     }
 
-    /// Keeps what a line costs; it took `accesses` to find out.
+    /// Keeps the tally of a line that took `accesses` to replay.
     pub(super) fn learn(&self, key: Box<[u64]>, tally: CoherenceTally, accesses: u64) {
         self.replayed.fetch_add(accesses, Relaxed);
         self.lock().insert(key, tally);
     }
 
     fn lock(&self) -> MutexGuard<'_, FxHashMap<Box<[u64]>, CoherenceTally>> {
-        // What is in the map is whole, whatever happened to who held it.
+        // Entries of the map are complete even if a thread panicked while it held the lock.
         self.tallies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! Going through a prepared trace under one placement.
+//! Replay of a prepared trace under a placement.
 
 use super::bits::BitSet;
 use super::contents::LineContents;
@@ -8,12 +8,12 @@ use super::scores::LineScores;
 use super::{AccessCounts, BytePlacement, CoherenceTally, ContextWaits, LineTally, LineWaits};
 use relayout_profile::ContextId;
 
-/// Accesses of which at least one in so many is on a line that has to be replayed are all gone through, rather
-/// than those on the line found.
+/// All accesses are visited if at least one in this many is on a line that has to be replayed;
+/// otherwise only those on such lines.
 const DENSE_PART: u64 = 4;
 
 impl PreparedTrace {
-    /// As [`replay`](super::replay()).
+    /// Replays the trace as [`replay`](super::replay()) does.
     pub fn tally(
         &self,
         phase: u32,
@@ -24,7 +24,7 @@ impl PreparedTrace {
         lines.into_iter().map(|line| line.tally).sum()
     }
 
-    /// As [`replay_lines`](super::replay_lines).
+    /// Replays the trace as [`replay_lines`](super::replay_lines) does.
     pub fn lines(
         &self,
         phase: u32,
@@ -34,7 +34,7 @@ impl PreparedTrace {
         self.lines_with_scores(phase, placement, line_bytes, None)
     }
 
-    /// Who used which line, and had to wait for it.
+    /// Replays the trace, and returns uses and waits of each line.
     pub fn waits(
         &self,
         phase: u32,
@@ -50,7 +50,7 @@ impl PreparedTrace {
             .collect()
     }
 
-    /// As [`Self::lines`]; what `scores` knows of lines is looked up.
+    /// Returns the same as [`Self::lines`]; lines that `scores` knows are looked up.
     pub(super) fn lines_with_scores(
         &self,
         phase: u32,
@@ -135,7 +135,7 @@ impl PreparedTrace {
         users.can_conflict()
     }
 
-    /// Accesses to a line with these contents.
+    /// Returns the number of accesses to a line with these contents.
     fn access_count_on<const B: usize>(&self, contents: &LineContents<B>) -> u64 {
         let access_count = |granule: u32| self.steps_of(granule).len() as u64;
         contents
@@ -173,7 +173,7 @@ impl PreparedTrace {
         lines.into_iter().map(CoherenceLine::finish).collect()
     }
 
-    /// By step, a bit: it is on one of the lines.
+    /// Returns a bit for each step: whether it is on one of the lines.
     fn mark_steps<const B: usize>(&self, wanted_contents: &[&LineContents<B>]) -> Vec<u64> {
         let mut marked = vec![0; self.steps.len().div_ceil(64)];
         for piece in wanted_contents.iter().flat_map(|contents| &contents.pieces) {
@@ -209,7 +209,8 @@ impl PreparedTrace {
     }
 }
 
-/// One access on each line that it touches. Inlined into both loops: called, it makes replay an eighth slower.
+/// Processes an access on each line that it touches. Inlined into both loops: as a call, it makes
+/// replay an eighth slower.
 #[inline(always)]
 fn visit<const C: usize, const B: usize>(
     lines: &mut [CoherenceLine<C, B>],
@@ -221,16 +222,16 @@ fn visit<const C: usize, const B: usize>(
     }
 }
 
-/// What is asked of each line.
+/// Counts wanted of each line.
 #[derive(Clone, Copy)]
 enum LineQuery<'a> {
-    /// How often it moves; that may be known.
+    /// Tallies, which may be known.
     Tallies(Option<&'a LineScores<'a>>),
-    /// Who waits for it.
+    /// Waits by context.
     Waits,
 }
 
-/// A line and what it counted.
+/// A line and its counts.
 struct LineResult {
     line: u32,
     granules: Vec<u32>,
@@ -247,10 +248,10 @@ impl LineResult {
     }
 }
 
-/// By granule: which bytes of which lines it has.
+/// Lines of each granule, with its bytes on them.
 struct GranuleLines<const B: usize> {
     parts: Vec<(u32, BitSet<B>)>,
-    /// By granule: its first piece; one more entry at the end.
+    /// First part by granule, and an entry for the end.
     first: Vec<u32>,
 }
 

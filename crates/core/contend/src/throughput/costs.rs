@@ -1,47 +1,49 @@
-//! What a machine's lines cost those that fight for them.
+//! Costs of contended lines on a machine.
 
 use crate::replay::AccessCounts;
 
-/// How a context uses a line.
+/// Use of a line by a context.
 ///
-/// Stores that nothing but stores are around wait in the processor's buffer, and those to one line leave it
-/// together. With loads of the line or stores to others between them they leave it one by one, and the
-/// context stands still for longer: that is an update.
+/// Stores with nothing but stores around them wait in the processor's buffer, and those to one line
+/// leave it together. With loads of the line or stores to other lines between them they leave it
+/// one by one, and the context stalls for longer: that is an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LineHabit {
-    /// It only loads from it.
+    /// The context only loads from the line.
     Load,
-    /// It does nothing but store to it.
+    /// The context does nothing but store to the line.
     Store,
-    /// It stores to it, among other things.
+    /// The context stores to the line, among other things.
     Update,
-    /// It has locked instructions there.
+    /// The context runs locked instructions on the line.
     Exchange,
 }
 
-/// Of stores to a line, at least one in so many goes with a load of the line or a store to another where they
-/// are updates: less than a processor's buffer holds.
+/// Stores are updates if at least one in this many goes with a load of the line or a store to
+/// another line: fewer than a processor's buffer holds.
 const UPDATE_PART: u64 = 8;
-/// Of stores to a line, one in so many is an exchange where those are what is waited for.
+/// Stores count as exchanges if at least one in this many is an exchange.
 const EXCHANGE_PART: u64 = 4;
 
-/// What accesses cost on a machine, in loops that do nothing else.
+/// Costs of accesses on a machine, in loops that do nothing else.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MachineCosts {
-    /// Moving a line from one CPU to another, in nanoseconds.
+    /// Time to move a line from one CPU to another, in nanoseconds.
     pub transfer_ns: f64,
-    /// By [`Habit`]: one access to a line that no other context uses, in nanoseconds.
+    /// Time of an access to a line that no other context uses, in nanoseconds, by [`LineHabit`].
     pub alone_ns: [f64; 4],
-    /// By [`Habit`], and by that of the only other context, which does so all the time: one access to a line
-    /// for which the two fight, in nanoseconds. Of two that load there is none: what is here is not used.
+    /// Time of an access to a line for which two contexts fight all the time, in nanoseconds, by
+    /// the [`LineHabit`] of the context and that of the other. The entry for two that only load is
+    /// not used.
     pub contended_ns: [[f64; 4]; 4],
 }
 
 impl LineHabit {
-    /// All, in order.
+    /// All habits, in order.
     pub const ALL: [Self; 4] = [Self::Load, Self::Store, Self::Update, Self::Exchange];
 
-    /// Of a context with these accesses to the line, and so many stores to others meanwhile.
+    /// Habit of a context with these accesses to the line, and `stores_elsewhere` to other lines
+    /// meanwhile.
     pub(super) fn from_accesses(on_line: &AccessCounts, stores_elsewhere: u64) -> Self {
         let stores = on_line.stores.saturating_add(on_line.exchanges);
         let goes_with = |others: u64| others.saturating_mul(UPDATE_PART) >= stores;
@@ -58,19 +60,21 @@ impl LineHabit {
 }
 
 impl MachineCosts {
-    /// Time for these accesses where nothing is waited for, in nanoseconds.
+    /// Returns the time of these accesses without waits, in nanoseconds.
     pub(super) fn alone(&self, accesses: &AccessCounts) -> f64 {
         accesses.loads as f64 * self.alone_ns[LineHabit::Load as usize]
             + accesses.stores as f64 * self.alone_ns[LineHabit::Store as usize]
             + accesses.exchanges as f64 * self.alone_ns[LineHabit::Exchange as usize]
     }
 
-    /// How long a context works on, once it has a line, until it has to wait for it again, where both it and
-    /// the other use it all the time; in nanoseconds of its own work.
+    /// Returns how long a context keeps working after it gets a line until it waits for it again,
+    /// where both it and the other context use the line all the time; in nanoseconds of its own
+    /// work.
     ///
-    /// In the probe's loop a context works for the fraction `d = alone / contended` of its time, and waits for
-    /// the rest. Each time it waits for a transfer `S`, and for the other where that is waiting for the line,
-    /// which it is for the fraction `1 - d'` of *its* time: so for `S * (2 - d')`.
+    /// In the probe's loop a context works for the fraction `d = alone / contended` of its time,
+    /// and waits for the rest. Each time it waits for a transfer `S`, and for the other context
+    /// where that is waiting for the line, which it is for the fraction `1 - d'` of *its* time: so
+    /// for `S * (2 - d')`.
     pub(super) fn keeps_ns(&self, own: LineHabit, other: LineHabit) -> f64 {
         if (own, other) == (LineHabit::Load, LineHabit::Load) {
             return f64::INFINITY;
@@ -82,7 +86,7 @@ impl MachineCosts {
         let (own, other) = (works(own, other), works(other, own).min(1.0));
         match own < 1.0 {
             true => self.transfer_ns * (2.0 - other) * own / (1.0 - own),
-            // Contention cannot be seen at all.
+            // The loop shows no contention.
             false => f64::INFINITY,
         }
     }

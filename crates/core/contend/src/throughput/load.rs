@@ -1,4 +1,4 @@
-//! What a recording says of its contexts besides the subject of a change.
+//! Load of the contexts in a recording besides the subject of a change.
 
 use relayout_profile::{Addr, ContextId, RunId};
 use std::collections::BTreeMap;
@@ -8,50 +8,53 @@ use relayout_profile::{AccessKind, Profile};
 use crate::replay::{AccessCounts, ContextWaits};
 use crate::traces::ObjectExtent;
 
-/// Lines that are told apart.
+/// Maximum number of lines with separate waits.
 const LINES_MAX: usize = 32;
-/// A context with less than one in so many of the accesses of the busiest only waits for the others to end.
+/// A context with less than one in this many of the accesses of the busiest only waits for the
+/// others to end.
 const WORKING_PART: u64 = 1000;
 const PS_PER_NS: f64 = 1e3;
 
-/// How contexts spent the recorded window: accesses, and waits on the lines that are not the subject's.
+/// Accesses of contexts in the recorded window, and their waits on lines that are not the
+/// subject's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordedLoad {
-    /// All accesses, by context that worked.
+    /// All accesses by context that worked.
     contexts: BTreeMap<ContextId, AccessCounts>,
-    /// What it does between them, where that was measured.
+    /// Time between accesses by context, where it was measured.
     code: BTreeMap<ContextId, CodeTime>,
-    /// Of them: those to lines that the subject has a part of.
+    /// Accesses by context to lines that the subject has a part of.
     subject: BTreeMap<ContextId, AccessCounts>,
-    /// By line that is not the subject's: who waited. Most waits first, [`LINES_MAX`] at most.
+    /// Waits by line that is not the subject's. Most waits first, [`LINES_MAX`] at most.
     lines: Vec<Vec<ContextWaits>>,
     /// Waits for all other lines together, by context.
     rest: BTreeMap<ContextId, u64>,
     subject_waits: u64,
 }
 
-/// Code between a context's accesses, for each of them.
+/// Time of the code between a context's accesses, per access.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CodeTime {
-    /// Nanoseconds.
+    /// Time in nanoseconds.
     pub ns: f64,
-    /// How far that may be off, up or down.
+    /// Error of this time, in either direction.
     pub error_ns: f64,
 }
 
 impl CodeTime {
-    /// What can be told from nothing: the estimate of James and Stein (1961), whose mean error is smaller than
-    /// that of the mean itself where that is near zero. `None` if it is no more than its error.
+    /// Returns the time that is distinct from 0: the estimate of James and Stein (1961), whose mean
+    /// error is smaller than that of the mean itself where that is near zero. `None` if the time is
+    /// no more than its error.
     pub(super) fn told_ns(&self) -> Option<f64> {
         (self.ns > self.error_ns).then(|| self.ns - self.error_ns * self.error_ns / self.ns)
     }
 }
 
 impl RecordedLoad {
-    /// Of `profile`, where the subject of a change is all that lies at `subject`.
+    /// Load of `profile`; the subject of a change is all that lies at `subject`.
     ///
-    /// What conflicts do not know the other side of is missing; so are the accesses of exchanges to lines
-    /// that never moved, which count as a load and a store.
+    /// Events whose other side is unknown are missing. The accesses of exchanges to lines that
+    /// never moved count as a load and a store.
     pub fn new(profile: &Profile, subject: &[ObjectExtent]) -> Self {
         let line_bytes = u64::from(profile.meta.line_bytes).max(1);
         let subject = SubjectExtents::new(subject);
@@ -108,43 +111,44 @@ impl RecordedLoad {
         load
     }
 
-    /// Contexts that worked, ascending.
+    /// Returns the contexts that worked, ascending.
     pub fn contexts(&self) -> impl Iterator<Item = ContextId> + '_ {
         self.contexts.keys().copied()
     }
 
-    /// All that a context accessed.
+    /// Returns all accesses of a context.
     pub fn accesses(&self, context: ContextId) -> AccessCounts {
         self.contexts.get(&context).copied().unwrap_or_default()
     }
 
-    /// What a context does between accesses; `None` where that was not measured.
+    /// Returns the time of a context between accesses; `None` where it was not measured.
     pub fn code(&self, context: ContextId) -> Option<CodeTime> {
         self.code.get(&context).copied()
     }
 
-    /// What a context accessed on lines that the subject has a part of.
+    /// Returns the accesses of a context to lines that the subject has a part of.
     pub fn on_subject(&self, context: ContextId) -> AccessCounts {
         self.subject.get(&context).copied().unwrap_or_default()
     }
 
-    /// How often a context waited for all other lines than [`Self::lines`] and the subject's.
+    /// Returns the waits of a context for lines that are neither in [`Self::lines`] nor the
+    /// subject's.
     pub fn rest(&self, context: ContextId) -> u64 {
         self.rest.get(&context).copied().unwrap_or(0)
     }
 
-    /// Lines that are not the subject's, with who waited for them; those with most waits.
+    /// Returns the waits for lines that are not the subject's, those with most waits.
     pub fn lines(&self) -> impl Iterator<Item = &[ContextWaits]> {
         self.lines.iter().map(Vec::as_slice)
     }
 
-    /// Transfers and upgrades on the subject in the whole recording.
+    /// Returns the transfers and upgrades on the subject in the whole recording.
     pub fn subject_waits(&self) -> u64 {
         self.subject_waits
     }
 }
 
-/// By context, over all runs.
+/// Returns the times between accesses by context, over all runs.
 fn code_times(profile: &Profile) -> BTreeMap<ContextId, CodeTime> {
     let mut sums: BTreeMap<ContextId, (f64, CodeTime)> = BTreeMap::new();
     for gaps in profile.meta.runs.iter().flat_map(|run| &run.gaps) {
@@ -167,7 +171,7 @@ fn code_times(profile: &Profile) -> BTreeMap<ContextId, CodeTime> {
 /// Run, address of a line, context.
 type LineContext = (RunId, Addr, ContextId);
 
-/// Loads, stores and exchanges, by line and context.
+/// Returns loads, stores and exchanges by line and context.
 fn accesses_by_line(profile: &Profile, line_bytes: u64) -> BTreeMap<LineContext, AccessCounts> {
     let mut used: BTreeMap<LineContext, AccessCounts> = BTreeMap::new();
     for row in &profile.lines {
@@ -189,7 +193,7 @@ fn accesses_by_line(profile: &Profile, line_bytes: u64) -> BTreeMap<LineContext,
     used
 }
 
-/// Where the subject's objects are.
+/// Address ranges of the subject's objects.
 struct SubjectExtents(Vec<ObjectExtent>);
 
 impl SubjectExtents {
@@ -199,7 +203,7 @@ impl SubjectExtents {
         Self(extents)
     }
 
-    /// Whether any of the `bytes` from `addr` on are an object's.
+    /// Returns true if any of the `bytes` from `addr` on belongs to an object.
     fn meets(&self, run: RunId, addr: Addr, bytes: u64) -> bool {
         let end = addr.saturating_add(bytes);
         let after = self

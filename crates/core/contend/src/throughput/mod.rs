@@ -1,38 +1,46 @@
-//! What fewer waits are worth: the throughput that a machine, whose costs were measured, is to be expected
-//! to have with another layout.
+//! Throughput with fewer waits: a prediction of the throughput with another layout, on a machine
+//! whose costs were measured.
 //!
-//! A closed queueing network: contexts are its customers, contended lines its stations, and what a
-//! context does without waiting is its think time. The recording says how often each context waits on
-//! which line, replay says how often it would with another layout, and the probe says what that costs.
+//! The model is a closed queueing network: contexts are its customers, contended lines are its
+//! stations, and the work of a context without waits is its think time. The recording tells how
+//! often each context waits on which line, replay tells how often it would with another layout, and
+//! the probe measured the cost of a wait.
 //!
-//! # What is assumed
-//! - **Think time.** A context's loads, stores and exchanges in the recorded window, each at what it costs
-//!   alone ([`Costs`]), and the code between them, as it was timed ([`Load::code`]). Where it was not (kernels,
-//!   recordings by earlier versions), or is too short to be told from nothing, as much again as the accesses cost, and for the interval from nothing to three
-//!   times as much. Of a kernel, only kernel code was recorded: the gain is that of the time in the kernel.
-//! - **Overlap.** While an access waits for its line, the processor goes on with what does not need it, until its
-//!   reorder buffer is full: some hundreds of instructions, so some tens of nanoseconds. As much of the timed
-//!   code hides in each wait. The probe's loops have no such code, so that what they say has no part of this.
-//! - **Service time** is what moving a line between two CPUs takes, for upgrades too.
-//! - **Waits.** The order is the recorded one, as in all of replay. But a recorder makes accesses slow, so that
-//!   contexts meet on nearly every access where they use a line all the time. Natively, one that has a line goes
-//!   on for a while before it has lost it and has to wait again. That while follows from the probe's loops
-//!   ([`Costs`], `keeps_ns`), by what both contexts do to the line ([`Habit`]). So between two waits there is the
-//!   work that was recorded between them, or that while if it is longer: of `r` recorded waits in work that takes
+//! # Assumptions
+//!
+//! - **Think time.** A context's loads, stores and exchanges in the recorded window, each at its
+//!   cost alone ([`MachineCosts`]), and the code between them as it was timed
+//!   ([`RecordedLoad::code`]). Where the code was not timed (kernels, recordings by earlier
+//!   versions), or takes too short a time to be distinct from 0, it is assumed to take as long as
+//!   the accesses; for the interval, from 0 to three times as long. Of a kernel, only kernel code
+//!   was recorded: the gain is that of the time in the kernel.
+//! - **Overlap.** While an access waits for its line, the processor goes on with independent work
+//!   until its reorder buffer is full: some hundreds of instructions, so some tens of nanoseconds.
+//!   As much of the timed code hides in each wait. The probe's loops have no such code, so that
+//!   their times do not include this.
+//! - **Service time** is the time to move a line between two CPUs, for upgrades too.
+//! - **Waits.** The order is the recorded one, as in all of replay. But a recorder makes accesses
+//!   slow, so that contexts meet on nearly every access where they use a line all the time.
+//!   Natively, a context that has a line goes on for a while before it has lost the line and has to
+//!   wait again. That time follows from the probe's loops ([`MachineCosts`], `keeps_ns`), by the
+//!   uses of both contexts ([`LineHabit`]). So between two waits there is the work that was
+//!   recorded between them, or that time if it is longer: of `r` recorded waits in work that takes
 //!   `Z`, `min(r, Z / keeps)` are left.
-//! - **Contexts are independent** but for the lines that they fight for. One that waits until another has stored
-//!   something is as fast as that one: where [`waiting`] finds such, nothing should be predicted.
-//! - **Checks before stores** ([`Checks`]) are one load more each, which may have to wait for the line as any other;
-//!   stores that are known to have changed nothing do not happen then. The code between accesses stays what it was.
-//! - **More contexts** ([`Question::contexts`]) do what those that were recorded do, in the same
-//!   proportions. A context with `a` accesses to a line, `v` of which waited, meets `k` times as many
-//!   stores by others: `a*k*v / (a - v + k*v)` of them wait, by the rule of two random streams
-//!   ([`crate::rates`]).
+//! - **Contexts are independent** but for the lines that they fight for. A context that waits until
+//!   another has stored something is as fast as that one: where [`find_spin_waits`] finds such
+//!   contexts, nothing should be predicted.
+//! - **Store guards** ([`GuardCounts`]) are one load more each, which may wait for the line as any
+//!   other; stores that are known to have changed nothing do not happen then. The code between
+//!   accesses stays the same.
+//! - **More contexts** ([`ThroughputInputs::contexts`]) do the same as the recorded ones, in the
+//!   same proportions. A context with `a` accesses to a line, `v` of which waited, meets `k` times
+//!   as many stores by others: `a*k*v / (a - v + k*v)` of them wait, by the rule of two random
+//!   streams ([`crate::rates`]).
 //!
-//! A gain is a ratio, so that errors of the costs cancel as far as they are in both. Its interval is
-//! that of resampled stretches of the recording, with think times from the shortest to the longest, processors that
-//! look far ahead or not at all, and lines that are kept for two thirds of the time that loops say to one and a
-//! half times that.
+//! A gain is a ratio, so that errors of the costs cancel as far as they are in both. Its interval
+//! combines resampled stretches of the recording, think times from the shortest to the longest,
+//! processors that look far ahead or not at all, and lines that are kept for two thirds to one and
+//! a half times as long as in the loops.
 
 mod costs;
 mod load;
@@ -54,19 +62,20 @@ use store_guards::GuardedLoad;
 use crate::replay::{AccessCounts, ContextWaits};
 use network::{ContextClass, StationVisit, cycle_times};
 
-/// Lines that are stations of their own, on either side; what is waited for on others is a delay.
+/// Maximum number of lines that are stations; waits on others are a delay.
 const STATIONS_MAX: usize = 64;
-/// Times that the stretches are drawn again.
+/// Number of resamples of the stretches.
 const RESAMPLES: usize = 100;
-/// What is expected, and the ends of what is reckoned with: those with the largest gains, and the smallest.
-/// Loops that differ in how many words of a line they use, and how, differ by as much in how long they keep it.
-/// What a processor looks ahead: 200 to 500 instructions, of which it does two to four in a nanosecond.
+/// Expected assumptions. A processor looks 200 to 500 instructions ahead, of which it runs two to
+/// four in a nanosecond.
 const EXPECTED: GainAssumptions = GainAssumptions {
     unknown_code: 1.0,
     errors: 0.0,
     ahead_ns: 50.0,
     keeps: 1.0,
 };
+/// Ends of the assumptions: those with the largest gains, and those with the smallest. Loops that
+/// use a line in other ways keep it for times that differ as much.
 const ENDS: [GainAssumptions; 2] = [
     GainAssumptions {
         unknown_code: 0.0,
@@ -82,71 +91,72 @@ const ENDS: [GainAssumptions; 2] = [
     },
 ];
 
-/// One line of one object in a stretch of its replay.
+/// A line of an object in a stretch of its replay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StretchLine {
     /// Number of the object.
     pub object: usize,
-    /// Line of the object, as [`crate::LineWaits::line`].
+    /// Line of the object, see [`crate::LineWaits::line`].
     pub line: u32,
-    /// Who waited.
+    /// Contexts that used the line, with their waits.
     pub contexts: Vec<ContextWaits>,
 }
 
-/// A stretch of the recording, replayed under two layouts, and with checks before stores under the second.
+/// A stretch of the recording, replayed under two layouts, with store guards under the second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplayedStretch {
-    /// Recording that it is a part of.
+    /// Recording that the stretch is a part of.
     pub run: RunId,
-    /// Under today's.
+    /// Waits under today's layout.
     pub today: Vec<StretchLine>,
-    /// Under the other.
+    /// Waits under the other layout.
     pub changed: Vec<StretchLine>,
-    /// By context: what the checks make of its accesses; empty where there are none.
+    /// Effect of the guards on the accesses by context; empty without guards.
     pub guards: BTreeMap<ContextId, GuardCounts>,
 }
 
-/// Whose throughput is asked about.
+/// Inputs of a throughput prediction.
 #[derive(Clone, Copy, Debug)]
 pub struct ThroughputInputs<'a> {
-    /// What the recording says besides the subject's replay.
+    /// Load in the recording besides the subject's replay.
     pub load: &'a RecordedLoad,
-    /// The machine.
+    /// Costs on the machine.
     pub costs: &'a MachineCosts,
-    /// Contexts that run; `None`: as many as were recorded.
+    /// Number of contexts that run; `None` for as many as were recorded.
     pub contexts: Option<u32>,
 }
 
-/// Throughput with the changed layout over that with today's.
+/// Throughput with the changed layout over that with today's layout.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThroughputGain {
-    /// Of all contexts together: the time that they need for what they did in the recording.
+    /// Gain of all contexts together: of the time for their work in the recording.
     pub ratio: GainRatio,
-    /// For how many contexts.
+    /// Number of contexts.
     pub contexts: u32,
-    /// Of each recorded context by itself, in order of their numbers.
+    /// Gain of each recorded context by itself, in the order of their numbers.
     pub by_context: Vec<(ContextId, GainRatio)>,
-    /// Of all contexts together, by each recording alone where there are several.
+    /// Gain of all contexts together by recording, where there are several.
     pub by_run: Vec<(RunId, f64)>,
 }
 
 impl ThroughputGain {
-    /// Whether it is none, but a loss of more than 5 %, wherever in its interval.
+    /// Returns true if the gain is a loss of more than 5% over its whole interval.
     pub fn is_loss(&self) -> bool {
         self.ratio.high < 0.95
     }
 
-    /// Whether it is a gain in some recordings and a loss in others: no advice.
+    /// Returns true if it is a gain in some recordings and a loss in others.
     pub fn is_unstable(&self) -> bool {
         let any = |is: fn(f64) -> bool| self.by_run.iter().any(|(_, ratio)| is(*ratio));
         any(|ratio| ratio > 1.0) && any(|ratio| ratio < 1.0)
     }
 }
 
-/// A ratio, and between what 95 % of the resamples lie, with the shortest and the longest think times.
+/// A ratio with the interval of 95% of the resamples, with the shortest and the longest think
+/// times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GainRatio {
-    /// Over the whole recording, with the expected think time.
+    /// Ratio over the whole recording, with the expected think time.
     pub value: f64,
     /// Lower end.
     pub low: f64,
@@ -154,38 +164,39 @@ pub struct GainRatio {
     pub high: f64,
 }
 
-/// What nobody measured.
+/// Assumptions that were not measured.
 #[derive(Clone, Copy, Debug)]
 struct GainAssumptions {
-    /// Code between accesses over what they cost alone, where it was not timed.
+    /// Time of the code between accesses over the cost of the accesses alone, where it was not
+    /// timed.
     unknown_code: f64,
-    /// How many times its error the timed code takes longer than was measured.
+    /// Number of standard errors that the timed code takes longer than measured.
     errors: f64,
-    /// How long a processor goes on while an access waits, in nanoseconds.
+    /// Time that a processor goes on while an access waits, in nanoseconds.
     ahead_ns: f64,
-    /// How long a line is kept over what [`Costs`] say.
+    /// Time that a line is kept over that of [`MachineCosts`].
     keeps: f64,
 }
 
-/// How a context uses a line.
+/// Use of a line by a context.
 #[derive(Clone, Copy, Debug)]
 struct LineUse {
     context: ContextId,
-    /// How often it waits for it in the recorded window.
+    /// Number of waits for it in the recorded window.
     waits: f64,
     habit: LineHabit,
 }
 
-/// What contexts do with one layout and its code.
+/// Accesses and waits under one layout and its code.
 struct LayoutLoad<'a> {
-    /// The subject's lines.
+    /// Uses of the subject's lines.
     lines: Vec<Vec<LineUse>>,
     code: GuardedLoad<'a>,
 }
 
 impl ThroughputInputs<'_> {
-    /// The gain by a change that was replayed in `stretches`; `None` where fewer than two contexts were
-    /// recorded, or nobody waits for the subject today.
+    /// Predicts the gain of a change that was replayed in `stretches`; `None` where fewer than two
+    /// contexts were recorded, or no context waits for the subject today.
     pub fn gain(&self, stretches: &[ReplayedStretch]) -> Option<ThroughputGain> {
         let contexts = self.load.contexts().count();
         let replayed: u64 = stretches
@@ -234,7 +245,8 @@ impl ThroughputInputs<'_> {
         })
     }
 
-    /// Of all contexts, by recording in which they wait for the subject; nothing with one recording.
+    /// Predicts the gain of all contexts by recording in which they wait for the subject; nothing
+    /// with one recording.
     fn by_run(&self, stretches: &[ReplayedStretch]) -> Vec<(RunId, f64)> {
         let runs: BTreeSet<RunId> = stretches.iter().map(|stretch| stretch.run).collect();
         if runs.len() < 2 {
@@ -250,8 +262,8 @@ impl ThroughputInputs<'_> {
         runs.into_iter().filter_map(of_run).collect()
     }
 
-    /// By context, and then of all, the ratio of throughputs; `replayed` waits of the stretches stand for
-    /// all that the recording has on the subject.
+    /// Returns the ratio of throughputs by context, and then of all. `replayed` waits of the
+    /// stretches stand for all waits on the subject in the recording.
     fn ratios(
         &self,
         stretches: &[&ReplayedStretch],
@@ -278,14 +290,15 @@ impl ThroughputInputs<'_> {
             .then_some(ratios)
     }
 
-    /// Contexts that run, over those that were recorded.
+    /// Returns the number of contexts that run over the number that was recorded.
     fn context_scale(&self) -> f64 {
         let recorded = self.load.contexts().count() as f64;
         self.contexts
             .map_or(1.0, |wanted| f64::from(wanted) / recorded)
     }
 
-    /// Time that each context takes for what it did in the recorded window, in nanoseconds.
+    /// Returns the time that each context takes for its work in the recorded window, in
+    /// nanoseconds.
     fn cycles(&self, layout_load: &LayoutLoad<'_>, assumed: GainAssumptions) -> Vec<f64> {
         let subject = layout_load.lines.iter().cloned();
         let mut lines: Vec<Vec<LineUse>> =
@@ -322,8 +335,8 @@ impl ThroughputInputs<'_> {
         cycle_times(&classes, STATIONS_MAX)
     }
 
-    /// What a context does without waiting in the recorded window, and how much of it is code that was timed; in
-    /// nanoseconds.
+    /// Returns the time of a context's work without waits in the recorded window, and the part of
+    /// it that is timed code; in nanoseconds.
     fn work(
         &self,
         context: ContextId,
@@ -346,7 +359,7 @@ impl ThroughputInputs<'_> {
         }
     }
 
-    /// How often a context waits for a line, where its work takes `work_ns`.
+    /// Returns the number of waits of a context for a line if its work takes `work_ns`.
     fn visits(
         &self,
         context: ContextId,
@@ -358,7 +371,7 @@ impl ThroughputInputs<'_> {
             return 0.0;
         };
         let others = line.iter().filter(|line_use| line_use.context != context);
-        // Who is not known stores.
+        // An unknown context counts as one that stores.
         let other = others
             .map(|line_use| line_use.habit)
             .max()
@@ -370,7 +383,7 @@ impl ThroughputInputs<'_> {
         }
     }
 
-    /// Lines that are not the subject's.
+    /// Returns the uses of lines that are not the subject's.
     fn other_lines(&self, code: &GuardedLoad<'_>) -> impl Iterator<Item = Vec<LineUse>> {
         let of_line = |line: &[ContextWaits]| {
             let own = line.iter().map(|context_waits| {
@@ -389,7 +402,8 @@ impl ThroughputInputs<'_> {
         self.load.lines().map(of_line)
     }
 
-    /// The subject's lines as replayed with this code, where each wait stands for `scale`.
+    /// Returns the uses of the subject's lines as replayed with this code; each wait stands for
+    /// `scale`.
     fn layout_load<'s>(
         &self,
         replayed: impl Iterator<Item = &'s StretchLine>,
@@ -430,7 +444,7 @@ impl ThroughputInputs<'_> {
         LayoutLoad { lines, code }
     }
 
-    /// Waits where the others' stores are as many times as many as there are other contexts now.
+    /// Returns the waits with the others' stores multiplied by the number of other contexts.
     fn scaled_waits(&self, context_waits: &ContextWaits) -> f64 {
         let recorded = self.load.contexts().count() as f64;
         let others = ((self.context_scale() * recorded - 1.0) / (recorded - 1.0)).max(0.0);
@@ -438,7 +452,7 @@ impl ThroughputInputs<'_> {
     }
 }
 
-/// Of `recorded` accesses, those to a line that has `part` of `all` that were replayed: a log leaves
+/// Scales `recorded` accesses to a line by its `part` of `all` replayed accesses. A log leaves
 /// repeats out, so that it has fewer.
 fn scale_counts(recorded: &AccessCounts, part: &AccessCounts, all: &AccessCounts) -> AccessCounts {
     let scale_count = |recorded: u64, part: u64, all: u64| {
@@ -451,7 +465,7 @@ fn scale_counts(recorded: &AccessCounts, part: &AccessCounts, all: &AccessCounts
     }
 }
 
-/// Waits where the others' stores are `k` times as many.
+/// Returns the waits with `k` times as many stores by others.
 fn waits_with_more_stores(context_waits: &ContextWaits, k: f64) -> f64 {
     let waits = context_waits.waits as f64;
     let accesses = (context_waits.accesses.total() as f64).max(waits);

@@ -15,25 +15,25 @@
 //! the exact solution it overstates cycle times: by up to a fifth where contexts do nothing but wait for
 //! each other, by less than a twentieth where they wait half of the time.
 
-/// Contexts that do the same.
+/// Contexts that behave in the same way.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ContextClass {
-    /// How many; at least 1, not necessarily whole.
+    /// Number of contexts; at least 1, not necessarily whole.
     pub count: f64,
-    /// Time for its work where nothing has to be waited for, in nanoseconds.
+    /// Time of its work without waits, in nanoseconds.
     pub think_ns: f64,
-    /// By station: where it waits.
+    /// Visits to stations, where it waits.
     pub visits: Vec<StationVisit>,
 }
 
-/// What a class asks of one station while it does its work once.
+/// Requests of a class to a station while it does its work once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct StationVisit {
     /// Number of the station.
     pub station: usize,
-    /// Requests.
+    /// Number of requests.
     pub count: f64,
-    /// Time to serve one, in nanoseconds.
+    /// Time to serve a request, in nanoseconds.
     pub service_ns: f64,
 }
 
@@ -41,7 +41,7 @@ const ITERATIONS_MAX: usize = 1000;
 /// Relative change of all cycle times at which the solution is good enough.
 const ENOUGH: f64 = 1e-6;
 
-/// Nanoseconds that each class takes for its work once, with all others there.
+/// Returns the time that each class takes for its work once, with all others there, in nanoseconds.
 pub(super) fn cycle_times(classes: &[ContextClass], stations: usize) -> Vec<f64> {
     let alone = |class: &ContextClass| {
         let served = class
@@ -51,7 +51,7 @@ pub(super) fn cycle_times(classes: &[ContextClass], stations: usize) -> Vec<f64>
         class.think_ns + served.sum::<f64>()
     };
     let mut cycles: Vec<f64> = classes.iter().map(alone).collect();
-    // By class and visit: the time spent there.
+    // Time spent by class and visit.
     let mut stays: Vec<Vec<f64>> = classes
         .iter()
         .map(|class| {
@@ -74,10 +74,11 @@ pub(super) fn cycle_times(classes: &[ContextClass], stations: usize) -> Vec<f64>
         for ((class, stays), cycle) in classes.iter().zip(&mut stays).zip(&mut cycles) {
             let mut next = class.think_ns;
             for (visit, stay) in class.visits.iter().zip(stays.iter_mut()) {
-                // All that wait there, but for one of this class: itself.
+                // All waiting contexts, but for one of this class: the context itself.
                 let own = queue_length(*stay, *cycle) * visit.service_ns;
                 let others = (waiting[visit.station] - own).max(0.0);
-                // Half of the way: two classes that wait for each other would else swing.
+                // Half of the way, because two classes that wait for each other would swing
+                // otherwise.
                 *stay = f64::midpoint(*stay, visit.count * (visit.service_ns + others));
                 next += *stay;
             }
@@ -93,7 +94,7 @@ pub(super) fn cycle_times(classes: &[ContextClass], stations: usize) -> Vec<f64>
     cycles
 }
 
-/// How many of one context are at a station on average.
+/// Returns the average number of one context's requests at a station.
 fn queue_length(stay: f64, cycle: f64) -> f64 {
     if cycle > 0.0 { stay / cycle } else { 0.0 }
 }

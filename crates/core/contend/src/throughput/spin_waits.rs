@@ -1,4 +1,4 @@
-//! Contexts that wait for what another stores.
+//! Contexts that spin until another context stores.
 
 use relayout_profile::{ContextId, SiteId};
 use std::collections::BTreeMap;
@@ -7,33 +7,36 @@ use relayout_profile::AccessKind;
 
 use crate::replay::{ObjectTrace, TraceAccess};
 
-/// Waits that make a habit: with fewer, it can be chance.
+/// Minimum number of waits; fewer can be chance.
 const WAITS_MIN: u32 = 16;
-/// Of the repeats that a context does something else after, at least so many are the first since another stored
-/// there. Not all: the last load before them may not be in the log.
+/// Minimum share, among the repeats before a context goes on, of those that are the first since
+/// another context stored there. Not all are, because the last load before them may not be in the
+/// log.
 const ENDED: f64 = 0.5;
-/// Of those that it repeats once more, at most so many are.
+/// Maximum share of such repeats among those after which the context repeats once more.
 const GOES_ON: f64 = 0.1;
 
-/// A load that a context repeats until another has stored there.
+/// A load that a context repeats until another context stores to its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpinWait {
-    /// Who waits.
+    /// Context that waits.
     pub context: ContextId,
-    /// The instruction that loads.
+    /// Site of the load.
     pub site: SiteId,
-    /// First byte that it loads, from the object's beginning.
+    /// Offset of the first loaded byte from the object's first byte.
     pub offset: u32,
-    /// How often it waited in what was logged.
+    /// Number of waits in the log.
     pub times: u32,
 }
 
-/// Where contexts wait for one another on these objects: the most frequent place of each context that does.
+/// Finds the contexts that wait for one another on these objects, with the most frequent place of
+/// each.
 ///
-/// Repeats are a context's loads by one instruction of one place with no other access of its to the object
-/// between. Who waits repeats as long as nobody has stored, and goes on to something else once somebody has; who
-/// reads along does not stop for that. One that waits is as fast as whom it waits for, which no prediction for
-/// each by itself knows.
+/// Repeats are a context's loads by one instruction of one place, without another access of the
+/// context to the object between them. A context that waits repeats as long as no other context has
+/// stored, and goes on once one has. A context that only reads along does not stop at a store. A
+/// waiting context is as fast as the one that it waits for, so that predictions for each context by
+/// itself do not hold.
 pub fn find_spin_waits<'t>(traces: impl IntoIterator<Item = &'t ObjectTrace>) -> Vec<SpinWait> {
     let mut places: BTreeMap<(ContextId, SiteId, u32), LoadRepeats> = BTreeMap::new();
     for trace in traces {
@@ -58,12 +61,12 @@ pub fn find_spin_waits<'t>(traces: impl IntoIterator<Item = &'t ObjectTrace>) ->
     found.into_values().collect()
 }
 
-/// Repeats of one load; without and with another's store to it since the one before.
+/// Repeats of a load, without and with another context's store to it since the load before.
 #[derive(Clone, Copy, Debug, Default)]
 struct LoadRepeats {
-    /// After which the context did something else.
+    /// Repeats after which the context did something else.
     ended: [u32; 2],
-    /// After which it repeated once more.
+    /// Repeats after which it repeated once more.
     goes_on: [u32; 2],
 }
 
@@ -75,14 +78,14 @@ impl LoadRepeats {
     }
 }
 
-/// A context's last load, if it may become, or is, a repeated one.
+/// A context's last load, which may be or become a repeated one.
 struct LastLoad {
     load: TraceAccess,
-    /// Whether it is itself a repeat.
+    /// True if the load is itself a repeat.
     repeat: bool,
-    /// Whether another stored there between the load before and this.
+    /// True if another context stored there between the load before and this one.
     seen: bool,
-    /// Whether another stored there after it.
+    /// True if another context stored there after the load.
     stored: bool,
 }
 

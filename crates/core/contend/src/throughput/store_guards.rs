@@ -1,4 +1,4 @@
-//! What checks before stores make of a context's accesses: `if (x != v) x = v;`.
+//! Accesses of a context with store guards: `if (x != v) x = v;`.
 
 use relayout_profile::ContextId;
 use std::collections::BTreeMap;
@@ -8,19 +8,19 @@ use relayout_profile::AccessKind;
 use super::{RecordedLoad, ReplayedStretch, scale_counts};
 use crate::replay::{AccessCounts, TraceAccess};
 
-/// Of a context's accesses to the subject, as replayed.
+/// Replayed accesses of a context to the subject, by the effect of guards on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GuardCounts {
-    /// All of them, without the checks.
+    /// All accesses, without the guards.
     pub all: AccessCounts,
-    /// Those with a check in front, which is a load more.
+    /// Accesses with a guard, which adds a load.
     pub guarded: AccessCounts,
-    /// Of those, the ones that do not happen then, as they changed nothing.
+    /// Guarded accesses that do not happen, because they changed nothing.
     pub left_out: AccessCounts,
 }
 
 impl GuardCounts {
-    /// By context; those that are `guarded` have a check in front.
+    /// Counts the accesses by context; those that are `guarded` have a guard.
     pub fn by_context(
         accesses: &[TraceAccess],
         guarded: impl Fn(&TraceAccess) -> bool,
@@ -37,7 +37,7 @@ impl GuardCounts {
         found
     }
 
-    /// The accesses with the checks, and without those that are left out.
+    /// Returns the accesses with the guards, and without those that are left out.
     pub fn guarded_accesses(
         accesses: &[TraceAccess],
         guarded: impl Fn(&TraceAccess) -> bool,
@@ -49,7 +49,7 @@ impl GuardCounts {
         accesses.iter().flat_map(made).flatten().collect()
     }
 
-    /// What becomes of `recorded` accesses, of which those replayed are a part.
+    /// Applies the guards to `recorded` accesses, of which the replayed ones are a part.
     fn apply(&self, recorded: &AccessCounts) -> AccessCounts {
         let checked = scale_counts(recorded, &self.guarded, &self.all);
         let left_out = scale_counts(recorded, &self.left_out, &self.all);
@@ -69,14 +69,14 @@ impl std::ops::AddAssign for GuardCounts {
     }
 }
 
-/// What contexts access, with checks.
+/// Accesses of contexts with guards.
 pub(super) struct GuardedLoad<'a> {
     load: &'a RecordedLoad,
     guards: BTreeMap<ContextId, GuardCounts>,
 }
 
 impl<'a> GuardedLoad<'a> {
-    /// As recorded.
+    /// Load as recorded.
     pub fn unguarded(load: &'a RecordedLoad) -> Self {
         Self {
             load,
@@ -84,7 +84,7 @@ impl<'a> GuardedLoad<'a> {
         }
     }
 
-    /// With the checks of all the stretches.
+    /// Load with the guards of all the stretches.
     pub fn new(load: &'a RecordedLoad, stretches: &[&ReplayedStretch]) -> Self {
         let mut checked = Self::unguarded(load);
         for (context, checks) in stretches.iter().flat_map(|stretch| &stretch.guards) {
@@ -93,7 +93,7 @@ impl<'a> GuardedLoad<'a> {
         checked
     }
 
-    /// As [`Load::accesses`].
+    /// Returns [`RecordedLoad::accesses`] with the guards.
     pub fn accesses(&self, context: ContextId) -> AccessCounts {
         let recorded = self.load.accesses(context);
         let (before, after) = (self.load.on_subject(context), self.on_subject(context));
@@ -108,7 +108,7 @@ impl<'a> GuardedLoad<'a> {
         }
     }
 
-    /// As [`Load::on_subject`].
+    /// Returns [`RecordedLoad::on_subject`] with the guards.
     pub fn on_subject(&self, context: ContextId) -> AccessCounts {
         let recorded = self.load.on_subject(context);
         let checks = self.guards.get(&context);

@@ -20,12 +20,12 @@ mod spearman;
 use spearman::spearman;
 
 const LINE_BYTES: u32 = 64;
-/// Where an object is put to be counted.
+/// Address of an object while its accesses are counted.
 const BASE: u64 = 1 << 20;
 /// Estimates are whole numbers. So that rounding is too small to matter, counts are multiplied by this.
 const SCALE: u64 = 1000;
 
-/// What ranks are compared with those by replay.
+/// Ranking to compare with that by replay.
 // The test needs some of them, the example all.
 #[allow(dead_code)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ pub fn by_layout<const N: usize>(
     })
 }
 
-/// What was logged of a block, ready to be replayed.
+/// Logged accesses of a block, ready for replay.
 struct LoggedBlock {
     traces: Vec<ObjectTrace>,
     replays: Vec<PreparedTrace>,

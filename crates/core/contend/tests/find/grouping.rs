@@ -1,4 +1,4 @@
-//! What is one finding, in which order they come, and how stable each is.
+//! Groups that make a finding, their order and their stability.
 
 use relayout_profile::RunId;
 use relayout_profile::{ProfileMeta, RecordedRun};

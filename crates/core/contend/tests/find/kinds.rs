@@ -1,4 +1,4 @@
-//! What a line is called by.
+//! Kinds of findings.
 
 use relayout_contend::FindingSubject;
 use relayout_profile::RegionRow;

@@ -87,7 +87,7 @@ pub fn large_struct(accesses: usize, seed: u64) -> Case {
     Case::new(&sizes, &uses, 64)
 }
 
-/// What 25 of 64 members are used for: some read by all, some written by one context each, some
+/// Uses of 25 of 64 members: some read by all contexts, some written by one context each, some
 /// counters that all write, some written together under a lock.
 fn uses_of_large_struct(accesses: usize, seed: u64) -> Vec<(u16, usize, u8)> {
     let mut random = Random(seed);

@@ -135,7 +135,7 @@ pub fn instance(
     }
 }
 
-/// What is known of the type.
+/// Subject of the type with these instances.
 pub fn subject<'a>(
     aggregate: &'a Aggregate,
     shape: &'a StructShape,

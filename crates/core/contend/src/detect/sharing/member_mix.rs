@@ -1,8 +1,8 @@
-//! How a member that is truly shared is used, and so what may be done about it: no layout helps.
+//! Use of a truly shared member, which tells the remedy: no layout helps.
 //!
-//! By its type where that says it (a lock, a count of references, links of a list), else by who loads and stores
-//! it. Objects are told apart: where each has one context that stores to it, as each CPU's run queue, a value for
-//! each context is what there is already.
+//! The member's type may tell its use (a lock, a reference count, links of a list); otherwise its
+//! loads and stores do. Objects are told apart: if each has one context that stores to it, as each
+//! CPU's run queue has, there already is a value for each context.
 
 use relayout_profile::{Addr, ContextId, RunId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,9 +15,9 @@ use crate::identify::AccessTarget;
 use crate::names::target_name;
 use crate::remedy::SharingPattern;
 
-/// Types that count references: Linux.
+/// Types that count references, of Linux.
 const REFERENCE_TYPES: [&str; 4] = ["refcount_struct", "kref", "lockref", "percpu_ref"];
-/// Types of links of lists and trees: Linux, then glibc and libraries.
+/// Types of links of lists and trees, of Linux, then of glibc and libraries.
 const LINK_TYPES: [&str; 10] = [
     "list_head",
     "hlist_head",
@@ -30,15 +30,15 @@ const LINK_TYPES: [&str; 10] = [
     "rb_root",
     "__pthread_internal_list",
 ];
-/// Loads for each store from which on a member is mostly read.
+/// Loads per store from which on a member is mostly read.
 const LOADS_PER_STORE: u64 = 8;
 
 /// Loads and stores of a member, over all objects.
 #[derive(Default)]
 struct MemberMix {
     loads: u64,
-    /// Stores, and of them additions by locked instructions: what is not locked and added to by several is so
-    /// under a lock, and goes with it.
+    /// Stores. `added` counts those that are additions by locked instructions: several contexts
+    /// that add without one do so under a lock, and the member goes with the lock.
     stores: u64,
     added: u64,
     /// Stores by object and context.
@@ -92,14 +92,14 @@ impl MemberMix {
 
     fn pattern(&self) -> SharingPattern {
         match self.owners() {
-            // Its line was never busy enough for accesses to be counted.
+            // The line was never busy enough for its accesses to be counted.
             _ if self.stores == 0 => SharingPattern::Batch,
             Some(owners) if owners.len() > 1 => SharingPattern::Owned,
             Some(_) => SharingPattern::Copy,
             None if self.loads >= self.stores.saturating_mul(LOADS_PER_STORE) => {
                 SharingPattern::Copy
             }
-            // An addition loads by itself; plain loads beside it are somebody who wants to know.
+            // An addition loads by itself; plain loads beside it are by contexts that want the sum.
             None if self.added >= self.stores / 4 * 3 && self.loads <= self.stores => {
                 SharingPattern::PerContext
             }
@@ -107,7 +107,8 @@ impl MemberMix {
         }
     }
 
-    /// Who stores to the objects, if each has one context that makes nine in ten of its stores.
+    /// Returns the contexts that store to the objects, if each object has one that makes nine in
+    /// ten of its stores.
     fn owners(&self) -> Option<BTreeSet<ContextId>> {
         let (mut owners, mut own) = (BTreeSet::new(), 0_u64);
         for contexts in self.by_object.values() {
