@@ -241,11 +241,8 @@ pub mod tests {
         let at = output.zeroed(10_000).unwrap();
         assert_eq!(at as usize % 4096, 0);
         // SAFETY: `zeroed` returned this many bytes.
-        assert!(
-            unsafe { std::slice::from_raw_parts(at, 10_000) }
-                .iter()
-                .all(|&b| b == 0)
-        );
+        let bytes = unsafe { std::slice::from_raw_parts(at, 10_000) };
+        assert!(bytes.iter().all(|&b| b == 0));
         assert_eq!(output.zeroed(usize::MAX / 2), None);
     }
 }

@@ -4,7 +4,9 @@
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The profile was recorded on an unknown machine.
-    #[error("the profile was recorded on {0:?}; code of x86_64 and aarch64 is understood")]
+    #[error(
+        "the profile was recorded on {0:?}, but relayout reads only code of x86_64 and aarch64"
+    )]
     Machine(String),
     /// The debug file describes another build.
     #[error(

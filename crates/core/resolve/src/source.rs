@@ -70,6 +70,20 @@ pub struct SourceMap<'f, 'a> {
 
 impl<'f, 'a> SourceMap<'f, 'a> {
     /// Prepares the lookup. If the line information is damaged, only symbols are found.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use relayout_layout::dwarf::DwarfFile;
+    /// use relayout_resolve::SourceMap;
+    ///
+    /// let bytes = std::fs::read("vmlinux")?;
+    /// let debug_file = DwarfFile::parse(&bytes)?;
+    /// if let Some(place) = SourceMap::new(&debug_file).look_up(0xffff_ffff_8100_0000) {
+    ///     println!("{} {:?}:{:?}", place.function, place.file, place.line);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn new(file: &'f DwarfFile<'a>) -> Self {
         Self {
             context: Context::from_dwarf(copy_dwarf(file.dwarf())).ok(),

@@ -163,6 +163,14 @@ fn main_profile(
     }
 }
 
+/// Returns a site whose instruction gives no evidence.
+fn untold_site() -> Site {
+    Site {
+        pc: 1,
+        bytes: vec![0x8b, 0x00],
+    }
+}
+
 fn conflict(addr: u64, site: u32) -> ConflictRow {
     ConflictRow {
         run: RunId(0),
@@ -239,11 +247,7 @@ fn globals_threads_and_named_objects_are_certain() -> Result<(), Failure> {
     ];
     let addresses = [stats + 8, counter, own_stats, own_counter, HEAP + 64 + 8];
     let conflicts = addresses.iter().map(|&a| conflict(a, 0)).collect();
-    let nothing = Site {
-        pc: 1,
-        bytes: vec![0x8b, 0x00],
-    };
-    let profile = main_profile(&file, vec![nothing], conflicts, ranges);
+    let profile = main_profile(&file, vec![untold_site()], conflicts, ranges);
     let images = DebugImages::from_modules(&profile, &file, |_| None);
     let resolution = resolve(&profile, &images, Options::default())?;
     assert_eq!(
@@ -297,13 +301,7 @@ fn allocations_of_one_place_hold_the_same() -> Result<(), Failure> {
         pc,
         bytes: Vec::new(),
     };
-    let sites = vec![
-        site(back("count_item", "write4")?),
-        Site {
-            pc: 1,
-            bytes: vec![0x8b, 0x00],
-        },
-    ];
+    let sites = vec![site(back("count_item", "write4")?), untold_site()];
     let main = back("main", "")?;
     let (item_stack, items_stack) = (
         format!("{item_call:x} {main:x}"),

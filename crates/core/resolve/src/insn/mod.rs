@@ -11,6 +11,16 @@ pub mod x86;
 
 /// Returns the instruction set of the machine that a profile names; x86-64 if it names none. `None`
 /// for an unknown machine.
+///
+/// ```
+/// use relayout_resolve::insn::{InsnFlow, instruction_set};
+///
+/// let machine = instruction_set("x86_64").expect("a known machine");
+/// let load = machine.decode(0x1000, &[0x48, 0x8b, 0x43, 0x38]).expect("mov 0x38(%rbx),%rax");
+/// let operand = load.operand(false).expect("a memory operand");
+/// assert_eq!((operand.displacement, operand.bytes), (0x38, 8));
+/// assert_eq!(load.flow, InsnFlow::Next);
+/// ```
 pub fn instruction_set(name: &str) -> Option<&'static dyn InstructionSet> {
     match name {
         "" | "x86_64" => Some(&x86::X86InsnSet),

@@ -4,20 +4,20 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeptDamage {
     /// The bytes are of another format or version.
-    #[error("it is not of this format")]
+    #[error("the kept evidence has another format")]
     Format,
     /// The bytes are about other files, other debug information, or another version of the
     /// analysis.
-    #[error("it is about another build")]
+    #[error("the kept evidence is about another build")]
     Identity,
     /// The bytes differ from those that were written.
-    #[error("its checksum is wrong, from byte {at} on")]
+    #[error("the checksum of the kept evidence is wrong, from byte {at} on")]
     Checksum {
         /// First byte that the checksum covers.
         at: usize,
     },
     /// The bytes end early, or hold a value that is out of range.
-    #[error("it is cut off or damaged at byte {at}")]
+    #[error("the kept evidence is cut off or damaged at byte {at}")]
     Content {
         /// Offset of the damage in bytes.
         at: usize,
