@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use relayout_layout::{
-    Aggregate, AggregateGaps, AggregateKind, Member, NESTING_MAX, Type, TypeArena,
+    Aggregate, AggregateGaps, AggregateKind, Member, NESTING_MAX, Type,
 };
 
 use crate::frame::{NAME_WIDTH_UNION, PrintFrame};

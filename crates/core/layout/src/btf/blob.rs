@@ -1,4 +1,4 @@
-//! A blob cut into records, as `Documentation/bpf/btf.rst` of the kernel lays them out.
+//! BTF blob cut into records, in the format of `Documentation/bpf/btf.rst` of the kernel.
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BtfId(pub u32);
 
-/// What is wrong, and where.
+/// Contradiction in a BTF blob, and its offset in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MalformedBtf {
     pub(super) offset: usize,
@@ -51,25 +51,25 @@ pub(super) fn has_magic(bytes: &[u8]) -> bool {
     })
 }
 
-/// A blob whose records have been found.
+/// BTF blob with the offsets of its records.
 #[derive(Debug)]
 pub(super) struct BtfBlob<'a> {
     bytes: Cow<'a, [u8]>,
     little_endian: bool,
-    /// Where the names are in the blob.
+    /// Range of the names in the blob, in bytes.
     strings: Range<usize>,
-    /// Offset that the first string has in references to it.
+    /// Offset by which references name the first string.
     first_string: usize,
     /// Id of the first record.
     first_id: u32,
-    /// Start of each record in the blob.
+    /// Start of each record in the blob, in bytes.
     starts: Vec<u32>,
 }
 
-/// The part of a record that all kinds have.
+/// Part of a record that all kinds have.
 #[derive(Clone, Copy)]
 pub(super) struct BtfRecord {
-    /// From the start of the blob, in bytes.
+    /// Offset in bytes from the start of the blob.
     pub(super) start: usize,
     /// Offset of the name in the strings.
     pub(super) name: u32,
@@ -81,7 +81,7 @@ pub(super) struct BtfRecord {
 }
 
 impl<'a> BtfBlob<'a> {
-    /// Finds the records. Ids and strings go on where those of `base` end.
+    /// Parses the header and finds the records. Ids and strings continue those of `base`.
     pub(super) fn parse(
         bytes: Cow<'a, [u8]>,
         base: Option<&BtfBlob<'_>>,
@@ -130,7 +130,7 @@ impl<'a> BtfBlob<'a> {
         &self.bytes[self.strings.clone()]
     }
 
-    /// A part of the blob that the header tells of at `at`.
+    /// Range of the part of the blob that the header describes at `at`.
     fn header_range(&self, at: usize) -> Result<Range<usize>, MalformedBtf> {
         let header = self.u32(4)? as usize;
         let start = header.saturating_add(self.u32(at)? as usize);
@@ -156,12 +156,12 @@ impl<'a> BtfBlob<'a> {
             .checked_add(self.first_id)
     }
 
-    /// Ids of all records, in order.
+    /// Ids of all records in order.
     pub(super) fn ids(&self) -> impl Iterator<Item = BtfId> + use<> {
         (self.first_id..self.first_id.saturating_add(self.starts.len() as u32)).map(BtfId)
     }
 
-    /// The record with that id, if it is in this blob.
+    /// Record with that id, if it is in this blob.
     pub(super) fn record(&self, BtfId(id): BtfId) -> Result<Option<BtfRecord>, MalformedBtf> {
         let index = id.checked_sub(self.first_id);
         let start = index.and_then(|index| self.starts.get(index as usize));
@@ -170,7 +170,7 @@ impl<'a> BtfBlob<'a> {
             .transpose()
     }
 
-    /// A string by its offset, without the NUL.
+    /// String at an offset, without the NUL.
     pub(super) fn string(&self, offset: u32) -> Result<&[u8], MalformedBtf> {
         let own = (offset as usize).checked_sub(self.first_string);
         let rest = own.and_then(|own| self.string_bytes().get(own..));
@@ -206,7 +206,7 @@ impl<'a> BtfBlob<'a> {
 }
 
 impl BtfRecord {
-    /// Bytes of the whole record.
+    /// Length of the whole record in bytes.
     fn byte_len(&self, at: usize) -> Result<usize, MalformedBtf> {
         let rest = match self.kind {
             KIND_INT | KIND_VARIABLE | KIND_DECL_TAG => 4,

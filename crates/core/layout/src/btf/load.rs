@@ -1,6 +1,7 @@
-//! Loads types from their records into an arena, each record once, as
-//! [`DwarfTypes`](crate::dwarf::DwarfTypes) does: what a type holds by value comes along, an
-//! aggregate behind a pointer is incomplete until it is asked for.
+//! Loader of types from BTF records into an arena, each record once.
+//!
+//! The loader works as [`DwarfTypeLoader`](crate::dwarf::DwarfTypeLoader): types that are held by
+//! value come along, and an aggregate behind a pointer stays incomplete until it is asked for.
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::BtfFile;
@@ -8,22 +9,22 @@ use super::blob::{self, BtfId, BtfRecord, MalformedBtf, RECORD_BYTES, malformed_
 use crate::types::{LOAD_DEPTH_MAX, LoadNeed};
 use crate::{Aggregate, AggregateKind, BitRange, Error, Member, Type, TypeArena, TypeId};
 
-/// Type tags in a row that are looked through.
+/// Most type tags in a row that are skipped.
 const TAGS_MAX: usize = 64;
 
-/// A lazy loader of the types of one [`Btf`].
+/// Lazy loader of the types of one [`BtfFile`].
 pub struct BtfTypeLoader<'b, 'a> {
     btf: &'b BtfFile<'a>,
     types: TypeArena,
     ids: FxHashMap<BtfId, TypeId>,
-    /// Records of aggregates whose members have not been asked for.
+    /// Records of aggregates whose members are not loaded.
     incomplete: FxHashMap<TypeId, BtfId>,
     /// Aggregates whose members are being read.
     being_read: FxHashSet<TypeId>,
 }
 
 impl<'b, 'a> BtfTypeLoader<'b, 'a> {
-    /// Nothing is loaded yet.
+    /// Loader without loaded types.
     pub fn new(btf: &'b BtfFile<'a>) -> Self {
         Self {
             btf,
@@ -34,7 +35,8 @@ impl<'b, 'a> BtfTypeLoader<'b, 'a> {
         }
     }
 
-    /// The type with everything it holds by value. Loading an id again gives the same type.
+    /// Loads a type with everything that it holds by value. Loading an id again returns the same
+    /// type.
     ///
     /// # Errors
     /// Malformed BTF, no such id.
@@ -45,12 +47,12 @@ impl<'b, 'a> BtfTypeLoader<'b, 'a> {
         }
     }
 
-    /// Fills in an aggregate that was loaded behind a pointer, and returns it: the same id, or that
-    /// of the first definition of its name where it is only declared (`struct x;`). Other ids come
-    /// back as they are.
+    /// Loads the members of an aggregate that was loaded behind a pointer, and returns its id. For
+    /// a declaration (`struct x;`), returns the id of the first definition of its name. Other ids
+    /// are returned as they are.
     ///
     /// # Errors
-    /// As for [`load`](Self::load).
+    /// Same as [`load`](Self::load).
     pub fn complete(&mut self, id: TypeId) -> Result<TypeId, Error> {
         self.fill_members(id, 0)?;
         let Some((kind, name)) = self.types.declared_only(id) else {
@@ -66,17 +68,17 @@ impl<'b, 'a> BtfTypeLoader<'b, 'a> {
         Ok(id)
     }
 
-    /// What has been loaded so far.
+    /// Types that have been loaded.
     pub fn types(&self) -> &TypeArena {
         &self.types
     }
 
-    /// The arena, when nothing more is to be loaded.
+    /// Arena of the loaded types.
     pub fn into_types(self) -> TypeArena {
         self.types
     }
 
-    /// The type behind type tags; `None` for `void`.
+    /// Type behind type tags; `None` for `void`.
     fn load_at(
         &mut self,
         id: BtfId,
@@ -189,7 +191,7 @@ impl<'b, 'a> BtfTypeLoader<'b, 'a> {
 
     fn read_pointer(&mut self, target: BtfId, depth: u32) -> Result<Type, MalformedBtf> {
         let target = self.load_at(target, LoadNeed::Name, depth + 1)?;
-        // Nobody can ask for an anonymous target by name, so it comes along.
+        // An anonymous target has no name to ask for, so its members come along.
         if let Some(id) = target
             && matches!(self.types.get(id), Type::Aggregate(target) if target.name.is_none())
         {
@@ -219,7 +221,7 @@ impl<'b, 'a> BtfTypeLoader<'b, 'a> {
         })
     }
 
-    /// The aggregate without its members.
+    /// Aggregate without its members.
     fn aggregate_without_members(
         &self,
         record: &BtfRecord,
@@ -233,7 +235,8 @@ impl<'b, 'a> BtfTypeLoader<'b, 'a> {
         })
     }
 
-    /// Reads the members of the aggregate behind typedefs, qualifiers and arrays, if they are still to be read.
+    /// Reads the members of the aggregate behind typedefs, qualifiers and arrays, if they have not
+    /// been read.
     fn fill_members(&mut self, id: TypeId, depth: u32) -> Result<(), MalformedBtf> {
         let id = self.types.innermost(id);
         let Some(from) = self.incomplete.remove(&id) else {
@@ -281,7 +284,7 @@ impl<'b, 'a> BtfTypeLoader<'b, 'a> {
         };
         let bits = self.bit_range(id, u64::from(offset_bits), u64::from(size_bits))?;
         let offset = match bits {
-            // A bitfield's offset is that of the aligned unit of its type, as with DWARF.
+            // A bitfield has the offset of the aligned unit of its type, as with DWARF.
             Some(bits) => {
                 let unit = self.types.size_of(ty).unwrap_or(1).max(1);
                 bits.offset_bits / 8 / unit * unit
@@ -298,8 +301,8 @@ impl<'b, 'a> BtfTypeLoader<'b, 'a> {
         })
     }
 
-    /// Where a member is a bitfield: by its own width, or in older BTF by an integer type that is
-    /// narrower than its bytes.
+    /// Bits of a bitfield: by its own width, or in older BTF by an integer type that is narrower
+    /// than its bytes.
     fn bit_range(
         &self,
         id: BtfId,
@@ -335,7 +338,7 @@ impl<'b, 'a> BtfTypeLoader<'b, 'a> {
         for index in 0..record.count {
             let at = record.start + RECORD_BYTES + stride * index;
             let low = self.u32(id, at + 4)?;
-            // The flag says signed, but only since 6.0: before, values of 32 bits always are.
+            // The flag means signed only since 6.0. Before, values of 32 bits always are signed.
             let value = if wide {
                 let value = u64::from(self.u32(id, at + 8)?) << 32 | u64::from(low);
                 match record.flag {

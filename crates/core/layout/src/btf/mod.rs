@@ -1,12 +1,13 @@
-//! BTF, the kernel's compact type format: cut into records at once, loaded into an arena on demand.
+//! Reader of BTF, the compact type format of the kernel.
 //!
-//! The reader is our own. The crate `btf` (0.5, MIT) parses the format but flattens every chain of
-//! pointers, qualifiers and typedefs into one record, and drops the return types of functions, so
-//! that neither `const char *const *` nor `int (*f)(void)` can be told from what it returns.
+//! A blob is cut into records at once, and types are loaded into an arena on demand. All 19 kinds
+//! are read. Declaration tags, functions, variables and sections are no types and are left out;
+//! type tags are skipped. The BTF of a module is split: its ids and names continue those of the
+//! kernel, so it is read together with the kernel's ([`BtfFile::parse_split`]).
 //!
-//! All 19 kinds are read; declaration tags, functions, variables and sections are no types and
-//! are left aside, type tags are looked through. The BTF of a module is split: its ids and names go
-//! on where those of the kernel end, so it is read together with the kernel's ([`Btf::parse_split`]).
+//! The crate `btf` (0.5, MIT) is not used because it flattens every chain of pointers, qualifiers
+//! and typedefs into one record, and drops the return types of functions. Neither `const char
+//! *const *` nor `int (*f)(void)` can be restored from that.
 
 mod blob;
 mod load;
@@ -21,7 +22,7 @@ pub use blob::BtfId;
 
 pub use load::BtfTypeLoader;
 
-/// The types of one BTF blob, with those of its base where it is split.
+/// Types of one BTF blob, and of its base if it is split.
 #[derive(Debug)]
 pub struct BtfFile<'a> {
     base: Option<BtfBlob<'a>>,
@@ -30,7 +31,7 @@ pub struct BtfFile<'a> {
 }
 
 impl<'a> BtfFile<'a> {
-    /// Whether the bytes begin as BTF does that is not in an ELF file.
+    /// Returns true if the bytes begin as raw BTF does, outside of an ELF file.
     pub fn is_raw(bytes: &[u8]) -> bool {
         blob::has_magic(bytes)
     }
@@ -38,18 +39,18 @@ impl<'a> BtfFile<'a> {
     /// Reads raw BTF (as in `/sys/kernel/btf/vmlinux`) or the `.BTF` section of an ELF file.
     ///
     /// # Errors
-    /// Neither BTF nor ELF, an ELF file without BTF (with or without DWARF), malformed BTF, split
-    /// BTF, which needs its base.
+    /// Neither BTF nor ELF, an ELF file without BTF, malformed BTF, split BTF, which needs its
+    /// base.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         let (section, pointer_size) = btf_section(bytes)?;
         let own = BtfBlob::parse(section, None)?;
         Self::new(None, own, pointer_size)
     }
 
-    /// Reads split BTF, as of a kernel module, with the BTF of the kernel that it is of.
+    /// Reads split BTF, as of a kernel module, with the BTF of its kernel as base.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse); a `base` that is split itself or that ends before the names
+    /// Same as [`parse`](Self::parse); a `base` that is split itself, or that ends before the names
     /// that are used begin.
     pub fn parse_split(bytes: &'a [u8], base: &'a [u8]) -> Result<Self, Error> {
         let (base, base_pointer_size) = btf_section(base)?;
@@ -76,14 +77,13 @@ impl<'a> BtfFile<'a> {
         Ok(btf)
     }
 
-    /// Whether the types of another blob are needed to read this one.
+    /// Returns true if this is split BTF with a base.
     pub fn is_split(&self) -> bool {
         self.base.is_some()
     }
 
-    /// Ids of the definitions of this blob, without those of its base: complete structs, unions,
-    /// enums, typedefs and base types that have a name, each with it, in order of their ids. Names
-    /// that are not UTF-8 are left out.
+    /// Named definitions of this blob in order of their ids, without those of its base: complete
+    /// structs, unions, enums, typedefs and base types. Names that are not UTF-8 are left out.
     pub fn definitions(&self) -> impl Iterator<Item = (&str, BtfId, DefinitionKind)> {
         self.own.ids().filter_map(|id| {
             let record = self.record(id).ok()??;
@@ -94,7 +94,7 @@ impl<'a> BtfFile<'a> {
         })
     }
 
-    /// The definitions of that name, in order of their ids, those of the base last.
+    /// Definitions of that name in order of their ids; those of the base come last.
     pub fn find_types(&self, name: &str) -> Vec<BtfId> {
         let own = self.ids_named(&self.own, name);
         let base = self.base.iter().flat_map(|base| self.ids_named(base, name));
@@ -114,7 +114,7 @@ impl<'a> BtfFile<'a> {
         })
     }
 
-    /// The record of a type; `None` for id 0 and for ids that there are not.
+    /// Record of a type; `None` for id 0 and for unknown ids.
     fn record(&self, id: BtfId) -> Result<Option<BtfRecord>, MalformedBtf> {
         self.blob_of(id).record(id)
     }
@@ -126,7 +126,7 @@ impl<'a> BtfFile<'a> {
         }
     }
 
-    /// A name, without the NUL at its end.
+    /// Name without the NUL at its end.
     fn string(&self, offset: u32) -> Result<&[u8], MalformedBtf> {
         match &self.base {
             Some(base) if (offset as usize) < self.own.first_string() => base.string(offset),
@@ -138,7 +138,8 @@ impl<'a> BtfFile<'a> {
         self.string(offset).map(String::from_utf8_lossy)
     }
 
-    /// Raw BTF does not say; `long` has the size of a pointer wherever the kernel runs.
+    /// Size of `long`, which is that of a pointer on all machines of the kernel. Raw BTF does not
+    /// tell.
     fn guess_pointer_size(&self) -> Result<u64, Error> {
         for blob in self.base.iter().chain([&self.own]) {
             for id in blob.ids() {
@@ -168,7 +169,7 @@ fn definition_kind(record: &BtfRecord) -> Option<DefinitionKind> {
     })
 }
 
-/// The BTF in a file, and the size of a pointer in bytes where the file says.
+/// BTF section of a file, and the size of a pointer in bytes where the file tells.
 fn btf_section(bytes: &[u8]) -> Result<(Cow<'_, [u8]>, Option<u64>), Error> {
     if blob::has_magic(bytes) {
         return Ok((Cow::Borrowed(bytes), None));

@@ -1,5 +1,7 @@
-//! A unit's abbreviations, read for skipping: gimli's own keep what is needed to read any attribute,
-//! at several allocations each, and a kernel has half a million of them.
+//! Abbreviations of a unit, for skipping entries.
+//!
+//! The abbreviations of gimli hold what is needed to read any attribute, at several allocations
+//! each. A kernel has half a million of them.
 use gimli::{DwAt, DwForm, DwTag, Encoding, Reader as _, constants as dw};
 use rustc_hash::FxHashMap;
 
@@ -7,41 +9,41 @@ use super::die::{Reader, definition_kind};
 use super::forms;
 use crate::DefinitionKind;
 
-/// The abbreviations of one unit.
+/// Abbreviations of one unit.
 #[derive(Default)]
 pub(super) struct AbbreviationTable {
     abbreviations: Vec<Abbreviation>,
     steps: Vec<AttributeStep>,
-    /// Codes to indices of `all`, where codes do not count from 1.
+    /// Indices in `abbreviations` by code; `None` if codes count from 1.
     codes: Option<FxHashMap<u64, usize>>,
 }
 
-/// What the entries of one code have in common.
+/// Common part of all entries with one code.
 #[derive(Clone, Copy)]
 pub(super) struct Abbreviation {
     pub(super) tag: DwTag,
     pub(super) has_children: bool,
-    /// What the scan collects of such entries.
+    /// Kind of definition that the scan collects from such entries.
     pub(super) kind: Option<DefinitionKind>,
-    /// Bytes of all attributes, where every entry has the same.
+    /// Length of all attributes in bytes, if every entry has the same.
     pub(super) fixed_size: Option<u32>,
-    /// Bytes to skip after the last step.
+    /// Bytes to skip behind the last step.
     pub(super) rest: u32,
     first: u32,
     count: u32,
 }
 
-/// Bytes to skip, and then an attribute that is wanted or has to be looked at to be skipped.
+/// Bytes to skip, followed by an attribute that the scan reads, or whose length its value tells.
 #[derive(Clone, Copy)]
 pub(super) struct AttributeStep {
     pub(super) skip: u32,
     pub(super) form: DwForm,
     pub(super) wanted: Option<ScannedAttribute>,
-    /// The value, if the form is `DW_FORM_implicit_const`.
+    /// Value, if the form is `DW_FORM_implicit_const`.
     pub(super) implicit: i64,
 }
 
-/// An attribute that the scan reads.
+/// Attribute that the scan reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScannedAttribute {
     Name,
@@ -81,7 +83,7 @@ impl ScannedAttribute {
 }
 
 impl AbbreviationTable {
-    /// Reads a table into this one, which is emptied first: its memory serves unit after unit.
+    /// Reads a table into this one and drops the old one. The memory serves unit after unit.
     pub(super) fn read(&mut self, mut input: Reader<'_>, encoding: Encoding) -> gimli::Result<()> {
         self.abbreviations.clear();
         self.steps.clear();
@@ -163,14 +165,14 @@ impl AbbreviationTable {
         found.ok_or(gimli::Error::InvalidAbbreviationCode(code))
     }
 
-    /// How to go through the attributes of such an entry; [`Abbreviation::rest`] follows.
+    /// Attributes of such an entry in order; [`Abbreviation::rest`] bytes follow.
     pub(super) fn steps(&self, abbreviation: &Abbreviation) -> &[AttributeStep] {
         let first = abbreviation.first as usize;
         &self.steps[first..first + abbreviation.count as usize]
     }
 }
 
-/// What nests types without being one.
+/// Returns true for entries that contain types without being one.
 fn is_scope(tag: DwTag) -> bool {
     matches!(tag, dw::DW_TAG_namespace | dw::DW_TAG_module)
 }

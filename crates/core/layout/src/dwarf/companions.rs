@@ -1,23 +1,23 @@
 //! Files that a debug file refers to: split units (`.dwo`), packages of them (`.dwp`), and the file
-//! that `dwz` moved common types to. This crate asks for them by name and checks that they belong.
+//! to which `dwz` moved common types. This crate asks for them by name and compares their ids.
 
 use std::fmt;
 
 use crate::Error;
 
-/// Opens the files that a debug file refers to. What it hands out has to live as long as the types.
+/// Source of the files that a debug file refers to. The bytes have to live as long as the types.
 pub trait CompanionFiles: Sync {
-    /// The file that `dwz` moved to what several programs have in common.
+    /// File to which `dwz` moved the common types of several programs.
     fn supplementary(&self, link: &SupplementaryLink) -> Option<&[u8]>;
 
-    /// The package of split units, beside the program as `PROGRAM.dwp`.
+    /// Package of split units, beside the program as `PROGRAM.dwp`.
     fn package(&self) -> Option<&[u8]>;
 
-    /// Split units, as many and in the order as asked for. Called once.
+    /// Split units in the order of `wanted`. Called once.
     fn split_units(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>>;
 }
 
-/// No such files at all.
+/// Source without any files.
 #[derive(Clone, Copy, Debug)]
 pub struct NoCompanions;
 
@@ -35,28 +35,28 @@ impl CompanionFiles for NoCompanions {
     }
 }
 
-/// What a file says about the one that `dwz` made (`.gnu_debugaltlink`, `.debug_sup`).
+/// Reference to the file that `dwz` made (`.gnu_debugaltlink`, `.debug_sup`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SupplementaryLink {
     /// Path, absolute or relative to the file that has the link.
     pub name: String,
-    /// Its build id.
+    /// Build id of that file.
     pub build_id: Vec<u8>,
 }
 
-/// What a unit says about the file that its types were split off into.
+/// Reference of a unit to the file that its types were split off into.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SplitUnit {
     /// Path, absolute or relative to `folder`.
     pub name: String,
-    /// Where the compiler ran.
+    /// Folder in which the compiler ran.
     pub folder: Option<String>,
-    /// Which unit of that file.
+    /// Id of the unit in that file.
     pub id: u64,
 }
 
 impl SplitUnit {
-    /// The path that the compiler meant.
+    /// Path that the compiler wrote.
     pub fn path(&self) -> String {
         match &self.folder {
             Some(folder) if !self.name.starts_with('/') => format!("{folder}/{}", self.name),
@@ -65,33 +65,33 @@ impl SplitUnit {
     }
 }
 
-/// A file that is referred to and could not be used: what it holds is left out.
+/// File that is referred to and could not be used. Its contents are left out.
 #[derive(Debug, thiserror::Error)]
 pub enum MissingCompanion {
-    /// A split unit's file was not found.
+    /// The file of a split unit was not found.
     #[error(
         "{path} is not there, which has the types of a unit; build again, or put it or a package ({package}) beside the program"
     )]
     Split {
-        /// Where the compiler put it.
+        /// Path that the compiler wrote.
         path: String,
-        /// What a package would be called.
+        /// Name of a package.
         package: &'static str,
     },
-    /// A split unit's file has other units.
+    /// The file of a split unit has other units.
     #[error("{path} is of another build: it has no unit {id:016x}; build again")]
     OtherBuild {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// The unit that was looked for.
+        /// Id of the unit.
         id: u64,
     },
-    /// A file was found but cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {path}: {source}")]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Why not.
+        /// Reason.
         source: Box<Error>,
     },
     /// The supplementary file was not found.
@@ -99,9 +99,9 @@ pub enum MissingCompanion {
         "the supplementary file {name} (build id {build_id}) is not there; install the debug package that has it"
     )]
     Supplementary {
-        /// Path as written in the link.
+        /// Path in the link.
         name: String,
-        /// The build id that is wanted.
+        /// Build id in the link.
         build_id: HexBytes,
     },
     /// The supplementary file has another build id.
@@ -109,16 +109,16 @@ pub enum MissingCompanion {
         "the supplementary file {name} has build id {found}, {wanted} is needed; install the debug package of this build"
     )]
     OtherSupplementary {
-        /// Path as written in the link.
+        /// Path in the link.
         name: String,
-        /// The build id that it has.
+        /// Build id of the file.
         found: HexBytes,
-        /// The build id that is wanted.
+        /// Build id in the link.
         wanted: HexBytes,
     },
 }
 
-/// Bytes shown as lower-case hexadecimal.
+/// Bytes that are displayed as lower-case hexadecimal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HexBytes(pub Vec<u8>);
 

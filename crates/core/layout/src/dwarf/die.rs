@@ -1,15 +1,15 @@
-//! Small readers of attribute values, shared by the scan and the loader.
+//! Debugging information entries: offsets, tags and attribute values.
 use gimli::{
     AttributeValue, DwTag, EndianSlice, Operation, RunTimeEndian, UnitOffset, constants as dw,
 };
 
 use crate::DefinitionKind;
 
-/// How this crate reads DWARF: plain slices, endianness known at run time.
+/// Reader of DWARF over plain slices, with an endianness known at run time.
 pub type Reader<'a> = EndianSlice<'a, RunTimeEndian>;
 
-/// Offset of a debugging information entry from the start of `.debug_info`, in bytes. Entries
-/// elsewhere (in `.debug_types`, in `.dwo` files) count on behind its end.
+/// Offset of a debugging information entry from the start of `.debug_info`, in bytes. Offsets of
+/// entries elsewhere (in `.debug_types`, in `.dwo` files) continue behind its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DieOffset(pub usize);
 
@@ -17,16 +17,16 @@ pub(super) type Unit<'s> = gimli::Unit<Reader<'s>>;
 pub(super) type Dwarf<'s> = gimli::Dwarf<Reader<'s>>;
 pub(super) type Value<'s> = AttributeValue<Reader<'s>>;
 
-/// Where a reference attribute points.
+/// Target of a reference attribute.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum DieReference {
-    /// Within the same unit.
+    /// Offset within the same unit.
     Unit(UnitOffset),
-    /// From the start of the same file's `.debug_info`.
+    /// Offset from the start of the same file's `.debug_info`.
     Section(usize),
-    /// To the type unit with this signature.
+    /// Signature of a type unit.
     Signature(u64),
-    /// From the start of the supplementary file's `.debug_info`.
+    /// Offset from the start of the supplementary file's `.debug_info`.
     Supplementary(usize),
 }
 
@@ -44,7 +44,7 @@ pub(super) fn is_flag_set(value: &Value<'_>) -> bool {
     matches!(value, AttributeValue::Flag(true))
 }
 
-/// The string; `None` where it is missing from its section or is not UTF-8.
+/// String; `None` if it is missing from its section or is not UTF-8.
 pub(super) fn attribute_text<'s>(
     dwarf: &Dwarf<'s>,
     unit: &Unit<'s>,
@@ -54,7 +54,7 @@ pub(super) fn attribute_text<'s>(
     std::str::from_utf8(reader.slice()).ok()
 }
 
-/// The address of a variable that stays at one place; `None` for registers, frames and TLS.
+/// Address of a variable with a fixed address; `None` for registers, frames and TLS.
 pub(super) fn fixed_address(dwarf: &Dwarf<'_>, unit: &Unit<'_>, value: &Value<'_>) -> Option<u64> {
     let mut operations = value.exprloc_value()?.operations(unit.encoding());
     let mut address = match operations.next().ok()?? {
@@ -71,7 +71,8 @@ pub(super) fn fixed_address(dwarf: &Dwarf<'_>, unit: &Unit<'_>, value: &Value<'_
     Some(address)
 }
 
-/// Where a thread-local variable is in its file's thread-local segment; `None` for all others.
+/// Offset of a thread-local variable in its file's thread-local segment; `None` for other
+/// variables.
 pub(super) fn thread_local_offset(
     dwarf: &Dwarf<'_>,
     unit: &Unit<'_>,

@@ -1,17 +1,17 @@
-//! Same name, different types: one representative each.
+//! Representatives of the definitions of one name.
 use rustc_hash::FxHashSet;
 
 use super::die::DieOffset;
 use super::{DwarfFile, TypeDefinition};
 
 impl DwarfFile<'_> {
-    /// Of the definitions of a name, the first of each kind, scope, size and line of declaration, in
-    /// file order. Two headers that declare a type at the same line with the same size count as one.
+    /// First definition of each kind, scope, size and line of declaration, in file order. Two
+    /// headers that declare a type at the same line with the same size count as one.
     pub fn distinct_types(&self, name: &str) -> Vec<DieOffset> {
         self.distinct(self.definitions(name))
     }
 
-    /// The same of the structs, unions and classes of every name that has any, in order of first
+    /// Representatives of the structs, unions and classes of every name, in order of first
     /// appearance.
     pub fn distinct_aggregates(&self) -> impl Iterator<Item = (&str, Vec<DieOffset>)> {
         self.type_names().filter_map(|(name, definitions)| {

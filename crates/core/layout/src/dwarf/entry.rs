@@ -1,11 +1,11 @@
-//! An entry and its attributes.
+//! Debugging information entry with its unit.
 use gimli::UnitOffset;
 
 use super::die::{self, DieOffset, Reader, Unit};
 
 pub(super) type DieEntry<'a> = gimli::DebuggingInformationEntry<Reader<'a>>;
 
-/// An entry with the unit that it is in.
+/// Debugging information entry with its unit.
 pub(super) struct DieContext<'f, 'a> {
     pub(super) unit: &'f Unit<'a>,
     /// Start of the unit in `.debug_info`.
@@ -23,8 +23,8 @@ impl DieContext<'_, '_> {
         self.entry.attr_value(name)?.udata_value()
     }
 
-    /// A constant that may be negative. Fixed-size forms have no sign of their own; producers use
-    /// them for what is not negative.
+    /// Constant that may be negative. Fixed-size forms have no sign of their own; producers use
+    /// them for values that are not negative.
     pub(super) fn signed_number(&self, name: gimli::DwAt) -> Option<i128> {
         use gimli::AttributeValue as Value;
         match self.entry.attr_value(name)? {

@@ -1,4 +1,4 @@
-//! One ELF file's DWARF: sections, units, and the index over them.
+//! DWARF of one ELF file: sections, units, and the index over them.
 use std::sync::OnceLock;
 
 use gimli::{RunTimeEndian, UnitOffset};
@@ -17,10 +17,10 @@ use super::{names, scan, split, supplementary};
 use crate::Error;
 use crate::elf::ElfBinary;
 
-/// An indexed file. Shared freely between threads.
+/// Indexed DWARF of a file, which threads can share.
 ///
-/// Addresses are as linked: a relocatable object has every section at 0, and per-cpu variables
-/// of the kernel have offsets into the per-cpu block.
+/// Addresses are those of the linker. A relocatable object has every section at 0, and per-cpu
+/// variables of the kernel have offsets into the per-cpu block.
 pub struct DwarfFile<'a> {
     build_id: Option<Vec<u8>>,
     endian: RunTimeEndian,
@@ -41,14 +41,14 @@ impl<'a> DwarfFile<'a> {
     /// Reads and indexes all units in parallel, straight from the given bytes.
     ///
     /// # Errors
-    /// Not an ELF file, truncated, no DWARF (with or without BTF), malformed DWARF; sections that
-    /// must be decompressed or relocated first, for which there is [`parse_in`](Self::parse_in).
+    /// Not an ELF file, truncated, no DWARF (with or without BTF), malformed DWARF. Sections that
+    /// have to be decompressed or relocated need [`parse_with_store`](Self::parse_with_store).
     pub fn parse(elf: &'a [u8]) -> Result<Self, Error> {
         Self::parse_units(elf, None, &NoCompanions)
     }
 
-    /// The same for any file: what must be decompressed or relocated is kept in `store`, which
-    /// serves one file.
+    /// Reads and indexes any file. Sections that have to be decompressed or relocated are kept in
+    /// `store`, which serves one file.
     ///
     /// # Errors
     /// Not an ELF file, truncated, no DWARF (with or without BTF), malformed DWARF, `store` in use.
@@ -56,11 +56,12 @@ impl<'a> DwarfFile<'a> {
         Self::parse_units(elf, Some(store), &NoCompanions)
     }
 
-    /// The same for a file that refers to others, which `companions` opens. What it does not have
-    /// is left out and listed by [`missing`](Self::missing).
+    /// Reads and indexes a file that refers to others, which `companions` returns. Missing files
+    /// are left out and listed by [`missing_companions`](Self::missing_companions).
     ///
     /// # Errors
-    /// As [`parse_in`](Self::parse_in); nothing but split units that are all missing.
+    /// Same as [`parse_with_store`](Self::parse_with_store); a file with nothing but split units
+    /// that are all missing.
     pub fn parse_with_companions(
         elf: &'a [u8],
         store: &'a SectionStore,
@@ -112,8 +113,8 @@ impl<'a> DwarfFile<'a> {
         Ok(Self::from_units(elf, units, types, missing))
     }
 
-    /// A file of which only the symbols count, whether it has debug information or not: there are
-    /// no units, no types, no variables and no functions.
+    /// Reads the symbols of a file with or without debug information. The result has no units,
+    /// types, variables and functions.
     ///
     /// # Errors
     /// Not an ELF file, truncated.
@@ -153,8 +154,8 @@ impl<'a> DwarfFile<'a> {
         }
     }
 
-    /// Takes code, initialised data and imports from `elf`, the file that was run, where this one
-    /// holds the debug information that was split off it.
+    /// Takes code, initialised data and imports from `elf`, the file that ran, if this file holds
+    /// only the debug information that was split off it.
     ///
     /// # Errors
     /// Not an ELF file, truncated.
@@ -165,45 +166,45 @@ impl<'a> DwarfFile<'a> {
         Ok(self)
     }
 
-    /// Whether there is anything but symbols.
+    /// Returns true if there is more than symbols.
     pub fn has_debug_info(&self) -> bool {
         self.unit_count() > 0
     }
 
-    /// Places that the dynamic linker fills with addresses of named things, sorted by address.
+    /// Slots that the dynamic linker fills with addresses of named symbols, sorted by address.
     pub fn imports(&self) -> &[ImportSlot<'a>] {
         &self.imports
     }
 
-    /// The thread-local segment, where there is one.
+    /// Thread-local segment, where there is one.
     pub fn tls_segment(&self) -> Option<TlsSegment> {
         self.tls
     }
 
-    /// Files that this one refers to and that could not be used; their types are left out.
+    /// Files that this one refers to and that could not be used. Their types are left out.
     pub fn missing_companions(&self) -> &[MissingCompanion] {
         &self.missing
     }
 
-    /// The linker's build id, where there is one.
+    /// Build id by the linker, where there is one.
     pub fn build_id(&self) -> Option<Vec<u8>> {
         self.build_id.clone()
     }
 
-    /// The same as it is written: lower-case hexadecimal.
+    /// Build id in lower-case hexadecimal.
     pub fn build_id_text(&self) -> Option<String> {
         let id = self.build_id.as_ref()?;
         Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// The file's own sections as gimli sees them.
+    /// Sections of the file itself, as gimli reads them.
     pub fn dwarf(&self) -> &gimli::Dwarf<Reader<'a>> {
-        // There always is a part: a file without any is refused.
+        // A file without parts is refused.
         &self.units.parts[0].dwarf
     }
 
-    /// The sections that `die` is in: the file's own, or of a file that it refers to. With its unit
-    /// they say what its attributes mean.
+    /// Sections that `die` is in: of the file itself, or of a file that it refers to. They and the
+    /// unit give meaning to its attributes.
     pub fn dwarf_of(&self, die: DieOffset) -> &gimli::Dwarf<Reader<'a>> {
         if self.units.parts.len() == 1 {
             return self.dwarf();
@@ -212,15 +213,15 @@ impl<'a> DwarfFile<'a> {
         slot.map_or(self.dwarf(), |slot| &self.units.part(slot).dwarf)
     }
 
-    /// The unit that holds `die`, and the offset of `die` in it; `None` if no unit does or its header is
-    /// malformed.
+    /// Unit that holds `die`, and the offset of `die` in it; `None` without such a unit, or if its
+    /// header is malformed.
     pub fn locate_die(&self, die: DieOffset) -> Option<(&gimli::Unit<Reader<'a>>, UnitOffset)> {
         let slot = self.units.slot_of(die)?;
         Some((self.units.unit(slot)?, UnitOffset(die.0 - slot.start)))
     }
 
-    /// Where an attribute of an entry in the unit of `die` refers to; `None` if it is no reference
-    /// or leads to what is missing.
+    /// Target of a reference attribute of an entry in the unit of `die`; `None` for other
+    /// attributes and for missing targets.
     pub fn follow_reference(&self, die: DieOffset, value: &Value<'_>) -> Option<DieOffset> {
         let slot = self.units.slot_of(die)?;
         self.units
@@ -238,47 +239,47 @@ impl<'a> DwarfFile<'a> {
             .get_or_init(|| symbols::sorted_symbols(&self.elf))
     }
 
-    /// `len` bytes of code or initialised data as linked at `address`; `None` where the file has
-    /// none, or not that many in one section.
+    /// `len` bytes of code or initialised data at the linked `address`; `None` if no section of the
+    /// file has them all.
     pub fn bytes_at(&self, address: u64, len: usize) -> Option<&'a [u8]> {
         memory::bytes_at(&self.loaded_sections, address, len)
     }
 
-    /// Complete struct, union, class, typedef, enum and base type definitions of that name
-    /// (without `struct` and the like, without namespace), in file order.
+    /// Complete struct, union, class, typedef, enum and base type definitions of that name in file
+    /// order. The name has no `struct` and the like, and no namespace.
     pub fn find_types(&self, name: &str) -> &[DieOffset] {
         self.types.find_dies(name)
     }
 
-    /// The same, with what the index knows of each.
+    /// Definitions of that name with their kind, size and line.
     pub fn definitions(&self, name: &str) -> impl Iterator<Item = TypeDefinition> + use<'_, 'a> {
         self.types.definitions(name)
     }
 
-    /// Every type name, in order of first appearance, with its definitions in file order.
+    /// Names of types in order of first appearance, with their definitions in file order.
     pub fn type_names(
         &self,
     ) -> impl Iterator<Item = (&'a str, impl Iterator<Item = TypeDefinition> + use<'_, 'a>)> {
         self.types.iter()
     }
 
-    /// The scope that a definition is in; `None` outside of namespaces, modules and classes.
+    /// Scope of a definition; `None` outside of namespaces, modules and classes.
     pub fn scope_of(&self, die: DieOffset) -> Option<ScopeId> {
         self.types.scopes().scope_of(die)
     }
 
-    /// Whether any definition is in a scope; none of C is.
+    /// Returns true if any definition is in a scope. None of C is.
     pub fn has_scopes(&self) -> bool {
         !self.types.scopes().is_empty()
     }
 
-    /// A scope as it is written: `std::__detail`.
+    /// Scope as C++ and Rust write it: `std::__detail`.
     pub fn scope_path(&self, scope: ScopeId) -> String {
         self.types.scopes().path(scope)
     }
 
-    /// Variables outside functions that have an address, sorted by it. The first call of this or
-    /// [`functions`](Self::functions) walks all units again.
+    /// Variables outside functions that have an address, sorted by address. The first call of this
+    /// or [`functions`](Self::functions) walks all units again.
     pub fn globals(&self) -> &[GlobalVariable<'a>] {
         &self.code_index().globals
     }
@@ -290,14 +291,14 @@ impl<'a> DwarfFile<'a> {
             .get_or_init(|| scan::static_locals(&self.units))
     }
 
-    /// Thread-local variables, inside functions or not; their addresses are offsets in the file's
-    /// thread-local segment, by which they are sorted. The first call walks all units.
+    /// Thread-local variables, inside functions or not, sorted by address. Their addresses are
+    /// offsets in the file's thread-local segment. The first call walks all units.
     pub fn thread_locals(&self) -> &[GlobalVariable<'a>] {
         self.thread_locals
             .get_or_init(|| scan::thread_locals(&self.units))
     }
 
-    /// Address ranges of functions, cold parts included, sorted by start.
+    /// Address ranges of functions, including cold parts, sorted by start.
     pub fn functions(&self) -> &[FunctionRange] {
         &self.code_index().functions
     }
@@ -310,8 +311,8 @@ impl<'a> DwarfFile<'a> {
         self.endian == RunTimeEndian::Little
     }
 
-    /// The unit whose line table names the files of `slot`, with its sections: a split unit's
-    /// skeleton where it has none itself.
+    /// Unit whose line table names the files of `die`, with its sections: a split unit without a
+    /// line table uses its skeleton's.
     pub(super) fn line_table_unit(
         &self,
         die: DieOffset,
@@ -328,7 +329,7 @@ impl<'a> DwarfFile<'a> {
     }
 }
 
-/// Reads the units of a linked file or an object, and of what `dwz` moved out of it.
+/// Reads the units of a linked file or an object, and of the supplementary file by `dwz`.
 fn read_linked_units<'a>(
     elf: &ElfBinary<'a>,
     units: &mut DwarfUnits<'a>,
@@ -352,7 +353,7 @@ fn read_linked_units<'a>(
     Ok(())
 }
 
-/// Adds the split units that `found` names, and what they hold.
+/// Adds the split units that `found` names, and the type names in them.
 fn add_split_units<'a>(
     elf: &ElfBinary<'a>,
     units: &mut DwarfUnits<'a>,
@@ -376,7 +377,7 @@ fn add_split_units<'a>(
     Ok(())
 }
 
-/// Error for a file without types, by the contents that it has instead.
+/// Error for a file without types.
 fn no_debug_info(elf: &ElfBinary<'_>) -> Error {
     match elf.is_link_time() {
         true => Error::LinkTime,

@@ -1,12 +1,12 @@
-//! Attribute values as bytes: how long they are, and the few kinds that the scan reads.
+//! Lengths of attribute values, and the few values that the scan reads.
 use gimli::{DwForm, Encoding, Reader as _, constants as dw};
 
 use super::die::Reader;
 
-/// Forms that name a form; more than this in a row is damage.
+/// Most forms that name another form in a row. More is damage.
 const INDIRECT_MAX: u32 = 4;
 
-/// Bytes that a value of this form has in every entry, or `None` where each entry says.
+/// Length in bytes of a value of this form, or `None` if the value tells.
 pub(super) fn fixed_size(form: DwForm, encoding: Encoding) -> Option<u8> {
     Some(match form {
         dw::DW_FORM_implicit_const | dw::DW_FORM_flag_present => 0,
@@ -31,14 +31,14 @@ pub(super) fn fixed_size(form: DwForm, encoding: Encoding) -> Option<u8> {
         | dw::DW_FORM_strp_sup
         | dw::DW_FORM_GNU_strp_alt
         | dw::DW_FORM_GNU_ref_alt => encoding.format.word_size(),
-        // DWARF 2 gave it the size of an address.
+        // In DWARF 2 it has the size of an address.
         dw::DW_FORM_ref_addr if encoding.version == 2 => encoding.address_size,
         dw::DW_FORM_ref_addr => encoding.format.word_size(),
         _ => return None,
     })
 }
 
-/// Moves past a value.
+/// Skips a value.
 pub(super) fn skip_value(
     input: &mut Reader<'_>,
     form: DwForm,
@@ -68,8 +68,8 @@ pub(super) fn skip_value(
     input.skip(length)
 }
 
-/// An unsigned number of a constant, an index, an offset or a reference, and moves past it.
-/// `None` for forms that hold none.
+/// Reads an unsigned number: a constant, an index, an offset or a reference. `None` for other
+/// forms, whose value is skipped.
 #[inline]
 pub(super) fn read_number(
     input: &mut Reader<'_>,
@@ -111,7 +111,7 @@ fn read_rare_number(
     }))
 }
 
-/// The form itself, or the one that the value begins with.
+/// Form itself, or the form that the value begins with.
 #[inline]
 pub(super) fn resolve_form(input: &mut Reader<'_>, form: DwForm) -> gimli::Result<DwForm> {
     if form == dw::DW_FORM_indirect {

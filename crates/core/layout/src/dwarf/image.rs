@@ -1,31 +1,31 @@
-//! What a linked file says to the system's loader: names behind addresses that it is to fill in, and
-//! the segment that each thread has a copy of.
+//! Instructions of a linked file to the dynamic linker: slots for addresses, and the thread-local
+//! segment.
 
 use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
 use object::{Object, ObjectSymbol, ObjectSymbolTable, RelocationTarget};
 
 use crate::elf::{ElfBinary, with_elf};
 
-/// A place that the dynamic linker fills with the address of something by name: what calls and
-/// accesses to other files go through.
+/// Slot that the dynamic linker fills with the address of a named symbol. Calls and accesses to
+/// other files go through it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImportSlot<'a> {
-    /// Link-time address of the place.
+    /// Linked address of the slot.
     pub slot: u64,
-    /// Name of what it is filled with; without a version.
+    /// Name of the symbol, without a version.
     pub name: &'a str,
 }
 
-/// The initial image of a file's thread-local variables (`PT_TLS`).
+/// Initial image of a file's thread-local variables (`PT_TLS`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TlsSegment {
-    /// Bytes in memory.
+    /// Size in memory in bytes.
     pub bytes: u64,
     /// Alignment in bytes, at least 1.
     pub align: u64,
 }
 
-/// Imports by slot; those of the procedure linkage table among them.
+/// Import slots by address, including those of the procedure linkage table.
 pub(super) fn read_imports<'a>(elf: &ElfBinary<'a>) -> Vec<ImportSlot<'a>> {
     let mut imports: Vec<ImportSlot<'a>> = with_elf!(elf, file => {
         let symbols = file.dynamic_symbol_table();

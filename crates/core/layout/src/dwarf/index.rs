@@ -1,4 +1,4 @@
-//! What a scan of all units leaves behind: names and addresses with the entries they belong to.
+//! Index over all units: names and addresses with their entries.
 use std::ops::Range;
 
 use gimli::SectionId;
@@ -9,25 +9,25 @@ use super::scopes::ScopeIndex;
 use super::unit_names::{NameKey, TypeDefinition, UnitNames};
 use crate::DefinitionKind;
 
-/// A variable with a fixed address.
+/// Variable with a fixed address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GlobalVariable<'a> {
-    /// Link-time address; for the kernel's per-cpu variables, the offset in the per-cpu block.
+    /// Linked address; for the kernel's per-cpu variables, the offset in the per-cpu block.
     pub address: u64,
-    /// Name as in the source; empty where there is none.
+    /// Name in the source; empty without one.
     pub name: &'a str,
     /// Entry of its type.
     pub type_die: DieOffset,
-    /// Entry of the variable itself (the one with the address).
+    /// Entry of the variable with the address.
     pub die: DieOffset,
 }
 
-/// A contiguous range of a function's code.
+/// Contiguous address range of a function's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FunctionRange {
     /// First address.
     pub low: u64,
-    /// First address after it.
+    /// First address behind the range.
     pub high: u64,
     /// Entry of the function.
     pub die: DieOffset,
@@ -40,7 +40,7 @@ pub(super) struct CodeIndex<'s> {
     pub(super) functions: Vec<FunctionRange>,
 }
 
-/// Type definitions by name: rows of flat lists, so that millions of entries stay small.
+/// Type definitions by name, in rows of flat lists, so that millions of entries stay small.
 pub(super) struct TypeNameIndex<'s> {
     rows: FxHashMap<&'s str, u32>,
     names: Vec<&'s str>,
@@ -54,7 +54,7 @@ pub(super) struct TypeNameIndex<'s> {
 }
 
 impl<'s> CodeIndex<'s> {
-    /// Joins the units' parts.
+    /// Joins the indexes of the units.
     pub(super) fn join(units: Vec<Self>) -> Self {
         let mut joined = Self::default();
         for unit in units {
@@ -72,7 +72,8 @@ impl<'s> CodeIndex<'s> {
 }
 
 impl<'s> TypeNameIndex<'s> {
-    /// Joins the units' parts, given in file order. `text` looks up a name.
+    /// Joins the names of the units, given in file order. `text` returns the name at an offset of a
+    /// section.
     pub(super) fn join(
         units: &[UnitNames<'s>],
         text: impl Fn(SectionId, usize) -> Option<&'s str>,
@@ -132,7 +133,7 @@ impl<'s> TypeNameIndex<'s> {
         }
     }
 
-    /// What is around definitions.
+    /// Scopes of the definitions.
     pub(super) fn scopes(&self) -> &ScopeIndex<'s> {
         &self.scopes
     }
@@ -152,7 +153,7 @@ impl<'s> TypeNameIndex<'s> {
         self.row_definitions(row.map_or(0..0, |row| self.row_range(*row as usize)))
     }
 
-    /// Each name, in order of first appearance, with its definitions in file order.
+    /// Names in order of first appearance, with their definitions in file order.
     pub(super) fn iter(
         &self,
     ) -> impl Iterator<Item = (&'s str, impl Iterator<Item = TypeDefinition> + use<'_, 's>)> {
@@ -177,10 +178,10 @@ impl<'s> TypeNameIndex<'s> {
     }
 }
 
-/// Stands for a name that is not to be had: outside its section, or not UTF-8.
+/// Row of a name that is outside its section or not UTF-8.
 const NO_ROW: u32 = u32::MAX;
 
-/// Names met so far, each with its row.
+/// Names so far, each with its row.
 #[derive(Default)]
 struct NameRows<'s> {
     rows: FxHashMap<&'s str, u32>,

@@ -1,4 +1,4 @@
-//! Members of an aggregate: where they are, in bytes and in bits.
+//! Reader of the members of an aggregate: their offsets in bytes and bits.
 
 use gimli::{AttributeValue, Operation, constants as dw};
 
@@ -8,8 +8,8 @@ use crate::types::LoadNeed;
 use crate::{BitRange, EnumVariants, Error, Member, Type, TypeId};
 
 impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
-    /// Members and base classes in order of declaration; static members take no room. Where the
-    /// compiler chose another order, as Rust's does, in the order of offsets.
+    /// Members and base classes in order of declaration, or in the order of offsets where the
+    /// compiler reorders members, as Rust's does. Static members are left out.
     pub(super) fn read_members(
         &mut self,
         context: &DieContext<'f, 'a>,
@@ -61,7 +61,7 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
         let start = member_offset(child).unwrap_or(0);
         let size = self.types.size_of(ty).unwrap_or(0);
         let bits = bit_range(child, start, size, self.file.is_little_endian());
-        // The storage unit is the aligned one that holds the first bit.
+        // The storage unit is the aligned unit that holds the first bit.
         let offset = match bits {
             Some(bits) if size > 0 => bits.offset_bits / 8 / size * size,
             Some(bits) => bits.offset_bits / 8,
@@ -78,7 +78,7 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
     }
 }
 
-/// What an aggregate holds.
+/// Members, alternatives and virtual bases of an aggregate.
 #[derive(Default)]
 pub(super) struct AggregateContents {
     pub(super) members: Vec<Member>,
@@ -86,17 +86,17 @@ pub(super) struct AggregateContents {
     pub(super) virtual_bases: Vec<TypeId>,
 }
 
-/// A virtual base: where it is, an object says itself.
+/// Returns true for a virtual base class, whose offset varies by object.
 fn is_virtual(child: &DieContext<'_, '_>) -> bool {
     let virtuality = child.entry.attr_value(dw::DW_AT_virtuality);
     matches!(virtuality, Some(AttributeValue::Virtuality(kind)) if kind != dw::DW_VIRTUALITY_none)
 }
 
-/// Byte offset from the start of the aggregate.
+/// Offset in bytes from the start of the aggregate.
 fn member_offset(child: &DieContext<'_, '_>) -> Option<u64> {
     let value = child.entry.attr_value(dw::DW_AT_data_member_location)?;
     if let AttributeValue::Exprloc(expression) = value {
-        // DWARF 2 wrote an expression that adds to the aggregate's address.
+        // DWARF 2 has an expression that adds to the aggregate's address.
         let mut operations = expression.operations(child.unit.encoding());
         return match operations.next().ok()?? {
             Operation::PlusConstant { value } | Operation::UnsignedConstant { value } => {
@@ -108,8 +108,8 @@ fn member_offset(child: &DieContext<'_, '_>) -> Option<u64> {
     value.udata_value()
 }
 
-/// First bit from the start of the aggregate, and width. `start` is the byte offset, `size` that
-/// of the member's type in bytes.
+/// Bits of a bitfield from the start of the aggregate. `start` is the byte offset of the member,
+/// and `size` the size of its type in bytes.
 fn bit_range(
     child: &DieContext<'_, '_>,
     start: u64,
@@ -121,8 +121,8 @@ fn bit_range(
     let offset_bits = if let Some(offset) = child.number(dw::DW_AT_data_bit_offset) {
         start_bits.checked_add(offset)?
     } else if let Some(offset) = child.signed_number(dw::DW_AT_bit_offset) {
-        // DWARF 2 and 3 count from the most significant bit of the storage unit, back from it for
-        // what crosses units. Clang 14 writes that -1 in 8 bytes that have no sign.
+        // DWARF 2 and 3 count from the most significant bit of the storage unit, and backwards from
+        // it for bitfields that cross units. Clang 14 writes that -1 in 8 bytes without sign.
         let offset = i128::from(offset as i64);
         let storage = child.number(dw::DW_AT_byte_size).unwrap_or(size);
         let storage_bits = i128::from(storage) * 8;

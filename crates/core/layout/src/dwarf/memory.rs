@@ -1,18 +1,18 @@
-//! What the file puts at an address: code and initialised data.
+//! Code and initialised data of a file by address.
 
 use object::{Object, ObjectSection, SectionFlags};
 
 use crate::elf::{ElfBinary, with_elf};
 
-/// One section that is loaded.
+/// Section that is loaded into memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LoadedSection<'a> {
     address: u64,
     bytes: &'a [u8],
 }
 
-/// Loaded sections with contents, by address. Sections at 0 (per-cpu data, relocatable objects)
-/// are left out: their addresses are offsets of something else.
+/// Loaded sections with contents, by address. Sections at 0 (per-cpu data, relocatable objects) are
+/// left out, because their addresses are offsets into other blocks.
 pub(super) fn loaded_sections<'a>(elf: &ElfBinary<'a>) -> Vec<LoadedSection<'a>> {
     let mut sections: Vec<LoadedSection<'a>> = with_elf!(elf, file => {
         file.sections()
@@ -30,7 +30,7 @@ pub(super) fn loaded_sections<'a>(elf: &ElfBinary<'a>) -> Vec<LoadedSection<'a>>
     sections
 }
 
-/// `len` bytes at `address`, if one stretch holds them all.
+/// `len` bytes at `address`, if one section holds them all.
 pub(super) fn bytes_at<'a>(
     sections: &[LoadedSection<'a>],
     address: u64,

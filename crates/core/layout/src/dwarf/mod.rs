@@ -1,15 +1,16 @@
-//! DWARF: an index of a file's types, variables and functions, and a lazy loader of types.
+//! Reader of DWARF: an index of a file's types, variables and functions, and a lazy loader of
+//! types.
 //!
-//! [`DwarfFile`] reads every unit's top-level entries once, in parallel, and keeps only names,
-//! addresses and offsets; bodies of functions are skipped. [`DwarfTypes`] then loads the types
-//! that are asked for, with what they hold by value, into a [`Types`](crate::Types) arena.
+//! [`DwarfFile`] reads the top-level entries of every unit once, in parallel, and keeps names,
+//! addresses and offsets. Bodies of functions are skipped. [`DwarfTypeLoader`] then loads types
+//! with what they hold by value into a [`TypeArena`](crate::TypeArena).
 //!
 //! ```no_run
 //! # fn main() -> Result<(), relayout_layout::Error> {
 //! # let bytes: Vec<u8> = Vec::new();
-//! use relayout_layout::dwarf::{DwarfFile, DwarfTypes};
+//! use relayout_layout::dwarf::{DwarfFile, DwarfTypeLoader};
 //! let file = DwarfFile::parse(&bytes)?;
-//! let mut types = DwarfTypes::new(&file);
+//! let mut types = DwarfTypeLoader::new(&file);
 //! if let Some(&die) = file.find_types("rw_semaphore").first() {
 //!     let id = types.load(die)?;
 //!     let size = types.types().size_of(id);

@@ -1,9 +1,9 @@
-//! The pass over all units that finds the names of types.
+//! Pass over all units that finds the names of types.
 //!
-//! Every entry outside functions is passed over once, so this is where the time of opening a file
-//! goes: abbreviations are read for skipping, values that nobody asks for are not decoded, and a
-//! name stays an offset into its section until all units are joined. `DW_AT_sibling` lets the scan
-//! jump over bodies and members; where a producer leaves it out, children are read and ignored.
+//! The pass visits every entry outside functions once, so it decides how long opening a file takes.
+//! Abbreviations are read for skipping, values that nobody needs are not decoded, and a name stays
+//! an offset into its section until all units are joined. `DW_AT_sibling` lets the scan skip bodies
+//! and members. Without it, children are read and ignored.
 
 mod walk;
 use gimli::{Encoding, Reader as _, Section as _};
@@ -15,7 +15,7 @@ use super::parts::{DwarfUnits, UnitSlot};
 use super::unit_names::UnitNames;
 use crate::Error;
 
-/// Scans all units from the given one on, in parallel; the result does not depend on the number of
+/// Scans all units from index `from` on, in parallel. The result does not depend on the number of
 /// threads.
 pub(super) fn scan_type_names<'s>(
     units: &DwarfUnits<'s>,
@@ -40,7 +40,7 @@ pub(super) fn scan_type_names<'s>(
         .collect()
 }
 
-/// The abbreviations read last: units of one table follow each other.
+/// Abbreviations that were read last. Units with the same table follow each other.
 #[derive(Default)]
 struct AbbreviationCache {
     abbreviations: AbbreviationTable,

@@ -1,4 +1,4 @@
-//! Reads the types that are no aggregates: pointers, arrays, enumerations, functions, names of types.
+//! Reader of types other than aggregates: pointers, arrays, enumerations, functions, typedefs.
 
 use gimli::{DwTag, constants as dw};
 
@@ -7,7 +7,7 @@ use super::types::DwarfTypeLoader;
 use crate::types::LoadNeed;
 use crate::{Error, Type};
 
-/// Of an array. More are damage, and each is printed with each member.
+/// Most dimensions of an array. More are damage, and each is printed with each member.
 const DIMENSIONS_MAX: usize = 256;
 
 impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
@@ -20,7 +20,7 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
         let tag = context.entry.tag();
         if let Some(sigil) = pointer_sigil(tag) {
             let target = self.load_reference(context, dw::DW_AT_type, LoadNeed::Name, depth)?;
-            // Nobody can ask for an anonymous target by name, so it comes along.
+            // An anonymous target has no name to ask for, so its members come along.
             if let Some(id) = target
                 && matches!(self.types.get(id), Type::Aggregate(aggregate) if aggregate.name.is_none())
             {
@@ -140,7 +140,7 @@ fn subrange_count(child: &DieContext<'_, '_>) -> Option<u64> {
     if let Some(count) = child.number(dw::DW_AT_count) {
         return Some(count);
     }
-    // An upper bound of -1 is how some producers write zero elements.
+    // Some producers write an upper bound of -1 for zero elements.
     let upper = child.signed_number(dw::DW_AT_upper_bound)?;
     let upper = if upper == i128::from(u64::MAX) || upper == i128::from(u32::MAX) {
         -1

@@ -1,7 +1,7 @@
-//! The units of a file and of the files it refers to, in one space of offsets.
+//! Units of a file and of the files that it refers to, in one space of offsets.
 //!
-//! A [`DieOffset`] below the end of the file's own `.debug_info` is an offset in it. Behind it
-//! follow `.debug_types`, and both of each further file (supplementary, `.dwo`), part by part.
+//! A [`DieOffset`] below the end of the file's own `.debug_info` is an offset in it. `.debug_types`
+//! follows behind it, and then both sections of each further file (supplementary, `.dwo`).
 use std::sync::OnceLock;
 
 use gimli::{Section as _, UnitHeader, UnitOffset};
@@ -10,33 +10,33 @@ use rustc_hash::FxHashMap;
 use super::die::{DieOffset, DieReference, Dwarf, Reader, Unit};
 use crate::Error;
 
-/// Type units by signature: the entry of the type.
+/// Entries of the types of type units, by signature.
 pub(super) type Signatures = FxHashMap<u64, DieOffset>;
 
-/// The sections of one file, or of one unit of a package.
+/// Sections of one file, or of one unit of a package.
 pub(super) struct DwarfPart<'a> {
     pub(super) dwarf: Dwarf<'a>,
-    /// Where its `.debug_info` begins.
+    /// Start of its `.debug_info` in the common space of offsets.
     info_start: usize,
-    /// Where its `.debug_types` begins.
+    /// Start of its `.debug_types` in the common space of offsets.
     types_start: usize,
 }
 
-/// A unit, parsed in full only when somebody looks into it: line tables take much memory.
+/// Unit that is parsed on first use, because line tables take much memory.
 pub(super) struct UnitSlot<'a> {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) header: UnitHeader<Reader<'a>>,
     pub(super) part: usize,
-    /// Slot of the unit in the linked file that stands for this one.
+    /// Slot of the skeleton unit in the linked file.
     pub(super) skeleton: Option<usize>,
-    /// Its types are not this file's, but may be referred to.
+    /// True if the types belong to other files; references to them are still followed.
     pub(super) hidden: bool,
     unit: OnceLock<Option<Box<Unit<'a>>>>,
 }
 
 impl UnitSlot<'_> {
-    /// Where an entry is in this unit; `None` if it is in another.
+    /// Offset of an entry in this unit; `None` if it is in another.
     pub(super) fn offset_of(&self, die: DieOffset) -> Option<UnitOffset> {
         let here = (self.start..self.end).contains(&die.0);
         here.then(|| UnitOffset(die.0 - self.start))
@@ -47,14 +47,14 @@ impl UnitSlot<'_> {
 #[derive(Default)]
 pub(super) struct DwarfUnits<'a> {
     pub(super) parts: Vec<DwarfPart<'a>>,
-    /// Sorted by start.
+    /// Units sorted by start.
     pub(super) slots: Vec<UnitSlot<'a>>,
     /// Index of the supplementary file's part.
     supplementary: Option<usize>,
     signatures: Signatures,
 }
 
-/// A part whose units are known, but not yet among the others.
+/// Part with its units, before it is added to the others.
 pub(super) struct NewPart<'a> {
     pub(super) part: DwarfPart<'a>,
     pub(super) slots: Vec<UnitSlot<'a>>,
@@ -62,14 +62,14 @@ pub(super) struct NewPart<'a> {
 }
 
 impl<'a> DwarfUnits<'a> {
-    /// Reads the headers of a file's units. They come to lie behind what there is, once
-    /// [`add`](Self::add)ed.
+    /// Reads the headers of a file's units. Their offsets follow those of the existing parts once
+    /// the part is [added](Self::add_part).
     pub(super) fn read_part(&self, dwarf: Dwarf<'a>) -> Result<NewPart<'a>, Error> {
         let info_start = self.end();
         let info_bytes = dwarf.debug_info.reader().len();
         let types_start = info_start.saturating_add(info_bytes);
         let mut dwarf = dwarf;
-        // A table that many units share is else read again for each of them.
+        // Without the cache, a table of many units is read again for each of them.
         dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::Duplicates);
         let part = DwarfPart {
             dwarf,
@@ -102,7 +102,7 @@ impl<'a> DwarfUnits<'a> {
         self.parts.len() - 1
     }
 
-    /// The same for the file that [`Reference::Supplementary`] goes to.
+    /// Adds the part that [`DieReference::Supplementary`] refers to.
     pub(super) fn add_supplementary(&mut self, new: NewPart<'a>) {
         self.supplementary = Some(self.add_part(new));
     }
@@ -121,7 +121,7 @@ impl<'a> DwarfUnits<'a> {
         self.slot_index(die).map(|index| &self.slots[index])
     }
 
-    /// The unit, kept from the first look on; `None` if it is malformed.
+    /// Unit, which is kept from the first use on; `None` if it is malformed.
     pub(super) fn unit<'s>(&self, slot: &'s UnitSlot<'a>) -> Option<&'s Unit<'a>> {
         let parse = || self.parse_unit(slot).ok().map(Box::new);
         slot.unit.get_or_init(parse).as_deref()
@@ -137,7 +137,7 @@ impl<'a> DwarfUnits<'a> {
         Ok(unit)
     }
 
-    /// Where a reference of an entry in `slot` leads.
+    /// Target of a reference of an entry in `slot`.
     pub(super) fn resolve_reference(
         &self,
         slot: &UnitSlot<'a>,
@@ -164,7 +164,7 @@ impl<'a> DwarfUnits<'a> {
 }
 
 impl<'a> NewPart<'a> {
-    /// Type units that are there already, from another `.dwo`, are left out.
+    /// Adds a unit. Type units that another `.dwo` already has are left out.
     fn add_unit(&mut self, header: UnitHeader<Reader<'a>>, units: &DwarfUnits<'a>) {
         let start = match (header.debug_info_offset(), header.debug_types_offset()) {
             (Some(offset), _) => self.part.info_start.saturating_add(offset.0),

@@ -1,7 +1,7 @@
-//! The pass over all units that finds variables and functions.
+//! Pass over all units that finds variables and functions.
 //!
-//! At first only entries outside functions are looked at; `DW_AT_sibling` lets the scan jump over
-//! bodies and members. The variables inside functions are a pass of their own.
+//! The first pass visits only entries outside functions. `DW_AT_sibling` lets the scan skip bodies
+//! and members. Variables inside functions need a pass of their own.
 use gimli::{Abbreviation, AttributeValue, DwTag, EntriesRaw, UnitOffset, constants as dw};
 use rayon::prelude::*;
 
@@ -9,11 +9,11 @@ use super::die::{self, DieOffset, DieReference, Dwarf, Reader, Unit, Value, is_a
 use super::index::{CodeIndex, FunctionRange, GlobalVariable};
 use super::parts::{DwarfUnits, UnitSlot};
 
-/// Specifications and abstract origins that are followed to find a variable's name and type.
+/// Most specifications and abstract origins that are followed to a variable's name and type.
 const ORIGINS_MAX: usize = 4;
 
-/// Variables and functions outside functions, scanned in parallel; the result does not depend on
-/// the number of threads. Units that turn out malformed are left out.
+/// Variables and functions outside functions, scanned in parallel. The result does not depend on
+/// the number of threads. Malformed units are left out.
 pub(super) fn scan_code<'s>(units: &DwarfUnits<'s>) -> CodeIndex<'s> {
     let parts = units
         .slots
@@ -22,7 +22,7 @@ pub(super) fn scan_code<'s>(units: &DwarfUnits<'s>) -> CodeIndex<'s> {
     CodeIndex::join(parts.collect())
 }
 
-/// Static variables inside functions. Units that turn out malformed inside functions are left out.
+/// Static variables inside functions. Units with malformed functions are left out.
 pub(super) fn static_locals<'s>(units: &DwarfUnits<'s>) -> Vec<GlobalVariable<'s>> {
     scan_variables(units, ScanScope::Bodies)
 }
@@ -63,14 +63,14 @@ fn scan_unit<'s>(
     Ok(scan.found)
 }
 
-/// Which entries a scan collects.
+/// Entries that a scan collects.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ScanScope {
-    /// Types, variables and functions outside functions.
+    /// Variables and functions outside functions.
     TopLevel,
     /// Variables inside functions.
     Bodies,
-    /// Thread-local variables, wherever they are.
+    /// Thread-local variables anywhere.
     ThreadLocals,
 }
 
@@ -83,7 +83,7 @@ struct CodeScan<'u, 's> {
     found: CodeIndex<'s>,
 }
 
-/// The attributes that the scan looks at.
+/// Attributes that the scan reads.
 #[derive(Default)]
 struct CodeAttributes<'s> {
     name: Option<Value<'s>>,
@@ -106,7 +106,7 @@ impl<'s> CodeScan<'_, 's> {
         if !root.has_children() {
             return Ok(());
         }
-        // Open entries, and the number below which entries count again after a skipped subtree.
+        // `depth` counts open entries. Entries are ignored until `depth` falls back to `muted`.
         let mut depth = 1usize;
         let mut muted: Option<usize> = None;
         while depth > 0 && !entries.is_empty() {

@@ -1,30 +1,31 @@
-//! What definitions are nested in: namespaces, modules, classes. C has none of it.
+//! Scopes of definitions: namespaces, modules, classes. C has none.
 use gimli::SectionId;
 use rustc_hash::FxHashMap;
 
 use super::die::DieOffset;
 use super::unit_names::{NameKey, UnitNames};
 
-/// A scope of the whole file; the same for all units that have it. Not of another file.
+/// Scope in a file, which is the same for all its units. Meaningless in another file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ScopeId(u32);
 
-/// Scopes, and which definitions are in one.
+/// Scopes of a file, and the scopes of its definitions.
 #[derive(Default)]
 pub(super) struct ScopeIndex<'s> {
-    /// Each scope's parent and name; parents come first.
+    /// Parent and name of each scope; parents come first.
     scopes: Vec<(Option<ScopeId>, &'s str)>,
-    /// Sorted.
+    /// Scopes of definitions, sorted by entry.
     scope_by_die: Vec<(DieOffset, ScopeId)>,
 }
 
-/// Scopes around one another; more than this is damage.
+/// Most scopes inside each other. More is damage.
 const DEPTH_MAX: usize = 64;
-/// What the namespace that each file has for itself is called in messages.
+/// Name in messages of the unnamed namespace that each file has.
 const UNNAMED: &str = "(anonymous)";
 
 impl<'s> ScopeIndex<'s> {
-    /// Joins the units' scopes, given in file order. `text` looks up a name.
+    /// Joins the scopes of the units, given in file order. `text` returns the name at an offset of
+    /// a section.
     pub(super) fn join(
         units: &[UnitNames<'s>],
         text: impl Fn(SectionId, usize) -> Option<&'s str>,
@@ -56,12 +57,12 @@ impl<'s> ScopeIndex<'s> {
         joined
     }
 
-    /// Whether no definition is in any.
+    /// Returns true if no definition is in a scope.
     pub(super) fn is_empty(&self) -> bool {
         self.scope_by_die.is_empty()
     }
 
-    /// The scope of a definition, if it is in one.
+    /// Scope of a definition, if it is in one.
     pub(super) fn scope_of(&self, die: DieOffset) -> Option<ScopeId> {
         let at = self
             .scope_by_die
@@ -70,7 +71,7 @@ impl<'s> ScopeIndex<'s> {
         Some(self.scope_by_die[at].1)
     }
 
-    /// As it is written: `std::__detail`.
+    /// Scope as C++ and Rust write it: `std::__detail`.
     pub(super) fn path(&self, scope: ScopeId) -> String {
         let mut names = Vec::new();
         let mut at = Some(scope);

@@ -1,4 +1,4 @@
-//! A file's DWARF sections, with a place for those that must be decompressed or relocated first.
+//! DWARF sections of a file, and memory for those that have to be decompressed or relocated.
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
@@ -10,12 +10,11 @@ use super::die::Reader;
 use crate::Error;
 use crate::elf::ElfBinary;
 
-/// Keeps sections that had to be decompressed or relocated, for
-/// [`DwarfFile::parse_in`](super::DwarfFile::parse_in): of the file itself and of those that it
-/// refers to.
+/// Memory for sections that had to be decompressed or relocated, of the file itself and of files
+/// that it refers to. See [`DwarfFile::parse_with_store`](super::DwarfFile::parse_with_store).
 ///
-/// gimli's units borrow from their sections, so these have to live outside the file that indexes
-/// them.
+/// Units of gimli borrow from their sections, so the sections have to live outside the file that
+/// indexes them.
 #[derive(Debug, Default)]
 pub struct SectionStore {
     pub(super) own: SectionBuffers,
@@ -29,7 +28,7 @@ pub struct SectionStore {
 /// Sections in memory of their own.
 pub(super) type SectionBuffers = OnceLock<Vec<Vec<u8>>>;
 
-/// What a file's sections are called.
+/// Naming scheme of a file's sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SectionNaming {
     /// `.debug_info`
@@ -38,13 +37,13 @@ pub(super) enum SectionNaming {
     Split,
 }
 
-/// One file's sections.
+/// Sections of one file.
 pub(super) struct DwarfSections<'a> {
     ready: FxHashMap<SectionId, &'a [u8]>,
     endian: RunTimeEndian,
 }
 
-/// Sections that describe types and addresses; the rest of DWARF is not needed here.
+/// Sections that describe types and addresses. Others are not read.
 const WANTED_SECTIONS: [SectionId; 14] = [
     SectionId::DebugAbbrev,
     SectionId::DebugAddr,
@@ -63,7 +62,7 @@ const WANTED_SECTIONS: [SectionId; 14] = [
 ];
 
 impl<'a> DwarfSections<'a> {
-    /// Of one file.
+    /// Reads the sections of one file.
     pub(super) fn read(
         elf: &ElfBinary<'a>,
         naming: SectionNaming,
@@ -73,7 +72,7 @@ impl<'a> DwarfSections<'a> {
         read.pop().unwrap_or(Err(Error::NoDebugInfo))
     }
 
-    /// Of several files, which share `store`. What is wrong with one of them is its own result.
+    /// Reads the sections of several files, which share `store`. Each file has a result of its own.
     pub(super) fn read_all(
         elfs: &[&ElfBinary<'a>],
         naming: SectionNaming,
@@ -135,7 +134,7 @@ impl<'a> DwarfSections<'a> {
     }
 }
 
-/// A section as the file has it, or changed.
+/// Section with its id; owned if it was decompressed or relocated.
 type SectionContents<'a> = (SectionId, Cow<'a, [u8]>);
 
 fn read_sections<'a>(

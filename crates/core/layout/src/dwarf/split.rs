@@ -1,8 +1,8 @@
-//! Split units: a skeleton in the linked file names a `.dwo` file, or a unit of a package
-//! (`.dwp`), that has its types.
+//! Split units: a skeleton in the linked file names a `.dwo` file, or a unit of a package (`.dwp`),
+//! that has its types.
 //!
 //! Skeleton and split unit know each other by an id. Type units of a `.dwo` come along with the
-//! units that may refer to them; of those that several files have, the first counts.
+//! units that may refer to them; of equal type units the first counts.
 use gimli::{DwarfPackage, EndianSlice, Reader as _, SectionId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -15,11 +15,11 @@ use crate::elf::ElfBinary;
 
 type Package<'a> = DwarfPackage<Reader<'a>>;
 
-/// Where skeletons are, by id.
+/// Slots of skeletons by id.
 pub(super) type Skeletons = FxHashMap<u64, usize>;
 
-/// Adds the split units behind `wanted`, each with the slot of its skeleton. What cannot be had is
-/// returned.
+/// Adds the split units of `wanted`, each with the slot of its skeleton. Returns those that cannot
+/// be used.
 pub(super) fn attach_split_units<'a>(
     units: &mut DwarfUnits<'a>,
     elf: &ElfBinary<'a>,
@@ -52,7 +52,8 @@ pub(super) fn attach_split_units<'a>(
     missing
 }
 
-/// An object of single-file split DWARF has the split units in sections beside the others.
+/// Adds the split units that an object of single-file split DWARF has in sections beside the
+/// others.
 fn add_units_in_object<'a>(
     units: &mut DwarfUnits<'a>,
     elf: &ElfBinary<'a>,
@@ -77,7 +78,7 @@ fn add_from_files<'a>(
     store: Option<&'a SectionBuffers>,
     missing: &mut Vec<MissingCompanion>,
 ) {
-    // Units of one file, such as those that link-time optimisation made, name it each.
+    // Units of one file, such as those by link-time optimisation, each name the file.
     let mut seen = FxHashSet::default();
     let files: Vec<SplitUnit> = open
         .iter()
@@ -214,7 +215,7 @@ fn type_units<'a>(package: &Package<'a>, parent: &Dwarf<'a>) -> Result<Vec<Dwarf
         .collect()
 }
 
-/// The units of a `.dwo` or `.dwp` that is read by itself, without the file that has its addresses.
+/// Units of a `.dwo` or `.dwp` that is read without the program that has its addresses.
 pub(super) fn read_without_program<'a>(
     sections: &DwarfSections<'a>,
 ) -> Result<Vec<Dwarf<'a>>, Error> {

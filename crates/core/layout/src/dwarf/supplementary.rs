@@ -1,6 +1,6 @@
-//! The file that `dwz` moves to what several debug files have in common: types and strings that
-//! the others refer to (`DW_FORM_GNU_ref_alt`, `DW_FORM_ref_sup4`), as partial units that they
-//! import.
+//! Supplementary file, to which `dwz` moves types and strings that several debug files have in
+//! common. The others refer to them (`DW_FORM_GNU_ref_alt`, `DW_FORM_ref_sup4`), as partial units
+//! that they import.
 use gimli::{UnitHeader, constants as dw};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -13,12 +13,12 @@ use crate::Error;
 use crate::elf::ElfBinary;
 
 impl SupplementaryLink {
-    /// What the file refers to; `None` for most files.
+    /// Reads the link of the file to its supplementary file; `None` for most files.
     pub(crate) fn read(elf: &ElfBinary<'_>) -> Result<Option<Self>, Error> {
         if let Some(section) = elf.section(".gnu_debugaltlink")? {
             return Ok(parse_link(&section));
         }
-        // Version, whether this is the supplementary file itself, name, length of the id, id.
+        // Version, 1 in the supplementary file itself, name, length of the id, id.
         let section = elf.section(".debug_sup")?.unwrap_or_default();
         let Some((&[_, _, 0], rest)) = section.split_first_chunk::<3>() else {
             return Ok(None);
@@ -40,8 +40,8 @@ fn parse_link(bytes: &[u8]) -> Option<SupplementaryLink> {
     })
 }
 
-/// Adds the units of the file that `elf` refers to, if it refers to one, and makes its strings
-/// known to `dwarf`.
+/// Reads the supplementary file that `elf` refers to, and adds its strings to `dwarf`. `None` if
+/// `elf` refers to none.
 pub(super) fn attach_supplementary<'a>(
     elf: &ElfBinary<'a>,
     dwarf: &mut Dwarf<'a>,
@@ -82,7 +82,7 @@ pub(super) fn attach_supplementary<'a>(
     load().map(Some)
 }
 
-/// Hides the units that no unit of the file itself imports: they are of other programs.
+/// Hides units that no unit of the file itself imports, because they belong to other programs.
 pub(super) fn hide_unimported<'a>(units: &DwarfUnits<'a>, mut new: NewPart<'a>) -> NewPart<'a> {
     let starts: Vec<usize> = new.slots.iter().map(|slot| slot.start).collect();
     let first = starts.first().copied().unwrap_or(0);
@@ -114,7 +114,7 @@ pub(super) fn hide_unimported<'a>(units: &DwarfUnits<'a>, mut new: NewPart<'a>) 
     new
 }
 
-/// The units that a unit takes in; those that cannot be read take in none.
+/// Units that a unit imports; none for malformed units.
 fn imported_units<'a>(dwarf: &Dwarf<'a>, header: UnitHeader<Reader<'a>>) -> Vec<DieReference> {
     let mut found = Vec::new();
     let _ = collect_imports(dwarf, header, &mut found);

@@ -1,10 +1,10 @@
-//! The ELF symbol table, sorted by address.
+//! ELF symbol table, sorted by address.
 
 use object::{Object, ObjectSymbol, SymbolSection};
 
 use crate::elf::{ElfBinary, with_elf};
 
-/// What a symbol names.
+/// Kind of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SymbolKind {
     /// `STT_FUNC`
@@ -17,31 +17,31 @@ pub enum SymbolKind {
     Other,
 }
 
-/// One defined symbol.
+/// Defined symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ElfSymbol<'a> {
-    /// Link-time address (`st_value`).
+    /// Linked address (`st_value`).
     pub address: u64,
-    /// Size in bytes; 0 where the table gives none.
+    /// Size in bytes; 0 where the table has none.
     pub size: u64,
-    /// Name as in the table.
+    /// Name in the table.
     pub name: &'a str,
-    /// What it names.
+    /// Kind.
     pub kind: SymbolKind,
 }
 
 impl ElfSymbol<'_> {
-    /// It names code.
+    /// Returns true for code.
     pub fn is_function(&self) -> bool {
         self.kind == SymbolKind::Function
     }
 
-    /// It names data.
+    /// Returns true for data.
     pub fn is_object(&self) -> bool {
         self.kind == SymbolKind::Object
     }
 
-    /// It names thread-local data.
+    /// Returns true for thread-local data.
     pub fn is_thread_local(&self) -> bool {
         self.kind == SymbolKind::Tls
     }

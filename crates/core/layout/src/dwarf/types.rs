@@ -1,8 +1,7 @@
-//! Loads types from their entries into an arena, each entry once.
+//! Loader of types from their entries into an arena, each entry once.
 //!
-//! What a type holds by value is loaded with it. An aggregate behind a pointer stays incomplete
-//! (`complete` false) until it is asked for, so that loading `struct list_head` does not pull in
-//! a kernel.
+//! Types that are held by value come along. An aggregate behind a pointer stays incomplete until it
+//! is asked for, so that loading `struct list_head` does not load a whole kernel.
 use gimli::{AttributeValue, DwTag, constants as dw};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,7 +11,7 @@ use super::entry::{DieContext, describe_die};
 use crate::types::{LOAD_DEPTH_MAX, LoadNeed};
 use crate::{Aggregate, AggregateKind, Error, SourceLine, Type, TypeArena, TypeId};
 
-/// A lazy loader of one file's types.
+/// Lazy loader of one file's types.
 pub struct DwarfTypeLoader<'f, 'a> {
     pub(super) file: &'f DwarfFile<'a>,
     pub(super) types: TypeArena,
@@ -25,7 +24,7 @@ pub struct DwarfTypeLoader<'f, 'a> {
 }
 
 impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
-    /// Nothing is loaded yet.
+    /// Loader without loaded types.
     pub fn new(file: &'f DwarfFile<'a>) -> Self {
         Self {
             file,
@@ -37,22 +36,22 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
         }
     }
 
-    /// The type at `die` with everything it holds by value. Loading an entry again gives the same
-    /// id.
+    /// Loads the type at `die` with everything that it holds by value. Loading an entry again
+    /// returns the same id.
     ///
     /// # Errors
-    /// No such entry, malformed DWARF, types nested absurdly deep.
+    /// No such entry, malformed DWARF, types nested too deeply.
     pub fn load(&mut self, die: DieOffset) -> Result<TypeId, Error> {
         self.load_at(die, LoadNeed::Members, 0)
     }
 
-    /// Fills in an aggregate that was loaded behind a pointer, and returns it: the same id, or
-    /// that of the first definition of its name in the file where the entry is a declaration.
-    /// Looks through typedefs and qualifiers. An id whose definition is nowhere in the file, or
-    /// that is no aggregate, comes back as it is.
+    /// Loads the members of an aggregate that was loaded behind a pointer, and returns its id. For
+    /// a declaration, returns the id of the first definition of its name in the file. Typedefs and
+    /// qualifiers are skipped. Other ids, and ids without definition in the file, are returned as
+    /// they are.
     ///
     /// # Errors
-    /// As for [`load`](Self::load).
+    /// Same as [`load`](Self::load).
     pub fn complete(&mut self, id: TypeId) -> Result<TypeId, Error> {
         self.fill_members(id, 0)?;
         let Some((kind, name)) = self.types.declared_only(id) else {
@@ -70,27 +69,27 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
         Ok(id)
     }
 
-    /// What has been loaded so far.
+    /// Types that have been loaded.
     pub fn types(&self) -> &TypeArena {
         &self.types
     }
 
-    /// The entries that were loaded, with the type that each became; in no particular order.
+    /// Entries that were loaded, each with its type, in no particular order.
     pub fn entries(&self) -> impl Iterator<Item = (DieOffset, TypeId)> + use<'_, 'f, 'a> {
         self.ids.iter().map(|(&die, &ty)| (die, ty))
     }
 
-    /// The arena, when nothing more is to be loaded.
+    /// Arena of the loaded types.
     pub fn into_types(self) -> TypeArena {
         self.types
     }
 
-    /// The arena, to add types of one's own.
+    /// Arena of the loaded types, to add further types.
     pub fn types_mut(&mut self) -> &mut TypeArena {
         &mut self.types
     }
 
-    /// The file that types are loaded from.
+    /// File that types are loaded from.
     pub fn file(&self) -> &'f DwarfFile<'a> {
         self.file
     }
@@ -114,7 +113,7 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
         Ok(id)
     }
 
-    /// Loads what a reference attribute of `context` points to; `None` for `void`.
+    /// Loads the type that a reference attribute of `context` refers to; `None` for `void`.
     pub(super) fn load_reference(
         &mut self,
         context: &DieContext<'f, 'a>,
@@ -134,7 +133,8 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
         self.load_at(die, need, depth + 1).map(Some)
     }
 
-    /// Whether the members of this aggregate are being read, so that it cannot be held by value.
+    /// Returns true if the members of this aggregate are being read, so that it cannot be held by
+    /// value.
     pub(super) fn is_being_read(&self, id: TypeId) -> bool {
         self.being_read.contains(&self.types.innermost(id))
     }
@@ -145,7 +145,7 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
         value: &Value<'a>,
     ) -> Option<DieOffset> {
         match value {
-            // By far the most, and needs no search for the unit.
+            // The most frequent form, which needs no search for the unit.
             AttributeValue::UnitRef(offset) => {
                 Some(DieOffset(context.start.checked_add(offset.0)?))
             }
@@ -219,7 +219,7 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
         Ok(id)
     }
 
-    /// The aggregate without its members.
+    /// Aggregate without its members.
     fn aggregate_without_members(
         &mut self,
         context: &DieContext<'f, 'a>,
@@ -276,7 +276,8 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
         Some(self.file.scope_path(scope))
     }
 
-    /// C++ may declare a nested class in one entry and define it in another.
+    /// Name in the declaration of an entry: C++ may declare a nested class in one entry and define
+    /// it in another.
     fn specified_name(
         &self,
         context: &DieContext<'f, 'a>,
@@ -306,8 +307,7 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
     }
 }
 
-/// The path of a file in the line table of the entry's unit: its directory as written there and its
-/// name.
+/// Path of a file in the line table of the entry's unit: its directory there and its name.
 fn file_name(file: &DwarfFile<'_>, die: DieOffset, index: u64) -> Option<String> {
     let (dwarf, unit) = file.line_table_unit(die)?;
     let header = unit.line_program.as_ref()?.header();
@@ -319,7 +319,7 @@ fn file_name(file: &DwarfFile<'_>, die: DieOffset, index: u64) -> Option<String>
             .map(|name| name.to_string_lossy())
     };
     let name = text(entry.path_name())?;
-    // Directory 0 is the one the compiler ran in; the name is already relative to it.
+    // Directory 0 is the one in which the compiler ran; the name is relative to it.
     let directory = match entry.directory_index() {
         0 => None,
         _ => entry.directory(header).and_then(text),
@@ -339,7 +339,7 @@ fn aggregate_kind(tag: DwTag) -> Option<AggregateKind> {
     }
 }
 
-/// C++ lets a class be declared with `struct` and the other way round.
+/// Returns true if both are unions or neither is. C++ allows to declare a class with `struct`.
 fn is_same_keyword(tag: DwTag, kind: AggregateKind) -> bool {
     aggregate_kind(tag)
         .is_some_and(|other| (other == AggregateKind::Union) == (kind == AggregateKind::Union))

@@ -5,21 +5,21 @@ use super::companions::SplitUnit;
 use super::die::{DieOffset, Dwarf};
 use crate::DefinitionKind;
 
-/// A type definition as the index knows it, without loading it.
+/// Type definition in the index, without its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypeDefinition {
-    /// Its entry.
+    /// Entry of the definition.
     pub die: DieOffset,
-    /// `sizeof` in bytes; `u32::MAX` where the entry does not say, or more than fits.
+    /// `sizeof` in bytes; `u32::MAX` if the entry does not tell or the size does not fit.
     pub size: u32,
-    /// Lower half of the line of its declaration; 0 where the entry does not say.
+    /// Lower half of the line of its declaration; 0 if the entry does not tell.
     pub line: u16,
-    /// What it is.
+    /// Kind of the type.
     pub kind: DefinitionKind,
 }
 
-/// Where a name is: compared instead of the text, since linkers keep each string once. Names that
-/// are not in the file itself (in a `.dwo`) are looked up at once.
+/// Position of a name. Positions are compared instead of texts, because linkers keep each string
+/// once. Names outside of the file itself (in a `.dwo`) are read at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum NameKey {
     /// Offset in this section.
@@ -28,30 +28,30 @@ pub(super) enum NameKey {
     Inline(usize),
 }
 
-/// The definitions of one unit, in file order.
+/// Definitions of one unit in file order.
 #[derive(Default)]
 pub(super) struct UnitNames<'s> {
     pub(super) definitions: Vec<(NameKey, TypeDefinition)>,
-    /// Names that stand in the entries themselves, or had to be looked up.
+    /// Names in the entries themselves, or outside of the file.
     pub(super) inline: Vec<&'s str>,
-    /// Namespaces, modules and types around definitions, each after the one that it is in.
+    /// Namespaces, modules and types around definitions; each follows the one around it.
     pub(super) scopes: Vec<DefinitionScope>,
-    /// Indices of definitions that are in a scope, in order, and of their scope.
+    /// Indices of definitions in a scope and of their scope, in order.
     pub(super) scoped: Vec<(u32, u32)>,
-    /// The unit is a skeleton: where its contents are.
+    /// File with the contents of the unit, if the unit is a skeleton.
     pub(super) split: Option<SplitUnit>,
 }
 
-/// What types may be nested in.
+/// Namespace, module or type around definitions.
 #[derive(Clone, Copy)]
 pub(super) struct DefinitionScope {
     /// Index of the scope around it.
     pub(super) parent: Option<u32>,
-    /// `None` for what has no name, such as the namespace that a file has for itself.
+    /// Name; `None` for scopes without name, such as the unnamed namespace of a file.
     pub(super) name: Option<NameKey>,
 }
 
-/// The text at an offset of a string section.
+/// Text at an offset of a string section.
 pub(super) fn section_text<'s>(
     dwarf: &Dwarf<'s>,
     section: SectionId,

@@ -1,4 +1,4 @@
-//! The alternatives of a Rust enum: `DW_TAG_variant_part`, which holds the discriminant and a
+//! Reader of the alternatives of a Rust enum: `DW_TAG_variant_part` holds the discriminant and a
 //! `DW_TAG_variant` for each.
 
 use gimli::{AttributeValue, constants as dw};
@@ -18,7 +18,8 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
             discriminant: None,
             variants: Vec::new(),
         };
-        // The discriminant's values are read by its type, so it comes first wherever it stands.
+        // The type of the discriminant decides about its values, so it is read first wherever it
+        // stands.
         let children = self.children(part)?;
         for child in &children {
             if child.entry.tag() == dw::DW_TAG_member {
@@ -45,8 +46,8 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
     }
 }
 
-/// The value that stands for a variant. A list of one value is that value; several values, or a
-/// range, are no single one.
+/// Value that stands for a variant. A list of one value is that value; several values or a range
+/// have no single one.
 fn discriminant_value(variant: &DieContext<'_, '_>) -> Option<i128> {
     if let Some(value) = variant.signed_number(dw::DW_AT_discr_value) {
         return Some(value);
@@ -60,7 +61,7 @@ fn discriminant_value(variant: &DieContext<'_, '_>) -> Option<i128> {
     (label && list.is_empty()).then_some(i128::from(value))
 }
 
-/// Fixed-size forms have no sign of their own; the discriminant's type says whether they have one.
+/// Value with the sign of the discriminant's type, because fixed-size forms have no sign.
 fn sign_extend(types: &TypeArena, discriminant: Option<&Member>, value: i128) -> i128 {
     let ty = discriminant.map(|member| types.get(types.strip_typedefs(member.ty)));
     match ty {

@@ -1,4 +1,4 @@
-//! Types as the emitted text writes them.
+//! Spelling of types in the emitted text.
 use std::fmt::Write as _;
 
 use super::c_names::unsigned_of_size;
@@ -9,7 +9,7 @@ use crate::abi::target::is_valid_align;
 use crate::types::NESTING_MAX;
 use crate::{Type, TypeId};
 
-/// Integers of C as debug information names them; `long` is as wide as a pointer.
+/// Integers of C by their names in debug information; `long` is as wide as a pointer.
 const C_INTEGERS: &[(&str, u64)] = &[
     ("char", 1),
     ("signed char", 1),
@@ -34,8 +34,8 @@ const C_INTEGERS: &[(&str, u64)] = &[
 ];
 
 impl StructEmitter<'_, '_> {
-    /// A type in front of a member's name and the dimensions after it. `owner` is the struct that
-    /// holds the member.
+    /// Type in front of a member's name, and the dimensions behind the name. `owner` is the struct
+    /// that holds the member.
     pub(super) fn spell_type(
         &mut self,
         id: TypeId,
@@ -53,7 +53,7 @@ impl StructEmitter<'_, '_> {
         let types = self.abi.types;
         let plain = |ty: String| Ok((ty, String::new()));
         match types.types.get(id.0 as usize) {
-            // Rust's `()` and `!`.
+            // `()` and `!` of Rust.
             Some(Type::Base { size: 0, .. }) => Ok(("unsigned char".to_owned(), "[0]".to_owned())),
             Some(Type::Base { name, size }) => {
                 let found = self.spell_base(name, *size);
@@ -103,7 +103,7 @@ impl StructEmitter<'_, '_> {
         }
     }
 
-    /// The type of a bitfield.
+    /// Type of a bitfield.
     pub(super) fn spell_bitfield_type(
         &mut self,
         id: TypeId,
@@ -112,7 +112,7 @@ impl StructEmitter<'_, '_> {
         owner: &str,
     ) -> Result<String, AbiError> {
         let (ty, _) = self.spell_type(id, depth + 1, owner)?;
-        // C allows a bool one bit.
+        // C allows a bool of one bit.
         let wide = field.width_bits > 1 && matches!(ty.as_str(), "_Bool" | "bool");
         Ok(if wide { "unsigned char".to_owned() } else { ty })
     }
@@ -136,7 +136,7 @@ impl StructEmitter<'_, '_> {
         Ok((name, String::new()))
     }
 
-    /// A base type by its name if the compiler knows it by that, or by its size.
+    /// Base type by its name if the compiler knows the name, or by its size.
     fn spell_base(&self, name: &str, size: u64) -> Option<String> {
         if let Some(part) = name.strip_prefix("complex ") {
             return Some(format!("__complex__ {}", self.spell_base(part, size / 2)?));
@@ -162,7 +162,7 @@ impl StructEmitter<'_, '_> {
         })
     }
 
-    /// An enum of so many bytes; defined at its first use.
+    /// Enum of so many bytes, which is defined at its first use.
     fn spell_enum(&mut self, size: u64) -> Option<String> {
         let ty = unsigned_of_size(size).filter(|_| size <= 8)?;
         let tag = format!("enum {}e{size}", self.prefix);

@@ -1,4 +1,4 @@
-//! The walk over the entries of one unit.
+//! Walk over the entries of one unit.
 use gimli::{DwTag, Encoding, Reader as _, SectionId, UnitHeader, UnitOffset, constants as dw};
 
 use crate::DefinitionKind;
@@ -18,26 +18,26 @@ pub(super) struct NameScan<'u, 's> {
     header: &'u Header<'s>,
     abbreviations: &'u AbbreviationTable,
     encoding: Encoding,
-    /// First byte after the unit, from its start.
+    /// First byte behind the unit, from its start.
     end: usize,
     str_offsets_base: gimli::DebugStrOffsetsBase<usize>,
-    /// The language nests types in aggregates.
+    /// True if the language nests types in aggregates.
     nests_types: bool,
-    /// The scopes that are open, innermost last; each is an index of [`UnitNames::scopes`].
+    /// Open scopes, innermost last: indices of [`UnitNames::scopes`].
     open_scopes: Vec<u32>,
     /// Declarations in scopes, in order, with their scope.
     declared: Vec<(DieOffset, u32)>,
     pub(super) found: UnitNames<'s>,
 }
 
-/// The attributes that the scan looks at.
+/// Attributes that the scan reads.
 #[derive(Default)]
 struct NameAttributes {
     name: Option<NameKey>,
     size: Option<u64>,
     line: Option<u64>,
     specification: Option<DieOffset>,
-    /// From the start of the unit.
+    /// Offset from the start of the unit.
     sibling: Option<usize>,
     language: Option<u64>,
     declaration: bool,
@@ -87,7 +87,7 @@ impl<'u, 's> NameScan<'u, 's> {
         if !root.has_children {
             return Ok(());
         }
-        // Open entries, and the number below which entries count again after a skipped subtree.
+        // `depth` counts open entries. Entries are ignored until `depth` falls back to `muted`.
         let mut depth = 1usize;
         let mut muted: Option<usize> = None;
         while depth > 0 && !input.is_empty() {
@@ -135,7 +135,7 @@ impl<'u, 's> NameScan<'u, 's> {
             || self.nests_types && is_aggregate_tag(tag)
     }
 
-    /// Goes into a namespace or type. One that only stands for a type unit may have its name there.
+    /// Enters a namespace or type. The name may be in the type unit that the entry stands for.
     fn enter(&mut self, attributes: &NameAttributes) {
         let declared = || attributes.specification;
         let name = attributes.name.or_else(|| self.name_at(declared()?));
@@ -175,7 +175,7 @@ impl<'u, 's> NameScan<'u, 's> {
         self.found.definitions.push((name, definition));
     }
 
-    /// The name of an entry that declares what another defines.
+    /// Name of an entry that declares a type which another entry defines.
     fn name_at(&mut self, declared: DieOffset) -> Option<NameKey> {
         let Some(offset) = self.slot.offset_of(declared) else {
             return self.name_elsewhere(declared);
@@ -186,7 +186,7 @@ impl<'u, 's> NameScan<'u, 's> {
         self.read_attributes(&mut input, abbreviation).ok()?.name
     }
 
-    /// The same in another unit, as `dwz` makes them.
+    /// Name of a declaration in another unit, as `dwz` makes them.
     fn name_elsewhere(&mut self, declared: DieOffset) -> Option<NameKey> {
         let slot = self.units.slot_of(declared)?;
         let unit = self.units.unit(slot)?;
@@ -196,7 +196,7 @@ impl<'u, 's> NameScan<'u, 's> {
         Some(self.inline_name(text))
     }
 
-    /// The file that the unit's contents are in.
+    /// File with the contents of the unit.
     fn split_unit(&self) -> Option<SplitUnit> {
         if self.dwarf.file_type == gimli::DwarfFileType::Dwo {
             return None;
@@ -268,7 +268,7 @@ impl<'u, 's> NameScan<'u, 's> {
         Ok(found)
     }
 
-    /// The entry after this one's children, from the start of the unit.
+    /// Entry behind this one's children, from the start of the unit.
     fn read_sibling(
         &self,
         input: &mut Reader<'s>,
@@ -277,11 +277,11 @@ impl<'u, 's> NameScan<'u, 's> {
         let form = forms::resolve_form(input, form)?;
         let number = forms::read_number(input, form, 0, self.encoding)?;
         let offset = number.and_then(|offset| usize::try_from(offset).ok());
-        // Others would be a detour; children are then read and ignored.
+        // References to other units would be a detour; children are then read and ignored.
         Ok(offset.filter(|_| is_in_unit(form)))
     }
 
-    /// Where a reference leads.
+    /// Target of a reference.
     fn read_reference(
         &self,
         input: &mut Reader<'s>,
@@ -355,7 +355,7 @@ impl<'u, 's> NameScan<'u, 's> {
     }
 }
 
-/// A reference from the start of the unit.
+/// Returns true for a reference from the start of the unit.
 fn is_in_unit(form: gimli::DwForm) -> bool {
     matches!(
         form,
@@ -367,7 +367,7 @@ fn is_in_unit(form: gimli::DwForm) -> bool {
     )
 }
 
-/// Languages whose struct declarations do not form scopes.
+/// Returns true for languages whose struct declarations form no scopes.
 fn is_c(language: u64) -> bool {
     let language = gimli::DwLang(u16::try_from(language).unwrap_or(0));
     matches!(
