@@ -12,7 +12,7 @@ use relayout_shadow::wire::{
     SegmentHeader, SiteRecord, SummaryRecord,
 };
 
-#[path = "../../crates/core/profile/tests/perf/builder/mod.rs"]
+#[path = "../../crates/core/perf-data/tests/perf/builder/mod.rs"]
 mod perf;
 
 use crate::hostile;

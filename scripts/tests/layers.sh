@@ -15,7 +15,8 @@ relayout-verify: relayout-statistics
 relayout-diff: relayout-layout
 relayout-pahole-text: relayout-layout
 relayout-check: relayout-diff relayout-layout
-relayout-profile: relayout-shadow
+relayout-perf-data:
+relayout-profile: relayout-perf-data relayout-shadow
 relayout-resolve: relayout-layout relayout-profile
 relayout-contend: relayout-layout relayout-profile relayout-statistics
 relayout-search: relayout-contend relayout-layout relayout-profile relayout-statistics
@@ -24,7 +25,7 @@ relayout-report: relayout-check relayout-contend relayout-diff relayout-layout r
 relayout-files: relayout-layout
 relayout-measure: relayout-files
 relayout-probe: relayout-files relayout-statistics
-relayout-record: relayout-files relayout-layout relayout-profile relayout-shadow relayout-statistics
+relayout-record: relayout-files relayout-layout relayout-perf-data relayout-profile relayout-shadow relayout-statistics
 relayout-toolchain: relayout-files relayout-measure
 relayout-host: relayout-files relayout-measure relayout-probe relayout-record relayout-toolchain
 relayout: relayout-check relayout-contend relayout-diff relayout-files relayout-host relayout-layout relayout-pahole-text relayout-patch relayout-profile relayout-record relayout-report relayout-resolve relayout-search relayout-session relayout-verify
@@ -38,7 +39,7 @@ relayout-qemu-api4: relayout-qemu-core
 
 # Values in, values out: no files, processes, terminal, environment or clock. So is relayout-profile
 # but for its file `store.rs`; it is checked with those that depend on it.
-PURE="layout statistics resolve contend search patch check diff pahole-text report verify"
+PURE="perf-data layout statistics resolve contend search patch check diff pahole-text report verify"
 # Libraries that exist to reach what those crates do not.
 OUTSIDE="memmap2 tempfile libc rustix nix clap anyhow indicatif"
 

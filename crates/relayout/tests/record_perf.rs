@@ -2,7 +2,7 @@
 //! events that are none of memory.
 
 mod common;
-#[path = "../../core/profile/tests/perf/builder/mod.rs"]
+#[path = "../../core/perf-data/tests/perf/builder/mod.rs"]
 mod perf;
 
 use std::collections::HashMap;

@@ -121,7 +121,16 @@ pub enum Error {
         path: PathBuf,
         /// The reason, and the remedy.
         #[source]
-        source: relayout_profile::perf::Error,
+        source: relayout_profile::perf::ImportError,
+    },
+    /// A `perf.data` file cannot be decoded.
+    #[error("{}", path.display())]
+    PerfData {
+        /// The file.
+        path: PathBuf,
+        /// The reason, and the remedy.
+        #[source]
+        source: relayout_perf_data::Error,
     },
     /// The debug file is not the recorded kernel's.
     #[error(

@@ -7,9 +7,8 @@ use std::path::PathBuf;
 
 use files::{KernelFile, ModuleFiles};
 use relayout_files::{DebugFile, cannot, canonical_name, map_file};
-use relayout_profile::perf::{
-    self, ImportOptions, ImportTarget, PerfRecording, RecordingOrigin, SampledInstruction,
-};
+use relayout_perf_data::{PerfRecording, RecordingOrigin};
+use relayout_profile::perf::{self, ImportOptions, ImportTarget, SampledInstruction};
 
 use crate::{Error, RecordingOutcome};
 
@@ -51,7 +50,10 @@ pub fn import_perf(
         source,
     };
     let map = map_file(&import.file).map_err(cannot("open", &import.file))?;
-    let recording = perf::decode(&map).map_err(failed)?;
+    let recording = relayout_perf_data::decode(&map).map_err(|source| Error::PerfData {
+        path: import.file.clone(),
+        source,
+    })?;
     let what = perf::choose_target(&recording, import.pid, import.kernel).map_err(failed)?;
     let line_bytes = recording.origin.line_bytes.unwrap_or(LINE_BYTES);
     // Other machines' instructions are not decoded.

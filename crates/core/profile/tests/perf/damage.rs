@@ -2,8 +2,9 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use relayout_perf_data::{decode, kernel_text, process_modules};
 use relayout_profile::perf::{
-    self, ImportOptions, ImportTarget, SampledInstruction, choose_target, decode, process_modules,
+    self, ImportOptions, ImportTarget, SampledInstruction, choose_target,
 };
 use relayout_profile::validate;
 
@@ -37,7 +38,7 @@ fn import_all(file: &[u8]) {
     let Ok(recording) = decode(file) else {
         return;
     };
-    perf::kernel_text(&recording);
+    kernel_text(&recording);
     for what in [
         choose_target(&recording, None, true),
         choose_target(&recording, None, false),

@@ -1,8 +1,8 @@
 //! Profiles of files that are written here.
 
+use relayout_perf_data::{decode, kernel_text, process_modules};
 use relayout_profile::perf::{
-    self, ImportOptions, ImportTarget, ImportedProfile, SampledInstruction, choose_target, decode,
-    kernel_text, process_modules,
+    self, ImportOptions, ImportTarget, ImportedProfile, SampledInstruction, choose_target,
 };
 use relayout_profile::{AccessCoverage, AccessKind, validate};
 

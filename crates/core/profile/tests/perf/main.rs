@@ -1,8 +1,6 @@
-//! Files of perf, written byte by byte: what is read from them, and what is refused.
+//! Profiles imported from files of perf that are written byte by byte.
 
+#[path = "../../../perf-data/tests/perf/builder/mod.rs"]
 mod builder;
 mod damage;
-mod decode;
 mod import;
-mod oracle;
-mod refuse;

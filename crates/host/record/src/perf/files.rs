@@ -10,7 +10,7 @@ use object::{Endianness, Object as _, elf};
 use relayout_files::{DebugFile, map_file};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::LoadedModule;
-use relayout_profile::perf::{self, MappedFile, PerfRecording};
+use relayout_perf_data::{MappedFile, PerfRecording, kernel_text, process_modules};
 
 use super::{INSTRUCTION_BYTES_MAX, kernel_build_id};
 use crate::Error;
@@ -59,7 +59,7 @@ impl ModuleFiles {
             };
             (mapped, module, found)
         };
-        let modules = perf::process_modules(recording, pid)
+        let modules = process_modules(recording, pid)
             .into_iter()
             .map(open)
             .collect();
@@ -217,7 +217,7 @@ impl<'f> KernelFile<'f> {
             });
         }
         let linked_text = symbol("_text").ok_or_else(|| missing("_text"))?;
-        let slide = match perf::kernel_text(recording) {
+        let slide = match kernel_text(recording) {
             Some((name, ran)) => ran.wrapping_sub(symbol(name).ok_or_else(|| missing(name))?),
             None => 0,
         };

@@ -121,6 +121,7 @@ impl<'s> SampledProgram<'s> {
                 format!("perf took no samples that can be used ({problem}); what it said is above")
             }
             (None, Error::Perf { source, .. }) => format!("of perf's samples: {source}"),
+            (None, Error::PerfData { source, .. }) => format!("of perf's samples: {source}"),
             (None, Error::Files(relayout_files::Error::File(_))) => {
                 "perf wrote nothing; what it said is above".into()
             }

@@ -7,7 +7,7 @@ use super::*;
 use crate::perf::SamplingHardware;
 use crate::program::inspect::inspect_program;
 
-#[path = "../../../../../core/profile/tests/perf/builder/mod.rs"]
+#[path = "../../../../../core/perf-data/tests/perf/builder/mod.rs"]
 mod perf;
 
 struct Silent;

@@ -1,6 +1,6 @@
 //! What is read is what was written, in every form that perf has.
 
-use relayout_profile::perf::{DataSource, PerfRecording, decode};
+use relayout_perf_data::{DataSource, PerfRecording, decode};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use crate::builder::*;

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{ImportOptions, SampledInstruction};
+use relayout_perf_data::MemorySample;
+
+use super::{ImportError, ImportOptions, SampledInstruction};
 use crate::ids::{Addr, ContextId, RunId, SiteId};
 use crate::model::{AccessKind, BurstRow, CountRow, LineRow, Profile, Site};
-use crate::perf::{Error, MemorySample};
 
 /// What a row of `counts` counts: address, bytes, context, site and kind.
 type CountKey = (Addr, u8, ContextId, SiteId, AccessKind);
@@ -30,11 +31,11 @@ impl<'a> SampleTables<'a> {
         samples: &[MemorySample],
         options: &'a ImportOptions,
         code: &mut dyn FnMut(u64) -> Option<SampledInstruction>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, ImportError> {
         let pcs: BTreeSet<u64> = samples.iter().map(|sample| sample.pc).collect();
         let (count, max) = (pcs.len(), u32::MAX as usize);
         if count > max {
-            return Err(Error::TooMany {
+            return Err(ImportError::TooMany {
                 what: "instructions",
                 count,
                 max,

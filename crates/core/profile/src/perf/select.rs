@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::ImportTarget;
-use crate::perf::modules::last_exec_ns;
-use crate::perf::{Error, MemorySample, PerfRecording};
+use relayout_perf_data::{MemorySample, PerfRecording, last_exec_ns};
+
+use super::{ImportError, ImportTarget};
 
 /// Processes that an error names, at most.
 const PROCESSES_NAMED: usize = 5;
@@ -20,7 +20,7 @@ pub fn choose_target(
     recording: &PerfRecording,
     pid: Option<u32>,
     kernel: bool,
-) -> Result<ImportTarget, Error> {
+) -> Result<ImportTarget, ImportError> {
     let samples = recording.samples.len() as u64;
     if kernel {
         let has_kernel_samples = recording
@@ -30,18 +30,18 @@ pub fn choose_target(
         return if has_kernel_samples {
             Ok(ImportTarget::Kernel)
         } else {
-            Err(Error::NoKernel { samples })
+            Err(ImportError::NoKernel { samples })
         };
     }
     let processes = processes(recording);
     let Some(&(first, _)) = processes.first() else {
-        return Err(Error::OnlyKernel { samples });
+        return Err(ImportError::OnlyKernel { samples });
     };
     match pid {
         Some(pid) if processes.iter().any(|(other, _)| *other == pid) => {
             Ok(ImportTarget::Process(pid))
         }
-        Some(pid) => Err(Error::NoProcess {
+        Some(pid) => Err(ImportError::NoProcess {
             pid,
             others: list_processes(recording, &processes),
         }),

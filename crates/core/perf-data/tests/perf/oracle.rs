@@ -2,25 +2,9 @@
 
 use std::process::Command;
 
-use relayout_profile::perf::decode;
+use relayout_perf_data::decode;
 
 use crate::builder::*;
-
-/// Whether perf is here; if not, that is said, and CI fails.
-fn perf_is_here() -> bool {
-    let here = Command::new("perf")
-        .arg("--version")
-        .output()
-        .is_ok_and(|out| out.status.success());
-    if !here {
-        assert!(
-            std::env::var_os("CI").is_none_or(|ci| ci != "true"),
-            "perf is not installed"
-        );
-        eprintln!("PASSED OVER: perf is not installed (Debian: linux-perf)");
-    }
-    here
-}
 
 fn perf(arguments: &[&str], file: &[u8]) -> String {
     let folder = tempfile::tempdir().unwrap();
@@ -84,9 +68,7 @@ fn check(mut file: File, weight: bool) {
 
 #[test]
 fn perf_script_reads_the_same() {
-    if !perf_is_here() {
-        return;
-    }
+    relayout_testkit::require_programs(&["perf"]);
     check(File::pebs(), true);
     check(File::ibs(), true);
 }
@@ -94,9 +76,7 @@ fn perf_script_reads_the_same() {
 /// `perf c2c` finds the line, with as many HITMs.
 #[test]
 fn perf_c2c_finds_the_same_line() {
-    if !perf_is_here() {
-        return;
-    }
+    relayout_testkit::require_programs(&["perf"]);
     let mut file = File::pebs();
     // Of code in a file, perf asks addr2line, and ends with a broken pipe if that ended before.
     ping_pong_in(&mut file, "//anon", 50);
@@ -108,9 +88,8 @@ fn perf_c2c_finds_the_same_line() {
         line.and_then(|line| line.rsplit(':').next()?.trim().parse::<usize>().ok())
     };
     let ours = decode(&file.bytes()).unwrap().samples;
-    let count = |of: fn(&relayout_profile::perf::MemorySample) -> bool| {
-        ours.iter().filter(|s| of(s)).count()
-    };
+    let count =
+        |of: fn(&relayout_perf_data::MemorySample) -> bool| ours.iter().filter(|s| of(s)).count();
     assert_eq!(
         says("Load Operations"),
         Some(count(|s| s.source.is_load())),

@@ -1,5 +1,7 @@
 //! Metadata of an imported recording.
 
+use relayout_perf_data::{MemorySample, PerfRecording};
+
 use super::contexts::SampleContexts;
 use super::select::thread_name;
 use super::{ImportOptions, ImportTarget};
@@ -8,7 +10,6 @@ use crate::model::{
     AccessCoverage, LoadedModule, ProfileMeta, ProgramThread, RangeKind, RangeRow, RecordedRun,
     RecordingSetting,
 };
-use crate::perf::{MemorySample, PerfRecording};
 
 pub(super) fn module_ranges(modules: &[LoadedModule]) -> Vec<RangeRow> {
     let range = |module: &LoadedModule| RangeRow {

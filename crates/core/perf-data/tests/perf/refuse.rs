@@ -1,6 +1,6 @@
 //! What is no recording of memory accesses is refused, with what to do.
 
-use relayout_profile::perf::{Error, decode};
+use relayout_perf_data::{Error, decode};
 
 use crate::builder::*;
 

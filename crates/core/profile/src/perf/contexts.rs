@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::ImportTarget;
+use relayout_perf_data::MemorySample;
+
+use super::{ImportError, ImportTarget};
 use crate::ids::ContextId;
-use crate::perf::{Error, MemorySample};
 
 /// Numbers of contexts: threads by their number, CPUs as they are.
 pub(super) struct SampleContexts {
@@ -15,7 +16,7 @@ pub(super) struct SampleContexts {
 }
 
 impl SampleContexts {
-    pub fn new(samples: &[MemorySample], target: ImportTarget) -> Result<Self, Error> {
+    pub fn new(samples: &[MemorySample], target: ImportTarget) -> Result<Self, ImportError> {
         let max = usize::from(u16::MAX);
         let (threads, count, counted) = match target {
             ImportTarget::Process(_) => {
@@ -33,7 +34,7 @@ impl SampleContexts {
                 (Vec::new(), last.saturating_add(1), "CPUs")
             }
         };
-        let too_many = Error::TooMany {
+        let too_many = ImportError::TooMany {
             what: counted,
             count,
             max,

@@ -78,7 +78,7 @@ pub fn process_modules(recording: &PerfRecording, pid: u32) -> Vec<MappedFile> {
 }
 
 /// When `pid` last became another program, in nanoseconds of perf's clock.
-pub(super) fn last_exec_ns(recording: &PerfRecording, pid: u32) -> u64 {
+pub fn last_exec_ns(recording: &PerfRecording, pid: u32) -> u64 {
     let execs = recording
         .names
         .iter()

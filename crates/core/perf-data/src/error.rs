@@ -1,0 +1,89 @@
+//! What is wrong with a `perf.data` file, or with asking it for memory accesses.
+
+/// Why a file gives no profile.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Not the magic number.
+    #[error("not a perf.data file: it begins with {found}, not with PERFILE2")]
+    NotPerfData {
+        /// Its first bytes, as they are.
+        found: String,
+    },
+    /// Written before Linux 3.2.
+    #[error("a perf.data file of version 1, as perf wrote before Linux 3.2: record it again")]
+    Version1,
+    /// It ends inside of what describes the rest.
+    #[error(
+        "the file ends inside of its {part} (offset {offset}); was perf cut off? record it again"
+    )]
+    Truncated {
+        /// Which part.
+        part: &'static str,
+        /// Where the part begins.
+        offset: u64,
+    },
+    /// A section that the file is too small for.
+    #[error("the {part} should be {bytes} bytes at offset {offset}, but the file has {file_bytes}")]
+    OutsideFile {
+        /// Which section.
+        part: &'static str,
+        /// Its offset.
+        offset: u64,
+        /// Its size.
+        bytes: u64,
+        /// The file's.
+        file_bytes: u64,
+    },
+    /// A size that nothing of the kind has.
+    #[error("the size of {part} at offset {offset} is {bytes}, which cannot be")]
+    Size {
+        /// Of what.
+        part: &'static str,
+        /// Where.
+        offset: u64,
+        /// The size.
+        bytes: u64,
+    },
+    /// No event is described.
+    #[error("the file describes no event; was perf cut off? record it again")]
+    NoEvents,
+    /// Samples that could be of several events, in several forms.
+    #[error(
+        "the file has {events} events whose samples cannot be told apart; record with \
+         `perf record --sample-identifier`"
+    )]
+    Ambiguous {
+        /// How many events.
+        events: usize,
+    },
+    /// What is compressed cannot be read.
+    #[error(
+        "compressed records cannot be read: {problem}; `perf inject -i FILE -o PLAIN` writes them plain"
+    )]
+    Compressed {
+        /// What is wrong.
+        problem: String,
+    },
+    /// Arm SPE's packets have not been made samples.
+    #[error(
+        "the file holds {bytes} bytes of undecoded trace and no memory samples. Make samples of it \
+         first: perf inject --itrace=M -i FILE -o SAMPLES"
+    )]
+    Undecoded {
+        /// Bytes of trace.
+        bytes: u64,
+    },
+    /// Events that do not sample memory.
+    #[error(
+        "no sample says what it did to which address: the events are {events}. Record with `perf mem \
+         record` or `perf c2c record`"
+    )]
+    NotMemory {
+        /// Their names.
+        events: String,
+    },
+    /// No sample at all.
+    #[error("the file has no samples; did the program run long enough?")]
+    Empty,
+}

@@ -1,0 +1,6 @@
+//! Files of perf, written byte by byte: decoded, refused, and compared with perf itself.
+
+mod builder;
+mod decode;
+mod oracle;
+mod refuse;
