@@ -21,7 +21,7 @@ relayout-resolve: relayout-layout relayout-profile
 relayout-contend: relayout-layout relayout-profile relayout-statistics
 relayout-search: relayout-contend relayout-layout relayout-profile relayout-statistics
 relayout-session: relayout-check relayout-contend relayout-diff relayout-host relayout-layout relayout-pahole-text relayout-patch relayout-profile relayout-resolve relayout-search
-relayout-report: relayout-check relayout-contend relayout-diff relayout-layout relayout-pahole-text relayout-profile relayout-resolve relayout-search relayout-session
+relayout-report: relayout-check relayout-contend relayout-diff relayout-layout relayout-pahole-text relayout-patch relayout-profile relayout-resolve relayout-search relayout-session
 relayout-files: relayout-layout
 relayout-measure: relayout-files
 relayout-probe: relayout-files relayout-statistics

@@ -6,7 +6,6 @@
 mod catalog;
 mod cmd;
 mod exit;
-mod identify;
 mod print;
 mod progress;
 mod resolved;

@@ -1,32 +1,36 @@
 //! How findings are shown: one renderer per file. Renderers take values and return text; they
 //! touch neither files nor the terminal.
 
+pub mod advise;
 pub mod check;
 pub mod diff;
 mod document;
+mod explain;
 pub mod json;
-mod production;
 mod remedy;
 pub mod sarif;
 mod select;
 pub mod text;
+mod words;
+mod wrap;
 
 use relayout_contend::Findings;
 use relayout_profile::ProfileMeta;
+use relayout_session::ProductionBuild;
 
 pub use document::{Document, DocumentSchema, document_schemas};
-pub use production::{ProductionBuild, ProductionPlacement};
+pub use explain::{ExplainDocument, explain_document, explain_text};
 pub use select::FindingSelection;
 
-/// What a renderer is given.
+/// Input of a report's renderers.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportContents<'a> {
-    /// Of the profile.
+    /// Facts about the recording.
     pub meta: &'a ProfileMeta,
-    /// What was found in it.
+    /// Findings of the profile.
     pub findings: &'a Findings,
-    /// Which of the findings to show; totals and unresolved lines are always shown.
+    /// Findings to show; totals and unresolved lines are always shown.
     pub selection: &'a FindingSelection,
-    /// Where the variables are in a build without instrumentation, if one was given.
+    /// Placement of the variables in the production build.
     pub production: Option<&'a ProductionBuild>,
 }

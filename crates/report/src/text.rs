@@ -12,10 +12,10 @@ use std::fmt::{self, Write};
 
 use relayout_contend::finding::UnresolvedLines;
 use relayout_contend::{Finding, FindingSubject, Findings};
-use relayout_profile::ProfileMeta;
 
 use crate::ReportContents;
 use crate::select::strip_type_tag;
+use crate::words::ContextNoun;
 use sources::SourcePositions;
 
 /// How the collector that is compiled into programs calls itself.
@@ -119,47 +119,6 @@ fn write_table(
         )?;
     }
     Ok(())
-}
-
-/// `1 pair`, `2 pairs`
-fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
-/// `1 more pair`
-fn count_more(count: u64, noun: &str) -> String {
-    counted(count, &format!("more {noun}"))
-}
-
-/// What contexts are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ContextNoun {
-    Cpus,
-    Threads,
-}
-
-impl ContextNoun {
-    pub(crate) fn from_meta(meta: &ProfileMeta) -> Self {
-        match meta.target.as_str() {
-            "program" => Self::Threads,
-            _ => Self::Cpus,
-        }
-    }
-
-    /// Head of a narrow column.
-    fn column_title(self) -> &'static str {
-        match self {
-            Self::Cpus => "CPUs",
-            Self::Threads => "Thr.",
-        }
-    }
-
-    pub(crate) fn singular(self) -> &'static str {
-        match self {
-            Self::Cpus => "CPU",
-            Self::Threads => "thread",
-        }
-    }
 }
 
 /// Of a program that was built to be recorded, and where nothing else said how variables lie in the

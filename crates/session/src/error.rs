@@ -5,6 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use relayout_layout::abi::AbiError;
+use relayout_patch::EditRefusal;
+
+use crate::advise::LayoutFileProblem;
 
 /// Error of any crate, kept as the cause.
 pub type Cause = Box<dyn StdError + Send + Sync>;
@@ -167,6 +170,17 @@ pub enum Error {
     /// A struct cannot be laid out by the C ABI.
     #[error("{0}")]
     Abi(#[from] AbiError),
+    /// The definition in a layout file cannot be read.
+    #[error("{0}")]
+    Definition(EditRefusal),
+    /// A layout file does not describe the struct.
+    #[error("{}", path.display())]
+    LayoutFile {
+        /// File.
+        path: PathBuf,
+        /// Cause.
+        source: LayoutFileProblem,
+    },
     /// No folder exists for compiled objects.
     #[error("there is no folder for compiled objects: set RELAYOUT_CACHE, XDG_CACHE_HOME or HOME")]
     NoCacheFolder,

@@ -20,6 +20,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+pub mod advise;
 pub mod check;
 mod debug_images;
 pub mod diff;

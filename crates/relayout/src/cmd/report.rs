@@ -1,18 +1,17 @@
 //! `relayout report`: ranked findings of a profile.
 
-mod explain;
-mod production;
-
 use std::path::PathBuf;
 
-use relayout_contend::{FindSettings, find_with};
-use relayout_host::RecordingProgress as _;
-use relayout_report::{FindingSelection, ReportContents, json, text};
-use relayout_resolve::DebugImages;
+use relayout_report::{
+    Document as _, FindingSelection, ReportContents, explain_document, explain_text, json, text,
+};
+use relayout_session::{
+    ProductionBuild, ResolvedNames, ResolvedProfile, explain_finding, pair_coefficient_or_measured,
+    rank_findings,
+};
 
-use crate::identify::ResolvedNames;
 use crate::print::print_text;
-use crate::resolved::{self, ResolvedProfile};
+use crate::resolved;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -65,57 +64,44 @@ pub struct Args {
 /// A profile or debug file that cannot be read or do not go together, or a failed write.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let rendered = resolved::with_resolved_profile(&args.profile, &args.debug, |input, images| {
-        render(args, input, images)
+        render(args, input, &ResolvedNames::new(input, images))
     })?;
     print_text(&rendered)
 }
 
 fn render(
     args: &Args,
-    input: &ResolvedProfile<'_>,
-    images: &DebugImages<'_, '_>,
+    resolved: &ResolvedProfile<'_>,
+    names: &ResolvedNames<'_, '_>,
 ) -> anyhow::Result<String> {
-    input.progress.step("ranking cache lines");
-    let settings = FindSettings {
-        pair_coefficient: pair_coefficient_or_measured(args.pair_coefficient)?,
-    };
-    let identified = ResolvedNames::new(input, images);
-    let findings = find_with(input.profile, &identified, &settings);
+    let pair_coefficient = pair_coefficient_or_measured(args.pair_coefficient)?;
+    let findings = rank_findings(resolved, names, pair_coefficient);
     if let Some(rank) = args.explain {
-        return explain::render_explanation(rank, args.json, input, &identified, &findings);
+        let explained = explain_finding(rank, resolved, names, &findings)?;
+        return match args.json {
+            true => Ok(explain_document(&explained).to_json()?),
+            false => Ok(explain_text(&explained)),
+        };
     }
-    let selection = FindingSelection {
-        top: args.top,
-        type_name: args.type_name.clone(),
-        share_min: args.min_share / 100.0,
-    };
-    let production = match &args.production {
-        Some(path) => Some(production::read_production(path, &findings)?),
-        None => None,
-    };
+    let read = |path: &PathBuf| ProductionBuild::read(path, &findings, resolved.progress);
+    let production = args.production.as_ref().map(read).transpose()?;
     let report = ReportContents {
-        meta: &input.profile.meta,
+        meta: &resolved.profile.meta,
         findings: &findings,
-        selection: &selection,
+        selection: &FindingSelection {
+            top: args.top,
+            type_name: args.type_name.clone(),
+            share_min: args.min_share / 100.0,
+        },
         production: production.as_ref(),
     };
-    Ok(if args.json {
-        json::render(&report)?
-    } else {
-        text::render(&report)
-    })
-}
-
-/// As given, or as measured on this machine.
-pub(super) fn pair_coefficient_or_measured(given: Option<f64>) -> anyhow::Result<Option<f64>> {
-    if given.is_some() {
-        return Ok(given);
+    match args.json {
+        true => Ok(json::render(&report)?),
+        false => Ok(text::render(&report)),
     }
-    let measured = relayout_host::probe::load_machine_file()?;
-    Ok(measured.and_then(|machine| machine.pair_coefficient.value))
 }
 
-/// What one pair transfer costs, in transfers.
+/// Parses the cost of a pair transfer, in transfers.
 pub(super) fn parse_coefficient(text: &str) -> Result<f64, String> {
     let value: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if (0.0..=1.0).contains(&value) {
@@ -125,7 +111,7 @@ pub(super) fn parse_coefficient(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A fraction in percent, from 0 to 100.
+/// Parses a percentage from 0 to 100.
 pub(super) fn parse_percent(text: &str) -> Result<f64, String> {
     let value: f64 = text
         .trim_end_matches('%')

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use relayout_search::Options;
+use relayout_report::Document as _;
+use relayout_report::advise::{what_if_document, what_if_text};
+use relayout_session::advise::score_layout_files;
 
-use super::advise::{MachineArgs, json, score_layout_files, text};
+use super::advise::MachineArgs;
 use crate::print::print_text;
 use crate::resolved;
 
@@ -47,26 +49,13 @@ pub struct Args {
 /// # Errors
 /// Unreadable input, a layout that does not fit the type.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let probed = args.machine.read_probed(args.pair_coefficient)?;
-    let output = resolved::with_resolved_profile(&args.profile, &args.debug, |input, _| {
-        // Nothing is searched for: only the given layouts are replayed.
-        let options = Options {
-            budget_accesses: 0,
-            intervals: 0,
-            pair_coefficient: probed.pair_coefficient,
-            ..Options::default()
-        };
-        let mut scored_types = [score_layout_files(
-            input,
-            &args.type_name,
-            &args.layout,
-            &options,
-        )?];
-        let notes = probed.predict_gains(input, &mut scored_types, 0);
-        let [type_advice] = scored_types;
+    let machine = args.machine.read_probed(args.pair_coefficient)?;
+    let output = resolved::with_resolved_profile(&args.profile, &args.debug, |resolved, _| {
+        let (searched, notes) =
+            score_layout_files(resolved, &args.type_name, &args.layout, &machine)?;
         match args.json {
-            true => json::what_if_json(input, &type_advice, &notes),
-            false => Ok(text::what_if_text(input, &type_advice, &notes)),
+            true => Ok(what_if_document(resolved, &searched, &notes).to_json()?),
+            false => Ok(what_if_text(resolved, &searched, &notes)),
         }
     })?;
     print_text(&output)

@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use super::site::{SiteDocument, access_key, site_document};
 use crate::remedy;
-use crate::text::ContextNoun;
-use crate::{ProductionBuild, ProductionPlacement};
+use crate::words::ContextNoun;
+use relayout_session::{ProductionBuild, ProductionPlacement};
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct FindingDocument<'a> {

@@ -7,7 +7,7 @@ use relayout_contend::finding::{AdjacentLines, AdjacentPair, LinePairs};
 
 use super::detail::{access_words, source_words};
 use super::sources::SourcePositions;
-use super::{ContextNoun, count_more, counted};
+use crate::words::{ContextNoun, count_more, counted};
 
 /// Pairs shown, at most.
 const PAIRS_SHOWN_MAX: usize = 6;

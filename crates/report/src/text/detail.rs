@@ -7,11 +7,13 @@ use relayout_contend::finding::{AccessSide, ConflictPair, FindingMember, LinePla
 use relayout_contend::{Finding, FindingKind, SiteSource};
 use relayout_profile::AccessKind;
 
-use super::ContextNoun;
 use super::adjacent;
 use super::sources::SourcePositions;
-use super::{count_more, counted, finding_name, percent_of};
-use crate::{ProductionPlacement, remedy};
+use super::{finding_name, percent_of};
+use crate::remedy;
+use crate::words::{ContextNoun, count_more, counted};
+use crate::wrap::wrap_words;
+use relayout_session::ProductionPlacement;
 
 /// Names in a list, at most.
 const NAMES_MAX: usize = 4;
@@ -115,11 +117,8 @@ fn finding_notes(
         format!("{function} {}", sources.position(source))
     };
     for remedy in &finding.remedies {
-        notes.extend(wrap_note(&remedy::remedy_sentence(
-            remedy,
-            context_noun.singular(),
-            position,
-        )));
+        let sentence = remedy::remedy_sentence(remedy, context_noun.singular(), position);
+        notes.extend(wrap_words(sentence.split(' '), WIDTH));
     }
     if !finding.neighbours.is_empty() {
         let neighbours = most_frequent(&finding.neighbours);
@@ -161,22 +160,6 @@ fn line_places(finding: &Finding) -> Option<String> {
 
 /// Widest line of a note.
 const WIDTH: usize = 115;
-
-/// `text` in lines.
-fn wrap_note(text: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.len() + 1 + word.len() <= WIDTH => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
 
 /// The names with the most transfers.
 fn most_frequent(counts: &BTreeMap<String, u64>) -> String {

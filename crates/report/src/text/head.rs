@@ -7,6 +7,7 @@ use relayout_profile::{ProfileMeta, RecordedRun, RecordingSetting};
 
 use super::sources::SourcePositions;
 use super::{percent, percent_of};
+use crate::wrap::wrap_words;
 
 /// Setting that holds what the recorded kernel was booted with.
 const COMMAND_LINE_SETTING: &str = "kernel-command-line";
@@ -68,7 +69,10 @@ fn write_wrapped(
     words: impl Iterator<Item = String>,
 ) -> fmt::Result {
     let words: Vec<String> = words.collect();
-    for (row_index, row) in wrap_words(&words).iter().enumerate() {
+    for (row_index, row) in wrap_words(words.iter().map(String::as_str), WIDTH - 13)
+        .iter()
+        .enumerate()
+    {
         write_labelled(out, if row_index == 0 { label } else { "" }, row)?;
     }
     Ok(())
@@ -80,21 +84,6 @@ fn write_labelled(out: &mut String, label: &str, text: &str) -> fmt::Result {
 
 fn or_unknown(text: &str) -> &str {
     if text.is_empty() { "(unknown)" } else { text }
-}
-
-/// Words joined by spaces, in lines of at most [`WIDTH`].
-fn wrap_words(words: &[String]) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in words {
-        match lines.last_mut() {
-            Some(line) if line.len() + 1 + word.len() <= WIDTH - 13 => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.clone()),
-        }
-    }
-    lines
 }
 
 fn write_runs(out: &mut String, runs: &[RecordedRun]) -> fmt::Result {

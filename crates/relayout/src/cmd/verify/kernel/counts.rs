@@ -6,8 +6,7 @@ use relayout_contend::CoherenceTally;
 use relayout_layout::{TypeArena, TypeId};
 use relayout_profile::{CoherenceEvent, ConflictRow, Profile};
 use relayout_resolve::Resolution;
-
-use crate::cmd::advise::gather::collect_offsets;
+use relayout_session::advise::struct_offsets;
 
 /// What one recording counted.
 #[derive(Clone, Debug, Default)]
@@ -88,11 +87,8 @@ impl MemberFinder<'_> {
     fn member_at(&mut self, row: &ConflictRow, name: &str) -> Option<String> {
         let object = self.resolution.object_at(row.run, row.addr)?;
         let types = self.types;
-        let places = { self.places.entry((object.ty, name.to_owned())) }.or_insert_with(|| {
-            let mut places = Vec::new();
-            collect_offsets(types, object.ty, name, 0, 0, &mut places);
-            places
-        });
+        let places = { self.places.entry((object.ty, name.to_owned())) }
+            .or_insert_with(|| struct_offsets(types, object.ty, name));
         let offset = row.addr - object.base;
         places.iter().find_map(|(start, id)| {
             let inside = offset.checked_sub(*start)?;

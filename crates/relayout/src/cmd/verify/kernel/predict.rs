@@ -12,9 +12,9 @@ use relayout_verify::plan::ExperimentSide;
 
 use super::boots::PreparedKernels;
 use super::changed::{ChangedType, PatchedLayout};
-use crate::cmd::advise::score_layouts;
 use crate::progress::TerminalProgress;
-use crate::resolved::ResolvedProfile;
+use relayout_session::ResolvedProfile;
+use relayout_session::advise::score_layouts;
 
 /// Bytes of a line.
 const LINE_BYTES: u32 = 64;
@@ -104,17 +104,17 @@ fn replay_change(
         ..Options::default()
     };
     let advice = score_layouts(input, &changed_type.name, &options, |shape| {
-        Ok(vec![UserLayout {
+        anyhow::Ok(vec![UserLayout {
             name: "after".to_owned(),
             order: order_in_shape(after, shape)?,
         }])
     })?;
-    let outcome = advice.search_outcome.map_err(|why| anyhow!(why))?;
+    let outcome = advice.outcome.map_err(|refusal| anyhow!("{refusal}"))?;
     let given = outcome
         .user_layouts
         .first()
         .context("it was not replayed")?;
-    require_same_offsets(after, &advice.shape, given, changed_type.size[1])?;
+    require_same_offsets(after, &advice.gathered.shape, given, changed_type.size[1])?;
     let both = |number: fn(&ScoredLayout) -> u64| [number(&outcome.current), number(given)];
     Ok(ReplayedChange {
         transfers: both(|scored| scored.tally.transfers()),

@@ -1,0 +1,414 @@
+//! The documents of `advise` and `what-if`, made of a session's values.
+
+use relayout_contend::throughput::{GainRatio, ThroughputGain};
+use relayout_layout::abi::StructShape;
+use relayout_search::{
+    AdviceVerdict, ChangeInterval, LayoutAdvice, RankedLayout, ScoredLayout, change,
+};
+use relayout_session::ResolvedProfile;
+use relayout_session::advise::{
+    AdviceRun, AdvisedType, CompileTest, CompileVerdict, GuardAdvice, GuardableStore, LayoutPool,
+    MemberAccesses, OtherScenario, PatchOutcome, PatchedType, SearchedType, WrittenPatch,
+};
+
+use super::document::{
+    AdviseDocument, AdvisedTypeDocument, BoundDocument, CandidateDocument, CompileDocument,
+    ContextGainDocument, FunctionDocument, GainDocument, GuardDocument, IntervalDocument,
+    LayoutDocument, LeftOutDocument, MemberAccessesDocument, PerOperationDocument, PhaseDocument,
+    PlacedMemberDocument, RefusedTypeDocument, RunGainDocument, ScenarioDocument,
+    ScenarioScoreDocument, SkippedTypeDocument, StatementDocument, StoreCountsDocument,
+    TypeDocument, WhatIfDocument, WhatIfOutcomeDocument, WhatIfScoresDocument,
+};
+use crate::document::Document as _;
+
+/// Returns the document of `advise`, with the candidates worth showing for `top`.
+pub fn advise_document<'a>(
+    resolved: &ResolvedProfile<'a>,
+    run: &'a AdviceRun<'_>,
+    top: usize,
+) -> AdviseDocument<'a> {
+    let types = run.types.iter();
+    AdviseDocument {
+        schema: AdviseDocument::SCHEMA,
+        workload: &resolved.profile.meta.workload,
+        line_bytes: resolved.line_bytes,
+        notes: &run.notes,
+        types: types.map(|patched| type_document(patched, top)).collect(),
+        skipped: { run.skipped.iter() }
+            .map(|contended| SkippedTypeDocument {
+                name: &contended.name,
+                transfers: contended.transfers,
+                why: contended.skip_reason.as_deref(),
+            })
+            .collect(),
+    }
+}
+
+/// Returns the document of `what-if`.
+pub fn what_if_document<'a>(
+    resolved: &ResolvedProfile<'a>,
+    searched: &'a SearchedType<'_>,
+    notes: &'a [String],
+) -> WhatIfDocument<'a> {
+    WhatIfDocument {
+        schema: WhatIfDocument::SCHEMA,
+        workload: &resolved.profile.meta.workload,
+        line_bytes: resolved.line_bytes,
+        name: &searched.gathered.name,
+        notes,
+        outcome: what_if_outcome(searched),
+    }
+}
+
+fn what_if_outcome<'a>(searched: &'a SearchedType<'_>) -> WhatIfOutcomeDocument<'a> {
+    let shape = &searched.gathered.shape;
+    let advice = match &searched.outcome {
+        Ok(advice) => advice,
+        Err(refusal) => {
+            return WhatIfOutcomeDocument::Refused {
+                refused: refusal.to_string(),
+            };
+        }
+    };
+    let given = advice.user_layouts.iter();
+    let all_given: Vec<CandidateDocument<'_>> = given
+        .map(|ranked| candidate_document(shape, ranked))
+        .collect();
+    WhatIfOutcomeDocument::Scored(Box::new(WhatIfScoresDocument {
+        current: layout_document(shape, &advice.current),
+        by_phase: phase_documents(advice),
+        given: all_given.first().cloned(),
+        all_given,
+    }))
+}
+
+fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'a> {
+    let advised = &patched.advised;
+    let gathered = &advised.searched.gathered;
+    let pool = match (&advised.searched.outcome, advised.unguarded_pool()) {
+        (Ok(_), Some(pool)) => pool,
+        (outcome, _) => {
+            let refused = outcome.as_ref().err().map(ToString::to_string);
+            return TypeDocument::Refused(RefusedTypeDocument {
+                name: &gathered.name,
+                objects: gathered.objects,
+                refused: refused.unwrap_or_default(),
+                candidates: [],
+            });
+        }
+    };
+    let advice = pool.advice;
+    let patch = patched.patch.as_ref();
+    let left_out = &advice.left_out;
+    let guards = advised.guards.as_ref();
+    TypeDocument::Advised(Box::new(AdvisedTypeDocument {
+        name: &gathered.name,
+        objects: gathered.objects,
+        kept: gathered.pinned_first.as_deref(),
+        inside: &gathered.size_effects.holder_counts,
+        per_cpu_objects: gathered.size_effects.per_cpu_objects,
+        evidence: advised.accesses.iter().map(accesses_document).collect(),
+        verdict: verdict_key(&advice.verdict),
+        current: layout_document(&gathered.shape, &advice.current),
+        candidates: candidate_documents(advised, pool, patch, top),
+        check: guards.and_then(|guards| guard_document(advised, guards, patch, top)),
+        given: given_documents(&gathered.shape, pool),
+        patch_refused: match patch {
+            Some(PatchOutcome::Refused(reason)) => Some(reason),
+            Some(PatchOutcome::Diff(written)) => written.instead_reason.as_deref(),
+            None => None,
+        },
+        compiled: match patch {
+            Some(PatchOutcome::Diff(written)) => Some(compile_documents(written)),
+            _ => None,
+        },
+        tried: advice.candidates.len(),
+        left_out: LeftOutDocument {
+            unrecorded: left_out.unrecorded,
+            kept: left_out.kept,
+            budget: left_out.budget,
+            two_moves: left_out.two_moves,
+            builds: left_out.builds,
+        },
+        bound: advice.bound.map(|bound| BoundDocument {
+            transfers: bound.transfers,
+            gap: bound.gap(advice.fewest_transfers()),
+        }),
+        held_out: advice.held_out.map(interval_document),
+        unrecorded_members: &advice.unrecorded_members,
+        by_phase: phase_documents(advice),
+    }))
+}
+
+fn given_documents<'a>(shape: &'a StructShape, pool: LayoutPool<'a>) -> Vec<CandidateDocument<'a>> {
+    let given = pool.advice.user_layouts.iter().enumerate();
+    let documents = given.map(|(index, ranked)| CandidateDocument {
+        elsewhere: Some(scenario_documents(pool, index)),
+        ..candidate_document(shape, ranked)
+    });
+    documents.collect()
+}
+
+/// Returns the candidates worth showing, and the one that the patch makes.
+fn candidate_documents<'a>(
+    advised: &'a AdvisedType<'_>,
+    pool: LayoutPool<'a>,
+    patch: Option<&'a PatchOutcome>,
+    top: usize,
+) -> Vec<CandidateDocument<'a>> {
+    let shape = &advised.searched.gathered.shape;
+    let shown = pool.advice.shown_candidates(top);
+    let mut candidates: Vec<CandidateDocument<'_>> = { shown.iter().enumerate() }
+        .map(|(place, index)| {
+            let ranked = &pool.advice.candidates[*index];
+            let listed_index = pool.user_layouts.len() + place;
+            CandidateDocument {
+                elsewhere: Some(scenario_documents(pool, listed_index)),
+                ..candidate_document(shape, ranked)
+            }
+        })
+        .collect();
+    if let Some(PatchOutcome::Diff(written)) = patch
+        && written.edited.is_guarded != pool.statements.is_empty()
+    {
+        add_patch_document(advised, written, &shown, &mut candidates);
+    }
+    candidates
+}
+
+/// Adds the patch to its candidate, which comes last if it is not shown.
+fn add_patch_document<'a>(
+    advised: &'a AdvisedType<'_>,
+    written: &'a WrittenPatch,
+    shown: &[usize],
+    candidates: &mut Vec<CandidateDocument<'a>>,
+) {
+    let edited = &written.edited;
+    let mut shown = shown.iter();
+    if let Some(place) = shown.position(|index| *index == edited.candidate_index) {
+        candidates[place].patch = Some(&edited.diff);
+        return;
+    }
+    let shape = &advised.searched.gathered.shape;
+    if let Some(ranked) = edited.candidate(advised) {
+        candidates.push(CandidateDocument {
+            patch: Some(&edited.diff),
+            ..candidate_document(shape, ranked)
+        });
+    }
+}
+
+/// Returns the guards, with the layouts that were scored with them.
+fn guard_document<'a>(
+    advised: &'a AdvisedType<'_>,
+    guards: &'a GuardAdvice,
+    patch: Option<&'a PatchOutcome>,
+    top: usize,
+) -> Option<GuardDocument<'a>> {
+    let pool = advised.guarded_pool()?;
+    let shape = &advised.searched.gathered.shape;
+    let alone = guards.guarded.guards_alone();
+    let alone = alone.map(|ranked| candidate_document(shape, ranked));
+    let statements = guards.statements.iter().map(statement_document);
+    Some(GuardDocument {
+        first: statement_document(guards.statements.first()?),
+        statements: statements.collect(),
+        alone,
+        candidates: candidate_documents(advised, pool, patch, top),
+        better: advised.better_guarded_pool().is_some(),
+        beside_layouts_without: guards.guarded.gain_over_fewer.map(interval_document),
+        beside_checks: guards.fewer_guards,
+        held_out: pool.advice.held_out.map(interval_document),
+    })
+}
+
+fn statement_document(statement: &GuardableStore) -> StatementDocument<'_> {
+    StatementDocument {
+        member: &statement.member,
+        function: statement.function.as_deref(),
+        file: &statement.file,
+        line: statement.line,
+        stores: statement.store_counts.all,
+        silent: statement.store_counts.silent,
+    }
+}
+
+/// Returns the scores of a listed layout in other workloads and configurations.
+fn scenario_documents(pool: LayoutPool<'_>, listed_index: usize) -> Vec<ScenarioDocument<'_>> {
+    let documents =
+        { pool.scenarios.iter() }.map(|scenario| scenario_document(scenario, listed_index));
+    documents.collect()
+}
+
+fn scenario_document(scenario: &OtherScenario, listed_index: usize) -> ScenarioDocument<'_> {
+    let results = scenario.results_at(listed_index);
+    let counts = scenario.store_counts.iter();
+    ScenarioDocument {
+        name: &scenario.name,
+        kind: scenario.kind.as_str(),
+        score: results.map(|(own, there)| ScenarioScoreDocument {
+            current_transfers: own.tally.transfers(),
+            transfers: there.tally.transfers(),
+            current_pair_transfers: own.pair_transfers,
+            pair_transfers: there.pair_transfers,
+            size: there.size,
+            transfers_change: there.interval.map(interval_document),
+            hurts: there.is_harmful(own),
+        }),
+        not_judged: scenario.results.as_ref().err().map(String::as_str),
+        statements: counts
+            .map(|counts| StoreCountsDocument {
+                stores: counts.all,
+                silent: counts.silent,
+            })
+            .collect(),
+    }
+}
+
+fn compile_documents(written: &WrittenPatch) -> Vec<CompileDocument<'_>> {
+    written.compile_tests.iter().map(compile_document).collect()
+}
+
+fn compile_document(test: &CompileTest) -> CompileDocument<'_> {
+    let (verdict, units, why) = match &test.verdict {
+        CompileVerdict::Good { units, as_scored } => {
+            let verdict = if *as_scored { "as-scored" } else { "good" };
+            (verdict, units.iter().map(String::as_str).collect(), None)
+        }
+        CompileVerdict::Unknown(why) => ("not-judged", Vec::new(), Some(why.as_str())),
+        CompileVerdict::Bad { unit, why } => ("bad", vec![unit.as_str()], Some(why.as_str())),
+    };
+    CompileDocument {
+        configuration: &test.configuration,
+        verdict,
+        units,
+        why,
+    }
+}
+
+fn accesses_document(accesses: &MemberAccesses) -> MemberAccessesDocument<'_> {
+    let functions = accesses.functions.iter();
+    MemberAccessesDocument {
+        member: &accesses.member,
+        access: if accesses.is_store { "write" } else { "read" },
+        count: accesses.count,
+        contexts: accesses.contexts,
+        functions: functions
+            .map(|(name, count)| FunctionDocument {
+                function: name,
+                count: *count,
+            })
+            .collect(),
+    }
+}
+
+fn phase_documents(advice: &LayoutAdvice) -> Vec<PhaseDocument> {
+    let phases = advice.transfers_by_phase.iter();
+    phases
+        .map(|(offset, transfers)| PhaseDocument {
+            offset: *offset,
+            transfers: *transfers,
+        })
+        .collect()
+}
+
+fn interval_document(interval: ChangeInterval) -> IntervalDocument {
+    IntervalDocument {
+        ratio: interval.change,
+        low: interval.low,
+        high: interval.high,
+    }
+}
+
+fn verdict_key(verdict: &AdviceVerdict) -> &'static str {
+    match verdict {
+        AdviceVerdict::NoTransfers => "no-transfers",
+        AdviceVerdict::NothingBetter { .. } => "nothing-better",
+        AdviceVerdict::Unclear => "unclear",
+        AdviceVerdict::Unstable => "unstable",
+        AdviceVerdict::Slight => "slight",
+        AdviceVerdict::Traded => "traded",
+        AdviceVerdict::Slower => "slower",
+        AdviceVerdict::Better => "better",
+    }
+}
+
+fn layout_document<'a>(shape: &'a StructShape, scored: &'a ScoredLayout) -> LayoutDocument<'a> {
+    let tally = &scored.tally;
+    let order = scored.arrangement.order.iter();
+    LayoutDocument {
+        size: scored.layout.size,
+        align: scored.layout.align,
+        transfers: tally.transfers(),
+        read_transfers: tally.read_transfers,
+        write_transfers: tally.write_transfers,
+        upgrades: tally.upgrades,
+        false_first_touch: tally.false_first_touch,
+        false_lifetime: tally.false_lifetime,
+        pair_transfers: scored.pair_transfers,
+        per_operation: scored.per_operation.map(|events| PerOperationDocument {
+            transfers: events.transfers(),
+            read_transfers: events.read_transfers,
+            write_transfers: events.write_transfers,
+            upgrades: events.upgrades,
+            false_first_touch: events.false_first_touch,
+            false_lifetime: events.false_lifetime,
+        }),
+        bytes_per_object: scored.memory.bytes_per_object,
+        slab_class: scored.memory.cache.as_deref(),
+        layout: order
+            .map(|&atom| PlacedMemberDocument {
+                name: &shape.atoms[atom].name,
+                offset: scored.layout.places[atom].offset,
+            })
+            .collect(),
+    }
+}
+
+fn candidate_document<'a>(
+    shape: &'a StructShape,
+    ranked: &'a RankedLayout,
+) -> CandidateDocument<'a> {
+    CandidateDocument {
+        layout: layout_document(shape, ranked),
+        name: ranked.name.as_deref(),
+        changes: change::describe_edits(&ranked.changes, shape),
+        moved: ranked.moved,
+        pareto: ranked.pareto,
+        unjudged: ranked.unjudged,
+        predicted_gain: ranked.gain.as_ref().map(gain_document),
+        transfers_change: ranked.interval.map(interval_document),
+        elsewhere: None,
+        patch: None,
+    }
+}
+
+fn gain_document(gain: &ThroughputGain) -> GainDocument {
+    let contexts = gain.by_context.iter();
+    let runs = gain.by_run.iter();
+    GainDocument {
+        ratio: ratio_document(&gain.ratio),
+        cpus: gain.contexts,
+        contexts: contexts
+            .map(|(context, ratio)| ContextGainDocument {
+                ratio: ratio_document(ratio),
+                context: context.0,
+            })
+            .collect(),
+        runs: runs
+            .map(|(run, ratio)| RunGainDocument {
+                run: run.0,
+                ratio: *ratio,
+            })
+            .collect(),
+        unstable: gain.is_unstable(),
+    }
+}
+
+fn ratio_document(ratio: &GainRatio) -> IntervalDocument {
+    IntervalDocument {
+        ratio: ratio.value,
+        low: ratio.low,
+        high: ratio.high,
+    }
+}

@@ -1,0 +1,45 @@
+//! Layout advice, in stages with a type each.
+//!
+//! ```text
+//! ContendedType    a type with transfers, or the reason why it has no order to change
+//! GatheredType     its recorded objects and accesses
+//! SearchedType     candidate layouts, scored by replay
+//! AdvisedType      with guarded stores, scores in other scenarios, and predicted gains
+//! PatchedType      with the edit of the source
+//! ```
+//!
+//! [`advise_types`] runs them all. [`score_layouts`] scores given layouts only.
+
+mod accesses;
+mod advised;
+mod compile_test;
+mod configuration;
+mod gains;
+mod gathered;
+mod guards;
+mod inner_types;
+mod layout_files;
+mod layout_pool;
+mod line_changes;
+mod object_rows;
+mod objects;
+mod patch;
+mod save;
+mod scenarios;
+mod searched;
+
+pub use accesses::MemberAccesses;
+pub use advised::{AdviceRequest, AdviceRun, AdvisedType, PatchedType, advise_types};
+pub use compile_test::{CompileTest, CompileVerdict};
+pub use gains::predict_gains;
+pub use gathered::{GatheredType, gather_type};
+pub use guards::{GuardAdvice, GuardableStore, StoreCounts};
+pub use inner_types::{InnerType, inner_types};
+pub use layout_files::{LayoutFileProblem, read_layout_files};
+pub use layout_pool::LayoutPool;
+pub use line_changes::{LineChange, NamedUses, line_changes};
+pub use objects::{ContendedType, SizeEffects, struct_offsets};
+pub use patch::{EditedCandidate, PatchOutcome, PatchReach, WrittenPatch};
+pub use save::{HARDWARE_SCRIPT, rejected_path, write_hardware_script, write_mails};
+pub use scenarios::{OtherScenario, ScenarioKind, ScenarioScores};
+pub use searched::{SearchedType, score_layout_files, score_layouts};

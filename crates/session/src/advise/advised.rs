@@ -1,0 +1,325 @@
+//! All stages of advice, in order.
+
+use std::path::PathBuf;
+
+use relayout_host::kernel_build::KernelConfiguration;
+use relayout_search::{LayoutAdvice, Options, RankedLayout};
+
+use super::accesses::{MemberAccesses, member_accesses};
+use super::compile_test::CompileTester;
+use super::configuration::{ConfigurationBuild, shapes_of_type};
+use super::gains::predict_gains;
+use super::gathered::{GatheredType, gather_type};
+use super::guards::{GuardAdvice, best_guards};
+use super::layout_files::read_layout_files;
+use super::layout_pool::LayoutPool;
+use super::objects::{ContendedType, rank_contended_types};
+use super::patch::{PatchOutcome, WrittenPatch, order_use_sentences, write_best_candidate};
+use super::scenarios::{GuardedType, ScenarioScores, add_workload_scores, score_configurations};
+use super::searched::SearchedType;
+use crate::{Error, ProbedMachine, ResolvedNames, ResolvedProfile};
+
+/// Types that are advised on if none is named.
+const UNNAMED_TYPES_MAX: usize = 3;
+/// Divisor of the search effort for each of these types.
+const EFFORT_DIVISOR: u64 = 10;
+
+/// Inputs of an advice run besides the profile.
+#[derive(Clone, Debug, Default)]
+pub struct AdviceRequest {
+    /// Structs; if empty, those with the most transfers.
+    pub types: Vec<String>,
+    /// Files with layouts to score, for a single struct.
+    pub layout_files: Vec<PathBuf>,
+    /// Members that stay at their offsets, in a single struct.
+    pub pinned: Vec<String>,
+    /// Debug files that replace those of the profiles.
+    pub debug: Vec<PathBuf>,
+    /// Profiles of other workloads.
+    pub workloads: Vec<PathBuf>,
+    /// Builds of other configurations, by name.
+    pub configurations: Vec<(String, PathBuf)>,
+    /// Source tree for patches.
+    pub source: Option<PathBuf>,
+    /// Configurations for compile tests of the patches.
+    pub compile: Vec<KernelConfiguration>,
+    /// Candidates worth showing, by rank.
+    pub top: usize,
+    /// Machine that predictions are for.
+    pub machine: ProbedMachine,
+}
+
+/// Advice on all requested types.
+pub struct AdviceRun<'a> {
+    /// Types with candidates, or with the reason why there are none.
+    pub types: Vec<PatchedType<'a>>,
+    /// Contended types and variables that were skipped.
+    pub skipped: Vec<ContendedType>,
+    /// Sentences about the whole run.
+    pub notes: Vec<String>,
+}
+
+impl AdviceRun<'_> {
+    /// True if a patch failed a compile test.
+    pub fn has_bad_patch(&self) -> bool {
+        let patches = self
+            .types
+            .iter()
+            .filter_map(|patched| patched.patch.as_ref());
+        patches.into_iter().any(PatchOutcome::is_bad)
+    }
+
+    /// Warns of code in the source tree that depends on the order of members in a patched struct.
+    pub fn warn_of_order_uses(&self, resolved: &ResolvedProfile<'_>, request: &AdviceRequest) {
+        for patched in &self.types {
+            let name = &patched.advised.searched.gathered.name;
+            if let (Some(PatchOutcome::Diff(_)), Some(source)) = (&patched.patch, &request.source) {
+                let step = format!("looking for code that depends on the order of struct {name}");
+                resolved.progress.step(&step);
+                for sentence in order_use_sentences(source, name) {
+                    resolved.progress.warn(&sentence);
+                }
+            }
+        }
+    }
+}
+
+/// A type with scores, guards, scenarios and gains.
+pub struct AdvisedType<'a> {
+    /// Candidates and scores.
+    pub searched: SearchedType<'a>,
+    /// Members with the functions that access them.
+    pub accesses: Vec<MemberAccesses>,
+    /// Guards of stores that mostly change nothing.
+    pub guards: Option<GuardAdvice>,
+    /// Scores in other workloads and configurations.
+    pub scenarios: ScenarioScores,
+}
+
+impl AdvisedType<'_> {
+    /// Returns the layouts without guards; `None` if nothing was searched.
+    pub fn unguarded_pool(&self) -> Option<LayoutPool<'_>> {
+        Some(LayoutPool {
+            statements: &[],
+            user_layouts: &self.searched.user_layouts,
+            advice: self.searched.outcome.as_ref().ok()?,
+            scenarios: &self.scenarios.unguarded,
+        })
+    }
+
+    /// Returns the layouts with guards.
+    pub fn guarded_pool(&self) -> Option<LayoutPool<'_>> {
+        let guards = self.guards.as_ref()?;
+        Some(LayoutPool {
+            statements: &guards.statements,
+            user_layouts: &[],
+            advice: &guards.guarded.advice,
+            scenarios: &self.scenarios.guarded,
+        })
+    }
+
+    /// Returns the layouts with guards if they are clearly better than those without.
+    pub fn better_guarded_pool(&self) -> Option<LayoutPool<'_>> {
+        let guards = self
+            .guards
+            .as_ref()
+            .filter(|guards| guards.guarded.is_better());
+        guards.and_then(|_| self.guarded_pool())
+    }
+
+    /// Returns the best candidate, with guards or without.
+    pub fn best_candidate(&self) -> Option<&RankedLayout> {
+        let pool = self.better_guarded_pool().or_else(|| self.unguarded_pool());
+        pool?.best()
+    }
+
+    /// Returns the advice without guards; `None` if nothing was searched.
+    pub fn advice(&self) -> Option<&LayoutAdvice> {
+        self.searched.outcome.as_ref().ok()
+    }
+}
+
+/// An advised type with its patch.
+pub struct PatchedType<'a> {
+    /// Scores and predictions.
+    pub advised: AdvisedType<'a>,
+    /// Patch; `None` without a source tree or a better candidate.
+    pub patch: Option<PatchOutcome>,
+}
+
+/// Searches better layouts, scores them in other scenarios, predicts their gains, and writes patches.
+///
+/// # Errors
+/// A file cannot be read, a struct is not in the profile, or a compile test cannot run.
+pub fn advise_types<'a>(
+    resolved: &ResolvedProfile<'a>,
+    names: &ResolvedNames<'_, '_>,
+    request: &AdviceRequest,
+) -> Result<AdviceRun<'a>, Error> {
+    let options = Options {
+        intervals: request.top,
+        pair_coefficient: request.machine.pair_coefficient,
+        ..search_effort(request.types.is_empty())
+    };
+    let (gathered, skipped) = gather_types(resolved, request)?;
+    let read_build = |build| ConfigurationBuild::read(resolved, &gathered, build);
+    let builds = request.configurations.iter().map(read_build);
+    let builds: Vec<ConfigurationBuild> = builds.collect::<Result<_, Error>>()?;
+    let mut searched = Vec::new();
+    for (type_index, gathered) in gathered.into_iter().enumerate() {
+        let user_layouts = read_layout_files(resolved, &gathered.shape, &request.layout_files)?;
+        let shapes = shapes_of_type(&builds, type_index);
+        searched.push(SearchedType::search(
+            gathered,
+            user_layouts,
+            shapes,
+            resolved,
+            &options,
+        ));
+    }
+    let mut accesses = Vec::new();
+    let mut guarded_types = Vec::new();
+    for searched in searched {
+        accesses.push(member_accesses(&searched.gathered, names));
+        let guards = best_guards(resolved, &searched, names, &options);
+        guarded_types.push(GuardedType { searched, guards });
+    }
+    let top = request.top;
+    let mut scenarios: Vec<ScenarioScores> = { guarded_types.iter().enumerate() }
+        .map(|indexed| score_configurations(resolved, indexed, &builds, top, &options))
+        .collect();
+    for path in &request.workloads {
+        let files = (path.as_path(), request.debug.as_slice());
+        add_workload_scores(
+            resolved,
+            &guarded_types,
+            &mut scenarios,
+            files,
+            top,
+            &options,
+        )?;
+    }
+    let mut notes: Vec<String> = request.machine.missing_costs_note.iter().cloned().collect();
+    for GuardedType { searched, guards } in &mut guarded_types {
+        let note = predict_gains(resolved, searched, guards.as_mut(), &request.machine, top);
+        notes.extend(note);
+    }
+    let stages = guarded_types.into_iter().zip(accesses).zip(scenarios);
+    let advised = stages.map(|((guarded_type, accesses), scenarios)| AdvisedType {
+        searched: guarded_type.searched,
+        accesses,
+        guards: guarded_type.guards,
+        scenarios,
+    });
+    Ok(AdviceRun {
+        types: patch_types(resolved, advised.collect(), request)?,
+        skipped,
+        notes,
+    })
+}
+
+/// Gathers the requested types, or those with the most transfers; also returns the skipped ones.
+fn gather_types<'a>(
+    resolved: &ResolvedProfile<'a>,
+    request: &AdviceRequest,
+) -> Result<(Vec<GatheredType<'a>>, Vec<ContendedType>), Error> {
+    if request.types.is_empty() {
+        return Ok(most_contended_types(resolved));
+    }
+    let names = request.types.iter();
+    let gathered = names.map(|name| gather_type(resolved, name, &request.pinned));
+    Ok((gathered.collect::<Result<_, Error>>()?, Vec::new()))
+}
+
+/// Returns the types with the most transfers that can be laid out again, and those that were skipped.
+fn most_contended_types<'a>(
+    resolved: &ResolvedProfile<'a>,
+) -> (Vec<GatheredType<'a>>, Vec<ContendedType>) {
+    let (mut gathered_types, mut skipped) = (Vec::new(), Vec::new());
+    for contended in rank_contended_types(resolved) {
+        if gathered_types.len() == UNNAMED_TYPES_MAX {
+            break;
+        }
+        let gathered = match contended.skip_reason {
+            Some(_) => {
+                skipped.push(contended);
+                continue;
+            }
+            None => gather_type(resolved, &contended.name, &[]),
+        };
+        let skip_reason = match gathered {
+            Ok(gathered) => match gathered.skip_reason(resolved.line_bytes) {
+                None => {
+                    gathered_types.push(gathered);
+                    continue;
+                }
+                Some(reason) => reason,
+            },
+            Err(error) => error.to_string(),
+        };
+        skipped.push(ContendedType {
+            skip_reason: Some(skip_reason),
+            ..contended
+        });
+    }
+    (gathered_types, skipped)
+}
+
+/// Returns the search effort, which is less for each of several types.
+fn search_effort(has_several_types: bool) -> Options {
+    let full = Options::default();
+    match has_several_types {
+        false => full,
+        true => Options {
+            budget_accesses: full.budget_accesses / EFFORT_DIVISOR,
+            effort_rows: full.effort_rows / EFFORT_DIVISOR,
+            two_moves_max: full.two_moves_max / EFFORT_DIVISOR as usize,
+            ..full
+        },
+    }
+}
+
+/// Writes and compiles the patches.
+fn patch_types<'a>(
+    resolved: &ResolvedProfile<'_>,
+    advised: Vec<AdvisedType<'a>>,
+    request: &AdviceRequest,
+) -> Result<Vec<PatchedType<'a>>, Error> {
+    let Some(source) = &request.source else {
+        let unpatched = advised.into_iter().map(|advised| PatchedType {
+            advised,
+            patch: None,
+        });
+        return Ok(unpatched.collect());
+    };
+    let chosen: Vec<_> = { advised.iter() }
+        .map(|advised| write_best_candidate(resolved, advised, source, request.top))
+        .collect();
+    let tester = match request.compile.is_empty() {
+        true => None,
+        false => Some(CompileTester::open(resolved, source)?),
+    };
+    let mut types = Vec::new();
+    for (advised, chosen) in advised.into_iter().zip(chosen) {
+        let patch = match chosen {
+            None => None,
+            Some(Err(reason)) => Some(PatchOutcome::Refused(reason)),
+            Some(Ok(chosen)) => {
+                let compile_tests = match (&tester, chosen.edited.candidate(&advised)) {
+                    (Some(tester), Some(candidate)) => {
+                        let subject = (&advised.searched.gathered, &candidate.scored);
+                        tester.test_configurations(&request.compile, subject, &chosen.edited)?
+                    }
+                    _ => Vec::new(),
+                };
+                Some(PatchOutcome::Diff(WrittenPatch {
+                    edited: chosen.edited,
+                    instead_reason: chosen.instead_reason,
+                    compile_tests,
+                }))
+            }
+        };
+        types.push(PatchedType { advised, patch });
+    }
+    Ok(types)
+}

@@ -1,0 +1,67 @@
+//! The layouts of a search, with their scores in other scenarios.
+
+use relayout_search::order::MemberOrder;
+use relayout_search::{LayoutAdvice, RankedLayout, UserLayout};
+
+use super::guards::GuardableStore;
+use super::scenarios::OtherScenario;
+
+/// The layouts of a search, with their scores in other scenarios.
+#[derive(Clone, Copy)]
+pub struct LayoutPool<'a> {
+    /// Statements that have a guard in these layouts.
+    pub statements: &'a [GuardableStore],
+    /// Layouts given by the user.
+    pub user_layouts: &'a [UserLayout],
+    /// Candidates and scores.
+    pub advice: &'a LayoutAdvice,
+    /// Scores in other scenarios.
+    pub scenarios: &'a [OtherScenario],
+}
+
+impl<'a> LayoutPool<'a> {
+    /// Returns the best candidate.
+    pub fn best(&self) -> Option<&'a RankedLayout> {
+        self.advice.candidates.first()
+    }
+
+    /// Returns the scenarios that a layout clearly hurts; `listed_index` is its place in
+    /// [`listed_orders`].
+    pub fn scenarios_hurt_by(&self, listed_index: usize) -> Vec<&'a OtherScenario> {
+        let is_hurt = |scenario: &&OtherScenario| {
+            let results = scenario.results_at(listed_index);
+            results.is_some_and(|(own, there)| there.is_harmful(own))
+        };
+        self.scenarios.iter().filter(is_hurt).collect()
+    }
+
+    /// Returns the place in [`listed_orders`] of a candidate, by its index; `None` if it is not listed.
+    pub fn listed_index(&self, top: usize, candidate: usize) -> Option<usize> {
+        let mut shown = self.advice.shown_candidates(top).into_iter();
+        let index = shown.position(|shown| shown == candidate)?;
+        Some(self.user_layouts.len() + index)
+    }
+
+    /// True if a candidate, by its index, was scored in all scenarios and hurts none.
+    pub fn is_harmless(&self, top: usize, candidate: usize) -> bool {
+        let is_harmless_at = |index| self.scenarios_hurt_by(index).is_empty();
+        self.scenarios.is_empty()
+            || self
+                .listed_index(top, candidate)
+                .is_some_and(is_harmless_at)
+    }
+}
+
+/// Returns the layouts that are scored in other scenarios: those of the user, then the candidates worth
+/// showing.
+pub(super) fn listed_orders(
+    user_layouts: &[UserLayout],
+    advice: &LayoutAdvice,
+    top: usize,
+) -> Vec<MemberOrder> {
+    let given = user_layouts.iter().map(|given| given.order.clone());
+    let shown = advice.shown_candidates(top).into_iter();
+    let found = shown
+        .map(|index| MemberOrder::from_arrangement(advice.candidates[index].arrangement.clone()));
+    given.chain(found).collect()
+}

@@ -1,0 +1,188 @@
+//! The best candidate as an edit of the source.
+
+mod edits;
+mod order_uses;
+mod source_tree;
+
+use std::path::Path;
+
+use relayout_search::{AdviceVerdict, RankedLayout};
+
+use super::advised::AdvisedType;
+use super::compile_test::CompileTest;
+use super::guards::GuardableStore;
+use super::layout_pool::LayoutPool;
+use crate::ResolvedProfile;
+
+pub(super) use order_uses::order_use_sentences;
+use source_tree::SourceTree;
+
+/// Outcome for a type with better candidates.
+#[derive(Clone, Debug)]
+pub enum PatchOutcome {
+    /// A candidate was written as a patch.
+    Diff(WrittenPatch),
+    /// No candidate was written, with the reason for the best one.
+    Refused(String),
+}
+
+impl PatchOutcome {
+    /// True if a patch was written and a compile test failed.
+    pub fn is_bad(&self) -> bool {
+        matches!(self, Self::Diff(written) if written.is_bad())
+    }
+}
+
+/// Configurations of the source in which a patch changes the layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatchReach {
+    /// All configurations.
+    All,
+    /// All, but a part of the patch is about members that only some configurations have.
+    Partly,
+    /// Some: the whole patch is about members that only some configurations have.
+    Some,
+}
+
+impl PatchReach {
+    /// Returns the reach of changes, each of which is about a conditional member or not.
+    fn from_conditions(conditional: impl IntoIterator<Item = bool>) -> Self {
+        let (mut is_any, mut is_all) = (false, true);
+        for is_conditional in conditional {
+            is_any |= is_conditional;
+            is_all &= is_conditional;
+        }
+        match (is_any, is_all) {
+            (false, _) => Self::All,
+            (true, false) => Self::Partly,
+            (true, true) => Self::Some,
+        }
+    }
+
+    /// Returns a sentence for the reader of the patch, unless it reaches all configurations.
+    pub fn sentence(self) -> Option<&'static str> {
+        match self {
+            Self::All => None,
+            Self::Partly => Some(
+                "Part of it is about members that only some configurations have; in others, only the \
+                 rest is done.",
+            ),
+            Self::Some => Some(
+                "It is about a member that only some configurations have; in others, lines stay as \
+                 they are.",
+            ),
+        }
+    }
+}
+
+/// A candidate as an edit of the source.
+#[derive(Clone, Debug)]
+pub struct EditedCandidate {
+    /// Index of the candidate in its pool.
+    pub candidate_index: usize,
+    /// True for a candidate with guarded stores.
+    pub is_guarded: bool,
+    /// Edited files, relative to the top of the tree; the first is the subject of the patch.
+    pub paths: Vec<String>,
+    /// Unified diff.
+    pub diff: String,
+    /// Configurations in which it changes the layout.
+    pub reach: PatchReach,
+}
+
+impl EditedCandidate {
+    /// Returns the layouts that it was chosen from.
+    pub fn pool<'a>(&self, advised: &'a AdvisedType<'_>) -> Option<LayoutPool<'a>> {
+        match self.is_guarded {
+            true => advised.guarded_pool(),
+            false => advised.unguarded_pool(),
+        }
+    }
+
+    /// Returns the candidate that it makes.
+    pub fn candidate<'a>(&self, advised: &'a AdvisedType<'_>) -> Option<&'a RankedLayout> {
+        self.pool(advised)?
+            .advice
+            .candidates
+            .get(self.candidate_index)
+    }
+}
+
+/// An edit with the results of compiling it.
+#[derive(Clone, Debug)]
+pub struct WrittenPatch {
+    /// Edit of the source.
+    pub edited: EditedCandidate,
+    /// Reason why it does not make the best candidate.
+    pub instead_reason: Option<String>,
+    /// Results of the compile tests.
+    pub compile_tests: Vec<CompileTest>,
+}
+
+impl WrittenPatch {
+    /// True if a compile test failed.
+    pub fn is_bad(&self) -> bool {
+        self.compile_tests.iter().any(CompileTest::is_bad)
+    }
+}
+
+/// An edit, and the reason why it does not make the best candidate.
+pub(super) struct ChosenEdit {
+    pub edited: EditedCandidate,
+    pub instead_reason: Option<String>,
+}
+
+/// Writes the best candidate that can be edited, with guards where they are clearly better.
+///
+/// Returns `None` if no candidate is better than today's layout, and an error with the reason if no
+/// candidate can be edited.
+pub(super) fn write_best_candidate(
+    resolved: &ResolvedProfile<'_>,
+    advised: &AdvisedType<'_>,
+    source: &Path,
+    top: usize,
+) -> Option<Result<ChosenEdit, String>> {
+    let unguarded = advised.unguarded_pool()?;
+    let tree = SourceTree::new(resolved, source);
+    let mut guards_refused = None;
+    if let Some(pool) = advised.better_guarded_pool() {
+        // The second best with guards may cost more than the best without.
+        let least_cost = unguarded.best().map_or(u64::MAX, RankedLayout::ranked_cost);
+        let is_allowed = |index: usize| {
+            let is_cheaper = pool.advice.candidates[index].ranked_cost() < least_cost;
+            is_cheaper && pool.is_harmless(top, index)
+        };
+        match tree.write_first_editable(advised, pool, is_allowed) {
+            Some(Ok(chosen)) => return Some(Ok(chosen)),
+            Some(Err(reason)) => guards_refused = Some(reason),
+            None => guards_refused = hurts_scenario_reason(pool),
+        }
+    }
+    let is_better = unguarded.advice.verdict == AdviceVerdict::Better;
+    let is_harmless = |index| unguarded.is_harmless(top, index);
+    let chosen = { is_better.then(|| tree.write_first_editable(advised, unguarded, is_harmless)) };
+    match chosen.flatten() {
+        Some(Ok(chosen)) => Some(Ok(ChosenEdit {
+            instead_reason: guards_refused.or(chosen.instead_reason),
+            ..chosen
+        })),
+        Some(Err(reason)) => Some(Err(guards_refused.unwrap_or(reason))),
+        None if is_better => guards_refused
+            .or_else(|| hurts_scenario_reason(unguarded))
+            .map(Err),
+        None => guards_refused.map(Err),
+    }
+}
+
+/// Returns the reason why none of a pool's candidates is written, if they were scored in other scenarios.
+fn hurts_scenario_reason(pool: LayoutPool<'_>) -> Option<String> {
+    let guards = pool.statements.iter().map(GuardableStore::guard_words);
+    let guards: Vec<String> = guards.collect();
+    let with_guards = match guards.is_empty() {
+        true => String::new(),
+        false => format!(" with \"{}\"", guards.join(", ")),
+    };
+    let hurts = "hurts another workload or configuration";
+    { !pool.scenarios.is_empty() }
+        .then(|| format!("each layout{with_guards} that is clearly better {hurts}"))
+}

@@ -1,0 +1,102 @@
+//! Changes of a layout as edits of the struct's source.
+
+use relayout_layout::abi::StructShape;
+use relayout_patch::{MemberPosition, SourceChange as Edit, WrittenAlignment};
+use relayout_search::LayoutChange;
+
+/// Returns the edits for `changes`.
+///
+/// `reason` returns the comment for the new place of an atom. `kernel_line` is the size of a cache line in
+/// bytes, for the kernel's source.
+pub fn struct_edits(
+    shape: &StructShape,
+    changes: &[LayoutChange],
+    kernel_line: Option<u64>,
+    reason: &dyn Fn(usize) -> Option<String>,
+) -> Result<Vec<Edit>, String> {
+    // The alignment of a member that also moves carries the comment.
+    let is_aligned = |atom: usize| {
+        let aligns_atom = |change: &LayoutChange| matches!(change, LayoutChange::AlignMember { atom: at, .. } if *at == atom);
+        changes.iter().any(aligns_atom)
+    };
+    let edits = changes.iter().enumerate().map(|(index, change)| {
+        let is_move = matches!(change, LayoutChange::Move { .. });
+        // The comment of the member above covers the next one too.
+        let previous_move = match index.checked_sub(1).map(|nth| &changes[nth]) {
+            Some(above @ LayoutChange::Move { atom, .. }) if change.continues(above) => Some(*atom),
+            _ => None,
+        };
+        let is_said_above = |text: &String| previous_move.and_then(reason).as_ref() == Some(text);
+        let unsaid_reason = |atom: usize| {
+            let new_reason = reason(atom).filter(|text| !is_said_above(text));
+            new_reason.filter(|_| !(is_move && is_aligned(atom)))
+        };
+        struct_edit(shape, change, kernel_line, &unsaid_reason)
+    });
+    edits.collect()
+}
+
+fn struct_edit(
+    shape: &StructShape,
+    change: &LayoutChange,
+    kernel_line: Option<u64>,
+    reason: &dyn Fn(usize) -> Option<String>,
+) -> Result<Edit, String> {
+    let alignment = |to: u64| match kernel_line {
+        Some(line) if line == to => {
+            WrittenAlignment::Macro("____cacheline_aligned_in_smp".to_owned())
+        }
+        _ => WrittenAlignment::Bytes(u32::try_from(to).unwrap_or(u32::MAX)),
+    };
+    let names = |atom: usize| &shape.atoms[atom].names[..];
+    let single = |atom: usize| match names(atom) {
+        [name] => Ok(name.clone()),
+        names => Err(format!("{} would have to align as one", names.join(", "))),
+    };
+    let nameless = "a place in it is beside a member without a name";
+    let behind = |atom: usize| {
+        names(atom)
+            .last()
+            .cloned()
+            .ok_or(nameless)
+            .map(MemberPosition::After)
+    };
+    match *change {
+        LayoutChange::Move { atom, after } => Ok(Edit::MoveMembers {
+            members: names(atom).to_vec(),
+            to: after.map_or(Ok(MemberPosition::First), behind)?,
+            spacing: None,
+            reason: reason(atom),
+        }),
+        LayoutChange::AlignMember { atom, to } => Ok(Edit::AlignMember {
+            member: single(atom)?,
+            alignment: alignment(to),
+            reason: reason(atom),
+        }),
+        LayoutChange::AlignType { to } => Ok(Edit::AlignType {
+            alignment: alignment(to),
+            reason: None,
+        }),
+        LayoutChange::Pad { before, bytes } => Ok(Edit::AddPadding {
+            name: padding_name(shape),
+            bytes,
+            to: match before {
+                Some(before) => {
+                    let first = names(before).first().cloned().ok_or(nameless)?;
+                    MemberPosition::Before(first)
+                }
+                None => behind(shape.atoms.len() - 1)?,
+            },
+            reason: None,
+        }),
+    }
+}
+
+/// Returns the first of `_pad1_`, `_pad2_`, ... that no member has.
+fn padding_name(shape: &StructShape) -> String {
+    let taken = |name: &String| shape.atoms.iter().any(|atom| atom.names.contains(name));
+    let mut names = (1..=shape.atoms.len() + 1).map(|number| format!("_pad{number}_"));
+    names
+        .find(|name| !taken(name))
+        .expect("there are fewer atoms than names")
+}

@@ -1,0 +1,246 @@
+//! A candidate as edits of the files of a source tree.
+
+use std::path::Path;
+
+use relayout_patch::{EditRefusal, conditional_members, edit_struct, guard_store, unified_diff};
+use relayout_search::{LayoutChange, RankedLayout};
+
+use super::super::advised::AdvisedType;
+use super::super::gathered::GatheredType;
+use super::super::layout_pool::LayoutPool;
+use super::super::line_changes::placement_reason;
+use super::edits::struct_edits;
+use super::{ChosenEdit, EditedCandidate, PatchReach};
+use crate::ResolvedProfile;
+
+/// Candidates whose edits are tried before giving up.
+const CANDIDATES_TRIED_MAX: usize = 100;
+
+/// Reason why a candidate is passed over for an equal one.
+const CONDITIONAL_REASON: &str = "it is about a member that only some configurations have";
+
+/// True if `scored` has at most the transfers, upgrades and memory of `other`.
+fn is_as_good(scored: &RankedLayout, other: &RankedLayout) -> bool {
+    scored.ranked_cost() <= other.ranked_cost()
+        && scored.tally.upgrades <= other.tally.upgrades
+        && scored.memory.bytes_per_object <= other.memory.bytes_per_object
+}
+
+/// Comment of a guard in the source.
+const GUARD_COMMENT: &str = "A store of the same value would take the line from its readers.";
+
+/// A source tree to write patches against.
+pub struct SourceTree<'a> {
+    resolved: &'a ResolvedProfile<'a>,
+    source: &'a Path,
+    /// Bytes of a cache line, for the kernel's source.
+    kernel_line: Option<u64>,
+}
+
+impl<'a> SourceTree<'a> {
+    pub fn new(resolved: &'a ResolvedProfile<'_>, source: &'a Path) -> Self {
+        let is_kernel = resolved.profile.meta.target == "kernel";
+        Self {
+            resolved,
+            source,
+            kernel_line: is_kernel.then_some(u64::from(resolved.line_bytes)),
+        }
+    }
+
+    /// Writes the first candidate that can be edited and is allowed.
+    ///
+    /// Candidates have as few transfers as the best, or lie on the front and are clearly better than
+    /// today's layout. A candidate that helps in all configurations replaces an equal one that helps in
+    /// some. The error is the reason why the first cannot be edited; `None` if there is no candidate.
+    pub fn write_first_editable(
+        &self,
+        advised: &AdvisedType<'_>,
+        pool: LayoutPool<'_>,
+        is_allowed: impl Fn(usize) -> bool,
+    ) -> Option<Result<ChosenEdit, String>> {
+        let advice = pool.advice;
+        let fewest_transfers = advice.candidates.first()?.tally.transfers();
+        let is_better = |scored: &RankedLayout| {
+            let is_less = scored.interval.is_some_and(|interval| interval.is_less());
+            scored.tally.transfers() == fewest_transfers || scored.pareto && is_less
+        };
+        let worth_trying = (advice.candidates.iter().enumerate())
+            .filter(|(index, scored)| is_better(scored) && is_allowed(*index))
+            .take(CANDIDATES_TRIED_MAX);
+        let (mut refusal, mut conditional) = (None, None::<(EditedCandidate, &RankedLayout)>);
+        for (candidate_index, scored) in worth_trying {
+            if let Some((_, first)) = &conditional
+                && !is_as_good(scored, first)
+            {
+                continue;
+            }
+            match self.edit_candidate(&advised.searched.gathered, pool, candidate_index) {
+                Ok(edited) if edited.reach == PatchReach::All => {
+                    let passed_over = conditional.map(|_| CONDITIONAL_REASON.to_owned());
+                    let instead_reason = refusal.or(passed_over);
+                    return Some(Ok(ChosenEdit {
+                        edited,
+                        instead_reason,
+                    }));
+                }
+                Ok(edited) => conditional = conditional.or(Some((edited, scored))),
+                Err(reason) => refusal = refusal.or(Some(reason)),
+            }
+        }
+        match conditional {
+            Some((edited, _)) => Some(Ok(ChosenEdit {
+                edited,
+                instead_reason: refusal,
+            })),
+            None => refusal.map(Err),
+        }
+    }
+
+    /// Edits the source so that the struct has the candidate's layout and guards.
+    fn edit_candidate(
+        &self,
+        gathered: &GatheredType<'_>,
+        pool: LayoutPool<'_>,
+        candidate_index: usize,
+    ) -> Result<EditedCandidate, String> {
+        let scored = &pool.advice.candidates[candidate_index];
+        let mut files: Vec<EditedFile> = Vec::new();
+        for statement in pool.statements {
+            let file = self.open_source_file(&mut files, &statement.file)?;
+            if !is_unit(&file.path) {
+                return Err(format!(
+                    "{}: a header has the store to {}, and all that include it would get the check",
+                    statement.source_position(),
+                    statement.member
+                ));
+            }
+            let guarded = file.apply_edit(statement.line, |file, line| {
+                let comment = Some(GUARD_COMMENT);
+                guard_store(&file.path, &file.new, line, &statement.member, comment)
+            });
+            files.push(guarded?);
+        }
+        let mut reach = PatchReach::All;
+        if !scored.changes.is_empty() {
+            let (edited, edited_reach) =
+                self.edit_definition(gathered, pool, scored, &mut files)?;
+            files.insert(0, edited);
+            reach = edited_reach;
+        }
+        let diffs = { files.iter() }.map(|file| unified_diff(&file.path, &file.old, &file.new));
+        Ok(EditedCandidate {
+            candidate_index,
+            is_guarded: !pool.statements.is_empty(),
+            diff: diffs.collect(),
+            paths: files.into_iter().map(|file| file.path).collect(),
+            reach,
+        })
+    }
+
+    /// Edits the definition of the struct.
+    fn edit_definition(
+        &self,
+        gathered: &GatheredType<'_>,
+        pool: LayoutPool<'_>,
+        scored: &RankedLayout,
+        files: &mut Vec<EditedFile>,
+    ) -> Result<(EditedFile, PatchReach), String> {
+        let declaration = gathered.aggregate.decl.as_ref();
+        let declaration =
+            declaration.ok_or("the debug information does not say where it is declared")?;
+        let line_bytes = self.resolved.line_bytes;
+        let reason = |atom: usize| {
+            let name = &gathered.shape.atoms[atom].name;
+            placement_reason(gathered, pool.advice, scored, line_bytes, name)
+        };
+        let edits = struct_edits(&gathered.shape, &scored.changes, self.kernel_line, &reason)?;
+        let file = self.open_source_file(files, &declaration.file)?;
+        let mut reach = PatchReach::All;
+        let edited = file.apply_edit(declaration.line, |file, line| {
+            reach = patch_reach(gathered, &scored.changes, file, line)?;
+            edit_struct(&file.path, &file.new, &gathered.name, Some(line), &edits)
+        })?;
+        Ok((edited, reach))
+    }
+
+    /// Returns the file that the debug information calls `name`: out of `files`, or from the tree.
+    fn open_source_file(
+        &self,
+        files: &mut Vec<EditedFile>,
+        name: &str,
+    ) -> Result<EditedFile, String> {
+        let candidates = relayout_patch::source_path_candidates(name);
+        let mut candidates = candidates.into_iter();
+        let path = candidates
+            .find(|path| self.source.join(path).is_file())
+            .ok_or_else(|| format!("{name} is not in {}", self.source.display()))?;
+        if let Some(open_index) = files.iter().position(|known| known.path == path) {
+            return Ok(files.remove(open_index));
+        }
+        let old = std::fs::read_to_string(self.source.join(&path));
+        let old = old.map_err(|error| format!("{path}: {error}"))?;
+        let new = old.clone();
+        Ok(EditedFile {
+            path,
+            old,
+            new,
+            added_lines: Vec::new(),
+        })
+    }
+}
+
+/// A file of the tree, before and after the edits.
+struct EditedFile {
+    path: String,
+    old: String,
+    new: String,
+    /// Edited lines of the old file, and the number of lines added there.
+    added_lines: Vec<(u32, u32)>,
+}
+
+impl EditedFile {
+    /// Applies the edit at a line of the old file; `edit` receives the line's present number.
+    fn apply_edit(
+        mut self,
+        line: u32,
+        edit: impl FnOnce(&Self, u32) -> Result<String, EditRefusal>,
+    ) -> Result<Self, String> {
+        let edits_above = self.added_lines.iter().filter(|(at, _)| *at < line);
+        let line_now = line + edits_above.map(|(_, lines)| lines).sum::<u32>();
+        let new = edit(&self, line_now).map_err(|refusal| refusal.to_string())?;
+        let lines = new.lines().count().saturating_sub(self.new.lines().count());
+        self.added_lines.push((line, lines as u32));
+        Ok(Self { new, ..self })
+    }
+}
+
+/// Returns the configurations in which the changes have an effect. The struct is at `line` of the file.
+fn patch_reach(
+    gathered: &GatheredType<'_>,
+    changes: &[LayoutChange],
+    file: &EditedFile,
+    line: u32,
+) -> Result<PatchReach, EditRefusal> {
+    let conditional = conditional_members(&file.path, &file.new, &gathered.name, Some(line))?;
+    let is_conditional = |atom: usize| {
+        let names = &gathered.shape.atoms[atom].names;
+        names.iter().any(|name| conditional.contains(name))
+    };
+    let changes = changes.iter().map(|change| match *change {
+        LayoutChange::Move { atom, .. } | LayoutChange::AlignMember { atom, .. } => {
+            is_conditional(atom)
+        }
+        LayoutChange::AlignType { .. } | LayoutChange::Pad { .. } => false,
+    });
+    Ok(PatchReach::from_conditions(changes))
+}
+
+/// True for a file that is compiled and not included.
+fn is_unit(path: &str) -> bool {
+    let extension = Path::new(path).extension();
+    extension.is_some_and(|extension| {
+        ["c", "cc", "cpp", "cxx"]
+            .iter()
+            .any(|unit_extension| extension == *unit_extension)
+    })
+}

@@ -1,0 +1,239 @@
+//! Scores of the layouts in other workloads and configurations.
+
+use std::path::{Path, PathBuf};
+
+use relayout_search::order::MemberOrder;
+use relayout_search::{
+    AccessingCode, LayoutAdvice, Options, RankedLayout, UserLayout, VariantScore,
+    advise_with_guards, score_in_build,
+};
+
+use super::configuration::ConfigurationBuild;
+use super::guards::{GuardAdvice, StoreCounts};
+use super::layout_pool::listed_orders;
+use super::objects::find_objects;
+use super::searched::{SearchedType, score_layouts};
+use crate::{Error, ResolvedNames, ResolvedProfile, with_resolved_profile};
+
+/// A workload or configuration besides the one that was searched, with the scores of a type's layouts.
+#[derive(Clone, Debug)]
+pub struct OtherScenario {
+    /// Profile, or name of the configuration.
+    pub name: String,
+    /// Kind of scenario.
+    pub kind: ScenarioKind,
+    /// Score of its own layout, then those of the listed layouts; or the reason why there are none.
+    pub results: Result<Vec<VariantScore>, String>,
+    /// Stores of each guarded statement in another recording; empty without guards.
+    pub store_counts: Vec<StoreCounts>,
+}
+
+impl OtherScenario {
+    /// Returns the scores of its own layout and of a listed one.
+    pub fn results_at(&self, listed_index: usize) -> Option<(&VariantScore, &VariantScore)> {
+        let results = self.results.as_ref().ok()?;
+        Some((results.first()?, results.get(listed_index + 1)?))
+    }
+}
+
+/// Kind of a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScenarioKind {
+    /// Another recording.
+    Workload,
+    /// Another build of the type, with the same recording.
+    Configuration,
+}
+
+impl ScenarioKind {
+    /// Returns `workload` or `configuration`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Workload => "workload",
+            Self::Configuration => "configuration",
+        }
+    }
+}
+
+/// Scores of a type's layouts in all scenarios.
+#[derive(Clone, Debug, Default)]
+pub struct ScenarioScores {
+    /// Scores of layouts without guards.
+    pub unguarded: Vec<OtherScenario>,
+    /// Scores of layouts with guards.
+    pub guarded: Vec<OtherScenario>,
+}
+
+/// A searched type with its guards.
+pub(super) struct GuardedType<'a> {
+    pub searched: SearchedType<'a>,
+    pub guards: Option<GuardAdvice>,
+}
+
+impl GuardedType<'_> {
+    fn unguarded_orders(&self, top: usize) -> Vec<MemberOrder> {
+        let advice = self.searched.outcome.as_ref();
+        advice.map_or(Vec::new(), |advice| {
+            listed_orders(&self.searched.user_layouts, advice, top)
+        })
+    }
+
+    fn guarded_orders(&self, top: usize) -> Vec<MemberOrder> {
+        let guards = self.guards.as_ref();
+        guards.map_or(Vec::new(), |guards| {
+            listed_orders(&[], &guards.guarded.advice, top)
+        })
+    }
+}
+
+/// Scores a type in each configuration; `type_index` is its place in the builds.
+pub(super) fn score_configurations(
+    resolved: &ResolvedProfile<'_>,
+    (type_index, guarded_type): (usize, &GuardedType<'_>),
+    builds: &[ConfigurationBuild],
+    top: usize,
+    options: &Options,
+) -> ScenarioScores {
+    let searched = &guarded_type.searched;
+    let subject = searched.subject(resolved.line_bytes);
+    let scenarios = |orders: &[MemberOrder], code: AccessingCode<'_>| -> Vec<OtherScenario> {
+        let orders: Vec<&MemberOrder> = orders.iter().collect();
+        let scenario = |build: &ConfigurationBuild| OtherScenario {
+            name: build.name.clone(),
+            kind: ScenarioKind::Configuration,
+            results: { build.shapes[type_index].as_ref() }
+                .map(|shape| score_in_build(code, shape, &orders, options.pair_coefficient))
+                .map_err(String::clone),
+            store_counts: Vec::new(),
+        };
+        builds.iter().map(scenario).collect()
+    };
+    let unguarded = { searched.outcome.as_ref().ok() }
+        .map(|_| scenarios(&guarded_type.unguarded_orders(top), subject.into()));
+    let guarded = guarded_type.guards.as_ref().map(|guards| {
+        let code = guards.guarded_code(subject);
+        scenarios(&guarded_type.guarded_orders(top), code)
+    });
+    ScenarioScores {
+        unguarded: unguarded.unwrap_or_default(),
+        guarded: guarded.unwrap_or_default(),
+    }
+}
+
+/// Adds the scores of all types in the recording at `path`.
+///
+/// # Errors
+/// The profile cannot be read.
+pub(super) fn add_workload_scores(
+    resolved: &ResolvedProfile<'_>,
+    types: &[GuardedType<'_>],
+    scores: &mut [ScenarioScores],
+    (path, debug): (&Path, &[PathBuf]),
+    top: usize,
+    options: &Options,
+) -> Result<(), Error> {
+    with_resolved_profile(path, debug, resolved.progress, |other, images| {
+        let names = ResolvedNames::new(other, images);
+        for (guarded_type, scores) in types.iter().zip(scores) {
+            let workload = score_in_workload(other, &names, guarded_type, top, options);
+            let scenario = |results, store_counts| OtherScenario {
+                name: path.display().to_string(),
+                kind: ScenarioKind::Workload,
+                results,
+                store_counts,
+            };
+            let (unguarded, guarded) = match workload {
+                Ok(workload) => (
+                    Ok(workload.unguarded),
+                    { workload.guarded }.map(|(results, counts)| (Ok(results), counts)),
+                ),
+                Err(error) => {
+                    let reason = error.to_string();
+                    let guarded = guarded_type.guards.as_ref();
+                    (
+                        Err(reason.clone()),
+                        guarded.map(|_| (Err(reason), Vec::new())),
+                    )
+                }
+            };
+            scores.unguarded.push(scenario(unguarded, Vec::new()));
+            let guarded = guarded.map(|(results, counts)| scenario(results, counts));
+            scores.guarded.extend(guarded);
+        }
+        Ok(())
+    })
+}
+
+/// Scores of a type's layouts in another recording, its own layout first.
+struct WorkloadScores {
+    unguarded: Vec<VariantScore>,
+    /// Scores with guards, and the stores of each statement.
+    guarded: Option<(Vec<VariantScore>, Vec<StoreCounts>)>,
+}
+
+/// Reason why a type has no scores in another recording.
+#[derive(Debug, thiserror::Error)]
+enum WorkloadProblem {
+    #[error("no object of struct {0} is in it")]
+    NoObject(String),
+    #[error("{0}")]
+    Refused(relayout_search::AdviceRefusal),
+    #[error("{0}")]
+    Session(#[from] Error),
+}
+
+fn score_in_workload(
+    other: &ResolvedProfile<'_>,
+    names: &ResolvedNames<'_, '_>,
+    guarded_type: &GuardedType<'_>,
+    top: usize,
+    options: &Options,
+) -> Result<WorkloadScores, WorkloadProblem> {
+    let gathered = &guarded_type.searched.gathered;
+    if find_objects(other, &gathered.name).is_none() {
+        return Err(WorkloadProblem::NoObject(gathered.name.clone()));
+    }
+    let nothing_searched = Options {
+        budget_accesses: 0,
+        intervals: 0,
+        ..options.clone()
+    };
+    let mut orders = guarded_type.unguarded_orders(top);
+    let unguarded_count = orders.len();
+    orders.extend(guarded_type.guarded_orders(top));
+    let scored = score_layouts(other, &gathered.name, &nothing_searched, |shape| {
+        let given = orders.iter().map(|order| UserLayout {
+            name: String::new(),
+            order: order.carry_over(&gathered.shape, shape),
+        });
+        Ok::<_, Error>(given.collect())
+    })?;
+    let advice = match &scored.outcome {
+        Ok(advice) => advice,
+        Err(refusal) => return Err(WorkloadProblem::Refused(refusal.clone())),
+    };
+    let (unguarded, guarded) = advice.user_layouts.split_at(unguarded_count);
+    let guarded = guarded_type.guards.as_ref().map(|guards| {
+        let (store_counts, instances) = guards.apply_to_recording(&scored.gathered, names);
+        let Some(instances) = instances else {
+            return (after_current(advice, guarded), store_counts);
+        };
+        let subject = scored.subject(other.line_bytes);
+        let code = AccessingCode::with_guards(subject, &instances);
+        let given = &scored.user_layouts[unguarded_count..];
+        let fewer = (subject.into(), advice);
+        let guarded = advise_with_guards(code, given, fewer, &nothing_searched).advice;
+        (after_current(advice, &guarded.user_layouts), store_counts)
+    });
+    Ok(WorkloadScores {
+        unguarded: after_current(advice, unguarded),
+        guarded,
+    })
+}
+
+fn after_current(advice: &LayoutAdvice, ranked: &[RankedLayout]) -> Vec<VariantScore> {
+    let current = std::iter::once(VariantScore::from(&advice.current));
+    current
+        .chain(ranked.iter().map(VariantScore::from))
+        .collect()
+}

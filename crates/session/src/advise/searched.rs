@@ -1,0 +1,99 @@
+//! A type with scored layouts.
+
+use std::path::PathBuf;
+
+use relayout_layout::abi::StructShape;
+use relayout_search::{AdviceRefusal, AdviceSubject, LayoutAdvice, Options, UserLayout};
+
+use super::gains::predict_gains;
+use super::gathered::{GatheredType, gather_type};
+use super::layout_files::read_layout_files;
+use crate::{Error, ProbedMachine, ResolvedProfile};
+
+/// A type with the layouts that were scored by replay.
+pub struct SearchedType<'a> {
+    /// Recorded objects and accesses.
+    pub gathered: GatheredType<'a>,
+    /// Layouts given by the user.
+    pub user_layouts: Vec<UserLayout>,
+    /// Shapes of the type in other configurations.
+    pub builds: Vec<StructShape>,
+    /// Candidates and scores, or the reason why nothing was searched.
+    pub outcome: Result<LayoutAdvice, AdviceRefusal>,
+}
+
+impl<'a> SearchedType<'a> {
+    /// Scores `user_layouts`, and searches for better ones.
+    pub fn search(
+        gathered: GatheredType<'a>,
+        user_layouts: Vec<UserLayout>,
+        builds: Vec<StructShape>,
+        resolved: &ResolvedProfile<'_>,
+        options: &Options,
+    ) -> Self {
+        let step = format!("replaying layouts of {}", gathered.name);
+        resolved.progress.step(&step);
+        let options = gathered.pinned_options(options);
+        let subject = gathered.subject(resolved.line_bytes, &builds);
+        let outcome = relayout_search::advise(subject, &user_layouts, &options);
+        Self {
+            gathered,
+            user_layouts,
+            builds,
+            outcome,
+        }
+    }
+
+    /// Returns the input of the search.
+    pub fn subject(&self, line_bytes: u32) -> AdviceSubject<'_> {
+        self.gathered.subject(line_bytes, &self.builds)
+    }
+}
+
+/// Scores the layouts that `make_layouts` returns for the struct `name`.
+///
+/// Nothing else is searched if `options.budget_accesses` is 0.
+///
+/// # Errors
+/// Those of [`gather_type`] and of `make_layouts`.
+pub fn score_layouts<'a, E: From<Error>>(
+    resolved: &ResolvedProfile<'a>,
+    name: &str,
+    options: &Options,
+    make_layouts: impl FnOnce(&StructShape) -> Result<Vec<UserLayout>, E>,
+) -> Result<SearchedType<'a>, E> {
+    let gathered = gather_type(resolved, name, &options.keep)?;
+    let user_layouts = make_layouts(&gathered.shape)?;
+    Ok(SearchedType::search(
+        gathered,
+        user_layouts,
+        Vec::new(),
+        resolved,
+        options,
+    ))
+}
+
+/// Scores the layouts in `files` for the struct `name` and predicts their gains; nothing else is searched.
+/// Also returns sentences that say why there is no prediction.
+///
+/// # Errors
+/// The profile has no object of the struct, or a file does not describe a layout of it.
+pub fn score_layout_files<'a>(
+    resolved: &ResolvedProfile<'a>,
+    name: &str,
+    files: &[PathBuf],
+    machine: &ProbedMachine,
+) -> Result<(SearchedType<'a>, Vec<String>), Error> {
+    let options = Options {
+        budget_accesses: 0,
+        intervals: 0,
+        pair_coefficient: machine.pair_coefficient,
+        ..Options::default()
+    };
+    let mut searched = score_layouts(resolved, name, &options, |shape| {
+        read_layout_files(resolved, shape, files)
+    })?;
+    let mut notes: Vec<String> = machine.missing_costs_note.iter().cloned().collect();
+    notes.extend(predict_gains(resolved, &mut searched, None, machine, 0));
+    Ok((searched, notes))
+}
