@@ -8,7 +8,7 @@
 //! The program's own `malloc` and `memcpy` are the runtime's, so these rules hold here:
 //!
 //! - Memory comes from `mmap` only: no `std` collection, no formatting, no locks of `std`.
-//! - Code that may call an interposed function runs *inside* ([`thread::enter`]), where interposed
+//! - Code that may call an interposed function runs *inside* (`thread::enter`), where interposed
 //!   functions go straight to the C library's. The same holds for code that a signal handler must
 //!   not re-enter.
 //! - The program's `errno`, signal dispositions and file descriptors below 512 stay as they are.

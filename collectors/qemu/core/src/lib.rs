@@ -9,7 +9,7 @@
 //!
 //! Arguments: `dir=` (folder of `control` and of the segments), `yield=`, `seed=`,
 //! `skip=LO-HI+LO-HI...` (hexadecimal ranges of code not to record), `mode=record|idle`, and
-//! `own=1` (the program has markers of its own). See [`options`].
+//! `own=1` (the program has markers of its own). See `options`.
 
 mod api;
 mod append;

@@ -13,7 +13,11 @@ use crate::types::{FileDie, PlacedVariable, TypeStore};
 /// Instructions that are kept, at most; beyond, those of other profiles are dropped.
 const SITES_MAX: usize = 1 << 20;
 
-/// Kept evidence about the code of some files. See the [module](super).
+/// Kept evidence about the code of some files: the result of analysing each instruction, and the
+/// addresses of variables.
+///
+/// [`encode`](Self::encode) makes bytes of it, which a caller may store, and
+/// [`decode`](Self::decode) reads them. The bytes are valid for one [`identity`](Self::identity).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeptEvidence {
     pub(super) identity: String,
