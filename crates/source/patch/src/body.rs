@@ -113,9 +113,9 @@ fn parse_body_at_depth(
             TokenKind::Directive => read_conditional(reader, at, &mut body.groups, &mut branches)?,
             _ if reader.text(at) == ";" => {}
             _ => {
-                let item = read_statement(reader, at, close, &branches, depth)?;
-                at = item.last;
-                body.statements.push(item);
+                let statement = read_statement(reader, at, close, &branches, depth)?;
+                at = statement.last;
+                body.statements.push(statement);
             }
         }
         at += 1;
@@ -163,7 +163,7 @@ fn read_statement(
     branches: &[IfBranch],
     depth: u32,
 ) -> Result<BodyStatement, BodyCut> {
-    let item = |last, names, kind, body| BodyStatement {
+    let statement = |last, names, kind, body| BodyStatement {
         first,
         last,
         names,
@@ -179,7 +179,7 @@ fn read_statement(
     match recognise_bare_macro(reader, first, close) {
         BareMacro::Alone(last, kind) => {
             let names = group_mark_name(reader, first).into_iter().collect();
-            return Ok(item(last, names, kind, None));
+            return Ok(statement(last, names, kind, None));
         }
         BareMacro::Perhaps => understood = false,
         BareMacro::No => {}
@@ -228,7 +228,7 @@ fn read_statement(
     if !understood {
         kind = StatementKind::NotUnderstood;
     }
-    Ok(item(
+    Ok(statement(
         last,
         names,
         kind,

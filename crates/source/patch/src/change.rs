@@ -1,6 +1,6 @@
 //! Changes of a struct definition.
 
-pub use crate::edit::MoveSpacing;
+pub use crate::edit::spacing::MoveSpacing;
 
 /// A change of a struct definition. Members are named as in C, nested ones by path
 /// (`stats.count`), members of anonymous structs by their own name.

@@ -7,7 +7,7 @@
 //! #else               !defined(A), !((B > 1) && C)
 //! ```
 
-use crate::body::{BracedBody, IfBranch, IfGroup};
+use crate::body::{BodyStatement, BracedBody, IfBranch, IfGroup};
 use crate::find::TokenizedFile;
 use crate::lex::{SourceToken, TokenIndex, TokenKind, lex, pair_brackets};
 
@@ -221,6 +221,24 @@ fn is_primary(text: &str) -> bool {
         [open, ..] => open.text(text) == "(" && pairs[0] == Some(tokens.len() - 1),
         [] => false,
     }
+}
+
+/// Text of each statement with the conditions around it.
+pub(crate) fn statement_texts(
+    file: &TokenizedFile<'_>,
+    body: &BracedBody,
+) -> Vec<(Option<Vec<ConditionTerm>>, String)> {
+    let words = |statement: &BodyStatement| {
+        let code = file
+            .tokens
+            .range(statement.first, statement.last)
+            .iter()
+            .filter(|token| token.kind != TokenKind::Comment);
+        let words: Vec<&str> = code.map(|token| token.text(file.source)).collect();
+        let conditions = terms_of_branches(file, body, &statement.branches);
+        (conditions, words.join(" "))
+    };
+    body.statements.iter().map(words).collect()
 }
 
 #[cfg(test)]

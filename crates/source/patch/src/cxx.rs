@@ -63,6 +63,18 @@ pub(crate) fn apply_alignment(
     }
 }
 
+/// First words of statements that declare no data member.
+const NO_MEMBER_WORDS: [&str; 8] = [
+    "using",
+    "typedef",
+    "friend",
+    "static",
+    "template",
+    "enum",
+    "static_assert",
+    "extern",
+];
+
 /// A class: token indexes of its keyword and of its braces.
 struct CxxClass {
     keyword: TokenIndex,
@@ -222,17 +234,7 @@ fn read_statement(
         }
         at += 1;
     }
-    let other = matches!(
-        reader.text(first),
-        "using"
-            | "typedef"
-            | "friend"
-            | "static"
-            | "template"
-            | "enum"
-            | "static_assert"
-            | "extern"
-    );
+    let other = NO_MEMBER_WORDS.contains(&reader.text(first));
     let alone = name.as_deref() == Some(reader.text(first));
     let member = name.filter(|_| !function && !other && !alone && !directive);
     let declared = member.map(|name| CxxMember {

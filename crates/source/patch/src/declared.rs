@@ -71,10 +71,13 @@ pub fn read_declared_struct(
         });
     }
     let mut members = Vec::new();
-    for item in &body.statements {
-        match item.names.len() > 1 && item.body.is_none() && item.kind == StatementKind::Plain {
-            true => members.extend(declared_members(&file, item)?),
-            false => members.push(declared_member(&file, item)?),
+    for statement in &body.statements {
+        match statement.names.len() > 1
+            && statement.body.is_none()
+            && statement.kind == StatementKind::Plain
+        {
+            true => members.extend(declared_members(&file, statement)?),
+            false => members.push(declared_member(&file, statement)?),
         }
     }
     let end = (body.close)
@@ -118,56 +121,61 @@ fn larger_alignment(
 
 fn declared_member(
     file: &TokenizedFile<'_>,
-    item: &BodyStatement,
+    statement: &BodyStatement,
 ) -> Result<DeclaredMember, EditRefusal> {
-    let place = file.place(item.first);
-    let names = match item.body.as_deref() {
-        Some(inner) if item.names.is_empty() => names_inside(inner),
-        _ => item.names.clone(),
+    let place = file.place(statement.first);
+    let names = match statement.body.as_deref() {
+        Some(inner) if statement.names.is_empty() => names_inside(inner),
+        _ => statement.names.clone(),
     };
     if names.is_empty()
         || matches!(
-            item.kind,
+            statement.kind,
             StatementKind::NotUnderstood | StatementKind::Macro | StatementKind::Border
         )
     {
-        let text = file.reader().text(item.first).to_owned();
+        let text = file.reader().text(statement.first).to_owned();
         return Err(EditRefusal::MacroMember {
             member: text,
             place,
         });
     }
-    let own_first = item
+    let own_first = statement
         .body
         .as_deref()
-        .map_or(item.first, |inner| inner.close + 1);
-    let (type_text, bounds, function) = read_type(file, own_first, item.last, &names);
+        .map_or(statement.first, |inner| inner.close + 1);
+    let (type_text, bounds, function) = read_type(file, own_first, statement.last, &names);
     Ok(DeclaredMember {
         line: place.line,
         names,
         type_text,
         bounds,
-        is_special: item.body.is_some() || function || item.kind != StatementKind::Plain,
-        alignment: largest_alignment(file, own_first, item.last)?,
+        is_special: statement.body.is_some() || function || statement.kind != StatementKind::Plain,
+        alignment: largest_alignment(file, own_first, statement.last)?,
     })
 }
 
 /// Members of `unsigned long *first, second[2];`, each as if declared alone.
 fn declared_members(
     file: &TokenizedFile<'_>,
-    item: &BodyStatement,
+    statement: &BodyStatement,
 ) -> Result<Vec<DeclaredMember>, EditRefusal> {
     let reader = file.reader();
     let name_at = |name: &String| {
-        item.first
-            .until(item.last)
+        statement
+            .first
+            .until(statement.last)
             .find(|at| reader.text(*at) == name)
     };
-    let first_name = item.names.first().and_then(name_at).unwrap_or(item.last);
-    let shared_alignment = largest_alignment(file, item.first, first_name)?;
-    let (mut members, mut from, mut base) = (Vec::new(), item.first, Vec::new());
-    for (nth, name) in item.names.iter().enumerate() {
-        let to = next_comma_or(item.last, file, from);
+    let first_name = statement
+        .names
+        .first()
+        .and_then(name_at)
+        .unwrap_or(statement.last);
+    let shared_alignment = largest_alignment(file, statement.first, first_name)?;
+    let (mut members, mut from, mut base) = (Vec::new(), statement.first, Vec::new());
+    for (nth, name) in statement.names.iter().enumerate() {
+        let to = next_comma_or(statement.last, file, from);
         let (own, bounds, function) = read_type(file, from, to, std::slice::from_ref(name));
         if nth == 0 {
             base = own
@@ -182,7 +190,7 @@ fn declared_members(
             _ => format!("{} {own}", base.join(" ")),
         };
         members.push(DeclaredMember {
-            line: file.place(item.first).line,
+            line: file.place(statement.first).line,
             names: vec![name.clone()],
             type_text,
             bounds,
@@ -205,10 +213,10 @@ fn next_comma_or(end: TokenIndex, file: &TokenizedFile<'_>, from: TokenIndex) ->
 
 fn names_inside(body: &BracedBody) -> Vec<String> {
     let mut names = Vec::new();
-    for item in &body.statements {
-        match item.body.as_deref() {
-            Some(inner) if item.names.is_empty() => names.extend(names_inside(inner)),
-            _ => names.extend(item.names.iter().cloned()),
+    for statement in &body.statements {
+        match statement.body.as_deref() {
+            Some(inner) if statement.names.is_empty() => names.extend(names_inside(inner)),
+            _ => names.extend(statement.names.iter().cloned()),
         }
     }
     names

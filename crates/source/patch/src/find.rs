@@ -303,7 +303,7 @@ impl StructDefinition {
             if let Some(inner) = body
                 .statements
                 .get(step)
-                .and_then(|item| item.body.as_deref())
+                .and_then(|statement| statement.body.as_deref())
             {
                 body = inner;
             }
@@ -324,7 +324,7 @@ impl StructDefinition {
             if let Some(inner) = body
                 .statements
                 .get(step)
-                .and_then(|item| item.body.as_deref())
+                .and_then(|statement| statement.body.as_deref())
             {
                 body = inner;
             }
@@ -342,8 +342,8 @@ fn collect_paths(
     let Some((head, rest)) = segments.split_first() else {
         return;
     };
-    for (index, item) in body.statements.iter().enumerate() {
-        let mut own = item.names.iter().chain(&item.group_name);
+    for (index, statement) in body.statements.iter().enumerate() {
+        let mut own = statement.names.iter().chain(&statement.group_name);
         let named = own.any(|name| name == head);
         if named && rest.is_empty() {
             found.push(StatementPath {
@@ -351,9 +351,9 @@ fn collect_paths(
                 statement: index,
             });
         }
-        if let Some(inner) = item.body.as_deref() {
+        if let Some(inner) = statement.body.as_deref() {
             let inwards = if named { rest } else { segments };
-            if (named && !rest.is_empty()) || item.names.is_empty() {
+            if (named && !rest.is_empty()) || statement.names.is_empty() {
                 steps.push(index);
                 collect_paths(inner, inwards, steps, found);
                 steps.pop();
@@ -398,25 +398,25 @@ fn hidden_name_token(
     file: &TokenizedFile<'_>,
     name: &str,
 ) -> Option<TokenIndex> {
-    body.statements.iter().find_map(|item| {
+    body.statements.iter().find_map(|statement| {
         if matches!(
-            item.kind,
+            statement.kind,
             StatementKind::Macro | StatementKind::NotUnderstood
         ) && !is_keyword(name)
         {
             let reader = file.reader();
-            if let Some(at) = item
+            if let Some(at) = statement
                 .first
-                .through(item.last)
+                .through(statement.last)
                 .find(|&at| reader.text(at) == name)
             {
                 return Some(at);
             }
-            if is_defined_with(file, reader.text(item.first), name) {
-                return Some(item.first);
+            if is_defined_with(file, reader.text(statement.first), name) {
+                return Some(statement.first);
             }
         }
-        hidden_name_token(item.body.as_deref()?, file, name)
+        hidden_name_token(statement.body.as_deref()?, file, name)
     })
 }
 

@@ -33,6 +33,7 @@ mod declarator;
 mod declared;
 mod diff;
 mod edit;
+mod file_kind;
 mod find;
 mod lex;
 mod lines;

@@ -190,7 +190,7 @@ mod tests {
             author: author.to_owned(),
             subject: subject.to_owned(),
             body: body.to_owned(),
-            diff: crate::unified_diff("include/s.h", old, new),
+            diff: crate::diff::unified_diff("include/s.h", old, new),
             signature: "relayout 1.0".to_owned(),
         }
     }

@@ -139,18 +139,55 @@ fn git_apply(dir: &Path, path: &str, old: &str, diff: &str) -> String {
     std::fs::read_to_string(file).unwrap()
 }
 
+/// A struct before and after a move.
+struct Sample<'a> {
+    path: &'a str,
+    tag: &'a str,
+    old: &'a str,
+    new: &'a str,
+    title: &'a str,
+}
+
+impl Sample<'_> {
+    /// Checks the lines, the order and the patch; returns true if the inverse gives the old bytes.
+    fn check(&self, dir: &Path, change: &SourceChange, expect: &[String]) -> bool {
+        let Self {
+            path,
+            tag,
+            old,
+            new,
+            title,
+        } = *self;
+        // A split declaration repeats its type, a split `#if` group its condition.
+        let back = inverse_changes(path, old, tag, None, change).unwrap_or_default();
+        let joins = back.len() > 1;
+        let directives = |text: &str| text.matches("\n#").count();
+        if !joins && directives(old) == directives(new) {
+            assert_eq!(sorted_lines(old), sorted_lines(new), "{title}");
+        }
+        assert_eq!(member_order(path, new, tag).unwrap(), expect, "{title}");
+        let diff = unified_diff(path, old, new);
+        assert_eq!(git_apply(dir, path, old, &diff), new, "{title}");
+        if let Some(out) = std::env::var_os("RELAYOUT_DIFFS") {
+            let name = format!("{}-{tag}.diff", path.replace('/', "-"));
+            std::fs::write(Path::new(&out).join(name), diff).unwrap();
+        }
+        let again = edit_struct(path, new, tag, None, &back);
+        let same = !back.is_empty() && again.as_deref() == Ok(old);
+        if !same && std::env::var_os("RELAYOUT_VERBOSE").is_some() {
+            eprintln!("{title}: not back to the same bytes");
+        }
+        same
+    }
+}
+
 #[test]
 fn random_moves_apply_and_change_the_order_alone() {
     let root = relayout_testkit::kernel_source();
     let dir = tempfile::tempdir().unwrap();
-    assert!(
-        Command::new("git")
-            .args(["init", "-q"])
-            .current_dir(dir.path())
-            .status()
-            .unwrap()
-            .success()
-    );
+    let mut init = Command::new("git");
+    init.args(["init", "-q"]).current_dir(dir.path());
+    assert!(init.status().unwrap().success());
     let structs = candidates(&root);
     let mut random = Random(SEED);
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -199,34 +236,15 @@ fn random_moves_apply_and_change_the_order_alone() {
             *counts.entry("nothing to do").or_default() += 1;
             continue;
         }
-        // Of what is taken apart, the type is written again; of what leaves an `#if` group, the condition.
-        let back =
-            inverse_changes(path, &old, tag, None, &change(after.clone())).unwrap_or_default();
-        let joins = back.len() > 1;
-        let directives = |text: &str| text.matches("\n#").count();
-        if !joins && directives(&old) == directives(&new) {
-            assert_eq!(sorted_lines(&old), sorted_lines(&new), "{title}");
-        }
-        assert_eq!(
-            member_order(path, &new, tag).unwrap(),
-            expected_order(&order, &member, after.as_deref()),
-            "{title}"
-        );
-        assert_eq!(
-            git_apply(dir.path(), path, &old, &unified_diff(path, &old, &new)),
-            new,
-            "{title}"
-        );
-        if let Some(out) = std::env::var_os("RELAYOUT_DIFFS") {
-            let name = format!("{tried}.diff");
-            std::fs::write(Path::new(&out).join(name), unified_diff(path, &old, &new)).unwrap();
-        }
-        let again = edit_struct(path, &new, tag, None, &back);
-        let same = !back.is_empty() && again.as_ref() == Ok(&old);
-        returned += usize::from(same);
-        if !same && std::env::var_os("RELAYOUT_VERBOSE").is_some() {
-            eprintln!("{title}: not back to the same bytes");
-        }
+        let sample = Sample {
+            path,
+            tag,
+            old: &old,
+            new: &new,
+            title: &title,
+        };
+        let expect = expected_order(&order, &member, after.as_deref());
+        returned += usize::from(sample.check(dir.path(), &change(after), &expect));
         *counts.entry("moved").or_default() += 1;
     }
     eprintln!("{tried} structs: {counts:?}; moved back to the same bytes: {returned}");
@@ -259,67 +277,68 @@ fn pcpu_chunk_gets_the_accepted_order() {
     assert_eq!(at("bound_map") + 1, at("base_addr"));
 }
 
-/// Moves in the structs that are edited most, chosen for the shapes that they hold.
+/// Header, struct, member and the member before it: moves in the structs that are edited most.
+const HOT_MOVES: [(&str, &str, &str, Option<&str>); 14] = [
+    (
+        "include/linux/mm_types.h",
+        "mm_struct",
+        "write_protect_seq",
+        Some("mmap_lock"),
+    ),
+    (
+        "include/linux/mm_types.h",
+        "mm_struct",
+        "mmap_lock",
+        Some("mm_users"),
+    ),
+    (
+        "include/linux/sched.h",
+        "task_struct",
+        "flags",
+        Some("on_rq"),
+    ),
+    (
+        "include/linux/sched.h",
+        "task_struct",
+        "wake_entry",
+        Some("prio"),
+    ),
+    (
+        "include/linux/dcache.h",
+        "dentry",
+        "d_lockref",
+        Some("d_sb"),
+    ),
+    ("include/linux/fs.h", "inode", "i_lock", Some("i_rdev")),
+    (
+        "include/linux/fs.h",
+        "super_block",
+        "s_flags",
+        Some("s_dev"),
+    ),
+    ("include/linux/fs.h", "file", "f_pos_lock", Some("f_path")),
+    (
+        "include/linux/osq_lock.h",
+        "optimistic_spin_node",
+        "cpu",
+        None,
+    ),
+    ("include/linux/rwsem.h", "rw_semaphore", "wait_lock", None),
+    (
+        "include/linux/page_counter.h",
+        "page_counter",
+        "parent",
+        None,
+    ),
+    ("include/linux/mmzone.h", "zone", "lock", Some("name")),
+    ("include/net/sock.h", "sock", "sk_lock", Some("sk_drops")),
+    ("kernel/sched/sched.h", "rq", "nr_running", Some("clock")),
+];
+
 #[test]
 fn hot_structs_can_be_edited() {
     let root = relayout_testkit::kernel_source();
-    let moves = [
-        (
-            "include/linux/mm_types.h",
-            "mm_struct",
-            "write_protect_seq",
-            Some("mmap_lock"),
-        ),
-        (
-            "include/linux/mm_types.h",
-            "mm_struct",
-            "mmap_lock",
-            Some("mm_users"),
-        ),
-        (
-            "include/linux/sched.h",
-            "task_struct",
-            "flags",
-            Some("on_rq"),
-        ),
-        (
-            "include/linux/sched.h",
-            "task_struct",
-            "wake_entry",
-            Some("prio"),
-        ),
-        (
-            "include/linux/dcache.h",
-            "dentry",
-            "d_lockref",
-            Some("d_sb"),
-        ),
-        ("include/linux/fs.h", "inode", "i_lock", Some("i_rdev")),
-        (
-            "include/linux/fs.h",
-            "super_block",
-            "s_flags",
-            Some("s_dev"),
-        ),
-        ("include/linux/fs.h", "file", "f_pos_lock", Some("f_path")),
-        (
-            "include/linux/osq_lock.h",
-            "optimistic_spin_node",
-            "cpu",
-            None,
-        ),
-        ("include/linux/rwsem.h", "rw_semaphore", "wait_lock", None),
-        (
-            "include/linux/page_counter.h",
-            "page_counter",
-            "parent",
-            None,
-        ),
-        ("include/linux/mmzone.h", "zone", "lock", Some("name")),
-        ("include/net/sock.h", "sock", "sk_lock", Some("sk_drops")),
-        ("kernel/sched/sched.h", "rq", "nr_running", Some("clock")),
-    ];
-    for (path, tag, member, after) in moves {
+    for (path, tag, member, after) in HOT_MOVES {
         let old = std::fs::read_to_string(root.join(path)).unwrap();
         let change = move_to(member, after);
         let result = edit_struct(path, &old, tag, None, &[change]);

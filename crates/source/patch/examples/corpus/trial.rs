@@ -37,6 +37,16 @@ pub struct Trial {
     pub new: Option<String>,
 }
 
+impl Trial {
+    fn new(asked: String, outcome: Outcome, new: Option<String>) -> Self {
+        Self {
+            asked,
+            outcome,
+            new,
+        }
+    }
+}
+
 /// xorshift64*.
 struct Random(u64);
 
@@ -51,11 +61,7 @@ impl Random {
 
 /// Moves one member of the candidate.
 pub fn run(candidate: &Candidate, compiler: &mut Compiler) -> Trial {
-    let passed = |why| Trial {
-        asked: String::new(),
-        outcome: Outcome::Passed(why),
-        new: None,
-    };
+    let passed = |why| Trial::new(String::new(), Outcome::Passed(why), None);
     if candidate.path.contains("uapi/") {
         return passed("user-space ABI");
     }
@@ -93,13 +99,7 @@ pub fn run(candidate: &Candidate, compiler: &mut Compiler) -> Trial {
         Ok(new) => new,
         // Not to be seen in debug information where all members lie as they would anyway.
         Err(EditRefusal::Packed { .. }) => return passed("packed"),
-        Err(refusal) => {
-            return Trial {
-                asked,
-                outcome: Outcome::Refused(refusal),
-                new: None,
-            };
-        }
+        Err(refusal) => return Trial::new(asked, Outcome::Refused(refusal), None),
     };
     let wrong = compiler.edited(path, &new, &plain).and_then(|object| {
         let (got, _) = load(&object, candidate).map_err(str::to_owned)?;
@@ -118,11 +118,7 @@ pub fn run(candidate: &Candidate, compiler: &mut Compiler) -> Trial {
         Ok(()) => Outcome::Right(back()),
         Err(why) => Outcome::Wrong(why),
     };
-    Trial {
-        asked,
-        outcome,
-        new: Some(new),
-    }
+    Trial::new(asked, outcome, Some(new))
 }
 
 /// The struct as the copied header declares it, and its shape.

@@ -2,10 +2,11 @@
 
 use super::block::{StatementSharesLine, lines_with_comments};
 use super::comment::{COLUMNS_MAX, render_comment};
-use super::{include, is_kernel};
+use super::include;
 use crate::body::{DirectiveKind, directive_kind};
 use crate::change::WrittenAlignment;
 use crate::declarator::{StatementKind, is_alignment};
+use crate::file_kind::is_kernel;
 use crate::find::{StatementPath, StructDefinition, TokenizedFile};
 use crate::lex::{SourceToken, TokenIndex, TokenKind};
 use crate::lines::{is_blank_line, line_ending, line_start, width_columns};
@@ -21,17 +22,21 @@ pub(crate) fn align_member(
 ) -> Result<String, EditRefusal> {
     let path = definition.find_member(file, member)?;
     refuse_unalignable(file, definition, &path, member)?;
-    let item = definition.statement(&path);
-    let (name, place) = (member.to_owned(), file.place(item.first));
+    let statement = definition.statement(&path);
+    let (name, place) = (member.to_owned(), file.place(statement.first));
     let attribute = alignment_attribute(file, alignment)?;
     let body = definition.body_of(&path);
-    let block = lines_with_comments(file, body, item, None).map_err(|StatementSharesLine| {
-        EditRefusal::SharedLine {
-            member: name.clone(),
-            place,
-        }
-    })?;
-    let (first, semicolon) = (file.tokens[item.first].start, file.tokens[item.last].start);
+    let block =
+        lines_with_comments(file, body, statement, None).map_err(|StatementSharesLine| {
+            EditRefusal::SharedLine {
+                member: name.clone(),
+                place,
+            }
+        })?;
+    let (first, semicolon) = (
+        file.tokens[statement.first].start,
+        file.tokens[statement.last].start,
+    );
     let indent = &file.source[line_start(file.source, first)..first];
     let own = &file.source[block.own_start..block.end];
     let mut line = format!(
@@ -40,7 +45,7 @@ pub(crate) fn align_member(
         &file.source[semicolon..block.end]
     );
     let mut paragraphs = Vec::new();
-    let trailing = trailing_comment_words(file, item.last, block.end);
+    let trailing = trailing_comment_words(file, statement.last, block.end);
     if let Some(text) = &trailing
         && line.lines().any(|line| width_columns(line) > COLUMNS_MAX)
         && own.matches("/*").count() + own.matches("//").count() == 1
@@ -79,10 +84,10 @@ fn refuse_unalignable(
     path: &StatementPath,
     member: &str,
 ) -> Result<(), EditRefusal> {
-    let item = definition.statement(path);
-    let place = file.place(item.first);
+    let statement = definition.statement(path);
+    let place = file.place(statement.first);
     let name = member.to_owned();
-    match item.kind {
+    match statement.kind {
         StatementKind::Bitfield => {
             return Err(EditRefusal::Bitfield {
                 member: name,
@@ -103,14 +108,17 @@ fn refuse_unalignable(
     if definition.is_in_union(path) {
         return Err(EditRefusal::InUnion { name, place });
     }
-    if item.names.len() > 1 {
+    if statement.names.len() > 1 {
         return Err(EditRefusal::SharedDeclaration {
             member: name,
             place,
         });
     }
-    let own_from = item.body.as_deref().map_or(item.first, |inner| inner.close);
-    if has_alignment(file, own_from, item.last) {
+    let own_from = statement
+        .body
+        .as_deref()
+        .map_or(statement.first, |inner| inner.close);
+    if has_alignment(file, own_from, statement.last) {
         return Err(EditRefusal::AlreadyAligned { name, place });
     }
     Ok(())
@@ -252,7 +260,7 @@ fn finish_alignment(
     let names = |body: &crate::body::BracedBody| {
         body.statements
             .iter()
-            .map(|item| item.names.clone())
+            .map(|statement| statement.names.clone())
             .collect::<Vec<_>>()
     };
     if names(&read_back.body) != names(&definition.body) {

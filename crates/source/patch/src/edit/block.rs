@@ -62,32 +62,37 @@ fn lines_at_indent(
 pub(crate) fn lines_with_comments(
     file: &TokenizedFile<'_>,
     body: &BracedBody,
-    item: &BodyStatement,
+    statement: &BodyStatement,
     group: Option<usize>,
 ) -> Result<LineBlock, StatementSharesLine> {
     let (first, last) = match group {
         Some(group) => (body.groups[group].start, body.groups[group].end),
-        None => (item.first, item.last),
+        None => (statement.first, statement.last),
     };
-    lines_of_statements(file, std::slice::from_ref(item), first, last)
+    lines_of_statements(file, std::slice::from_ref(statement), first, last)
 }
 
-/// Lines of tokens `first..=last`, which are `items` and conditionals around them, with the
+/// Lines of tokens `first..=last`, which are `statements` and conditionals around them, with the
 /// comments above that belong to them.
 pub(crate) fn lines_of_statements(
     file: &TokenizedFile<'_>,
-    items: &[BodyStatement],
+    statements: &[BodyStatement],
     first: TokenIndex,
     last: TokenIndex,
 ) -> Result<LineBlock, StatementSharesLine> {
-    let Some(item) = items.first() else {
+    let Some(statement) = statements.first() else {
         return lines_of_tokens(file, first, last);
     };
-    let indent = column_of(file.source, file.tokens[item.first].start);
+    let indent = column_of(file.source, file.tokens[statement.first].start);
     let mut block = lines_at_indent(file, first, last, indent)?;
     let start = start_of_comments_above(file, first, indent);
     if start < block.own_start
-        && comment_belongs(file, items, &file.source[start..block.own_start], &block)
+        && comment_belongs(
+            file,
+            statements,
+            &file.source[start..block.own_start],
+            &block,
+        )
     {
         block.start = start;
     }
@@ -154,7 +159,7 @@ fn start_of_comments_above(file: &TokenizedFile<'_>, first: TokenIndex, indent: 
 /// Returns true if the comment above is about these statements, and not the heading of several.
 fn comment_belongs(
     file: &TokenizedFile<'_>,
-    items: &[BodyStatement],
+    statements: &[BodyStatement],
     comment: &str,
     block: &LineBlock,
 ) -> bool {
@@ -164,7 +169,7 @@ fn comment_belongs(
     }
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     if comment.split(|c| !is_word(c)).any(|word| {
-        let mut names = items.iter().flat_map(|item| &item.names);
+        let mut names = statements.iter().flat_map(|statement| &statement.names);
         names.any(|name| name == word)
     }) {
         return true;

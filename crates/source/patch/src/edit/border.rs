@@ -30,16 +30,16 @@ fn read_mark<'a>(file: &TokenizedFile<'a>, border: &BodyStatement) -> BorderMark
     }
 }
 
-/// First border among `items` that a move over all of them crosses. A pair of marks of one group
+/// First border among `statements` that a move over all of them crosses. A pair of marks of one group
 /// is no border.
 pub(crate) fn crossed_border<'i>(
     file: &TokenizedFile<'_>,
-    items: &'i [BodyStatement],
+    statements: &'i [BodyStatement],
 ) -> Option<&'i BodyStatement> {
     let mut open: Vec<(&str, &BodyStatement)> = Vec::new();
-    for border in items
+    for border in statements
         .iter()
-        .filter(|item| item.kind == StatementKind::Border)
+        .filter(|statement| statement.kind == StatementKind::Border)
     {
         match read_mark(file, border) {
             BorderMark::Begin(group) => open.push((group, border)),

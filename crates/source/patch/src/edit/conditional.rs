@@ -195,8 +195,8 @@ fn rewritten_conditional(
 
 /// Returns true if nothing but the unit stands in the branch.
 pub(crate) fn is_whole_branch(body: &BracedBody, unit: &MovedUnit, branch: IfBranch) -> bool {
-    let mut items = body.statements.iter().enumerate();
-    items.all(|(index, item)| {
-        (unit.first..=unit.last).contains(&index) || !item.branches.contains(&branch)
+    let mut statements = body.statements.iter().enumerate();
+    statements.all(|(index, statement)| {
+        (unit.first..=unit.last).contains(&index) || !statement.branches.contains(&branch)
     })
 }

@@ -40,13 +40,15 @@ pub(crate) fn anchor_statement(
     };
     let mut at = path.clone();
     while at.bodies.len() > bodies.len() {
-        let items = &definition.body_of(&at).statements;
+        let statements = &definition.body_of(&at).statements;
         let beyond = match to.is_before() {
-            true => &items[..at.statement],
-            false => &items[at.statement + 1..],
+            true => &statements[..at.statement],
+            false => &statements[at.statement + 1..],
         };
         // What is not there in every configuration may be missing in the one that was asked about.
-        let edge = beyond.iter().all(|item| !item.branches.is_empty());
+        let edge = beyond
+            .iter()
+            .all(|statement| !statement.branches.is_empty());
         let Some((&container, outer)) = at.bodies.split_last().filter(|_| edge) else {
             break;
         };
@@ -110,9 +112,10 @@ pub(crate) fn find_gap(
             }
         };
     };
-    let item = &body.statements[anchor];
-    let group = item.branches.get(level).map(|&(group, _)| group);
-    let block = lines_with_comments(file, body, item, group).map_err(|_| refused(item.first))?;
+    let statement = &body.statements[anchor];
+    let group = statement.branches.get(level).map(|&(group, _)| group);
+    let block =
+        lines_with_comments(file, body, statement, group).map_err(|_| refused(statement.first))?;
     Ok(InsertionGap {
         next_statement: statement_behind(body, Some(anchor), to, level),
         target: match to {
@@ -131,20 +134,20 @@ pub(crate) fn statement_behind(
     to: &MemberPosition,
     level: usize,
 ) -> usize {
-    let items = &body.statements;
+    let statements = &body.statements;
     let Some(anchor) = anchor else {
         return if *to == MemberPosition::Last {
-            items.len()
+            statements.len()
         } else {
             0
         };
     };
-    let group = |item: &BodyStatement| item.branches.get(level).map(|&(group, _)| group);
-    let own = group(&items[anchor]);
-    let inside = |item: &&BodyStatement| own.is_some() && group(item) == own;
+    let group = |statement: &BodyStatement| statement.branches.get(level).map(|&(group, _)| group);
+    let own = group(&statements[anchor]);
+    let inside = |statement: &&BodyStatement| own.is_some() && group(statement) == own;
     match to.is_before() {
-        true => anchor - items[..anchor].iter().rev().take_while(inside).count(),
-        false => anchor + 1 + items[anchor + 1..].iter().take_while(inside).count(),
+        true => anchor - statements[..anchor].iter().rev().take_while(inside).count(),
+        false => anchor + 1 + statements[anchor + 1..].iter().take_while(inside).count(),
     }
 }
 

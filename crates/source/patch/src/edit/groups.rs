@@ -6,14 +6,12 @@
 
 use super::conditional::{entered_depths, is_whole_branch};
 use super::gap::find_gap;
-use super::move_members::{MoveRequest, statement_texts};
-use super::neighbours::last_name_in;
-use super::situation::MoveSituation;
+use super::situation::{MoveRequest, MoveSituation};
 use super::spacing::{blank_lines_above, blank_lines_below};
-use super::unit::shared_branches;
+use super::unit::{last_name_in, shared_branches};
 use crate::body::{BracedBody, DirectiveKind, IfBranch, directive_kind};
 use crate::change::SourceChange;
-use crate::condition::opening_directive;
+use crate::condition::{opening_directive, statement_texts};
 use crate::find::{StatementPath, StructDefinition, TokenizedFile};
 use crate::lex::{TokenIndex, TokenKind};
 use crate::lines::{line_ending, line_start, next_line_start};
@@ -116,7 +114,7 @@ fn split_left_group(
         .body
         .statements
         .iter()
-        .rposition(|item| item.last < group.else_directives[second - 1])?;
+        .rposition(|statement| statement.last < group.else_directives[second - 1])?;
     let behind = last_name_in(&situation.body.statements[before], &request.members[0])?;
     let line = file.source[start..end]
         .trim_end_matches(['\r', '\n'])

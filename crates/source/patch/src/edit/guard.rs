@@ -1,12 +1,12 @@
 //! Store guards: `x = v;` becomes `if (x != v) x = v;`.
 
 use super::comment::render_comment;
-use super::is_kernel;
 use crate::declarator::is_keyword;
+use crate::file_kind::is_kernel;
 use crate::find::TokenizedFile;
 use crate::lex::{TokenIndex, TokenKind};
 use crate::lines::{is_first_on_line, line_ending, line_number, line_start};
-use crate::refusal::EditRefusal;
+use crate::refusal::{EditRefusal, FileLine};
 
 /// A store to a member: token ranges of the target and of the value, ends excluded.
 struct StoreStatement {
@@ -49,7 +49,7 @@ pub fn guard_store(
     let name = super::unit::last_name(member);
     let store = find_store(&file, line, name).ok_or_else(|| EditRefusal::NoStore {
         member: member.to_owned(),
-        place: crate::FileLine {
+        place: FileLine {
             file: file_name.to_owned(),
             line,
         },
@@ -92,6 +92,18 @@ pub fn guard_store(
             "a comment between it and its condition would hide that they belong together",
         ));
     }
+    guarded_text(&file, &store, name, reason)
+}
+
+/// Text of the file with the guard and the reason around the store.
+fn guarded_text(
+    file: &TokenizedFile<'_>,
+    store: &StoreStatement,
+    name: &str,
+    reason: Option<&str>,
+) -> Result<String, EditRefusal> {
+    let source = file.source;
+    let start = file.tokens[store.first].start;
     let text = |(from, to): (TokenIndex, TokenIndex)| {
         &source[file.tokens[from].start..file.tokens[to - 1].end]
     };
@@ -103,7 +115,7 @@ pub fn guard_store(
     };
     let eol = line_ending(source);
     let (to, value) = (text(store.target), text(store.value));
-    let compared = match is_operand(&file, store.value) {
+    let compared = match is_operand(file, store.value) {
         true => value.to_owned(),
         false => format!("({value})"),
     };

@@ -56,11 +56,11 @@ pub(crate) fn reorder_entries(
 /// Appends all names of members, nested ones also by path (`part`, `part.head`), members of
 /// anonymous structs by their own name.
 pub(crate) fn list_member_names(body: &BracedBody, prefix: &str, names: &mut Vec<String>) {
-    for item in &body.statements {
-        let own = item.names.iter().chain(&item.group_name);
+    for statement in &body.statements {
+        let own = statement.names.iter().chain(&statement.group_name);
         names.extend(own.map(|name| format!("{prefix}{name}")));
-        if let Some(inner) = item.body.as_deref() {
-            let prefix = match item.names.first() {
+        if let Some(inner) = statement.body.as_deref() {
+            let prefix = match statement.names.first() {
                 Some(name) => format!("{prefix}{name}."),
                 None => prefix.to_owned(),
             };

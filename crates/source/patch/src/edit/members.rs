@@ -1,7 +1,7 @@
 //! Members of a struct in the order of the text.
 
-use super::is_rust;
 use crate::body::BracedBody;
+use crate::file_kind::is_rust;
 use crate::find::TokenizedFile;
 use crate::refusal::EditRefusal;
 
@@ -74,19 +74,19 @@ fn collect_members(
     is_conditional: bool,
     found: &mut Vec<SourceMember>,
 ) {
-    for item in &body.statements {
-        let is_conditional = is_conditional || !item.branches.is_empty();
+    for statement in &body.statements {
+        let is_conditional = is_conditional || !statement.branches.is_empty();
         let member = |path: String| SourceMember {
             path,
             is_conditional,
         };
-        if item.names.is_empty() && item.body.is_none() {
+        if statement.names.is_empty() && statement.body.is_none() {
             found.push(member("?".to_owned()));
         }
-        let own = item.names.iter();
+        let own = statement.names.iter();
         found.extend(own.map(|name| member(format!("{prefix}{name}"))));
-        if let Some(inner) = item.body.as_deref() {
-            let prefix = match item.names.first() {
+        if let Some(inner) = statement.body.as_deref() {
+            let prefix = match statement.names.first() {
                 Some(name) => format!("{prefix}{name}."),
                 None => prefix.to_owned(),
             };

@@ -22,12 +22,12 @@ mod unalign;
 mod unit;
 
 use crate::change::SourceChange;
+use crate::file_kind::{is_rust, is_uapi};
 use crate::find::{StructDefinition, TokenizedFile};
 use crate::refusal::EditRefusal;
 pub use guard::guard_store;
 pub use members::{conditional_members, member_order};
-use move_members::MoveRequest;
-pub use spacing::MoveSpacing;
+use situation::MoveRequest;
 
 /// Makes `changes` to `struct struct_name` in `source`, in order, and returns the new text.
 ///
@@ -222,31 +222,4 @@ pub fn inverse_changes(
         .map(|back| [vec![back], joins.clone()].concat())
         .find(gives_source)
         .ok_or(EditRefusal::NoInverse)
-}
-
-fn is_rust(file_name: &str) -> bool {
-    file_name.ends_with(".rs")
-}
-
-/// Returns true for headers of the user-space ABI, by their path in the kernel's source or by the
-/// exception in their licence.
-fn is_uapi(file_name: &str, source: &str) -> bool {
-    let parts: Vec<&str> = file_name.split('/').collect();
-    let head = source.lines().take(3);
-    parts.windows(2).any(|pair| pair == ["include", "uapi"])
-        || head
-            .into_iter()
-            .any(|line| line.contains("WITH Linux-syscall-note"))
-}
-
-/// Returns true if the text shows signs of the Linux kernel's source.
-fn is_kernel(source: &str) -> bool {
-    [
-        "__aligned(",
-        "<linux/",
-        "<asm/",
-        "SPDX-License-Identifier: GPL-2.0",
-    ]
-    .iter()
-    .any(|sign| source.contains(sign))
 }

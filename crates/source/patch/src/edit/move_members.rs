@@ -4,28 +4,18 @@
 use super::block::{LineBlock, StatementSharesLine, is_heading_comment, lines_of_statements};
 use super::conditional::{ConditionalsPlan, plan_conditionals};
 use super::gap::{InsertionGap, find_gap};
-use super::situation::MoveSituation;
+use super::situation::{MoveRequest, MoveSituation};
 use super::spacing::{MoveSpacing, blank_lines_above, blank_lines_below, closes_body, opens_body};
 use super::split;
 use super::unit::MovedUnit;
 use super::{border, comment, groups, kernel_doc, one_line};
-use crate::body::{BodyStatement, BracedBody};
-use crate::change::{MemberPosition, SourceChange};
-use crate::condition::{self, ConditionTerm};
+use crate::body::BracedBody;
+use crate::change::SourceChange;
+use crate::condition::statement_texts;
 use crate::declarator::StatementKind;
 use crate::find::{StructDefinition, TokenizedFile};
-use crate::lex::TokenKind;
 use crate::lines::{line_ending, line_start, next_line_start};
 use crate::refusal::EditRefusal;
-
-/// A requested move.
-#[derive(Clone, Copy)]
-pub(crate) struct MoveRequest<'a> {
-    pub members: &'a [String],
-    pub to: &'a MemberPosition,
-    pub spacing: Option<MoveSpacing>,
-    pub reason: Option<&'a str>,
-}
 
 /// Returns the text with the members moved.
 pub(crate) fn move_members(
@@ -170,9 +160,10 @@ impl<'a> MovePlan<'a> {
             member: member.to_owned(),
             place: file.place(unit_first),
         };
-        let items = &body.statements[unit.first..=unit.last];
-        let mut block = lines_of_statements(file, items, conditionals.first, conditionals.last)
-            .map_err(shared_line)?;
+        let statements = &body.statements[unit.first..=unit.last];
+        let mut block =
+            lines_of_statements(file, statements, conditionals.first, conditionals.last)
+                .map_err(shared_line)?;
         if comments_stay {
             block.start = block.own_start;
         }
@@ -202,11 +193,11 @@ impl<'a> MovePlan<'a> {
 
     /// Refuses moves over a border and into a run of bitfields.
     fn refuse_crossings(&self, file: &TokenizedFile<'_>, member: &str) -> Result<(), EditRefusal> {
-        let items = &self.body.statements;
+        let statements = &self.body.statements;
         let at = self.gap.next_statement;
         let crossed = match at <= self.unit.first {
-            true => &items[at..self.unit.first],
-            false => &items[(self.unit.last + 1).min(at)..at],
+            true => &statements[at..self.unit.first],
+            false => &statements[(self.unit.last + 1).min(at)..at],
         };
         if let Some(border) = border::crossed_border(file, crossed) {
             let upwards = at <= self.unit.first;
@@ -215,14 +206,14 @@ impl<'a> MovePlan<'a> {
         let is_bitfield = |index: usize| {
             let outside = !(self.unit.first..=self.unit.last).contains(&index);
             outside
-                && items
+                && statements
                     .get(index)
-                    .is_some_and(|item| item.kind == StatementKind::Bitfield)
+                    .is_some_and(|statement| statement.kind == StatementKind::Bitfield)
         };
         if is_bitfield(at) && at.checked_sub(1).is_some_and(is_bitfield) {
             return Err(EditRefusal::BitfieldRun {
                 member: member.to_owned(),
-                place: file.place(items[at].first),
+                place: file.place(statements[at].first),
             });
         }
         Ok(())
@@ -308,7 +299,7 @@ impl<'a> MovePlan<'a> {
         reason: Option<&str>,
     ) -> Result<String, EditRefusal> {
         let (source, block) = (file.source, &self.block);
-        let item = &self.body.statements[self.unit.first];
+        let statement = &self.body.statements[self.unit.first];
         let (from, to) = match self.conditionals.joined_inside {
             Some((from, to)) => (from, to),
             None => (block.start, block.end),
@@ -316,9 +307,9 @@ impl<'a> MovePlan<'a> {
         let own = block.own_start.max(from);
         let mut text = source[from..own].to_owned();
         if let Some(reason) = reason {
-            let first = file.tokens[item.first].start;
+            let first = file.tokens[statement.first].start;
             let indent = &source[line_start(source, first)..first];
-            let name = item.names.first().map_or("", String::as_str);
+            let name = statement.names.first().map_or("", String::as_str);
             text += &comment::render_comment(source, indent, &[reason], name)?;
         }
         text += &source[own..to];
@@ -361,22 +352,4 @@ impl<'a> MovePlan<'a> {
             false => Err(wrong()),
         }
     }
-}
-
-/// Text of each statement with the conditions around it.
-pub(crate) fn statement_texts(
-    file: &TokenizedFile<'_>,
-    body: &BracedBody,
-) -> Vec<(Option<Vec<ConditionTerm>>, String)> {
-    let words = |item: &BodyStatement| {
-        let code = file
-            .tokens
-            .range(item.first, item.last)
-            .iter()
-            .filter(|token| token.kind != TokenKind::Comment);
-        let words: Vec<&str> = code.map(|token| token.text(file.source)).collect();
-        let conditions = condition::terms_of_branches(file, body, &item.branches);
-        (conditions, words.join(" "))
-    };
-    body.statements.iter().map(words).collect()
 }

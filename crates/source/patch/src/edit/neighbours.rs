@@ -1,9 +1,9 @@
 //! Current positions of a unit, as targets of a move.
 
-use super::move_members::{MoveRequest, spacing_before};
+use super::move_members::spacing_before;
+use super::situation::MoveRequest;
 use super::spacing::MoveSpacing;
-use super::unit::{find_unit, last_name};
-use crate::body::{BodyStatement, BracedBody};
+use super::unit::{edge_name, find_unit, last_name};
 use crate::change::{MemberPosition, SourceChange};
 use crate::find::{StructDefinition, TokenizedFile};
 
@@ -78,9 +78,9 @@ fn current_positions(
         .first
         .checked_sub(1)
         .map(|index| &body.statements[index]);
-    let after = before.and_then(|item| edge_name(item, true));
+    let after = before.and_then(|statement| edge_name(statement, true));
     let next = body.statements.get(unit.last + 1);
-    let next = next.and_then(|item| edge_name(item, false));
+    let next = next.and_then(|statement| edge_name(statement, false));
     let mut found = Vec::new();
     found.extend(after.map(|name| MemberPosition::After(format!("{prefix}{name}"))));
     let next = next.map(|name| format!("{prefix}{name}"));
@@ -93,27 +93,4 @@ fn current_positions(
         found.push(MemberPosition::Last);
     }
     found
-}
-
-/// Path of the last member that a statement declares, in the body of `member`.
-pub(crate) fn last_name_in(item: &BodyStatement, member: &str) -> Option<String> {
-    let prefix = &member[..member.len() - last_name(member).len()];
-    edge_name(item, true).map(|name| format!("{prefix}{name}"))
-}
-
-/// First or last name of a statement: its own, or a name inside of an anonymous struct.
-fn edge_name(item: &BodyStatement, last: bool) -> Option<String> {
-    let own = item.group_name.as_ref().or(match last {
-        true => item.names.last(),
-        false => item.names.first(),
-    });
-    own.cloned()
-        .or_else(|| edge_name_inside(item.body.as_deref()?, last))
-}
-
-fn edge_name_inside(body: &BracedBody, last: bool) -> Option<String> {
-    match last {
-        true => edge_name(body.statements.last()?, true),
-        false => edge_name(body.statements.first()?, false),
-    }
 }

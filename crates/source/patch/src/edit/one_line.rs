@@ -31,12 +31,12 @@ pub(crate) fn unfold_body(
     let body = definition.body_of(&path);
     let (open, close) = (file.tokens[body.open], file.tokens[body.close]);
     let inside = &file.source[open.end..close.start];
-    let items = statement_spans(file, body)?;
-    if inside.contains('\n') || items.is_empty() {
+    let statements = statement_spans(file, body)?;
+    if inside.contains('\n') || statements.is_empty() {
         return None;
     }
     let bounds: Vec<usize> = { [open.end].into_iter() }
-        .chain(items.iter().flat_map(|&(start, end)| [start, end]))
+        .chain(statements.iter().flat_map(|&(start, end)| [start, end]))
         .chain([close.start])
         .collect();
     let mut gaps: Vec<String> = { bounds.chunks(2) }
@@ -48,7 +48,7 @@ pub(crate) fn unfold_body(
     let last = gaps.pop()?;
     let first = gaps.remove(0);
     let eol = line_ending(file.source);
-    let lines = items
+    let lines = statements
         .iter()
         .map(|&(start, end)| format!("\t{}{eol}", &file.source[start..end]));
     let text = [
@@ -76,11 +76,11 @@ pub(crate) fn fold_body(
 ) -> Option<String> {
     let definition = file.find_same_definition(old).ok()?;
     let body = definition.body_of(&one_line.path);
-    let items = statement_spans(file, body)?;
+    let statements = statement_spans(file, body)?;
     let mut text = file.source[..file.tokens[body.open].end].to_owned() + &one_line.first;
-    for (nth, &(start, end)) in items.iter().enumerate() {
+    for (nth, &(start, end)) in statements.iter().enumerate() {
         if nth > 0 {
-            let same_count = items.len() == one_line.between.len() + 1;
+            let same_count = statements.len() == one_line.between.len() + 1;
             let gap = one_line.between.get(if same_count { nth - 1 } else { 0 });
             text += gap.map_or(" ", String::as_str);
         }
@@ -100,8 +100,12 @@ fn statement_spans(file: &TokenizedFile<'_>, body: &BracedBody) -> Option<Vec<(u
     if body.open.until(body.close).any(is_comment_or_directive) {
         return None;
     }
-    let items = body.statements.iter();
+    let statements = body.statements.iter();
     let span =
         |first: TokenIndex, last: TokenIndex| (file.tokens[first].start, file.tokens[last].end);
-    Some(items.map(|item| span(item.first, item.last)).collect())
+    Some(
+        statements
+            .map(|statement| span(statement.first, statement.last))
+            .collect(),
+    )
 }

@@ -74,8 +74,8 @@ pub(crate) fn add_padding(
     let indent = body
         .statements
         .first()
-        .map_or("\t", |item: &BodyStatement| {
-            let first = file.tokens[item.first].start;
+        .map_or("\t", |statement: &BodyStatement| {
+            let first = file.tokens[statement.first].start;
             let line = line_start(source, first);
             let white = |c: char| c == ' ' || c == '\t';
             &source[line..line
@@ -113,20 +113,21 @@ pub(crate) fn remove_padding(
     member: &str,
 ) -> Result<String, EditRefusal> {
     let path = definition.find_member(file, member)?;
-    let (item, body) = (definition.statement(&path), definition.body_of(&path));
-    let place = file.place(item.first);
-    if !is_padding(file, item) {
+    let (statement, body) = (definition.statement(&path), definition.body_of(&path));
+    let place = file.place(statement.first);
+    if !is_padding(file, statement) {
         return Err(EditRefusal::NotPadding {
             member: member.to_owned(),
             place,
         });
     }
-    let block = lines_with_comments(file, body, item, None).map_err(|StatementSharesLine| {
-        EditRefusal::SharedLine {
-            member: member.to_owned(),
-            place,
-        }
-    })?;
+    let block =
+        lines_with_comments(file, body, statement, None).map_err(|StatementSharesLine| {
+            EditRefusal::SharedLine {
+                member: member.to_owned(),
+                place,
+            }
+        })?;
     let source = file.source;
     let (above, below) = (
         blank_lines_above(source, block.start),
@@ -147,17 +148,17 @@ pub(crate) fn remove_padding(
 }
 
 /// Returns true if the declaration is `char name[N];`, or a macro for padding.
-fn is_padding(file: &TokenizedFile<'_>, item: &BodyStatement) -> bool {
+fn is_padding(file: &TokenizedFile<'_>, statement: &BodyStatement) -> bool {
     let reader = file.reader();
-    if item.kind == StatementKind::KnownMacro {
-        return reader.text(item.first).ends_with("_PADDING");
+    if statement.kind == StatementKind::KnownMacro {
+        return reader.text(statement.first).ends_with("_PADDING");
     }
-    let bracket = item
+    let bracket = statement
         .first
-        .until(item.last)
+        .until(statement.last)
         .find(|&at| reader.text(at) == "[");
     let Some(bracket) =
-        bracket.filter(|_| item.kind == StatementKind::Plain && item.names.len() == 1)
+        bracket.filter(|_| statement.kind == StatementKind::Plain && statement.names.len() == 1)
     else {
         return false;
     };
@@ -167,7 +168,7 @@ fn is_padding(file: &TokenizedFile<'_>, item: &BodyStatement) -> bool {
             "char" | "unsigned" | "signed" | "u8" | "__u8" | "uint8_t" | "s8" | "int8_t"
         )
     };
-    let mut types = item.first.until(bracket - 1).map(|at| reader.text(at));
+    let mut types = statement.first.until(bracket - 1).map(|at| reader.text(at));
     let bytes = types.clone().all(is_byte_type);
     let last = types.next_back();
     bytes && !matches!(last, None | Some("unsigned" | "signed"))

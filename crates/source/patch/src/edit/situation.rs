@@ -3,14 +3,22 @@
 
 use super::conditional::entered_depths;
 use super::gap::{anchor_statement, statement_behind};
-use super::move_members::MoveRequest;
-use super::neighbours::last_name_in;
-use super::unit::{MovedUnit, find_unit, shared_branches};
+use super::spacing::MoveSpacing;
+use super::unit::{MovedUnit, find_unit, last_name_in, shared_branches};
 use crate::body::{BodyStatement, BracedBody, IfBranch};
 use crate::change::MemberPosition;
 use crate::declarator::StatementKind;
 use crate::find::{StatementPath, StructDefinition, TokenizedFile};
 use crate::refusal::EditRefusal;
+
+/// A requested move.
+#[derive(Clone, Copy)]
+pub(crate) struct MoveRequest<'a> {
+    pub members: &'a [String],
+    pub to: &'a MemberPosition,
+    pub spacing: Option<MoveSpacing>,
+    pub reason: Option<&'a str>,
+}
 
 /// The moved statements and the statement beside the target.
 pub(crate) struct MoveSituation<'a> {
@@ -55,11 +63,12 @@ impl<'a> MoveSituation<'a> {
         let &[(group, _)] = &self.own_branches()[level..] else {
             return None;
         };
-        let group_of = |item: &BodyStatement| item.branches.get(level).map(|&(group, _)| group);
-        let inside = |item: &BodyStatement| group_of(item) == Some(group);
-        let items = &self.body.statements;
-        let first = items.iter().position(inside)?;
-        let last = items.iter().rposition(inside)?;
+        let group_of =
+            |statement: &BodyStatement| statement.branches.get(level).map(|&(group, _)| group);
+        let inside = |statement: &BodyStatement| group_of(statement) == Some(group);
+        let statements = &self.body.statements;
+        let first = statements.iter().position(inside)?;
+        let last = statements.iter().rposition(inside)?;
         let moves = |index| (self.unit.first..=self.unit.last).contains(&index);
         let middle = |anchor| entered_depths(self.body, anchor, &self.to, level, moves).next();
         if (first, last) == (self.unit.first, self.unit.last)
@@ -68,7 +77,7 @@ impl<'a> MoveSituation<'a> {
         {
             return None;
         }
-        let name = |index: usize| last_name_in(&items[index], member);
+        let name = |index: usize| last_name_in(&statements[index], member);
         match statement_behind(self.body, self.anchor, &self.to, level) {
             at if at == first => Some((first, MemberPosition::Before(name(first)?))),
             at if at == last + 1 => Some((last, MemberPosition::After(name(last)?))),
@@ -101,10 +110,10 @@ pub(crate) fn anchor_path(
         true => found.swap_remove(0),
         false => found.swap_remove(found.len() - 1),
     };
-    let item = definition.statement(&path);
-    let (member, place) = (name.to_owned(), file.place(item.first));
+    let statement = definition.statement(&path);
+    let (member, place) = (name.to_owned(), file.place(statement.first));
     // Of borders, only the marks of groups have a name.
-    match item.kind {
+    match statement.kind {
         StatementKind::Macro | StatementKind::NotUnderstood => {
             Err(EditRefusal::MacroMember { member, place })
         }

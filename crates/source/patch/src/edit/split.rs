@@ -29,39 +29,8 @@ pub(crate) fn split_declarations(
     members: &[String],
     to: &MemberPosition,
 ) -> Result<Option<SplitDeclarations>, EditRefusal> {
-    let (anchor, behind, before) = match to {
-        MemberPosition::First | MemberPosition::Last => (None, None, None),
-        MemberPosition::After(name) => (Some(name), Some(last_name(name)), None),
-        MemberPosition::Before(name) | MemberPosition::Below(name) => {
-            (Some(name), None, Some(last_name(name)))
-        }
-    };
-    let mut cuts: Vec<(StatementPath, DeclarationCuts, String)> = Vec::new();
-    let mut first_moves = false;
-    for member in members.iter().chain(anchor) {
-        // What is not found is the move's to refuse.
-        for path in definition.find_members(file, member).unwrap_or_default() {
-            let item = definition.statement(&path);
-            if item.names.len() < 2 || cuts.iter().any(|(known, ..)| *known == path) {
-                continue;
-            }
-            let moves: Vec<bool> = item
-                .names
-                .iter()
-                .map(|name| members.iter().any(|member| last_name(member) == name))
-                .collect();
-            let cut = |&index: &usize| {
-                moves[index] != moves[index - 1]
-                    || Some(item.names[index - 1].as_str()) == behind
-                    || Some(item.names[index].as_str()) == before
-            };
-            let at: Vec<usize> = (1..item.names.len()).filter(cut).collect();
-            if !at.is_empty() {
-                first_moves |= moves[0];
-                cuts.push((path, DeclarationCuts { before: at, moves }, member.clone()));
-            }
-        }
-    }
+    let mut cuts = cut_declarations(definition, file, members, to);
+    let first_moves = cuts.iter().any(|(_, cuts, _)| cuts.moves[0]);
     if cuts.is_empty() {
         return Ok(None);
     }
@@ -74,16 +43,19 @@ pub(crate) fn split_declarations(
     let mut text = file.source.to_owned();
     let mut originals = Vec::new();
     for (path, cuts, member) in cuts {
-        let item = definition.statement(&path);
-        let pieces = declaration_pieces(file, item, &cuts).ok_or_else(|| {
+        let statement = definition.statement(&path);
+        let pieces = declaration_pieces(file, statement, &cuts).ok_or_else(|| {
             EditRefusal::SharedDeclaration {
                 member,
-                place: file.place(item.first),
+                place: file.place(statement.first),
             }
         })?;
-        let (start, end) = (file.tokens[item.first].start, file.tokens[item.last].end);
+        let (start, end) = (
+            file.tokens[statement.first].start,
+            file.tokens[statement.last].end,
+        );
         originals.push(file.source[start..end].to_owned());
-        let end = end + trailing_comment(file, item.last).len();
+        let end = end + trailing_comment(file, statement.last).len();
         let indent = &file.source[line_start(file.source, start)..start];
         let line_break = format!("{}{indent}", line_ending(file.source));
         let lines: Vec<String> = { pieces.iter() }
@@ -108,6 +80,47 @@ pub(crate) fn split_declarations(
     }))
 }
 
+/// The declarations to split, each with its cuts and one of the members that are concerned.
+fn cut_declarations(
+    definition: &StructDefinition,
+    file: &TokenizedFile<'_>,
+    members: &[String],
+    to: &MemberPosition,
+) -> Vec<(StatementPath, DeclarationCuts, String)> {
+    let (anchor, behind, before) = match to {
+        MemberPosition::First | MemberPosition::Last => (None, None, None),
+        MemberPosition::After(name) => (Some(name), Some(last_name(name)), None),
+        MemberPosition::Before(name) | MemberPosition::Below(name) => {
+            (Some(name), None, Some(last_name(name)))
+        }
+    };
+    let mut cuts: Vec<(StatementPath, DeclarationCuts, String)> = Vec::new();
+    for member in members.iter().chain(anchor) {
+        // What is not found is the move's to refuse.
+        for path in definition.find_members(file, member).unwrap_or_default() {
+            let statement = definition.statement(&path);
+            if statement.names.len() < 2 || cuts.iter().any(|(known, ..)| *known == path) {
+                continue;
+            }
+            let moves: Vec<bool> = statement
+                .names
+                .iter()
+                .map(|name| members.iter().any(|member| last_name(member) == name))
+                .collect();
+            let cut = |&index: &usize| {
+                moves[index] != moves[index - 1]
+                    || Some(statement.names[index - 1].as_str()) == behind
+                    || Some(statement.names[index].as_str()) == before
+            };
+            let at: Vec<usize> = (1..statement.names.len()).filter(cut).collect();
+            if !at.is_empty() {
+                cuts.push((path, DeclarationCuts { before: at, moves }, member.clone()));
+            }
+        }
+    }
+    cuts
+}
+
 /// Returns the text with the statements that declare the members of `text` joined to `text`.
 pub(crate) fn join_declarations(
     file: &TokenizedFile<'_>,
@@ -128,27 +141,34 @@ pub(crate) fn join_declarations(
         }
     }
     paths.sort_by_key(|path| path.statement);
-    let items: Vec<&BodyStatement> = paths
+    let statements: Vec<&BodyStatement> = paths
         .iter()
         .map(|path| definition.statement(path))
         .collect();
-    let (first, last) = (items[0], items[items.len() - 1]);
+    let (first, last) = (statements[0], statements[statements.len() - 1]);
     let together = paths
         .windows(2)
         .all(|pair| pair[0].bodies == pair[1].bodies && pair[0].statement + 1 == pair[1].statement)
-        && items.iter().all(|item| item.branches == first.branches);
-    if items.len() < 2 || !together {
+        && statements
+            .iter()
+            .all(|statement| statement.branches == first.branches);
+    if statements.len() < 2 || !together {
         return Err(refused(first.first));
     }
     let mut declarations: Vec<SingleDeclaration> = Vec::new();
-    for (nth, item) in items.iter().enumerate() {
-        let (start, end) = (file.tokens[item.first].start, file.tokens[item.last].end);
+    for (nth, statement) in statements.iter().enumerate() {
+        let (start, end) = (
+            file.tokens[statement.first].start,
+            file.tokens[statement.last].end,
+        );
         declarations.extend(
             read_single_declarations(&file.source[start..end])
                 .ok_or_else(|| refused(first.first))?,
         );
-        let comment = trailing_comment(file, item.last);
-        let next = items.get(nth + 1).map(|next| file.tokens[next.first].start);
+        let comment = trailing_comment(file, statement.last);
+        let next = statements
+            .get(nth + 1)
+            .map(|next| file.tokens[next.first].start);
         let rest = next.map_or("", |next| file.source[end + comment.len()..next].trim());
         match declarations.last_mut().filter(|_| rest.is_empty()) {
             Some(last_declaration) => last_declaration.comment = comment.to_owned(),
@@ -204,16 +224,16 @@ fn read_single_declarations(text: &str) -> Option<Vec<SingleDeclaration>> {
     let source = format!("struct s {{\n{text}\n}};\n");
     let file = TokenizedFile::new("", &source);
     let definition = file.find_definition("s", None).ok()?;
-    let [item] = &definition.body.statements[..] else {
+    let [statement] = &definition.body.statements[..] else {
         return None;
     };
     let body = &definition.body;
-    let whole = (item.first, item.last + 1) == (body.open + 1, body.close);
+    let whole = (statement.first, statement.last + 1) == (body.open + 1, body.close);
     // The bracket and the semicolon from here end it, and none of `text`.
     if !whole || body.close + 2 != file.tokens.end() {
         return None;
     }
-    let pieces = match item.names.len() {
+    let pieces = match statement.names.len() {
         0 => return None,
         1 => vec![DeclarationPiece {
             text: text.to_owned(),
@@ -224,7 +244,7 @@ fn read_single_declarations(text: &str) -> Option<Vec<SingleDeclaration>> {
                 before: (1..count).collect(),
                 moves: vec![false; count],
             };
-            declaration_pieces(&file, item, &cuts)?
+            declaration_pieces(&file, statement, &cuts)?
         }
     };
     let words = |piece: &str| {
@@ -232,7 +252,7 @@ fn read_single_declarations(text: &str) -> Option<Vec<SingleDeclaration>> {
         let words: Vec<&str> = tokens.iter().map(|token| token.text(piece)).collect();
         words.join(" ")
     };
-    let members = item
+    let members = statement
         .names
         .iter()
         .zip(&pieces)
@@ -274,18 +294,20 @@ struct DeclarationPiece<'a> {
 /// stays.
 fn declaration_pieces<'a>(
     file: &TokenizedFile<'a>,
-    item: &BodyStatement,
+    statement: &BodyStatement,
     cuts: &DeclarationCuts,
 ) -> Option<Vec<DeclarationPiece<'a>>> {
     let source = file.source;
-    let plain =
-        matches!(item.kind, StatementKind::Plain | StatementKind::Bitfield) && item.body.is_none();
-    let start = file.tokens[item.first].start;
+    let plain = matches!(
+        statement.kind,
+        StatementKind::Plain | StatementKind::Bitfield
+    ) && statement.body.is_none();
+    let start = file.tokens[statement.first].start;
     if !plain || !is_first_on_line(source, start) {
         return None;
     }
-    let commas = comma_tokens(file, item);
-    if commas.len() + 1 != item.names.len() {
+    let commas = comma_tokens(file, statement);
+    if commas.len() + 1 != statement.names.len() {
         return None;
     }
     let comment_behind = |comma: &TokenIndex| trailing_comment(file, *comma);
@@ -294,14 +316,18 @@ fn declaration_pieces<'a>(
         TokenKind::Comment => !commas.contains(&(*at - 1)) || comment_behind(&(*at - 1)).is_empty(),
         kind => kind == TokenKind::Directive,
     };
-    if item.first.until(item.last).any(|at| is_other_comment(&at)) {
+    if statement
+        .first
+        .until(statement.last)
+        .any(|at| is_other_comment(&at))
+    {
         return None;
     }
-    let first = first_declarator(file, item, commas[0])?;
+    let first = first_declarator(file, statement, commas[0])?;
     let specifiers = &source[start..file.tokens[first].start];
     let bounds: Vec<usize> = std::iter::once(0)
         .chain(cuts.before.iter().copied())
-        .chain([item.names.len()])
+        .chain([statement.names.len()])
         .collect();
     let begin = |index: usize| match index {
         0 => first,
@@ -312,13 +338,13 @@ fn declaration_pieces<'a>(
         false => (0..bounds.len() - 1).rfind(|&piece| !cuts.moves[bounds[piece]]),
     };
     let lines = bounds.windows(2).enumerate().map(|(piece, range)| {
-        let end = commas.get(range[1] - 1).copied().unwrap_or(item.last);
+        let end = commas.get(range[1] - 1).copied().unwrap_or(statement.last);
         let text = &source[file.tokens[begin(range[0])].start..file.tokens[end - 1].end];
         DeclarationPiece {
             text: format!("{specifiers}{text};"),
-            comment: match (end == item.last, Some(piece) == stays) {
+            comment: match (end == statement.last, Some(piece) == stays) {
                 (false, false) => comment_behind(&end),
-                (_, true) => trailing_comment(file, item.last),
+                (_, true) => trailing_comment(file, statement.last),
                 (true, false) => "",
             },
         }
@@ -327,10 +353,10 @@ fn declaration_pieces<'a>(
 }
 
 /// Commas between the declarators.
-fn comma_tokens(file: &TokenizedFile<'_>, item: &BodyStatement) -> Vec<TokenIndex> {
+fn comma_tokens(file: &TokenizedFile<'_>, statement: &BodyStatement) -> Vec<TokenIndex> {
     let mut commas = Vec::new();
-    let mut at = item.first;
-    while at < item.last {
+    let mut at = statement.first;
+    while at < statement.last {
         match file.pairs[at].filter(|&pair| pair > at) {
             Some(pair) => at = pair,
             None if file.reader().text(at) == "," => commas.push(at),
@@ -344,14 +370,15 @@ fn comma_tokens(file: &TokenizedFile<'_>, item: &BodyStatement) -> Vec<TokenInde
 /// First token of the first declarator: its name, or the first star before that.
 fn first_declarator(
     file: &TokenizedFile<'_>,
-    item: &BodyStatement,
+    statement: &BodyStatement,
     comma: TokenIndex,
 ) -> Option<TokenIndex> {
     let reader = file.reader();
-    let name = item.first.until(comma).find(|&at| {
-        reader.text(at) == item.names[0] && matches!(reader.text(at + 1), "," | "[" | ":" | ";")
+    let name = statement.first.until(comma).find(|&at| {
+        reader.text(at) == statement.names[0]
+            && matches!(reader.text(at + 1), "," | "[" | ":" | ";")
     })?;
-    let stars = item.first.until(name).rev().take_while(|&at| {
+    let stars = statement.first.until(name).rev().take_while(|&at| {
         let text = reader.text(at);
         matches!(text, "*" | "const" | "volatile" | "restrict") || is_attribute(text)
     });
@@ -359,5 +386,5 @@ fn first_declarator(
     let from = first.unwrap_or(name);
     // `int (*f)(void), x;` has its type on both sides of the name.
     let brackets = from.until(comma).any(|at| reader.text(at) == "(");
-    (from > item.first && !brackets).then_some(from)
+    (from > statement.first && !brackets).then_some(from)
 }

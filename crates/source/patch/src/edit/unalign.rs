@@ -15,9 +15,12 @@ pub(crate) fn remove_alignment(
     let ranges = match member {
         Some(member) => {
             let path = definition.find_member(file, member)?;
-            let item = definition.statement(&path);
-            let from = item.body.as_deref().map_or(item.first, |inner| inner.close);
-            vec![(from, item.last)]
+            let statement = definition.statement(&path);
+            let from = statement
+                .body
+                .as_deref()
+                .map_or(statement.first, |inner| inner.close);
+            vec![(from, statement.last)]
         }
         None => {
             let (open, close) = (definition.body.open, definition.body.close);

@@ -25,10 +25,10 @@ impl MovedUnit {
 
     /// The `#if` branches around all of the statements.
     pub fn branches<'a>(&self, body: &'a BracedBody) -> &'a [IfBranch] {
-        let items = &body.statements[self.first..=self.last];
-        let first = &items[0].branches;
-        let shared = |item: &BodyStatement| shared_branches(first, &item.branches);
-        let level = items.iter().map(shared).min().unwrap_or(0);
+        let statements = &body.statements[self.first..=self.last];
+        let first = &statements[0].branches;
+        let shared = |statement: &BodyStatement| shared_branches(first, &statement.branches);
+        let level = statements.iter().map(shared).min().unwrap_or(0);
         &first[..level]
     }
 
@@ -36,7 +36,8 @@ impl MovedUnit {
     /// branches.
     pub fn token_range(&self, body: &BracedBody, level: usize) -> (TokenIndex, TokenIndex) {
         let (first, last) = (&body.statements[self.first], &body.statements[self.last]);
-        let group = |item: &BodyStatement| item.branches.get(level).map(|&(group, _)| group);
+        let group =
+            |statement: &BodyStatement| statement.branches.get(level).map(|&(group, _)| group);
         (
             group(first).map_or(first.first, |group| body.groups[group].start),
             group(last).map_or(last.last, |group| body.groups[group].end),
@@ -116,8 +117,8 @@ pub(crate) fn find_unit(
     named_members.extend_to_bitfield_run(body, &mut unit)?;
     named_members.require_nothing_between(body, &unit, &indexes)?;
     named_members.require_whole_groups(body, &unit)?;
-    for item in &body.statements[unit.first..=unit.last] {
-        named_members.require_movable(item)?;
+    for statement in &body.statements[unit.first..=unit.last] {
+        named_members.require_movable(statement)?;
     }
     if named_members.in_union(&unit) {
         return Err(EditRefusal::InUnion {
@@ -162,9 +163,9 @@ impl NamedMembers<'_> {
         self.definition.is_in_union(&unit.path())
     }
 
-    fn names_statement(&self, item: &BodyStatement) -> bool {
+    fn names_statement(&self, statement: &BodyStatement) -> bool {
         let own = |name: &String| self.members.iter().any(|member| last_name(member) == name);
-        item.names.iter().any(own) || item.group_name.iter().any(own)
+        statement.names.iter().any(own) || statement.group_name.iter().any(own)
     }
 
     /// Returns true if all members of the body that every configuration has are named, except for
@@ -174,9 +175,9 @@ impl NamedMembers<'_> {
     }
 
     fn count_not_named(&self, body: &BracedBody) -> usize {
-        let count = |item: &BodyStatement| match item.body.as_deref() {
-            _ if !item.branches.is_empty() || self.names_statement(item) => 0,
-            Some(inner) if item.names.is_empty() => self.count_not_named(inner),
+        let count = |statement: &BodyStatement| match statement.body.as_deref() {
+            _ if !statement.branches.is_empty() || self.names_statement(statement) => 0,
+            Some(inner) if statement.names.is_empty() => self.count_not_named(inner),
             _ => 1,
         };
         body.statements.iter().map(count).sum()
@@ -196,12 +197,12 @@ impl NamedMembers<'_> {
                 bodies: path.bodies[..depth - 1].to_vec(),
                 statement: path.bodies[depth - 1],
             };
-            let item = self.definition.statement(&container);
-            let covers_all = item
+            let statement = self.definition.statement(&container);
+            let covers_all = statement
                 .body
                 .as_deref()
                 .is_some_and(|body| self.covers_body(body));
-            if !item.names.is_empty() || !covers_all {
+            if !statement.names.is_empty() || !covers_all {
                 break;
             }
             depth -= 1;
@@ -243,10 +244,13 @@ impl NamedMembers<'_> {
         let bitfield_at = |index: usize| {
             body.statements
                 .get(index)
-                .filter(|item| item.kind == StatementKind::Bitfield)
+                .filter(|statement| statement.kind == StatementKind::Bitfield)
         };
-        let require_named = |item: &BodyStatement| {
-            if item.names.is_empty() || !item.branches.is_empty() || self.names_statement(item) {
+        let require_named = |statement: &BodyStatement| {
+            if statement.names.is_empty()
+                || !statement.branches.is_empty()
+                || self.names_statement(statement)
+            {
                 return Ok(());
             }
             Err(EditRefusal::BitfieldRun {
@@ -256,15 +260,15 @@ impl NamedMembers<'_> {
         };
         let (mut first, mut last) = (unit.first, unit.last);
         while bitfield_at(first).is_some()
-            && let Some(item) = first.checked_sub(1).and_then(bitfield_at)
+            && let Some(statement) = first.checked_sub(1).and_then(bitfield_at)
         {
-            require_named(item)?;
+            require_named(statement)?;
             first -= 1;
         }
         while bitfield_at(last).is_some()
-            && let Some(item) = bitfield_at(last + 1)
+            && let Some(statement) = bitfield_at(last + 1)
         {
-            require_named(item)?;
+            require_named(statement)?;
             last += 1;
         }
         (unit.first, unit.last) = (first, last);
@@ -280,13 +284,13 @@ impl NamedMembers<'_> {
     ) -> Result<(), EditRefusal> {
         let level = unit.branches(body).len();
         for index in unit.first..=unit.last {
-            let item = &body.statements[index];
-            let unnamed = item.kind == StatementKind::Bitfield && item.names.is_empty();
-            let is_named = named.contains(&index) || self.names_statement(item) || unnamed;
-            if !is_named && item.branches.len() == level {
+            let statement = &body.statements[index];
+            let unnamed = statement.kind == StatementKind::Bitfield && statement.names.is_empty();
+            let is_named = named.contains(&index) || self.names_statement(statement) || unnamed;
+            if !is_named && statement.branches.len() == level {
                 return Err(EditRefusal::NotTogether {
                     member: self.members[0].clone(),
-                    place: self.file.place(item.first),
+                    place: self.file.place(statement.first),
                 });
             }
         }
@@ -296,8 +300,8 @@ impl NamedMembers<'_> {
     /// Refuses to move a part of an `#if` group.
     fn require_whole_groups(&self, body: &BracedBody, unit: &MovedUnit) -> Result<(), EditRefusal> {
         let level = unit.branches(body).len();
-        for item in &body.statements[unit.first..=unit.last] {
-            let Some(&(group, _)) = item.branches.get(level) else {
+        for statement in &body.statements[unit.first..=unit.last] {
+            let Some(&(group, _)) = statement.branches.get(level) else {
                 continue;
             };
             let outside = |(index, other): (usize, &BodyStatement)| {
@@ -317,9 +321,9 @@ impl NamedMembers<'_> {
         Ok(())
     }
 
-    fn require_movable(&self, item: &BodyStatement) -> Result<(), EditRefusal> {
-        let (member, place) = (self.members[0].clone(), self.file.place(item.first));
-        match item.kind {
+    fn require_movable(&self, statement: &BodyStatement) -> Result<(), EditRefusal> {
+        let (member, place) = (self.members[0].clone(), self.file.place(statement.first));
+        match statement.kind {
             StatementKind::Macro | StatementKind::NotUnderstood | StatementKind::Border => {
                 Err(EditRefusal::MacroMember { member, place })
             }
@@ -332,4 +336,27 @@ impl NamedMembers<'_> {
 /// The member's own name: the last part of its path.
 pub(crate) fn last_name(member: &str) -> &str {
     member.rsplit('.').next().unwrap_or(member)
+}
+
+/// Path of the last member that a statement declares, in the body of `member`.
+pub(crate) fn last_name_in(statement: &BodyStatement, member: &str) -> Option<String> {
+    let prefix = &member[..member.len() - last_name(member).len()];
+    edge_name(statement, true).map(|name| format!("{prefix}{name}"))
+}
+
+/// First or last name of a statement: its own, or a name inside of an anonymous struct.
+pub(crate) fn edge_name(statement: &BodyStatement, last: bool) -> Option<String> {
+    let own = statement.group_name.as_ref().or(match last {
+        true => statement.names.last(),
+        false => statement.names.first(),
+    });
+    own.cloned()
+        .or_else(|| edge_name_inside(statement.body.as_deref()?, last))
+}
+
+fn edge_name_inside(body: &BracedBody, last: bool) -> Option<String> {
+    match last {
+        true => edge_name(body.statements.last()?, true),
+        false => edge_name(body.statements.first()?, false),
+    }
 }

@@ -11,9 +11,10 @@ mod definition;
 mod tokens;
 
 use crate::change::{MemberPosition, SourceChange, WrittenAlignment};
-use crate::edit::MoveSpacing;
-use crate::edit::spacing::{blank_lines_above, blank_lines_below, closes_body, opens_body};
-use crate::lines::{line_ending, line_start, next_line_start};
+use crate::edit::spacing::{
+    MoveSpacing, blank_lines_above, blank_lines_below, closes_body, opens_body,
+};
+use crate::lines::{line_ending, line_number, line_start, next_line_start};
 use crate::refusal::{EditRefusal, FileLine};
 use definition::{RustField, RustStruct};
 
@@ -56,7 +57,7 @@ pub(crate) fn field_order(
     Ok(item.fields.into_iter().map(|field| field.name).collect())
 }
 
-/// The move that gives `source` back, as [`inverse`](crate::inverse) does for C.
+/// The move that gives `source` back, as [`inverse_changes`](crate::inverse_changes) does for C.
 pub(crate) fn inverse_change(
     file_name: &str,
     source: &str,
@@ -385,7 +386,7 @@ impl RustStruct<'_> {
     fn place_of(&self, at: usize) -> FileLine {
         FileLine {
             file: self.file.to_owned(),
-            line: crate::lines::line_number(self.source, at),
+            line: line_number(self.source, at),
         }
     }
 
