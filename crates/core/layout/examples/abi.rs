@@ -1,13 +1,13 @@
-//! Every struct of a file, in a random order of its members, laid out by the engine and by a
-//! compiler.
+//! Comparison of the C ABI engine with a compiler over every struct of a file, in random orders of
+//! their members.
 //!
 //! ```text
 //! cargo run --release -p relayout-layout --example abi -- VMLINUX [--compiler 'gcc -m32'] [--seed N]
 //! ```
 //!
-//! Each struct is written as C three times: in its own order, in a random one, and in a random one
-//! with random alignments on members and on the type. The compiler's object file says where the
-//! members went; nothing is run. A compiler with `++` in its name gets C++.
+//! Writes each struct as C three times: in its own order, in a random one, and in a random one with
+//! random alignments on members and on the type. The compiler's object file contains the offsets of
+//! the members; nothing is run. A compiler with `++` in its name gets C++.
 
 #[path = "../tests/common/compiled.rs"]
 mod compiled;
@@ -25,7 +25,7 @@ use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 use relayout_layout::{Aggregate, SourceLine};
 
-/// Names whose definitions share a translation unit.
+/// Number of names whose definitions share a translation unit.
 const UNIT_NAMES: usize = 1000;
 
 struct Options {
@@ -39,9 +39,9 @@ struct Options {
 struct AbiTotals {
     structs: usize,
     refused: BTreeMap<&'static str, Vec<String>>,
-    /// How many structs take so many attributes.
+    /// Number of structs by the number of their attributes.
     attributes: BTreeMap<usize, usize>,
-    /// Those that take more than two.
+    /// Structs with more than two attributes.
     many_attributes: Vec<String>,
     own: ComparisonCounts,
     shuffled: ComparisonCounts,
@@ -51,7 +51,7 @@ struct AbiTotals {
 }
 
 impl AbiTotals {
-    /// What is seen of a shape alone.
+    /// Adds the attributes of a shape, and a difference from its own layout.
     fn add(&mut self, shape: &StructShape, aggregate: &Aggregate) {
         let attributes = shape.attributes();
         let count = attributes.len();

@@ -1,5 +1,5 @@
-//! Times the index of one file, and of loading every named type in it:
-//! `cargo run --release -p relayout-layout --example index -- VMLINUX`
+//! Time of indexing one file, and of loading every named type in it: `cargo run --release -p
+//! relayout-layout --example index -- VMLINUX`
 
 use std::error::Error;
 use std::fs::File;

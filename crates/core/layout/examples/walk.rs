@@ -1,5 +1,5 @@
-//! The yardstick of benches/layouts.py: gimli reads every entry with all its attributes, in parallel
-//! by unit, and nothing is kept.
+//! Reference time for benches/layouts.py: gimli reads every entry with all its attributes, in
+//! parallel by unit, and keeps nothing.
 //!
 //! ```sh
 //! cargo run --release -p relayout-layout --example walk -- VMLINUX

@@ -2,6 +2,7 @@
 
 use crate::abi::StructShape;
 
+/// Most names in a message.
 const SHOWN_MAX: usize = 5;
 
 /// Most similar names: other case first, then few changed letters, then names that contain
@@ -22,7 +23,7 @@ pub fn similar_names<'n>(
         .into_iter()
         .filter_map(|name| {
             let other = name.to_lowercase();
-            let changes = edit_distance(&lower, &other);
+            let changes = strsim::osa_distance(&lower, &other);
             if changes <= changes_max {
                 Some((changes, name.len(), name))
             } else if lower.len() >= 3 && other.contains(&lower) {
@@ -54,44 +55,9 @@ pub fn suggestion_suffix(close: &[String]) -> String {
     }
 }
 
-/// Number of letters to insert, delete, replace or swap with the next to change one word into the
-/// other.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().collect();
-    let b: Vec<char> = b.chars().collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for i in 0..a.len() {
-        let mut next = vec![i + 1];
-        for j in 0..b.len() {
-            let replaced = row[j] + usize::from(a[i] != b[j]);
-            let mut least = replaced.min(row[j + 1] + 1).min(next[j] + 1);
-            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
-                least = least.min(before[j - 1] + 1);
-            }
-            next.push(least);
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{edit_distance, similar_names};
-
-    #[test]
-    fn counts_changed_letters() {
-        for (a, b, expect) in [
-            ("", "abc", 3),
-            ("page", "page", 0),
-            ("pgae", "page", 1),
-            ("a", "b", 1),
-        ] {
-            assert_eq!(edit_distance(a, b), expect, "{a} {b}");
-            assert_eq!(edit_distance(b, a), expect, "{b} {a}");
-        }
-    }
+    use super::similar_names;
 
     #[test]
     fn ranks_case_before_spelling_before_containment() {

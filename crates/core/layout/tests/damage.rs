@@ -1,4 +1,4 @@
-//! Damaged input ends in an error or in some answer: never in a panic, never without end.
+//! Damaged input ends in an error or an answer, never in a panic or without end.
 
 mod common;
 #[path = "common/exercise.rs"]
@@ -12,7 +12,7 @@ use relayout_layout::dwarf::DwarfFile;
 
 use exercise::exercise_readers;
 
-/// A small BTF blob: `struct s { int a; unsigned b:3; struct s *next; char name[8]; }`, an enum, a
+/// Small BTF blob: `struct s { int a; unsigned b:3; struct s *next; char name[8]; }`, an enum, a
 /// function type, a typedef of a const.
 fn btf() -> Vec<u8> {
     let strings = b"\0int\0s\0a\0b\0next\0name\0e\0RED\0t\0";

@@ -1,4 +1,4 @@
-//! The DWARF reader on objects that gcc writes here.
+//! Reader of DWARF on objects that gcc compiles here.
 
 mod common;
 
@@ -176,7 +176,7 @@ fn bad_input_is_named() {
     );
 }
 
-/// A shared object: linked, so that sections are read in place, and without a main.
+/// Shared object: linked, so that sections are read in place, and without a main.
 fn program() -> Vec<u8> {
     common::gcc(
         &common::layouts_c(),

@@ -1,4 +1,4 @@
-//! Laws of the comparison, on made-up structs laid out as C does.
+//! Laws of the comparison on made-up structs that are laid out as in C.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use relayout_diff::{
 };
 use relayout_layout::{Aggregate, BitRange, Member, Type, TypeArena, TypeId};
 
-/// A struct as the source has it.
+/// Struct in the source.
 #[derive(Clone, Debug)]
 struct StructSource {
     members: Vec<MadeMember>,
@@ -17,11 +17,11 @@ struct StructSource {
 
 #[derive(Clone, Debug)]
 enum MadeMember {
-    /// Name and bytes.
+    /// Name and size in bytes.
     Scalar(u8, u64),
-    /// Name and bits, in a unit of 4 bytes.
+    /// Name and width in bits, in a unit of 4 bytes.
     Bits(u8, u64),
-    /// Scalars that share their bytes.
+    /// Names and sizes of scalars that share their bytes.
     Union(Vec<(u8, u64)>),
 }
 
@@ -57,7 +57,7 @@ fn pair() -> impl Strategy<Value = (StructSource, StructSource)> {
     })
 }
 
-/// The next free place while a struct is laid out.
+/// Types and members of a struct that is being laid out.
 #[derive(Default)]
 struct LayoutBuilder {
     types: TypeArena,
@@ -171,7 +171,7 @@ fn fields<'s>(
     Some((&old.members[member.old?], &new.members[member.new?]))
 }
 
-/// Places of the members that only one of the two has.
+/// Paths and first bits of the members that only one of the layouts has.
 fn only(
     shape: &TypeLayout,
     indices: impl Iterator<Item = Option<usize>>,
@@ -182,7 +182,7 @@ fn only(
         .collect()
 }
 
-/// Pairs of one kind, by their places in the old and the new shape.
+/// Pairs of one kind, by the first bits of both members in both layouts.
 fn pairs(
     old: &TypeLayout,
     new: &TypeLayout,

@@ -2,13 +2,11 @@
 
 use std::fmt::Write;
 
-use relayout_layout::{
-    Aggregate, AggregateGaps, AggregateKind, Member, NESTING_MAX, Type,
-};
+use relayout_layout::{Aggregate, AggregateGaps, AggregateKind, Member, NESTING_MAX, Type};
 
 use crate::frame::{NAME_WIDTH_UNION, PrintFrame};
 use crate::printer::{InlineType, LayoutComment, LayoutPrinter, MemberDeclarator, PACKED};
-use crate::{Options, align, footer, variants};
+use crate::{align, footer, variants};
 
 /// Longest text in bytes. Shared types in damaged debug information multiply.
 const TEXT_BYTES_MAX: usize = 16 << 20;

@@ -1,10 +1,10 @@
-//! The text of a struct in another order is what pahole prints once the source is changed so.
+//! The text of a rearranged struct equals the text of the changed source.
 
 use relayout_layout::abi::AbiEngine;
 use relayout_layout::{Aggregate, Member, Type, TypeArena, TypeId};
 use relayout_pahole_text::{Options, render_aggregate};
 
-/// From `pahole` 1.24 over the changed struct, compiled by GCC.
+/// Text by `pahole` 1.24 of the changed struct, compiled by GCC.
 const CHANGED: &str = "\
 struct pair {
 	long int                   owner;                /*     0     8 */

@@ -33,7 +33,7 @@ fn expected() -> Vec<(&'static str, String)> {
     blocks
 }
 
-/// Every type of the fixture prints as pahole 1.24 printed it.
+/// Asserts that every type of the fixture has the text of pahole 1.24.
 fn check_text(bytes: &[u8]) {
     let store = SectionStore::default();
     let file = DwarfFile::parse_with_store(bytes, &store).unwrap();

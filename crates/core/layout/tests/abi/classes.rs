@@ -1,5 +1,5 @@
-//! C++ classes with bases: each is compiled with its members in two orders, and the engine has to
-//! say from the first what the second is like.
+//! C++ classes with base classes. Each is compiled with its members in two orders, and the engine
+//! has to predict the second layout from the first.
 
 use relayout_layout::abi::{AbiEngine, AbiError, TargetAbi};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
@@ -41,7 +41,7 @@ struct OnVirtual : virtual Plain { char c; long l; } on_virtual;
 struct Reused { [[no_unique_address]] Made m; char c; } reused;
 ";
 
-/// The classes of [`SOURCE`] as an object file.
+/// Object file with the classes of [`SOURCE`].
 fn compiled() -> Vec<u8> {
     let compiler = compiler("g++", TargetAbi::X86_64);
     let folder = tempfile::tempdir().expect("a temporary folder");

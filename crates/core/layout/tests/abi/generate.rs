@@ -1,5 +1,5 @@
 //! Random structs with everything that changes a layout: attributes on members and on the type,
-//! bitfields named and not, `:0`, anonymous structs and unions, arrays without elements.
+//! named and unnamed bitfields, `:0`, anonymous structs and unions, arrays without elements.
 
 use std::fmt::Write as _;
 
@@ -21,13 +21,13 @@ const TYPES: [&str; 12] = [
     "lowered",
 ];
 
-/// How many of [`TYPES`] a bitfield can have; in C++ an enum's width is not its own.
+/// Number of [`TYPES`] that a bitfield can have. In C++, the width of an enum is not its own.
 const BIT_TYPES: usize = 5;
 
-/// Bits of the types that a bitfield can have.
+/// Widths in bits of the types that a bitfield can have.
 const BIT_WIDTHS: [u64; BIT_TYPES] = [8, 16, 32, 64, 1];
 
-/// What the types need.
+/// Declarations of the types.
 pub const PREAMBLE: &str = "
 #ifdef __cplusplus
 #define _Bool bool
@@ -56,7 +56,7 @@ pub enum Field {
         width: u64,
         attributes: Attributes,
     },
-    /// Without a name.
+    /// Bitfield without a name.
     Unnamed { ty: usize, width: u64 },
     Anonymous {
         union: bool,
@@ -69,7 +69,7 @@ pub enum Field {
 pub struct Struct {
     pub fields: Vec<Field>,
     pub attributes: Attributes,
-    /// Ends in an array of unknown length.
+    /// True for an array of unknown length at the end.
     pub flexible: bool,
 }
 
@@ -86,12 +86,12 @@ impl Attributes {
 }
 
 impl Struct {
-    /// Its definition as `struct tag`.
+    /// Definition as `struct tag`.
     pub fn declare(&self, tag: &str) -> String {
         self.declare_in(tag, 0..self.fields.len())
     }
 
-    /// The same with its fields in another order.
+    /// Definition with the fields in another order.
     pub fn declare_in(&self, tag: &str, order: impl IntoIterator<Item = usize>) -> String {
         let mut text = format!("struct {tag} {{ ");
         for index in order {
@@ -106,8 +106,9 @@ impl Struct {
 }
 
 impl Field {
-    /// Whether the debug information tells all about it: it does not say `packed`, leaves out what
-    /// has no name, and of GCC for ARM does not give alignments (`aligned`: it does).
+    /// Returns true if the debug information tells everything about the field. It does not contain
+    /// `packed` and unnamed fields, and by GCC for ARM no alignments; `aligned` tells if it
+    /// contains them.
     pub fn is_plain_to_see(&self, aligned: bool) -> bool {
         let seen = |attributes: &Attributes| {
             !attributes.packed && (aligned || attributes.aligned.is_none())
@@ -167,7 +168,7 @@ fn attributes(weight: f64) -> impl Strategy<Value = Attributes> {
         .prop_map(|(packed, aligned)| Attributes { packed, aligned })
 }
 
-/// A member without members.
+/// Field without fields inside.
 fn leaf(bits_aligned: bool) -> impl Strategy<Value = Field> {
     let plain = (
         0..TYPES.len(),
@@ -176,7 +177,7 @@ fn leaf(bits_aligned: bool) -> impl Strategy<Value = Field> {
     )
         .prop_map(|(ty, count, attributes)| Field::Plain {
             ty,
-            // The elements of an array cannot be aligned to more than their size, or to less.
+            // Elements of an array cannot be aligned to more than their size, or to less.
             count: count.filter(|_| TYPES[ty] != "lowered"),
             attributes,
         });
@@ -211,8 +212,8 @@ fn field(bits_aligned: bool) -> impl Strategy<Value = Field> {
     prop_oneof![8 => leaf(bits_aligned), 1 => anonymous]
 }
 
-/// Any struct. `bits_aligned`: with `aligned` on bitfields, where GCC and Clang differ if that is
-/// less than their type's alignment: GCC still keeps them within a unit.
+/// Random struct. With `bits_aligned`, bitfields may have `aligned`. GCC and Clang then differ for
+/// less than the alignment of the type: GCC still keeps such bitfields within a unit.
 pub fn any_struct(bits_aligned: bool) -> impl Strategy<Value = Struct> {
     (
         proptest::collection::vec(field(bits_aligned), 1..10),
@@ -226,7 +227,7 @@ pub fn any_struct(bits_aligned: bool) -> impl Strategy<Value = Struct> {
                 Field::Unnamed { .. } | Field::Anonymous { .. } => false,
             };
             Struct {
-                // C wants a named member beside it.
+                // C demands a named member beside it.
                 flexible: flexible && fields.iter().any(takes_room),
                 fields,
                 attributes,

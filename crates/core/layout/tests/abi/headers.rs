@@ -1,5 +1,5 @@
-//! Real structs by the thousand: the kernel's headers for programs, by every compiler there is, and
-//! the C++ standard library.
+//! Thousands of real structs: the kernel's headers for programs, by every compiler, and the C++
+//! standard library.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use relayout_layout::abi::{AbiError, TargetAbi};
 
 use super::{ObjectOutcome, TestCompiler, compare_object, compiler};
 
-/// Debug information of a file in `tests/data`, with the types that nothing uses.
+/// Compares the structs of a file in `tests/data`, including unused ones.
 fn check(compiler: &TestCompiler, file: &str) -> ObjectOutcome {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -15,7 +15,7 @@ fn check(compiler: &TestCompiler, file: &str) -> ObjectOutcome {
         .join(file);
     let text = std::fs::read_to_string(path).expect("the source is there");
     let mut reads = compiler.clone();
-    // The headers are the host's for all machines; after those of the compiler itself.
+    // The headers of the host serve all machines, behind those of the compiler itself.
     let folders = ["/usr/include", "/usr/include/x86_64-linux-gnu"];
     if compiler.program.ends_with("gcc") || compiler.program == "clang" {
         let flags = folders.iter().flat_map(|folder| ["-idirafter", folder]);
@@ -54,7 +54,7 @@ fn standard_library_of_cxx() {
         "{:?}",
         outcome.compared
     );
-    // Nothing but base classes that are only declared, and tuples, whose heads overlap by design.
+    // Refused are only base classes without definition, and tuples, whose heads overlap by design.
     assert!(outcome.refused.len() < 50, "{:?}", outcome.refused);
     let other = outcome
         .refused

@@ -1,8 +1,8 @@
-//! The C ABI engine against compilers: what it says of structs in other orders is what they do.
+//! Comparison of the C ABI engine with compilers, for structs in other orders.
 //!
 //! GCC for x86-64, ARM and s390x is needed, and Clang.
 
-/// A test for each machine that GCC compiles for, of a function that takes the command and the
+/// Test for each machine that GCC compiles for, of a function that takes the command and the
 /// machine.
 macro_rules! on_every_gcc {
     ($check:path) => {
@@ -48,7 +48,7 @@ use relayout_layout::abi::{AbiEngine, AbiError, StructShape, TargetAbi};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 
-/// The compiler of a command line such as `gcc -m32`; fails the test where it is not installed.
+/// Compiler of a command line such as `gcc -m32`. Fails the test where it is not installed.
 #[track_caller]
 fn compiler(command: &str, target: TargetAbi) -> TestCompiler {
     let language = match command.contains("++") {
@@ -60,16 +60,17 @@ fn compiler(command: &str, target: TargetAbi) -> TestCompiler {
     compiler
 }
 
-/// What came of one object file.
+/// Result for one object file.
 #[derive(Debug, Default)]
 struct ObjectOutcome {
-    /// Own order, random order, random order with random alignments.
+    /// Comparison in the own order, in a random order, and in a random order with random
+    /// alignments.
     compared: ComparisonCounts,
-    /// Why types were refused.
+    /// Errors of refused types.
     refused: Vec<AbiError>,
 }
 
-/// Takes every struct of an object file apart and compares, in its own order and in two others.
+/// Splits every struct of an object file into atoms, and compares its own order and two others.
 fn compare_object(object: &[u8], compiler: &TestCompiler, folder: &Path) -> ObjectOutcome {
     let store = SectionStore::default();
     let catalog =

@@ -1,5 +1,5 @@
-//! SplitMix structs: compiled, read from their debug information, taken apart, put into another
-//! order, and compiled again. The same structs every time, unless `RELAYOUT_SEED` is some number.
+//! Random structs: compiled, read from their debug information, put into another order, and
+//! compiled again. The structs are the same every time, unless `RELAYOUT_SEED` is set to a number.
 
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use relayout_layout::abi::TargetAbi;
@@ -7,7 +7,7 @@ use relayout_layout::abi::TargetAbi;
 use super::generate::{PREAMBLE, Struct, any_struct};
 use super::{TestCompiler, compare_object, compiler};
 
-/// The same numbers every time, unless `RELAYOUT_SEED` says otherwise.
+/// Random numbers by the seed in `RELAYOUT_SEED`, or by a constant one.
 pub fn rng() -> TestRng {
     let seed = std::env::var("RELAYOUT_SEED").ok();
     let seed: u64 = seed.and_then(|seed| seed.parse().ok()).unwrap_or(1);
@@ -25,7 +25,7 @@ fn source(structs: &[Struct]) -> String {
     text
 }
 
-/// The declaration of the struct that a message names.
+/// Declaration of the struct that a message names.
 fn named_in_message(structs: &[Struct], message: &str) -> String {
     let mut words = message.split(|c: char| !c.is_ascii_alphanumeric());
     let index = words.find_map(|word| word.strip_prefix('x')?.parse::<usize>().ok());
@@ -35,7 +35,8 @@ fn named_in_message(structs: &[Struct], message: &str) -> String {
         .unwrap_or_default()
 }
 
-/// `reads` makes the debug information, `compiler` what is compared with.
+/// Compares the structs. `reads` makes the debug information, and `compiler` the layouts to compare
+/// with.
 fn check(reads: &TestCompiler, compiler: &TestCompiler) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let config = Config {
@@ -50,7 +51,7 @@ fn check(reads: &TestCompiler, compiler: &TestCompiler) {
     let outcome = runner.run(&many, |structs| {
         let object = reads.compile(&source(&structs), true, folder.path());
         let outcome = compare_object(&object, compiler, folder.path());
-        // Only gaps that nothing explains may be refused, and these are none.
+        // Only unexplained gaps may be refused, and these structs have none.
         let compared = outcome.compared;
         let unwritten = compared.refused.iter().cloned();
         let refused = outcome.refused.iter().map(ToString::to_string);
@@ -82,7 +83,8 @@ fn gxx_x86_64() {
 
 #[test]
 fn clang_x86_64() {
-    // Clang 14 leaves the place of packed bitfields out of its debug information; the ABI is one.
+    // Debug information of Clang 14 lacks the offsets of packed bitfields. Both compilers follow
+    // one ABI.
     let gcc = compiler("gcc", TargetAbi::X86_64);
     let clang = compiler("clang", TargetAbi::X86_64);
     check(&gcc, &clang);

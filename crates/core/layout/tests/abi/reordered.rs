@@ -1,6 +1,6 @@
-//! SplitMix structs of which the debug information tells all: the engine has to say from one order
-//! what the compiler makes of the same source in another. Attributes are the source's here, not
-//! those that were inferred.
+//! Random structs whose debug information tells everything. The engine predicts from one order the
+//! layout that the compiler makes of the same source in another order. Attributes are those of the
+//! source, not inferred ones.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -12,7 +12,7 @@ use relayout_layout::{Aggregate, TypeId};
 use super::generate::{Field, PREAMBLE, Struct, any_struct};
 use super::{SplitMix, TestCompiler, compiler};
 
-/// A reordered struct: what the engine says of it.
+/// Layout of a reordered struct by the engine.
 struct PredictedStruct {
     index: usize,
     text: String,
@@ -23,7 +23,7 @@ fn declare(index: usize, text: &str) -> String {
     format!("{text}struct x{index} v{index};\n")
 }
 
-/// The structs `x0`, `x1` and so on of an object file.
+/// Calls `look` with the structs `x0`, `x1` and so on of an object file.
 fn with_structs(object: &[u8], mut look: impl FnMut(&AbiEngine<'_>, usize, &Aggregate)) {
     let store = SectionStore::default();
     let catalog =
@@ -43,7 +43,7 @@ fn with_structs(object: &[u8], mut look: impl FnMut(&AbiEngine<'_>, usize, &Aggr
     }
 }
 
-/// The fields in the order of the atoms, runs of bitfields whole.
+/// Fields in the order of the atoms. Runs of bitfields stay together.
 fn fields_in_order(definition: &Struct, arrangement: &AtomArrangement) -> Vec<usize> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (index, field) in definition.fields.iter().enumerate() {
@@ -55,7 +55,7 @@ fn fields_in_order(definition: &Struct, arrangement: &AtomArrangement) -> Vec<us
             _ => groups.push(vec![index]),
         }
     }
-    // An array at the end, which stays there, is an atom but no field.
+    // An array at the end is an atom but no field, and stays at the end.
     let order = arrangement.order.iter();
     order
         .filter_map(|atom| groups.get(*atom))
@@ -72,7 +72,7 @@ fn predict(
 ) -> Option<PredictedStruct> {
     let packed = shape.attributes().contains(&LayoutAttribute::Packed);
     if definition.attributes.packed != packed {
-        // Packed without a trace: all members sit where they would anyway.
+        // `packed` changed nothing: all members have their natural offsets.
         return None;
     }
     let arrangement = SplitMix(index as u64).shuffle(shape);
@@ -84,7 +84,7 @@ fn predict(
     })
 }
 
-/// Size, and the names and first bits of members.
+/// Size of the struct, and names and first bits of its members.
 fn places(aggregate: &Aggregate) -> (u64, Vec<(Option<&str>, u64)>) {
     let members = aggregate.members.iter().map(|member| {
         let first = member

@@ -1,8 +1,7 @@
-//! Every struct of a real kernel, laid out from its own members in their own order, has the
-//! offsets and the size that its debug information gives; in other orders it is what GCC makes of
-//! it.
+//! Comparison of the C ABI engine with the debug information of a real kernel and with GCC.
 //!
-//! `RELAYOUT_VMLINUX` may name the file; else it is the kernel in the cache.
+//! Every struct in its own order has the compiled offsets and size; in other orders it has those by
+//! GCC. `RELAYOUT_VMLINUX` may name the file; else it is the kernel in the cache.
 
 use relayout_layout::abi::{AbiEngine, LayoutAttribute, StructShape, TargetAbi};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
@@ -40,7 +39,7 @@ fn structs_of_a_kernel() {
         }
     }
     assert!(shapes.len() > 1000);
-    // `unsigned :0` stands there in the kernel's source.
+    // The kernel's source has `unsigned :0` there.
     let task = shapes.iter().find(|(_, shape)| shape.name == "task_struct");
     let before = Some("sched_remote_wakeup".to_owned());
     let expected = LayoutAttribute::ZeroWidth { before };

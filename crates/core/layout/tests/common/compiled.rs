@@ -1,6 +1,6 @@
-//! What a compiler makes of emitted structs, read back from its object file without running it:
-//! sizes, alignments and offsets from a section of numbers, bitfields from constants in which one
-//! field has all bits set.
+//! Layouts of emitted structs by a compiler, read from its object file without running it. A
+//! section of numbers holds sizes, alignments and offsets. Constants with one field of all bits set
+//! show the bitfields.
 
 #![allow(dead_code)]
 
@@ -13,7 +13,7 @@ use relayout_layout::abi::emit::{EmitLanguage, EmittedStruct, StructEmitter};
 use relayout_layout::abi::{AbiEngine, AtomArrangement, StructShape, TargetAbi};
 use relayout_layout::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
 
-/// A compiler and what its code is for.
+/// Compiler, its language and its target.
 #[derive(Clone, Debug)]
 pub struct TestCompiler {
     pub program: String,
@@ -23,7 +23,7 @@ pub struct TestCompiler {
 }
 
 impl TestCompiler {
-    /// From a command line: `gcc -m32`.
+    /// Compiler from a command line such as `gcc -m32`.
     pub fn new(command: &str, language: EmitLanguage, target: TargetAbi) -> Self {
         let mut words = command.split_whitespace().map(str::to_owned);
         Self {
@@ -41,7 +41,7 @@ impl TestCompiler {
         relayout_testkit::require_compiler(&self.program, &flags, "c", "int x;");
     }
 
-    /// The object file of a translation unit.
+    /// Object file of a translation unit.
     pub fn compile(&self, text: &str, debug: bool, folder: &Path) -> Vec<u8> {
         let (extension, standard) = match self.language {
             EmitLanguage::C => ("c", "-std=gnu11"),
@@ -76,23 +76,23 @@ impl TestCompiler {
     }
 }
 
-/// The arrangement and the struct that it is of.
+/// Arrangement of a struct.
 pub struct ArrangementCase<'t> {
-    /// To say which one is wrong.
+    /// Name in messages.
     pub name: String,
     pub aggregate: &'t Aggregate,
     pub shape: &'t StructShape,
     pub arrangement: AtomArrangement,
 }
 
-/// What came of comparing.
+/// Counts and differences of a comparison.
 #[derive(Debug, Default)]
 pub struct ComparisonCounts {
     pub structs: usize,
-    /// Offsets of members.
+    /// Number of compared offsets of members.
     pub offsets: usize,
     pub bitfields: usize,
-    /// Cases whose types cannot be written in C.
+    /// Cases whose types C cannot express.
     pub refused: Vec<String>,
     /// Cases in which compiler and engine differ.
     pub wrong: Vec<String>,
@@ -148,7 +148,7 @@ pub fn compare(
     compared
 }
 
-/// Constants from which the places can be read.
+/// Constants that contain the offsets.
 fn probe_constants(emitted: &[(&ArrangementCase<'_>, EmittedStruct)], cxx: bool) -> String {
     let (mut numbers, mut constants) = (String::new(), String::new());
     for (index, (_, done)) in emitted.iter().enumerate() {
@@ -184,7 +184,7 @@ fn probe_constants(emitted: &[(&ArrangementCase<'_>, EmittedStruct)], cxx: bool)
     )
 }
 
-/// What an object file says.
+/// Numbers and constants of an object file.
 struct MeasuredObject<'o> {
     file: object::File<'o>,
     numbers: Vec<u64>,
@@ -221,7 +221,7 @@ impl<'o> MeasuredObject<'o> {
         }
     }
 
-    /// First bit set in a constant, and how many are, in the order that bitfields are counted.
+    /// First bit set in a constant, and the number of bits set, in the order of bitfields.
     fn bits(&self, name: &str) -> (u64, u64) {
         let (start, size, section) = self.symbols[name];
         let section = self
@@ -274,7 +274,7 @@ fn differences(
     (!wrong.is_empty()).then(|| wrong.join("; "))
 }
 
-/// SplitMix64: the same numbers everywhere from the same seed.
+/// SplitMix64 generator: the same numbers everywhere from the same seed.
 pub struct SplitMix(pub u64);
 
 impl SplitMix {
@@ -290,7 +290,7 @@ impl SplitMix {
         usize::try_from(self.next() % end as u64).expect("below a usize")
     }
 
-    /// Another order; what has to stay last does.
+    /// Random order. A flexible atom stays last.
     pub fn shuffle(&mut self, shape: &StructShape) -> AtomArrangement {
         let mut arrangement = shape.current_arrangement();
         let fixed = shape.atoms.last().is_some_and(|atom| atom.flexible);
@@ -301,8 +301,8 @@ impl SplitMix {
         arrangement
     }
 
-    /// The same with alignments as the search adds them: on some members and on some types, none
-    /// smaller than the unit of a bitfield.
+    /// Random order with alignments as the search adds them: on some members and on some types,
+    /// none smaller than the unit of a bitfield.
     pub fn shuffle_and_align(&mut self, shape: &StructShape) -> AtomArrangement {
         let mut arrangement = self.shuffle(shape);
         for align in &mut arrangement.align {
@@ -317,7 +317,7 @@ impl SplitMix {
     }
 }
 
-/// All structs and classes of an arena with members that are known, by id.
+/// Structs and classes of an arena whose members are known, by id.
 pub fn structs(types: &TypeArena) -> Vec<(TypeId, &Aggregate)> {
     let ids = (0..types.len()).map(|index| TypeId(u32::try_from(index).expect("an arena's index")));
     ids.filter_map(|id| match types.get(id) {
@@ -331,7 +331,7 @@ pub fn structs(types: &TypeArena) -> Vec<(TypeId, &Aggregate)> {
     .collect()
 }
 
-/// Whether laying out in the own order gives what was compiled.
+/// Returns true if the layout of the own order is the compiled one.
 pub fn reproduces_own_layout(shape: &StructShape, aggregate: &Aggregate) -> bool {
     let current = shape.current_arrangement();
     let again = shape.apply_arrangement(aggregate, &current, &shape.lay_out(&current));

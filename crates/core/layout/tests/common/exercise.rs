@@ -1,4 +1,4 @@
-//! One call that walks through everything this crate does with a file, for fuzzing.
+//! Call of everything that this crate does with a file.
 
 use relayout_layout::abi::AbiEngine;
 use relayout_layout::abi::emit::{EmitLanguage, StructEmitter};
@@ -6,11 +6,11 @@ use relayout_layout::btf::{BtfFile, BtfId, BtfTypeLoader};
 use relayout_layout::dwarf::{DwarfFile, DwarfTypeLoader, SectionStore};
 use relayout_layout::{TypeArena, TypeId};
 
-/// Types looked at in one file.
+/// Most types that are visited in one file.
 const TYPES_MAX: usize = 512;
 
-/// Reads the bytes as DWARF and as BTF, and asks every question about the types found. Whatever
-/// the bytes are, it returns: fuzz targets and damage tests call it.
+/// Reads the bytes as DWARF and as BTF, and calls every function on the types. Returns for any
+/// bytes.
 pub fn exercise_readers(bytes: &[u8]) {
     let store = SectionStore::default();
     if let Ok(file) = DwarfFile::parse_with_store(bytes, &store) {
@@ -65,7 +65,7 @@ fn exercise_type(types: &TypeArena, id: TypeId) {
     types.gaps(id);
 }
 
-/// What can be taken apart goes together again, in its own order and in another.
+/// Splits a struct into atoms, and lays it out in its own order and in another.
 fn exercise_abi(abi: &AbiEngine<'_>, types: &TypeArena, id: TypeId) {
     let Some(aggregate) = types.aggregate(id) else {
         return;

@@ -1,4 +1,4 @@
-//! Rust, C++ and Go: what only they have, and their own word on sizes and offsets.
+//! Readers on Rust, C++ and Go, against the compilers' own sizes and offsets.
 
 use relayout_layout::catalog::TypeCatalog;
 use relayout_layout::{Aggregate, AggregateGaps, TypeArena};
@@ -173,7 +173,7 @@ fn c_plus_plus_types(catalog: &TypeCatalog<'_>, said: &[u64], case: &str) {
         assert_eq!(bits.count(), 2, "{case}");
     });
     for name in ["a::b::Front", "a::Front", "b::Array<short, 7>"] {
-        // gcc and clang spell the parameters each in their way.
+        // gcc and clang spell the template arguments differently.
         let name = match catalog.find_definitions(name).is_empty() {
             true => "b::Array<short int, 7>",
             false => name,
@@ -238,7 +238,7 @@ fn numbers(text: &str) -> Vec<u64> {
     words.map(|word| word.parse().expect("a number")).collect()
 }
 
-/// Size and offsets.
+/// Adds the size and offsets of an aggregate.
 fn places(aggregate: &Aggregate, found: &mut Vec<u64>) {
     found.push(aggregate.size);
     found.extend(aggregate.members.iter().map(|member| member.offset));
@@ -256,7 +256,8 @@ fn with_aggregate(
     visit(&loaded.types, first.unwrap_or_else(|| panic!("no {name}")));
 }
 
-/// Every type of the program, its standard library included: no error, and no member past the end.
+/// Loads every type of the program and its standard library. No type may fail, and no member may
+/// end behind its type.
 fn load_every_aggregate(catalog: &TypeCatalog<'_>) {
     let entries = catalog.aggregates();
     assert!(entries.len() > 20, "only {} types", entries.len());

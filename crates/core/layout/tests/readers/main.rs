@@ -1,5 +1,5 @@
-//! Readers against what compilers make: each language, format and byte order, with the compiler's own
-//! word on sizes and offsets.
+//! Readers on objects of each language, format and byte order, against the compilers' own sizes and
+//! offsets.
 
 mod languages;
 mod parts;

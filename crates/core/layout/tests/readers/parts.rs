@@ -1,5 +1,5 @@
-//! Types that are not in `.debug_info` of the file itself: type units, split units, packages, what
-//! `dwz` moved; and sections that are compressed.
+//! Types outside of the `.debug_info` of the file itself: type units, split units, packages,
+//! supplementary files by `dwz`; and compressed sections.
 
 use relayout_testkit::require_programs;
 
@@ -14,7 +14,7 @@ struct alpha { char c; long l; struct beta *b; };
 struct beta vb; int main(void) { struct beta x = vb; return x.i; }
 ";
 
-/// `a.c` and `b.c`, and `plain`, a program of them with all its types in itself.
+/// Folder with `a.c` and `b.c`, and `plain`, a program of them with all its types in itself.
 fn sources(compiler: &str) -> TestFolder {
     let folder = TestFolder::new();
     folder.write("a.c", A);
@@ -24,7 +24,7 @@ fn sources(compiler: &str) -> TestFolder {
     folder
 }
 
-/// The file must have the types of `plain`, and nothing may be missing.
+/// Asserts that the file has the types of `plain`, and that nothing is missing.
 #[track_caller]
 fn check(folder: &TestFolder, name: &str, case: &str) {
     let none: Vec<String> = Vec::new();
@@ -107,7 +107,7 @@ fn split_units_in_the_object_itself() {
 
 #[test]
 fn packages() {
-    // Of DWARF 5 from gcc, neither package tool of Debian 12 makes a package.
+    // Neither package tool of Debian 12 makes a package of DWARF 5 by gcc.
     for (tool, compiler, version) in [
         ("dwp", "gcc", 4),
         ("llvm-dwp", "clang", 4),
@@ -153,7 +153,7 @@ fn missing_split_units_are_named_and_the_rest_is_read() {
 #[test]
 fn common_types_that_dwz_moved() {
     require_programs(&["dwz"]);
-    // Types that are too small are not worth moving to dwz, and only those of both files are.
+    // dwz moves only types that are large enough and in both files.
     let members: String = (0..200)
         .map(|n| format!("long m{n}; char c{n}; "))
         .collect();

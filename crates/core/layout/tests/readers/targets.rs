@@ -1,5 +1,4 @@
-//! Other machines: what their compilers put into an object about their own layouts, against what is
-//! read of it.
+//! Reader on objects for other machines, against layouts that their compilers put into the objects.
 
 use object::{Object as _, ObjectSection as _};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
@@ -10,8 +9,8 @@ use relayout_testkit::require_programs;
 
 use super::tools::TestFolder;
 
-/// Sizes and offsets in section `.oracle`; an object in `.bits` for each bitfield, with all its bits
-/// set and no others.
+/// Source with sizes and offsets in section `.oracle`, and for each bitfield an object in `.bits`
+/// with only its bits set.
 const SOURCE: &str = r#"
 #include <stddef.h>
 struct plain { char c; long l; short s; double d; long long w; void *p; char tail[3]; };
@@ -89,7 +88,8 @@ fn check(bytes: &[u8], case: &str) {
     });
 }
 
-/// Bits are counted from the least significant of each byte, on big-endian machines from the most.
+/// Bits that are set, counted from the least significant of each byte, on big-endian machines from
+/// the most.
 fn bits_set(object: &[u8], little: bool) -> Vec<u64> {
     let bit = |at: u64| if little { at % 8 } else { 7 - at % 8 };
     let is_set = |at: &u64| object[(at / 8) as usize] >> bit(*at) & 1 == 1;

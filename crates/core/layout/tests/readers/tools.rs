@@ -1,4 +1,4 @@
-//! A folder to compile in, compilers that may be missing, and the files that DWARF refers to.
+//! Folders to compile in, and the files that DWARF refers to.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,7 +11,7 @@ use relayout_layout::dwarf::{CompanionFiles, SectionStore, SplitUnit, Supplement
 use relayout_layout::{Aggregate, TypeArena};
 use tempfile::TempDir;
 
-/// A folder that is gone after the test.
+/// Folder that is deleted after the test.
 pub struct TestFolder(TempDir);
 
 impl TestFolder {
@@ -35,7 +35,7 @@ impl TestFolder {
         fs::remove_file(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 
-    /// Runs a command line here, which must succeed; returns what it printed.
+    /// Runs a command line in the folder, which must succeed. Returns its output.
     pub fn run(&self, line: &str) -> String {
         let mut words = line.split_whitespace();
         let program = words.next().expect("a program");
@@ -89,7 +89,7 @@ impl CompanionFiles for FolderCompanions<'_> {
     }
 }
 
-/// Opens a file of the folder with what it refers to.
+/// Opens a file of the folder with the files that it refers to.
 pub fn with_catalog<T>(
     folder: &TestFolder,
     name: &str,
@@ -106,7 +106,7 @@ pub fn with_catalog<T>(
     visit(&catalog.unwrap_or_else(|error| panic!("{name}: {error}")))
 }
 
-/// One line for each member of a type, and for the members of anonymous types inside.
+/// Adds one line for each member of a type, and for the members of anonymous types inside.
 fn describe(types: &TypeArena, aggregate: &Aggregate, text: &mut String) {
     let name = aggregate.name.as_deref().unwrap_or_default();
     let _ = writeln!(text, "{} {name} {}", aggregate.kind, aggregate.size);
@@ -120,7 +120,7 @@ fn describe(types: &TypeArena, aggregate: &Aggregate, text: &mut String) {
     }
 }
 
-/// All layouts of a file, sorted; and what was missing.
+/// Layouts of all aggregates of a file, sorted, and its missing companions.
 pub fn layouts(folder: &TestFolder, name: &str) -> (Vec<String>, Vec<String>) {
     with_catalog(folder, name, |catalog| {
         let entries = catalog.aggregates();
