@@ -1,12 +1,11 @@
 //! Speed of replay in accesses per second, for a trace of a chunk-like object under many
 //! placements, as the search replays it. `cargo bench -p relayout-contend --bench replay`.
 
-use relayout_profile::{ContextId, SiteId};
 use std::hint::black_box;
 use std::time::Duration;
 
 use relayout_contend::{LineScores, ObjectTrace, PreparedTrace, TraceAccess};
-use relayout_profile::AccessKind;
+use relayout_profile::{AccessKind, ContextId, SiteId};
 
 const ACCESSES: u32 = 1_000_000;
 const PLACEMENTS: u32 = 50;

@@ -6,13 +6,12 @@
 //! The first ACCESSES of each object; or about ACCESSES in all of the LINES with most transfers, of each the same part
 //! from its beginning. A site keeps its address, not its bytes.
 
-use relayout_profile::{Addr, RunId, SiteId};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
 use relayout_contend::{ObjectExtent, PreparedTrace, RecordedPlacement, TraceIndex};
-use relayout_profile::{BurstRow, Profile, RegionRow, Site, WriteOptions};
+use relayout_profile::{Addr, BurstRow, Profile, RegionRow, RunId, Site, SiteId, WriteOptions};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -15,7 +15,6 @@
 //! Prints ratio, low and high for all contexts together, and then for each, in the order in which they were started. Where threads wait for one another,
 //! nothing is predicted.
 
-use relayout_profile::RunId;
 use std::path::Path;
 
 use relayout_contend::throughput::{
@@ -25,7 +24,7 @@ use relayout_contend::throughput::{
 use relayout_contend::{
     LineWaits, ObjectExtent, ObjectTrace, PreparedTrace, TraceAccess, TraceIndex,
 };
-use relayout_profile::{AccessKind, Profile, RangeKind};
+use relayout_profile::{AccessKind, Profile, RangeKind, RunId};
 
 const LINE_BYTES: u32 = 64;
 const STRETCHES: usize = 64;

@@ -11,11 +11,9 @@
 //! machine. A finding is made only where the coefficient is known and above 0. Its cost, the
 //! product, is an estimate, and no sum of transfers includes it.
 
-use relayout_profile::Addr;
-use relayout_profile::ContextId;
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_profile::{AccessKind, PairRow, Profile};
+use relayout_profile::{AccessKind, Addr, ContextId, PairRow, Profile};
 use rustc_hash::FxHashSet;
 
 use crate::finding::{

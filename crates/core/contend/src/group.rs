@@ -1,9 +1,8 @@
 //! Sorts a profile's rows into groups: one per contended line of a type or variable.
 
-use relayout_profile::{Addr, RunId};
 use std::collections::BTreeMap;
 
-use relayout_profile::{CoherenceEvent, ConflictRow, CountRow, Profile};
+use relayout_profile::{Addr, CoherenceEvent, ConflictRow, CountRow, Profile, RunId};
 use rustc_hash::FxHashMap;
 
 use crate::finding::FindingSubject;

@@ -15,15 +15,16 @@
 //! ```
 //! use relayout_contend::{ObjectTrace, TraceAccess, replay};
 //! use relayout_profile::AccessKind::{Read, Write};
+//! use relayout_profile::{ContextId, SiteId};
 //!
 //! // Context 0 reads the first word again and again, context 1 stores to the word behind it.
 //! let access = |context, offset, access| TraceAccess {
-//!     context,
+//!     context: ContextId(context),
 //!     offset,
 //!     size: 8,
 //!     access,
 //!     silent: None,
-//!     site: 0,
+//!     site: SiteId(0),
 //! };
 //! let turn = [access(1, 8, Write), access(0, 0, Read)];
 //! let trace = ObjectTrace {

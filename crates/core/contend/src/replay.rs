@@ -32,12 +32,10 @@ mod prepare;
 mod scores;
 mod walk;
 
-use relayout_profile::Addr;
-use relayout_profile::{ContextId, SiteId};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Range};
 
-use relayout_profile::AccessKind;
+use relayout_profile::{AccessKind, Addr, ContextId, SiteId};
 
 use prepare::Granule;
 pub use prepare::PreparedTrace;

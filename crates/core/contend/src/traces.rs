@@ -5,10 +5,9 @@
 //! the tickets in which all its regions were logged, because missing accesses would make the others
 //! look cheaper. The trace tells which bytes are covered.
 
-use relayout_profile::{Addr, RunId};
 use std::ops::Range;
 
-use relayout_profile::{BurstRow, Profile, RegionRow};
+use relayout_profile::{Addr, BurstRow, Profile, RegionRow, RunId};
 use rustc_hash::FxHashMap;
 
 use crate::replay::{ObjectTrace, TraceAccess};

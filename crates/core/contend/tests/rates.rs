@@ -1,14 +1,13 @@
 //! Rates: laws that hold for all counts, and what they say of small profiles.
 
-use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::collections::BTreeMap;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use relayout_contend::rates::estimate;
 use relayout_profile::{
-    AccessCoverage, AccessKind, CoherenceEvent, ConflictRow, CountRow, Profile, ProfileMeta,
-    validate,
+    AccessCoverage, AccessKind, Addr, CoherenceEvent, ConflictRow, ContextId, CountRow, Profile,
+    ProfileMeta, RunId, SiteId, validate,
 };
 
 const LINE: u64 = 0x1000;

@@ -4,10 +4,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use relayout_contend::rates::estimate;
 use relayout_profile::{
-    AccessCoverage, AccessKind, BurstRow, CoherenceEvent, ConflictRow, CountRow, Profile,
-    ProfileMeta, RecordedRun, Site, validate,
+    AccessCoverage, AccessKind, Addr, BurstRow, CoherenceEvent, ConflictRow, ContextId, CountRow,
+    Profile, ProfileMeta, RecordedRun, RunId, Site, SiteId, validate,
 };
-use relayout_profile::{Addr, ContextId, RunId, SiteId};
 
 const LINE: u64 = 0x1000;
 const SITES: u32 = 4;

@@ -4,12 +4,11 @@
 mod agreement;
 
 use agreement::RankedBy;
-use relayout_profile::{ContextId, SiteId};
 
 use std::path::Path;
 
 use relayout_contend::{CoherenceTally, ObjectExtent, ObjectTrace, PreparedTrace, TraceIndex};
-use relayout_profile::{AccessKind, Profile};
+use relayout_profile::{AccessKind, ContextId, Profile, SiteId};
 
 fn fixture(name: &str) -> Profile {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -5,12 +5,10 @@ use relayout_contend::{
     AccessTarget, AddressNamer, Finding, FindingKind, Remedy, SiteSource, TargetObject, find,
 };
 use relayout_layout::MemberAt;
-use relayout_profile::ContextId;
 use relayout_profile::{
-    AccessKind, BurstRow, CoherenceEvent, ConflictRow, CountRow, Profile, RecordedRun, RegionRow,
-    Site,
+    AccessKind, Addr, BurstRow, CoherenceEvent, ConflictRow, ContextId, CountRow, Profile,
+    RecordedRun, RegionRow, RunId, Site, SiteId,
 };
-use relayout_profile::{Addr, RunId, SiteId};
 
 /// One object of 64 bytes in 8-byte members named `a` to `h`, of a lock type the first, at `AT`, the last two a count
 /// of references and a link; one of 32 bytes across lines at `CROSSING`; from `SMALL`, objects of an array of two.

@@ -5,8 +5,7 @@ use relayout_contend::{
     BytePlacement, CoherenceTally, LineScores, ObjectTrace, PreparedTrace, RecordedPlacement,
     TraceAccess, replay, replay_lines,
 };
-use relayout_profile::AccessKind;
-use relayout_profile::{Addr, ContextId, SiteId};
+use relayout_profile::{AccessKind, Addr, ContextId, SiteId};
 
 /// The bytes of one access on one line.
 struct Touch {

@@ -1,6 +1,5 @@
 //! Throughput of small recordings whose outcome is known.
 
-use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::collections::BTreeMap;
 
 use relayout_contend::throughput::{
@@ -8,8 +7,8 @@ use relayout_contend::throughput::{
 };
 use relayout_contend::{AccessCounts, ContextWaits, ObjectExtent, TraceAccess};
 use relayout_profile::{
-    AccessKind, CoherenceEvent, ConflictRow, ContextGaps, LineRow, Profile, ProfileMeta,
-    RecordedRun,
+    AccessKind, Addr, CoherenceEvent, ConflictRow, ContextGaps, ContextId, LineRow, Profile,
+    ProfileMeta, RecordedRun, RunId, SiteId,
 };
 
 /// Two that fight keep a line for 20 ns, and wait for 40 ns: a third of the time is work.

@@ -2,8 +2,7 @@
 
 use proptest::prelude::*;
 use relayout_contend::{ObjectExtent, ObjectTrace, TraceIndex};
-use relayout_profile::{AccessKind, BurstRow, Profile, RegionRow};
-use relayout_profile::{Addr, ContextId, RunId, SiteId};
+use relayout_profile::{AccessKind, Addr, BurstRow, ContextId, Profile, RegionRow, RunId, SiteId};
 
 fn burst(run: u16, ticket: u64, addr: u64, size: u8) -> BurstRow {
     let context = (ticket % 3) as u16;

@@ -7,8 +7,6 @@
 //! The format is read by `tests/common/recorded.rs`; `#` starts a line that says where it is from. At most so many accesses are kept, of the objects with
 //! the most, each from its start.
 
-use relayout_profile::Addr;
-use relayout_profile::RunId;
 use std::cmp::Reverse;
 use std::error::Error;
 use std::fs::File;
@@ -17,7 +15,7 @@ use std::path::Path;
 use relayout_contend::{ObjectExtent, TraceIndex};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_layout::{Aggregate, Type, TypeArena, TypeId};
-use relayout_profile::{AccessKind, Profile, RangeKind};
+use relayout_profile::{AccessKind, Addr, Profile, RangeKind, RunId};
 use relayout_resolve::{DebugImages, Options, resolve};
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -5,8 +5,7 @@ mod common;
 use relayout_contend::TraceAccess;
 use relayout_layout::SourceLine;
 use relayout_layout::abi::{AbiEngine, StructShape};
-use relayout_profile::AccessKind;
-use relayout_profile::Addr;
+use relayout_profile::{AccessKind, Addr};
 use relayout_search::{
     AdviceRefusal, AdviceVerdict, LayoutAdvice, ObjectHome, Options, RecordedInstance,
     ScoredLayout, UserLayout, advise, order,

@@ -1,10 +1,9 @@
 //! Replays of a group's objects; the bursts are indexed on first use.
 
-use relayout_profile::{Addr, RunId};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use relayout_profile::Profile;
+use relayout_profile::{Addr, Profile, RunId};
 use rustc_hash::FxHashSet;
 
 use crate::group::{LineGroup, object_at};

@@ -5,11 +5,10 @@
 //! lock need not be locked: a spinlock's is a plain store, and a context that reads the data loses
 //! the line to it. Most transfers must be between the lock and members that are not part of a lock.
 
-use relayout_profile::SiteId;
 use std::collections::BTreeSet;
 
 use relayout_layout::MemberAt;
-use relayout_profile::{AccessKind, Profile, Site};
+use relayout_profile::{AccessKind, Profile, Site, SiteId};
 
 use super::DetectContext;
 use super::group_replays::{self, ReplayedPart};

@@ -9,10 +9,9 @@ mod sharing;
 mod silent_store;
 mod straddle;
 
-use relayout_profile::RunId;
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_profile::Profile;
+use relayout_profile::{Profile, RunId};
 
 use crate::finding::FindingKind;
 use crate::group::LineGroup;

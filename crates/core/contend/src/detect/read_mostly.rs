@@ -14,10 +14,9 @@
 //! - Several contexts load the member, and more than one of them lose the line.
 //! - The member is stored to at most once in [`LOADS_PER_STORE`] loads.
 
-use relayout_profile::ContextId;
 use std::collections::BTreeSet;
 
-use relayout_profile::AccessKind;
+use relayout_profile::{AccessKind, ContextId};
 use rustc_hash::FxHashMap;
 
 use super::DetectContext;

@@ -13,11 +13,9 @@
 //! bring a store to the member itself (also one that changed nothing). Where there are fewer, they
 //! are noted with the finding.
 
-use relayout_profile::RunId;
-use relayout_profile::{Addr, ContextId};
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_profile::{AccessKind, CoherenceEvent};
+use relayout_profile::{AccessKind, Addr, CoherenceEvent, ContextId, RunId};
 use rustc_hash::FxHashMap;
 
 use super::DetectContext;

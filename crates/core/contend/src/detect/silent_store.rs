@@ -6,12 +6,11 @@
 //! has this kind if most of its transfers are due to silent stores. The guard is advised wherever
 //! it saves a tenth of the transfers in replay.
 
-use relayout_profile::SiteId;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::hash::Hash;
 
-use relayout_profile::{AccessKind, CountRow};
+use relayout_profile::{AccessKind, CountRow, SiteId};
 use rustc_hash::FxHashMap;
 
 use super::DetectContext;

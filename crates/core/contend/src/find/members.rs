@@ -1,10 +1,8 @@
 //! Accessed members of a group.
 
-use relayout_profile::Addr;
-use relayout_profile::ContextId;
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_profile::AccessKind;
+use relayout_profile::{AccessKind, Addr, ContextId};
 
 use crate::finding::FindingMember;
 use crate::group::{self, LineGroup};

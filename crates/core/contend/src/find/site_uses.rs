@@ -1,6 +1,5 @@
 //! Accesses to a group by source line.
 
-use relayout_profile::SiteId;
 use std::collections::BTreeMap;
 
 use relayout_profile::{AccessKind, ConflictRow};

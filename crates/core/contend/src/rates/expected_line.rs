@@ -1,10 +1,8 @@
 //! Expected events on one line.
 
-use relayout_profile::{Addr, SiteId};
-use relayout_profile::{ContextId, RunId};
 use std::collections::BTreeMap;
 
-use relayout_profile::{CoherenceEvent, ConflictRow};
+use relayout_profile::{Addr, CoherenceEvent, ConflictRow, ContextId, RunId, SiteId};
 use rustc_hash::FxHashMap;
 
 use super::alternation::alternations;

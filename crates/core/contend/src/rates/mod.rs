@@ -44,10 +44,9 @@ mod observed_hitm;
 mod rate_rows;
 mod sample_order;
 
-use relayout_profile::{Addr, RunId};
 use std::collections::BTreeMap;
 
-use relayout_profile::{AccessCoverage, ConflictRow, Profile};
+use relayout_profile::{AccessCoverage, Addr, ConflictRow, Profile, RunId};
 
 use expected_line::ExpectedLine;
 pub(crate) use observed_hitm::ObservedHitm;

@@ -1,8 +1,6 @@
 //! Transfers that hardware reported, beside the estimates.
 
-use relayout_profile::Addr;
-use relayout_profile::Profile;
-use relayout_profile::RunId;
+use relayout_profile::{Addr, Profile, RunId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::group::LineGroup;

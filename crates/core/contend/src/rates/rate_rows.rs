@@ -1,7 +1,6 @@
 //! Counts, cut at line boundaries.
 
-use relayout_profile::{AccessKind, CountRow};
-use relayout_profile::{Addr, ContextId, SiteId};
+use relayout_profile::{AccessKind, Addr, ContextId, CountRow, SiteId};
 
 /// Accesses by one context and site to bytes of one line.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,9 +1,6 @@
 //! Turns of contexts at a line, from the order of its samples.
 
-use relayout_profile::RunId;
-use relayout_profile::SiteId;
-use relayout_profile::{AccessCoverage, AccessKind, BurstRow, Profile};
-use relayout_profile::{Addr, ContextId};
+use relayout_profile::{AccessCoverage, AccessKind, Addr, BurstRow, ContextId, Profile, RunId};
 use rustc_hash::FxHashMap;
 
 use super::alternation::alternations;
@@ -137,6 +134,7 @@ impl SampleWalk {
 #[cfg(test)]
 mod tests {
     use relayout_profile::ProfileMeta;
+    use relayout_profile::SiteId;
 
     use super::*;
 

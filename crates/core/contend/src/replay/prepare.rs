@@ -1,9 +1,8 @@
 //! Preparation of a trace for thousands of replays.
 
-use relayout_profile::ContextId;
 use std::collections::hash_map::Entry;
 
-use relayout_profile::AccessKind;
+use relayout_profile::{AccessKind, ContextId};
 use rustc_hash::FxHashMap;
 
 use super::line::AccessEffect;

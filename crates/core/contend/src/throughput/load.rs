@@ -1,9 +1,8 @@
 //! Load of the contexts in a recording besides the subject of a change.
 
-use relayout_profile::{Addr, ContextId, RunId};
 use std::collections::BTreeMap;
 
-use relayout_profile::{AccessKind, Profile};
+use relayout_profile::{AccessKind, Addr, ContextId, Profile, RunId};
 
 use crate::replay::{AccessCounts, ContextWaits};
 use crate::traces::ObjectExtent;

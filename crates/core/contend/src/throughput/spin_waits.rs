@@ -1,9 +1,8 @@
 //! Contexts that spin until another context stores.
 
-use relayout_profile::{ContextId, SiteId};
 use std::collections::BTreeMap;
 
-use relayout_profile::AccessKind;
+use relayout_profile::{AccessKind, ContextId, SiteId};
 
 use crate::replay::{ObjectTrace, TraceAccess};
 

@@ -1,9 +1,8 @@
 //! Accesses of a context with store guards: `if (x != v) x = v;`.
 
-use relayout_profile::ContextId;
 use std::collections::BTreeMap;
 
-use relayout_profile::AccessKind;
+use relayout_profile::{AccessKind, ContextId};
 
 use super::{RecordedLoad, ReplayedStretch, scale_counts};
 use crate::replay::{AccessCounts, TraceAccess};

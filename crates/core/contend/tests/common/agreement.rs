@@ -1,6 +1,5 @@
 //! Ranks by rates beside ranks by replay, on the same accesses.
 
-use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -10,8 +9,8 @@ use relayout_contend::{
     TraceIndex,
 };
 use relayout_profile::{
-    AccessCoverage, AccessKind, BurstRow, CoherenceEvent, CountRow, Profile, ProfileMeta,
-    RecordedRun, RegionRow, Site,
+    AccessCoverage, AccessKind, Addr, BurstRow, CoherenceEvent, ContextId, CountRow, Profile,
+    ProfileMeta, RecordedRun, RegionRow, RunId, Site, SiteId,
 };
 
 #[path = "spearman.rs"]

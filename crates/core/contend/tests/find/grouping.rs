@@ -1,7 +1,6 @@
 //! Groups that make a finding, their order and their stability.
 
-use relayout_profile::RunId;
-use relayout_profile::{ProfileMeta, RecordedRun};
+use relayout_profile::{ProfileMeta, RecordedRun, RunId};
 
 use super::*;
 

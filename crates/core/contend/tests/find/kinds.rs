@@ -1,8 +1,7 @@
 //! Kinds of findings.
 
 use relayout_contend::FindingSubject;
-use relayout_profile::RegionRow;
-use relayout_profile::{Addr, ContextId, RunId, SiteId};
+use relayout_profile::{Addr, ContextId, RegionRow, RunId, SiteId};
 
 use super::*;
 

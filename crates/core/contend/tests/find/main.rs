@@ -7,9 +7,10 @@ use relayout_contend::{
     AccessTarget, AddressNamer, FindingKind, Findings, SiteSource, TargetObject, find,
 };
 use relayout_layout::MemberAt;
-use relayout_profile::ContextId;
-use relayout_profile::{AccessKind, CoherenceEvent, ConflictRow, CountRow, Profile, Site};
-use relayout_profile::{Addr, RunId, SiteId};
+use relayout_profile::{
+    AccessKind, Addr, CoherenceEvent, ConflictRow, ContextId, CountRow, Profile, RunId, Site,
+    SiteId,
+};
 
 /// Chunks of 192 bytes from 0x1_0000, csds of 32 bytes at 48 of each 128 from 0x2_0000, scalars
 /// of 8 bytes from 0x3_0000, locks with data from 0x4_0000, an array of nodes of 40 bytes from 0x5_0000;

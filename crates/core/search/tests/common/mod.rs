@@ -6,13 +6,12 @@
 pub mod made;
 pub mod recorded;
 
-use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::ops::Range;
 
 use relayout_contend::{ObjectTrace, TraceAccess};
 use relayout_layout::abi::StructShape;
 use relayout_layout::{Aggregate, Member, SourceLine, Type, TypeArena, TypeId};
-use relayout_profile::AccessKind;
+use relayout_profile::{AccessKind, Addr, ContextId, RunId, SiteId};
 use relayout_search::{AdviceSubject, ObjectHome, RecordedInstance};
 
 /// Builds a struct from `(name, bytes, offset)`; eight bytes is a pointer, and so on.

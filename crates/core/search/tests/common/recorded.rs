@@ -1,9 +1,7 @@
 //! Fixtures of recorded objects, as `examples/fixture.rs` writes them.
 
 use relayout_contend::{ObjectTrace, TraceAccess};
-use relayout_profile::AccessKind;
-use relayout_profile::{Addr, SiteId};
-use relayout_profile::{ContextId, RunId};
+use relayout_profile::{AccessKind, Addr, ContextId, RunId, SiteId};
 use relayout_search::{ObjectHome, RecordedInstance};
 
 /// The objects of a fixture.

@@ -4,10 +4,9 @@
 //! loads and stores do. Objects are told apart: if each has one context that stores to it, as each
 //! CPU's run queue has, there already is a value for each context.
 
-use relayout_profile::{Addr, ContextId, RunId};
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_profile::{AccessKind, Profile};
+use relayout_profile::{AccessKind, Addr, ContextId, Profile, RunId};
 
 use crate::detect::lock_word::{is_locked_addition, lock_type_of};
 use crate::group::{LineGroup, object_at};
