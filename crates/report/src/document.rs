@@ -66,5 +66,6 @@ pub fn document_schemas() -> Vec<DocumentSchema> {
         DocumentSchema::new::<crate::explain::ExplainDocument<'static>>(),
         DocumentSchema::new::<crate::advise::AdviseDocument<'static>>(),
         DocumentSchema::new::<crate::advise::WhatIfDocument<'static>>(),
+        DocumentSchema::new::<crate::show::ShowDocument<'static>>(),
     ]
 }

@@ -10,6 +10,7 @@ pub mod json;
 mod remedy;
 pub mod sarif;
 mod select;
+pub mod show;
 pub mod text;
 mod words;
 mod wrap;

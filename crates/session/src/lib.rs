@@ -33,6 +33,7 @@ mod production;
 mod progress;
 mod resolution_cache;
 mod resolved_profile;
+pub mod show;
 mod type_files;
 
 pub use error::{Cause, Error};

@@ -1,25 +1,22 @@
 //! `relayout show`: layouts from DWARF or BTF, in pahole's format.
 
-mod filter;
-mod json;
-mod lookup;
 mod output;
-mod text;
 
 use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::ArgGroup;
-use relayout_layout::catalog::{CatalogEntry, DebugInfoFormat, TypeCatalog};
-use relayout_layout::{TypeArena, TypeId};
+use relayout_layout::TypeArena;
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_pahole_text::Options;
+use relayout_report::show::{layout_text, sizes_text, type_json};
+use relayout_session::show::{
+    ShowOrder, ShownType, TypeLimits, TypeSelection, render_types,
+};
+use relayout_session::with_types;
 
-use crate::catalog;
-use filter::{SeenExtremes, TypeFilter, TypeMeasures};
+use crate::print::print_note;
 use output::TypesOutput;
-
-/// Types that are looked at before what is known of them is printed.
-const BATCH: usize = 2048;
 
 /// Print the layout of types: offsets, sizes, holes, cache lines, in pahole's format
 ///
@@ -129,25 +126,11 @@ pub enum SortKey {
     Padding,
 }
 
-/// A type to show, under the name that was asked for.
-struct ShownType<'n> {
-    id: TypeId,
-    name: &'n str,
-}
-
-/// A type that was looked at.
-struct RenderedType {
-    /// Not reckoned where nothing asks for them.
-    traits: Option<TypeMeasures>,
-    /// `None` if it is not selected.
-    text: Option<String>,
-}
-
 /// Runs the command.
 ///
 /// # Errors
-/// A file that cannot be read or has no types, a type that it does not have, a selection that
-/// nothing fits, a failed write.
+/// The file cannot be read or has no types, a name has no type, no type fits the selection, or standard
+/// output fails.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(jobs) = args.jobs {
         rayon::ThreadPoolBuilder::new()
@@ -161,7 +144,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         DebugInfoFormat::Any
     };
     let base = args.btf_base.as_deref();
-    catalog::with_types(&args.file, format, base, |catalog| {
+    with_types(&args.file, format, base, &print_note, |catalog| {
         show_types(args, catalog)
     })
 }
@@ -173,56 +156,58 @@ fn show_types(args: &Args, catalog: &TypeCatalog<'_>) -> anyhow::Result<()> {
         expand: args.expand,
         alignments_known: catalog.knows_alignments(),
     };
-    let filter = TypeFilter::new(args)?;
     let form = ShowForm::from_args(args);
-    let render_type = |types: &TypeArena, id: TypeId, entry: &CatalogEntry<'_>| {
-        let found = ShownType {
-            id,
-            name: entry.name,
-        };
-        let reckon = args.sort.is_some() || filter.is_any() || form == ShowForm::Sizes;
-        let traits = reckon.then(|| TypeMeasures::from_type(types, id, args.cacheline_size));
-        let text = filter
-            .passes(types, id, traits.as_ref())
-            .then(|| match form {
-                ShowForm::Layout => text::layout(types, &found, &options),
-                ShowForm::Names => format!("{}\n", found.name),
-                ShowForm::Sizes => text::sizes(&found, traits.as_ref()),
-                ShowForm::Json => {
-                    json::type_json(&catalog.abi(types), types, &found, args.cacheline_size)
-                }
-            });
-        RenderedType { traits, text }
-    };
-    let entries = lookup::selected_entries(args, catalog)?;
     let mut output = TypesOutput::new(form == ShowForm::Json);
-    let mut summary = SeenExtremes::default();
-    let mut sorted = Vec::new();
-    for batch in entries.chunks(BATCH) {
-        let looked = catalog.map_loaded(batch, render_type)?;
-        for (entry, looked) in batch.iter().zip(looked) {
-            summary.add(entry.name, looked.traits.as_ref());
-            let Some(text) = looked.text else { continue };
-            match args.sort {
-                None => output.add(&text),
-                Some(key) => sorted.push((sort_rank(key, entry, looked.traits), text)),
-            }
-        }
-        if output.flush()?.is_break() {
-            return Ok(());
-        }
-    }
-    sorted.sort_by_key(|(rank, _)| *rank);
-    for (_, text) in &sorted {
-        output.add(text);
-    }
-    if output.is_empty() {
-        return Err(filter.nothing(&args.file, &summary).into());
-    }
+    let same_text = |types: &TypeArena, shown: &ShownType<'_>| {
+        layout_text(types, shown, &Options::default())
+    };
+    render_types(
+        &args.file,
+        catalog,
+        &selection(args, form),
+        &print_note,
+        &same_text,
+        |types, shown, measures| match form {
+            ShowForm::Layout => layout_text(types, shown, &options),
+            ShowForm::Names => format!("{}\n", shown.name),
+            ShowForm::Sizes => sizes_text(shown, measures),
+            ShowForm::Json => type_json(&catalog.abi(types), types, shown, args.cacheline_size),
+        },
+        |texts| {
+            texts.iter().for_each(|text| output.add(text));
+            output.flush()
+        },
+    )?;
     output.finish()
 }
 
-/// What is printed of a type.
+fn selection(args: &Args, form: ShowForm) -> TypeSelection {
+    TypeSelection {
+        names: args.types.iter().chain(&args.class_names).cloned().collect(),
+        all: args.all,
+        limits: TypeLimits {
+            contains: args.contains.clone(),
+            recursive: args.recursive,
+            size_min: args.size_min,
+            size_max: args.size_max,
+            lines_min: args.lines_min,
+            lines_max: args.lines_max,
+            holes_min: args.holes,
+            structs: args.structs,
+            unions: args.unions,
+        },
+        order: args.sort.map(|key| match key {
+            SortKey::Name => ShowOrder::Name,
+            SortKey::Size => ShowOrder::Size,
+            SortKey::Holes => ShowOrder::Holes,
+            SortKey::Padding => ShowOrder::Padding,
+        }),
+        measures: form == ShowForm::Sizes,
+        line_bytes: args.cacheline_size,
+    }
+}
+
+/// Form of a shown type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ShowForm {
     Layout,
@@ -243,20 +228,4 @@ impl ShowForm {
             Self::Layout
         }
     }
-}
-
-/// Sorts as its type is to be sorted, equal ones by name.
-fn sort_rank<'c>(
-    key: SortKey,
-    entry: &CatalogEntry<'c>,
-    traits: Option<TypeMeasures>,
-) -> (u64, &'c str) {
-    let traits = traits.unwrap_or_default();
-    let largest_first = match key {
-        SortKey::Name => 0,
-        SortKey::Size => traits.size,
-        SortKey::Holes => traits.hole_bytes,
-        SortKey::Padding => traits.padding,
-    };
-    (u64::MAX - largest_first, entry.name)
 }

@@ -33,11 +33,6 @@ impl TypesOutput {
         self.buffer.push_str(text);
     }
 
-    /// Whether nothing was added.
-    pub(super) fn is_empty(&self) -> bool {
-        !self.is_begun
-    }
-
     /// Writes what was added; breaks where nobody reads any more.
     ///
     /// # Errors

@@ -1,13 +1,14 @@
-//! The layouts as JSON, schema `relayout/show/1`. Offsets and sizes in bytes; `bit_offset` counts
-//! from the member's `offset`.
+//! `relayout/show/1`: layouts of types. Offsets and sizes are in bytes; `bit_offset` counts from the
+//! member's `offset`.
 
 use relayout_layout::AggregateGaps;
 use relayout_layout::abi::AbiEngine;
 use relayout_layout::{Aggregate, Member, Type, TypeArena, TypeId};
+use relayout_session::show::ShownType;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use super::ShownType;
+use crate::Document;
 
 /// Anonymous members nest; more than this is damaged debug information.
 const DEPTH_MAX: u32 = 32;
@@ -16,8 +17,20 @@ const DEPTH_MAX: u32 = 32;
 /// reason.
 const MEMBERS_MAX: usize = 1 << 20;
 
-#[derive(Serialize)]
-struct TypeRow<'t> {
+/// The document of `show --json`. Types are written one by one, each as [`type_json`] renders it.
+#[derive(Serialize, JsonSchema)]
+pub struct ShowDocument<'t> {
+    schema: &'static str,
+    types: Vec<TypeDocument<'t>>,
+}
+
+impl Document for ShowDocument<'_> {
+    const SCHEMA: &'static str = "relayout/show/1";
+}
+
+/// Layout of a type.
+#[derive(Serialize, JsonSchema)]
+pub struct TypeDocument<'t> {
     name: &'t str,
     /// Namespaces and classes around it, where there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,35 +40,35 @@ struct TypeRow<'t> {
     align: u64,
     file: Option<&'t str>,
     line: Option<u32>,
-    members: Vec<MemberRow<'t>>,
+    members: Vec<MemberDocument<'t>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     virtual_bases: Vec<String>,
     #[serde(flatten)]
-    alternatives: Option<VariantPart<'t>>,
-    holes: Vec<HoleRow>,
+    alternatives: Option<VariantPartDocument<'t>>,
+    holes: Vec<HoleDocument>,
     padding: u64,
     cachelines: Option<u64>,
 }
 
 /// Of a Rust enum.
-#[derive(Serialize)]
-struct VariantPart<'t> {
+#[derive(Serialize, JsonSchema)]
+struct VariantPartDocument<'t> {
     /// The member that tells them apart, where one does.
-    discriminant: Option<MemberRow<'t>>,
-    variants: Vec<VariantRow<'t>>,
+    discriminant: Option<MemberDocument<'t>>,
+    variants: Vec<VariantDocument<'t>>,
 }
 
-#[derive(Serialize)]
-struct VariantRow<'t> {
+#[derive(Serialize, JsonSchema)]
+struct VariantDocument<'t> {
     name: Option<&'t str>,
-    discriminant: Option<Value>,
+    discriminant: Option<DiscriminantDocument>,
     offset: u64,
     size: Option<u64>,
-    members: Vec<MemberRow<'t>>,
+    members: Vec<MemberDocument<'t>>,
 }
 
-#[derive(Serialize)]
-struct MemberRow<'t> {
+#[derive(Serialize, JsonSchema)]
+struct MemberDocument<'t> {
     name: Option<&'t str>,
     #[serde(rename = "type")]
     ty: String,
@@ -68,17 +81,17 @@ struct MemberRow<'t> {
     bit_size: Option<u64>,
     /// Of an anonymous struct or union.
     #[serde(skip_serializing_if = "Option::is_none")]
-    members: Option<Vec<MemberRow<'t>>>,
+    members: Option<Vec<MemberDocument<'t>>>,
 }
 
-#[derive(Serialize)]
-struct HoleRow {
+#[derive(Serialize, JsonSchema)]
+struct HoleDocument {
     offset: u64,
     size: u64,
 }
 
 /// One type, in one line.
-pub(super) fn type_json(
+pub fn type_json(
     abi: &AbiEngine<'_>,
     types: &TypeArena,
     found: &ShownType<'_>,
@@ -94,7 +107,7 @@ pub(super) fn type_json(
     let members = aggregate.map(|aggregate| members(types, aggregate, 0, 0, &mut left));
     let virtual_bases = aggregate.map_or(&[][..], |aggregate| &aggregate.virtual_bases);
     let virtual_bases = virtual_bases.iter().map(|id| types.name_of(*id)).collect();
-    let row = TypeRow {
+    let row = TypeDocument {
         name: found.name,
         scope: aggregate.and_then(|aggregate| aggregate.scope.as_deref()),
         kind: type_kind(types, id),
@@ -116,33 +129,41 @@ fn alternatives<'t>(
     types: &'t TypeArena,
     aggregate: &'t Aggregate,
     left: &mut usize,
-) -> Option<VariantPart<'t>> {
+) -> Option<VariantPartDocument<'t>> {
     let found = aggregate.variants.as_ref()?;
     let tag = found.discriminant.as_ref();
     let discriminant = tag.map(|tag| member(types, tag, 0, 0, left));
     let variants = found.variants.iter().map(|variant| {
         let offset = variant.member.offset;
         let inner = types.aggregate(variant.member.ty);
-        VariantRow {
+        VariantDocument {
             name: variant.member.name.as_deref(),
-            discriminant: variant.discriminant.map(integer_json),
+            discriminant: variant.discriminant.map(discriminant_document),
             offset,
             size: types.size_of(variant.member.ty),
             members: inner.map_or_else(Vec::new, |inner| members(types, inner, offset, 0, left)),
         }
     });
-    Some(VariantPart {
+    Some(VariantPartDocument {
         discriminant,
         variants: variants.collect(),
     })
 }
 
-/// JSON readers know integers of 64 bits; a larger one is text.
-fn integer_json(value: i128) -> Value {
+/// Value of a variant's discriminant: an integer, or text where JSON has no integer of the size.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum DiscriminantDocument {
+    Signed(i64),
+    Unsigned(u64),
+    Text(String),
+}
+
+fn discriminant_document(value: i128) -> DiscriminantDocument {
     match (i64::try_from(value), u64::try_from(value)) {
-        (Ok(value), _) => json!(value),
-        (_, Ok(value)) => json!(value),
-        _ => json!(value.to_string()),
+        (Ok(value), _) => DiscriminantDocument::Signed(value),
+        (_, Ok(value)) => DiscriminantDocument::Unsigned(value),
+        _ => DiscriminantDocument::Text(value.to_string()),
     }
 }
 
@@ -164,7 +185,7 @@ fn members<'t>(
     base: u64,
     depth: u32,
     left: &mut usize,
-) -> Vec<MemberRow<'t>> {
+) -> Vec<MemberDocument<'t>> {
     let count = match depth > DEPTH_MAX {
         true => 0,
         false => aggregate.members.len().min(*left),
@@ -182,7 +203,7 @@ fn member<'t>(
     base: u64,
     depth: u32,
     left: &mut usize,
-) -> MemberRow<'t> {
+) -> MemberDocument<'t> {
     let offset = base.saturating_add(member.offset);
     let first = |first: u64| first.saturating_sub(member.offset.saturating_mul(8));
     let inside = match types.get(member.ty) {
@@ -191,7 +212,7 @@ fn member<'t>(
         }
         _ => None,
     };
-    MemberRow {
+    MemberDocument {
         name: member.name.as_deref(),
         ty: types.name_of(member.ty),
         offset,
@@ -202,12 +223,12 @@ fn member<'t>(
     }
 }
 
-fn holes(aggregate: &Aggregate, gaps: &AggregateGaps) -> Vec<HoleRow> {
+fn holes(aggregate: &Aggregate, gaps: &AggregateGaps) -> Vec<HoleDocument> {
     let before = std::iter::once(gaps.before).chain(gaps.after.iter().copied());
     let holes = aggregate.members.iter().zip(before);
     holes
         .filter(|(_, gap)| gap.bytes > 0)
-        .map(|(next, gap)| HoleRow {
+        .map(|(next, gap)| HoleDocument {
             offset: next.offset.saturating_sub(gap.bytes),
             size: gap.bytes,
         })

@@ -1,13 +1,13 @@
-//! A type as text.
+//! A type as pahole's text, or as columns.
 
 use relayout_layout::{Type, TypeArena, TypeId};
 use relayout_pahole_text::Options;
 
-use super::ShownType;
-use super::filter::TypeMeasures;
+use relayout_session::show::{ShownType, TypeMeasures};
 
-/// pahole's text; a typedef of an anonymous type shows as its typedef, scalars in one line.
-pub(super) fn layout(types: &TypeArena, found: &ShownType<'_>, options: &Options) -> String {
+/// Renders a type as pahole does. A typedef of an anonymous type is rendered as a typedef, a scalar in
+/// one line.
+pub fn layout_text(types: &TypeArena, found: &ShownType<'_>, options: &Options) -> String {
     let Some(mut text) = relayout_pahole_text::render(types, found.id, options) else {
         return one_line(types, found);
     };
@@ -18,8 +18,8 @@ pub(super) fn layout(types: &TypeArena, found: &ShownType<'_>, options: &Options
     text
 }
 
-/// The columns of `pahole -s`: name, size, number of holes.
-pub(super) fn sizes(found: &ShownType<'_>, traits: Option<&TypeMeasures>) -> String {
+/// Renders the columns of `pahole -s`: name, size, number of holes.
+pub fn sizes_text(found: &ShownType<'_>, traits: Option<&TypeMeasures>) -> String {
     let traits = traits.copied().unwrap_or_default();
     format!("{}\t{}\t{}\n", found.name, traits.size, traits.holes)
 }

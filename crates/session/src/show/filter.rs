@@ -1,33 +1,33 @@
-//! Which of the types that were looked at are shown.
+//! Limits that select types, and the measures that they need.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 
 use relayout_check::TypePattern;
 use relayout_layout::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
 
-use super::Args;
+use super::ShowError;
 
 /// Aggregates inside each other are followed this deep; more is damaged debug information.
 const DEPTH_MAX: u32 = 64;
 
-/// What selections and sorting ask of a type.
+/// Measures of a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct TypeMeasures {
-    /// In bytes.
-    pub(super) size: u64,
+pub struct TypeMeasures {
+    /// Size in bytes.
+    pub size: u64,
     /// Cache lines that it spans from the start of one.
-    pub(super) lines: u64,
+    pub lines: u64,
     /// Number of holes.
-    pub(super) holes: u64,
-    /// Bytes in them.
-    pub(super) hole_bytes: u64,
+    pub holes: u64,
+    /// Bytes in holes.
+    pub hole_bytes: u64,
     /// Unused bytes at the end.
-    pub(super) padding: u64,
+    pub padding: u64,
 }
 
 impl TypeMeasures {
-    pub(super) fn from_type(types: &TypeArena, id: TypeId, line_bytes: u64) -> Self {
+    /// Measures a type.
+    pub fn from_type(types: &TypeArena, id: TypeId, line_bytes: u64) -> Self {
         let size = types.size_of(id).unwrap_or(0);
         let gaps = types.gaps(id).unwrap_or_default();
         Self {
@@ -40,30 +40,54 @@ impl TypeMeasures {
     }
 }
 
-/// The selection on the command line.
+/// Limits that a type has to meet.
+#[derive(Clone, Debug, Default)]
+pub struct TypeLimits {
+    /// Pattern of a type that a member has to have.
+    pub contains: Option<String>,
+    /// Members of members count for `contains`, too.
+    pub recursive: bool,
+    /// Least size in bytes.
+    pub size_min: Option<u64>,
+    /// Largest size in bytes.
+    pub size_max: Option<u64>,
+    /// Least number of cache lines.
+    pub lines_min: Option<u64>,
+    /// Largest number of cache lines.
+    pub lines_max: Option<u64>,
+    /// Least number of holes.
+    pub holes_min: Option<u64>,
+    /// Structs and classes only.
+    pub structs: bool,
+    /// Unions only.
+    pub unions: bool,
+}
+
+/// Limits with their pattern parsed.
 pub(super) struct TypeFilter<'a> {
-    args: &'a Args,
+    limits: &'a TypeLimits,
     contains: Option<TypePattern>,
 }
 
 impl<'a> TypeFilter<'a> {
-    pub(super) fn new(args: &'a Args) -> anyhow::Result<Self> {
-        let contains = args.contains.as_deref().map(TypePattern::parse);
-        let contains = contains.transpose().map_err(anyhow::Error::msg)?;
-        Ok(Self { args, contains })
+    pub(super) fn new(limits: &'a TypeLimits) -> Result<Self, ShowError> {
+        let contains = limits.contains.as_deref().map(TypePattern::parse);
+        let contains = contains.transpose().map_err(ShowError::Pattern)?;
+        Ok(Self { limits, contains })
     }
 
-    /// Whether there is one.
+    /// Tells whether any limit is set.
     pub(super) fn is_any(&self) -> bool {
-        let args = self.args;
-        let limits = [
-            args.size_min,
-            args.size_max,
-            args.lines_min,
-            args.lines_max,
-            args.holes,
+        let limits = self.limits;
+        let numbers = [
+            limits.size_min,
+            limits.size_max,
+            limits.lines_min,
+            limits.lines_max,
+            limits.holes_min,
         ];
-        limits.iter().any(Option::is_some) || args.structs || args.unions || self.contains.is_some()
+        let has_kind = limits.structs || limits.unions;
+        numbers.iter().any(Option::is_some) || has_kind || self.contains.is_some()
     }
 
     pub(super) fn passes(
@@ -72,19 +96,19 @@ impl<'a> TypeFilter<'a> {
         id: TypeId,
         traits: Option<&TypeMeasures>,
     ) -> bool {
-        let args = self.args;
+        let limits = self.limits;
         let kind = types.aggregate(id).map(|aggregate| aggregate.kind);
         let is_union = kind == Some(AggregateKind::Union);
-        if args.structs && (is_union || kind.is_none()) || args.unions && !is_union {
+        if limits.structs && (is_union || kind.is_none()) || limits.unions && !is_union {
             return false;
         }
         let within = |value: u64, min: Option<u64>, max: Option<u64>| {
             min.is_none_or(|min| value >= min) && max.is_none_or(|max| value <= max)
         };
         traits.is_none_or(|traits| {
-            within(traits.size, args.size_min, args.size_max)
-                && within(traits.lines, args.lines_min, args.lines_max)
-                && within(traits.holes, args.holes, None)
+            within(traits.size, limits.size_min, limits.size_max)
+                && within(traits.lines, limits.lines_min, limits.lines_max)
+                && within(traits.holes, limits.holes_min, None)
         }) && self.contains.as_ref().is_none_or(|wanted| {
             let aggregate = types.aggregate(id);
             aggregate.is_some_and(|found| {
@@ -109,8 +133,8 @@ impl<'a> TypeFilter<'a> {
                 .any(|member| self.is_or_has(types, member.ty, wanted, seen, depth))
     }
 
-    /// The type of a member, an element of its array or what a typedef stands for is wanted.
-    /// `seen` are the structs and unions whose members need not be looked at again.
+    /// Tells whether the type of a member, of an element of its array or of a typedef's target is wanted.
+    /// The members of structs and unions in `seen` are not visited again.
     fn is_or_has(
         &self,
         types: &TypeArena,
@@ -136,8 +160,8 @@ impl<'a> TypeFilter<'a> {
                         keyword.is_none_or(|keyword| keyword == found.kind.keyword())
                             && wanted.matches(found.scope.as_deref(), name)
                     });
-                    // What is in an anonymous struct is a member of the one around it.
-                    let inside = self.args.recursive || found.name.is_none();
+                    // Members of an anonymous struct are those of the struct around it.
+                    let inside = self.limits.recursive || found.name.is_none();
                     return named
                         || inside
                             && seen.insert(id)
@@ -151,19 +175,12 @@ impl<'a> TypeFilter<'a> {
         false
     }
 
-    /// The error where nothing passed.
-    pub(super) fn nothing(&self, file: &Path, summary: &SeenExtremes<'_>) -> NothingSelected {
-        NothingSelected {
-            file: file.to_owned(),
-            sentence: self.sentence(summary),
-        }
-    }
-
-    fn sentence(&self, summary: &SeenExtremes<'_>) -> String {
-        let args = self.args;
+    /// Describes the limits and the extreme values that no type exceeds.
+    pub(super) fn describe(&self, summary: &SeenExtremes<'_>) -> String {
+        let limits = self.limits;
         let mut had = Vec::new();
-        if args.structs || args.unions {
-            let kind = if args.unions { "union" } else { "struct" };
+        if limits.structs || limits.unions {
+            let kind = if limits.unions { "union" } else { "struct" };
             had.push(format!("the selection asks for a {kind}"));
         }
         if let Some(contains) = &self.contains {
@@ -176,13 +193,13 @@ impl<'a> TypeFilter<'a> {
                 had.push(format!("{extreme} is {value} ({name})"));
             }
         };
-        let (size, lines) = (args.size_min.is_some(), args.lines_min.is_some());
+        let (size, lines) = (limits.size_min.is_some(), limits.lines_min.is_some());
         add(size, "the largest size", &summary.size);
-        let (size, fewest) = (args.size_max.is_some(), args.lines_max.is_some());
+        let (size, fewest) = (limits.size_max.is_some(), limits.lines_max.is_some());
         add(size, "the smallest size", &summary.size_least);
         add(lines, "the most cache lines", &summary.lines);
         add(fewest, "the fewest cache lines", &summary.lines_least);
-        add(args.holes.is_some(), "the most holes", &summary.holes);
+        add(limits.holes_min.is_some(), "the most holes", &summary.holes);
         had.insert(
             0,
             match summary.count {
@@ -194,19 +211,11 @@ impl<'a> TypeFilter<'a> {
     }
 }
 
-/// Nothing fits the selection.
-#[derive(Debug, thiserror::Error)]
-#[error("no type of {} fits the selection: {sentence}", file.display())]
-pub struct NothingSelected {
-    file: PathBuf,
-    sentence: String,
-}
-
-/// A value that no other exceeds, and whose it is.
+/// An extreme value and the name of its type.
 #[derive(Default)]
 struct ExtremeType<'n>(Option<(u64, &'n str)>);
 
-/// What was there to select from.
+/// Extreme values of all types.
 #[derive(Default)]
 pub(super) struct SeenExtremes<'n> {
     count: u64,

@@ -1,0 +1,166 @@
+//! Definitions of the named types.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use relayout_check::TypePattern;
+use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
+use relayout_layout::{Type, TypeArena, TypeId, suggestions};
+
+use super::{ShowError, ShownType, TypeSelection};
+
+/// Text of a type by which definitions are compared.
+type SameText<'f> = &'f dyn Fn(&TypeArena, &ShownType<'_>) -> String;
+
+/// Returns the named types, or all structs, unions and classes without a name.
+pub(super) fn selected_entries<'c>(
+    file: &Path,
+    catalog: &'c TypeCatalog<'_>,
+    selection: &'c TypeSelection,
+    notify: &dyn Fn(&str),
+    same_text: SameText<'_>,
+) -> Result<Vec<CatalogEntry<'c>>, ShowError> {
+    if selection.names.is_empty() {
+        return Ok(catalog.aggregates());
+    }
+    let mut entries = Vec::new();
+    for name in &selection.names {
+        let pattern = TypePattern::parse(name).map_err(ShowError::Pattern)?;
+        let found = if pattern.is_open() {
+            matching_entries(catalog, &pattern)?
+        } else {
+            let definitions = named_definitions(catalog, name, &pattern, same_text)?;
+            definitions.take(selection.all, notify)
+        };
+        if found.is_empty() {
+            return Err(unknown_type(file, catalog, name, &pattern));
+        }
+        entries.extend(found);
+    }
+    let mut seen = HashSet::new();
+    entries.retain(|entry| seen.insert(*entry));
+    Ok(entries)
+}
+
+fn unknown_type(
+    file: &Path,
+    catalog: &TypeCatalog<'_>,
+    name: &str,
+    pattern: &TypePattern,
+) -> ShowError {
+    let plain = pattern.name().as_str().replace(['*', '?'], "");
+    let similar = suggestions::similar_names(catalog.type_names(), &plain);
+    ShowError::UnknownType {
+        file: file.to_owned(),
+        name: match name.contains(['*', '?']) {
+            true => format!("that matches `{name}`"),
+            false => format!("named `{name}`"),
+        },
+        suggestion: match similar.is_empty() {
+            true => "; without a TYPE, all are shown".to_owned(),
+            false => suggestions::suggestion_suffix(&similar),
+        },
+    }
+}
+
+/// Returns the structs, unions and classes that an open pattern matches.
+fn matching_entries<'c>(
+    catalog: &'c TypeCatalog<'_>,
+    pattern: &TypePattern,
+) -> Result<Vec<CatalogEntry<'c>>, ShowError> {
+    let mut entries = catalog.aggregates();
+    entries.retain(|entry| pattern.name().matches(entry.name));
+    if pattern.keyword().is_none() && pattern.components().len() == 1 {
+        return Ok(entries);
+    }
+    let fits = catalog.map_loaded(&entries, |types, id, entry| {
+        is_meant(types, id, entry.name, pattern)
+    })?;
+    let kept = entries.into_iter().zip(fits).filter(|(_, fits)| *fits);
+    Ok(kept.map(|(entry, _)| entry).collect())
+}
+
+/// Different definitions of one name.
+struct NamedDefinitions<'c> {
+    entries: Vec<CatalogEntry<'c>>,
+    /// Sentence about several definitions.
+    ambiguity: Option<String>,
+}
+
+impl<'c> NamedDefinitions<'c> {
+    /// Returns all definitions, or the first with a notice about the others.
+    fn take(mut self, all: bool, notify: &dyn Fn(&str)) -> Vec<CatalogEntry<'c>> {
+        if let Some(ambiguity) = self.ambiguity
+            && !all
+        {
+            notify(&ambiguity);
+            self.entries.truncate(1);
+        }
+        self.entries
+    }
+}
+
+fn named_definitions<'c>(
+    catalog: &'c TypeCatalog<'_>,
+    name: &'c str,
+    pattern: &TypePattern,
+    same_text: SameText<'_>,
+) -> Result<NamedDefinitions<'c>, ShowError> {
+    let bare = name.len() - pattern.name().as_str().len();
+    let bare = name.get(bare..).unwrap_or(name).trim();
+    let entries = catalog.find_definitions(bare);
+    let loaded = catalog.load(&entries)?;
+    let types = &loaded.types;
+    let mut found: Vec<(TypeId, CatalogEntry<'c>)> =
+        loaded.ids.iter().copied().zip(entries).collect();
+    found.retain(|(id, entry)| is_meant(types, *id, entry.name, pattern));
+    // A struct often shares its name with a typedef of it: the struct is meant.
+    let is_tagged = |(id, _): &(TypeId, _)| matches!(types.get(*id), Type::Aggregate(_));
+    if found.iter().any(is_tagged) {
+        found.retain(is_tagged);
+    }
+    let mut seen: Vec<String> = Vec::new();
+    found.retain(|(id, _)| {
+        let text = same_text(types, &ShownType { id: *id, name: "" });
+        let is_new = !seen.contains(&text);
+        seen.push(text);
+        is_new
+    });
+    let ids: Vec<TypeId> = found.iter().map(|(id, _)| *id).collect();
+    Ok(NamedDefinitions {
+        ambiguity: (ids.len() > 1).then(|| ambiguity(types, bare, &ids)),
+        entries: found.into_iter().map(|(_, entry)| entry).collect(),
+    })
+}
+
+fn is_meant(types: &TypeArena, id: TypeId, name: &str, pattern: &TypePattern) -> bool {
+    let (keyword, scope) = match types.get(id) {
+        Type::Aggregate(aggregate) => {
+            let keyword = Some(aggregate.kind.keyword());
+            (keyword, aggregate.scope.as_deref())
+        }
+        Type::Enum { .. } => (Some("enum"), None),
+        _ => (None, None),
+    };
+    pattern
+        .keyword()
+        .is_none_or(|wanted| keyword == Some(wanted))
+        && pattern.matches(scope, name)
+}
+
+fn ambiguity(types: &TypeArena, name: &str, ids: &[TypeId]) -> String {
+    let places: Vec<String> = ids
+        .iter()
+        .filter_map(|id| types.aggregate(*id)?.decl.as_ref())
+        .map(|decl| format!("{}:{}", decl.file, decl.line))
+        .collect();
+    let places = if places.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", places.join(", "))
+    };
+    let count = ids.len();
+    format!(
+        "{count} different types are named `{name}`{places}; this is the first, --all shows each"
+    )
+}
