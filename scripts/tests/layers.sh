@@ -20,8 +20,8 @@ relayout-profile: relayout-perf-data relayout-shadow
 relayout-resolve: relayout-layout relayout-profile
 relayout-contend: relayout-layout relayout-profile relayout-statistics
 relayout-search: relayout-contend relayout-layout relayout-profile relayout-statistics
-relayout-session: relayout-check relayout-contend relayout-diff relayout-host relayout-layout relayout-pahole-text relayout-patch relayout-profile relayout-resolve relayout-search
-relayout-report: relayout-check relayout-contend relayout-diff relayout-layout relayout-pahole-text relayout-patch relayout-profile relayout-resolve relayout-search relayout-session
+relayout-session: relayout-check relayout-contend relayout-diff relayout-host relayout-layout relayout-pahole-text relayout-patch relayout-profile relayout-resolve relayout-search relayout-verify
+relayout-report: relayout-check relayout-contend relayout-diff relayout-layout relayout-pahole-text relayout-patch relayout-profile relayout-resolve relayout-search relayout-session relayout-verify
 relayout-files: relayout-layout
 relayout-measure: relayout-files
 relayout-probe: relayout-files relayout-statistics

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use relayout_host::RecordingProgress;
+use relayout_session::verify::ExperimentProgress;
 
 /// Steps of analyses that begin earlier than this are not worth a line.
 const SLOW_STEP: Duration = Duration::from_secs(1);
@@ -126,5 +127,11 @@ impl RecordingProgress for TerminalProgress {
             Some(bar) => bar.suspend(print_warning),
             None => print_warning(),
         }
+    }
+}
+
+impl ExperimentProgress for TerminalProgress {
+    fn update(&self, text: &str) {
+        Self::update(self, text);
     }
 }

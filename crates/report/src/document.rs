@@ -67,5 +67,6 @@ pub fn document_schemas() -> Vec<DocumentSchema> {
         DocumentSchema::new::<crate::advise::AdviseDocument<'static>>(),
         DocumentSchema::new::<crate::advise::WhatIfDocument<'static>>(),
         DocumentSchema::new::<crate::show::ShowDocument<'static>>(),
+        DocumentSchema::new::<crate::verify::VerifyDocument<'static>>(),
     ]
 }

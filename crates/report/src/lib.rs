@@ -12,6 +12,7 @@ pub mod sarif;
 mod select;
 pub mod show;
 pub mod text;
+pub mod verify;
 mod words;
 mod wrap;
 

@@ -31,10 +31,12 @@ mod machine;
 mod names;
 mod production;
 mod progress;
+pub mod record;
 mod resolution_cache;
 mod resolved_profile;
 pub mod show;
 mod type_files;
+pub mod verify;
 
 pub use error::{Cause, Error};
 pub use explain::{ExplainedFinding, ExplainedInstruction, explain_finding};

@@ -11,6 +11,8 @@ use anyhow::Context as _;
 use relayout_profile::{Profile, WriteOptions};
 use relayout_record::{Error, RecordingOutcome};
 
+use relayout_session::record::sign_profile;
+
 use crate::exit::ExitStatus;
 use crate::print::print_text;
 use crate::progress::TerminalProgress;
@@ -101,7 +103,7 @@ impl FinishedRecordings {
             Ok([profile]) => profile,
             Err(many) => relayout_profile::merge(many).context("cannot merge the recordings")?,
         };
-        sign(&mut profile);
+        sign_profile(&mut profile, &command_line());
         relayout_profile::write(output, &profile, &WriteOptions { overwrite: force })?;
         if !quiet {
             print_text(&summary(output, &profile))?;
@@ -144,10 +146,10 @@ fn require_writable(output: &Path, force: bool) -> anyhow::Result<()> {
         .with_context(|| format!("cannot write to {}", parent.display()))
 }
 
-/// Writes into a profile what made it: this version, and the command line.
-pub(super) fn sign(profile: &mut Profile) {
-    profile.meta.tool_version = env!("CARGO_PKG_VERSION").to_owned();
-    profile.meta.command = std::env::args_os()
+/// Returns the command line for profiles.
+pub(super) fn command_line() -> Vec<String> {
+    let words = std::env::args_os();
+    words
         .map(|word| word.to_string_lossy().into_owned())
-        .collect();
+        .collect()
 }

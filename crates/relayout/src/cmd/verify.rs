@@ -1,20 +1,20 @@
 //! `relayout verify`: whether a change helps, by starting both sides many times.
 
 mod arguments;
-mod experiment;
-mod json;
 mod kernel;
-mod sides;
-mod text;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context as _;
-use relayout_host::{InterruptFlag, write_atomically};
-use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgingRules, judge_runs};
+use relayout_host::InterruptFlag;
+use relayout_report::Document as _;
+use relayout_report::verify::{VerifyContents, render_text, verify_document};
+use relayout_session::verify::{
+    ComparedPrograms, MeasuredRuns, PatchedBuild, ProgramSettings, VerifyError, judge,
+    judging_rules, load_runs, measure_programs,
+};
+use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgingRules};
 use relayout_verify::metric::{FORMS, Metric};
-use relayout_verify::runs::ExperimentRuns;
 
 use crate::exit::ExitStatus;
 use crate::print::print_text;
@@ -135,37 +135,25 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
     let rules = judging_rules(args.margin);
     let measured = match &args.load {
-        Some(path) => load(path)?,
+        Some(path) => MeasuredRuns {
+            runs: load_runs(path)?,
+            notes: Vec::new(),
+            save_error: None,
+        },
         None => measure(args, &rules)?,
     };
-    let outcome = judge_runs(&measured.runs.without_details(), &rules);
-    let details = judge_runs(&measured.runs.details(), &rules);
-    let shown = match args.json {
-        true => json::render(&measured, &outcome, &details)?,
-        false => text::render(&measured, &outcome, &details),
+    let judged = judge(&measured.runs, &rules);
+    let contents = VerifyContents {
+        runs: &measured.runs,
+        judged: &judged,
+        notes: &measured.notes,
     };
-    print_text(&shown)?;
-    measured.saved?;
-    Ok(exit_code(&outcome))
-}
-
-/// What was measured, and what there is to tell of it.
-struct MeasuredRuns {
-    runs: ExperimentRuns,
-    notes: Vec<String>,
-    /// Whether it could be saved, if it should be; told last, so that a full disk does not cost the result.
-    saved: anyhow::Result<()>,
-}
-
-/// With this margin, a fraction, or else one that follows from the noise.
-fn judging_rules(margin: Option<f64>) -> JudgingRules {
-    match margin {
-        Some(margin) => JudgingRules {
-            margin,
-            widen: false,
-        },
-        None => JudgingRules::default(),
-    }
+    print_text(&match args.json {
+        true => verify_document(&contents).to_json()?,
+        false => render_text(&contents),
+    })?;
+    measured.save_error.map_or(Ok(()), Err)?;
+    Ok(exit_code(&judged.outcome))
 }
 
 fn exit_code(outcome: &ExperimentOutcome) -> ExitStatus {
@@ -175,44 +163,47 @@ fn exit_code(outcome: &ExperimentOutcome) -> ExitStatus {
     }
 }
 
-fn load(path: &PathBuf) -> anyhow::Result<MeasuredRuns> {
-    let text = std::fs::read_to_string(path);
-    let text = text.with_context(|| format!("cannot read {}", path.display()))?;
-    let runs =
-        ExperimentRuns::parse(&text).with_context(|| format!("cannot use {}", path.display()))?;
-    Ok(MeasuredRuns {
-        runs,
-        notes: Vec::new(),
-        saved: Ok(()),
-    })
-}
-
 fn measure(args: &Args, rules: &JudgingRules) -> anyhow::Result<MeasuredRuns> {
-    let metrics = Metric::parse_all(&args.metric)?;
+    let settings = settings(args)?;
     let interrupt = InterruptFlag::catch();
     let progress = TerminalProgress::new(String::new(), false);
-    let sides = sides::prepare_sides(args, interrupt, &progress)?;
-    let mut experiment = experiment::ProgramExperiment::new(args, &sides, metrics, interrupt)?;
-    let ended = experiment.run(rules, &progress);
+    let measured = measure_programs(&settings, rules, args.save.as_deref(), &progress, interrupt);
     progress.finish();
-    let saved = save(args.save.as_deref(), &experiment.runs);
-    if let Err(why) = ended {
-        return Err(saved.err().unwrap_or(why));
-    }
-    Ok(MeasuredRuns {
-        notes: sides.notes(),
-        runs: experiment.runs,
-        saved,
+    Ok(measured?)
+}
+
+fn settings(args: &Args) -> anyhow::Result<ProgramSettings> {
+    Ok(ProgramSettings {
+        metrics: Metric::parse_all(&args.metric)?,
+        programs: programs(args)?,
+        shell: args.shell,
+        pairs: args.runs,
+        budget: args.budget,
+        early_stop: !args.all,
+        warmups: args.warmup.into(),
+        pin: args.pin.clone(),
+        fifo: args.fifo,
+        lost_max: args.max_lost / 100.0,
+        disturbed_code: args.disturbed,
+        time_limit: args.time_limit,
+        seed: args.seed,
     })
 }
 
-/// Writes what was measured to `path`, if there is both.
-fn save(path: Option<&Path>, runs: &ExperimentRuns) -> anyhow::Result<()> {
-    match path {
-        Some(path) if !runs.starts.is_empty() => {
-            let text = serde_json::to_string(runs)? + "\n";
-            Ok(write_atomically(path, text.as_bytes())?)
-        }
-        _ => Ok(()),
+fn programs(args: &Args) -> Result<ComparedPrograms, VerifyError> {
+    if let (Some(before), Some(after)) = (&args.before, &args.after) {
+        return Ok(ComparedPrograms::Commands {
+            before: before.clone(),
+            after: after.clone(),
+        });
     }
+    let (Some(patch), Some(build), Some(bench)) = (&args.patch, &args.build, &args.bench) else {
+        return Err(VerifyError::NothingToCompare);
+    };
+    Ok(ComparedPrograms::Patch(PatchedBuild {
+        patch: patch.clone(),
+        build: build.clone(),
+        bench: bench.clone(),
+        source: args.source.clone().unwrap_or_else(|| PathBuf::from(".")),
+    }))
 }

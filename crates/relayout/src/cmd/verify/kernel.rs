@@ -1,30 +1,14 @@
 //! `relayout verify kernel`: whether a patch saves a kernel transfers, by recording it without and with.
 
-mod boots;
-mod changed;
-mod counts;
-mod experiment;
-mod json;
-mod predict;
-mod samples;
-mod text;
-
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context as _;
-use relayout_host::kernel_build::{BuildWatch, BuiltKernel, KernelBuilder, KernelPatch};
-use relayout_host::{
-    CacheFolder, Error, InterruptFlag, RecordingProgress as _, find_collector, find_workload,
-    workloads,
-};
-use relayout_verify::judge::{ExperimentOutcome, judge_runs};
+use relayout_host::InterruptFlag;
+use relayout_report::Document as _;
+use relayout_report::verify::kernel::{KernelContents, kernel_document, render_text};
+use relayout_session::verify::judging_rules;
+use relayout_session::verify::kernel::{KernelSettings, verify_kernel};
 
-use self::boots::{BootSetting, PreparedKernels};
-use self::changed::ChangedType;
-use self::experiment::KernelExperiment;
-use self::predict::ReplayPrediction;
-use self::samples::{BootSamples, DetailSelection};
 use super::arguments;
 use crate::exit::ExitStatus;
 use crate::print::print_text;
@@ -126,214 +110,55 @@ pub struct Args {
     quiet: bool,
 }
 
-/// Everything there is to tell.
-struct KernelVerification<'a> {
-    args: &'a Args,
-    release: String,
-    kernels: [BuiltKernel; 2],
-    changed: Vec<ChangedType>,
-    samples: BootSamples,
-    /// Of the kernel and of the types, which is what the verdict is about.
-    outcome: ExperimentOutcome,
-    /// Of classes and members.
-    details: ExperimentOutcome,
-    predictions: Vec<ReplayPrediction>,
-    notes: Vec<String>,
-    /// As in [`super::Measured`].
-    saved: anyhow::Result<()>,
-}
-
 /// Runs the command.
 ///
 /// # Errors
-/// Bad input, a missing tool, a kernel that does not build or boot.
+/// Bad input, a missing tool, or a kernel that does not build or boot.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
-    let settings = boot_settings(args)?;
-    let cache = CacheFolder::locate().context(
-        "there is no folder for what is built: set RELAYOUT_CACHE, XDG_CACHE_HOME or HOME",
-    )?;
     let interrupt = InterruptFlag::catch();
-    let shown = TerminalProgress::new(String::new(), args.quiet);
-    let result = verify(args, settings, &cache, interrupt, &shown);
-    shown.finish();
-    let verified = result?;
-    let rendered = match args.json {
-        true => json::render(&verified)?,
-        false => text::render(&verified),
+    let progress = TerminalProgress::new(String::new(), args.quiet);
+    let rules = judging_rules(args.margin);
+    let verified = verify_kernel(&settings(args), &rules, &progress, interrupt);
+    progress.finish();
+    let verified = verified?;
+    let contents = KernelContents {
+        verification: &verified,
+        patch: &args.patch,
+        reverse: args.reverse,
+        yield_every: args.yield_every,
     };
-    print_text(&rendered)?;
-    verified.saved?;
-    Ok(super::exit_code(&verified.outcome))
+    print_text(&match args.json {
+        true => kernel_document(&contents).to_json()?,
+        false => render_text(&contents),
+    })?;
+    let exit = super::exit_code(&verified.judged.outcome);
+    verified
+        .save_error
+        .map_or(Ok(exit), |error| Err(error.into()))
 }
 
-fn verify<'a>(
-    args: &'a Args,
-    settings: Vec<BootSetting>,
-    cache: &CacheFolder,
-    interrupt: InterruptFlag,
-    shown: &TerminalProgress,
-) -> anyhow::Result<KernelVerification<'a>> {
-    let patch = KernelPatch::read(&args.patch, args.reverse).map_err(Error::KernelBuild)?;
-    let (builder, files) = open_builder(args, cache, &patch, shown)?;
-    let collector = find_collector(args.qemu.as_deref(), Some(cache))?;
-    let kernels = build_kernels(args, &builder, &patch, interrupt, shown)?;
-    let notes = [
-        rejected_options_note(&builder, &kernels[0])?,
-        code_changes_note(&files),
-    ]
-    .into_iter();
-    shown.step("comparing the types of the two kernels");
-    let [before, after] = &kernels;
-    let changed = changed::changed_types(&before.debug, &after.debug, &args.types)?;
-    let names: Vec<String> = changed
-        .iter()
-        .map(|changed_type| changed_type.name.clone())
-        .collect();
-    let mut experiment = KernelExperiment::new(args, settings, names);
-    let ended = PreparedKernels::with(args, &kernels, &collector, interrupt, |boots| {
-        experiment.run(boots, &super::judging_rules(args.margin), shown)?;
-        shown.step("replaying the recordings of the first kernel");
-        let kept = std::mem::take(&mut experiment.kept);
-        let predictions = predict::predict_changes(&changed, kept, boots, shown);
-        Ok((boots.release().to_owned(), predictions))
-    });
-    let samples = experiment.samples;
-    let saved = super::save(args.save.as_deref(), &samples.runs(DetailSelection::Both));
-    let (release, predictions) = match ended {
-        Ok(done) => done,
-        Err(why) => return Err(saved.err().unwrap_or(why)),
-    };
-    let rules = super::judging_rules(args.margin);
-    Ok(KernelVerification {
-        args,
-        release,
-        outcome: judge_runs(&samples.runs(DetailSelection::Without), &rules),
-        details: judge_runs(&samples.runs(DetailSelection::Only), &rules),
-        kernels,
-        changed,
-        samples,
-        predictions,
-        notes: notes.flatten().collect(),
-        saved,
-    })
-}
-
-/// Looks at the source, and whether the patch applies to it; gives the files that it changes, too.
-fn open_builder(
-    args: &Args,
-    cache: &CacheFolder,
-    patch: &KernelPatch,
-    shown: &TerminalProgress,
-) -> anyhow::Result<(KernelBuilder, Vec<String>)> {
-    let source = args.source.clone().or_else(|| cache.kernel_source());
-    let source = source.context(
-        "say where the kernel's source is: --source DIR, or run scripts/setup.sh to fetch Debian's",
-    )?;
-    let jobs = match args.jobs {
-        Some(jobs) => jobs.into(),
-        None => std::thread::available_parallelism().map_or(1, usize::from),
-    };
-    shown.step("looking at the source");
-    let builder = KernelBuilder::open(cache, &source, args.config.as_deref(), jobs);
-    let builder = builder.map_err(Error::KernelBuild)?;
-    let files = builder.patched_files(patch).map_err(Error::KernelBuild)?;
-    Ok((builder, files))
-}
-
-/// Both kernels.
-fn build_kernels(
-    args: &Args,
-    builder: &KernelBuilder,
-    patch: &KernelPatch,
-    interrupt: InterruptFlag,
-    shown: &TerminalProgress,
-) -> anyhow::Result<[BuiltKernel; 2]> {
-    let watch = BuildWatch {
-        progress: shown,
-        update: &|text: &str| shown.update(text),
-        interrupt,
-    };
-    let build = |patch: Option<&KernelPatch>, name: &str| {
-        let built = builder.build(patch, name, &watch);
-        built.map_err(Error::KernelBuild)
-    };
-    // The source as it is has the patch, or has it not.
-    let [before, after] = match args.reverse {
-        false => [None, Some(patch)],
-        true => [Some(patch), None],
-    };
-    Ok([
-        build(before, "the kernel without the patch")?,
-        build(after, "the kernel with the patch")?,
-    ])
-}
-
-/// What the configuration lacks, to be told.
-fn rejected_options_note(
-    builder: &KernelBuilder,
-    kernel: &BuiltKernel,
-) -> anyhow::Result<Option<String>> {
-    let options = builder
-        .options_not_taken(kernel)
-        .map_err(Error::KernelBuild)?;
-    let note = format!(
-        "this source does not take these options of the configuration: {}",
-        options.join(", ")
-    );
-    Ok((!options.is_empty()).then_some(note))
-}
-
-/// Replay knows of layouts only, not of code.
-fn code_changes_note(files: &[String]) -> Option<String> {
-    let code = files.iter().filter(|file| !file.ends_with(".h"));
-    let code: Vec<&str> = code.map(String::as_str).collect();
-    (!code.is_empty()).then(|| {
-        format!(
-            "the patch changes more than headers ({}): what was recorded is of all of it, replay of the layouts alone",
-            code.join(", ")
-        )
-    })
-}
-
-/// What is run, by workload and number of CPUs.
-fn boot_settings(args: &Args) -> anyhow::Result<Vec<BootSetting>> {
-    if args.workload == "list" || args.also.iter().any(|name| name == "list") {
-        let names: Vec<&str> = workloads().map(|workload| workload.name).collect();
-        anyhow::bail!("the workloads are {}", names.join(", "));
-    }
-    let mut settings: Vec<BootSetting> = Vec::new();
-    for name in std::iter::once(&args.workload).chain(&args.also) {
-        find_workload(name)?;
-        for &cpus in &args.cpus {
-            let setting = BootSetting {
-                workload: name.clone(),
-                cpus,
-            };
-            if !settings.contains(&setting) {
-                settings.push(setting);
-            }
-        }
-    }
-    Ok(settings)
-}
-
-/// `struct NAME` as NAME.
-fn bare_name(name: &str) -> &str {
-    name.trim_start_matches("struct ").trim()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::code_changes_note;
-
-    #[test]
-    fn code_beside_layouts_is_told() {
-        let note = |files: &[&str]| {
-            let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
-            code_changes_note(&files)
-        };
-        assert_eq!(note(&["include/linux/osq_lock.h"]), None);
-        let said = note(&["include/linux/osq_lock.h", "kernel/locking/osq_lock.c"]).unwrap();
-        assert!(said.contains("(kernel/locking/osq_lock.c)"), "{said}");
+fn settings(args: &Args) -> KernelSettings {
+    let workloads = std::iter::once(&args.workload).chain(&args.also);
+    KernelSettings {
+        source: args.source.clone(),
+        patch: args.patch.clone(),
+        reverse: args.reverse,
+        workloads: workloads.cloned().collect(),
+        cpus: args.cpus.clone(),
+        iterations: args.iterations,
+        pairs: args.runs,
+        early_stop: !args.all,
+        budget: args.budget,
+        types: args.types.clone(),
+        seed: args.seed,
+        yield_every: args.yield_every,
+        memory_bytes: args.memory,
+        time_limit: args.time_limit,
+        config: args.config.clone(),
+        jobs: args.jobs.map(usize::from),
+        qemu: args.qemu.clone(),
+        save: args.save.clone(),
+        keep: args.keep.clone(),
+        command: crate::cmd::record::command_line(),
     }
 }

@@ -1,11 +1,10 @@
-//! Both kernels, ready to be recorded.
+//! Both kernels, opened for recording.
 
 use std::path::Path;
 
-use anyhow::Context as _;
 use relayout_host::kernel_build::BuiltKernel;
 use relayout_host::{
-    DebugFile, GuestKernel, GuestWork, InterruptFlag, KernelRecording, QemuCollector,
+    DebugFile, Error, GuestKernel, GuestWork, InterruptFlag, KernelRecording, QemuCollector,
     RecordingProgress, record_kernel,
 };
 use relayout_layout::dwarf::DwarfFile;
@@ -13,13 +12,15 @@ use relayout_profile::Profile;
 use relayout_resolve::{DebugImages, Options, Resolution, resolve};
 use relayout_verify::plan::ExperimentSide;
 
-use super::Args;
-use crate::progress::TerminalProgress;
+use super::KernelSettings;
+use crate::verify::{ExperimentProgress, VerifyError};
 
-/// What is run in the guest.
+/// A workload with a number of CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct BootSetting {
+pub struct BootSetting {
+    /// Workload.
     pub workload: String,
+    /// Number of CPUs.
     pub cpus: u16,
 }
 
@@ -29,60 +30,54 @@ impl std::fmt::Display for BootSetting {
     }
 }
 
-/// Both kernels, and how they are recorded.
+/// Both kernels, with the settings of their recordings.
 pub(super) struct PreparedKernels<'k> {
-    args: &'k Args,
+    settings: &'k KernelSettings,
     kernels: [GuestKernel<'k>; 2],
     collector: &'k QemuCollector,
     interrupt: InterruptFlag,
 }
 
 impl PreparedKernels<'_> {
-    /// Opens the kernels.
-    ///
-    /// # Errors
-    /// One cannot be read, and those of `then`.
+    /// Opens the kernels and calls `then` with them.
     pub fn with<T>(
-        args: &Args,
+        settings: &KernelSettings,
         built: &[BuiltKernel; 2],
         collector: &QemuCollector,
         interrupt: InterruptFlag,
-        then: impl FnOnce(&PreparedKernels<'_>) -> anyhow::Result<T>,
-    ) -> anyhow::Result<T> {
+        then: impl FnOnce(&PreparedKernels<'_>) -> Result<T, VerifyError>,
+    ) -> Result<T, VerifyError> {
         let [before, after] = built;
         let files = [
-            DebugFile::open(&before.debug)?,
-            DebugFile::open(&after.debug)?,
+            DebugFile::open(&before.debug).map_err(Error::from)?,
+            DebugFile::open(&after.debug).map_err(Error::from)?,
         ];
-        let kernel = |image: &Path, debug| GuestKernel::open(image, debug);
+        let kernel = |image: &Path, debug| GuestKernel::open(image, debug).map_err(Error::from);
         let kernels = [
             kernel(&before.image, &files[0])?,
             kernel(&after.image, &files[1])?,
         ];
         then(&PreparedKernels {
-            args,
+            settings,
             kernels,
             collector,
             interrupt,
         })
     }
 
-    /// Of the kernels.
+    /// Release of the kernels.
     pub fn release(&self) -> &str {
         &self.kernels[0].release
     }
 
-    /// Boots one of them, and records one workload.
-    ///
-    /// # Errors
-    /// It does not boot, or not all of the workload was recorded.
+    /// Boots a kernel and records a workload. Fails unless all of the workload was recorded.
     pub fn record(
         &self,
         side: ExperimentSide,
         setting: &BootSetting,
         seed: u64,
         progress: &dyn RecordingProgress,
-    ) -> anyhow::Result<Profile> {
+    ) -> Result<Profile, VerifyError> {
         let kernel = &self.kernels[side as usize];
         let recording = self.recording(setting, seed);
         let recorded = record_kernel(&recording, kernel, self.collector, progress, self.interrupt);
@@ -90,45 +85,47 @@ impl PreparedKernels<'_> {
             Some(problem) => Err(problem),
             None => Ok(recorded.profile),
         });
-        recorded.with_context(|| {
-            let with = ["without", "with"][side as usize];
-            format!("the kernel {with} the patch, {setting}")
+        recorded.map_err(|error| VerifyError::Boot {
+            patched: ["without", "with"][side as usize],
+            setting: setting.to_string(),
+            source: error.into(),
         })
     }
 
-    /// Names what a recording of one of them holds.
+    /// Resolves a recording.
     pub fn resolve<T>(
         &self,
         side: ExperimentSide,
         profile: &Profile,
         then: impl FnOnce(&Resolution) -> T,
-    ) -> anyhow::Result<T> {
+    ) -> Result<T, VerifyError> {
         let dwarf: &DwarfFile<'_> = &self.kernels[side as usize].dwarf;
         let images = DebugImages::from_single_file(dwarf);
-        Ok(then(&resolve(profile, &images, Options::default())?))
+        let resolution = resolve(profile, &images, Options::default());
+        Ok(then(&resolution.map_err(crate::Error::from)?))
     }
 
     fn recording(&self, setting: &BootSetting, seed: u64) -> KernelRecording {
         KernelRecording {
             work: GuestWork::Workload(setting.workload.clone()),
             threads: setting.cpus.into(),
-            iterations: self.args.iterations,
+            iterations: self.settings.iterations,
             cpus: setting.cpus,
             seed,
-            yield_every: self.args.yield_every,
-            memory_bytes: self.args.memory,
+            yield_every: self.settings.yield_every,
+            memory_bytes: self.settings.memory_bytes,
             append: String::new(),
             qemu_arguments: Vec::new(),
             bursts: None,
-            time_limit: self.args.time_limit,
+            time_limit: self.settings.time_limit,
             idle: false,
         }
     }
 }
 
-/// One of many recordings: shown where lines are drawn over, and silent elsewhere.
+/// Progress of one of many recordings: shown on a terminal only.
 pub(super) struct PrefixedProgress<'s> {
-    pub shown: &'s TerminalProgress,
+    pub shown: &'s dyn ExperimentProgress,
     pub prefix: String,
 }
 

@@ -1,20 +1,15 @@
-//! What was measured, for people.
+//! Text of an experiment with programs: table, notes and verdict.
 
 use relayout_verify::judge::{ChangeScale, ChangeVerdict, ExperimentOutcome, JudgedMetric};
 use relayout_verify::plan::ExperimentSide;
 use relayout_verify::runs::{ExperimentEnding, ExperimentRuns, StartFate};
 use relayout_verify::table;
 
-use super::MeasuredRuns;
+use super::VerifyContents;
 
-/// The table, what it rests on, and the verdict.
-/// Of `outcome`, and of the metrics that only say where its changes come from.
-pub(super) fn render(
-    measured: &MeasuredRuns,
-    outcome: &ExperimentOutcome,
-    details: &ExperimentOutcome,
-) -> String {
-    let runs = &measured.runs;
+/// Renders the tables of both kinds of metrics, the notes and the verdict.
+pub fn render_text(contents: &VerifyContents<'_>) -> String {
+    let (runs, outcome, details) = (contents.runs, contents.outcome(), contents.details());
     let mut text = String::new();
     let setup = &runs.setup;
     match &setup.patch {
@@ -31,10 +26,7 @@ pub(super) fn render(
         text.push_str(&table::render_table(&details.metrics, names));
     }
     text.push('\n');
-    let notes = notes(runs, outcome)
-        .into_iter()
-        .chain(measured.notes.iter().cloned());
-    for note in notes {
+    for note in contents.all_notes() {
         text.push_str(&note);
         text.push('\n');
     }

@@ -21,32 +21,41 @@ const MEMBER_SHARE_MIN: f64 = 0.01;
 /// ... and so many per operation.
 const MEMBER_MIN: f64 = 0.05;
 /// What follows a type's name for the members that are not shown.
-pub(super) const OTHER_MEMBERS: &str = ": other members";
+const OTHER_MEMBERS: &str = ": other members";
 /// What all of the kernel is called.
-pub(super) const KERNEL: &str = "kernel";
+pub const KERNEL: &str = "kernel";
 /// What follows a type's name for that class.
-pub(super) const FALSE_BY_FIRST_TOUCH: &str = ": false by first touch";
+pub const FALSE_BY_FIRST_TOUCH: &str = ": false by first touch";
 
 /// One boot.
-pub(super) struct BootSample {
+#[derive(Clone, Debug)]
+pub struct BootSample {
+    /// Side.
     pub side: ExperimentSide,
+    /// Index of its pair.
     pub pair: usize,
     /// What was run, as a reader sees it.
     pub setting: String,
+    /// Counts of the recording.
     pub counts: BootCounts,
+    /// Seconds of booting and recording.
     pub wall_s: f64,
 }
 
 /// All boots.
-pub(super) struct BootSamples {
+#[derive(Clone, Debug)]
+pub struct BootSamples {
+    /// Setup of the experiment.
     pub setup: ExperimentSetup,
+    /// Reason for its end.
     pub ending: ExperimentEnding,
+    /// All boots, in order.
     pub boots: Vec<BootSample>,
 }
 
 /// Which metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DetailSelection {
+pub enum DetailSelection {
     /// Transfers of the kernel and of each type: what the verdict is about.
     Without,
     /// Classes and members.
@@ -63,6 +72,7 @@ struct CountMetric {
 }
 
 impl BootSamples {
+    /// Tells whether there was no boot.
     pub fn is_empty(&self) -> bool {
         self.boots.is_empty()
     }
@@ -228,7 +238,7 @@ impl BootSamples {
 }
 
 /// What a member's transfers are called.
-pub(super) fn member_metric_name(name: &str, member: &str) -> String {
+pub fn member_metric_name(name: &str, member: &str) -> String {
     match member {
         "" => format!("{name}.(hole)"),
         member => format!("{name}.{member}"),

@@ -1,28 +1,28 @@
-//! Boots both kernels in turn, until there is nothing more to learn.
+//! An experiment with kernels: boots both in turn until every metric is decided.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use relayout_host::{Error, RecordingProgress as _};
+use relayout_host::Error;
 use relayout_profile::{Profile, WriteOptions};
 use relayout_verify::judge::{JudgingRules, judge_runs};
 use relayout_verify::plan::{ExperimentPlan, ExperimentSide};
 use relayout_verify::runs::{ExperimentEnding, ExperimentSetup};
 
-use super::Args;
+use super::KernelSettings;
 use super::boots::{BootSetting, PrefixedProgress, PreparedKernels};
 use super::counts::count_transfers;
 use super::samples::{BootSample, BootSamples, DetailSelection};
-use crate::cmd::verify::experiment::{changes_so_far, seed_from_clock};
-use crate::progress::TerminalProgress;
+use crate::record::sign_profile;
+use crate::verify::{ExperimentProgress, VerifyError, changes_so_far, seed_from_clock};
 
-/// Recordings of the first kernel that are kept to be replayed, of each setting.
+/// Recordings of the first kernel that are kept for replay, for each setting.
 const KEPT_MAX: usize = 2;
 
-/// An experiment, and where it stands.
+/// An experiment in progress.
 pub(super) struct KernelExperiment<'a> {
-    args: &'a Args,
-    settings: Vec<BootSetting>,
+    settings: &'a KernelSettings,
+    boots: Vec<BootSetting>,
     names: Vec<String>,
     plan: ExperimentPlan,
     begun: Instant,
@@ -32,20 +32,20 @@ pub(super) struct KernelExperiment<'a> {
 }
 
 impl<'a> KernelExperiment<'a> {
-    pub fn new(args: &'a Args, settings: Vec<BootSetting>, names: Vec<String>) -> Self {
+    pub fn new(settings: &'a KernelSettings, boots: Vec<BootSetting>, names: Vec<String>) -> Self {
         let plan = ExperimentPlan {
-            pairs: args.runs,
-            seed: args.seed.unwrap_or_else(seed_from_clock),
+            pairs: settings.pairs,
+            seed: settings.seed.unwrap_or_else(seed_from_clock),
         };
         let side = |with: &str| format!("the kernel {with} the patch");
         let setup = ExperimentSetup {
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             before: side("without"),
             after: side("with"),
-            patch: Some(args.patch.display().to_string()),
+            patch: Some(settings.patch.display().to_string()),
             seed: plan.seed,
             pairs: plan.pairs,
-            early_stop: !args.all,
+            early_stop: settings.early_stop,
             warmups: 0,
             cpus: Vec::new(),
             fifo: false,
@@ -54,8 +54,8 @@ impl<'a> KernelExperiment<'a> {
             are_boots: true,
         };
         Self {
-            args,
             settings,
+            boots,
             names,
             plan,
             begun: Instant::now(),
@@ -68,16 +68,13 @@ impl<'a> KernelExperiment<'a> {
         }
     }
 
-    /// Makes the boots.
-    ///
-    /// # Errors
-    /// One fails, or the user stops it.
+    /// Boots the kernels.
     pub fn run(
         &mut self,
         boots: &PreparedKernels<'_>,
         rules: &JudgingRules,
-        shown: &TerminalProgress,
-    ) -> anyhow::Result<()> {
+        shown: &dyn ExperimentProgress,
+    ) -> Result<(), VerifyError> {
         self.begun = Instant::now();
         let looks = self.plan.looks();
         for pair in 0..self.plan.pairs {
@@ -92,7 +89,7 @@ impl<'a> KernelExperiment<'a> {
                 self.time_left(pair)
             ));
             // Both sides of a setting next to each other in time.
-            for setting in self.settings.clone() {
+            for setting in self.boots.clone() {
                 for side in self.plan.order(pair) {
                     self.boot(boots, side, pair, &setting, shown)?;
                 }
@@ -100,7 +97,7 @@ impl<'a> KernelExperiment<'a> {
             if looks.contains(&(pair + 1)) && pair + 1 < self.plan.pairs {
                 self.samples.ending = ExperimentEnding::Decided;
                 let outcome = judge_runs(&self.samples.runs(DetailSelection::Without), rules);
-                if !self.args.all && outcome.is_decided() {
+                if self.settings.early_stop && outcome.is_decided() {
                     return Ok(());
                 }
                 self.samples.ending = ExperimentEnding::CutOff;
@@ -121,8 +118,8 @@ impl<'a> KernelExperiment<'a> {
         side: ExperimentSide,
         pair: usize,
         setting: &BootSetting,
-        shown: &TerminalProgress,
-    ) -> anyhow::Result<()> {
+        shown: &dyn ExperimentProgress,
+    ) -> Result<(), VerifyError> {
         let begun = Instant::now();
         let progress = PrefixedProgress {
             shown,
@@ -133,7 +130,7 @@ impl<'a> KernelExperiment<'a> {
                 side.as_str()
             ),
         };
-        // The same for both of a pair, so that the workload does the same in both.
+        // One seed for both boots of a pair, so that the workload does the same.
         let seed = self.plan.seed.wrapping_add(pair as u64);
         let mut profile = boots.record(side, setting, seed, &progress)?;
         let counts = boots.resolve(side, &profile, |resolution| {
@@ -165,28 +162,32 @@ impl<'a> KernelExperiment<'a> {
         Ok(())
     }
 
-    /// Writes a recording where the user wants it.
+    /// Writes a recording to the folder that keeps them.
     fn keep(
         &self,
         side: ExperimentSide,
         setting: &BootSetting,
         profile: &mut Profile,
-    ) -> anyhow::Result<()> {
-        let Some(dir) = &self.args.keep else {
+    ) -> Result<(), VerifyError> {
+        let Some(dir) = &self.settings.keep else {
             return Ok(());
         };
         let name = format!("{}-{}-{}", side.as_str(), setting.workload, setting.cpus);
         let options = WriteOptions { overwrite: true };
-        std::fs::create_dir_all(dir)?;
-        crate::cmd::record::sign(profile);
-        Ok(relayout_profile::write(&dir.join(name), profile, &options)?)
+        std::fs::create_dir_all(dir).map_err(|source| VerifyError::Keep {
+            path: dir.clone(),
+            source,
+        })?;
+        sign_profile(profile, &self.settings.command);
+        let written = relayout_profile::write(&dir.join(name), profile, &options);
+        Ok(written.map_err(crate::Error::from)?)
     }
 
     /// Seconds that a pair takes.
     fn pair_s(&self) -> f64 {
         let all = &self.samples.boots;
         let total_s: f64 = all.iter().map(|sample| sample.wall_s).sum();
-        let boots = 2 * self.settings.len();
+        let boots = 2 * self.boots.len();
         total_s / all.len().max(1) as f64 * boots as f64
     }
 
@@ -196,7 +197,7 @@ impl<'a> KernelExperiment<'a> {
             false => {
                 let seconds = self.pair_s() * (self.plan.pairs - pair) as f64;
                 let budget = self
-                    .args
+                    .settings
                     .budget
                     .map(|budget| budget.saturating_sub(self.begun.elapsed()));
                 let seconds =
@@ -208,7 +209,7 @@ impl<'a> KernelExperiment<'a> {
 
     /// Whether another pair would not end in time.
     fn is_time_up(&self) -> bool {
-        self.args.budget.is_some_and(|budget| {
+        self.settings.budget.is_some_and(|budget| {
             self.begun.elapsed().as_secs_f64() + self.pair_s() > budget.as_secs_f64()
         })
     }

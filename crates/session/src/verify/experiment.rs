@@ -1,84 +1,80 @@
-//! Starts both sides in turn, and stops when there is nothing more to learn.
+//! An experiment with programs: starts both sides in turn, and stops when every metric is decided.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
-use anyhow::Context as _;
 use relayout_host::measure::{CpuSchedule, ProgramLaunch, ProgramStarter};
-use relayout_host::{Error, InterruptFlag, RecordingProgress as _};
+use relayout_host::{Error, InterruptFlag};
 use relayout_verify::extract::{StartOutput, extract_values};
-use relayout_verify::judge::{ExperimentOutcome, JudgingRules, judge_runs};
-use relayout_verify::metric::Metric;
+use relayout_verify::judge::{JudgingRules, judge_runs};
 use relayout_verify::plan::ExperimentSide;
 use relayout_verify::runs::{
     ExperimentEnding, ExperimentRuns, ExperimentSetup, ProgramStart, SCHEMA, StartFate,
 };
-use relayout_verify::table;
 
-use super::Args;
 use super::sides::ComparedSides;
-use crate::progress::TerminalProgress;
+use super::{
+    ComparedPrograms, ExperimentProgress, ProgramSettings, VerifyError, changes_so_far,
+    seed_from_clock,
+};
 
-/// How often a disturbed start is made again before it is taken as it is.
+/// Repetitions of a disturbed start before it counts as it is.
 const RETRIES_MAX: usize = 3;
-/// How often in a row a program may say that it was disturbed.
+/// Starts in a row that may say that they were disturbed.
 const SAID_DISTURBED_MAX: usize = 20;
 
-/// An experiment, and where it stands.
+/// An experiment in progress.
 pub(super) struct ProgramExperiment<'s> {
     sides: &'s ComparedSides,
-    metrics: Vec<Metric>,
+    settings: &'s ProgramSettings,
     schedule: CpuSchedule,
     starter: ProgramStarter,
     interrupt: InterruptFlag,
-    time_limit: Option<Duration>,
-    budget: Option<Duration>,
     begun: Instant,
-    /// What it came to so far.
+    /// Starts so far.
     pub runs: ExperimentRuns,
 }
 
 impl<'s> ProgramExperiment<'s> {
     pub(super) fn new(
-        args: &Args,
+        settings: &'s ProgramSettings,
         sides: &'s ComparedSides,
-        metrics: Vec<Metric>,
         interrupt: InterruptFlag,
-    ) -> anyhow::Result<Self> {
-        let schedule = CpuSchedule::new(args.pin.as_deref(), args.fifo).map_err(Error::Measure)?;
+    ) -> Result<Self, VerifyError> {
+        let schedule = CpuSchedule::new(settings.pin.as_deref(), settings.fifo)?;
+        let patch = match &settings.programs {
+            ComparedPrograms::Commands { .. } => None,
+            ComparedPrograms::Patch(build) => Some(build.patch.display().to_string()),
+        };
         let setup = ExperimentSetup {
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             before: sides.command(ExperimentSide::Before).text.clone(),
             after: sides.command(ExperimentSide::After).text.clone(),
-            patch: args.patch.as_ref().map(|patch| patch.display().to_string()),
-            seed: args.seed.unwrap_or_else(seed_from_clock),
-            pairs: args.runs,
-            early_stop: !args.all,
-            warmups: args.warmup.into(),
+            patch,
+            seed: settings.seed.unwrap_or_else(seed_from_clock),
+            pairs: settings.pairs,
+            early_stop: settings.early_stop,
+            warmups: settings.warmups,
             cpus: schedule.cpus.clone(),
-            fifo: args.fifo,
-            lost_max: args.max_lost / 100.0,
-            disturbed_code: args.disturbed,
+            fifo: settings.fifo,
+            lost_max: settings.lost_max,
+            disturbed_code: settings.disturbed_code,
             are_boots: false,
         };
+        let metrics = settings.metrics.iter();
         Ok(Self {
             sides,
+            settings,
             schedule,
             starter: ProgramStarter::new(interrupt)?,
             interrupt,
-            time_limit: args.time_limit,
-            budget: args.budget,
             begun: Instant::now(),
             runs: ExperimentRuns {
                 schema: SCHEMA.to_owned(),
                 setup,
-                metrics: metrics
-                    .iter()
-                    .map(|metric| metric.description.clone())
-                    .collect(),
+                metrics: metrics.map(|metric| metric.description.clone()).collect(),
                 ending: ExperimentEnding::CutOff,
                 starts: Vec::new(),
             },
-            metrics,
         })
     }
 
@@ -89,8 +85,8 @@ impl<'s> ProgramExperiment<'s> {
     pub(super) fn run(
         &mut self,
         rules: &JudgingRules,
-        progress: &TerminalProgress,
-    ) -> anyhow::Result<()> {
+        progress: &dyn ExperimentProgress,
+    ) -> Result<(), VerifyError> {
         self.begun = Instant::now();
         let plan = self.runs.plan();
         for warmup in 0..self.runs.setup.warmups {
@@ -144,7 +140,7 @@ impl<'s> ProgramExperiment<'s> {
         Ok(())
     }
 
-    fn announce(&self, progress: &TerminalProgress) {
+    fn announce(&self, progress: &dyn ExperimentProgress) {
         let pairs = self.runs.setup.pairs;
         progress.step(&format!(
             "up to {pairs} pairs of starts, {}",
@@ -152,33 +148,37 @@ impl<'s> ProgramExperiment<'s> {
         ));
     }
 
-    /// Seconds that so many pairs take.
+    /// Estimates the seconds that so many pairs take.
     fn estimate_s(&self, pairs: usize) -> f64 {
         let starts = &self.runs.starts;
         let total_s: f64 = starts.iter().map(|start| start.wall_s).sum();
         2.0 * pairs as f64 * total_s / (starts.len().max(1)) as f64
     }
 
-    /// How long it may still take, in words.
+    /// Describes the time that is left.
     fn time_left(&self, pairs: usize) -> String {
         let mut seconds = self.estimate_s(pairs);
-        if let Some(budget) = self.budget {
+        if let Some(budget) = self.settings.budget {
             seconds = seconds.min(budget.saturating_sub(self.begun.elapsed()).as_secs_f64());
         }
         format!("at most {:.0} s", seconds.ceil())
     }
 
-    /// Whether another pair would not end in time.
+    /// Tells whether another pair would end after the budget.
     fn is_time_up(&self) -> bool {
-        self.budget.is_some_and(|budget| {
+        self.settings.budget.is_some_and(|budget| {
             self.begun.elapsed().as_secs_f64() + self.estimate_s(1) > budget.as_secs_f64()
         })
     }
 
-    /// Starts one side, again while the machine runs others instead: a few times, and in all about as often
-    /// as there are pairs, over all of the experiment. One that says itself that it was disturbed is of no
-    /// use, and always made again; `false` if there is no time for that.
-    fn start_undisturbed(&mut self, side: ExperimentSide, pair: usize) -> anyhow::Result<bool> {
+    /// Starts one side, and again while the machine runs other programs: a few times, and over the whole
+    /// experiment about as often as there are pairs. A start that says that it was disturbed is always
+    /// repeated; `false` if there is no time for that.
+    fn start_undisturbed(
+        &mut self,
+        side: ExperimentSide,
+        pair: usize,
+    ) -> Result<bool, VerifyError> {
         let (mut lost, mut said) = (0, 0);
         loop {
             let mut start = self.start(side, pair, StartFate::Kept)?;
@@ -207,7 +207,7 @@ impl<'s> ProgramExperiment<'s> {
         }
     }
 
-    fn always_disturbed(&self, side: ExperimentSide) -> anyhow::Error {
+    fn always_disturbed(&self, side: ExperimentSide) -> VerifyError {
         let error = relayout_host::measure::Error::Disturbed {
             command: self.sides.command(side).text.clone(),
             times: SAID_DISTURBED_MAX,
@@ -221,13 +221,13 @@ impl<'s> ProgramExperiment<'s> {
         side: ExperimentSide,
         pair: usize,
         fate: StartFate,
-    ) -> anyhow::Result<ProgramStart> {
+    ) -> Result<ProgramStart, VerifyError> {
         let command = self.sides.command(side);
         let ended = self.starter.run(&ProgramLaunch {
             command,
             dir: self.sides.dir(side),
             schedule: Some(&self.schedule),
-            time_limit: self.time_limit,
+            time_limit: self.settings.time_limit,
             disturbed_code: self.runs.setup.disturbed_code,
         });
         let ended = or_interrupted(ended.map_err(Error::Measure), self.interrupt)?;
@@ -238,6 +238,7 @@ impl<'s> ProgramExperiment<'s> {
             cpu_s: ended.cpu_s,
         };
         let values = self
+            .settings
             .metrics
             .iter()
             .map(|metric| extract_values(metric, &output));
@@ -255,12 +256,16 @@ impl<'s> ProgramExperiment<'s> {
             wall_s: ended.wall_s,
             cpu_s: ended.cpu_s,
             lost: ended.lost,
-            values: values.with_context(|| format!("'{}' ({})", command.text, side.as_str()))?,
+            values: values.map_err(|source| VerifyError::Metric {
+                command: command.text.clone(),
+                side: side.as_str(),
+                source,
+            })?,
         })
     }
 }
 
-/// Ctrl-C reaches also what we start for ourselves; its failure is not the news then.
+/// Reports an interrupt instead of the failure of a child process, which Ctrl-C reaches too.
 pub(super) fn or_interrupted<T>(
     result: Result<T, Error>,
     interrupt: InterruptFlag,
@@ -269,28 +274,4 @@ pub(super) fn or_interrupted<T>(
         Err(_) if interrupt.is_set() => Err(Error::Interrupted),
         result => result,
     }
-}
-
-pub(super) fn changes_so_far(outcome: &ExperimentOutcome) -> String {
-    let metrics = outcome.metrics.iter().take(3).map(|metric| {
-        let change = metric
-            .change
-            .map(|change| table::change_text(change, metric.scale));
-        format!(
-            "{} {}",
-            metric.description.name,
-            change.as_deref().unwrap_or("?")
-        )
-    });
-    metrics.collect::<Vec<String>>().join(", ")
-}
-
-/// One that differs from time to time.
-pub(super) fn seed_from_clock() -> u64 {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    let nanoseconds = now.as_nanos() as u64;
-    // Short enough to be typed.
-    nanoseconds % 1_000_000
 }

@@ -4,9 +4,13 @@ use relayout_contend::CoherenceTally;
 use relayout_verify::judge::{JudgingRules, judge_runs};
 use relayout_verify::runs::{ExperimentEnding, ExperimentSetup};
 
-use super::*;
-use crate::cmd::verify::kernel::counts::{BootCounts, TypeCounts};
-use crate::cmd::verify::kernel::samples::{BootSample, DetailSelection};
+use relayout_session::verify::kernel::{
+    BootCounts, BootSample, BootSamples, DetailSelection, TypeCounts,
+};
+use relayout_verify::judge::ChangeVerdict;
+use relayout_verify::plan::ExperimentSide;
+
+use super::text::sentences;
 
 /// Pairs of boots that differ a little from each other.
 const PAIRS: usize = 10;

@@ -1,15 +1,16 @@
-//! What was found, for people.
+//! Text of an experiment with kernels: changed types, tables, replays, sentences and verdict.
 
 use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgedMetric};
 use relayout_verify::plan::ExperimentSide;
 use relayout_verify::table;
 
-use super::KernelVerification;
-use super::changed::ChangedType;
-use super::predict::ReplayPrediction;
-use super::samples::{
-    BootSamples, DetailSelection, FALSE_BY_FIRST_TOUCH, KERNEL, member_metric_name,
+use relayout_session::verify::kernel::{
+    BootSamples, ChangedType, DetailSelection, FALSE_BY_FIRST_TOUCH, KERNEL, ReplayPrediction,
+    member_metric_name,
 };
+
+use super::KernelContents;
+use crate::verify::text::{DETAILS, boots_note};
 
 /// Members that are named of a type that changed.
 const MOVES_MAX: usize = 6;
@@ -17,39 +18,40 @@ const MOVES_MAX: usize = 6;
 /// lie apart in 2 of 70 experiments.
 const PAIRS_MOVED_MIN: usize = 4;
 
-/// The tables, the words, and what they rest on.
-pub(super) fn render(verified: &KernelVerification<'_>) -> String {
+/// Renders the changed types, the tables, the replays, the sentences and the verdict.
+pub fn render_text(contents: &KernelContents<'_>) -> String {
+    let (outcome, details) = (contents.outcome(), contents.details());
     let names = ExperimentSide::ALL.map(ExperimentSide::as_str);
-    let mut text = head(verified);
+    let mut text = head(contents);
     text.push_str("Transfers per operation\n\n");
-    text.push_str(&table::render_table(&verified.outcome.metrics, names));
-    if !verified.details.metrics.is_empty() {
-        text.push_str(crate::cmd::verify::text::DETAILS);
-        text.push_str(&table::render_table(&verified.details.metrics, names));
+    text.push_str(&table::render_table(&outcome.metrics, names));
+    if !details.metrics.is_empty() {
+        text.push_str(DETAILS);
+        text.push_str(&table::render_table(&details.metrics, names));
     }
-    if !verified.predictions.is_empty() {
+    if !contents.verification.predictions.is_empty() {
         text.push_str("\nReplay of the first kernel's recordings, beside the second's\n");
-        for prediction in &verified.predictions {
-            text.push_str(&prediction_text(verified, prediction));
+        for prediction in &contents.verification.predictions {
+            text.push_str(&prediction_text(outcome, prediction));
         }
     }
     text.push('\n');
-    let words = sentences(&verified.samples, &verified.outcome, &verified.details);
-    for line in words.into_iter().chain(notes(verified)) {
+    let words = sentences(&contents.verification.samples, outcome, details);
+    for line in words.into_iter().chain(notes(contents)) {
         text.push_str(&line);
         text.push('\n');
     }
-    text.push_str(&format!("verdict: {}\n", verified.outcome.verdict.as_str()));
+    text.push_str(&format!("verdict: {}\n", outcome.verdict.as_str()));
     text
 }
 
-fn head(verified: &KernelVerification<'_>) -> String {
-    let args = verified.args;
+fn head(contents: &KernelContents<'_>) -> String {
+    let verified = contents.verification;
     let mut text = format!(
         "Linux {} without and with {}{}\n",
         verified.release,
-        args.patch.display(),
-        if args.reverse {
+        contents.patch.display(),
+        if contents.reverse {
             ", which the source has"
         } else {
             ""
@@ -96,13 +98,9 @@ fn changed_text(changed_type: &ChangedType) -> String {
     )
 }
 
-fn prediction_text(verified: &KernelVerification<'_>, prediction: &ReplayPrediction) -> String {
+fn prediction_text(outcome: &ExperimentOutcome, prediction: &ReplayPrediction) -> String {
     let about = format!("{} [{}]", prediction.type_name, prediction.setting);
-    let recorded = find_metric(
-        &verified.outcome,
-        &prediction.type_name,
-        &prediction.setting,
-    );
+    let recorded = find_metric(outcome, &prediction.type_name, &prediction.setting);
     let said = match &prediction.replayed {
         Err(why) => format!("not replayed: {why}"),
         Ok(replayed) => {
@@ -267,12 +265,13 @@ fn change_text(metric: &JudgedMetric) -> String {
 }
 
 /// What the numbers rest on, and what limits them.
-pub(super) fn notes(verified: &KernelVerification<'_>) -> Vec<String> {
+pub(super) fn notes(contents: &KernelContents<'_>) -> Vec<String> {
+    let (verified, outcome) = (contents.verification, contents.outcome());
     let samples = &verified.samples;
     let runs = samples.runs(DetailSelection::Without);
-    let boots = crate::cmd::verify::text::boots_note(&runs, runs.complete_pairs());
-    let mut notes = vec![format!("{boots}; yield {}", verified.args.yield_every)];
-    let comparisons = verified.outcome.metrics.len();
+    let boots = boots_note(&runs, runs.complete_pairs());
+    let mut notes = vec![format!("{boots}; yield {}", contents.yield_every)];
+    let comparisons = outcome.metrics.len();
     if comparisons > 1 {
         notes.push(format!(
             "{comparisons} comparisons, false discovery rate at most 5% (Benjamini-Hochberg)"
@@ -304,6 +303,3 @@ pub(super) fn notes(verified: &KernelVerification<'_>) -> Vec<String> {
     notes.extend(verified.notes.iter().cloned());
     notes
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,4 +1,4 @@
-//! What one recording counted: of the whole kernel, of the types that are asked about, and of their members.
+//! Counts of one recording: of the whole kernel, of the compared types, and of their members.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,12 @@ use relayout_contend::CoherenceTally;
 use relayout_layout::{TypeArena, TypeId};
 use relayout_profile::{CoherenceEvent, ConflictRow, Profile};
 use relayout_resolve::Resolution;
-use relayout_session::advise::struct_offsets;
+
+use crate::advise::struct_offsets;
 
 /// What one recording counted.
 #[derive(Clone, Debug, Default)]
-pub(super) struct BootCounts {
+pub struct BootCounts {
     /// Operations that the workload finished in the window.
     pub operations: u64,
     /// Of all memory.
@@ -21,7 +22,8 @@ pub(super) struct BootCounts {
 
 /// What was counted of one type.
 #[derive(Clone, Debug, Default)]
-pub(super) struct TypeCounts {
+pub struct TypeCounts {
+    /// Events on objects of the type.
     pub tally: CoherenceTally,
     /// Transfers by the member whose access missed: paths from the type, empty for holes.
     pub members: BTreeMap<String, u64>,

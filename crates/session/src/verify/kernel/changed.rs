@@ -1,56 +1,61 @@
-//! Types that the patch lays out differently, as the two kernels' debug information has them.
+//! Types that the patch lays out differently, by the debug information of both kernels.
 
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
 use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, TypeDiffDetail};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::suggestions;
 use relayout_search::order::OrderEntry;
 
 use super::bare_name;
-use crate::catalog;
+use crate::verify::VerifyError;
+use crate::with_both_types;
 
-/// Bytes of a line, for what shares one.
+/// Bytes of a cache line.
 const LINE_BYTES: u64 = 64;
 
-/// A type that is asked about.
+/// A type whose transfers are compared.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ChangedType {
+pub struct ChangedType {
+    /// Name.
     pub name: String,
     /// Bytes before and after.
     pub size: [u64; 2],
-    /// Members that are elsewhere after: path and offsets before and after.
+    /// Members at another offset.
     pub moved: Vec<MovedMember>,
-    /// The layout after, to be replayed; `None` where it cannot be told.
+    /// New layout, to be replayed; `None` where debug information does not tell it.
     pub after: Option<PatchedLayout>,
 }
 
 /// A member that moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct MovedMember {
+pub struct MovedMember {
+    /// Path of the member.
     pub member: String,
+    /// Offsets before and after.
     pub offset: [u64; 2],
 }
 
 /// A layout as its members in order.
 #[derive(Clone, Debug)]
-pub(super) struct PatchedLayout {
+pub struct PatchedLayout {
+    /// Members in order.
     pub entries: Vec<OrderEntry>,
     /// Alignment of the type in bytes.
     pub type_align: u64,
-    /// Name and offset of each.
+    /// Name and offset of each member.
     pub offsets: Vec<(String, u64)>,
 }
 
-/// The types that are laid out differently by themselves, and not only because of what they hold; or,
-/// where some are named, these.
+/// Returns the types that are laid out differently by themselves, and not only because of a type that they
+/// hold; or the named ones.
 pub(super) fn changed_types(
     before: &Path,
     after: &Path,
     named: &[String],
-) -> anyhow::Result<Vec<ChangedType>> {
-    catalog::with_both_types(before, after, DebugInfoFormat::Any, |old, new| {
+    notify: &dyn Fn(&str),
+) -> Result<Vec<ChangedType>, VerifyError> {
+    with_both_types(before, after, DebugInfoFormat::Any, notify, |old, new| {
         let (mut old_side, mut new_side) = (DiffSide::new(old), DiffSide::new(new));
         match named.is_empty() {
             true => {
@@ -58,17 +63,17 @@ pub(super) fn changed_types(
                     rayon::join(|| old_side.load_all(), || new_side.load_all());
                 old_loaded
                     .and(new_loaded)
-                    .context("cannot compare the types of the two kernels")?;
+                    .map_err(VerifyError::CompareTypes)?;
             }
             false => {
                 for name in named {
                     let plain = bare_name(name);
                     if !old_side.load_name(plain, |_| true)? {
                         let close = suggestions::similar_names(old.type_names(), plain);
-                        bail!(
-                            "the kernel has no struct {plain}{}",
-                            suggestions::suggestion_suffix(&close)
-                        );
+                        return Err(VerifyError::NoStruct {
+                            name: plain.to_owned(),
+                            suggestion: suggestions::suggestion_suffix(&close),
+                        });
                     }
                     new_side.load_name(plain, |_| true)?;
                 }
@@ -79,7 +84,7 @@ pub(super) fn changed_types(
             true => diff.types[at].by_itself && diff.types[at].status == DiffStatus::Changed,
             false => asked[at],
         });
-        let found: anyhow::Result<Vec<ChangedType>> = wanted
+        let found: Result<Vec<ChangedType>, VerifyError> = wanted
             .filter_map(|at| changed_type(&diff, at, new))
             .collect();
         let mut found = found?;
@@ -92,7 +97,7 @@ fn changed_type(
     diff: &LayoutDiff,
     at: usize,
     new: &TypeCatalog<'_>,
-) -> Option<anyhow::Result<ChangedType>> {
+) -> Option<Result<ChangedType, VerifyError>> {
     let (old, after) = diff.both_layouts(&diff.types[at])?;
     let name = after.key.name.to_string();
     let detail = TypeDiffDetail::compare(old, after, LINE_BYTES);
@@ -119,7 +124,7 @@ fn patched_layout(
     catalog: &TypeCatalog<'_>,
     name: &str,
     size: u64,
-) -> anyhow::Result<Option<PatchedLayout>> {
+) -> Result<Option<PatchedLayout>, VerifyError> {
     let loaded = catalog.load(&catalog.find_definitions(name))?;
     let abi = catalog.abi(&loaded.types);
     let found = { loaded.ids.iter() }

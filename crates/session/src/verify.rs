@@ -1,0 +1,174 @@
+//! Experiments on a change: programs started many times without and with it, and judged.
+
+mod error;
+mod experiment;
+pub mod kernel;
+mod sides;
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use relayout_host::{InterruptFlag, RecordingProgress, write_atomically};
+use relayout_verify::judge::{ExperimentOutcome, JudgingRules, judge_runs};
+use relayout_verify::metric::Metric;
+use relayout_verify::runs::ExperimentRuns;
+use relayout_verify::table::change_text;
+
+use experiment::ProgramExperiment;
+
+pub use error::VerifyError;
+pub use sides::{ComparedPrograms, PatchedBuild};
+
+/// Metrics of an interim outcome that progress names.
+const METRICS_NAMED_MAX: usize = 3;
+
+/// Receiver of the progress of an experiment.
+pub trait ExperimentProgress: RecordingProgress {
+    /// Replaces the line about the current start; without a terminal it is not shown.
+    fn update(&self, text: &str);
+}
+
+/// Settings of an experiment with programs.
+#[derive(Clone, Debug)]
+pub struct ProgramSettings {
+    /// The two programs.
+    pub programs: ComparedPrograms,
+    /// Runs commands by `sh -c`.
+    pub shell: bool,
+    /// Metrics to compare.
+    pub metrics: Vec<Metric>,
+    /// Pairs of starts.
+    pub pairs: usize,
+    /// Time after which no pair begins.
+    pub budget: Option<Duration>,
+    /// Stops when every metric is decided.
+    pub early_stop: bool,
+    /// Discarded starts of each side at the beginning.
+    pub warmups: usize,
+    /// CPUs to run on, as `0-3,8`; `None` for all.
+    pub pin: Option<String>,
+    /// Runs with real-time priority.
+    pub fifo: bool,
+    /// Fraction of the CPU time that a start may lose to others.
+    pub lost_max: f64,
+    /// Exit code by which a start says that it was disturbed.
+    pub disturbed_code: Option<u8>,
+    /// Longest time of a start.
+    pub time_limit: Option<Duration>,
+    /// Seed of the order; `None` for one from the clock.
+    pub seed: Option<u64>,
+}
+
+/// An experiment with its notes.
+#[derive(Debug)]
+pub struct MeasuredRuns {
+    /// All starts.
+    pub runs: ExperimentRuns,
+    /// Sentences for the user.
+    pub notes: Vec<String>,
+    /// Failure to save the starts, which must not cost the result.
+    pub save_error: Option<VerifyError>,
+}
+
+/// An experiment, judged.
+#[derive(Clone, Debug)]
+pub struct JudgedRuns {
+    /// Metrics that the verdict is about.
+    pub outcome: ExperimentOutcome,
+    /// Metrics that tell where a change comes from.
+    pub details: ExperimentOutcome,
+}
+
+/// Returns the rules for a margin, a fraction; `None` for a margin that follows from the noise.
+pub fn judging_rules(margin: Option<f64>) -> JudgingRules {
+    match margin {
+        Some(margin) => JudgingRules {
+            margin,
+            widen: false,
+        },
+        None => JudgingRules::default(),
+    }
+}
+
+/// Judges the metrics of an experiment.
+pub fn judge(runs: &ExperimentRuns, rules: &JudgingRules) -> JudgedRuns {
+    JudgedRuns {
+        outcome: judge_runs(&runs.without_details(), rules),
+        details: judge_runs(&runs.details(), rules),
+    }
+}
+
+/// Starts the programs in turn until the experiment is decided or complete, and saves the starts.
+///
+/// # Errors
+/// A command fails, a metric does not appear, or the user interrupts.
+pub fn measure_programs(
+    settings: &ProgramSettings,
+    rules: &JudgingRules,
+    save: Option<&Path>,
+    progress: &dyn ExperimentProgress,
+    interrupt: InterruptFlag,
+) -> Result<MeasuredRuns, VerifyError> {
+    let sides = sides::prepare_sides(settings, interrupt, progress)?;
+    let mut experiment = ProgramExperiment::new(settings, &sides, interrupt)?;
+    let ended = experiment.run(rules, progress);
+    let save_error = save_runs(save, &experiment.runs).err();
+    if let Err(error) = ended {
+        return Err(save_error.unwrap_or(error));
+    }
+    Ok(MeasuredRuns {
+        notes: sides.notes(),
+        runs: experiment.runs,
+        save_error,
+    })
+}
+
+/// Reads saved starts.
+///
+/// # Errors
+/// The file cannot be read, or is none that `--save` wrote.
+pub fn load_runs(path: &Path) -> Result<ExperimentRuns, VerifyError> {
+    let text = fs::read_to_string(path).map_err(|source| VerifyError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    ExperimentRuns::parse(&text).map_err(|source| VerifyError::Load {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Writes the starts to `path`, if there are any.
+pub(crate) fn save_runs(path: Option<&Path>, runs: &ExperimentRuns) -> Result<(), VerifyError> {
+    match path {
+        Some(path) if !runs.starts.is_empty() => {
+            let text = serde_json::to_string(runs)? + "\n";
+            write_atomically(path, text.as_bytes()).map_err(relayout_host::Error::from)?;
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Describes the first changes of an interim outcome.
+pub(crate) fn changes_so_far(outcome: &ExperimentOutcome) -> String {
+    let metrics = outcome.metrics.iter().take(METRICS_NAMED_MAX);
+    let changes: Vec<String> = metrics
+        .map(|metric| {
+            let change = metric
+                .change
+                .map(|change| change_text(change, metric.scale));
+            let name = &metric.description.name;
+            format!("{name} {}", change.as_deref().unwrap_or("?"))
+        })
+        .collect();
+    changes.join(", ")
+}
+
+/// Returns a seed that differs from time to time, short enough to be typed.
+pub(crate) fn seed_from_clock() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let nanoseconds = now.unwrap_or_default().as_nanos() as u64;
+    nanoseconds % 1_000_000
+}

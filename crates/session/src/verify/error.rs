@@ -1,0 +1,117 @@
+//! Errors of an experiment.
+
+use std::io;
+use std::path::PathBuf;
+
+use relayout_verify::extract::ExtractError;
+use relayout_verify::runs::RunsError;
+
+/// Programs or kernels that cannot be compared.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// Neither two commands nor a patch were given.
+    #[error(
+        "there is nothing to compare; give --before CMD and --after CMD, or --patch FILE, --build CMD \
+         and --bench CMD"
+    )]
+    NothingToCompare,
+    /// Saved starts cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// File.
+        path: PathBuf,
+        /// Cause.
+        source: io::Error,
+    },
+    /// Saved starts cannot be used.
+    #[error("cannot use {}", path.display())]
+    Load {
+        /// File.
+        path: PathBuf,
+        /// Cause.
+        source: RunsError,
+    },
+    /// Starts cannot be written as JSON.
+    #[error("{0}")]
+    Json(#[from] serde_json::Error),
+    /// A side cannot be built.
+    #[error("cannot build '{side}'")]
+    Build {
+        /// Name of the side.
+        side: &'static str,
+        /// Cause.
+        source: relayout_host::Error,
+    },
+    /// A start gave no number of a metric.
+    #[error("'{command}' ({side})")]
+    Metric {
+        /// Command.
+        command: String,
+        /// Name of the side.
+        side: &'static str,
+        /// Cause.
+        source: ExtractError,
+    },
+    /// The workloads, where `list` was asked for.
+    #[error("the workloads are {0}")]
+    Workloads(String),
+    /// No folder exists for built kernels.
+    #[error("there is no folder for what is built: set RELAYOUT_CACHE, XDG_CACHE_HOME or HOME")]
+    NoCacheFolder,
+    /// No source of a kernel is known.
+    #[error(
+        "say where the kernel's source is: --source DIR, or run scripts/setup.sh to fetch Debian's"
+    )]
+    NoKernelSource,
+    /// The types of the kernels cannot be compared.
+    #[error("cannot compare the types of the two kernels")]
+    CompareTypes(#[source] relayout_layout::Error),
+    /// The kernel has no struct of the name.
+    #[error("the kernel has no struct {name}{suggestion}")]
+    NoStruct {
+        /// Name.
+        name: String,
+        /// Sentence with similar names, or nothing.
+        suggestion: String,
+    },
+    /// A kernel does not boot, or its recording failed.
+    #[error("the kernel {patched} the patch, {setting}")]
+    Boot {
+        /// `without` or `with`.
+        patched: &'static str,
+        /// Workload and number of CPUs.
+        setting: String,
+        /// Cause.
+        source: relayout_host::Error,
+    },
+    /// The folder for recordings cannot be made.
+    #[error("cannot create {}", path.display())]
+    Keep {
+        /// Folder.
+        path: PathBuf,
+        /// Cause.
+        source: io::Error,
+    },
+    /// A profile or debug file failed.
+    #[error("{0}")]
+    Session(#[from] crate::Error),
+    /// Debug information is malformed.
+    #[error("{0}")]
+    Layout(#[from] relayout_layout::Error),
+    /// A process, file or setting failed.
+    #[error("{0}")]
+    Host(#[from] relayout_host::Error),
+}
+
+impl From<relayout_host::measure::Error> for VerifyError {
+    fn from(error: relayout_host::measure::Error) -> Self {
+        Self::Host(error.into())
+    }
+}
+
+impl From<relayout_host::FileError> for VerifyError {
+    fn from(error: relayout_host::FileError) -> Self {
+        Self::Host(error.into())
+    }
+}
