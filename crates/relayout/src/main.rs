@@ -3,7 +3,6 @@
 //! Flags in, one call per step, exit code out. What each command does is in `cmd`; what it prints
 //! is rendered by the libraries.
 
-mod catalog;
 mod cmd;
 mod exit;
 mod print;

@@ -1,7 +1,8 @@
 //! The part of `relayout/verify/1` that only experiments with kernels have.
 
-use relayout_host::kernel_build::BuiltKernel;
-use relayout_session::verify::kernel::{ChangedType, ReplayPrediction, ReplayedChange};
+use relayout_session::verify::kernel::{
+    BuiltKernel, ChangedType, ReplayPrediction, ReplayedChange,
+};
 
 use super::KernelContents;
 use super::text::{notes, sentences};
