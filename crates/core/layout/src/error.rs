@@ -74,12 +74,12 @@ pub enum Error {
         source: gimli::Error,
     },
     /// A BTF blob contradicts itself.
-    #[error("malformed BTF at byte {offset}: {what}")]
+    #[error("malformed BTF at byte {offset}: {problem}")]
     Btf {
         /// Offset in bytes from the start of the blob.
         offset: usize,
         /// Problem at that offset.
-        what: &'static str,
+        problem: &'static str,
     },
     /// No entry begins at this offset.
     #[error("no debug information entry at offset {:#x} of .debug_info", .0.0)]

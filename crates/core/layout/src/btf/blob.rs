@@ -12,12 +12,12 @@ pub struct BtfId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MalformedBtf {
     pub(super) offset: usize,
-    pub(super) what: &'static str,
+    pub(super) problem: &'static str,
 }
 
 impl From<MalformedBtf> for Error {
-    fn from(MalformedBtf { offset, what }: MalformedBtf) -> Self {
-        Self::Btf { offset, what }
+    fn from(MalformedBtf { offset, problem }: MalformedBtf) -> Self {
+        Self::Btf { offset, problem }
     }
 }
 
@@ -224,6 +224,6 @@ impl BtfRecord {
     }
 }
 
-pub(super) const fn malformed_at(offset: usize, what: &'static str) -> MalformedBtf {
-    MalformedBtf { offset, what }
+pub(super) const fn malformed_at(offset: usize, problem: &'static str) -> MalformedBtf {
+    MalformedBtf { offset, problem }
 }
