@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::Command;
 
 use object::{Object, ObjectSection};
-use relayout_profile::{Profile, RangeKind, RangeRow, Run, encode, segments};
+use relayout_profile::{Addr, Profile, RangeKind, RangeRow, RecordedRun, RunId, encode, segments};
 use relayout_shadow::CONTEXTS_MAX;
 use relayout_shadow::wire::{
-    self, AllocRecord, BurstRecord, ConflictRecord, CountRecord, LineRecord, Record, RegionRecord,
+    self, AllocRecord, BurstRecord, ConflictRecord, CountRecord, LineRecord, WireRecord, RegionRecord,
     SegmentHeader, SiteRecord, SummaryRecord,
 };
 
@@ -186,21 +186,21 @@ fn profile() -> Profile {
         .into_iter()
         .zip(files.iter().map(Vec::as_slice))
         .collect();
-    let mut profile = segments::assemble(&files, 0, 2)
+    let mut profile = segments::assemble(&files, RunId(0), 2)
         .expect("sound segments")
         .profile;
-    profile.meta.runs = vec![Run {
+    profile.meta.runs = vec![RecordedRun {
         console_tail: vec!["done".into()],
-        ..Run::default()
+        ..RecordedRun::default()
     }];
     profile.ranges = vec![RangeRow {
-        run: 0,
+        run: RunId(0),
         kind: RangeKind::Slab,
-        start: 0x1000,
+        start: Addr(0x1000),
         bytes: 4096,
         owner: "kmalloc-192".into(),
         id: 0,
-        first: 0x1000,
+        first: Addr(0x1000),
         stride: 192,
         object_bytes: 192,
     }];
@@ -346,8 +346,8 @@ fn burst(ticket: u64) -> BurstRecord {
     }
 }
 
-fn append<R: Record>(file: &mut Vec<u8>, context: u16, sequence: u32, records: &[R]) {
-    let header = SegmentHeader::of(context, sequence, records);
+fn append<R: WireRecord>(file: &mut Vec<u8>, context: u16, sequence: u32, records: &[R]) {
+    let header = SegmentHeader::for_records(context, sequence, records);
     file.extend(wire::as_header_bytes(&header));
     file.extend(wire::as_bytes(records));
 }

@@ -232,21 +232,21 @@ fn seeds_are_sound() {
     use relayout_layout::dwarf::{DwarfFile, SectionStore};
     for seed in seeds::target_seeds("dwarf") {
         let store = SectionStore::default();
-        let file = DwarfFile::parse_in(&seed, &store).unwrap();
+        let file = DwarfFile::parse_with_store(&seed, &store).unwrap();
         assert_eq!(file.find_types("everything").len(), 1);
     }
     let seed = &seeds::target_seeds("btf")[0];
-    let btf = relayout_layout::btf::Btf::parse(seed).unwrap();
+    let btf = relayout_layout::btf::BtfFile::parse(seed).unwrap();
     assert_eq!(btf.find_types("everything").len(), 1);
     for seed in seeds::target_seeds("btf_split") {
         let [base, own] = targets::split(&seed);
-        let parsed = relayout_layout::btf::Btf::parse_split(&own, &base);
+        let parsed = relayout_layout::btf::BtfFile::parse_split(&own, &base);
         assert_eq!(parsed.unwrap().is_split(), true);
     }
-    relayout_host::bzimage::version(&seeds::target_seeds("boot_image")[0]).unwrap();
+    relayout_record::bzimage::version(&seeds::target_seeds("boot_image")[0]).unwrap();
     for seed in seeds::target_seeds("perf_data") {
         assert_eq!(
-            relayout_profile::perf::decode(&seed).unwrap().samples.len(),
+            relayout_perf_data::decode(&seed).unwrap().samples.len(),
             6
         );
     }
@@ -272,21 +272,21 @@ fn what_was_kept_is_taken() {
 fn texts_are_sound() {
     let text = |target| String::from_utf8(seeds::target_seeds(target).remove(0)).unwrap();
     relayout_search::order::parse(&text("layout_order"), targets::shape()).unwrap();
-    relayout_check::Config::parse(&text("check")).unwrap();
-    let lock = relayout_check::Lock::parse(&text("check_lock")).unwrap();
+    relayout_check::CheckConfig::parse(&text("check")).unwrap();
+    let lock = relayout_check::LayoutLock::parse(&text("check_lock")).unwrap();
     assert_eq!(lock.records.len(), 1);
     let path = Path::new("/project/compile_commands.json");
     let database = text("compile_commands");
-    relayout_host::compile::Database::parse(database.as_bytes(), path).unwrap();
+    relayout_toolchain::compile::CompileDatabase::parse(database.as_bytes(), path).unwrap();
     for seed in seeds::target_seeds("source_edit") {
         let text = String::from_utf8(seed).unwrap();
         let (head, source) = text.split_once('\n').unwrap();
         let mut words = head.split(' ').map(str::to_owned);
         let (name, member) = (words.next().unwrap(), words.next().unwrap());
         let after = words.next().filter(|after| !after.is_empty());
-        let change = relayout_patch::Change::MoveMembers {
+        let change = relayout_patch::SourceChange::MoveMembers {
             members: vec![member],
-            to: relayout_patch::Position::after(after),
+            to: relayout_patch::MemberPosition::after(after),
             spacing: None,
             reason: None,
         };

@@ -17,7 +17,7 @@
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 
 use crate::LINE_BYTES;
-use crate::page::PastAccess;
+use crate::past::PastAccess;
 use crate::table::prefetch;
 use crate::wire::{BurstRecord, RegionRecord};
 

@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, 
 use self::parts::{LineTenure, NEAR};
 use crate::LINE_BYTES;
 use crate::host::CollectorHost;
-use crate::page::PastAccess;
+use crate::past::PastAccess;
 use crate::table::prefetch;
 use crate::wire::ConflictRecord;
 

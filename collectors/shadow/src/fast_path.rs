@@ -6,9 +6,8 @@ use core::sync::atomic::{AtomicU64, Ordering::*};
 use crate::burst::own_turn;
 use crate::context::ShadowContext;
 use crate::host::AccessKind;
-use crate::page::{
-    FLAGS, LineState, PageShadow, PastAccess, granule_mask, is_private, is_read_shared,
-};
+use crate::page::{FLAGS, LineState, PageShadow, granule_mask, is_private, is_read_shared};
+use crate::past::PastAccess;
 use crate::{LINE_BYTES, PAGE_BYTES, REGION_BYTES};
 
 /// What one access adds to its cell of a [`CountPage`].

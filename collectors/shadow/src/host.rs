@@ -13,14 +13,14 @@ pub trait CollectorHost {
 }
 
 /// What an access does; numbers as in [`CountRecord::access`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum AccessKind {
     /// Load.
     Read = 0,
     /// Store.
     Write = 1,
-    /// Both, by one instruction.
+    /// Load and store by one instruction, atomic or not.
     ReadWrite = 2,
 }
 

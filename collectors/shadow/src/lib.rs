@@ -22,6 +22,8 @@ mod host;
 mod log;
 mod page;
 mod pair;
+mod pair_watching;
+mod past;
 mod shadow;
 mod table;
 pub mod wire;

@@ -10,9 +10,8 @@ use crate::fast_path::{
     try_advance,
 };
 use crate::host::{AccessKind, AccessValue, CollectorHost, ShadowConfig};
-use crate::page::{
-    CountPage, FLAGS, LOGGED, LineState, PageShadow, PageTable, PastAccess, WATCHED,
-};
+use crate::page::{CountPage, FLAGS, LOGGED, LineState, PageShadow, PageTable, WATCHED};
+use crate::past::PastAccess;
 use crate::wire::{ConflictRecord, CountRecord, LineRecord};
 use crate::{CONTEXTS_MAX, LINE_BYTES, PAGE_BYTES, REGION_BYTES};
 

@@ -10,8 +10,7 @@ use relayout_contend::{
     TargetObject, find_with,
 };
 use relayout_layout::MemberAt;
-use relayout_profile::{Addr, RunId, SiteId};
-use relayout_profile::{RecordedRun, segments};
+use relayout_profile::{Addr, RecordedRun, RunId, SiteId, segments};
 use relayout_shadow::wire::SiteRecord;
 use relayout_shadow::{AccessKind, ShadowConfig};
 

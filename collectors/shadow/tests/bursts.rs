@@ -2,8 +2,7 @@
 
 mod common;
 
-use relayout_profile::ContextId;
-use relayout_profile::{Addr, SiteId};
+use relayout_profile::{Addr, ContextId, SiteId};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use common::input::{Input, PAGE, any_inputs};

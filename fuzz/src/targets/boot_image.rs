@@ -1,4 +1,4 @@
-use relayout_host::bzimage;
+use relayout_record::bzimage;
 
 /// The version text of a boot image, and its comparison with a banner made of the same bytes.
 pub fn boot_image(data: &[u8]) {

@@ -1,8 +1,8 @@
 use std::sync::OnceLock;
 
-use relayout_check::emit::{Emitter, Form};
-use relayout_check::{Check, Config, Date, Facts, KernelConfig, Lock, Settings, baseline};
-use relayout_layout::catalog::{Catalog, Format};
+use relayout_check::emit::{AssertionEmitter, EmitForm};
+use relayout_check::{CheckConfig, CheckSettings, Date, FileFacts, KernelConfig, LayoutCheck, LayoutLock, baseline_types};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 
 use crate::seeds;
@@ -14,7 +14,7 @@ pub fn check(data: &[u8]) {
         return;
     };
     KernelConfig::parse(text);
-    match Config::parse(text) {
+    match CheckConfig::parse(text) {
         Ok(config) => judge_seed(&config, None),
         Err(error) => drop(error.to_string()),
     }
@@ -25,51 +25,51 @@ pub fn check_lock(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    let Ok(lock) = Lock::parse(text) else {
+    let Ok(lock) = LayoutLock::parse(text) else {
         return;
     };
     let written = lock.to_text();
-    let again = Lock::parse(&written).expect("what was written can be read");
+    let again = LayoutLock::parse(&written).expect("what was written can be read");
     assert_eq!(again.to_text(), written, "a lock file changed");
     judge_seed(recorded(), Some(&lock));
 }
 
-fn recorded() -> &'static Config {
-    static CONFIG: OnceLock<Config> = OnceLock::new();
+fn recorded() -> &'static CheckConfig {
+    static CONFIG: OnceLock<CheckConfig> = OnceLock::new();
     let text = "[[type]]\nname = \"*\"\nas_recorded = true\n";
-    CONFIG.get_or_init(|| Config::parse(text).expect("a sound configuration"))
+    CONFIG.get_or_init(|| CheckConfig::parse(text).expect("a sound configuration"))
 }
 
 /// Any file against rules for all types and members.
-pub(super) fn judge_all(catalog: &Catalog<'_>, data: &[u8]) {
-    static CONFIG: OnceLock<Config> = OnceLock::new();
+pub(super) fn judge_all(catalog: &TypeCatalog<'_>, data: &[u8]) {
+    static CONFIG: OnceLock<CheckConfig> = OnceLock::new();
     let text = "[[type]]\nname = \"*\"\nsize_max = 64\nalign = 8\n\
                 no_straddle = [\"*\"]\nwithin_line = [[\"*\"]]\n";
-    let config = CONFIG.get_or_init(|| Config::parse(text).expect("a sound configuration"));
-    judge_file(config, None, catalog, &Facts::of("program", data));
+    let config = CONFIG.get_or_init(|| CheckConfig::parse(text).expect("a sound configuration"));
+    judge_file(config, None, catalog, &FileFacts::from_headers("program", data));
 }
 
-fn judge_seed(config: &Config, lock: Option<&Lock>) {
-    judge_file(config, lock, catalog(), &Facts::of("program", program()));
+fn judge_seed(config: &CheckConfig, lock: Option<&LayoutLock>) {
+    judge_file(config, lock, catalog(), &FileFacts::from_headers("program", program()));
 }
 
-fn judge_file(config: &Config, lock: Option<&Lock>, catalog: &Catalog<'_>, facts: &Facts) {
-    let known = baseline(config, facts, catalog).unwrap_or_default();
+fn judge_file(config: &CheckConfig, lock: Option<&LayoutLock>, catalog: &TypeCatalog<'_>, facts: &FileFacts) {
+    let known = baseline_types(config, facts, catalog).unwrap_or_default();
     let today = Date::from_unix_seconds(1_800_000_000);
-    let mut check = Check::new(
+    let mut check = LayoutCheck::new(
         config,
-        Settings {
+        CheckSettings {
             today,
             configurations: &[],
             lock,
             baseline: &known,
         },
     );
-    let _ = check.file(catalog, facts);
+    let _ = check.judge_file(catalog, facts);
     check.finish();
-    for form in [Form::StaticAssert, Form::Kernel] {
-        let mut emitter = Emitter::new(config, lock, form, today);
-        if emitter.add(facts, &[], catalog, |_| true).is_ok() {
+    for form in [EmitForm::StaticAssert, EmitForm::Kernel] {
+        let mut emitter = AssertionEmitter::new(config, lock, form, today);
+        if emitter.add_file(facts, &[], catalog, |_| true).is_ok() {
             emitter.finish(&[]);
         }
     }
@@ -80,11 +80,11 @@ fn program() -> &'static [u8] {
     PROGRAM.get_or_init(seeds::program)
 }
 
-fn catalog() -> &'static Catalog<'static> {
+fn catalog() -> &'static TypeCatalog<'static> {
     static STORE: OnceLock<SectionStore> = OnceLock::new();
-    static CATALOG: OnceLock<Catalog<'static>> = OnceLock::new();
+    static CATALOG: OnceLock<TypeCatalog<'static>> = OnceLock::new();
     CATALOG.get_or_init(|| {
         let store = STORE.get_or_init(SectionStore::default);
-        Catalog::parse_in(program(), store, Format::Any).expect("the compiler's own file")
+        TypeCatalog::parse(program(), store, DebugInfoFormat::Any).expect("the compiler's own file")
     })
 }

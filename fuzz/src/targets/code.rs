@@ -1,10 +1,9 @@
 use std::sync::OnceLock;
 
 use relayout_layout::dwarf::{DwarfFile, SectionStore};
-use relayout_profile::{Access, LineRow, Meta, Profile, Run, Site};
-use relayout_profile::{ConflictRow, CountRow, Transfer};
-use relayout_resolve::insn::machine;
-use relayout_resolve::{Images, Options, resolve};
+use relayout_profile::{AccessKind, Addr, CoherenceEvent, ConflictRow, ContextId, CountRow, LineRow, Profile, ProfileMeta, RecordedRun, RunId, Site, SiteId};
+use relayout_resolve::insn::instruction_set;
+use relayout_resolve::{DebugImages, Options, resolve};
 
 use crate::seeds;
 
@@ -19,7 +18,7 @@ const ADDRESS: u64 = 0xffff_ffff_8100_0000;
 /// Any bytes as instructions of each machine, one after another.
 pub fn instructions(data: &[u8]) {
     for name in MACHINES {
-        let machine = machine(name).expect("a machine that is known");
+        let machine = instruction_set(name).expect("a machine that is known");
         let mut at = 0;
         while at < data.len() {
             let insn = machine.decode(ADDRESS + at as u64, &data[at..]);
@@ -37,7 +36,7 @@ pub fn instructions(data: &[u8]) {
 /// its functions access, by each machine.
 pub fn locations(data: &[u8]) {
     let store = SectionStore::default();
-    let Ok(debug) = DwarfFile::parse_in(data, &store) else {
+    let Ok(debug) = DwarfFile::parse_with_store(data, &store) else {
         return;
     };
     let functions = debug.functions().iter().take(FUNCTIONS_MAX);
@@ -59,9 +58,9 @@ pub fn locations(data: &[u8]) {
         let options = Options {
             check_build_id: false,
         };
-        let resolution = resolve(&profile, &Images::one(&debug), options).expect("a sound profile");
+        let resolution = resolve(&profile, &DebugImages::from_single_file(&debug), options).expect("a sound profile");
         for row in &profile.counts {
-            resolution.place(row.run, row.addr, row.size.into());
+            resolution.address_owner(row.run, row.addr, row.size.into());
         }
     }
 }
@@ -74,13 +73,13 @@ pub fn evidence(data: &[u8]) {
     let len = data.len().min(text.bytes.len());
     program[text.bytes.start..][..len].copy_from_slice(&data[..len]);
     let store = SectionStore::default();
-    let debug = DwarfFile::parse_in(&program, &store).expect("the compiler's own file");
+    let debug = DwarfFile::parse_with_store(&program, &store).expect("the compiler's own file");
     for name in MACHINES {
         let profile = profile_of_code(name, text.address, &data[..len], &debug);
         let resolution =
-            resolve(&profile, &Images::one(&debug), Options::default()).expect("a sound profile");
+            resolve(&profile, &DebugImages::from_single_file(&debug), Options::default()).expect("a sound profile");
         for row in &profile.counts {
-            resolution.place(row.run, row.addr, row.size.into());
+            resolution.address_owner(row.run, row.addr, row.size.into());
         }
         let share = resolution.resolved_share(&profile).fraction();
         assert!((0.0..=1.0).contains(&share), "{share}");
@@ -89,7 +88,7 @@ pub fn evidence(data: &[u8]) {
 
 /// Accesses from every place in the program's code.
 pub(super) fn profile_of_code(name: &str, address: u64, code: &[u8], debug: &DwarfFile<'_>) -> Profile {
-    let machine = machine(name).expect("a machine that is known");
+    let machine = instruction_set(name).expect("a machine that is known");
     let sites: Vec<Site> = (0..code.len())
         .map(|at| {
             let bytes = code[at..(at + 15).min(code.len())].to_vec();
@@ -113,40 +112,40 @@ fn profile_of_sites(sites: Vec<Site>, debug: &DwarfFile<'_>) -> Profile {
         .symbols()
         .iter()
         .find(|s| s.is_object() && s.size >= 8);
-    let addr = object.map_or(ADDRESS, |symbol| symbol.address);
-    let row = |site: usize| (site as u32, (site % 2) as u16);
+    let addr = Addr(object.map_or(ADDRESS, |symbol| symbol.address));
+    let row = |site: usize| (SiteId(site as u32), ContextId((site % 2) as u16));
     let counts = (0..sites.len()).map(row).map(|(site, context)| CountRow {
-        run: 0,
-        addr: addr + u64::from(context) * 4,
+        run: RunId(0),
+        addr: addr + u64::from(context.0) * 4,
         size: 4,
         context,
         site,
-        access: Access::Write,
+        access: AccessKind::Write,
         count: 1,
         silent: None,
     });
     let conflicts = (0..sites.len())
         .map(row)
         .map(|(site, context)| ConflictRow {
-            run: 0,
-            transfer: Transfer::Write,
+            run: RunId(0),
+            transfer: CoherenceEvent::Write,
             context,
-            addr: addr + u64::from(context) * 4,
+            addr: addr + u64::from(context.0) * 4,
             size: 4,
             site,
-            access: Access::Write,
-            other_context: 1 - context,
-            other_addr: addr + u64::from(1 - context) * 4,
+            access: AccessKind::Write,
+            other_context: ContextId(1 - context.0),
+            other_addr: addr + u64::from(1 - context.0) * 4,
             other_size: 4,
-            other_site: 0,
-            other_access: Access::Write,
+            other_site: SiteId(0),
+            other_access: AccessKind::Write,
             count: 1,
             false_first_touch: 1,
             false_lifetime: 1,
         });
-    let lines = (0..2).map(|context| LineRow {
-        run: 0,
-        line: addr & !63,
+    let lines = (0..2).map(ContextId).map(|context| LineRow {
+        run: RunId(0),
+        line: addr.align_down(64),
         context,
         reads: 0,
         writes: sites.len() as u64,
@@ -155,11 +154,11 @@ fn profile_of_sites(sites: Vec<Site>, debug: &DwarfFile<'_>) -> Profile {
         upgrades: 0,
         order_errors: None,
     });
-    let meta = Meta {
+    let meta = ProfileMeta {
         line_bytes: 64,
         contexts: 2,
-        runs: vec![Run::default()],
-        ..Meta::default()
+        runs: vec![RecordedRun::default()],
+        ..ProfileMeta::default()
     };
     let (counts, conflicts) = (counts.collect(), conflicts.collect());
     Profile {

@@ -2,7 +2,7 @@ use std::sync::OnceLock;
 
 use relayout_layout::dwarf::{DwarfFile, SectionStore};
 use relayout_profile::Profile;
-use relayout_resolve::{Images, Kept, Options, resolve_with};
+use relayout_resolve::{DebugImages, KeptEvidence, Options, resolve_with};
 
 use super::code::{MACHINES, profile_of_code};
 use crate::seeds;
@@ -24,7 +24,7 @@ pub fn kept(data: &[u8]) {
         let resolution = resolve_with(profile, images, Options::default(), Some(&mut decoded));
         let resolution = resolution.expect("a sound profile");
         for row in &profile.counts {
-            resolution.place(row.run, row.addr, row.size.into());
+            resolution.address_owner(row.run, row.addr, row.size.into());
         }
     });
 }
@@ -35,7 +35,7 @@ pub fn kept_content() -> Vec<u8> {
         let mut kept = empty_kept(images);
         resolve_with(profile, images, Options::default(), Some(&mut kept))
             .expect("a sound profile");
-        assert!(kept.sites() > 0);
+        assert!(kept.site_count() > 0);
         let empty = encoded_head(images).len();
         kept.encode().split_off(empty)
     })
@@ -43,10 +43,10 @@ pub fn kept_content() -> Vec<u8> {
 
 /// How many instructions are known if `content` is taken.
 pub fn with_kept(content: &[u8]) -> Option<usize> {
-    with_program(|images, _| Some(decode_content(images, content)?.sites()))
+    with_program(|images, _| Some(decode_content(images, content)?.site_count()))
 }
 
-fn decode_content(images: &Images<'_, '_>, content: &[u8]) -> Option<Kept> {
+fn decode_content(images: &DebugImages<'_, '_>, content: &[u8]) -> Option<KeptEvidence> {
     let mut bytes = encoded_head(images);
     bytes.extend(content);
     let checksum = crc32fast::hash(&bytes[CONTENT..]).to_le_bytes();
@@ -55,7 +55,7 @@ fn decode_content(images: &Images<'_, '_>, content: &[u8]) -> Option<Kept> {
 }
 
 /// All up to the end of the identity.
-fn encoded_head(images: &Images<'_, '_>) -> Vec<u8> {
+fn encoded_head(images: &DebugImages<'_, '_>) -> Vec<u8> {
     let kept = empty_kept(images);
     let identity = kept.identity().as_bytes();
     let mut bytes = kept.encode();
@@ -64,17 +64,17 @@ fn encoded_head(images: &Images<'_, '_>) -> Vec<u8> {
     bytes
 }
 
-fn empty_kept(images: &Images<'_, '_>) -> Kept {
-    Kept::new(images, MACHINES[0]).expect("the linker gives build ids")
+fn empty_kept(images: &DebugImages<'_, '_>) -> KeptEvidence {
+    KeptEvidence::new(images, MACHINES[0]).expect("the linker gives build ids")
 }
 
-fn with_program<T>(then: impl FnOnce(&Images<'_, '_>, &Profile) -> T) -> T {
+fn with_program<T>(then: impl FnOnce(&DebugImages<'_, '_>, &Profile) -> T) -> T {
     static PROGRAM: OnceLock<Vec<u8>> = OnceLock::new();
     let program = PROGRAM.get_or_init(seeds::program);
     let store = SectionStore::default();
-    let debug = DwarfFile::parse_in(program, &store).expect("the compiler's own file");
+    let debug = DwarfFile::parse_with_store(program, &store).expect("the compiler's own file");
     let text = seeds::section(program, ".text");
     let code = &program[text.bytes.start..text.bytes.end];
     let profile = profile_of_code(MACHINES[0], text.address, code, &debug);
-    then(&Images::one(&debug), &profile)
+    then(&DebugImages::from_single_file(&debug), &profile)
 }

@@ -1,4 +1,4 @@
-use relayout_profile::{Files, decode, encode};
+use relayout_profile::{ProfileFiles, decode, encode};
 use serde_json::Value;
 
 /// A profile's files, one after another, as they are and then with the sums in `meta.json` made
@@ -10,14 +10,14 @@ pub fn profile(data: &[u8]) {
     round_trip(files);
 }
 
-fn round_trip(files: Files) {
+fn round_trip(files: ProfileFiles) {
     let Ok(profile) = decode(files) else { return };
     let again = decode(encode(&profile).expect("what was read can be written"));
     assert!(again.expect("what was written can be read") == profile);
 }
 
 /// The inverse of [`unpack`].
-pub fn pack(files: &Files) -> Vec<u8> {
+pub fn pack(files: &ProfileFiles) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (name, content) in files {
         bytes.push(name.len() as u8);
@@ -29,8 +29,8 @@ pub fn pack(files: &Files) -> Vec<u8> {
 }
 
 /// The files of an input, as far as it goes.
-pub fn unpack(mut data: &[u8]) -> Files {
-    let mut files = Files::new();
+pub fn unpack(mut data: &[u8]) -> ProfileFiles {
+    let mut files = ProfileFiles::new();
     while let Some((&name_len, rest)) = data.split_first() {
         let Some((name, rest)) = rest.split_at_checked(name_len.into()) else {
             break;
@@ -49,7 +49,7 @@ pub fn unpack(mut data: &[u8]) -> Files {
     files
 }
 
-fn correct_sums(files: &mut Files) {
+fn correct_sums(files: &mut ProfileFiles) {
     let Some(mut meta) = files
         .get("meta.json")
         .and_then(|m| serde_json::from_slice(m).ok())

@@ -1,5 +1,5 @@
-use relayout_profile::program::{Map, Naming, assemble};
-use relayout_profile::{Run, encode};
+use relayout_profile::program::{ProgramMap, SiteNaming, assemble};
+use relayout_profile::{RecordedRun, RunId, encode};
 
 use super::segments::correct_sums;
 use super::split;
@@ -17,15 +17,15 @@ pub fn program_run(data: &[u8]) {
 }
 
 fn check_files(files: &[Vec<u8>]) {
-    let map = Map::parse(&files[0]);
+    let map = ProgramMap::parse(&files[0]);
     let segments: Vec<(u16, &[u8])> = (0..).zip(files[1..].iter().map(Vec::as_slice)).collect();
-    for naming in [Naming::ReturnAddresses, Naming::Defined] {
-        if let Ok(program) = assemble(&segments, &map, 0, naming) {
+    for naming in [SiteNaming::ReturnAddresses, SiteNaming::Defined] {
+        if let Ok(program) = assemble(&segments, &map, RunId(0), naming) {
             let mut profile = program.assembled.profile;
-            profile.meta.runs = vec![Run {
+            profile.meta.runs = vec![RecordedRun {
                 modules: program.modules,
                 threads: program.threads,
-                ..Run::default()
+                ..RecordedRun::default()
             }];
             encode(&profile).expect("rows of a program are sound");
         }

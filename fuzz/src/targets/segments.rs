@@ -1,7 +1,7 @@
 use relayout_profile::segments::assemble;
-use relayout_profile::{Run, encode};
+use relayout_profile::{RecordedRun, RunId, encode};
 use relayout_shadow::CONTEXTS_MAX;
-use relayout_shadow::wire::{Kind, SegmentHeader};
+use relayout_shadow::wire::{RecordKind, SegmentHeader};
 
 use super::split;
 
@@ -22,9 +22,9 @@ pub fn segments(data: &[u8]) {
 fn check_files(files: &[Vec<u8>]) {
     let numbers = (0..CONTEXTS).chain([CONTEXTS_MAX as u16]);
     let files: Vec<(u16, &[u8])> = numbers.zip(files.iter().map(Vec::as_slice)).collect();
-    if let Ok(assembled) = assemble(&files, 0, CONTEXTS) {
+    if let Ok(assembled) = assemble(&files, RunId(0), CONTEXTS) {
         let mut profile = assembled.profile;
-        profile.meta.runs = vec![Run::default()];
+        profile.meta.runs = vec![RecordedRun::default()];
         encode(&profile).expect("rows of segments are sound");
     }
 }
@@ -33,7 +33,7 @@ fn check_files(files: &[Vec<u8>]) {
 pub fn correct_sums(file: &mut [u8]) {
     let mut at = 0;
     while let Some(header) = file.get(at..at + HEADER_BYTES) {
-        let Some(kind) = Kind::from_u16(u16::from_le_bytes([header[6], header[7]])) else {
+        let Some(kind) = RecordKind::from_u16(u16::from_le_bytes([header[6], header[7]])) else {
             return;
         };
         let count = u32::from_le_bytes([header[12], header[13], header[14], header[15]]) as usize;

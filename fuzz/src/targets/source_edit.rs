@@ -1,5 +1,5 @@
 use relayout_patch::{
-    Alignment, Change, Position, edit_struct, guard_store, inverse, member_order, suspicious_uses,
+    MemberPosition, SourceChange, WrittenAlignment, edit_struct, find_suspicious_uses, guard_store, inverse_changes, member_order,
     unified_diff,
 };
 
@@ -20,24 +20,24 @@ pub fn source_edit(data: &[u8]) {
     for line in 1..8 {
         let _ = guard_store("a.c", source, line, &member, None);
     }
-    suspicious_uses("a.h", source, &name);
+    find_suspicious_uses("a.h", source, &name);
 }
 
 fn edited<E>(
     file: &str,
     source: &str,
     name: &str,
-    change: &Change,
+    change: &SourceChange,
     before: &Result<Vec<String>, E>,
 ) {
-    let edit = |text: &str, changes: &[Change]| edit_struct(file, text, name, Some(1), changes);
+    let edit = |text: &str, changes: &[SourceChange]| edit_struct(file, text, name, Some(1), changes);
     let Ok(new) = edit(source, std::slice::from_ref(change)) else {
         return;
     };
     unified_diff(file, source, &new);
     let adds = matches!(
         change,
-        Change::AddPadding { .. } | Change::RemovePadding { .. }
+        SourceChange::AddPadding { .. } | SourceChange::RemovePadding { .. }
     );
     // What C++ adds to C may be aligned in a class that does not read as C.
     let after = member_order(file, &new, name).map(sorted);
@@ -45,7 +45,7 @@ fn edited<E>(
         let after = after.expect("what was edited can be read");
         assert_eq!(*before, after, "members were lost");
     }
-    if let Ok(back) = inverse(file, source, name, Some(1), change) {
+    if let Ok(back) = inverse_changes(file, source, name, Some(1), change) {
         let text = edit(&new, &back).expect("the inverse was tried");
         assert_eq!(text, source, "it did not come back");
         // A condition that goes along is written twice, and the type and the condition of what was taken apart.
@@ -60,51 +60,51 @@ fn sorted(mut order: Vec<String>) -> Vec<String> {
     order
 }
 
-fn changes(member: &str, after: &str) -> Vec<Change> {
+fn changes(member: &str, after: &str) -> Vec<SourceChange> {
     let reason = Some("it is hot */ //".to_owned());
-    let moved = |to, reason| Change::MoveMembers {
+    let moved = |to, reason| SourceChange::MoveMembers {
         members: vec![member.to_owned()],
         to,
         spacing: None,
         reason,
     };
-    let to = Position::after(Some(after).filter(|after| !after.is_empty()));
+    let to = MemberPosition::after(Some(after).filter(|after| !after.is_empty()));
     vec![
         moved(to.clone(), reason.clone()),
         moved(to, None),
-        moved(Position::Before(after.to_owned()), None),
-        moved(Position::Last, None),
-        Change::AlignMember {
+        moved(MemberPosition::Before(after.to_owned()), None),
+        moved(MemberPosition::Last, None),
+        SourceChange::AlignMember {
             member: member.to_owned(),
-            alignment: Alignment::Macro("____cacheline_aligned_in_smp".into()),
+            alignment: WrittenAlignment::Macro("____cacheline_aligned_in_smp".into()),
             reason,
         },
-        Change::AlignType {
-            alignment: Alignment::Bytes(64),
+        SourceChange::AlignType {
+            alignment: WrittenAlignment::Bytes(64),
             reason: None,
         },
-        Change::RemoveAlignment {
+        SourceChange::RemoveAlignment {
             member: Some(member.to_owned()),
         },
-        Change::RemoveAlignment { member: None },
-        Change::Join {
+        SourceChange::RemoveAlignment { member: None },
+        SourceChange::JoinDeclarations {
             text: format!("int {member}, *{after};"),
         },
-        Change::JoinGroups {
+        SourceChange::JoinGroups {
             behind: member.to_owned(),
             line: None,
         },
-        Change::JoinGroups {
+        SourceChange::JoinGroups {
             behind: member.to_owned(),
             line: Some("#else".to_owned()),
         },
-        Change::AddPadding {
+        SourceChange::AddPadding {
             name: "_pad1_".to_owned(),
             bytes: 8,
-            to: Position::after(Some(member)),
+            to: MemberPosition::after(Some(member)),
             reason: None,
         },
-        Change::RemovePadding {
+        SourceChange::RemovePadding {
             member: member.to_owned(),
         },
     ]

@@ -1,12 +1,12 @@
 use std::sync::OnceLock;
 
-use relayout_layout::abi::{Abi, Shape, Target, emit};
-use relayout_layout::btf::{Btf, BtfTypes};
+use relayout_layout::abi::{AbiEngine, StructShape, TargetAbi, emit};
+use relayout_layout::btf::{BtfFile, BtfTypeLoader};
 use relayout_layout::dwarf::{
-    Companions, DwarfFile, DwarfTypes, SectionStore, SplitUnit, SupplementaryLink,
+    CompanionFiles, DwarfFile, DwarfTypeLoader, SectionStore, SplitUnit, SupplementaryLink,
 };
-use relayout_layout::pahole::{self, Options};
-use relayout_layout::{About, TypeId, Types};
+use relayout_pahole_text::{self as pahole, Options};
+use relayout_layout::{ElfIdentity, TypeArena, TypeId};
 use relayout_search::order;
 
 use super::split;
@@ -17,9 +17,9 @@ const TYPES_MAX: usize = 200;
 
 /// An ELF file with DWARF: its index, and all types, loaded, printed and laid out again.
 pub fn dwarf(data: &[u8]) {
-    About::of(data);
+    ElfIdentity::parse(data);
     let store = SectionStore::default();
-    if let Ok(file) = DwarfFile::parse_in(data, &store) {
+    if let Ok(file) = DwarfFile::parse_with_store(data, &store) {
         use_file(&file, data);
     }
 }
@@ -33,8 +33,8 @@ pub fn companions(data: &[u8]) {
         split: &files[3],
     };
     let store = SectionStore::default();
-    if let Ok(file) = DwarfFile::parse_among(&files[0], &store, &others) {
-        for missing in file.missing() {
+    if let Ok(file) = DwarfFile::parse_with_companions(&files[0], &store, &others) {
+        for missing in file.missing_companions() {
             missing.to_string();
         }
         use_file(&file, &files[0]);
@@ -47,7 +47,7 @@ struct FuzzedCompanions<'d> {
     split: &'d [u8],
 }
 
-impl Companions for FuzzedCompanions<'_> {
+impl CompanionFiles for FuzzedCompanions<'_> {
     fn supplementary(&self, _: &SupplementaryLink) -> Option<&[u8]> {
         Some(self.supplementary)
     }
@@ -56,7 +56,7 @@ impl Companions for FuzzedCompanions<'_> {
         Some(self.package).filter(|bytes| !bytes.is_empty())
     }
 
-    fn split(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>> {
+    fn split_units(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>> {
         vec![Some(self.split); wanted.len()]
     }
 }
@@ -67,7 +67,7 @@ fn use_file(file: &DwarfFile<'_>, data: &[u8]) {
         file.bytes_at(symbol.address, symbol.size.min(1 << 16) as usize);
     }
     file.functions();
-    let mut types = DwarfTypes::new(file);
+    let mut types = DwarfTypeLoader::new(file);
     let variables = file.globals().iter().chain(file.static_locals());
     for global in variables.take(TYPES_MAX) {
         if let Ok(id) = types.load(global.type_die) {
@@ -90,7 +90,7 @@ fn use_file(file: &DwarfFile<'_>, data: &[u8]) {
 
 /// BTF: all types, printed and laid out again.
 pub fn btf(data: &[u8]) {
-    if let Ok(btf) = Btf::parse(data) {
+    if let Ok(btf) = BtfFile::parse(data) {
         use_btf(&btf, data);
     }
 }
@@ -98,13 +98,13 @@ pub fn btf(data: &[u8]) {
 /// The BTF of a kernel, and that of a module.
 pub fn btf_split(data: &[u8]) {
     let [base, own] = split(data);
-    if let Ok(btf) = Btf::parse_split(&own, &base) {
+    if let Ok(btf) = BtfFile::parse_split(&own, &base) {
         use_btf(&btf, &own);
     }
 }
 
-fn use_btf(btf: &Btf<'_>, data: &[u8]) {
-    let mut types = BtfTypes::new(btf);
+fn use_btf(btf: &BtfFile<'_>, data: &[u8]) {
+    let mut types = BtfTypeLoader::new(btf);
     for (name, id, _) in btf.definitions().take(TYPES_MAX) {
         btf.find_types(name);
         if let Ok(id) = types.load(id) {
@@ -114,7 +114,7 @@ fn use_btf(btf: &Btf<'_>, data: &[u8]) {
 }
 
 /// Asks everything that can be asked of a type, as the commands do.
-pub(super) fn use_type(types: &Types, id: TypeId, data: &[u8], alignments_known: bool) {
+pub(super) fn use_type(types: &TypeArena, id: TypeId, data: &[u8], alignments_known: bool) {
     for (expand, hex) in [(false, false), (true, true)] {
         let options = Options {
             expand,
@@ -124,7 +124,7 @@ pub(super) fn use_type(types: &Types, id: TypeId, data: &[u8], alignments_known:
         };
         pahole::render(types, id, &options);
     }
-    pahole::gaps(types, id);
+    types.gaps(id);
     types.name_of(id);
     types.align_of(id);
     let size = types.size_of(id).unwrap_or(0);
@@ -134,18 +134,18 @@ pub(super) fn use_type(types: &Types, id: TypeId, data: &[u8], alignments_known:
     let Some(aggregate) = types.aggregate(id) else {
         return;
     };
-    let target = Target::of_elf(data).unwrap_or(Target::X86_64);
-    let abi = Abi::for_target(types, target).alignments_recorded(alignments_known);
+    let target = TargetAbi::from_elf(data).unwrap_or(TargetAbi::X86_64);
+    let abi = AbiEngine::for_target(types, target).alignments_recorded(alignments_known);
     abi.align_of(id);
     let Ok(shape) = abi.shape(aggregate) else {
         return;
     };
     shape.attributes();
-    let current = shape.current();
+    let current = shape.current_arrangement();
     shape.lay_out(&current);
-    for language in [emit::Language::C, emit::Language::Cxx] {
-        let mut emitter = emit::Emitter::new(&abi, language, "s");
-        let _ = emitter.define("s", aggregate, &shape, &current);
+    for language in [emit::EmitLanguage::C, emit::EmitLanguage::Cxx] {
+        let mut emitter = emit::StructEmitter::new(&abi, language, "s");
+        let _ = emitter.define_struct("s", aggregate, &shape, &current);
     }
 }
 
@@ -157,27 +157,27 @@ pub fn layout_order(data: &[u8]) {
     };
     let layout = shape.lay_out(&order.arrangement);
     assert!(
-        layout.size >= shape.lay_out(&shape.current()).size / 4,
+        layout.size >= shape.lay_out(&shape.current_arrangement()).size / 4,
         "bytes were lost"
     );
 }
 
 /// The struct that [`layout_order`] orders.
-pub fn shape() -> &'static Shape {
-    static SHAPE: OnceLock<Shape> = OnceLock::new();
+pub fn shape() -> &'static StructShape {
+    static SHAPE: OnceLock<StructShape> = OnceLock::new();
     SHAPE.get_or_init(|| shape_of("everything"))
 }
 
-fn shape_of(name: &str) -> Shape {
+fn shape_of(name: &str) -> StructShape {
     let program = seeds::program();
     let store = SectionStore::default();
-    let file = DwarfFile::parse_in(&program, &store).expect("the compiler's own file");
-    let mut types = DwarfTypes::new(&file);
+    let file = DwarfFile::parse_with_store(&program, &store).expect("the compiler's own file");
+    let mut types = DwarfTypeLoader::new(&file);
     let id = types
         .load(file.find_types(name)[0])
         .expect("the compiler's own type");
     let aggregate = types.types().aggregate(id).expect("a struct");
-    Abi::new(types.types())
+    AbiEngine::new(types.types())
         .shape(aggregate)
         .expect("a plain struct")
 }

@@ -1,7 +1,6 @@
 //! Records of memory that threads share.
 
-use relayout_profile::Addr;
-use relayout_profile::RangeKind;
+use relayout_profile::{Addr, RangeKind};
 
 use crate::stand::{BOTH, Bench, record, start};
 

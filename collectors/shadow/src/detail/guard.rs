@@ -8,7 +8,7 @@ use super::{
     byte_mask, touched_bytes,
 };
 use crate::host::AccessValue;
-use crate::page::PastAccess;
+use crate::past::PastAccess;
 use crate::wire::ConflictRecord;
 
 /// A line whose lock is held.

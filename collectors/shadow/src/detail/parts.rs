@@ -8,7 +8,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::AtomicU64;
 
 use crate::LINE_BYTES;
-use crate::page::PastAccess;
+use crate::past::PastAccess;
 use crate::wire::ConflictRecord;
 
 /// Contexts that each detail has room for.

@@ -2,12 +2,11 @@
 //! `assemble CONTEXTS FOLDER PROFILE`.
 #![allow(clippy::print_stdout, reason = "an example for a person")]
 
-use relayout_profile::RunId;
 use std::path::Path;
 use std::time::Instant;
 
 use relayout_profile::segments::assemble;
-use relayout_profile::{RecordedRun, WriteOptions, read, write};
+use relayout_profile::{RecordedRun, RunId, WriteOptions, read, write};
 
 /// Any number that is no context: the file holds sites alone.
 const SITES: u16 = 48;

@@ -2,11 +2,11 @@
 //! relayout-profile --example throughput [ROWS]`.
 #![allow(clippy::print_stdout, reason = "a measurement for a person")]
 
-use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::time::Instant;
 
 use relayout_profile::{
-    AccessKind, BurstRow, Profile, ProfileMeta, RecordedRun, Site, decode, encode,
+    AccessKind, Addr, BurstRow, ContextId, Profile, ProfileMeta, RecordedRun, RunId, Site, SiteId,
+    decode, encode,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -6,21 +6,10 @@
 //! `run` numbers the recordings merged into one profile from 0; addresses of different runs are
 //! unrelated.
 
+pub use relayout_shadow::AccessKind;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{Addr, ContextId, RunId, SiteId};
-
-/// What an access did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum AccessKind {
-    /// A load.
-    Read = 0,
-    /// A store.
-    Write = 1,
-    /// A read-modify-write by one instruction (atomic or not).
-    ReadWrite = 2,
-}
 
 /// How a coherence event moved (or upgraded) a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -4,8 +4,9 @@ mod common;
 
 use common::{meta, profiles, sample};
 use proptest::prelude::*;
-use relayout_profile::{Addr, ContextId, RunId, SiteId};
-use relayout_profile::{BurstRow, FormatError, Profile, ProfileFiles, decode, encode};
+use relayout_profile::{
+    Addr, BurstRow, ContextId, FormatError, Profile, ProfileFiles, RunId, SiteId, decode, encode,
+};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]

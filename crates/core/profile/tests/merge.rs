@@ -4,9 +4,7 @@ mod common;
 
 use common::{RUNS, SITES, profiles, sample};
 use proptest::prelude::*;
-use relayout_profile::RunId;
-use relayout_profile::SiteId;
-use relayout_profile::{LoadedModule, Site, decode, encode, merge};
+use relayout_profile::{LoadedModule, RunId, Site, SiteId, decode, encode, merge};
 
 #[test]
 fn runs_are_renumbered_and_sites_unified() {

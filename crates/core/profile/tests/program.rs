@@ -1,9 +1,8 @@
 //! What a program's collector wrote, whole or damaged, becomes rows that can be written.
 
 use proptest::prelude::*;
-use relayout_profile::RunId;
 use relayout_profile::program::{ProgramMap, SiteNaming, assemble};
-use relayout_profile::{RecordedRun, encode};
+use relayout_profile::{RecordedRun, RunId, encode};
 use relayout_shadow::wire::{
     self, AllocRecord, CountRecord, LineRecord, SegmentHeader, WireRecord,
 };

@@ -2,13 +2,12 @@
 
 mod common;
 
-use relayout_profile::SiteId;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use common::sample;
-use relayout_profile::{Error, WriteOptions, read, write};
+use relayout_profile::{Error, SiteId, WriteOptions, read, write};
 
 const KEEP: WriteOptions = WriteOptions { overwrite: false };
 const OVERWRITE: WriteOptions = WriteOptions { overwrite: true };

@@ -9,7 +9,6 @@
 //! profile is resolved instead. RAYON_NUM_THREADS sets the threads. The checksum of all objects and
 //! of the owner of each transfer must depend neither on the threads nor on the kept evidence.
 
-use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::error::Error;
 use std::fs::File;
 use std::hash::{Hash, Hasher};
@@ -17,7 +16,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use relayout_layout::dwarf::DwarfFile;
-use relayout_profile::{AccessKind, CountRow, Profile, ProfileMeta, RangeKind, RangeRow, Site};
+use relayout_profile::{
+    AccessKind, Addr, ContextId, CountRow, Profile, ProfileMeta, RangeKind, RangeRow, RunId, Site,
+    SiteId,
+};
 use relayout_resolve::evidence::{AnalysedProgram, FileView};
 use relayout_resolve::insn::InstructionSet as _;
 use relayout_resolve::insn::x86::X86InsnSet;

@@ -12,14 +12,13 @@
 //! Printed are, by cache, *places* (distinct pairs of instruction and offset in the object),
 //! accesses and transfers; then the instructions with wrong answers, at most WRONG of them.
 
-use relayout_profile::SiteId;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::File;
 use std::path::Path;
 
 use relayout_layout::dwarf::DwarfFile;
-use relayout_profile::{AccessKind, CoherenceEvent, Profile};
+use relayout_profile::{AccessKind, CoherenceEvent, Profile, SiteId};
 use relayout_resolve::{
     DebugImages, FileId, LinkedAddress, ObjectKind, OpinionVerdict, Options, Resolution,
     ResolvedObject, SiteOpinion, SourceMaps, resolve,

@@ -1,8 +1,7 @@
 //! Distinct accesses of a profile.
 
 use rayon::prelude::*;
-use relayout_profile::{AccessKind, Profile};
-use relayout_profile::{Addr, RunId, SiteId};
+use relayout_profile::{AccessKind, Addr, Profile, RunId, SiteId};
 
 use crate::error::Error;
 

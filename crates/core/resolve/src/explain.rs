@@ -1,11 +1,10 @@
 //! Explanation of an object's type: the opinions of the instructions that accessed the object.
 
-use relayout_profile::{Addr, SiteId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_layout::{Aggregate, Type, TypeArena, TypeId};
-use relayout_profile::{AccessKind, Profile};
+use relayout_profile::{AccessKind, Addr, Profile, SiteId};
 
 use crate::evidence::{EvidenceTrust, TypeEvidence};
 use crate::objects::{ObjectId, ResolvedObject};

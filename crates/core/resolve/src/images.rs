@@ -5,8 +5,7 @@
 //! run. [`DebugImages::locate`] turns the latter into the former, a [`LinkedAddress`].
 
 use relayout_layout::dwarf::DwarfFile;
-use relayout_profile::RunId;
-use relayout_profile::{LoadedModule, Profile};
+use relayout_profile::{LoadedModule, Profile, RunId};
 use rustc_hash::FxHashSet;
 
 /// Index of a file in its [`DebugImages`].

@@ -3,8 +3,7 @@
 use rayon::prelude::*;
 use relayout_layout::dwarf::DwarfFile;
 use relayout_layout::{MemberAt, TypeArena};
-use relayout_profile::{Addr, RunId, SiteId};
-use relayout_profile::{Profile, RangeKind};
+use relayout_profile::{Addr, Profile, RangeKind, RunId, SiteId};
 
 use crate::access;
 use crate::error::Error;

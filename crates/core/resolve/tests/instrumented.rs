@@ -1,15 +1,14 @@
 //! Accesses announced by calls of real compilers' instrumentation, in a program that is mapped at
 //! another address than its link-time address.
 
-use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
 
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::{
-    AccessKind, CoherenceEvent, ConflictRow, LoadedModule, Profile, ProfileMeta, RangeKind,
-    RangeRow, RecordedRun, Site,
+    AccessKind, Addr, CoherenceEvent, ConflictRow, ContextId, LoadedModule, Profile, ProfileMeta,
+    RangeKind, RangeRow, RecordedRun, RunId, Site, SiteId,
 };
 use relayout_resolve::evidence::{AnalysedProgram, FileView};
 use relayout_resolve::insn::x86::X86InsnSet;

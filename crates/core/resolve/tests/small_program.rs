@@ -1,13 +1,13 @@
 //! Resolution of addresses in a small C program with known layouts, which the test compiles.
 
-use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
 
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::{
-    AccessCoverage, AccessKind, CoherenceEvent, ConflictRow, Profile, RangeKind, RangeRow, Site,
+    AccessCoverage, AccessKind, Addr, CoherenceEvent, ConflictRow, ContextId, Profile, RangeKind,
+    RangeRow, RunId, Site, SiteId,
 };
 use relayout_resolve::evidence::{AnalysedProgram, FileView};
 use relayout_resolve::insn::x86::X86InsnSet;

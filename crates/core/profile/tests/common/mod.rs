@@ -4,10 +4,10 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use relayout_profile::{
-    AccessKind, BurstRow, CoherenceEvent, ConflictRow, ContextGaps, CountRow, LineRow, PairRow,
-    Profile, ProfileMeta, RangeKind, RangeRow, RecordedRun, RecordingSetting, RegionRow, Site,
+    AccessKind, Addr, BurstRow, CoherenceEvent, ConflictRow, ContextGaps, ContextId, CountRow,
+    LineRow, PairRow, Profile, ProfileMeta, RangeKind, RangeRow, RecordedRun, RecordingSetting,
+    RegionRow, RunId, Site, SiteId,
 };
-use relayout_profile::{Addr, ContextId, RunId, SiteId};
 
 pub const RUNS: u16 = 3;
 pub const CONTEXTS: u16 = 8;

@@ -3,9 +3,8 @@
 mod damage;
 mod rows;
 
-use relayout_profile::RunId;
 use relayout_profile::segments::{AssembledProfile, Error, assemble};
-use relayout_profile::{RecordedRun, encode};
+use relayout_profile::{RecordedRun, RunId, encode};
 use relayout_shadow::wire::{
     self, BurstRecord, ConflictRecord, CountRecord, LineRecord, PairRecord, RegionRecord,
     SegmentHeader, SiteRecord, SummaryRecord, WireRecord,

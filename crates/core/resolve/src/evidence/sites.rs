@@ -2,8 +2,7 @@
 
 use rayon::prelude::*;
 use relayout_layout::dwarf::DieOffset;
-use relayout_profile::{Profile, Site};
-use relayout_profile::{RunId, SiteId};
+use relayout_profile::{Profile, RunId, Site, SiteId};
 use rustc_hash::FxHashMap;
 
 use super::calls;

@@ -1,11 +1,9 @@
 //! Discovery of objects: from the accesses of a profile to the objects that they fall into.
 
-use relayout_profile::SiteId;
-use relayout_profile::{Addr, RunId};
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_layout::TypeId;
-use relayout_profile::RangeKind;
+use relayout_profile::{Addr, RangeKind, RunId, SiteId};
 use rustc_hash::FxHashMap;
 
 use super::cache::{self, CacheType, StoreShapes};

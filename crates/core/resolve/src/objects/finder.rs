@@ -1,10 +1,9 @@
 //! Inputs of object discovery, and the votes that it collects.
 
-use relayout_profile::Addr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_layout::TypeId;
-use relayout_profile::{RangeKind, RangeRow};
+use relayout_profile::{Addr, RangeKind, RangeRow};
 
 use super::fixed;
 use super::heap::Scalars;

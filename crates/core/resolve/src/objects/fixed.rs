@@ -2,8 +2,7 @@
 //! variables, page descriptors, and objects that the program named.
 
 use relayout_layout::{Type, TypeArena, TypeId};
-use relayout_profile::{Addr, RunId};
-use relayout_profile::{RangeKind, RangeRow};
+use relayout_profile::{Addr, RangeKind, RangeRow, RunId};
 
 use super::{ObjectKind, ResolvedObject, VoteCounts};
 use crate::evidence::AnalysedProgram;

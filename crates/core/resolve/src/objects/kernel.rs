@@ -1,10 +1,9 @@
 //! Objects that only kernels have: memory that is allocated per CPU, and arrays of numbers without
 //! a call stack of their allocation.
 
-use relayout_profile::RunId;
 use std::collections::BTreeMap;
 
-use relayout_profile::RangeKind;
+use relayout_profile::{RangeKind, RunId};
 
 use super::cache::StoreShapes;
 use super::finder::{ObjectBallot, ObjectFinder};

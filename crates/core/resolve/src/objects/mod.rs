@@ -10,8 +10,7 @@ pub mod ranges;
 pub mod vote;
 
 use relayout_layout::TypeId;
-use relayout_profile::Addr;
-use relayout_profile::RunId;
+use relayout_profile::{Addr, RunId};
 
 /// Index of an object in its resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

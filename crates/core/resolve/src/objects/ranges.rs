@@ -1,7 +1,6 @@
 //! Ranges of memory by address.
 
-use relayout_profile::{Addr, RunId};
-use relayout_profile::{Profile, RangeKind, RangeRow};
+use relayout_profile::{Addr, Profile, RangeKind, RangeRow, RunId};
 
 /// Owner of the ranges of page tables. Each page of such a range is a cell.
 const PAGE_TABLE: &str = "page table";

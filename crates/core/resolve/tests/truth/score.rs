@@ -1,10 +1,9 @@
 //! Comparison of results with the truth.
 
-use relayout_profile::{Addr, RunId};
 use std::collections::BTreeMap;
 
 use relayout_layout::{TypeArena, TypeId};
-use relayout_profile::{AccessKind, Profile};
+use relayout_profile::{AccessKind, Addr, Profile, RunId};
 use relayout_resolve::types::shape;
 use relayout_resolve::{AddressOwner as Found, ObjectKind, Resolution};
 

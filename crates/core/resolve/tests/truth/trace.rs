@@ -1,6 +1,5 @@
 //! Every access of a program's own code, seen by executing it instruction by instruction.
 
-use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::collections::HashMap;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -9,7 +8,8 @@ use std::process::Command;
 use iced_x86::{Decoder, DecoderOptions, Instruction, InstructionInfoFactory, OpAccess, Register};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::{
-    AccessKind, CountRow, LoadedModule, Profile, ProfileMeta, RecordedRun, Site,
+    AccessKind, Addr, ContextId, CountRow, LoadedModule, Profile, ProfileMeta, RecordedRun, RunId,
+    Site, SiteId,
 };
 
 use super::{Failure, Truth};
