@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
 /// The system's allocator, with a look at the account of the thread that asks.
 pub struct CountingAllocator;
 
-/// What some threads together have allocated, in bytes.
+/// Bytes that a group of threads has allocated.
 #[derive(Debug, Default)]
 pub struct MemoryAccount {
     live: AtomicIsize,
@@ -46,7 +46,7 @@ impl MemoryAccount {
         self.peak.load(Relaxed)
     }
 
-    /// Whether that many more bytes (or less, if negative) may be had.
+    /// Adds bytes (negative: removes); returns whether the account allows them.
     fn charge(&self, bytes: isize) -> bool {
         let live = self.live.fetch_add(bytes, Relaxed) + bytes;
         if bytes > 0 {

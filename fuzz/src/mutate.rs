@@ -119,7 +119,7 @@ pub fn cut_variants(input: &[u8]) -> Vec<Vec<u8>> {
     cut
 }
 
-/// Where the headers of a 64-bit little-endian ELF file say how long sections are, and how long.
+/// Returns the places of section sizes in a 64-bit little-endian ELF file, and the sizes.
 fn section_sizes(elf: &[u8]) -> Vec<(usize, usize)> {
     use object::elf::{FileHeader64, SectionHeader64};
     use object::read::elf::FileHeader;

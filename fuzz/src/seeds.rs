@@ -8,8 +8,8 @@ use object::{Object, ObjectSection};
 use relayout_profile::{Addr, Profile, RangeKind, RangeRow, RecordedRun, RunId, encode, segments};
 use relayout_shadow::CONTEXTS_MAX;
 use relayout_shadow::wire::{
-    self, AllocRecord, BurstRecord, ConflictRecord, CountRecord, LineRecord, WireRecord, RegionRecord,
-    SegmentHeader, SiteRecord, SummaryRecord,
+    self, AllocRecord, BurstRecord, ConflictRecord, CountRecord, LineRecord, RegionRecord,
+    SegmentHeader, SiteRecord, SummaryRecord, WireRecord,
 };
 
 #[path = "../../crates/core/perf-data/tests/perf/builder/mod.rs"]
@@ -123,7 +123,7 @@ fn hostile_seed(target: &str, name: &str) -> Vec<u8> {
     found.expect("an input of that name").1
 }
 
-/// Where a section is.
+/// Place of a section.
 pub struct SeedSection {
     /// Bytes of the file.
     pub bytes: Range<usize>,

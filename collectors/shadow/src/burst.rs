@@ -29,12 +29,12 @@ pub const BUFFER_RECORDS: usize = 16 * 1024;
 const FILTER_LINES: usize = 1024;
 const LINE_ACCESSES: usize = 24;
 
-/// What one context has logged in its current turns. A fixed table: what falls out is logged again.
+/// Accesses that one context has logged in its current turns. The table is fixed: evicted accesses are logged again.
 pub struct RepeatFilter {
     lines: [LoggedLine; FILTER_LINES],
 }
 
-/// What a context has logged of a line in a turn. All-zero is nothing.
+/// Accesses that a context has logged of a line in a turn. All-zero is none.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 struct LoggedLine {
@@ -55,7 +55,7 @@ impl RepeatFilter {
         }
     }
 
-    /// Whether this access was logged in the turn `turn`.
+    /// Returns whether this access was logged in the turn `turn`.
     #[inline]
     pub fn has_logged(&self, turn: u64, line: u64, now: PastAccess, silent: bool) -> bool {
         let logged = &self.lines[line_slot(line)];

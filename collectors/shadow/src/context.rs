@@ -20,7 +20,7 @@ const LINE_BATCH: usize = 64;
 /// Accesses after which totals by line are appended: they are counted in 32 bits.
 const LINES_EACH: u64 = 1 << 31;
 
-/// Where a page's shadow and this context's counts for it are.
+/// Addresses of a page's shadow and of this context's counts for the page.
 #[derive(Clone, Copy)]
 pub struct PageTlbEntry {
     pub page: u64,
@@ -86,7 +86,7 @@ impl ShadowContext {
         })
     }
 
-    /// Like [`Context::new`], in memory of the host's: a context is larger than the stacks that
+    /// Like [`ShadowContext::new`], in memory of the host's: a context is larger than the stacks that
     /// threads of programs may have.
     pub fn allocate<H: CollectorHost>(id: u8, host: &H) -> Option<*mut Self> {
         let at = host.zeroed(size_of::<Self>())?.cast::<Self>();
@@ -107,14 +107,14 @@ impl ShadowContext {
         Some(at)
     }
 
-    /// Where the page at `page` is noted if it was used lately: another may be there.
+    /// Returns the slot of the page at `page`; another page may be there.
     #[inline]
     pub(crate) fn tlb_slot(&self, page: u64) -> *mut PageTlbEntry {
         // SAFETY: below the number of entries.
         unsafe { self.tlb.add((page >> 12) as usize % TLB_ENTRIES) }
     }
 
-    /// What is noted of the page at `page`.
+    /// Returns the entry of the page at `page`, if it was used lately.
     #[inline]
     pub(crate) fn find_in_tlb(&self, page: u64) -> Option<&PageTlbEntry> {
         // SAFETY: entries live as long as the process, and only this context's thread changes them.

@@ -5,12 +5,12 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Value of [`Control::magic`] once a collector is attached.
+/// Value of [`RecordingControl::magic`] once a collector is attached.
 pub const CONTROL_MAGIC: u64 = 0x524c_4354_524c_0001;
 /// Bytes of the file.
 pub const CONTROL_BYTES: usize = 4096;
 
-/// Where a recording stands; the value of [`Control::state`].
+/// Stage of a recording; the value of [`RecordingControl::state`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum RecordingStage {
@@ -22,7 +22,7 @@ pub enum RecordingStage {
     Recording = 2,
     /// The window is closed.
     Closed = 3,
-    /// The collector had to stop: see [`Control::error`].
+    /// The collector had to stop: see [`RecordingControl::error`].
     Failed = 4,
     /// All is appended.
     Finished = 5,
@@ -47,7 +47,7 @@ impl RecordingStage {
 pub struct RecordingControl {
     /// [`CONTROL_MAGIC`]
     pub magic: AtomicU64,
-    /// A [`Stage`].
+    /// A [`RecordingStage`].
     pub state: AtomicU32,
     /// `errno` of what failed, 0 if nothing did.
     pub error: AtomicU32,
@@ -73,7 +73,7 @@ pub struct RecordingControl {
     pub stopped: AtomicU32,
     /// Threads that there was no context for. Programs only.
     pub threads_lost: AtomicU32,
-    /// How often watching was interrupted: counted by whoever sets `paused` or `stopped`. Programs only.
+    /// Number of interruptions, counted by the process that sets `paused` or `stopped`. Programs only.
     pub pauses: AtomicU32,
 }
 const _: () = assert!(size_of::<RecordingControl>() <= CONTROL_BYTES);

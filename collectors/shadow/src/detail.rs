@@ -30,7 +30,7 @@ pub const UPGRADE: u8 = 2;
 /// for sure, only that it needed one.
 const WORD_BYTES: usize = 4;
 
-/// What is only touched under the lock.
+/// State that is only accessed under the lock.
 #[repr(C)]
 struct LineHistory {
     last_write: PastAccess,
@@ -39,7 +39,7 @@ struct LineHistory {
     gains: [PastAccess; 2],
     /// Bytes that are in the `stale` mask of every context but the only one that holds the line.
     marked: u64,
-    /// What others have changed, to a context that was never here.
+    /// Bytes that others have changed, for a context that never had the line.
     changed: u64,
     /// The last store that changed a byte, by aligned word.
     writes: [PastAccess; LINE_BYTES / WORD_BYTES],
@@ -71,7 +71,7 @@ pub struct LineDetail {
 
 const _: () = assert!(size_of::<LineDetail>() == 6 * 64);
 
-/// What one access did.
+/// Effects of one access.
 pub struct AccessOutcome {
     /// Transfer or upgrade with both sides, to be counted.
     pub event: Option<ConflictRecord>,
@@ -192,7 +192,7 @@ impl LineDetail {
         self.events.load(Relaxed)
     }
 
-    /// Whether `now` is a load that changes nothing here: the context has a copy, and has used, or
+    /// Returns whether `now` is a load that changes nothing here: the context has a copy, and has used, or
     /// does not now use, what others changed. Needs no lock; called on the context's thread.
     #[inline]
     pub fn is_plain_hit(&self, now: PastAccess) -> bool {
@@ -210,7 +210,7 @@ impl LineDetail {
         unsafe { (*tenure).settle(line) }
     }
 
-    /// Whether `context` has a copy.
+    /// Returns whether `context` has a copy.
     #[inline]
     pub fn is_held(&self, context: u8) -> bool {
         self.holders.load(Relaxed) >> context & 1 == 1
@@ -239,7 +239,7 @@ impl LineDetail {
         DetailGuard { detail: self }
     }
 
-    /// Whether there is room for `context`, made by `rest` if there was not. Under the lock.
+    /// Returns whether there is room for `context`; `rest` makes it if there was none. Under the lock.
     #[inline]
     fn has_room(&self, context: u8, rest: impl FnOnce() -> Option<*mut LineExtension>) -> bool {
         usize::from(context) < NEAR || self.extension_or_make(rest).is_some()
@@ -291,7 +291,7 @@ impl LineDetail {
         }
     }
 
-    /// Where the tenure of `context` is, if it can have one.
+    /// Returns the address of the tenure of `context`, if it can have one.
     #[inline]
     fn tenure(&self, context: u8) -> Option<*mut LineTenure> {
         let n = usize::from(context);

@@ -10,7 +10,7 @@ use crate::page::{FLAGS, LineState, PageShadow, granule_mask, is_private, is_rea
 use crate::past::PastAccess;
 use crate::{LINE_BYTES, PAGE_BYTES, REGION_BYTES};
 
-/// What one access adds to its cell of a [`CountPage`].
+/// Amount that one access adds to its cell of a [`CountPage`].
 #[inline]
 pub fn count_increment(access: AccessKind) -> u64 {
     match access {
@@ -65,7 +65,7 @@ pub fn count_common_hit(
     true
 }
 
-/// Whether `size` bytes, not 0, at `offset` of a line end in that line.
+/// Returns whether `size` bytes, not 0, at `offset` of a line end in that line.
 #[inline]
 pub fn is_within_line(offset: u8, size: u8) -> bool {
     // No bytes wrap around, to more than any line.
@@ -78,14 +78,14 @@ pub fn region_words(shadow: &PageShadow, n: usize) -> &[AtomicU64] {
     &shadow.words[n * lines..(n + 1) * lines]
 }
 
-/// Whether a load of a hot region need not be logged: it was, in this turn.
+/// Returns whether a load of a hot region was logged in this turn, and need not be logged again.
 #[inline]
 pub fn is_repeated(cx: &ShadowContext, shadow: &PageShadow, addr: u64, now: PastAccess) -> bool {
     let line = addr - u64::from(now.offset);
     own_turn(&shadow.turn, cx.id).is_some_and(|turn| cx.filter.has_logged(turn, line, now, false))
 }
 
-/// Whether an access to a line without detail, whose word is `old`, needs no more than that its word is
+/// Returns whether an access to a line without detail, whose word is `old`, needs no more than that its word is
 /// brought up to date, which is then done: the word stays, or changes only in the owner's own part.
 #[inline]
 pub fn try_advance(word: &AtomicU64, old: u64, now: PastAccess) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::wire::SegmentHeader;
 
-/// What the collector provides.
+/// Services that a collector provides.
 pub trait CollectorHost {
     /// `bytes` of zeroed memory, page-aligned, never given back; `None` if there is none.
     fn zeroed(&self, bytes: usize) -> Option<*mut u8>;
@@ -12,7 +12,7 @@ pub trait CollectorHost {
     fn relax(&self);
 }
 
-/// What an access does; numbers as in [`CountRecord::access`].
+/// Kind of an access; numbers as in [`CountRecord::access`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum AccessKind {
@@ -34,7 +34,7 @@ pub struct AccessValue {
     pub certain: bool,
 }
 
-/// [`Config::pair_period`] unless told otherwise.
+/// [`ShadowConfig::pair_period`] unless told otherwise.
 pub const PAIR_PERIOD: u32 = 1024;
 
 /// When detail begins and ends.
@@ -55,7 +55,7 @@ pub struct ShadowConfig {
     /// Regions logged on each side of a hot line's own.
     pub burst_reach: u64,
     /// Accesses of a context, in the mean, from one whose pair of lines is looked at to the next (see
-    /// [`Shadow::passed`](crate::Shadow::passed)); 0 counts as 1.
+    /// [`ShadowMemory::pass_accesses`](crate::ShadowMemory::pass_accesses)); 0 counts as 1.
     pub pair_period: u32,
     /// Binary logarithm of the page table's size, which 7/8 of can be used: accesses to more pages
     /// are not followed, and count as lost. Held between 8 and 32.

@@ -8,7 +8,7 @@
 //! | 0 | not touched | |
 //! | 1 | one context only | owner, granules it wrote; its last access is in its [`CountPage`] |
 //! | 2 | several contexts, only reads | mask of them |
-//! | 3 | anything else | pointer to a [`Detail`] |
+//! | 3 | anything else | pointer to a [`LineDetail`] |
 
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering::*};
 
@@ -39,7 +39,7 @@ pub const LOGGED: u64 = 4;
 /// Set in a word while some context waits for its next access to the line or its buddy: see
 /// [`crate::pair`]. Then no access is a common case either.
 pub const WATCHED: u64 = 8;
-/// What a word says besides the state; kept when the state changes.
+/// Flags of a word besides the state; kept when the state changes.
 pub const FLAGS: u64 = LOGGED | WATCHED;
 
 const OWNER_SHIFT: u32 = 4;
@@ -74,7 +74,7 @@ impl LineState {
     }
 }
 
-/// Whether a line with this word is private to `context`, which has written all of `granules`, and
+/// Returns whether a line with this word is private to `context`, which has written all of `granules`, and
 /// without flags.
 #[inline]
 pub fn is_private(word: u64, context: u8, granules: u8) -> bool {
@@ -83,7 +83,7 @@ pub fn is_private(word: u64, context: u8, granules: u8) -> bool {
     word & (TAG | FLAGS | OWNER | needed) == 1 | u64::from(context) << OWNER_SHIFT | needed
 }
 
-/// Whether a line with this word is only read, by `context` among others, and without flags.
+/// Returns whether a line with this word is only read, by `context` among others, and without flags.
 #[inline]
 pub fn is_read_shared(word: u64, context: u8) -> bool {
     word & (TAG | FLAGS) == 2 && word >> (8 + context) & 1 == 1
@@ -105,7 +105,7 @@ pub struct CountPage {
     /// By line: loads in the lower, stores in the upper 32 bits. Changed by the context alone, read by
     /// others.
     pub cells: [AtomicU64; LINES_PER_PAGE],
-    /// The context's last store by line, while the line is private to it: a [`Past`] as a number, so
+    /// The context's last store by line, while the line is private to it: a [`PastAccess`] as a number, so
     /// that whoever takes the line away can read it.
     pub stores: [AtomicU64; LINES_PER_PAGE],
 }
@@ -219,7 +219,7 @@ impl PageTable {
         })
     }
 
-    /// Where the page at `page` is looked for first.
+    /// Returns the first slot to search for the page at `page`.
     #[inline]
     fn first_slot(&self, page: u64) -> usize {
         let number = page / PAGE_BYTES as u64;
@@ -227,7 +227,7 @@ impl PageTable {
         (stretch * NEIGHBOURS + number % NEIGHBOURS) as usize & self.mask
     }
 
-    /// Where one that is not at `at` is looked for next: not at a neighbour's place. Odd, and so comes by
+    /// Returns the slot to search after `at`: not a neighbour's slot. Odd, and so comes by
     /// all places.
     #[inline]
     fn next_slot(&self, at: usize) -> usize {

@@ -30,7 +30,7 @@ pub(crate) const RECORDS: usize = 1024;
 /// Bytes of a pair.
 pub(crate) const PAIR_BYTES: usize = 2 * LINE_BYTES;
 
-/// What a pair was when a context had last used it. All-zero is none.
+/// State of a pair when a context had last used it. All-zero is no watch.
 #[repr(C)]
 pub(crate) struct PairWatch {
     pub(crate) shadow: *const PageShadow,
@@ -64,7 +64,7 @@ impl PairWatches {
         }
     }
 
-    /// Whether there is memory to work with.
+    /// Allocates the slots on first use; returns whether there is memory.
     pub(crate) fn make_ready<H: CollectorHost>(&mut self, host: &H) -> bool {
         if self.records.is_null() {
             let Some(slots) = host.zeroed(SLOTS * size_of::<PairWatch>()) else {

@@ -13,14 +13,14 @@ use crate::wire::PairRecord;
 use crate::{CONTEXTS_MAX, LINE_BYTES, PAGE_BYTES};
 
 impl ShadowContext {
-    /// How many accesses from now the one is that [`Shadow::passed`] is to be told of at the latest.
+    /// Returns the most accesses that may pass before the next call of [`ShadowMemory::pass_accesses`].
     pub fn accesses_to_sample(&self) -> u32 {
         self.watches.left.saturating_add(1)
     }
 }
 
 impl<H: CollectorHost> ShadowMemory<H> {
-    /// Tells that `cx` has made `accesses` more accesses, at most [`Context::sample_in`], the last of
+    /// Tells that `cx` has made `accesses` more accesses, at most [`ShadowContext::accesses_to_sample`], the last of
     /// them to `addr`: its pair of lines is looked at if it is time to. A collector that counts down to
     /// something anyway needs no more instructions per access for it. What else it does at such a
     /// moment (yield, say) should come at others, or what is seen is not what mostly is.
@@ -154,7 +154,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
     }
 }
 
-/// Whether `context` has a copy of a line.
+/// Returns whether `context` has a copy of a line.
 fn is_held(shadow: &PageShadow, line: usize, context: u8) -> bool {
     match LineState::decode(shadow.words[line].load(Acquire)) {
         LineState::Untouched => false,

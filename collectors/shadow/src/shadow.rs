@@ -109,8 +109,8 @@ impl<H: CollectorHost> ShadowMemory<H> {
         }
     }
 
-    /// The first part of [`Shadow::access`], which does all of it in the most common cases. True if
-    /// it did; else [`Shadow::other`] has to follow. It counts no access in [`Context::accesses`],
+    /// The first part of [`ShadowMemory::access`], which does all of it in the most common cases. True if
+    /// it did; else [`ShadowMemory::access_uncommon`] has to follow. It counts no access in [`ShadowContext::accesses`],
     /// which a caller may do for many at once. It takes no lock, and a signal handler on the same
     /// thread may come in between: at most a count is lost.
     #[inline(always)]
@@ -124,7 +124,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
         count_common_hit(cx, addr, size, access, site)
     }
 
-    /// The second part: all that [`Shadow::hit`] does not do.
+    /// The second part: all that [`ShadowMemory::try_common_hit`] does not do.
     #[inline(never)]
     pub fn access_uncommon(
         &self,
@@ -184,7 +184,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
     }
 
     /// Counts an access by granule and site whatever its line's history, beside the access itself.
-    /// For collectors that count all; [`Config::count_from`] must then be out of reach.
+    /// For collectors that count all; [`ShadowConfig::count_from`] must then be out of reach.
     pub fn count_call(
         &self,
         cx: &mut ShadowContext,
@@ -208,7 +208,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
     }
 
     /// Ends the window for `cx`: settles and appends all that is pending. To be called for each
-    /// context once no other thread is inside [`Shadow::access`].
+    /// context once no other thread is inside [`ShadowMemory::access`].
     pub fn finish(&self, cx: &mut ShadowContext) {
         let tickets = self.tickets.load(Relaxed);
         for page in self.pages.iter() {

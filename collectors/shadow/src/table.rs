@@ -69,7 +69,7 @@ impl<E: SummedRecord> RecordTable<E> {
     }
 
     /// Makes room if more fell out than it holds. Not if the host has no memory. To be called when nothing has
-    /// fallen out since [`Table::take_spilt`].
+    /// fallen out since [`RecordTable::take_spilt`].
     pub fn grow<H: CollectorHost>(&mut self, host: &H) {
         let len = self.mask + 1;
         if self.lost < len || len * GROWTH > ENTRIES_MAX {
@@ -88,7 +88,7 @@ impl<E: SummedRecord> RecordTable<E> {
         }
     }
 
-    /// Adds `entry` to the one with its key. The caller then looks at [`Table::is_full`].
+    /// Adds `entry` to the one with its key. The caller then looks at [`RecordTable::is_full`].
     #[inline]
     pub fn add(&mut self, entry: &E) {
         let hash = entry.hash();
@@ -161,7 +161,7 @@ impl<E: SummedRecord> RecordTable<E> {
         *victim = *entry;
     }
 
-    /// Whether [`Table::take_spilt`] must be called before more is added.
+    /// Returns whether [`RecordTable::take_spilt`] must be called before the next record is added.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.spilt == SPILL

@@ -1,7 +1,7 @@
 //! What collectors append while recording, and what the host reads back.
 //!
 //! Each context (CPU, thread) appends *segments* to a file of its own, `ctx-<N>.seg`. A segment is
-//! a [`SegmentHeader`] and `count` records of one [`Kind`], all little-endian. The CRC covers the
+//! a [`SegmentHeader`] and `count` records of one [`RecordKind`], all little-endian. The CRC covers the
 //! payload, so that a reader can tell a torn last segment from a whole one. Tables are appended as
 //! *deltas*: equal keys in several segments add up.
 //!
@@ -13,7 +13,7 @@ pub const VERSION: u16 = 2;
 /// First bytes of each segment.
 pub const MAGIC: [u8; 4] = *b"RLS1";
 
-/// What a segment's records are.
+/// Kind of a segment's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum RecordKind {
@@ -82,7 +82,7 @@ pub struct SegmentHeader {
     pub magic: [u8; 4],
     /// [`VERSION`]
     pub version: u16,
-    /// A [`Kind`].
+    /// A [`RecordKind`].
     pub kind: u16,
     /// Context that wrote it.
     pub context: u16,
@@ -160,7 +160,7 @@ pub struct CountRecord {
     pub access: u8,
     /// Zero.
     pub reserved: u16,
-    /// How many.
+    /// Number of accesses.
     pub count: u32,
     /// Silent stores among them.
     pub silent: u32,
@@ -204,7 +204,7 @@ pub struct ConflictRecord {
 
 /// A pair transfer that was sampled: an access to a line that its context had, while another had
 /// stored to the other line of the aligned pair since the context last used either. Each stands for
-/// [`crate::Config::pair_period`] of them.
+/// [`crate::ShadowConfig::pair_period`] of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct PairRecord {
@@ -228,13 +228,13 @@ pub struct PairRecord {
     pub other_context: u16,
     /// Zero.
     pub reserved: u16,
-    /// How many samples.
+    /// Number of samples.
     pub samples: u32,
     /// Zero.
     pub reserved2: u32,
 }
 
-/// How long the segment's context took from one access to the next, the recorder left out: one of a sample.
+/// A sampled time of the segment's context from one access to the next, without the recorder's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct GapRecord {
@@ -266,7 +266,7 @@ pub struct BurstRecord {
     pub reserved: u8,
 }
 
-/// What the bursts of one stretch of memory cover.
+/// Coverage of the bursts of one stretch of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct RegionRecord {
@@ -327,7 +327,7 @@ pub struct AllocRecord {
     pub first_ticket: u64,
     /// Ticket when it was freed; the highest number if it was not.
     pub end_ticket: u64,
-    /// Who allocated it: return addresses, innermost first, 0 after the last.
+    /// Call stack of the allocation: return addresses, innermost first, 0 after the last.
     pub frames: [u64; FRAMES_MAX],
     /// Number of the type's name in the recording's `map` file, from 1; 0: not named by the program.
     pub name: u32,
@@ -341,7 +341,7 @@ pub struct AllocRecord {
 /// Implementors are `repr(C)` structs of integers (and arrays of them) without implicit padding, so
 /// that every byte is initialised and every bit pattern is a value.
 pub unsafe trait WireRecord: Copy {
-    /// Which kind of segment holds it.
+    /// Kind of segment that holds the record.
     const KIND: RecordKind;
 }
 

@@ -26,7 +26,7 @@ struct HostileBtf {
     /// Records so far; 0 is `void`.
     last: u32,
     strings: Vec<u8>,
-    /// Where the parts are said to be, if not where they are.
+    /// Offsets and sizes of the parts in the header, if they differ from the real ones.
     parts: Option<[u32; 4]>,
 }
 

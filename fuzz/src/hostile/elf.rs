@@ -17,7 +17,7 @@ pub struct ElfBuilder {
     pub big_endian: bool,
     /// `.o` instead of a program.
     pub relocatable: bool,
-    /// What is in it.
+    /// Content.
     pub sections: Vec<ElfSection>,
 }
 

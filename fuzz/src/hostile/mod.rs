@@ -12,7 +12,7 @@ mod text;
 
 use crate::targets::join;
 
-/// What harm is meant, and the input.
+/// Name of the attack, and the input.
 pub type HostileCase = (&'static str, Vec<u8>);
 
 /// Larger inputs are made, not kept, and not changed at random.

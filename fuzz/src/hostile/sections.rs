@@ -3,7 +3,7 @@
 use gimli::constants as dw;
 
 use super::HostileCase;
-use super::dwarf::{DwarfBuilder, AttributeValue, text};
+use super::dwarf::{AttributeValue, DwarfBuilder, text};
 use super::elf::{ElfBuilder, ElfSection, deflated, repeated};
 use crate::targets::join;
 
@@ -36,7 +36,9 @@ fn compressed() -> Vec<HostileCase> {
         ElfSection::new(".zdebug_info", bytes)
     };
     let info = ".debug_info";
-    let with = |section| ElfBuilder::from_sections(vec![section, ElfSection::new(".debug_abbrev", vec![0])]).bytes();
+    let with = |section| {
+        ElfBuilder::from_sections(vec![section, ElfSection::new(".debug_abbrev", vec![0])]).bytes()
+    };
     vec![
         ("zlib-bomb", with(ElfSection::zlib(info, 16 * MIB, &zeros))),
         (
@@ -75,7 +77,10 @@ fn compressed() -> Vec<HostileCase> {
             "zdebug-cut-off",
             with(ElfSection::new(".zdebug_info", b"ZLIB\0".to_vec())),
         ),
-        ("names-bomb", ElfBuilder::from_sections(strings_bomb(&names)).bytes()),
+        (
+            "names-bomb",
+            ElfBuilder::from_sections(strings_bomb(&names)).bytes(),
+        ),
         ("all-sections-are-bombs", all_bombs(&zeros)),
         (
             "btf-bomb",
@@ -185,7 +190,7 @@ fn sound(narrow: bool, big_endian: bool, relocatable: bool) -> Vec<u8> {
     .bytes()
 }
 
-/// What tells of other files, and does not end.
+/// Sections that name other files, without an end.
 fn links() -> Vec<u8> {
     let mut dwarf = DwarfBuilder::new();
     dwarf.int();

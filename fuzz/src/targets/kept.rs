@@ -7,7 +7,7 @@ use relayout_resolve::{DebugImages, KeptEvidence, Options, resolve_with};
 use super::code::{MACHINES, profile_of_code};
 use crate::seeds;
 
-/// Where the checksum is, and what it is of begins.
+/// Offsets of the checksum and of the content that it covers.
 const CHECKSUM: usize = 16;
 const CONTENT: usize = 20;
 
@@ -29,7 +29,7 @@ pub fn kept(data: &[u8]) {
     });
 }
 
-/// What is kept of the program, behind its identity.
+/// Returns the kept content of the program, behind its identity.
 pub fn kept_content() -> Vec<u8> {
     with_program(|images, profile| {
         let mut kept = empty_kept(images);
@@ -41,7 +41,7 @@ pub fn kept_content() -> Vec<u8> {
     })
 }
 
-/// How many instructions are known if `content` is taken.
+/// Returns the number of known instructions if `content` is accepted.
 pub fn with_kept(content: &[u8]) -> Option<usize> {
     with_program(|images, _| Some(decode_content(images, content)?.site_count()))
 }

@@ -1,7 +1,7 @@
 //! What a line's detail has of each context, and what only few lines need.
 //!
 //! Most lines are shared by a few contexts and no value of theirs is compared. So there is room for the
-//! first [`NEAR`] contexts; the others, and the values, are in the [`Rest`], which a line gets when it
+//! first [`NEAR`] contexts; the others, and the values, are in the [`LineExtension`], which a line gets when it
 //! needs it.
 
 use core::cell::UnsafeCell;
@@ -14,7 +14,7 @@ use crate::wire::ConflictRecord;
 /// Contexts that each detail has room for.
 pub const NEAR: usize = 8;
 
-/// What a context's event is, and what became of it: bits of [`Tenure::state`].
+/// Kind of a context's event and its fate: bits of [`LineTenure::state`].
 const TRANSFER: u8 = 3;
 const PENDING: u8 = 4;
 const USED: u8 = 8;
@@ -46,7 +46,7 @@ impl LineTenure {
         }
     }
 
-    /// Whether the context has since used a byte that another had changed.
+    /// Returns whether the context has since used a byte that another had changed.
     pub fn is_used(&self) -> bool {
         self.state & USED != 0
     }
@@ -81,7 +81,7 @@ pub struct FarContext {
     pub tenure: UnsafeCell<LineTenure>,
 }
 
-/// What a line's bytes are, as far as it is known. Only touched under the lock.
+/// Bytes of a line, as far as they are known. Only accessed under the lock.
 #[repr(C)]
 pub struct LineValues {
     /// Bytes that are known.

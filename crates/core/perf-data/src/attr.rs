@@ -45,7 +45,7 @@ const BYTES_MIN: u64 = 64;
 /// Far more than any kernel's.
 const BYTES_MAX: u64 = 4096;
 
-/// What is needed of `perf_event_attr`.
+/// The used fields of `perf_event_attr`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PerfEventAttr {
     pub kind: u32,
@@ -121,14 +121,14 @@ impl PerfEventAttr {
         self.sample_type & bit != 0
     }
 
-    /// Whether a sample says which address was accessed and how.
+    /// Returns whether samples have the accessed address and the kind of access.
     pub fn samples_memory(&self) -> bool {
         self.has_field(sample::IP)
             && self.has_field(sample::ADDR)
             && self.has_field(sample::DATA_SRC)
     }
 
-    /// Where a sample has its id, in bytes from its start.
+    /// Returns the place of a sample's id, in bytes from its start.
     pub fn sample_id_at(&self) -> Option<usize> {
         if self.has_field(sample::IDENTIFIER) {
             return Some(0);
@@ -137,7 +137,7 @@ impl PerfEventAttr {
         self.has_field(sample::ID).then(|| self.field_bytes(before))
     }
 
-    /// Where other records have the time, in bytes from their end.
+    /// Returns the place of the time in other records, in bytes from their end.
     pub fn time_from_end(&self) -> Option<usize> {
         let from = sample::TIME | sample::ID | sample::STREAM_ID | sample::CPU | sample::IDENTIFIER;
         (self.sample_id_all && self.has_field(sample::TIME)).then(|| self.field_bytes(from))
@@ -147,7 +147,7 @@ impl PerfEventAttr {
         (self.sample_type & bits).count_ones() as usize * 8
     }
 
-    /// What to call it where the file has no name.
+    /// Returns a name for an event that has none in the file.
     pub fn describe(&self) -> String {
         const KINDS: [&str; 6] = [
             "hardware",

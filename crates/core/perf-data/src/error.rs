@@ -1,6 +1,6 @@
-//! What is wrong with a `perf.data` file, or with asking it for memory accesses.
+//! Errors in a `perf.data` file.
 
-/// Why a file gives no profile.
+/// Reason why a file gives no memory samples.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,15 +18,15 @@ pub enum Error {
         "the file ends inside of its {part} (offset {offset}); was perf cut off? record it again"
     )]
     Truncated {
-        /// Which part.
+        /// The part.
         part: &'static str,
-        /// Where the part begins.
+        /// Offset of the part.
         offset: u64,
     },
     /// A section that the file is too small for.
     #[error("the {part} should be {bytes} bytes at offset {offset}, but the file has {file_bytes}")]
     OutsideFile {
-        /// Which section.
+        /// The section.
         part: &'static str,
         /// Its offset.
         offset: u64,
@@ -54,15 +54,15 @@ pub enum Error {
          `perf record --sample-identifier`"
     )]
     Ambiguous {
-        /// How many events.
+        /// Number of events.
         events: usize,
     },
-    /// What is compressed cannot be read.
+    /// Compressed records cannot be read.
     #[error(
         "compressed records cannot be read: {problem}; `perf inject -i FILE -o PLAIN` writes them plain"
     )]
     Compressed {
-        /// What is wrong.
+        /// Error of the decompressor.
         problem: String,
     },
     /// Arm SPE's packets have not been made samples.

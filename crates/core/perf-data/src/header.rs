@@ -14,7 +14,7 @@ const PIPE_HEADER_BYTES: u64 = 16;
 /// `perf_file_section`.
 const SECTION_BYTES: u64 = 16;
 
-/// What is kept of an event's name.
+/// Maximum length of an event's name; the rest is cut off.
 const EVENT_NAME_CHARS: usize = 200;
 
 /// Numbers of feature sections.
@@ -39,7 +39,7 @@ pub(super) struct EventAttr {
     pub name: Option<String>,
 }
 
-/// What the head says.
+/// Head of the file.
 #[derive(Debug)]
 pub(super) struct PerfHeader {
     pub order: ByteOrder,
@@ -52,7 +52,7 @@ pub(super) struct PerfHeader {
     pub cut: bool,
 }
 
-/// What is known of the recording and its machine, from feature sections.
+/// Origin of the recording: machine, kernel and command, from feature sections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordingOrigin {
     /// `uname -m`.

@@ -13,7 +13,7 @@ pub(super) struct EventIds {
     time_from_end: TimePlace,
 }
 
-/// Where samples have their id.
+/// Place of the id in samples.
 enum IdPlace {
     /// Only one event, or all look the same and have no id.
     First,
@@ -21,7 +21,7 @@ enum IdPlace {
     At(usize),
 }
 
-/// Where other records have their time.
+/// Place of the time in other records.
 enum TimePlace {
     /// In all of them the same; `None` if they have none.
     Same(Option<usize>),
@@ -76,7 +76,7 @@ impl EventIds {
         }
     }
 
-    /// Where a record that is no sample has its time, in bytes from its end.
+    /// Returns the place of the time in a record that is no sample, in bytes from its end.
     pub fn time_from_end(&self, body: &[u8], order: ByteOrder) -> Option<usize> {
         match &self.time_from_end {
             TimePlace::Same(from_end) => *from_end,

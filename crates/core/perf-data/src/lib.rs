@@ -59,7 +59,7 @@ const EVENTS_NAMED: usize = 8;
 pub struct PerfEvent {
     /// Its name: `cpu/mem-loads,ldlat=30/P`.
     pub name: String,
-    /// Whether its samples say what they did to which address.
+    /// True if its samples have the accessed address and the kind of access.
     pub samples_memory: bool,
 }
 
@@ -114,10 +114,10 @@ pub struct ThreadFork {
     pub time_ns: u64,
 }
 
-/// What a `perf.data` file holds of accesses to memory.
+/// Memory accesses of a `perf.data` file, with the mappings and threads that they refer to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PerfRecording {
-    /// Where it comes from.
+    /// Machine, kernel and command.
     pub origin: RecordingOrigin,
     /// Events.
     pub events: Vec<PerfEvent>,
@@ -156,7 +156,7 @@ pub struct PerfRecording {
 /// Memory: no more than in proportion to the file, decompressed where it is compressed.
 ///
 /// # Errors
-/// What the file is instead, or where it is damaged; or that it has no samples of accesses, and what
+/// Returns the damaged place, or that the file is no `perf.data` file or has no memory samples, and what
 /// to do.
 pub fn decode(file: &[u8]) -> Result<PerfRecording, Error> {
     let mut recording = PerfRecording::default();

@@ -4,7 +4,7 @@ use super::{PerfMapping, PerfRecording};
 
 /// Steps from a process to the one that made it, at most.
 const FORKS_MAX: usize = 64;
-/// What perf calls the kernel's image; the name of a symbol follows.
+/// perf's name of the kernel's image; the name of a symbol follows.
 const KERNEL: &str = "[kernel.kallsyms]";
 
 /// A file and where it is mapped.

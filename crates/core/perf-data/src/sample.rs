@@ -13,9 +13,9 @@ pub struct MemorySample {
     pub addr: u64,
     /// When, in nanoseconds of perf's clock; 0 where not recorded.
     pub time_ns: u64,
-    /// How many events of its kind it stands for, at least 1.
+    /// Number of events that the sample stands for, at least 1.
     pub period: u64,
-    /// What it did.
+    /// Kind of access and source of the data.
     pub source: DataSource,
     /// Latency in cycles, as the hardware weighs it; 0 where not recorded.
     pub weight: u64,
@@ -25,7 +25,7 @@ pub struct MemorySample {
     pub tid: u32,
     /// CPU; 0 where not recorded.
     pub cpu: u32,
-    /// Index into [`Recording::events`](super::Recording::events).
+    /// Index into [`PerfRecording::events`](crate::PerfRecording::events).
     pub event: u32,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn parse(mut r: ByteReader, attr: &PerfEventAttr, event: u32) -> Opti
     Some(found)
 }
 
-/// What stands between the period and the weight, most of it of a size that it gives itself.
+/// Skips the fields between the period and the weight; most give their own size.
 fn skip_variable(r: &mut ByteReader, attr: &PerfEventAttr) -> Option<()> {
     if attr.has_field(sample::READ) {
         skip_read(r, attr.read_format)?;

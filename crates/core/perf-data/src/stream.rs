@@ -11,7 +11,7 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use super::error::Error;
 use super::records::RecordWalk;
 
-/// What a stream may grow to, as a multiple of its size. perf's records shrink to a third or a
+/// Maximum growth of a stream, as a multiple of its size. perf's records shrink to a third or a
 /// tenth; only data made to do harm grows more.
 const GROWTH_MAX: u64 = 50;
 /// And at least this many bytes.
@@ -23,7 +23,7 @@ const WINDOW_BYTES_MAX: u64 = 8 << 20;
 const STEP_BYTES: usize = 1 << 20;
 /// An empty last block, and room for a checksum, which is not compared.
 const END: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
-/// What a frame begins with.
+/// Magic number of a frame.
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Bytes of a block's header.
 const BLOCK_HEADER_BYTES: usize = 3;

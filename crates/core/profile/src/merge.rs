@@ -25,7 +25,7 @@ pub enum Error {
     /// More runs than can be numbered.
     #[error("{runs} runs, more than the 65,536 that a profile can hold")]
     TooManyRuns {
-        /// How many.
+        /// Number of runs.
         runs: usize,
     },
     /// More sites than can be numbered.
@@ -108,7 +108,7 @@ fn validate_same_origin(first: &ProfileMeta, other: &ProfileMeta) -> Result<(), 
     }
 }
 
-/// Whether the same files were mapped at the same addresses in the last of `merged` and the first of
+/// Returns whether the same files were mapped at the same addresses in the last of `merged` and the first of
 /// `other`, so that equal addresses are equal instructions.
 fn has_same_modules(merged: &ProfileMeta, other: &ProfileMeta) -> bool {
     match (merged.runs.last(), other.runs.first()) {

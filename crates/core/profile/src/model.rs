@@ -1,7 +1,7 @@
 //! A recording in memory: the rows of the profile's tables.
 //!
 //! Addresses are guest (or process) virtual addresses. A *line* is 64 bytes unless
-//! [`Meta::line_bytes`] says otherwise and is named by the address of its first byte. A *context*
+//! [`ProfileMeta::line_bytes`] says otherwise and is named by the address of its first byte. A *context*
 //! is a CPU (kernel recordings) or a thread (programs). A *site* is one memory instruction.
 //! `run` numbers the recordings merged into one profile from 0; addresses of different runs are
 //! unrelated.
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{Addr, ContextId, RunId, SiteId};
 
-/// How a coherence event moved (or upgraded) a line.
+/// Kind of a coherence event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum CoherenceEvent {
@@ -36,7 +36,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// Whether `pc` is where a call returns to, not an instruction that accessed memory. Not for
+    /// Returns whether `pc` is where a call returns to, not an instruction that accessed memory. Not for
     /// sites of samples, where no bytes mean that they are not known: see [`Profile::is_call`].
     pub fn is_call(&self) -> bool {
         self.bytes.is_empty()
@@ -86,9 +86,9 @@ pub struct CountRow {
     pub site: SiteId,
     /// Kind of access.
     pub access: AccessKind,
-    /// How many.
+    /// Number of accesses.
     pub count: u64,
-    /// How many of the stores are known to have left every byte as it was, a lower bound; `None` where
+    /// Number of stores that are known to have left every byte as it was, a lower bound; `None` where
     /// values were not seen.
     pub silent: Option<u64>,
 }
@@ -121,7 +121,7 @@ pub struct ConflictRow {
     pub other_site: SiteId,
     /// Its kind.
     pub other_access: AccessKind,
-    /// How many events.
+    /// Number of events.
     pub count: u64,
     /// Of them: the access itself used no byte that another had written since the context lost
     /// the line. 0 for upgrades.
@@ -132,7 +132,7 @@ pub struct ConflictRow {
 }
 
 /// Pair transfers of one kind, sampled: accesses to a line that the context had, while another context
-/// had stored to the other line of the aligned pair (twice [`Meta::line_bytes`]) since the context last
+/// had stored to the other line of the aligned pair (twice [`ProfileMeta::line_bytes`]) since the context last
 /// used either. They are no coherence events where lines are fetched alone; where a processor fetches
 /// the pair, some of them cost what a transfer costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +159,7 @@ pub struct PairRow {
     pub other_site: SiteId,
     /// Its kind.
     pub other_access: AccessKind,
-    /// How many were sampled; each stands for [`Run::pair_period`] of them.
+    /// Number of samples; each stands for [`RecordedRun::pair_period`] pair transfers.
     pub samples: u64,
 }
 
@@ -169,7 +169,7 @@ pub struct PairRow {
 /// bytes, a context's second access of one kind to the same bytes changes nothing, in any layout of
 /// what is there. Bursts give the order, [`CountRow`] how often.
 ///
-/// Of [`Coverage::Samples`], each sample once, by time, and no [`RegionRow`].
+/// Of [`AccessCoverage::Samples`], each sample once, by time, and no [`RegionRow`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BurstRow {
     /// Recording.
@@ -210,7 +210,7 @@ pub struct RegionRow {
     pub end_op: u64,
 }
 
-/// What a stretch of memory was at the end of the window.
+/// Use of a stretch of memory at the end of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum RangeKind {
@@ -245,7 +245,7 @@ pub enum RangeKind {
 pub struct RangeRow {
     /// Recording.
     pub run: RunId,
-    /// What it is.
+    /// Use of the memory.
     pub kind: RangeKind,
     /// First byte.
     pub start: Addr,
@@ -274,7 +274,7 @@ pub struct LoadedModule {
     pub start: u64,
     /// Address after its last.
     pub end: u64,
-    /// What was added to its link-time addresses.
+    /// Load bias: run-time minus link-time address.
     pub bias: u64,
 }
 
@@ -290,23 +290,23 @@ pub struct ProgramThread {
     pub name: String,
 }
 
-/// How long the program's own code takes from one access of a context to the next: a sample of these gaps,
+/// Time that the program's own code takes from one access of a context to the next: a sample of these gaps,
 /// timed as the code ran while the recorder did nothing. The access itself is in it, and what was not recorded
 /// (system calls, libraries); not what was waited for other threads or for a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct ContextGaps {
     /// The context.
     pub context: u16,
-    /// How many were timed; not 0, and as many as tell something.
+    /// Number of timed gaps that count; not 0.
     pub samples: u64,
     /// Their mean, in picoseconds.
     pub mean_ps: u64,
-    /// How far the mean may be off, up or down, in picoseconds: twice its standard error, and what timing
+    /// Largest error of the mean, up or down, in picoseconds: twice its standard error, and what timing
     /// itself is uncertain by.
     pub error_ps: u64,
 }
 
-/// How much of what happened a profile rests on.
+/// Part of the accesses that a profile holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessCoverage {
@@ -401,13 +401,13 @@ pub struct ProfileMeta {
     pub build_id: String,
     /// Release string of the kernel, or the program's path.
     pub release: String,
-    /// Whether stored values were seen (silent stores known).
+    /// True if the collector saw stored values, so that silent stores are known.
     pub values_seen: bool,
-    /// What the tables rest on.
+    /// Part of the accesses that the tables hold.
     #[serde(default)]
     pub coverage: AccessCoverage,
-    /// Whether samples told of lines that came modified from another cache (HITM); where they did
-    /// not, transfers of 0 are not known. Only of [`Coverage::Samples`].
+    /// True if samples told of lines that came modified from another cache (HITM); where they did
+    /// not, transfers of 0 are not known. Only of [`AccessCoverage::Samples`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hitm_seen: bool,
     /// The recordings merged, by `run`.
@@ -417,7 +417,7 @@ pub struct ProfileMeta {
 /// A whole recording.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Profile {
-    /// What is not a table.
+    /// Metadata.
     pub meta: ProfileMeta,
     /// Sites, indexed by the `site` columns.
     pub sites: Vec<Site>,
@@ -431,9 +431,9 @@ pub struct Profile {
     pub pairs: Vec<PairRow>,
     /// Ordered accesses, by run and ticket.
     pub bursts: Vec<BurstRow>,
-    /// What the bursts cover.
+    /// Coverage of the bursts.
     pub regions: Vec<RegionRow>,
-    /// What memory was.
+    /// Uses of memory.
     pub ranges: Vec<RangeRow>,
 }
 
@@ -444,7 +444,7 @@ impl Profile {
         self.lines.iter().map(line_transfers).sum()
     }
 
-    /// Whether a site is a call, whose `pc` is where it returns to. In a profile of samples none is: a
+    /// Returns whether a site is a call, whose `pc` is the return address. In a profile of samples none is: a
     /// site without bytes is an instruction that is not known.
     pub fn is_call(&self, site: SiteId) -> bool {
         self.meta.coverage != AccessCoverage::Samples

@@ -150,7 +150,7 @@ impl ProfileDecoder {
         Ok((meta, decoder))
     }
 
-    /// Whether the table is one that the profile could not have yet.
+    /// Returns whether the profile is older than the table.
     fn is_older_than(&self, table: &str) -> bool {
         TABLES_ADDED_LATER.contains(&table) && !self.tables.contains_key(table)
     }

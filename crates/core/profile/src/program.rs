@@ -1,4 +1,4 @@
-//! What a collector wrote about a program, turned into the rows of one run: segments as of any
+//! Assembles the output of a program's collector into the rows of one run: segments as of any
 //! recording, and a `map` of what was where.
 
 mod map;
@@ -13,7 +13,7 @@ use crate::ids::RunId;
 use crate::model::{LoadedModule, ProgramThread};
 use crate::segments::{self, AssembledProfile, SiteNames};
 
-/// How a program's collector names sites.
+/// Naming of sites by a program's collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SiteNaming {
     /// By numbers that its files define.
@@ -27,9 +27,9 @@ pub enum SiteNaming {
 pub struct AssembledProgram {
     /// The tables, `ranges` among them.
     pub assembled: AssembledProfile,
-    /// For [`Run::modules`](crate::Run::modules); without build ids, which are in the files.
+    /// For [`RecordedRun::modules`](crate::RecordedRun::modules); without build ids, which are in the files.
     pub modules: Vec<LoadedModule>,
-    /// For [`Run::threads`](crate::Run::threads).
+    /// For [`RecordedRun::threads`](crate::RecordedRun::threads).
     pub threads: Vec<ProgramThread>,
     /// Allocations that have no row in `ranges`.
     pub left_out: OmittedAllocations,
@@ -39,7 +39,7 @@ pub struct AssembledProgram {
 /// map that the collector wrote.
 ///
 /// # Errors
-/// As [`segments::assemble`].
+/// Same as [`segments::assemble`].
 pub fn assemble(
     files: &[(u16, &[u8])],
     map: &ProgramMap,

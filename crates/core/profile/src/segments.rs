@@ -29,11 +29,11 @@ pub struct AssembledProfile {
     /// All tables but `ranges`, sorted as the format wants them. Of the metadata only `line_bytes`,
     /// `contexts` and `values_seen` are set; before it can be written, `runs` is needed too.
     pub profile: Profile,
-    /// What the collector said at its orderly end; `None`: the recording was cut off.
+    /// Summary that the collector wrote at its orderly end; `None`: the recording was cut off.
     pub summary: Option<SummaryRecord>,
-    /// For [`Run::gaps`](crate::Run::gaps).
+    /// For [`RecordedRun::gaps`](crate::RecordedRun::gaps).
     pub gaps: Vec<ContextGaps>,
-    /// What the program allocated where lines moved, in no particular order.
+    /// Allocations of the program that hold lines that moved, in no particular order.
     pub allocs: Vec<AllocRecord>,
     /// Ends of files that could not be used.
     pub torn: Vec<TornSegment>,
@@ -41,7 +41,7 @@ pub struct AssembledProfile {
     pub losses: SegmentLosses,
 }
 
-/// Where a file stops being usable.
+/// First unusable byte of a segment file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TornSegment {
     /// Context whose file it is.
@@ -116,7 +116,7 @@ pub enum Error {
 ///
 /// # Errors
 /// Only for files that do not belong together or to this version. Damage is not an error: see
-/// [`Assembled::torn`] and [`Assembled::losses`].
+/// [`AssembledProfile::torn`] and [`AssembledProfile::losses`].
 pub fn assemble(
     files: &[(u16, &[u8])],
     run: RunId,
@@ -128,7 +128,7 @@ pub fn assemble(
 /// The same for a collector that names sites in another way.
 ///
 /// # Errors
-/// As [`assemble`].
+/// Same as [`assemble`].
 pub fn assemble_named(
     files: &[(u16, &[u8])],
     run: RunId,

@@ -17,7 +17,7 @@ use crate::parquet::{
     FormatError, META_FILE, ProfileFiles, declared_version, decode, encode, file_names,
 };
 
-/// How [`write()`] treats what is there.
+/// Treatment of an existing profile by [`write()`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteOptions {
     /// Replace an existing profile. Anything else is never replaced.
@@ -33,7 +33,7 @@ pub enum Error {
     Format {
         /// Folder of the profile.
         path: PathBuf,
-        /// What is wrong.
+        /// Error in the profile.
         #[source]
         source: FormatError,
     },
@@ -46,9 +46,9 @@ pub enum Error {
     /// There is something else of that name, which is never replaced.
     #[error("{} exists and is not a relayout profile ({found}); it is left alone", path.display())]
     Occupied {
-        /// What is there.
+        /// Path that exists.
         path: PathBuf,
-        /// How it differs from a profile.
+        /// Difference from a profile.
         found: String,
     },
     /// The path cannot be the name of a folder.
@@ -60,7 +60,7 @@ pub enum Error {
     /// The system refused.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What was tried: `create`, `write`, ...
+        /// Action that failed: `create`, `write`, ...
         action: &'static str,
         /// On what.
         path: PathBuf,
@@ -70,7 +70,7 @@ pub enum Error {
     },
 }
 
-/// Whether [`write()`] would refuse `dir` for what is there already: asked before a recording that
+/// Tells before a recording whether [`write()`] would refuse `dir` for its content: a recording
 /// takes minutes.
 ///
 /// # Errors
@@ -132,7 +132,7 @@ pub fn read(dir: &Path) -> Result<Profile, Error> {
     decode(files).map_err(format_error)
 }
 
-/// Whether there is a profile to be replaced; an error if something is in the way.
+/// Returns whether there is a profile to replace; an error if something else is there.
 fn may_replace(dir: &Path, options: WriteOptions) -> Result<bool, Error> {
     match fs::symlink_metadata(dir) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -149,7 +149,7 @@ fn may_replace(dir: &Path, options: WriteOptions) -> Result<bool, Error> {
     }
 }
 
-/// What makes an existing `dir` no profile; `None` if it is one and nothing but one.
+/// Returns why an existing `dir` is no profile; `None` if it is a profile and holds nothing else.
 fn foreign_content(dir: &Path) -> Result<Option<String>, Error> {
     let read_error = |e| io_error("read", dir, e);
     if !fs::symlink_metadata(dir).map_err(read_error)?.is_dir() {

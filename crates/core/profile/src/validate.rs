@@ -1,4 +1,4 @@
-//! What must hold between the rows of a profile, so that its users need not ask.
+//! Validates a profile: the conditions between its rows that its users rely on.
 //!
 //! Both the writer and the reader of the format check it: what is written can be read.
 
@@ -16,7 +16,7 @@ pub struct InvalidRow {
     pub table: &'static str,
     /// Row, from 0.
     pub row: usize,
-    /// What is wrong with it.
+    /// Contradiction in the row.
     pub problem: RowProblem,
 }
 
@@ -31,7 +31,7 @@ impl InvalidRow {
     }
 }
 
-/// What is wrong with a row.
+/// Contradiction in a row.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowProblem {
@@ -42,7 +42,7 @@ pub enum RowProblem {
         column: &'static str,
         /// Number found.
         found: u64,
-        /// How many there are, numbered from 0.
+        /// Number that the profile has, numbered from 0.
         count: u64,
     },
     /// An access to no bytes.
@@ -189,7 +189,7 @@ fn validate_bursts(profile: &Profile, limits: &RowLimits) -> Result<(), InvalidR
     })
 }
 
-/// How many runs, contexts and sites there are.
+/// Numbers of runs, contexts and sites.
 struct RowLimits {
     runs: u64,
     contexts: u64,

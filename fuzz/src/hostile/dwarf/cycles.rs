@@ -2,7 +2,7 @@
 
 use gimli::constants as dw;
 
-use super::{DwarfBuilder, AttributeValue, text};
+use super::{AttributeValue, DwarfBuilder, text};
 use crate::hostile::HostileCase;
 
 pub(super) fn cases() -> Vec<HostileCase> {
@@ -29,7 +29,7 @@ pub(super) fn cases() -> Vec<HostileCase> {
     cases
 }
 
-/// What is between a struct and itself.
+/// Types between a struct and itself.
 const BY_VALUE: [(&str, &[gimli::DwTag]); 6] = [
     ("holds-itself", &[]),
     ("holds-itself-in-an-array", &[dw::DW_TAG_array_type]),

@@ -2,11 +2,11 @@
 
 use gimli::constants as dw;
 
-use super::{DwarfBuilder, DieLabel, AttributeValue, text, uleb};
+use super::{AttributeValue, DieLabel, DwarfBuilder, text, uleb};
 use crate::hostile::HostileCase;
 use crate::hostile::elf::{ElfBuilder, ElfSection};
 
-/// Where the code is.
+/// Address of the code.
 const ADDRESS: u64 = 0x40_1000;
 /// `SHF_ALLOC` and `SHF_EXECINSTR`.
 const CODE: u64 = 6;

@@ -36,7 +36,7 @@ pub struct DwarfBuilder {
     /// `.debug_abbrev`, without the 0 at its end.
     pub abbrev: Vec<u8>,
     codes: HashMap<Vec<u8>, u64>,
-    /// What [`Value::Ref`]s lead to, from the start of their unit.
+    /// Targets of [`AttributeValue::Ref`], from the start of their unit.
     labels: Vec<Option<usize>>,
     /// Places of references, and what they lead to.
     references: Vec<(usize, DieLabel)>,
@@ -54,7 +54,7 @@ pub struct UnitHeader {
     pub address_bytes: u8,
     /// 64-bit DWARF.
     pub wide: bool,
-    /// Where its abbreviations are.
+    /// Offset of its abbreviations.
     pub abbrev: u32,
 }
 
@@ -297,7 +297,10 @@ impl DwarfBuilder {
             &[
                 (dw::DW_AT_name, text(name)),
                 (dw::DW_AT_type, AttributeValue::Ref(ty)),
-                (dw::DW_AT_data_member_location, AttributeValue::Number(offset)),
+                (
+                    dw::DW_AT_data_member_location,
+                    AttributeValue::Number(offset),
+                ),
             ],
         );
     }

@@ -18,14 +18,14 @@ use super::value::{ColumnValue, StoredValue};
 /// Rows converted at a time, in both directions.
 pub(super) const BATCH_ROWS: usize = 8192;
 
-/// How a column's values are coded before compression.
+/// Coding of a column's values before compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnCoding {
     /// Differences, bit-packed: sorted and slowly changing numbers.
     Delta,
     /// Indices into the distinct values: names, sites, anything that repeats.
     Dictionary,
-    /// As it is.
+    /// No coding.
     Plain,
 }
 

@@ -13,7 +13,7 @@ pub enum FormatError {
     /// Something else, or nothing at all.
     #[error("not a relayout profile: {reason}; a folder that `relayout record` wrote is needed")]
     NotAProfile {
-        /// What is missing or different.
+        /// The missing or different part.
         reason: String,
     },
     /// A later format than this version reads.
@@ -68,7 +68,7 @@ pub enum FormatError {
     Table {
         /// Name of the table.
         table: &'static str,
-        /// What is wrong with it.
+        /// Error in the file.
         #[source]
         source: TableError,
     },
@@ -77,7 +77,7 @@ pub enum FormatError {
     Invalid(#[from] InvalidRow),
 }
 
-/// What can be wrong with one Parquet file.
+/// Error in one Parquet file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {

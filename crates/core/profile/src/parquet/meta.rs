@@ -38,7 +38,7 @@ pub fn declared_version(meta_json: &[u8]) -> Result<u32, FormatError> {
         .ok_or_else(|| not_a_profile(format!("schema of {META_FILE} is {schema:?}")))
 }
 
-/// What a table's file must be.
+/// Expected size and checksum of a table's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TableEntry {
     /// Rows.

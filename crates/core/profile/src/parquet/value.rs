@@ -1,4 +1,4 @@
-//! How a Rust field becomes a Parquet value: physical type, annotation, and the way there and back.
+//! Conversion between Rust fields and Parquet values: physical type, annotation, both directions.
 
 use ::parquet::basic::LogicalType;
 use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
@@ -14,10 +14,10 @@ pub(super) type StoredValue<V> = <<V as ColumnValue>::Physical as DataType>::T;
 pub(super) trait ColumnValue: Sized + 'static {
     /// Parquet's physical type.
     type Physical: DataType;
-    /// Whether the column is `OPTIONAL`.
+    /// True if the column is `OPTIONAL`.
     const NULLABLE: bool = false;
 
-    /// What other tools should take the physical type for; `None`: as it is.
+    /// Returns the logical type for other tools; `None`: the physical type.
     fn annotation() -> Option<LogicalType>;
 
     /// The stored value; `None` is a null and comes from nullable columns only.

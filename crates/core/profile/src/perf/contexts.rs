@@ -11,7 +11,7 @@ use crate::ids::ContextId;
 pub(super) struct SampleContexts {
     /// Threads, ascending; none for the kernel.
     pub threads: Vec<u32>,
-    /// How many numbers there are.
+    /// Number of contexts.
     pub count: u16,
 }
 

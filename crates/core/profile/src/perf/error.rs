@@ -10,13 +10,13 @@ pub enum ImportError {
          program's (perf mem record -U), or import them with --kernel"
     )]
     OnlyKernel {
-        /// How many.
+        /// Number found.
         samples: u64,
     },
     /// None is the kernel's.
     #[error("none of the {samples} memory samples is of a kernel address: leave out --kernel")]
     NoKernel {
-        /// How many.
+        /// Number found.
         samples: u64,
     },
     /// The process asked for has none.
@@ -32,9 +32,9 @@ pub enum ImportError {
     TooMany {
         /// What.
         what: &'static str,
-        /// How many.
+        /// Number found.
         count: usize,
-        /// How many there may be.
+        /// Maximum number.
         max: usize,
     },
 }

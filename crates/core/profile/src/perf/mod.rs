@@ -29,12 +29,12 @@ pub enum ImportTarget {
     Kernel,
 }
 
-/// How to import.
+/// Options of an import.
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
     /// Whose accesses.
     pub target: ImportTarget,
-    /// What to take off the kernel's addresses, so that they are those of its debug file.
+    /// Bytes to subtract from the kernel's addresses, to get those of its debug file.
     pub slide: u64,
     /// The kernel's image, first byte to that after the last, before `slide` is taken off. Other
     /// kernel addresses do not move with it.
@@ -45,7 +45,7 @@ pub struct ImportOptions {
     pub modules: Vec<LoadedModule>,
 }
 
-/// What is known of an instruction from the file that it lies in.
+/// A sampled instruction, decoded from the file that holds it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SampledInstruction {
     /// Its bytes, no more and no less.
@@ -61,7 +61,7 @@ pub struct SampledInstruction {
 pub struct ImportedProfile {
     /// The profile; its `meta` lacks what only the command knows.
     pub profile: Profile,
-    /// What was left out or assumed, in words.
+    /// Notes on samples that were left out and on assumptions.
     pub notes: Vec<String>,
 }
 

@@ -132,7 +132,7 @@ pub(super) fn select_samples(
     (samples, notes)
 }
 
-/// What the recording itself lacks.
+/// Returns notes on losses in the recording itself.
 pub(super) fn loss_notes(recording: &PerfRecording) -> Vec<String> {
     let counted = [
         (

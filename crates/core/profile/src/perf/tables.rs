@@ -10,7 +10,7 @@ use super::{ImportError, ImportOptions, SampledInstruction};
 use crate::ids::{Addr, ContextId, RunId, SiteId};
 use crate::model::{AccessKind, BurstRow, CountRow, LineRow, Profile, Site};
 
-/// What a row of `counts` counts: address, bytes, context, site and kind.
+/// Key of a row of `counts`: address, bytes, context, site and kind.
 type CountKey = (Addr, u8, ContextId, SiteId, AccessKind);
 
 /// The tables while they fill.

@@ -20,7 +20,7 @@ use crate::model::{LoadedModule, ProgramThread};
 /// Most modules that are kept. Programs have tens, seldom hundreds.
 const MODULES_MAX: usize = 4096;
 
-/// What was where in a program.
+/// Modules, threads, stacks and named objects of a program, with their addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramMap {
     /// Mapped files, by start; none overlap. The build ids are empty.
@@ -35,7 +35,7 @@ pub struct ProgramMap {
     pub tls: Vec<TlsBlock>,
     /// Names of types, by number.
     pub names: BTreeMap<u32, String>,
-    /// What the program replaced itself by, at its end.
+    /// Program that replaced the recorded one by exec at its end.
     pub exec: Option<String>,
     /// Lines that are none of the above, and modules that gave way to others at their place.
     pub lines_unused: u64,
@@ -55,7 +55,7 @@ pub struct ThreadArea {
 /// A thread's copy of a module's TLS segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TlsBlock {
-    /// Where it is, and whose.
+    /// Its memory and its thread.
     pub area: ThreadArea,
     /// Bias of the module.
     pub bias: u64,
@@ -154,7 +154,7 @@ fn overlapping_start(kept: &BTreeMap<u64, LoadedModule>, module: &LoadedModule) 
     (before.end > module.start).then_some(start)
 }
 
-/// What is left of a line.
+/// Rest of a line.
 struct MapFields<'l>(&'l str);
 
 impl<'l> MapFields<'l> {

@@ -14,7 +14,7 @@ use crate::model::{LoadedModule, RangeKind, RangeRow};
 /// memory at another time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OmittedAllocations {
-    /// How many.
+    /// Number of allocations.
     pub allocations: u64,
     /// Coherence events on their lines.
     pub events: u64,

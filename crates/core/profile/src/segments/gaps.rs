@@ -63,7 +63,7 @@ impl TimedGaps {
             .collect()
     }
 
-    /// How much longer a gap takes by how it is timed: after the instruction that is followed by the next
+    /// Returns the time that timing adds to a gap: after the instruction that is followed by the next
     /// access soonest there is nothing else. Its middle half, since the counter goes in steps.
     fn timing_ps(&self) -> f64 {
         let sampled = self.0.values().filter(|gaps| gaps.len() >= SAMPLES_MIN);

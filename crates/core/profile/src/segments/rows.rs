@@ -246,7 +246,7 @@ impl AssembledRows {
         Ok(())
     }
 
-    /// Whether silent stores are known.
+    /// Returns whether silent stores are known.
     pub(super) fn values_seen(&self) -> bool {
         self.summary
             .map_or(self.values_shown, |summary| summary.values_seen != 0)

@@ -13,7 +13,7 @@ use crate::ids::SiteId;
 use crate::model::{LoadedModule, Site};
 use crate::validate::SITE_BYTES_MAX;
 
-/// How the records of a collector name instructions.
+/// Naming of instructions in a collector's records.
 #[derive(Clone, Copy, Debug)]
 pub enum SiteNames<'m> {
     /// By numbers, each of which a `SiteRecord` defines.
