@@ -1,4 +1,4 @@
-//! What one access costs, by what the line is to the context that accesses it.
+//! Cost of one access, by the state of the line for the accessing context.
 //!
 //! `cargo bench -p relayout-shadow`: nanoseconds per access, median of rounds, one thread. With a word
 //! behind `--`, only the cases that it is part of; with `ROUNDS=N`, that many rounds: the difference

@@ -1,4 +1,4 @@
-//! What belongs to one context alone: caches, tables, buffers. Used by one thread at a time.
+//! State of one context: caches, tables, buffers. One thread at a time uses it.
 
 use core::sync::atomic::Ordering::Relaxed;
 

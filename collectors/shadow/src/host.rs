@@ -1,4 +1,4 @@
-//! What a collector provides, what it hands over, and when detail begins.
+//! Interface to a collector: services, values, and thresholds at which detail begins.
 
 use crate::wire::SegmentHeader;
 

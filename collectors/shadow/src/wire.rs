@@ -1,4 +1,4 @@
-//! What collectors append while recording, and what the host reads back.
+//! Records that collectors append while recording and that the host reads back.
 //!
 //! Each context (CPU, thread) appends *segments* to a file of its own, `ctx-<N>.seg`. A segment is
 //! a [`SegmentHeader`] and `count` records of one [`RecordKind`], all little-endian. The CRC covers the

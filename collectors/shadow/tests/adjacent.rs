@@ -21,7 +21,7 @@ const PERIOD: u32 = 64;
 const READS: u32 = 0;
 const STORES: u32 = 1;
 
-/// Where the two blocks are, each a line.
+/// Places of the two blocks, each a line.
 #[derive(Clone, Copy)]
 struct Layout {
     vmstats_percpu: u64,
@@ -33,7 +33,7 @@ const BAD: Layout = Layout {
     vmstats_percpu: 128,
     vmstats: 192,
 };
-/// What was accepted: blocks exchanged, so that a pair is of one kind.
+/// The accepted layout: blocks exchanged, so that a pair is of one kind.
 const GOOD: Layout = Layout {
     vmstats_percpu: 128,
     vmstats: 256,

@@ -190,7 +190,7 @@ fn whole(expected: &Expected, page: u64, from: usize) -> ObjectTrace {
     }
 }
 
-/// What was logged of the same.
+/// The logged part of the same trace.
 fn logged(
     expected: &Expected,
     records: &Records,

@@ -1,4 +1,4 @@
-//! What happens when something runs out, and at the ends of the address space.
+//! Behaviour when a resource runs out, and at the ends of the address space.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What an access does to a line, under the line's lock.
+//! Effects of an access on a line, under the line's lock.
 
 use core::sync::atomic::Ordering::*;
 

@@ -1,4 +1,4 @@
-//! What a line's detail has of each context, and what only few lines need.
+//! State that a line's detail keeps for each context, and state that only few lines need.
 //!
 //! Most lines are shared by a few contexts and no value of theirs is compared. So there is room for the
 //! first [`NEAR`] contexts; the others, and the values, are in the [`LineExtension`], which a line gets when it

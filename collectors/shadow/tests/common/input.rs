@@ -36,7 +36,7 @@ impl std::fmt::Debug for Input {
 }
 
 impl Input {
-    /// What the shadow makes of it: the parts on each line, the value kept where there is one part.
+    /// Its parts in the shadow: the parts on each line, the value kept where there is one part.
     pub fn parts(&self) -> Vec<Input> {
         let first = (LINE_BYTES as u64 - self.addr % LINE_BYTES as u64) as u8;
         if self.size <= first {

@@ -60,7 +60,7 @@ impl Memory {
         files.into_iter().collect()
     }
 
-    /// What was appended, having checked every header.
+    /// Returns the appended records; checks every header.
     pub fn records(&self) -> Records {
         let mut records = Records::default();
         let mut next = [0; 256];
@@ -110,7 +110,7 @@ impl Drop for Memory {
     }
 }
 
-/// What was appended, with the context that did.
+/// Appended records, with their context.
 #[derive(Default)]
 pub struct Records {
     pub lines: Vec<(u8, LineRecord)>,

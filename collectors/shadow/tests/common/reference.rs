@@ -50,7 +50,7 @@ pub struct Event {
     /// As in the wire format.
     pub transfer: u8,
     pub false_first_touch: bool,
-    /// Who may be the other side.
+    /// Possible other sides.
     pub others: Vec<Other>,
 }
 
@@ -176,7 +176,7 @@ impl Line {
         (0..at).rev().find(|&i| self.touches[i].context == context)
     }
 
-    /// Whether `context` has a valid copy before touch number `at`.
+    /// Returns whether `context` has a valid copy before touch number `at`.
     fn has_copy(&self, context: u8, at: usize) -> bool {
         self.last_own(context, at)
             .is_some_and(|own| self.stores_by_others(context, own, at).next().is_none())
@@ -265,7 +265,7 @@ impl Line {
         }
     }
 
-    /// Whether touch number `at`, a transfer, is false by lifetime.
+    /// Returns whether touch number `at`, a transfer, is false by lifetime.
     pub fn is_false_by_lifetime(&self, at: usize) -> bool {
         let context = self.touches[at].context;
         let news: BTreeSet<u64> = self

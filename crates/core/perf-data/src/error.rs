@@ -40,7 +40,7 @@ pub enum Error {
     Size {
         /// Of what.
         part: &'static str,
-        /// Where.
+        /// Offset in the file.
         offset: u64,
         /// The size.
         bytes: u64,

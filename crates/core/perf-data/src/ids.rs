@@ -1,4 +1,4 @@
-//! Which event a record belongs to.
+//! Finds the event of a record.
 
 use rustc_hash::FxHashMap;
 

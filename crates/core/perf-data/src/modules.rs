@@ -1,4 +1,4 @@
-//! What was mapped where: the files of a process, and where the kernel's text is.
+//! Mappings: the files of a process, and the address of the kernel's text.
 
 use super::{PerfMapping, PerfRecording};
 

@@ -1,4 +1,4 @@
-//! How fast profiles are written and read: `cargo run --release -p
+//! Speed of writing and reading profiles: `cargo run --release -p
 //! relayout-profile --example throughput [ROWS]`.
 #![allow(clippy::print_stdout, reason = "a measurement for a person")]
 

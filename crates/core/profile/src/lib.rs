@@ -1,8 +1,38 @@
-//! What was accessed: contexts, sites, lines, conflicts, bursts, and what memory was; the file
-//! format that keeps it.
+//! Profiles: the recorded accesses of contexts and sites to cache lines, their conflicts, ordered
+//! bursts, and the uses of memory; and the file format that keeps them.
 //!
-//! Nothing here starts a process or talks to a terminal. Only [`store`] touches files, which
-//! `scripts/tests/layers.sh` checks.
+//! A profile comes from the segments of a collector ([`segments`], [`program`]) or from hardware
+//! samples ([`perf`]). Several recordings [`merge`](merge()) into one. [`encode`] and [`decode`]
+//! convert it to and from Parquet tables. No function here starts a process or writes to a terminal,
+//! and only [`store`] touches files; `scripts/tests/layers.sh` checks that.
+//!
+//! ```
+//! use relayout_profile::{Addr, ContextId, LineRow, Profile, ProfileMeta, RecordedRun, RunId};
+//!
+//! let mut profile = Profile {
+//!     meta: ProfileMeta {
+//!         line_bytes: 64,
+//!         contexts: 2,
+//!         runs: vec![RecordedRun::default()],
+//!         ..ProfileMeta::default()
+//!     },
+//!     ..Profile::default()
+//! };
+//! profile.lines.push(LineRow {
+//!     run: RunId(0),
+//!     line: Addr(0x1040),
+//!     context: ContextId(1),
+//!     reads: 10,
+//!     writes: 0,
+//!     read_transfers: 4,
+//!     write_transfers: 0,
+//!     upgrades: 0,
+//!     order_errors: None,
+//! });
+//! let files = relayout_profile::encode(&profile)?;
+//! assert_eq!(relayout_profile::decode(files)?.transfers(), 4);
+//! # Ok::<(), relayout_profile::FormatError>(())
+//! ```
 
 mod ids;
 pub mod merge;

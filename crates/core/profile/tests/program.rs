@@ -1,4 +1,4 @@
-//! What a program's collector wrote, whole or damaged, becomes rows that can be written.
+//! The output of a program's collector, whole or damaged, becomes rows that can be written.
 
 use proptest::prelude::*;
 use relayout_profile::program::{ProgramMap, SiteNaming, assemble};

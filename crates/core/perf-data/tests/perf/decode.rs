@@ -1,4 +1,4 @@
-//! What is read is what was written, in every form that perf has.
+//! Decoding returns the written samples, in every form that perf has.
 
 use relayout_perf_data::{DataSource, PerfRecording, decode};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};

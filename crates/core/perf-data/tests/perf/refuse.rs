@@ -1,4 +1,4 @@
-//! What is no recording of memory accesses is refused, with what to do.
+//! Files without memory accesses are refused, with a remedy.
 
 use relayout_perf_data::{Error, decode};
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a profile's files.
+//! Errors in a profile's files.
 
 use ::parquet::basic::Type as PhysicalType;
 use ::parquet::errors::ParquetError;

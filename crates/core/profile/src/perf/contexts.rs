@@ -1,4 +1,4 @@
-//! Who accesses: threads of a program, CPUs of a kernel.
+//! Contexts of samples: threads of a program, CPUs of a kernel.
 
 use std::collections::BTreeSet;
 

@@ -30,7 +30,7 @@ pub enum ImportError {
     /// More than a profile can number.
     #[error("{count} {what}, more than the {max} that a profile can number; choose with --pid")]
     TooMany {
-        /// What.
+        /// The numbered things.
         what: &'static str,
         /// Number found.
         count: usize,

@@ -1,4 +1,4 @@
-//! Which samples are taken, and what is said of the others.
+//! Selection of samples, and notes on those left out.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What memory was, in a program: modules, stacks, thread-local storage, and what it allocated and
+//! Memory ranges of a program: modules, stacks, thread-local storage, and what it allocated and
 //! named.
 
 use std::collections::BTreeMap;

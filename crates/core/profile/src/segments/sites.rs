@@ -1,4 +1,4 @@
-//! What the site numbers in records stand for: instructions that the files define, or addresses in
+//! Sites behind the numbers in records: instructions that the files define, or addresses in
 //! the modules of a program.
 
 use relayout_shadow::wire::{

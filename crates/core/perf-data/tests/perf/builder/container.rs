@@ -1,4 +1,4 @@
-//! What is around the records: the head, attributes and features; the same for a pipe; compressed.
+//! The container of the records: the head, attributes and features; the same for a pipe; compressed.
 
 use super::*;
 

@@ -25,7 +25,7 @@ pub const IDENTIFIER: u64 = 1 << 16;
 pub const PHYS_ADDR: u64 = 1 << 19;
 pub const WEIGHT_STRUCT: u64 = 1 << 24;
 
-/// What `perf mem record` asks of every event.
+/// Sample fields that `perf mem record` sets for every event.
 pub const BASE: u64 = IP | TID | TIME | ADDR | CPU | PERIOD | DATA_SRC;
 
 /// |OP LOAD|LVL L1 hit|SNP None|TLB L1 or L2 hit|LCK No|

@@ -15,7 +15,7 @@ impl File {
         self
     }
 
-    /// What ends a record that is no sample.
+    /// Returns the trailer of a record that is no sample.
     fn sample_id(&self, pid: u32, tid: u32, time_ns: u64) -> Vec<u8> {
         let attr = &self.attrs[0];
         let id = attr.ids[0];
