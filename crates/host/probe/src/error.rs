@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use relayout_files::{ErrorCategory, FileError};
 
-use crate::file::MachineFileProblem;
+use crate::schema::{FILE_BYTES_MAX, SCHEMA};
 
 /// An error that names the file and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -34,4 +34,31 @@ impl Error {
             Self::File(_) | Self::MachineFile { .. } => ErrorCategory::Input,
         }
     }
+}
+
+/// Defect of a machine file.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum MachineFileProblem {
+    /// The file is too long.
+    #[error("it has more than {FILE_BYTES_MAX} bytes")]
+    TooLong,
+    /// The file is not JSON, or keys are missing.
+    #[error("{0}")]
+    Json(String),
+    /// The file is another document.
+    #[error("its schema is '{0}', not '{SCHEMA}'")]
+    OtherSchema(String),
+    /// A later version.
+    #[error("it was written by a newer relayout (schema {0}, this one reads {SCHEMA})")]
+    NewerVersion(String),
+    /// A number that cannot be.
+    #[error("{key} is {found}; {allowed}")]
+    InvalidNumber {
+        /// Key of the number.
+        key: &'static str,
+        /// The number.
+        found: String,
+        /// The numbers that are allowed.
+        allowed: &'static str,
+    },
 }

@@ -7,16 +7,11 @@ use std::path::{Path, PathBuf};
 use relayout_files::{CacheFolder, cannot, write_atomically};
 use serde::{Deserialize, Serialize};
 
-use super::estimate::ProbeEstimate;
-use super::topology::CpuRelation;
 use crate::Error;
-
-/// Kind and version of the document.
-pub const SCHEMA: &str = "relayout/probe/1";
-/// The schema without the version.
-const SCHEMA_PREFIX: &str = "relayout/probe/";
-/// No machine file is nearly this long.
-const FILE_BYTES_MAX: u64 = 1 << 20;
+use crate::error::MachineFileProblem;
+use crate::estimate::ProbeEstimate;
+use crate::schema::{FILE_BYTES_MAX, SCHEMA, SCHEMA_PREFIX};
+use crate::topology::{CpuRelation, MachineIdentity};
 
 /// Measurements of one machine. A value that could not be measured is null; `unknown` has the
 /// reason.
@@ -58,17 +53,6 @@ pub struct MachineFile {
     pub windows: WindowSummary,
     /// Values that could not be measured.
     pub unknown: Vec<UnknownValue>,
-}
-
-/// Properties that tell a machine from others.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MachineIdentity {
-    /// Model of the CPU, as the kernel names it.
-    pub cpu: String,
-    /// Number of CPUs that are online.
-    pub cpus: u32,
-    /// Number of the one CPU.
-    pub virtual_machine: bool,
 }
 
 /// One way of using two lines.
@@ -159,33 +143,6 @@ pub struct UnknownValue {
     pub what: String,
     /// Why it is.
     pub why: String,
-}
-
-/// Why a machine file cannot be used.
-#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-pub enum MachineFileProblem {
-    /// The file is too long.
-    #[error("it has more than {FILE_BYTES_MAX} bytes")]
-    TooLong,
-    /// The file is not JSON, or keys are missing.
-    #[error("{0}")]
-    Json(String),
-    /// The file is another document.
-    #[error("its schema is '{0}', not '{SCHEMA}'")]
-    OtherSchema(String),
-    /// A later version.
-    #[error("it was written by a newer relayout (schema {0}, this one reads {SCHEMA})")]
-    NewerVersion(String),
-    /// A number that cannot be.
-    #[error("{key} is {found}; {allowed}")]
-    InvalidNumber {
-        /// Key of the number.
-        key: &'static str,
-        /// The number.
-        found: String,
-        /// The numbers that are allowed.
-        allowed: &'static str,
-    },
 }
 
 impl MachineFile {

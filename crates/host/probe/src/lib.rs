@@ -11,13 +11,15 @@ mod estimate;
 mod file;
 mod loops;
 mod measure;
+mod schema;
 mod topology;
 
-pub use error::Error;
+pub use error::{Error, MachineFileProblem};
 pub use estimate::ProbeEstimate;
 pub use file::{
-    AccessCost, MachineFile, MachineFileProblem, MachineIdentity, PairTest, RatioInterval,
-    RatioIntervals, SCHEMA, TransferCost, UnknownValue, WindowSummary, load_machine_file,
+    AccessCost, MachineFile, PairTest, RatioInterval, RatioIntervals, TransferCost, UnknownValue,
+    WindowSummary, load_machine_file,
 };
 pub use measure::measure_machine;
-pub use topology::{CpuRelation, identify_machine};
+pub use schema::SCHEMA;
+pub use topology::{CpuRelation, MachineIdentity, identify_machine};

@@ -8,12 +8,13 @@ use relayout_files::{InterruptFlag, RecordingProgress};
 use super::crew::{self, MeasuredWindows, MeasurementPlan, ProbeWindow, REST, WINDOW};
 use super::estimate::{self, ProbeEstimate, RoundCosts, TooNoisy};
 use super::file::{
-    AccessCost, MachineFile, PairTest, RatioInterval, RatioIntervals, SCHEMA, TransferCost,
-    UnknownValue, WindowSummary,
+    AccessCost, MachineFile, PairTest, RatioInterval, RatioIntervals, TransferCost, UnknownValue,
+    WindowSummary,
 };
 use super::loops::{HAS_SPLITS, ProbeLoop, WordDistance, WordUse};
 use super::topology::{self, CpuPair};
 use crate::Error;
+use crate::schema::SCHEMA;
 
 /// Rounds of the transfer between further pairs of CPUs.
 const TRANSFER_ROUNDS: usize = 12;

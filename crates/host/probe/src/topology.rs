@@ -7,14 +7,23 @@ use std::path::Path;
 use relayout_files::allowed_cpus;
 use serde::{Deserialize, Serialize};
 
-use crate::file::MachineIdentity;
-
 /// CPUs up to which every pair is measured; with more, [`PAIRS_PER_RELATION`] of each relation.
 const EVERY_PAIR_CPUS_MAX: usize = 6;
 /// Pairs of one relation on bigger machines.
 const PAIRS_PER_RELATION: usize = 2;
 /// Bytes of a line where the machine does not say: all x86-64 and most arm64 CPUs.
 const LINE_BYTES_USUAL: u32 = 64;
+
+/// Properties that tell a machine from others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineIdentity {
+    /// Model of the CPU, as the kernel names it.
+    pub cpu: String,
+    /// Number of CPUs that are online.
+    pub cpus: u32,
+    /// Number of the one CPU.
+    pub virtual_machine: bool,
+}
 
 /// Distance of two CPUs, the nearest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -101,7 +101,7 @@ impl PerfSampler {
         self.hardware
     }
 
-    /// A program under `perf mem record`, which writes for [`Self::samples`] to `file`.
+    /// A program under `perf mem record`, which writes for [`Self::sample_file`] to `file`.
     pub(crate) fn command(&self, program: &Path, arguments: &[OsString], file: &Path) -> Command {
         let mut command = Command::new(&self.perf);
         command

@@ -58,7 +58,7 @@ const QUESTIONS: &[&str] = &[
 const QUESTION_PREFIXES: &[&str] = &["-print-", "--print-", "--help="];
 
 /// Options with a value in the next argument that go to the linker, besides those that
-/// [`fate`] knows.
+/// [`flag_handling`] knows.
 const WITH_VALUE: &[&str] = &["-e", "--entry", "-rpath", "-G"];
 
 /// Sanitizers that want shadow memory, a heap or a runtime of their own.
