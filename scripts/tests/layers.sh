@@ -20,15 +20,14 @@ relayout-profile: relayout-perf-data relayout-shadow
 relayout-resolve: relayout-layout relayout-profile
 relayout-contend: relayout-layout relayout-profile relayout-statistics
 relayout-search: relayout-contend relayout-layout relayout-profile relayout-statistics
-relayout-session: relayout-check relayout-contend relayout-diff relayout-host relayout-layout relayout-pahole-text relayout-patch relayout-profile relayout-resolve relayout-search relayout-verify
+relayout-session: relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-toolchain relayout-verify
 relayout-report: relayout-check relayout-contend relayout-diff relayout-layout relayout-pahole-text relayout-patch relayout-profile relayout-resolve relayout-search relayout-session relayout-verify
 relayout-files: relayout-layout
 relayout-measure: relayout-files
 relayout-probe: relayout-files relayout-statistics
 relayout-record: relayout-files relayout-layout relayout-perf-data relayout-profile relayout-shadow relayout-statistics
 relayout-toolchain: relayout-files relayout-measure
-relayout-host: relayout-files relayout-measure relayout-probe relayout-record relayout-toolchain
-relayout: relayout-check relayout-contend relayout-diff relayout-files relayout-host relayout-layout relayout-pahole-text relayout-patch relayout-profile relayout-record relayout-report relayout-resolve relayout-search relayout-session relayout-verify
+relayout: relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-report relayout-resolve relayout-search relayout-session relayout-toolchain relayout-verify
 relayout-testkit:
 xtask:
 relayout-rt: relayout-shadow

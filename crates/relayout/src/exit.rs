@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use relayout_host::{Error, ErrorCategory};
+use relayout_files::ErrorCategory;
+use relayout_session::HostError as Error;
 
 /// How the command ended. The numbers are part of its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

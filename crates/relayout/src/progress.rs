@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stderr, stdout};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use relayout_host::RecordingProgress;
+use relayout_files::RecordingProgress;
 use relayout_session::verify::ExperimentProgress;
 
 /// Steps of analyses that begin earlier than this are not worth a line.

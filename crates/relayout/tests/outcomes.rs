@@ -55,7 +55,7 @@ fn a_kept_machine_file_that_lacks_costs() {
     let mut machine: Value =
         serde_json::from_slice(&std::fs::read(programs::data("machine.json")).unwrap()).unwrap();
     // As the kept file of this machine, which is told by its CPU.
-    let probed = relayout_host::probe::identify_machine();
+    let probed = relayout_probe::identify_machine();
     machine["machine"] = serde_json::to_value(probed).unwrap();
     let kept = |machine: &Value| {
         place.write("cache/machine.json", machine.to_string());

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use relayout_host::{DebugFile, RecordingProgress};
+use relayout_files::{DebugFile, RecordingProgress};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_layout::links::DebugLinks;
 use relayout_profile::{LoadedModule, Profile, ProfileMeta};
@@ -71,7 +71,7 @@ fn take_by_build_id(given: &mut Vec<PathBuf>, build_id: &str) -> Option<PathBuf>
 }
 
 fn build_id_of_file(path: &Path) -> Option<String> {
-    let map = relayout_host::map_file(path).ok()?;
+    let map = relayout_files::map_file(path).ok()?;
     let id = DebugLinks::read(&map).ok()?.build_id?;
     Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
 }
@@ -91,7 +91,7 @@ fn open_main_file(path: &Path, meta: &ProfileMeta) -> Result<DebugFile, Error> {
         build_id: meta.build_id.clone(),
         source,
     };
-    let map = relayout_host::map_file(path).map_err(unreadable)?;
+    let map = relayout_files::map_file(path).map_err(unreadable)?;
     Ok(DebugFile::find_or_keep(path, map, debug_folders()))
 }
 
@@ -138,7 +138,7 @@ fn open_library(module: &LoadedModule, chosen: &Path) -> Option<DebugFile> {
     } else {
         Path::new(&module.path)
     };
-    let map = relayout_host::map_file(path).ok()?;
+    let map = relayout_files::map_file(path).ok()?;
     Some(DebugFile::find_or_keep(path, map, debug_folders()))
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, compare_sides};
-use relayout_host::RecordingProgress;
+use relayout_files::RecordingProgress;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 
 use crate::{Error, with_both_types};

@@ -21,7 +21,7 @@ pub enum Error {
     Profile(#[from] relayout_profile::Error),
     /// A file, process or measurement failed.
     #[error("{0}")]
-    Host(#[from] relayout_host::Error),
+    Host(#[from] crate::HostError),
     /// The objects of the profile cannot be resolved.
     #[error("{0}")]
     Resolve(#[from] relayout_resolve::Error),
@@ -114,7 +114,7 @@ pub enum Error {
     },
     /// A machine file cannot be read.
     #[error("`relayout probe -o FILE` writes the file that --machine reads")]
-    MachineFile(#[source] relayout_host::Error),
+    MachineFile(#[source] crate::HostError),
     /// A machine file has no costs of accesses.
     #[error(
         "{}: it does not have the costs of all accesses: an earlier version wrote it, or the \
@@ -197,14 +197,14 @@ pub enum Error {
     },
 }
 
-impl From<relayout_host::files::Error> for Error {
-    fn from(error: relayout_host::files::Error) -> Self {
+impl From<relayout_files::Error> for Error {
+    fn from(error: relayout_files::Error) -> Self {
         Self::Host(error.into())
     }
 }
 
-impl From<relayout_host::probe::Error> for Error {
-    fn from(error: relayout_host::probe::Error) -> Self {
+impl From<relayout_probe::Error> for Error {
+    fn from(error: relayout_probe::Error) -> Self {
         Self::Host(error.into())
     }
 }

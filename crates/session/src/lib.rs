@@ -2,7 +2,7 @@
 //!
 //! This is the library behind the command: it opens profiles and debug files, ranks contended cache
 //! lines, searches better layouts, predicts their gain, and writes and compiles patches. It has no flags
-//! and prints nothing. Steps and warnings go to a [`RecordingProgress`](relayout_host::RecordingProgress);
+//! and prints nothing. Steps and warnings go to a [`RecordingProgress`](relayout_files::RecordingProgress);
 //! documents and text are made by `relayout-report`.
 //!
 //! ```no_run
@@ -26,6 +26,7 @@ mod debug_images;
 pub mod diff;
 mod error;
 mod explain;
+mod host_error;
 mod findings;
 mod machine;
 mod names;
@@ -34,11 +35,13 @@ mod progress;
 pub mod record;
 mod resolution_cache;
 mod resolved_profile;
+pub mod survey;
 pub mod show;
 mod type_files;
 pub mod verify;
 
 pub use error::{Cause, Error};
+pub use host_error::HostError;
 pub use explain::{ExplainedFinding, ExplainedInstruction, explain_finding};
 pub use findings::rank_findings;
 pub use machine::{ProbedMachine, pair_coefficient_or_measured};

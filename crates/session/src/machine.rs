@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use relayout_contend::throughput::{LineHabit, MachineCosts};
-use relayout_host::probe::{AccessCost, MachineFile, load_machine_file};
+use relayout_probe::{AccessCost, MachineFile, load_machine_file};
 
 use crate::Error;
 
@@ -68,9 +68,9 @@ pub fn pair_coefficient_or_measured(given: Option<f64>) -> Result<Option<f64>, E
 }
 
 /// Errors of the document itself name the remedy already.
-fn machine_file_error(error: relayout_host::probe::Error) -> Error {
+fn machine_file_error(error: relayout_probe::Error) -> Error {
     match error {
-        relayout_host::probe::Error::MachineFile { .. } => Error::Host(error.into()),
+        relayout_probe::Error::MachineFile { .. } => Error::Host(error.into()),
         error => Error::MachineFile(error.into()),
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use relayout_contend::{Finding, FindingSubject, Findings};
-use relayout_host::{DebugFile, RecordingProgress};
+use relayout_files::{DebugFile, RecordingProgress};
 use relayout_layout::dwarf::DwarfFile;
 
 use crate::Error;
@@ -41,7 +41,7 @@ impl ProductionBuild {
         findings: &Findings,
         progress: &dyn RecordingProgress,
     ) -> Result<Self, Error> {
-        let map = relayout_host::map_file(path).map_err(Error::variables(path))?;
+        let map = relayout_files::map_file(path).map_err(Error::variables(path))?;
         let file = DebugFile::find_or_keep(path, map, debug_folders());
         let debug = file.dwarf_with_code().or_else(|_| file.symbols());
         let extents = read_variable_extents(&debug.map_err(Error::variables(path))?);

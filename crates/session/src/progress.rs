@@ -1,6 +1,6 @@
 //! Progress for callers that show none.
 
-use relayout_host::RecordingProgress;
+use relayout_files::RecordingProgress;
 
 /// Ignores steps, numbers and warnings.
 #[derive(Clone, Copy, Debug, Default)]

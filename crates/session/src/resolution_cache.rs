@@ -1,6 +1,6 @@
 //! Resolution with the evidence that earlier commands collected from the same debug files.
 
-use relayout_host::CachedFiles;
+use relayout_files::CachedFiles;
 use relayout_profile::Profile;
 use relayout_resolve::{DebugImages, Error, KeptEvidence, Options, Resolution, resolve_with};
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use relayout_host::RecordingProgress;
+use relayout_files::RecordingProgress;
 use relayout_profile::Profile;
 use relayout_resolve::{DebugImages, Resolution};
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use relayout_host::{DebugFile, DebugFolders};
+use relayout_files::{DebugFile, DebugFolders};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 
 use crate::Error;
@@ -72,7 +72,7 @@ struct DebugFileAndBase {
 
 impl DebugFileAndBase {
     fn open(path: &Path, base: Option<&Path>) -> Result<Self, Error> {
-        let map = relayout_host::map_file(path).map_err(Error::types(path))?;
+        let map = relayout_files::map_file(path).map_err(Error::types(path))?;
         let file = DebugFile::find(path, map, debug_folders()).map_err(Error::types(path))?;
         let base = base
             .map(Path::to_owned)

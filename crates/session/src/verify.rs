@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use relayout_host::{InterruptFlag, RecordingProgress, write_atomically};
+use relayout_files::{InterruptFlag, RecordingProgress, write_atomically};
 use relayout_verify::judge::{ExperimentOutcome, JudgingRules, judge_runs};
 use relayout_verify::metric::Metric;
 use relayout_verify::runs::ExperimentRuns;
@@ -144,7 +144,7 @@ pub(crate) fn save_runs(path: Option<&Path>, runs: &ExperimentRuns) -> Result<()
     match path {
         Some(path) if !runs.starts.is_empty() => {
             let text = serde_json::to_string(runs)? + "\n";
-            write_atomically(path, text.as_bytes()).map_err(relayout_host::Error::from)?;
+            write_atomically(path, text.as_bytes()).map_err(crate::HostError::from)?;
             Ok(())
         }
         _ => Ok(()),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use relayout_host::kernel_build::KernelConfiguration;
+use relayout_toolchain::kernel_build::KernelConfiguration;
 use relayout_report::Document as _;
 use relayout_report::advise::{AdviceTextOptions, advise_document, advise_text, patch_mail};
 use relayout_session::advise::{
@@ -202,7 +202,7 @@ fn save_patches(
 ) -> anyhow::Result<bool> {
     let mut has_mails = false;
     if let Some(file) = &args.patch {
-        let author = args.source.as_deref().and_then(relayout_host::git_author);
+        let author = args.source.as_deref().and_then(relayout_files::git_author);
         let (mut good, mut bad) = (Vec::new(), Vec::new());
         for patched in &run.types {
             let is_bad = patched.patch.as_ref().is_some_and(PatchOutcome::is_bad);

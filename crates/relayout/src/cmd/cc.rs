@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 
 use clap::CommandFactory;
-use relayout_host::cc::{CompilerDriver, CompilerError, become_compiler, rust_flags};
+use relayout_toolchain::cc::{CompilerDriver, CompilerError, become_compiler, rust_flags};
 
 use crate::exit::{self, ExitStatus};
 use crate::print::print_text;

@@ -5,8 +5,8 @@ mod text;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use relayout_host::InterruptFlag;
-use relayout_host::probe::{self, MachineFile, UnknownValue};
+use relayout_files::InterruptFlag;
+use relayout_probe::{MachineFile, UnknownValue};
 
 use crate::exit::ExitStatus;
 use crate::print::print_text;
@@ -47,7 +47,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let interrupt = InterruptFlag::catch();
     let progress = TerminalProgress::new(String::new(), false);
-    let measured = probe::measure_machine(&progress, interrupt);
+    let measured = relayout_probe::measure_machine(&progress, interrupt);
     progress.finish();
     let file = measured?;
     let is_measured =

@@ -6,7 +6,7 @@ mod kernel;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use relayout_host::InterruptFlag;
+use relayout_files::InterruptFlag;
 use relayout_report::Document as _;
 use relayout_report::verify::{VerifyContents, render_text, verify_document};
 use relayout_session::verify::{

@@ -60,7 +60,7 @@ fn mntns_shows_pcpu_chunk_and_what_its_fix_does() {
     let report = stand.report();
     check_resolved(&report);
     assert_eq!(report["runs"][0]["complete"], true);
-    let each = relayout_host::find_workload("mntns").unwrap().iterations;
+    let each = relayout_record::find_workload("mntns").unwrap().iterations;
     assert_eq!(report["runs"][0]["operations"], 4 * each);
 
     let first = report["findings"].as_array().unwrap().iter().take(10);

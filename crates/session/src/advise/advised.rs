@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use relayout_host::kernel_build::KernelConfiguration;
+use relayout_toolchain::kernel_build::KernelConfiguration;
 use relayout_search::{LayoutAdvice, Options, RankedLayout};
 
 use super::accesses::{MemberAccesses, member_accesses};

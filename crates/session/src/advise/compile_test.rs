@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use relayout_host::kernel_build::{BuildWatch, KernelBuilder, KernelConfiguration, TestedObject};
-use relayout_host::{CacheFolder, InterruptFlag};
+use relayout_toolchain::kernel_build::{BuildWatch, KernelBuilder, KernelConfiguration, TestedObject};
+use relayout_files::{CacheFolder, InterruptFlag};
 use relayout_layout::abi::{AtomArrangement, StructLayout, StructShape};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
@@ -90,7 +90,7 @@ impl<'a> CompileTester<'a> {
         let cache = CacheFolder::locate().ok_or(Error::NoCacheFolder)?;
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         let builder = KernelBuilder::open(&cache, source, None, jobs)
-            .map_err(relayout_host::Error::KernelBuild)?;
+            .map_err(crate::HostError::KernelBuild)?;
         Ok(Self { resolved, builder })
     }
 
@@ -113,7 +113,7 @@ impl<'a> CompileTester<'a> {
             let objects =
                 self.builder
                     .compile_objects(&edited.diff, configuration, &edited.paths, &watch);
-            let objects = objects.map_err(relayout_host::Error::KernelBuild)?;
+            let objects = objects.map_err(crate::HostError::KernelBuild)?;
             Ok(CompileTest {
                 configuration: configuration.to_string(),
                 verdict: judge_objects(gathered, candidate, &objects)?,

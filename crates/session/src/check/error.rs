@@ -98,7 +98,7 @@ impl CheckError {
         }
     }
 
-    pub(super) fn compile(error: relayout_host::compile::Error) -> Self {
+    pub(super) fn compile(error: relayout_toolchain::compile::Error) -> Self {
         crate::Error::Host(error.into()).into()
     }
 }

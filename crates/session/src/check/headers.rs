@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use relayout_host::compile::{CompileDatabase, CompileRecipe, Error, HeaderUnit, UnitCompiler};
-use relayout_host::{InterruptFlag, RecordingProgress};
+use relayout_toolchain::compile::{CompileDatabase, CompileRecipe, Error, HeaderUnit, UnitCompiler};
+use relayout_files::{InterruptFlag, RecordingProgress};
 
 use super::CheckError;
 
@@ -177,7 +177,7 @@ fn select_recipe(
     };
     let recipe = match &sources.like {
         Some(file) => database.recipe_of_file(&find_file(file, database)?, &read),
-        None => relayout_host::compile::choose_recipe(database, header, &read),
+        None => relayout_toolchain::compile::choose_recipe(database, header, &read),
     };
     let mut recipe = recipe.map_err(CheckError::compile)?;
     if let Some(command) = &sources.compiler {

@@ -9,7 +9,7 @@ use relayout_check::{
 };
 use relayout_contend::finding::{FindingMember, LinePlace};
 use relayout_contend::{Finding, FindingSubject};
-use relayout_host::{RecordingProgress, write_atomically};
+use relayout_files::{RecordingProgress, write_atomically};
 use relayout_resolve::FileId;
 
 use super::{CheckError, CheckRequest, CheckRules, with_file};
@@ -72,7 +72,7 @@ pub fn update_lock(
     }
     let path = rules.lock_path.clone();
     write_atomically(&path, lock.to_text().as_bytes())
-        .map_err(relayout_host::Error::from)
+        .map_err(crate::HostError::from)
         .map_err(Error::from)?;
     Ok(UpdatedLock { path, files })
 }

@@ -71,7 +71,7 @@ fn find_config() -> Result<PathBuf, CheckError> {
 /// Reads the facts about the file at `path` that conditions need. The kernel's configuration is
 /// `kconfig`, or else the `.config` that a build leaves beside the file.
 pub(super) fn file_facts(path: &Path, kconfig: Option<&Path>) -> Result<FileFacts, CheckError> {
-    let bytes = relayout_host::map_file(path).map_err(CheckError::read(path))?;
+    let bytes = relayout_files::map_file(path).map_err(CheckError::read(path))?;
     let mut facts = FileFacts::from_headers(path.display().to_string(), &bytes);
     let beside = path.with_file_name(".config");
     let kconfig = kconfig.or_else(|| beside.is_file().then_some(&*beside));

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use relayout_check::{CheckConfig, FileFacts, KernelConfig, TypeRules, defines_type};
-use relayout_host::RecordingProgress;
+use relayout_files::RecordingProgress;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 

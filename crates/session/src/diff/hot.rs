@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use relayout_contend::Findings;
 use relayout_diff::{DiffStatus, LayoutDiff, TypeDiff, TypeLayout, lines_overlap};
-use relayout_host::RecordingProgress;
+use relayout_files::RecordingProgress;
 use relayout_layout::catalog::TypeCatalog;
 use relayout_layout::{ArrayElements, LocatedMember, TypeArena, TypeId};
 

@@ -41,7 +41,7 @@ pub enum VerifyError {
         /// Name of the side.
         side: &'static str,
         /// Cause.
-        source: relayout_host::Error,
+        source: crate::HostError,
     },
     /// A start gave no number of a metric.
     #[error("'{command}' ({side})")]
@@ -83,7 +83,7 @@ pub enum VerifyError {
         /// Workload and number of CPUs.
         setting: String,
         /// Cause.
-        source: relayout_host::Error,
+        source: crate::HostError,
     },
     /// The folder for recordings cannot be made.
     #[error("cannot create {}", path.display())]
@@ -101,17 +101,17 @@ pub enum VerifyError {
     Layout(#[from] relayout_layout::Error),
     /// A process, file or setting failed.
     #[error("{0}")]
-    Host(#[from] relayout_host::Error),
+    Host(#[from] crate::HostError),
 }
 
-impl From<relayout_host::measure::Error> for VerifyError {
-    fn from(error: relayout_host::measure::Error) -> Self {
+impl From<relayout_measure::Error> for VerifyError {
+    fn from(error: relayout_measure::Error) -> Self {
         Self::Host(error.into())
     }
 }
 
-impl From<relayout_host::FileError> for VerifyError {
-    fn from(error: relayout_host::FileError) -> Self {
+impl From<relayout_files::FileError> for VerifyError {
+    fn from(error: relayout_files::FileError) -> Self {
         Self::Host(error.into())
     }
 }

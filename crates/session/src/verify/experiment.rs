@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use relayout_host::measure::{CpuSchedule, ProgramLaunch, ProgramStarter};
-use relayout_host::{Error, InterruptFlag};
+use relayout_measure::{CpuSchedule, ProgramLaunch, ProgramStarter};
+use crate::HostError as Error;
+use relayout_files::InterruptFlag;
 use relayout_verify::extract::{StartOutput, extract_values};
 use relayout_verify::judge::{JudgingRules, judge_runs};
 use relayout_verify::plan::ExperimentSide;
@@ -208,7 +209,7 @@ impl<'s> ProgramExperiment<'s> {
     }
 
     fn always_disturbed(&self, side: ExperimentSide) -> VerifyError {
-        let error = relayout_host::measure::Error::Disturbed {
+        let error = relayout_measure::Error::Disturbed {
             command: self.sides.command(side).text.clone(),
             times: SAID_DISTURBED_MAX,
             code: self.runs.setup.disturbed_code.unwrap_or_default(),

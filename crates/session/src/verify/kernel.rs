@@ -12,8 +12,10 @@ use std::iter;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use relayout_host::kernel_build::{BuildWatch, KernelBuilder, KernelPatch};
-use relayout_host::{CacheFolder, Error, InterruptFlag, find_collector, find_workload, workloads};
+use relayout_toolchain::kernel_build::{BuildWatch, KernelBuilder, KernelPatch};
+use crate::HostError as Error;
+use relayout_files::{CacheFolder, InterruptFlag};
+use relayout_record::{find_collector, find_workload, workloads};
 use relayout_verify::judge::JudgingRules;
 
 use super::{ExperimentProgress, JudgedRuns, VerifyError, judge, save_runs};
@@ -24,7 +26,7 @@ pub use boots::BootSetting;
 pub use changed::{ChangedType, MovedMember, PatchedLayout};
 pub use counts::{BootCounts, TypeCounts};
 pub use prediction::{ReplayPrediction, ReplayedChange};
-pub use relayout_host::kernel_build::BuiltKernel;
+pub use relayout_toolchain::kernel_build::BuiltKernel;
 pub use samples::{
     BootSample, BootSamples, DetailSelection, FALSE_BY_FIRST_TOUCH, KERNEL, member_metric_name,
 };

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use relayout_host::measure::{ProgramCommand, ProgramLaunch, ProgramStarter, SourceTrees};
-use relayout_host::{Error, InterruptFlag};
+use relayout_measure::{ProgramCommand, ProgramLaunch, ProgramStarter, SourceTrees};
+use crate::HostError as Error;
+use relayout_files::InterruptFlag;
 use relayout_verify::plan::ExperimentSide;
 
 use super::experiment::or_interrupted;

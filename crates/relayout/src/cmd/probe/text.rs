@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use relayout_host::probe::{CpuRelation, MachineFile, RatioInterval};
+use relayout_probe::{CpuRelation, MachineFile, RatioInterval};
 
 /// The machine file in words; `place` is where it was written.
 pub fn render(file: &MachineFile, place: Option<&Path>) -> String {

@@ -3,10 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use relayout_host::{
-    CacheFolder, DebugFile, GuestKernel, GuestWork, GuestWorkload, InterruptFlag, KernelRecording,
-    QemuCollector, find_collector, find_workload, record_kernel, workloads,
-};
+use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
+use relayout_record::{GuestKernel, GuestWork, GuestWorkload, KernelRecording, QemuCollector, find_collector, find_workload, record_kernel, workloads};
 use relayout_profile::Profile;
 
 use super::{RepeatedRecording, require_writable};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use relayout_host::perf::{PerfImport, import_perf};
+use relayout_record::perf::{PerfImport, import_perf};
 use relayout_profile::Profile;
 use relayout_profile::perf::SampledInstruction;
 use relayout_resolve::insn::x86::X86InsnSet;
@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         debug: args.debug.clone(),
     };
     let progress = TerminalProgress::when_slow();
-    relayout_host::RecordingProgress::step(&progress, "reading samples");
+    relayout_files::RecordingProgress::step(&progress, "reading samples");
     let recorded = import_perf(&import, &decode);
     progress.finish();
     let recorded = recorded?;
@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     recordings.save(&args.output, args.force, args.quiet, &summary)
 }
 
-/// What an import needs of an instruction; [`relayout_host::perf::Decoder`].
+/// What an import needs of an instruction; [`relayout_record::perf::Decoder`].
 pub(super) fn decode(pc: u64, bytes: &[u8]) -> Option<SampledInstruction> {
     let insn: DecodedInsn = X86InsnSet.decode(pc, bytes)?;
     let operands = || insn.memory.iter().flatten();

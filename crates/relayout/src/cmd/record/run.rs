@@ -4,9 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use relayout_host::{
-    CountedAccesses, ProgramBackend, ProgramRecording, StopSignals, record_program,
-};
+use relayout_record::{CountedAccesses, ProgramBackend, ProgramRecording, StopSignals, record_program};
 use relayout_profile::Profile;
 
 use super::{RepeatedRecording, require_writable};

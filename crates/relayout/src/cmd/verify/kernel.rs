@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use relayout_host::InterruptFlag;
+use relayout_files::InterruptFlag;
 use relayout_report::Document as _;
 use relayout_report::verify::kernel::{KernelContents, kernel_document, render_text};
 use relayout_session::verify::judging_rules;

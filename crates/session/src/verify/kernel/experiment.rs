@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use relayout_host::Error;
+use crate::HostError as Error;
 use relayout_profile::{Profile, WriteOptions};
 use relayout_verify::judge::{JudgingRules, judge_runs};
 use relayout_verify::plan::{ExperimentPlan, ExperimentSide};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use relayout_host::RecordingProgress;
+use relayout_files::RecordingProgress;
 use relayout_profile::{Profile, merge};
 use relayout_layout::abi::StructShape;
 use relayout_search::order::{self, MemberOrder};

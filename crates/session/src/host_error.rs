@@ -1,11 +1,11 @@
-//! One error for all host crates.
+//! One error for all crates that reach outside: files, recording, compiling, measuring and probing.
 
 use relayout_files::{ErrorCategory, FileError};
 
-/// An error of one of the host crates.
+/// Error of one of the crates that reach outside.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Error {
+pub enum HostError {
     /// A file could not be used, or something is not installed.
     #[error(transparent)]
     Files(#[from] relayout_files::Error),
@@ -39,13 +39,13 @@ pub enum Error {
     Interrupted,
 }
 
-impl From<FileError> for Error {
+impl From<FileError> for HostError {
     fn from(error: FileError) -> Self {
         Self::Files(error.into())
     }
 }
 
-impl Error {
+impl HostError {
     /// Returns who has to act.
     pub fn category(&self) -> ErrorCategory {
         match self {
@@ -60,7 +60,7 @@ impl Error {
         }
     }
 
-    /// Returns the category of an error if it is one of a host crate.
+    /// Returns the category of an error of one of these crates; `None` for other errors.
     pub fn category_of(error: &(dyn std::error::Error + 'static)) -> Option<ErrorCategory> {
         let categories = [
             error.downcast_ref().map(Self::category),
