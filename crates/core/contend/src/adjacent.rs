@@ -5,9 +5,9 @@
 //! the two lines of a pair. Neither line is contended, yet on processors that fetch pairs of lines
 //! each store disturbs the readers of the other line (-22.7% in will-it-scale page_fault2).
 //!
-//! The profile has samples of pair transfers ([`PairRow`]), each of which stands for
-//! [`Run::pair_period`](relayout_profile::Run::pair_period) of them. They cost something only on a
-//! processor that fetches pairs. The coefficient is their cost in transfers, measured on that
+//! The profile has samples of pair transfers ([`PairRow`]), each of which stands for as many as
+//! its run's [`pair_period`](relayout_profile::RecordedRun::pair_period). They cost something only
+//! on a processor that fetches pairs. The coefficient is their cost in transfers, measured on that
 //! machine. A finding is made only where the coefficient is known and above 0. Its cost, the
 //! product, is an estimate, and no sum of transfers includes it.
 

@@ -16,14 +16,14 @@ use crate::order;
 pub enum LayoutChange {
     /// A member moves, with the members that move as one with it.
     Move {
-        /// Index into [`Shape::atoms`].
+        /// Index into [`StructShape::atoms`].
         atom: usize,
         /// The atom it comes after; `None`: it comes first.
         after: Option<usize>,
     },
     /// A member is aligned by attribute.
     AlignMember {
-        /// Index into [`Shape::atoms`].
+        /// Index into [`StructShape::atoms`].
         atom: usize,
         /// Alignment in bytes.
         to: u64,
