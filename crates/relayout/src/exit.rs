@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use relayout_files::ErrorCategory;
 use relayout_session::HostError as Error;
 
-/// How the command ended. The numbers are part of its interface.
+/// Exit status of the command. The numbers are part of its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ExitStatus {

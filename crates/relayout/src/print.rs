@@ -13,10 +13,10 @@ pub fn print_text(text: &str) -> anyhow::Result<()> {
     print_part(text).map(|_| ())
 }
 
-/// The same for a part of the output; breaks when the reader has seen enough.
+/// Writes a part of the output; breaks when the reader has closed the pipe.
 ///
 /// # Errors
-/// As [`print`].
+/// Those of [`print_text`].
 pub fn print_part(text: &str) -> anyhow::Result<ControlFlow<()>> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -69,7 +69,7 @@ impl TerminalProgress {
         self
     }
 
-    /// Where a step stands; on a terminal only.
+    /// Shows the state of a step, on a terminal only.
     pub fn update(&self, text: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(format!("{}{text}", self.prefix));

@@ -1,5 +1,21 @@
-//! How findings are shown: one renderer per file. Renderers take values and return text; they
-//! touch neither files nor the terminal.
+//! Documents and texts: findings, advice, comparisons and checks as JSON, SARIF, plain text and mail.
+//!
+//! Each JSON document is a typed struct with a schema in `docs/schema`; see [`document_schemas`]. A renderer
+//! takes values and returns text. It touches neither files nor the terminal.
+//!
+//! ```
+//! use relayout_contend::Findings;
+//! use relayout_profile::ProfileMeta;
+//! use relayout_report::{FindingSelection, ReportContents, text};
+//!
+//! let report = ReportContents {
+//!     meta: &ProfileMeta::default(),
+//!     findings: &Findings::default(),
+//!     selection: &FindingSelection::default(),
+//!     production: None,
+//! };
+//! assert!(text::render(&report).starts_with("relayout report"));
+//! ```
 
 pub mod advise;
 pub mod check;

@@ -28,7 +28,7 @@ pub fn remedy_key(remedy: &Remedy) -> &'static str {
     }
 }
 
-/// What was replayed, if it was.
+/// Returns the replayed transfers of a remedy.
 pub fn replayed_transfers(remedy: &Remedy) -> Option<ReplayComparison> {
     match remedy {
         Remedy::Align { replayed, .. } | Remedy::GuardStore { replayed, .. } => *replayed,
@@ -37,7 +37,7 @@ pub fn replayed_transfers(remedy: &Remedy) -> Option<ReplayComparison> {
     }
 }
 
-/// What was replayed with a member on a line of its own, if that was.
+/// Returns the replayed transfers with the member on a line of its own.
 pub fn replayed_own_line(remedy: &Remedy) -> Option<OwnLineTransfers> {
     match remedy {
         Remedy::GuardStore { own_line, .. } => *own_line,

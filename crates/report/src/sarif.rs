@@ -1,21 +1,22 @@
-//! What a check found as SARIF 2.1.0, the form that code scanning takes. The structs here are the
-//! part of the format that is used.
+//! Outcome of a check as SARIF 2.1.0, the format of code scanning. The structs are the used part of the
+//! format.
 //!
 //! A result lies where the member is declared, and refers to the rule in the configuration. Files
 //! below the source folder are named relative to it, under the base `SRCROOT`, so that they are found
 //! in the repository whatever the build's folder was. A result's fingerprint has neither lines nor
 //! offsets in it: it stays the same while the source around it changes.
 
+use std::collections::BTreeMap;
+
 use relayout_check::{CheckOutcome, CheckWarning, RuleId, Violation, WaivedViolation};
 use serde::Serialize;
-use serde_json::{Value, json};
 
-/// Where the format is defined.
+/// Schema of the format.
 const SARIF_SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
-/// The name of the base that files of the source are relative to.
+/// Name of the base that source files are relative to.
 const SOURCE_ROOT: &str = "SRCROOT";
 
-/// What is to be known beside the outcome.
+/// Inputs besides the outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct SarifContext<'a> {
     /// Version of the tool.
@@ -27,7 +28,7 @@ pub struct SarifContext<'a> {
     pub source_roots: &'a [String],
 }
 
-/// Renders `outcome` as an indented SARIF log, ending in a line feed.
+/// Renders `outcome` as an indented SARIF log that ends in a line feed.
 ///
 /// # Errors
 /// Those of the serializer, which has none to give for these types.
@@ -39,26 +40,30 @@ pub fn render(
     let open = open.map(|violation| violation_result(violation, None, context));
     let waived = outcome.waived.iter();
     let waived = waived.map(|waived| violation_result(&waived.violation, Some(waived), context));
+    let warnings = outcome.warnings.iter();
     let log = SarifLog {
         schema: SARIF_SCHEMA,
         version: "2.1.0",
         runs: [SarifRun {
-            tool: json!({ "driver": {
-                "name": "relayout",
-                "version": context.version,
-                "rules": RuleId::ALL.map(rule_value),
-            }}),
-            invocations: [json!({
-                "executionSuccessful": true,
-                "toolExecutionNotifications": outcome
-                    .warnings
-                    .iter()
+            tool: SarifTool {
+                driver: SarifDriver {
+                    name: "relayout",
+                    version: context.version,
+                    rules: RuleId::ALL.iter().map(|id| sarif_rule(*id)).collect(),
+                },
+            },
+            invocations: [SarifInvocation {
+                execution_successful: true,
+                tool_execution_notifications: warnings
                     .map(|warning| warning_notification(warning, context))
-                    .collect::<Vec<Value>>(),
-            })],
-            original_uri_base_ids: json!({ SOURCE_ROOT: { "description": {
-                "text": "The folder of the source."
-            }}}),
+                    .collect(),
+            }],
+            original_uri_base_ids: BTreeMap::from([(
+                SOURCE_ROOT,
+                UriBase {
+                    description: SarifText::new("The folder of the source."),
+                },
+            )]),
             column_kind: "unicodeCodePoints",
             results: open.chain(waived).collect(),
         }],
@@ -69,93 +74,220 @@ pub fn render(
 }
 
 #[derive(Serialize)]
-struct SarifLog {
+struct SarifLog<'a> {
     #[serde(rename = "$schema")]
     schema: &'static str,
     version: &'static str,
-    runs: [SarifRun; 1],
+    runs: [SarifRun<'a>; 1],
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SarifRun {
-    tool: Value,
-    invocations: [Value; 1],
-    original_uri_base_ids: Value,
+struct SarifRun<'a> {
+    tool: SarifTool<'a>,
+    invocations: [SarifInvocation; 1],
+    original_uri_base_ids: BTreeMap<&'static str, UriBase>,
     column_kind: &'static str,
-    results: Vec<SarifResult>,
+    results: Vec<SarifResult<'a>>,
+}
+
+#[derive(Serialize)]
+struct SarifTool<'a> {
+    driver: SarifDriver<'a>,
+}
+
+#[derive(Serialize)]
+struct SarifDriver<'a> {
+    name: &'static str,
+    version: &'a str,
+    rules: Vec<SarifRule>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SarifResult {
+struct SarifRule {
+    id: &'static str,
+    short_description: SarifText,
+    help: SarifText,
+    default_configuration: RuleConfiguration,
+}
+
+#[derive(Serialize)]
+struct RuleConfiguration {
+    level: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SarifInvocation {
+    execution_successful: bool,
+    tool_execution_notifications: Vec<SarifNotification>,
+}
+
+#[derive(Serialize)]
+struct SarifNotification {
+    level: &'static str,
+    message: SarifText,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    locations: Option<[NotificationLocation; 1]>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NotificationLocation {
+    physical_location: PhysicalLocation,
+}
+
+#[derive(Serialize)]
+struct UriBase {
+    description: SarifText,
+}
+
+#[derive(Serialize)]
+struct SarifText {
+    text: String,
+}
+
+impl SarifText {
+    fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into() }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SarifResult<'a> {
     rule_id: &'static str,
     rule_index: usize,
     level: &'static str,
-    message: Value,
-    locations: [Value; 1],
-    related_locations: [Value; 1],
-    partial_fingerprints: Value,
+    message: SarifText,
+    locations: [ResultLocation; 1],
+    related_locations: [RelatedLocation; 1],
+    partial_fingerprints: PartialFingerprints,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    suppressions: Vec<Value>,
-    properties: Value,
+    suppressions: Vec<SarifSuppression>,
+    properties: ResultProperties<'a>,
 }
 
-fn rule_value(id: RuleId) -> Value {
-    let help = format!(
-        "{} Asserted by `{id}` in relayout.toml; docs/check.md says how.",
-        id.help()
-    );
-    json!({
-        "id": id.as_str(),
-        "shortDescription": { "text": id.help() },
-        "help": { "text": help },
-        "defaultConfiguration": { "level": "error" },
-    })
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ResultLocation {
+    physical_location: PhysicalLocation,
+    logical_locations: [LogicalLocation; 1],
 }
 
-fn violation_result(
-    violation: &Violation,
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LogicalLocation {
+    fully_qualified_name: String,
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RelatedLocation {
+    id: u32,
+    message: SarifText,
+    physical_location: PhysicalLocation,
+}
+
+#[derive(Serialize)]
+struct PartialFingerprints {
+    #[serde(rename = "relayout/v1")]
+    v1: String,
+}
+
+#[derive(Serialize)]
+struct SarifSuppression {
+    kind: &'static str,
+    status: &'static str,
+    justification: String,
+}
+
+#[derive(Serialize)]
+struct ResultProperties<'a> {
+    file: &'a str,
+    configurations: &'a [String],
+}
+
+#[derive(Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PhysicalLocation {
+    artifact_location: ArtifactLocation,
+    region: SarifRegion,
+}
+
+#[derive(Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ArtifactLocation {
+    uri: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uri_base_id: Option<&'static str>,
+}
+
+#[derive(Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SarifRegion {
+    start_line: u32,
+}
+
+fn sarif_rule(id: RuleId) -> SarifRule {
+    SarifRule {
+        id: id.as_str(),
+        short_description: SarifText::new(id.help()),
+        help: SarifText::new(format!(
+            "{} Asserted by `{id}` in relayout.toml; docs/check.md says how.",
+            id.help()
+        )),
+        default_configuration: RuleConfiguration { level: "error" },
+    }
+}
+
+fn violation_result<'a>(
+    violation: &'a Violation,
     waived: Option<&WaivedViolation>,
     context: &SarifContext<'_>,
-) -> SarifResult {
+) -> SarifResult<'a> {
     let index = RuleId::ALL.iter().position(|id| *id == violation.rule);
     let asserted = physical_location(context.config, violation.at.line, context);
     let declared = match &violation.decl {
         Some(decl) => physical_location(&decl.file, decl.line, context),
         None => asserted.clone(),
     };
-    let suppression = waived.map(|waived| {
-        json!({
-            "kind": "external",
-            "status": "accepted",
-            "justification": format!("{} (until {})", waived.reason, waived.expires),
-        })
+    let suppression = waived.map(|waived| SarifSuppression {
+        kind: "external",
+        status: "accepted",
+        justification: format!("{} (until {})", waived.reason, waived.expires),
     });
     SarifResult {
         rule_id: violation.rule.as_str(),
         rule_index: index.unwrap_or_default(),
         level: "error",
-        message: json!({ "text": violation_message(violation) }),
-        locations: [json!({
-            "physicalLocation": declared,
-            "logicalLocations": [{ "fullyQualifiedName": violation_subject(violation), "kind": violation_kind(violation) }],
-        })],
-        related_locations: [json!({
-            "id": 0,
-            "message": { "text": "asserted here" },
-            "physicalLocation": asserted,
-        })],
-        partial_fingerprints: json!({ "relayout/v1": violation_fingerprint(violation) }),
+        message: SarifText::new(violation_message(violation)),
+        locations: [ResultLocation {
+            physical_location: declared,
+            logical_locations: [LogicalLocation {
+                fully_qualified_name: violation_subject(violation),
+                kind: violation_kind(violation),
+            }],
+        }],
+        related_locations: [RelatedLocation {
+            id: 0,
+            message: SarifText::new("asserted here"),
+            physical_location: asserted,
+        }],
+        partial_fingerprints: PartialFingerprints {
+            v1: violation_fingerprint(violation),
+        },
         suppressions: suppression.into_iter().collect(),
-        properties: json!({
-            "file": violation.file,
-            "configurations": violation.configurations,
-        }),
+        properties: ResultProperties {
+            file: &violation.file,
+            configurations: &violation.configurations,
+        },
     }
 }
 
-/// `mm_struct.mmap_lock.owner: expected offset 120, found offset 128; pushed by ...`
+/// Returns `mm_struct.mmap_lock.owner: expected offset 120, found offset 128; pushed by ...`
 fn violation_message(violation: &Violation) -> String {
     let Violation {
         expected, found, ..
@@ -191,36 +323,44 @@ fn violation_kind(violation: &Violation) -> &'static str {
     }
 }
 
-fn warning_notification(warning: &CheckWarning, context: &SarifContext<'_>) -> Value {
-    let mut document = json!({
-        "level": "warning",
-        "message": { "text": warning.message },
-    });
-    if let Some(at) = warning.at {
-        let place = physical_location(context.config, at.line, context);
-        document["locations"] = json!([{ "physicalLocation": place }]);
+fn warning_notification(warning: &CheckWarning, context: &SarifContext<'_>) -> SarifNotification {
+    let location = |line: u32| NotificationLocation {
+        physical_location: physical_location(context.config, line, context),
+    };
+    SarifNotification {
+        level: "warning",
+        message: SarifText::new(&*warning.message),
+        locations: warning.at.map(|at| [location(at.line)]),
     }
-    document
 }
 
-fn physical_location(file: &str, line: u32, context: &SarifContext<'_>) -> Value {
+fn physical_location(file: &str, line: u32, context: &SarifContext<'_>) -> PhysicalLocation {
     let below = |root: &String| {
         let rest = file.strip_prefix(root.trim_end_matches('/'))?;
         rest.strip_prefix('/')
     };
-    let relative = context.source_roots.iter().find_map(below).unwrap_or(file);
-    let artifact = match relative.strip_prefix('/') {
-        Some(absolute) => json!({ "uri": format!("file:///{}", escape_path(absolute)) }),
-        None => {
-            let short = relative.trim_start_matches("./");
-            json!({ "uri": escape_path(short), "uriBaseId": SOURCE_ROOT })
-        }
+    let mut roots = context.source_roots.iter();
+    let relative = roots.find_map(below).unwrap_or(file);
+    let artifact_location = match relative.strip_prefix('/') {
+        Some(absolute) => ArtifactLocation {
+            uri: format!("file:///{}", escape_path(absolute)),
+            uri_base_id: None,
+        },
+        None => ArtifactLocation {
+            uri: escape_path(relative.trim_start_matches("./")),
+            uri_base_id: Some(SOURCE_ROOT),
+        },
     };
-    // Lines count from 1; 0 is said where the compiler does not know.
-    json!({ "artifactLocation": artifact, "region": { "startLine": line.max(1) } })
+    // SARIF counts lines from 1; the compiler writes 0 for an unknown line.
+    PhysicalLocation {
+        artifact_location,
+        region: SarifRegion {
+            start_line: line.max(1),
+        },
+    }
 }
 
-/// The path as part of a URI.
+/// Returns the path as part of a URI.
 fn escape_path(path: &str) -> String {
     let mut out = String::new();
     for byte in path.bytes() {
@@ -234,7 +374,7 @@ fn escape_path(path: &str) -> String {
     out
 }
 
-/// FNV-1a, 64 bits, of what makes the violation this one.
+/// Returns the FNV-1a hash, 64 bits, of the identity of a violation.
 fn violation_fingerprint(violation: &Violation) -> String {
     let members = violation.members.iter().map(|seen| seen.path.as_str());
     let parts = [

@@ -1,4 +1,4 @@
-//! Which findings to show.
+//! Selection of the findings to show.
 
 use relayout_contend::{Finding, Findings};
 

@@ -18,7 +18,7 @@ use crate::select::strip_type_tag;
 use crate::words::ContextNoun;
 use sources::SourcePositions;
 
-/// How the collector that is compiled into programs calls itself.
+/// Name of the collector that is compiled into programs.
 const COMPILED_IN_COLLECTOR: &str = "compiled-in runtime";
 /// Sites shown for each class of unresolved lines.
 const UNRESOLVED_SITES_MAX: usize = 3;

@@ -47,7 +47,7 @@ pub struct Args {
     /// Keep this member at its offset; may be given more than once
     #[arg(long, value_name = "MEMBER")]
     pub keep: Vec<String>,
-    /// What it costs, in transfers, when another CPU stores to the other line of an aligned pair [default:
+    /// Cost, in transfers, of another CPU's store to the other line of an aligned pair [default:
     /// what `relayout probe` measured, as --machine]
     #[arg(long, value_name = "X", value_parser = super::report::parse_coefficient)]
     pub pair_coefficient: Option<f64>,

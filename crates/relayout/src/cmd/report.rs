@@ -39,7 +39,7 @@ pub struct Args {
     /// Print JSON (schema relayout/report/1)
     #[arg(long)]
     pub json: bool,
-    /// What it costs, in transfers, when another CPU stores to the other line of an aligned pair [default:
+    /// Cost, in transfers, of another CPU's store to the other line of an aligned pair [default:
     /// what `relayout probe` measured on this machine]; above 0, adjacent lines are findings
     #[arg(long, value_name = "X", value_parser = parse_coefficient)]
     pub pair_coefficient: Option<f64>,

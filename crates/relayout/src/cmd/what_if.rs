@@ -33,7 +33,7 @@ pub struct Args {
     /// more than once, for shared libraries too, which are told by their build ids
     #[arg(long, value_name = "FILE")]
     pub debug: Vec<PathBuf>,
-    /// What it costs, in transfers, when another CPU stores to the other line of an aligned pair [default:
+    /// Cost, in transfers, of another CPU's store to the other line of an aligned pair [default:
     /// what `relayout probe` measured, as --machine]
     #[arg(long, value_name = "X", value_parser = super::report::parse_coefficient)]
     pub pair_coefficient: Option<f64>,

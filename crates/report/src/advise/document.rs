@@ -243,7 +243,7 @@ pub struct LayoutDocument<'a> {
     pub false_lifetime: u64,
     /// Pair transfers; null where they cost nothing.
     pub pair_transfers: Option<u64>,
-    /// The same events per operation of the workload.
+    /// Events per operation of the workload.
     pub per_operation: Option<PerOperationDocument>,
     /// Bytes that an object takes.
     pub bytes_per_object: u64,
@@ -292,9 +292,9 @@ pub struct CandidateDocument<'a> {
     pub changes: Vec<String>,
     /// Number of members that move.
     pub moved: usize,
-    /// Whether no layout beats this one in transfers, bytes and members moved.
+    /// True if no layout beats this one in transfers, bytes and members moved.
     pub pareto: bool,
-    /// Whether the layout brings members together that were not recorded together.
+    /// True if the layout brings members together that were not recorded together.
     pub unjudged: bool,
     /// Predicted throughput over today's; null where it cannot be predicted.
     pub predicted_gain: Option<GainDocument>,
@@ -320,7 +320,7 @@ pub struct GuardDocument<'a> {
     pub alone: Option<CandidateDocument<'a>>,
     /// Candidates with the guards, best first.
     pub candidates: Vec<CandidateDocument<'a>>,
-    /// Whether the guards are clearly better than layouts without them.
+    /// True if the guards are clearly better than layouts without them.
     pub better: bool,
     /// Change of the transfers from the best layout with fewer guards.
     pub beside_layouts_without: Option<IntervalDocument>,
@@ -389,7 +389,7 @@ pub struct ScenarioScoreDocument {
     pub size: u64,
     /// Change of the transfers.
     pub transfers_change: Option<IntervalDocument>,
-    /// Whether the layout clearly costs more there.
+    /// True if the layout clearly costs more there.
     pub hurts: bool,
 }
 
@@ -418,7 +418,7 @@ pub struct GainDocument {
     pub contexts: Vec<ContextGainDocument>,
     /// Ratio of each recording.
     pub runs: Vec<RunGainDocument>,
-    /// Whether recordings disagree about the direction.
+    /// True if recordings disagree about the direction.
     pub unstable: bool,
 }
 

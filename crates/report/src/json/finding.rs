@@ -123,7 +123,7 @@ struct MemberDocument<'a> {
     silent_writes: Option<u64>,
     contexts: u32,
     writers: u32,
-    /// Whether `reads`, `writes` and `writers` were counted; 0 for want of a number, if not.
+    /// True if `reads`, `writes` and `writers` were counted; they are 0 otherwise.
     counted: bool,
     transfers: u64,
 }

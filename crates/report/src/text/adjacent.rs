@@ -89,7 +89,7 @@ fn write_pairs(out: &mut String, pairs: &[AdjacentPair], sources: &SourcePositio
     Ok(())
 }
 
-/// Where nothing is found, whether there is something to find.
+/// Writes the line pairs that may cost transfers, where none is a finding.
 pub(super) fn write_summary(out: &mut String, pairs: &LinePairs) -> fmt::Result {
     let reason = match pairs.coefficient {
         _ if pairs.candidates == 0 => return Ok(()),

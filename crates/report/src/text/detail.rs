@@ -59,7 +59,7 @@ pub(super) fn write_finding(
     write_pairs(out, finding, sources)
 }
 
-/// What the figures of this finding mean, where they need saying.
+/// Returns sentences that explain the numbers of a finding.
 fn finding_notes(
     finding: &Finding,
     context_noun: ContextNoun,
@@ -132,7 +132,7 @@ fn finding_notes(
     notes
 }
 
-/// Where its lines begin, if that is at several places.
+/// Returns the offsets of its lines, if there are several.
 fn line_places(finding: &Finding) -> Option<String> {
     let transfers = finding.tally.transfers();
     let place_words = |place: &LinePlace| {
@@ -171,7 +171,7 @@ fn most_frequent(counts: &BTreeMap<String, u64>) -> String {
     names.join(", ")
 }
 
-/// How the line's variables lie in the build that is used.
+/// Returns the placement of the line's variables in the production build.
 fn production_note(placement: &ProductionPlacement) -> String {
     let list = |names: &[String], label: &str| {
         (!names.is_empty()).then(|| format!("{label} {}", names.join(", ")))

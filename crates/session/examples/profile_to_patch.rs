@@ -1,0 +1,46 @@
+//! From a profile to findings, advice and a patch:
+//! `cargo run -p relayout-session --example profile_to_patch -- out.relayout linux`.
+
+use std::path::{Path, PathBuf};
+
+use relayout_session::advise::{AdviceRequest, PatchOutcome, advise_types};
+use relayout_session::{
+    Error, ProbedMachine, ResolvedNames, SilentProgress, rank_findings, with_resolved_profile,
+};
+
+fn main() -> Result<(), Error> {
+    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
+    let profile = arguments.next().unwrap_or_else(|| "out.relayout".into());
+    let request = AdviceRequest {
+        source: arguments.next(),
+        top: 5,
+        machine: ProbedMachine::read(None, None, None)?,
+        ..AdviceRequest::default()
+    };
+    print_advice(&profile, &request)
+}
+
+fn print_advice(profile: &Path, request: &AdviceRequest) -> Result<(), Error> {
+    with_resolved_profile(profile, &[], &SilentProgress, |resolved, images| {
+        let names = ResolvedNames::new(resolved, images);
+        for finding in rank_findings(resolved, &names, None).findings {
+            println!(
+                "{} transfers on {}",
+                finding.tally.transfers(),
+                finding.subject.type_name()
+            );
+        }
+        for patched in advise_types(resolved, &names, request)?.types {
+            let best = patched.advised.best_candidate();
+            let transfers = best.map(|best| best.tally.transfers());
+            println!(
+                "struct {}: {transfers:?}",
+                patched.advised.searched.gathered.name
+            );
+            if let Some(PatchOutcome::Diff(written)) = &patched.patch {
+                println!("{}", written.edited.diff);
+            }
+        }
+        Ok(())
+    })
+}
