@@ -1,4 +1,4 @@
-//! Which sections apply to a file.
+//! Selection of the sections and configurations that apply to a file.
 
 use relayout_layout::catalog::TypeCatalog;
 use relayout_layout::suggestions;
@@ -9,24 +9,25 @@ use crate::{
     SectionCondition, TypePresence,
 };
 
-/// Bytes of a cache line where nothing says so.
+/// Default size of a cache line in bytes.
 const LINE_BYTES: u64 = 64;
 
-/// What applies to one file.
+/// Configurations and sections that apply to one file.
 #[derive(Clone, Debug)]
 pub struct ApplicableSections<'c> {
-    /// The configurations in force, in the order of the text.
+    /// Configurations in force, in the order of the text.
     pub configurations: Vec<&'c BuildConfiguration>,
-    /// The sections that apply, with the bytes of a cache line in each.
+    /// Sections that apply, each with its cache line size in bytes.
     pub sections: Vec<(&'c RuleSection, u64)>,
 }
 
-/// Tells what of `config` applies to a file. `named` are the configurations that the caller says
-/// the file is of, beside those whose conditions it meets.
+/// Returns the configurations and sections of `config` that apply to a file. `named` lists the
+/// configurations that the caller adds to those whose conditions the file meets.
 ///
 /// # Errors
-/// A named configuration that is not there or does not fit the file, a condition on something that
-/// is not known of it, configurations that contradict each other.
+/// - A named configuration does not exist or does not fit the file.
+/// - A condition asks for something that is unknown about the file.
+/// - The configurations in force contradict each other.
 pub fn applicable_sections<'c>(
     config: &'c CheckConfig,
     named: &[String],
@@ -87,7 +88,7 @@ fn line_bytes(
     }
 }
 
-/// A file that is asked for conditions.
+/// Evaluates the conditions of sections and configurations for one file.
 struct ConditionEvaluator<'a, 'f> {
     facts: &'a FileFacts,
     catalog: &'a TypeCatalog<'f>,
@@ -121,7 +122,8 @@ impl ConditionEvaluator<'_, '_> {
         Ok(())
     }
 
-    /// Whether all hold. Where one does not, it does not matter that another cannot be told.
+    /// Returns true if all conditions hold. One false condition decides, even if another condition
+    /// cannot be evaluated.
     fn all_hold(&self, conditions: &[SectionCondition], at: ConfigPosition) -> Result<bool, Error> {
         let mut unknown = None;
         for condition in conditions {
@@ -189,7 +191,7 @@ impl ConditionEvaluator<'_, '_> {
     }
 }
 
-/// The condition as it is written.
+/// Text of the condition in the syntax of the configuration.
 fn condition_text(condition: &SectionCondition) -> String {
     fn list<T>(key: &str, values: &[T], text: impl Fn(&T) -> String) -> String {
         let all: Vec<String> = values.iter().map(text).collect();

@@ -1,8 +1,8 @@
-//! A day of the calendar: when a waiver ends.
+//! Calendar dates for the expiry of waivers.
 
 use std::fmt;
 
-/// A day of the Gregorian calendar.
+/// Day of the Gregorian calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date {
     year: u16,
@@ -11,13 +11,13 @@ pub struct Date {
 }
 
 impl Date {
-    /// `None` where there is no such day.
+    /// Creates a date. Returns `None` if the day does not exist.
     pub fn new(year: u16, month: u8, day: u8) -> Option<Self> {
         let there = (1..=12).contains(&month) && day >= 1 && day <= days_in(year, month);
         there.then_some(Self { year, month, day })
     }
 
-    /// `2027-01-31`; `None` for anything else.
+    /// Parses a date such as `2027-01-31`. Returns `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
         let mut next = |digits: usize| {
@@ -31,8 +31,8 @@ impl Date {
         date.filter(|_| whole)
     }
 
-    /// The day, in UTC, of a time in seconds since 1970-01-01T00:00:00Z; the last representable day
-    /// for times after the year 9999.
+    /// Returns the UTC day of a time in seconds since 1970-01-01T00:00:00Z. Times after the year
+    /// 9999 give the last representable day.
     pub fn from_unix_seconds(seconds: u64) -> Self {
         let mut days = seconds / (24 * 60 * 60);
         let mut date = Self {
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(Date::from_unix_seconds(seconds).to_string(), expect);
     }
 
-    // Of `date -u -d @SECONDS +%F`.
+    // Expected values come from `date -u -d @SECONDS +%F`.
     #[test]
     fn days_of_unix_times() {
         check(0, "1970-01-01");

@@ -1,10 +1,13 @@
-//! Assertions as C: what `relayout.toml` asserts of a file's types, for those who want it checked by
-//! the compiler, in the tree.
+//! Emission of C assertions from the rules of `relayout.toml`, for projects that check layouts in
+//! the compiler.
 //!
-//! A compiler checks every build, also those that nobody gave to `relayout check`. So what is emitted
-//! claims no more than what was asserted: sections are guarded by their conditions, numbers (sizes,
-//! offsets) by the pointer's size of the files in which they were seen; relations hold for both. What
-//! C cannot ask becomes a comment with the reason.
+//! A compiler checks every build, also builds that `relayout check` never reads. The emitted text
+//! therefore claims no more than the rules assert:
+//!
+//! - Guards express the conditions of the sections.
+//! - Claims on sizes and offsets are guarded by the pointer size of the files that showed them.
+//! - Claims on the relation of members hold for all pointer sizes.
+//! - A rule that C cannot express becomes a comment with the reason.
 
 mod blocks;
 mod expression;
@@ -25,18 +28,18 @@ use crate::select::{self, DefinitionFit, FoundDefinition};
 use crate::{CheckConfig, Date, Error, FileFacts, LayoutLock, TypeRules};
 use blocks::{AssertionBlocks, DefinitionBlock, DefinitionSource};
 
-/// What is emitted.
+/// Emitted C text with its counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmittedAssertions {
-    /// The text, ending in a line break.
+    /// C text that ends with a line break.
     pub text: String,
-    /// Assertions in it.
+    /// Number of assertions in the text.
     pub assertion_count: usize,
-    /// Comments in it that say what is not asserted, or not as the kernel would, and why.
+    /// Number of comments in the text that explain a missing or replaced assertion.
     pub note_count: usize,
 }
 
-/// Collects what is to be emitted, file by file.
+/// Collects assertions file by file.
 #[derive(Debug)]
 pub struct AssertionEmitter<'c> {
     config: &'c CheckConfig,
@@ -46,7 +49,8 @@ pub struct AssertionEmitter<'c> {
 }
 
 impl<'c> AssertionEmitter<'c> {
-    /// Begins. Violations that are waived on `today` are not asserted; `lock` is what was recorded.
+    /// Creates an empty emitter. The emitter leaves out violations that are waived on `today`.
+    /// `lock` holds the recorded layouts.
     pub fn new(
         config: &'c CheckConfig,
         lock: Option<&'c LayoutLock>,
@@ -61,11 +65,11 @@ impl<'c> AssertionEmitter<'c> {
         }
     }
 
-    /// Takes what applies to a file and `wanted` picks; `named` are the configurations that the caller
-    /// says the file is of.
+    /// Adds the rules that apply to a file and that `wanted` selects. `named` lists the
+    /// configurations that the caller adds.
     ///
     /// # Errors
-    /// As those of checking the file.
+    /// Returns the same errors as a check of the file.
     pub fn add_file(
         &mut self,
         facts: &FileFacts,
@@ -93,7 +97,7 @@ impl<'c> AssertionEmitter<'c> {
         Ok(())
     }
 
-    /// What the file has of the types that the rules mean.
+    /// Builds the blocks for the definitions in the file that the rules match.
     fn definition_blocks(
         &self,
         catalog: &TypeCatalog<'_>,
@@ -115,7 +119,7 @@ impl<'c> AssertionEmitter<'c> {
         })?;
         let found_blocks: Vec<(FoundDefinition, DefinitionBlock)> =
             found_blocks.into_iter().flatten().collect();
-        // A typedef of a struct of the same name is the same thing again.
+        // A typedef of a struct with the same name would repeat the assertions.
         let fits = found_blocks
             .iter()
             .map(|(found, _)| (found.name.clone(), found.fit));
@@ -127,7 +131,7 @@ impl<'c> AssertionEmitter<'c> {
         Ok(best.map(|(_, block)| block).collect())
     }
 
-    /// The whole. `headers` are included by its text.
+    /// Renders the complete text. The text includes `headers`.
     pub fn finish(self, headers: &[String]) -> EmittedAssertions {
         let mut text = head::render_head(self.form, headers, &self.blocks);
         let (body, assertion_count, note_count) = self.blocks.render();

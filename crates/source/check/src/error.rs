@@ -1,70 +1,70 @@
-//! Why a file could not be checked.
+//! Errors of a check of a file.
 
 use crate::ConfigPosition;
 
-/// Nothing can be said of a file: not that it holds, not that it does not.
+/// Error that prevents a verdict on a file.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The caller names a configuration that the file does not have.
+    /// The caller names a configuration that does not exist.
     #[error("the configuration file has no configuration `{name}`{}", hint(close))]
     UnknownConfiguration {
-        /// What was asked for.
+        /// Requested name.
         name: String,
-        /// The nearest name.
+        /// Existing name that is most similar.
         close: Option<String>,
     },
-    /// The caller says that a file is of a configuration whose conditions it does not meet.
+    /// The caller names a configuration whose conditions the file does not meet.
     #[error("{file} is not of configuration `{name}`: that needs {needs}")]
     NotOfConfiguration {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// The configuration.
+        /// Name of the configuration.
         name: String,
-        /// The condition that is not met.
+        /// Condition that is not met.
         needs: String,
     },
-    /// Whether a section applies cannot be told.
+    /// A condition of a section cannot be evaluated.
     #[error(
         "whether the rules at {at} apply to {file} cannot be told: they need {needs}, and {unknown}"
     )]
     Unknown {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// The section or configuration.
+        /// Position of the section or configuration.
         at: ConfigPosition,
-        /// The condition.
+        /// Condition in the syntax of the configuration.
         needs: String,
-        /// What is not known, and how to make it known.
+        /// Missing fact, and the way to supply it.
         unknown: &'static str,
     },
-    /// Two configurations in force disagree.
+    /// Two configurations in force disagree on the cache line size.
     #[error(
         "{file} is of configurations `{first}` and `{second}`, which give different sizes of a cache line; give one in the section"
     )]
     LineSizes {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// One of them.
+        /// Name of the first configuration.
         first: String,
-        /// The other.
+        /// Name of the second configuration.
         second: String,
     },
-    /// A member's pattern matches absurdly many members.
+    /// The pattern matches too many members.
     #[error("`{pattern}` matches more than {most} members of {type_name}; name them more closely")]
     TooManyMembers {
-        /// The type.
+        /// Name of the type.
         type_name: String,
-        /// The pattern.
+        /// Pattern of the member.
         pattern: String,
-        /// How many are looked at.
+        /// Maximum number of members.
         most: usize,
     },
     /// The debug information contradicts itself.
     #[error("cannot read the types of {file}")]
     Layout {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// Why.
+        /// Cause of the error.
         #[source]
         source: relayout_layout::Error,
     },

@@ -1,4 +1,4 @@
-//! Who pushed a member away from where it was.
+//! Explanation of a moved member: the changes that pushed it.
 
 mod level;
 
@@ -10,52 +10,52 @@ use crate::known::{KnownMember, KnownType};
 use crate::members::{self, MatchedMember};
 use level::{once_each, pushes_among_siblings};
 
-/// A change that moved what comes after it.
+/// Change of a member that moved later members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushingChange {
-    /// Path of the member that changed.
+    /// Path of the changed member.
     pub member: String,
-    /// What happened to it.
+    /// Kind of the change.
     pub kind: MemberChangeKind,
-    /// By how many bits it moved what was asked about, together with those named directly before it
-    /// with 0; negative towards the start.
+    /// Distance in bits by which the change moved the member in question; negative towards the
+    /// start. Changes with 0 bits directly before this change share the distance.
     pub bits: i64,
 }
 
-/// What happened to a member.
+/// Kind of a change to a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberChangeKind {
-    /// It was not there before.
+    /// The member is new.
     Added {
-        /// Its size in bits.
+        /// Size of the member in bits.
         size_bits: u64,
     },
-    /// It is gone.
+    /// The member no longer exists.
     Removed {
-        /// What its size was, in bits.
+        /// Earlier size of the member in bits.
         size_bits: u64,
     },
-    /// Its size is another.
+    /// The size of the member changed.
     Resized {
-        /// In bits, before.
+        /// Earlier size in bits.
         from_bits: u64,
-        /// In bits, now.
+        /// Current size in bits.
         to_bits: u64,
     },
-    /// It stands at another place among the members.
+    /// The member moved to another place in the order of members.
     Moved {
-        /// Before, in bits from the start of the type.
+        /// Earlier offset in bits from the start of the type.
         from_bit: u64,
-        /// Now.
+        /// Current offset in bits from the start of the type.
         to_bit: u64,
     },
-    /// It begins further from, or closer to, the member before it, though none of the above
-    /// happened between them: another alignment, or a hole.
+    /// The distance to the previous member changed, without another change between the two members.
+    /// The cause is another alignment or a hole.
     Realigned,
 }
 
 impl fmt::Display for PushingChange {
-    /// `write_protect_seq, which is new (4 bytes)`
+    /// Formats the change: `write_protect_seq, which is new (4 bytes)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, ", self.member)?;
         match self.kind {
@@ -88,7 +88,7 @@ impl fmt::Display for PushingChange {
     }
 }
 
-/// `4 bytes`, `3 bits`.
+/// Formats a size: `4 bytes`, `3 bits`.
 pub(crate) fn size_text(bits: u64) -> String {
     let (number, unit) = match bits % 8 {
         0 => (bits / 8, "byte"),
@@ -97,8 +97,8 @@ pub(crate) fn size_text(bits: u64) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Why the member at `path` is not where `old` has it; empty where it is there, or where `old` does
-/// not know it.
+/// Returns the changes that moved the member at `path` away from its position in `old`. The list is
+/// empty if the member did not move, or if `old` does not contain the member.
 pub(crate) fn explain_member(
     types: &TypeArena,
     id: TypeId,
@@ -131,13 +131,13 @@ pub(crate) fn explain_member(
     once_each(pushes)
 }
 
-/// Why the type is larger or smaller than `old` has it.
+/// Returns the changes that made the type larger or smaller than in `old`.
 pub(crate) fn explain_size(types: &TypeArena, id: TypeId, old: &KnownType) -> Vec<PushingChange> {
     let outer: MatchedMember = members::whole_type(id);
     let now = members::direct_members(types, &outer);
     let mut now: Vec<KnownMember> = now.iter().map(KnownMember::from_match).collect();
     let mut before: Vec<KnownMember> = old.directly_in("").cloned().collect();
-    // The end counts as one more member.
+    // The end of the type counts as one more member.
     let end = |size: u64| KnownMember {
         path: END.to_owned(),
         first_bit: size.saturating_mul(8),
@@ -150,7 +150,7 @@ pub(crate) fn explain_size(types: &TypeArena, id: TypeId, old: &KnownType) -> Ve
     pushes
 }
 
-/// No member's path.
+/// Path that no member has.
 const END: &str = "";
 
 fn is_or_holds(outer: &str, path: &str) -> bool {

@@ -1,4 +1,4 @@
-//! What is to be known of a file, beside its types, to tell which rules apply to it.
+//! Facts about a file, beside its types, that decide which rules apply to it.
 
 use std::collections::BTreeMap;
 
@@ -6,25 +6,26 @@ use relayout_layout::ElfIdentity;
 
 use crate::MachineArchitecture;
 
-/// A file that is checked, as far as its conditions go.
+/// Facts about a checked file for the evaluation of conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileFacts {
-    /// Its path, as the caller gave it.
+    /// Path of the file, as given by the caller.
     pub path: String,
-    /// Its processor; `None` for raw BTF, and for processors without a name here.
+    /// Processor of the file. `None` for raw BTF and for processors without a
+    /// [`MachineArchitecture`].
     pub machine: Option<MachineArchitecture>,
-    /// Bytes of a pointer.
+    /// Size of a pointer in bytes.
     pub pointer_bytes: Option<u64>,
-    /// The least byte comes first.
+    /// True if the byte order is little endian.
     pub little_endian: Option<bool>,
-    /// In lower-case hexadecimal.
+    /// Build id in lower-case hexadecimal.
     pub build_id: Option<String>,
-    /// The configuration of the kernel that it is or belongs to.
+    /// Configuration of the kernel that the file is or belongs to.
     pub kernel_config: Option<KernelConfig>,
 }
 
 impl FileFacts {
-    /// What the headers of the file at `path` say.
+    /// Reads the facts from the headers of the file at `path`.
     pub fn from_headers(path: impl Into<String>, bytes: &[u8]) -> Self {
         let about = ElfIdentity::parse(bytes);
         let about = about.as_ref();
@@ -38,18 +39,18 @@ impl FileFacts {
         }
     }
 
-    /// The last part of the path.
+    /// Last component of the path.
     pub fn file_name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 }
 
-/// A kernel's `.config`.
+/// Options of a kernel's `.config`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelConfig(BTreeMap<String, String>);
 
 impl KernelConfig {
-    /// Reads the text of a `.config`. Lines that set nothing are left aside.
+    /// Parses the text of a `.config`. Lines that set no option are ignored.
     pub fn parse(text: &str) -> Self {
         let set = |line: &str| {
             let (option, value) = line.split_once('=')?;
@@ -62,12 +63,12 @@ impl KernelConfig {
         Self(text.lines().filter_map(set).collect())
     }
 
-    /// Whether it sets nothing at all, as no configuration of a kernel does.
+    /// Returns true if no option is set. A real kernel configuration sets options.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The option's value as the text has it; `n` where it is not set.
+    /// Value of the option in the syntax of `.config`; `n` if the option is not set.
     pub fn value(&self, option: &str) -> &str {
         self.0.get(option).map_or("n", String::as_str)
     }

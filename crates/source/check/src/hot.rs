@@ -1,58 +1,57 @@
-//! Which members a profile shows to be hot.
+//! Selection of the hot members in a profile.
 //!
-//! A line of a type is hot that at least a given fraction of all transfers in the profile are on
-//! ([`LINE_SHARE_MIN`] where nobody says otherwise). A member is hot that lies on a hot line and
-//! takes part in what happens there: at least [`MEMBER_SHARE_MIN`] of the line's accesses, or of its
-//! transfers, are its own.
+//! A cache line of a type is hot if its transfers reach a given fraction of all transfers in the
+//! profile. The default fraction is [`LINE_SHARE_MIN`]. A member is hot if it lies on a hot line
+//! and has at least [`MEMBER_SHARE_MIN`] of the line's accesses or transfers.
 
 use std::collections::BTreeMap;
 
 use crate::RecordedHotMember;
 
-/// Fraction of all transfers that makes a line hot.
+/// Minimum fraction of all transfers for a hot cache line.
 pub const LINE_SHARE_MIN: f64 = 0.01;
-/// Fraction of a hot line's accesses or transfers that makes a member hot.
+/// Minimum fraction of a hot line's accesses or transfers for a hot member.
 pub const MEMBER_SHARE_MIN: f64 = 0.01;
 
-/// A contended line of a type, as a profile shows it.
+/// Contended cache line of a type in a profile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContendedLine {
-    /// The type, without `struct` and the like.
+    /// Name of the type, without `struct` or another keyword.
     pub type_name: String,
-    /// Where the line begins, from the object's first byte; negative where the object begins inside
-    /// the line.
+    /// Offset of the line's start from the object's first byte, in bytes. The offset is negative if
+    /// the object begins inside the line.
     pub line_offset: i64,
-    /// Bytes of a line.
+    /// Size of a cache line in bytes.
     pub line_bytes: u64,
-    /// Its transfers as a fraction of all in the profile.
+    /// Transfers of the line as a fraction of all transfers in the profile.
     pub share: f64,
-    /// The members on it. In an array, the path has `[]` for the element that `offset` tells.
+    /// Members on the line. In an array, the path has `[]` for the element at `offset`.
     pub members: Vec<RecordedHotMember>,
 }
 
-/// The hot members of a type.
+/// Hot members of a type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HotTypeMembers {
-    /// Without `struct` and the like.
+    /// Name of the type, without `struct` or another keyword.
     pub name: String,
-    /// How far into a line its objects begin.
+    /// Offset of the object's start within its cache line, in bytes.
     pub phase: u64,
-    /// In the order of their offsets.
+    /// Members in the order of their offsets.
     pub members: Vec<RecordedHotMember>,
 }
 
-/// What is hot, by type.
+/// Hot members, grouped by type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HotSelection {
-    /// In the order of their names.
+    /// Types in the order of their names.
     pub types: Vec<HotTypeMembers>,
-    /// Types with hot lines whose objects begin at different places in a line, so that offsets do
-    /// not tell which members share one.
+    /// Types with hot lines whose objects begin at different offsets within a line. Their member
+    /// offsets do not tell which members share a cache line.
     pub unsteady: Vec<String>,
 }
 
-/// Picks what is hot. Several lines of one place (of several profiles, or of a type and a variable of
-/// it) count together.
+/// Selects the hot members. Lines at the same offset of a type count together; they can come from
+/// several profiles, or from a type and a variable of the type.
 pub fn select_hot(lines: &[ContendedLine], line_share_min: f64) -> HotSelection {
     let mut by_type: BTreeMap<&str, Vec<&ContendedLine>> = BTreeMap::new();
     let is_hot = |line: &&ContendedLine| line.share >= line_share_min && line.line_bytes > 0;
@@ -95,7 +94,7 @@ fn hot_members(lines: &[&ContendedLine]) -> Vec<RecordedHotMember> {
         for member in &line.members {
             let takes_part = accesses(member) as f64 >= MEMBER_SHARE_MIN * all_accesses
                 || member.transfers as f64 >= MEMBER_SHARE_MIN * all_transfers;
-            // Holes have no name.
+            // A hole has no name.
             if member.path.is_empty() || !takes_part {
                 continue;
             }
@@ -151,7 +150,7 @@ mod tests {
         }
     }
 
-    /// `type@phase: member member`, then the unsteady ones.
+    /// Compares the selection with `type@phase: member member` lines, then the unsteady types.
     #[track_caller]
     fn check(lines: &[ContendedLine], expect: &str) {
         let hot = select_hot(lines, 0.01);

@@ -1,4 +1,4 @@
-//! Where the members of a type were at another time: what a change is told from.
+//! Earlier layouts of types, for the comparison with the current layout.
 
 use std::collections::HashSet;
 
@@ -6,31 +6,31 @@ use relayout_layout::{TypeArena, TypeId};
 
 use crate::members::{self, MatchedMember};
 
-/// A type as it was.
+/// Earlier layout of a type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownType {
-    /// With the scope: `net::Socket`.
+    /// Name of the type with its scope: `net::Socket`.
     pub name: String,
-    /// `sizeof` in bytes.
+    /// `sizeof` of the type in bytes.
     pub size: u64,
-    /// Its members in order of declaration, and those inside the members that matter; a member
-    /// comes before what is in it.
+    /// Members in order of declaration, and the inner members that matter. A member comes before
+    /// the members inside it.
     pub members: Vec<KnownMember>,
 }
 
-/// A member as it was.
+/// Earlier position of a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownMember {
-    /// From the type: `mmap_lock.owner`.
+    /// Path from the type: `mmap_lock.owner`.
     pub path: String,
-    /// From the start of the type.
+    /// Offset of the first bit from the start of the type.
     pub first_bit: u64,
-    /// 0 where it is not known.
+    /// Size in bits; 0 if unknown.
     pub size_bits: u64,
 }
 
 impl KnownType {
-    /// The type as it is now, with what is inside the members on the way to each of `paths`.
+    /// Takes the current layout of the type, with the inner members on the way to each of `paths`.
     pub(crate) fn from_definition(
         types: &TypeArena,
         id: TypeId,
@@ -46,7 +46,7 @@ impl KnownType {
         }
     }
 
-    /// Adds those of `members` that are not known yet.
+    /// Adds the `members` that are not in the list yet.
     pub(crate) fn add_missing_members(&mut self, members: Vec<KnownMember>) {
         let known: HashSet<String> = self
             .members
@@ -58,12 +58,12 @@ impl KnownType {
             .extend(new.filter(|member| !known.contains(&member.path)));
     }
 
-    /// The member of this path.
+    /// Returns the member at this path.
     pub(crate) fn member(&self, path: &str) -> Option<&KnownMember> {
         self.members.iter().find(|member| member.path == path)
     }
 
-    /// The members directly in `outer`, which is a path; of the type itself, if it is empty.
+    /// Returns the direct members of `outer`, a path. An empty path means the type itself.
     pub(crate) fn directly_in<'k>(
         &'k self,
         outer: &'k str,
@@ -75,12 +75,12 @@ impl KnownType {
 }
 
 impl KnownMember {
-    /// Offset of its first byte.
+    /// Offset of the member's first byte from the start of the type.
     pub fn offset(&self) -> u64 {
         self.first_bit / 8
     }
 
-    /// The place where it is now, as it is known.
+    /// Takes the current position of the member.
     pub(crate) fn from_match(place: &MatchedMember) -> Self {
         Self {
             path: place.path.clone(),
@@ -112,7 +112,7 @@ fn collect_members(
     }
 }
 
-/// What the last member of a path is in: `mmap_lock` of `mmap_lock.owner`.
+/// Path of the member that contains the last component: `mmap_lock` for `mmap_lock.owner`.
 fn parent_path(path: &str) -> &str {
     path.rsplit_once('.').map_or("", |(outer, _)| outer)
 }

@@ -1,4 +1,4 @@
-//! Checks files against a configuration.
+//! Check of files against a configuration.
 
 use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
 use relayout_layout::{TypeArena, TypeId};
@@ -13,21 +13,21 @@ use crate::{
     Violation, applicable_sections, waive,
 };
 
-/// What a check is given besides the files.
+/// Settings of a check.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckSettings<'a> {
-    /// Today, which waivers are judged by.
+    /// Current date, for the expiry of waivers.
     pub today: Date,
-    /// The configurations that the caller says the files are of.
+    /// Configurations that the caller adds for all files.
     pub configurations: &'a [String],
-    /// What was recorded.
+    /// Recorded layouts.
     pub lock: Option<&'a LayoutLock>,
-    /// Where members were in another build, which is named rather than the record for who pushed
-    /// them.
+    /// Layouts of another build. The search for the changes that pushed a member prefers them to
+    /// the record.
     pub baseline: &'a [KnownType],
 }
 
-/// A check of some files.
+/// Check of several files.
 pub struct LayoutCheck<'a> {
     config: &'a CheckConfig,
     settings: CheckSettings<'a>,
@@ -36,7 +36,7 @@ pub struct LayoutCheck<'a> {
     warnings: Vec<CheckWarning>,
 }
 
-/// A file that is being checked.
+/// File that is being checked.
 struct CheckedFile<'a, 'f> {
     catalog: &'a TypeCatalog<'f>,
     facts: &'a FileFacts,
@@ -45,7 +45,7 @@ struct CheckedFile<'a, 'f> {
     baseline: &'a [KnownType],
 }
 
-/// What one definition came to.
+/// Result for one definition.
 #[derive(Clone, Debug, PartialEq)]
 struct JudgedType {
     definition: FoundDefinition,
@@ -54,7 +54,7 @@ struct JudgedType {
 }
 
 impl<'a> LayoutCheck<'a> {
-    /// A check of no file yet.
+    /// Creates a check without files.
     pub fn new(config: &'a CheckConfig, settings: CheckSettings<'a>) -> Self {
         Self {
             config,
@@ -68,7 +68,7 @@ impl<'a> LayoutCheck<'a> {
     /// Checks a file against all rules that apply to it.
     ///
     /// # Errors
-    /// Nothing can be said of the file; see [`Error`].
+    /// Returns an [`Error`] if the file allows no verdict.
     pub fn judge_file(
         &mut self,
         catalog: &TypeCatalog<'_>,
@@ -78,10 +78,11 @@ impl<'a> LayoutCheck<'a> {
         self.judge_file_where(catalog, facts, named, |_| true)
     }
 
-    /// As [`file`](Self::file), of these configurations, against the rules that `wanted` picks.
+    /// Checks a file of the `named` configurations against the rules that `wanted` selects.
+    /// [`judge_file`](Self::judge_file) checks all rules.
     ///
     /// # Errors
-    /// As [`file`](Self::file).
+    /// Returns an [`Error`] if the file allows no verdict.
     pub fn judge_file_where(
         &mut self,
         catalog: &TypeCatalog<'_>,
@@ -115,7 +116,7 @@ impl<'a> LayoutCheck<'a> {
         Ok(())
     }
 
-    /// What came of it: violations in the order of files and rules, with waivers taken off.
+    /// Returns the outcome: violations in the order of files and rules, after waivers.
     pub fn finish(self) -> CheckOutcome {
         let mut outcome = CheckOutcome {
             checked: self.checked,
@@ -225,7 +226,7 @@ impl<'a> LayoutCheck<'a> {
         Ok(())
     }
 
-    /// Counts what was judged; that nothing was is wrong too.
+    /// Counts the evaluated assertions. A missing type violates rules that are not optional.
     fn add_judged(
         &mut self,
         file: &CheckedFile<'_, '_>,
@@ -253,7 +254,7 @@ impl<'a> LayoutCheck<'a> {
     }
 }
 
-/// Judges each definition that `pattern` means; those that only say again what another says are
+/// Evaluates each definition that `pattern` matches. Definitions that repeat another definition are
 /// left out.
 fn judge_types(
     file: &CheckedFile<'_, '_>,
@@ -378,7 +379,7 @@ impl<'a> CheckedFile<'a, '_> {
     }
 }
 
-/// The names of the configurations in force.
+/// Names of the configurations in force.
 fn configuration_names(applied: &ApplicableSections<'_>) -> Vec<String> {
     let names = applied.configurations.iter();
     names
@@ -386,7 +387,7 @@ fn configuration_names(applied: &ApplicableSections<'_>) -> Vec<String> {
         .collect()
 }
 
-/// The name and the scope of a recorded type.
+/// Splits a recorded type's name into name and scope.
 pub(crate) fn split_scope(pattern: &TypePattern) -> (&str, Option<String>) {
     let (last, outer) = pattern
         .components()

@@ -1,8 +1,8 @@
-//! Assertions on layouts: what `relayout.toml` says, whether a file's types hold it, and what moved
-//! where they do not.
+//! Layout assertions: reads `relayout.toml`, checks the types of a file against its rules, and
+//! explains violations by the changes that moved a member.
 //!
 //! ```
-//! let config = relayout_check::Config::parse(
+//! let config = relayout_check::CheckConfig::parse(
 //!     r#"
 //!     [[type]]
 //!     name = "mm_struct"
@@ -14,14 +14,16 @@
 //! # Ok::<(), relayout_check::ConfigError>(())
 //! ```
 //!
-//! - [`model`] is what can be asserted, and [`Config::parse`] reads it from TOML;
-//! - [`Check`] judges files: [`applied`] tells which sections apply to one, and what does not hold
-//!   becomes a [`Violation`], with who pushed a member where a [`Lock`] or another build says where
-//!   it was;
-//! - `docs/check.md` describes the formats of configuration and lock file.
+//! - [`model`] defines the rules, and [`CheckConfig::parse`] reads them from TOML.
+//! - [`applicable_sections`] selects the sections that apply to a file.
+//! - [`LayoutCheck`] checks files. Each rule that does not hold becomes a [`Violation`].
+//! - A violation names the changes that pushed a member, if a [`LayoutLock`] or another build gives
+//!   the earlier layout.
+//! - [`emit`] renders the rules as C assertions.
+//! - `docs/check.md` describes the formats of the configuration and the lock file.
 //!
-//! Values in, values out: no files, no clock. Today's date, and what is to be known of a file, are
-//! given by the caller.
+//! The crate opens no files and reads no clock. The caller passes the contents of files, the
+//! current date and the facts about each file.
 
 mod applicability;
 mod config;

@@ -1,9 +1,9 @@
-//! Which processor a file is for.
+//! Processor architectures of files.
 
 use std::fmt;
 
-/// A processor architecture. Whether it is the 32 or the 64-bit kind is told by the pointer's size,
-/// where both have one name.
+/// Processor architecture. The 32-bit and 64-bit variants of an architecture can share a name; the
+/// pointer size distinguishes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "each is its own name")]
 pub enum MachineArchitecture {
@@ -19,8 +19,8 @@ pub enum MachineArchitecture {
     Sparc,
 }
 
-/// Each with its name, as of the kernel's folders in `arch/`, other usual names, and its numbers in
-/// the `e_machine` of ELF.
+/// Architectures with their names as in the kernel's `arch/` folder, other usual names, and the ELF
+/// `e_machine` numbers.
 const ARCHITECTURES: [(MachineArchitecture, &str, &[&str], &[u16]); 10] = [
     (
         MachineArchitecture::X86_64,
@@ -45,13 +45,13 @@ const ARCHITECTURES: [(MachineArchitecture, &str, &[&str], &[u16]); 10] = [
 ];
 
 impl MachineArchitecture {
-    /// Its name.
+    /// Name of the architecture.
     pub fn as_str(self) -> &'static str {
         let row = ARCHITECTURES.iter().find(|(machine, ..)| *machine == self);
         row.map_or("", |(_, name, ..)| name)
     }
 
-    /// The machine of this or another usual name.
+    /// Returns the architecture with this name or other usual name.
     pub fn from_name(name: &str) -> Option<Self> {
         let named = |(_, own, others, _): &&(Self, &str, &[&str], &[u16])| {
             *own == name || others.contains(&name)
@@ -62,7 +62,7 @@ impl MachineArchitecture {
             .map(|(machine, ..)| *machine)
     }
 
-    /// The machine of this number in the `e_machine` of ELF.
+    /// Returns the architecture with this ELF `e_machine` number.
     pub fn from_elf(number: u16) -> Option<Self> {
         let numbered = |(.., numbers): &&(Self, &str, &[&str], &[u16])| numbers.contains(&number);
         ARCHITECTURES
@@ -71,7 +71,7 @@ impl MachineArchitecture {
             .map(|(machine, ..)| *machine)
     }
 
-    /// All names that [`as_str`](Self::as_str) gives.
+    /// Iterates over all names that [`as_str`](Self::as_str) returns.
     pub fn names() -> impl Iterator<Item = &'static str> {
         ARCHITECTURES.iter().map(|(_, name, ..)| *name)
     }

@@ -1,45 +1,46 @@
-//! Members of a type by their paths, with their places.
+//! Lookup of the members of a type by path.
 
 use relayout_layout::{Aggregate, Member, SourceLine, Type, TypeArena, TypeId};
 
 use crate::MemberPattern;
 use crate::pattern::MemberComponent;
 
-/// Members that are looked at for one question; a pattern over unions of unions can match many.
+/// Maximum number of members of one lookup. A pattern over nested unions can match many.
 pub(crate) const MEMBERS_MAX: usize = 1 << 16;
-/// Members looked at for that.
+/// Maximum number of members visited in one lookup.
 const VISITS_MAX: usize = 2 * MEMBERS_MAX;
-/// Anonymous members nest; more than this is damaged debug information.
+/// Maximum nesting of anonymous members. Deeper nesting means damaged debug information.
 const DEPTH_MAX: u32 = 64;
 
-/// A member and where it lies. Offsets count from the start of the type that was asked for.
+/// Member and its position. Offsets count from the start of the outermost type.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MatchedMember {
-    /// From the type that was asked for: `mmap_lock.owner`, `lists[2].next`.
+    /// Path from the outermost type: `mmap_lock.owner`, `lists[2].next`.
     pub path: String,
     pub first_bit: u64,
-    /// 0 where the size is not known, as of a flexible array.
+    /// Size in bits; 0 if unknown, as for a flexible array.
     pub size_bits: u64,
     pub ty: TypeId,
-    /// Where the member of the outermost type is declared that it is or is in: what one would move.
+    /// Declaration of the outermost type's direct member that is or contains this member. A fix
+    /// would move that direct member.
     pub decl: Option<SourceLine>,
-    /// A bit-field, which C gives no offset.
+    /// True for a bit-field. C gives a bit-field no offset.
     pub is_bitfield: bool,
 }
 
 impl MatchedMember {
-    /// Offset of the first byte that it has a bit in.
+    /// Offset of the first byte that the member has a bit in.
     pub(crate) fn offset(&self) -> u64 {
         self.first_bit / 8
     }
 
-    /// Offset after its last byte; at least one byte after its first.
+    /// Offset after the member's last byte; at least one byte after its first.
     pub(crate) fn end(&self) -> u64 {
         let end = self.first_bit.saturating_add(self.size_bits).div_ceil(8);
         end.max(self.offset().saturating_add(1))
     }
 
-    /// Bytes that it has a bit in.
+    /// Number of bytes that the member has a bit in.
     pub(crate) fn bytes(&self) -> u64 {
         match self.size_bits {
             0 => 0,
@@ -47,17 +48,17 @@ impl MatchedMember {
         }
     }
 
-    /// The lines of `line_bytes` that it touches, first and last.
+    /// Indices of the first and last cache line of `line_bytes` that the member touches.
     pub(crate) fn lines(&self, line_bytes: u64) -> (u64, u64) {
         (self.offset() / line_bytes, (self.end() - 1) / line_bytes)
     }
 }
 
-/// The pattern matches more than [`MEMBERS_MAX`] members.
+/// Error for a pattern that matches more than [`MEMBERS_MAX`] members.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooManyMatches;
 
-/// The members of `id` that `pattern` matches, in order of declaration.
+/// Returns the members of `id` that `pattern` matches, in order of declaration.
 pub(crate) fn find_members(
     types: &TypeArena,
     id: TypeId,
@@ -77,7 +78,7 @@ pub(crate) fn find_members(
     Ok(at)
 }
 
-/// The type itself, as the place of no member.
+/// Returns a place that covers the whole type.
 pub(crate) fn whole_type(id: TypeId) -> MatchedMember {
     MatchedMember {
         path: String::new(),
@@ -109,8 +110,9 @@ fn matching_children(
     found
 }
 
-/// The named members directly in `place`, with those of anonymous structs, unions and base classes
-/// in it, in order of declaration. Empty where it is no struct, union or class.
+/// Returns the named direct members of `place` in order of declaration, with the members of
+/// anonymous structs, unions and base classes. The list is empty if `place` is no struct, union or
+/// class.
 pub(crate) fn direct_members(types: &TypeArena, place: &MatchedMember) -> Vec<MatchedMember> {
     let mut found = Vec::new();
     if let Some(aggregate) = types.aggregate(place.ty) {
@@ -129,7 +131,7 @@ fn collect_named(
     let variants = aggregate.variants.iter().flat_map(|all| &all.variants);
     let variants = variants.map(|variant| &variant.member);
     for member in aggregate.members.iter().chain(variants) {
-        // Anonymous types in damaged debug information can repeat each other, and hold nothing.
+        // Anonymous types in damaged debug information can contain themselves and hold nothing.
         *visits += 1;
         if *visits > VISITS_MAX || found.len() > MEMBERS_MAX || depth > DEPTH_MAX {
             return;
@@ -149,7 +151,7 @@ fn collect_named(
     }
 }
 
-/// The member's place, still with the path of what it is in.
+/// Returns the position of the member. The path is still the path of the outer member.
 fn place_in(types: &TypeArena, member: &Member, outer: &MatchedMember) -> MatchedMember {
     let (first_bit, size_bits) = match member.bits {
         Some(bits) => (bits.offset_bits, bits.size_bits),
@@ -171,7 +173,8 @@ fn place_in(types: &TypeArena, member: &Member, outer: &MatchedMember) -> Matche
     }
 }
 
-/// The element of an array; the member itself without indices. `None` where there is none.
+/// Returns an array element, or the member itself without indices. `None` if the element does not
+/// exist.
 fn array_element(
     types: &TypeArena,
     mut place: MatchedMember,
@@ -199,8 +202,8 @@ fn array_element(
     Some(place)
 }
 
-/// The member of `path`, which has `[]` where an element of an array is meant, that holds the byte at
-/// `offset`.
+/// Returns the member at `path` that contains the byte at `offset`. The path has `[]` for an array
+/// element.
 pub(crate) fn member_with_indices(
     types: &TypeArena,
     id: TypeId,
@@ -227,7 +230,7 @@ pub(crate) fn member_with_indices(
     Some(at)
 }
 
-/// The indices of the element of an array that holds the byte at `offset`.
+/// Returns the indices of the array element that contains the byte at `offset`.
 fn indices_at(types: &TypeArena, array: &MatchedMember, offset: u64) -> Option<Vec<u64>> {
     let Type::Array { element, counts } = types.get(types.strip_typedefs(array.ty)) else {
         return None;

@@ -1,33 +1,34 @@
-//! What can be asserted of layouts, and where it applies.
+//! Model of the rules and of the conditions under which they apply.
 //!
-//! A [`Config`] holds [`Section`]s; the first is the file's top level, which applies everywhere. A
-//! section that applies to a file holds [`TypeRules`], and those hold [`Assertion`]s. Offsets and
-//! sizes are in bytes, offsets from the start of the type that is checked. A *line* is a cache line;
-//! the type is taken to begin on one.
+//! A [`CheckConfig`] has [`RuleSection`]s. The first section is the top level of the file and
+//! applies everywhere. A section contains [`TypeRules`], and these contain [`LayoutAssertion`]s.
+//! Offsets and sizes are in bytes. Offsets count from the start of the checked type. A *line* is a
+//! cache line. The type is assumed to begin on a line.
 
 use std::fmt;
 
 use crate::{Date, GlobPattern, MachineArchitecture, MemberPattern, TypePattern};
 
-/// All that `relayout.toml` says.
+/// Contents of `relayout.toml`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CheckConfig {
-    /// Bytes of a cache line where neither section nor configuration says so; a power of two.
+    /// Default cache line size in bytes, a power of two. Sections and configurations can set
+    /// another size.
     pub line_bytes: Option<u64>,
     /// Named configurations, in the order of the file.
     pub configurations: Vec<BuildConfiguration>,
-    /// The top level of the file first, then its sections in order.
+    /// Top level of the file, then its sections in order.
     pub sections: Vec<RuleSection>,
-    /// Violations that are known and accepted for a while.
+    /// Violations that are accepted for a while.
     pub waivers: Vec<Waiver>,
 }
 
-/// A place in the text of the configuration.
+/// Position in the text of the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConfigPosition {
-    /// From 1.
+    /// Line number, from 1.
     pub line: u32,
-    /// In characters, from 1.
+    /// Column in characters, from 1.
     pub column: u32,
 }
 
@@ -37,179 +38,184 @@ impl fmt::Display for ConfigPosition {
     }
 }
 
-/// A way in which the checked program is built, by name: `[configuration.rt]`.
+/// Named way to build the checked program: `[configuration.rt]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BuildConfiguration {
-    /// Its name.
+    /// Name of the configuration.
     pub name: String,
-    /// It is in force for a file that meets all of these; without any, only where the caller names
-    /// it.
+    /// Conditions that put the configuration in force for a file. A configuration without
+    /// conditions is in force only if the caller names it.
     pub conditions: Vec<SectionCondition>,
-    /// Bytes of a cache line in it.
+    /// Cache line size in bytes.
     pub line_bytes: Option<u64>,
-    /// Where it is in the text.
+    /// Position in the text.
     pub at: ConfigPosition,
 }
 
 /// Rules that apply to some files: `[[section]]`, or the top level.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RuleSection {
-    /// The names of [`Configuration`]s of which one must be in force; empty: it does not matter.
+    /// Names of [`BuildConfiguration`]s of which one must be in force. An empty list means any.
     pub configurations: Vec<String>,
-    /// The names of those of which none may be.
+    /// Names of [`BuildConfiguration`]s of which none may be in force.
     pub not_configurations: Vec<String>,
-    /// What the file must meet besides.
+    /// Conditions that the file must also meet.
     pub conditions: Vec<SectionCondition>,
-    /// Bytes of a cache line in it.
+    /// Cache line size in bytes.
     pub line_bytes: Option<u64>,
-    /// What is asserted, in the order of the file.
+    /// Rules for types, in the order of the file.
     pub types: Vec<TypeRules>,
-    /// Where it is in the text.
+    /// Position in the text.
     pub at: ConfigPosition,
 }
 
-/// Something that a file can be asked.
+/// Condition on a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SectionCondition {
-    /// Its path, or the last part of it, matches one of these.
+    /// The path of the file, or its last component, matches one of these patterns.
     Files(Vec<GlobPattern>),
-    /// It is for one of these machines.
+    /// The file is for one of these machines.
     Machine(Vec<MachineArchitecture>),
-    /// Bytes of a pointer: 4 or 8.
+    /// The pointers of the file have this size in bytes: 4 or 8.
     PointerBytes(u64),
-    /// Whether the least byte comes first.
+    /// The byte order of the file is little endian (`true`) or big endian (`false`).
     LittleEndian(bool),
-    /// Its build id begins with one of these, in hexadecimal.
+    /// The build id of the file begins with one of these hexadecimal prefixes.
     BuildId(Vec<String>),
-    /// All of these hold in the kernel's `.config`.
+    /// All of these options hold in the kernel's `.config`.
     Kconfig(Vec<KconfigOption>),
-    /// All of these types and members are there (or are not).
+    /// All of these types and members exist (or do not exist).
     Has(Vec<TypePresence>),
 }
 
-/// `CONFIG_SMP=y`: an option of the kernel's configuration and its value.
+/// Option of the kernel's configuration and its value: `CONFIG_SMP=y`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KconfigOption {
-    /// With `CONFIG_`.
+    /// Name of the option, with `CONFIG_`.
     pub option: String,
-    /// As `.config` has it: `y`, `m`, a number, a string in quotes; `n` where the option is not set.
+    /// Value in the syntax of `.config`: `y`, `m`, a number, a string in quotes; `n` if the option
+    /// is not set.
     pub value: String,
 }
 
-/// `spinlock.rlock.dep_map`, `!lockdep_map`: whether there is such a type or member.
+/// Existence of a type or member: `spinlock.rlock.dep_map`, `!lockdep_map`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypePresence {
-    /// Must not be there.
+    /// True if the type or member must not exist.
     pub not: bool,
-    /// Exact, no glob.
+    /// Exact name of the type, without globs.
     pub type_name: TypePattern,
-    /// A member of it, exact; `None`: the type itself.
+    /// Exact path of the member; `None` means the type itself.
     pub member: Option<MemberPattern>,
 }
 
-/// What is asserted of the types that a pattern matches: `[[type]]`.
+/// Rules for the types that a pattern matches: `[[type]]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypeRules {
-    /// Which types.
+    /// Pattern of the type names.
     pub name: TypePattern,
-    /// Only definitions from source files that match; `None`: all of this name.
+    /// Pattern of the source files of the definitions; `None` means any file.
     pub declared_in: Option<GlobPattern>,
-    /// A type or member that is not there is no violation.
+    /// True if a missing type or member is no violation.
     pub optional: bool,
-    /// Why it is asserted, for those who see it violated.
+    /// Reason for the rules, for readers of a violation.
     pub reason: Option<String>,
-    /// In the order of the text.
+    /// Assertions in the order of the text.
     pub assertions: Vec<LayoutAssertion>,
-    /// Where it is in the text.
+    /// Position in the text.
     pub at: ConfigPosition,
 }
 
-/// One assertion.
+/// Assertion about a type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayoutAssertion {
-    /// What must hold.
+    /// Rule that must hold.
     pub rule: LayoutRule,
-    /// Where it is in the text.
+    /// Position in the text.
     pub at: ConfigPosition,
 }
 
-/// What must hold of a type. Where a member is a glob, it must hold for all that it matches.
+/// Rule for a type. A member glob extends the rule to all members that match.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LayoutRule {
-    /// `sizeof` is at most so many bytes.
+    /// `sizeof` is at most this number of bytes.
     SizeMax(u64),
-    /// `sizeof` is exactly so many bytes.
+    /// `sizeof` is exactly this number of bytes.
     Size(u64),
-    /// The type is aligned to at least so many bytes.
+    /// The type is aligned to at least this number of bytes.
     Align(u64),
     /// The member begins at this offset.
     At {
-        /// One member.
+        /// Pattern of one member.
         member: MemberPattern,
-        /// Its offset.
+        /// Offset of the member in bytes.
         offset: u64,
     },
-    /// The member's offset and the type's alignment are multiples of so many bytes.
+    /// The member's offset and the type's alignment are multiples of this number of bytes.
     Aligned {
-        /// Which members.
+        /// Pattern of the members.
         member: MemberPattern,
-        /// A power of two.
+        /// Alignment in bytes, a power of two.
         bytes: u64,
     },
-    /// The first bytes of all members lie on one line.
+    /// The first bytes of all members share a cache line.
     SameLine(Vec<MemberPattern>),
-    /// All bytes of all members lie on one line.
+    /// All bytes of all members share a cache line.
     WithinLine(Vec<MemberPattern>),
-    /// No line holds bytes of two of these; members that one glob matches are one of these.
+    /// No cache line contains bytes of two of these members. Members that one glob matches count as
+    /// one.
     DifferentLines(Vec<MemberPattern>),
-    /// No aligned pair of lines (128 bytes, where a line has 64) holds bytes of two of these.
+    /// No aligned pair of cache lines (128 bytes for lines of 64 bytes) contains bytes of two of
+    /// these members.
     DifferentPairs(Vec<MemberPattern>),
-    /// The member touches no more lines than its size needs.
+    /// The member touches no more cache lines than its size needs.
     NoStraddle(MemberPattern),
-    /// The members that a profile showed to be hot lie as the lock file has them.
+    /// The hot members of the profile keep the layout of the lock file.
     AsRecorded(AsRecorded),
 }
 
-/// How much of a record must still hold.
+/// Strictness of the rule `as_recorded`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AsRecorded {
-    /// Those that shared a line still do, those that did not still do not.
+    /// Members that shared a cache line still share one, and members on different lines are still
+    /// on different lines.
     Lines,
-    /// Their offsets too.
+    /// Members also keep their offsets.
     Offsets,
 }
 
-/// The name of a kind of rule: its key in the configuration, and what waivers and reports call it.
+/// Name of a rule kind: its key in the configuration, in waivers and in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RuleId {
-    /// [`Rule::SizeMax`].
+    /// [`LayoutRule::SizeMax`].
     SizeMax,
-    /// [`Rule::Size`].
+    /// [`LayoutRule::Size`].
     Size,
-    /// [`Rule::Align`].
+    /// [`LayoutRule::Align`].
     Align,
-    /// [`Rule::At`].
+    /// [`LayoutRule::At`].
     At,
-    /// [`Rule::Aligned`].
+    /// [`LayoutRule::Aligned`].
     Aligned,
-    /// [`Rule::SameLine`].
+    /// [`LayoutRule::SameLine`].
     SameLine,
-    /// [`Rule::WithinLine`].
+    /// [`LayoutRule::WithinLine`].
     WithinLine,
-    /// [`Rule::DifferentLines`].
+    /// [`LayoutRule::DifferentLines`].
     DifferentLines,
-    /// [`Rule::DifferentPairs`].
+    /// [`LayoutRule::DifferentPairs`].
     DifferentPairs,
-    /// [`Rule::NoStraddle`].
+    /// [`LayoutRule::NoStraddle`].
     NoStraddle,
-    /// [`Rule::AsRecorded`].
+    /// [`LayoutRule::AsRecorded`].
     AsRecorded,
-    /// Not written in a configuration: a type or member that it names is not there.
+    /// Existence of the types and members that rules name. A configuration cannot contain this
+    /// rule.
     Exists,
 }
 
 impl LayoutRule {
-    /// What kind of rule it is.
+    /// Kind of the rule.
     pub fn id(&self) -> RuleId {
         match self {
             Self::SizeMax(_) => RuleId::SizeMax,
@@ -226,7 +232,7 @@ impl LayoutRule {
         }
     }
 
-    /// The members that it names, in the order of the text.
+    /// Members that the rule names, in the order of the text.
     pub fn members(&self) -> &[MemberPattern] {
         match self {
             Self::SizeMax(_) | Self::Size(_) | Self::Align(_) | Self::AsRecorded(_) => &[],
@@ -242,7 +248,7 @@ impl LayoutRule {
 }
 
 impl RuleId {
-    /// All of them.
+    /// All rule kinds.
     pub const ALL: [Self; 12] = [
         Self::SizeMax,
         Self::Size,
@@ -258,7 +264,7 @@ impl RuleId {
         Self::Exists,
     ];
 
-    /// Its key in the configuration.
+    /// Key of the rule in the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SizeMax => "size_max",
@@ -276,7 +282,7 @@ impl RuleId {
         }
     }
 
-    /// What it asserts, in a sentence.
+    /// Sentence that describes the rule.
     pub fn help(self) -> &'static str {
         match self {
             Self::SizeMax => "The type has at most so many bytes.",
@@ -305,21 +311,21 @@ impl fmt::Display for RuleId {
     }
 }
 
-/// A violation that is known and accepted until a day.
+/// Violation that is accepted until a date.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiver {
-    /// Of which types.
+    /// Types of the waived violations.
     pub type_name: TypePattern,
-    /// Of which rule; `None`: of any.
+    /// Rule of the waived violations; `None` means any.
     pub rule: Option<RuleId>,
-    /// Of a rule that names this member, by the path as reported; `None`: of any.
+    /// Member, by the path in reports, that the rule names; `None` means any.
     pub member: Option<GlobPattern>,
-    /// In these files only; empty: in all.
+    /// Files of the waived violations. An empty list means all files.
     pub files: Vec<GlobPattern>,
-    /// Why it is accepted.
+    /// Reason for the waiver.
     pub reason: String,
-    /// The last day on which it counts.
+    /// Last day of the waiver.
     pub expires: Date,
-    /// Where it is in the text.
+    /// Position in the text.
     pub at: ConfigPosition,
 }

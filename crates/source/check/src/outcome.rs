@@ -1,98 +1,98 @@
-//! What came of a check.
+//! Outcome of a check.
 
 use relayout_layout::SourceLine;
 
 use crate::{ConfigPosition, Date, PushingChange, RuleId};
 
-/// What came of checking some files.
+/// Result of a check of several files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CheckOutcome {
-    /// Assertions that were looked at: each counts once for each type and file.
+    /// Number of evaluated assertions. Each assertion counts once for each type and file.
     pub checked: u64,
-    /// Those that do not hold and are not waived.
+    /// Assertions that do not hold and are not waived.
     pub violations: Vec<Violation>,
-    /// Those that do not hold and are waived.
+    /// Assertions that do not hold and are waived.
     pub waived: Vec<WaivedViolation>,
-    /// What the user should know besides.
+    /// Other messages for the user.
     pub warnings: Vec<CheckWarning>,
 }
 
-/// An assertion that does not hold.
+/// Assertion that does not hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Violation {
-    /// The type, with its scope; the pattern where no type matches it.
+    /// Name of the type with its scope, or the pattern if no type matches.
     pub type_name: String,
-    /// The member that is not where it should be, by its path; empty where the type is meant.
+    /// Path of the misplaced member; empty if the violation is about the type.
     pub member: String,
-    /// What kind of assertion.
+    /// Kind of the rule.
     pub rule: RuleId,
-    /// What should be, in words.
+    /// Expected layout, in words.
     pub expected: String,
-    /// What is.
+    /// Actual layout, in words.
     pub found: String,
-    /// The members that the assertion is about, where they are.
+    /// Members that the assertion names, with their positions.
     pub members: Vec<SeenMember>,
-    /// Who moved them, nearest to the start first; empty where nothing is known of an earlier
-    /// layout.
+    /// Changes that moved the members, nearest to the start of the type first. Empty if no earlier
+    /// layout is known.
     pub pushed_by: Vec<PushingChange>,
-    /// Members that lie between two which should be on one line: these hold them apart.
+    /// Members between two members that must share a cache line.
     pub between: Vec<String>,
-    /// Where the member, or else the type, is declared.
+    /// Declaration of the member, or of the type.
     pub decl: Option<SourceLine>,
-    /// Why it is asserted, as the configuration says.
+    /// Reason for the assertion, from the configuration.
     pub reason: Option<String>,
-    /// The checked file.
+    /// Path of the checked file.
     pub file: String,
-    /// The names of the configurations that are in force for it.
+    /// Names of the configurations in force for the file.
     pub configurations: Vec<String>,
-    /// Where it is asserted.
+    /// Position of the assertion in the configuration.
     pub at: ConfigPosition,
-    /// The waiver that no longer counts.
+    /// Expired waiver for this violation.
     pub expired: Option<ExpiredWaiver>,
 }
 
-/// A member and where it lies.
+/// Member and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenMember {
-    /// Its path from the type.
+    /// Path of the member from the type.
     pub path: String,
-    /// Offset of its first byte.
+    /// Offset of the member's first byte from the start of the type.
     pub offset: u64,
-    /// Bytes that it has bits in; 0 where not known.
+    /// Number of bytes that the member has bits in; 0 if unknown.
     pub bytes: u64,
-    /// The line that its first byte lies on, counted from 0.
+    /// Cache line of the member's first byte, counted from 0.
     pub line: u64,
 }
 
-/// A violation that is accepted for now.
+/// Violation that a waiver accepts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaivedViolation {
-    /// What is accepted.
+    /// Accepted violation.
     pub violation: Violation,
-    /// Why.
+    /// Reason for the waiver.
     pub reason: String,
-    /// The last day on which it is.
+    /// Last day of the waiver.
     pub expires: Date,
-    /// Where the waiver is in the text.
+    /// Position of the waiver in the configuration.
     pub at: ConfigPosition,
 }
 
-/// A waiver that ended.
+/// Waiver whose last day has passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpiredWaiver {
-    /// The last day on which it counted.
+    /// Last day of the waiver.
     pub expires: Date,
-    /// Why it was given.
+    /// Reason for the waiver.
     pub reason: String,
-    /// Where it is in the text.
+    /// Position of the waiver in the configuration.
     pub at: ConfigPosition,
 }
 
-/// Something that is no violation, but not right either.
+/// Problem that is no violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckWarning {
-    /// Where it is in the text of the configuration; `None` where it is about a file.
+    /// Position in the configuration; `None` for a problem of a file.
     pub at: Option<ConfigPosition>,
-    /// What it is, and what to do.
+    /// Description of the problem, and of the next step.
     pub message: String,
 }

@@ -1,29 +1,29 @@
-//! How types, members and files are named: with `*` for any letters and `?` for one.
+//! Name patterns for types and members. `*` matches any characters, and `?` matches one.
 
 use std::fmt;
 
 use relayout_layout::glob::GlobPattern;
 
-/// Which types are meant: `mm_struct`, `struct page`, `tcp_*`, `net::Socket<*>`.
+/// Pattern for type names: `mm_struct`, `struct page`, `tcp_*`, `net::Socket<*>`.
 ///
-/// Components between `::` match one to one, from the last: `Socket` is a type of this name in any
-/// namespace, `net::Socket` only in one of the name `net`, wherever that lies.
+/// Components between `::` match one to one, from the last. `Socket` matches in any namespace.
+/// `net::Socket` matches only in a namespace `net`, at any depth.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TypePattern {
     text: String,
     keyword: Option<&'static str>,
-    /// Outermost first; never empty.
+    /// Components, outermost first; never empty.
     components: Vec<GlobPattern>,
 }
 
-/// Keywords that may stand before a type's name.
+/// Keywords that may precede a type name.
 const KEYWORDS: [&str; 4] = ["struct", "union", "class", "enum"];
 
 impl TypePattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// A sentence about a pattern with an empty name or component.
+    /// Returns a sentence about the empty name or component.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut rest = text.trim();
         let mut keyword = None;
@@ -52,34 +52,34 @@ impl TypePattern {
         })
     }
 
-    /// As it was written.
+    /// Text of the pattern.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// `struct`, `union`, `class` or `enum`, if only those are meant.
+    /// Keyword that restricts the kind of type: `struct`, `union`, `class` or `enum`.
     pub fn keyword(&self) -> Option<&'static str> {
         self.keyword
     }
 
-    /// The components between `::`, outermost first. Never empty.
+    /// Components between `::`, outermost first; never empty.
     pub fn components(&self) -> &[GlobPattern] {
         &self.components
     }
 
-    /// The type's own name, without what it is nested in.
+    /// Last component: the name of the type without its scope.
     pub fn name(&self) -> &GlobPattern {
         self.components
             .last()
             .expect("a pattern has at least one component")
     }
 
-    /// Whether it can match types of more than one name.
+    /// Returns true if the pattern can match types of more than one name.
     pub fn is_open(&self) -> bool {
         self.components.iter().any(GlobPattern::has_wildcards)
     }
 
-    /// Whether it matches a type of this name in `scope`. Says nothing of the keyword.
+    /// Returns true if the pattern matches the type `name` in `scope`. The keyword is not compared.
     pub fn matches(&self, scope: Option<&str>, name: &str) -> bool {
         let Some((last, outer)) = self.components.split_last() else {
             return false;
@@ -100,7 +100,7 @@ impl fmt::Display for TypePattern {
     }
 }
 
-/// Splits at each `::` that is not in brackets.
+/// Splits the text at each `::` outside brackets.
 fn split_components(text: &str) -> Vec<&str> {
     let bytes = text.as_bytes();
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0u32);
@@ -123,31 +123,32 @@ fn split_components(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Which members are meant: `pgd`, `mmap_lock.owner`, `chunk_md.*`, `lists[2].next`.
+/// Pattern for members: `pgd`, `mmap_lock.owner`, `chunk_md.*`, `lists[2].next`.
 ///
-/// A path from the type that is checked. Members of anonymous structs and unions, and of base
-/// classes, are named without a component for what they are in. `*` matches within one component.
-/// An array without an index is the whole of it.
+/// The path begins at the checked type. Anonymous structs and unions, and base classes, have no
+/// component in the path. `*` matches within one component. An array without an index means the
+/// whole array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MemberPattern {
     text: String,
     components: Vec<MemberComponent>,
 }
 
-/// One member on the way, and which of its elements.
+/// Component of a member path, with the indices of an array element.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MemberComponent {
-    /// Its name.
+    /// Name of the member.
     pub name: GlobPattern,
-    /// `[2][0]`: which element, one index for each dimension; empty for the whole.
+    /// Indices of the array element, one for each dimension: `[2][0]`. An empty list means the
+    /// whole array.
     pub indices: Vec<u64>,
 }
 
 impl MemberPattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// A sentence about what is wrong with it.
+    /// Returns a sentence about the problem.
     pub fn parse(text: &str) -> Result<Self, String> {
         let components: Result<Vec<_>, String> = text
             .split('.')
@@ -159,17 +160,17 @@ impl MemberPattern {
         })
     }
 
-    /// As it was written.
+    /// Text of the pattern.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// From the type inwards; never empty.
+    /// Components of the path, outermost first; never empty.
     pub fn components(&self) -> &[MemberComponent] {
         &self.components
     }
 
-    /// Whether it can match several members.
+    /// Returns true if the pattern can match several members.
     pub fn is_open(&self) -> bool {
         self.components.iter().any(|part| part.name.has_wildcards())
     }

@@ -1,4 +1,4 @@
-//! Takes down where members are: a baseline of another build, or a record for the lock file.
+//! Recorder of member positions: a baseline of another build, or a record for the lock file.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::{
     RecordedType, RuleSection, TypePattern, TypeRules, applicable_sections, members, select,
 };
 
-/// Where the members of all types are that rules name, whichever files they apply to.
+/// Records the members of all types that rules name, for all sections.
 ///
 /// # Errors
-/// The debug information contradicts itself.
+/// Returns an error if the debug information contradicts itself.
 pub fn baseline_types(
     config: &CheckConfig,
     facts: &FileFacts,
@@ -37,7 +37,7 @@ fn ruled_types<'c>(
     for rules in rules.filter(|rules| wanted(rules)) {
         for found in types_of_rules(rules, facts, catalog)? {
             match known.iter_mut().find(|earlier| earlier.name == found.name) {
-                // Both have all members of the type; what is inside may differ.
+                // Both have all direct members of the type. The inner members may differ.
                 Some(earlier) => earlier.add_missing_members(found.members),
                 None => known.push(found),
             }
@@ -74,29 +74,29 @@ fn types_of_rules(
     Ok(known.into_iter().flatten().collect())
 }
 
-/// Which members are hot, and in which build their offsets count.
+/// Hot members of a profile, and the build that their offsets belong to.
 #[derive(Clone, Copy, Debug)]
 pub struct RecentProfile<'a> {
-    /// What the profile shows to be hot.
+    /// Hot members of the profile, by type.
     pub types: &'a [HotTypeMembers],
-    /// The profile.
+    /// Facts about the profile.
     pub profile: &'a ProfileFacts,
 }
 
-/// A record, and what could not be taken into it.
+/// New record, and the names that it leaves out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockUpdate {
-    /// The record.
+    /// New record.
     pub record: LockRecord,
-    /// Hot types and members that the file does not have, by their names.
+    /// Names of the hot types and members that the file does not have.
     pub left_out: Vec<String>,
 }
 
-/// Takes down where the hot members of a file are, and all members of the types that rules name.
-/// Without a `recent` profile the members stay hot that are so in `old`.
+/// Records the positions of the hot members of a file, and all members of the types that rules
+/// name. Without a `recent` profile, the hot members of `old` stay hot.
 ///
 /// # Errors
-/// Nothing can be said of the file; see [`Error`].
+/// Returns an [`Error`] if the file allows no verdict.
 pub fn record_layouts(
     config: &CheckConfig,
     named: &[String],
@@ -157,7 +157,7 @@ pub fn record_layouts(
     Ok(update)
 }
 
-/// The names of what is hot of a type and was not found.
+/// Names of the hot members that the type does not have.
 fn missing_names(hot: &HotTypeMembers, found: Option<&RecordedType>) -> Vec<String> {
     let Some(found) = found else {
         return vec![hot.name.clone()];
@@ -190,7 +190,7 @@ fn formerly_hot(old: Option<LockRecord>) -> (Vec<HotTypeMembers>, Option<Profile
     (hot.collect(), old.profile)
 }
 
-/// The type in the file that has most of the hot members, with their places there.
+/// Returns the type in the file with the most of the hot members, and their positions.
 fn record_hot_type(
     hot: &HotTypeMembers,
     facts: &FileFacts,
@@ -238,7 +238,7 @@ fn record_hot_type(
         .into_iter()
         .flatten()
         .filter(|(_, recorded)| !recorded.hot.is_empty());
-    // The first of those that fit best.
+    // Among equally good types, the first wins.
     let best = found.reduce(|best, candidate| {
         let rank = |(fit, recorded): &(DefinitionFit, RecordedType)| (recorded.hot.len(), *fit);
         if rank(&candidate) > rank(&best) {
@@ -250,8 +250,8 @@ fn record_hot_type(
     Ok(best.map(|(_, recorded)| recorded))
 }
 
-/// Where a hot member is in a type, whose path has no indices yet: its offset tells them, if it
-/// counts in this build.
+/// Finds the position of a hot member whose path has no indices yet. The member's offset gives the
+/// indices if the offset belongs to this build.
 fn find_hot_member(
     types: &TypeArena,
     id: TypeId,
@@ -270,7 +270,7 @@ fn find_hot_member(
         .flatten()
 }
 
-/// `lists.next` of `lists[2].next`.
+/// Removes the indices: `lists.next` for `lists[2].next`.
 fn without_indices(path: &str) -> String {
     let mut out = String::new();
     let mut inside = false;

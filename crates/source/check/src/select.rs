@@ -1,4 +1,4 @@
-//! Finds the types that a pattern means.
+//! Lookup of the types that a pattern matches.
 
 use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
 use relayout_layout::{Aggregate, SourceLine, Type, TypeArena, TypeId};
@@ -6,28 +6,29 @@ use relayout_layout::{Aggregate, SourceLine, Type, TypeArena, TypeId};
 use crate::members;
 use crate::{Error, FileFacts, GlobPattern, MemberPattern, TypePattern, TypeRules};
 
-/// How well a definition fits a name, best last: where a struct has it, a typedef of it is the same
-/// thing again.
+/// Quality of a match between definition and pattern, best last. If a struct matches, a typedef of
+/// the struct repeats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum DefinitionFit {
-    /// A base type, an enum, a typedef of one.
+    /// Base type, enum, or a typedef of one.
     Scalar,
-    /// A typedef of a struct.
+    /// Typedef of a struct.
     Alias,
-    /// A struct, union or class with members.
+    /// Struct, union or class with members.
     Aggregate,
 }
 
-/// A definition that a pattern means.
+/// Definition that a pattern matches.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FoundDefinition {
     pub fit: DefinitionFit,
-    /// With the scope: `net::Socket`.
+    /// Name with its scope: `net::Socket`.
     pub name: String,
     pub decl: Option<SourceLine>,
 }
 
-/// The definitions that may be meant, by their bare names; [`fits`] tells more once they are loaded.
+/// Returns the definitions whose bare name matches. [`matching_definition`] compares the rest after
+/// loading.
 pub(crate) fn candidate_entries<'c>(
     catalog: &'c TypeCatalog<'_>,
     pattern: &'c TypePattern,
@@ -36,15 +37,15 @@ pub(crate) fn candidate_entries<'c>(
     if !name.has_wildcards() {
         return catalog.find_definitions(name.as_str());
     }
-    // To find names one by one would pass over all of a BTF's types for each.
+    // A lookup by name would scan all BTF types once for each name.
     let aggregates = catalog.aggregates().into_iter();
     aggregates
         .filter(|entry| name.matches(entry.name))
         .collect()
 }
 
-/// What the loaded definition is, if `pattern` means it. An open pattern means structs, unions and
-/// classes only.
+/// Returns the loaded definition if `pattern` matches it. A pattern with globs matches only
+/// structs, unions and classes.
 pub(crate) fn matching_definition(
     types: &TypeArena,
     id: TypeId,
@@ -98,10 +99,10 @@ fn in_file(glob: &GlobPattern, file: &str) -> bool {
     glob.matches(file) || glob.matches(name)
 }
 
-/// Whether the file defines a type that the rules mean.
+/// Returns true if the file defines a type that the rules match.
 ///
 /// # Errors
-/// The debug information contradicts itself.
+/// Returns an error if the debug information contradicts itself.
 pub fn defines_type(
     catalog: &TypeCatalog<'_>,
     facts: &FileFacts,
@@ -120,7 +121,7 @@ pub fn defines_type(
     Ok(found.contains(&true))
 }
 
-/// Whether there is such a type, or such a member of one of its definitions.
+/// Returns true if the type exists, or if one of its definitions has the member.
 pub(crate) fn has_definition(
     catalog: &TypeCatalog<'_>,
     file: &str,

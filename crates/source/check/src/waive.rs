@@ -1,9 +1,9 @@
-//! Takes waived violations off.
+//! Application of waivers to violations.
 
 use crate::outcome::{ExpiredWaiver, WaivedViolation};
 use crate::{CheckOutcome, CheckWarning, Date, Violation, Waiver};
 
-/// Sorts `broken` into violations and waived ones, and says which waivers do nothing.
+/// Splits `broken` into violations and waived violations, and warns about waivers without effect.
 pub(crate) fn apply_waivers(
     waivers: &[Waiver],
     today: Date,
@@ -28,7 +28,7 @@ pub(crate) fn apply_waivers(
             });
             continue;
         }
-        // Of several that ended, the last.
+        // Of several expired waivers, the violation names the last to expire.
         let last = matching.iter().max_by_key(|waiver| waiver.expires);
         violation.expired = last.map(|waiver| ExpiredWaiver {
             expires: waiver.expires,

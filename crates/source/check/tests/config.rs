@@ -1,4 +1,4 @@
-//! What `relayout.toml` may say, and what is said of what it may not.
+//! Tests of the syntax of `relayout.toml` and of its error messages.
 
 use proptest::prelude::*;
 use relayout_check::{

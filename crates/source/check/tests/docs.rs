@@ -1,10 +1,10 @@
-//! The examples of docs/check.md are what they say.
+//! Tests of the examples in docs/check.md.
 
 use relayout_check::{CheckConfig, LayoutLock, RuleId};
 
 const DOCS: &str = include_str!("../../../../docs/check.md");
 
-/// The blocks of TOML, with the line that each begins on.
+/// Returns the TOML blocks with their line numbers.
 fn blocks() -> Vec<(usize, String)> {
     let mut blocks = Vec::new();
     let mut block: Option<(usize, String)> = None;

@@ -1,5 +1,5 @@
-//! What is emitted compiles, is accepted where the layout is as asserted, and refused where it is not:
-//! with C and C++, for 64 and 32 bits, in both forms.
+//! Tests of the emitted assertions with compilers: C and C++, 64 and 32 bits, both output forms.
+//! The compiler accepts the asserted layout and rejects another layout.
 
 mod compilers;
 
@@ -50,15 +50,15 @@ name = "word"
 size = 8
 "#;
 
-/// A change of the header, and whether it breaks what is asserted.
+/// Change of the header, and true if the change violates the assertions.
 const CHANGES: [(&str, &str, bool); 10] = [
-    // As it is, and what changes no layout.
+    // No change, and a change that keeps the layout.
     ("long state;", "long state; /* as ever */", false),
     ("int pid; int tgid;", "int tgid; int pid;", true),
-    // A member that pushes others.
+    // New member that moves later members.
     ("long state;", "long state; long pushed[8];", true),
     ("struct lock lock;", "struct lock lock; long pushed;", true),
-    // One that only fills a hole: after lock.count, before its list.
+    // New member that fills the hole after `lock.count`, before the list.
     ("int count;", "int count; char filler;", false),
     ("long hot __attribute__((aligned(64)));", "long hot;", true),
     ("char tail[];", "char large[128];", true),
@@ -75,7 +75,7 @@ const CHANGES: [(&str, &str, bool); 10] = [
 fn accepted_as_it_is_and_refused_when_broken() {
     for form in [EmitForm::StaticAssert, EmitForm::Kernel] {
         for target in Target::all() {
-            // The kernel is C.
+            // The kernel is written in C.
             if form == EmitForm::Kernel && target.language == CPP {
                 continue;
             }
@@ -108,7 +108,7 @@ fn relations_are_asserted_on_32_bits_too_and_numbers_are_not() {
         {
             let project = Project::new(&HEADER.replace("long state;", "long state, pushed[16];"));
             if target.is_narrow {
-                // `pid` is at 16, or would be.
+                // `pid` has another offset here. A guard limits the offset claim to 64 bits.
                 Project::new(HEADER).accepts(&target, &emitted);
             }
             project.refuses(&target, &emitted);
@@ -206,7 +206,7 @@ struct sock {
         project.accepts(&target, &emitted);
         let wide = Target::wide(C);
         let out = "	long other;";
-        // Out of its group, though on its line.
+        // The member leaves its group, but stays on its cache line.
         let left = header
             .replace("int peek;", "")
             .replace(out, "int peek; long other;");
@@ -216,7 +216,7 @@ struct sock {
         let grown = header.replace("int peek;", "char grown[80]; int peek;");
         Project::new(&grown).refuses(&target, &emitted);
     }
-    // Where there are no marks, it says why.
+    // Without marks, the text contains the reason.
     let unmarked = header.replace(
         "__cacheline_group_begin(rx) __attribute__((aligned(64)));",
         "",
@@ -263,7 +263,7 @@ size = 4
     let with_big = Project::new(&format!("#define CONFIG_BIG 1\n{header}"));
     let emitted = with_big.emit(&wide, config, EmitForm::StaticAssert);
     with_big.accepts(&wide, &emitted);
-    // Without it the type is not there.
+    // Without the option, the type does not exist.
     Project::new(header).accepts(&wide, &emitted);
     Project::new(&format!(
         "#define CONFIG_BIG 1\n{}",
@@ -352,8 +352,8 @@ struct s {
             pointer_bytes: Some(8),
             types: vec![RecordedType {
                 line_bytes: 64,
-                // Objects begin in the middle of a line: `a` and `b` are on the first, `c` and `d` on
-                // the second, `e` on the fourth.
+                // Objects begin in the middle of a cache line: `a` and `b` are on the first line,
+                // `c` and `d` on the second, `e` on the fourth.
                 phase: 32,
                 hot: vec![
                     hot("a", 0, 8),
@@ -388,7 +388,8 @@ struct s {
     );
     in_configuration(header).accepts(&wide, &emitted);
     for (from, to, breaks) in [
-        // Within a line; `d` straddles, or leaves the line of `c`; other lines, then one line.
+        // Changes within a line; then `d` straddles, or leaves the line of `c`; then other lines,
+        // and one line.
         ("long a; int b;", "int b; long a;", false),
         ("long c; struct", "long c, more; struct", true),
         ("long c; struct", "long c, more[4]; struct", true),
@@ -402,7 +403,7 @@ struct s {
             true => changed.refuses(&wide, &emitted),
             false => changed.accepts(&wide, &emitted),
         }
-        // Of another configuration nothing was recorded.
+        // The lock file has no record of the other configuration.
         Project::new(&header.replace(from, to)).accepts(&wide, &emitted);
     }
     let (lock, config) = of_type("\"offsets\"");
@@ -414,7 +415,7 @@ struct s {
     );
     in_configuration(header).accepts(&wide, &emitted);
     in_configuration(&header.replace("long a; int b;", "int b; long a;")).refuses(&wide, &emitted);
-    // Where pointers are narrower, or the machine is another, it was not recorded either.
+    // The lock file has no record of narrower pointers or other machines.
     for target in Target::all()
         .into_iter()
         .filter(|target| target.is_narrow && target.language == C)

@@ -1,5 +1,5 @@
-//! What is emitted says what the check says: for random structs and rules, the compiler refuses the
-//! text where `relayout check` finds a violation, and accepts it where it finds none.
+//! Comparison of the emitted assertions with the check, for random structs and rules. The compiler
+//! rejects the text exactly if `relayout check` finds a violation.
 
 mod compilers;
 
@@ -28,12 +28,12 @@ const TYPES: [&str; 9] = [
 #[derive(Clone, Debug)]
 struct Field {
     ty: usize,
-    /// Elements, if it is an array.
+    /// Number of elements of an array.
     count: Option<u64>,
     align: Option<u64>,
 }
 
-/// A rule's key and the members that it is about.
+/// Key of a rule, and its members.
 #[derive(Clone, Debug)]
 struct Asked {
     key: &'static str,
@@ -108,7 +108,7 @@ impl Asked {
     }
 }
 
-/// Whether the header, compiled for the target, holds the rules.
+/// Returns true if the header, compiled for the target, satisfies the rules.
 fn holds(project: &Project, target: &Target, config: &str) -> bool {
     let config = CheckConfig::parse(config).unwrap();
     let object = project.object(target);

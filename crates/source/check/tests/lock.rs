@@ -1,4 +1,4 @@
-//! The lock file is read as it was written.
+//! Round trip of lock files through writer and reader.
 
 use proptest::prelude::*;
 use relayout_check::{

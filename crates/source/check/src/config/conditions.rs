@@ -1,4 +1,4 @@
-//! Reads what a file must be for a section or configuration.
+//! Reader of the conditions of sections and configurations.
 
 use relayout_layout::suggestions;
 
@@ -8,7 +8,7 @@ use crate::{
     TypePresence,
 };
 
-/// Fewer digits of a build id could be those of another build.
+/// Minimum number of digits of a build id. Shorter prefixes could match another build.
 const BUILD_ID_DIGITS_MIN: usize = 8;
 
 pub(super) fn read_conditions(table: &mut TomlTable<'_, '_>) -> Vec<SectionCondition> {
@@ -142,7 +142,7 @@ fn parse_presence(text: &str, value: &TomlValue<'_, '_>) -> Option<TypePresence>
     parse().map_err(|message| value.add_problem(message)).ok()
 }
 
-/// The first dot that is not within the arguments of a template.
+/// Returns the position of the first dot outside template arguments.
 fn dot_outside_brackets(text: &str) -> Option<usize> {
     let mut depth = 0u32;
     text.bytes().position(|byte| {

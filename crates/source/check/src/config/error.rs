@@ -1,22 +1,22 @@
-//! What can be wrong with a configuration.
+//! Errors in a configuration.
 
 use std::fmt;
 
 use crate::ConfigPosition;
 
-/// A configuration that cannot be used, with everything that is wrong with it.
+/// Error for an unusable configuration, with the list of all problems.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// In the order of the text; never empty.
+    /// Problems in the order of the text; never empty.
     pub problems: Vec<ConfigProblem>,
 }
 
-/// One thing that is wrong, and where.
+/// One problem and its position in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigProblem {
-    /// Where it is in the text.
+    /// Position of the problem in the text.
     pub at: ConfigPosition,
-    /// What it is and what to write instead, without a full stop.
+    /// Description of the problem and of the correction, without a full stop.
     pub message: String,
 }
 

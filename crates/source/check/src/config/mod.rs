@@ -1,4 +1,4 @@
-//! Reads `relayout.toml`.
+//! Reader of `relayout.toml`.
 
 mod conditions;
 mod error;
@@ -16,11 +16,11 @@ use reader::{TomlReader, TomlTable, TomlValue};
 use crate::{BuildConfiguration, CheckConfig, RuleSection};
 
 impl CheckConfig {
-    /// Reads the text of a configuration. Never panics, whatever the text is.
+    /// Parses the text of a configuration. The parser does not panic on any text.
     ///
     /// # Errors
-    /// Everything that is wrong with the text, with its place: what is not TOML, unknown keys,
-    /// values of another type, assertions that contradict themselves.
+    /// Lists every problem of the text with its position: invalid TOML, unknown keys, values of the
+    /// wrong type, assertions that contradict each other.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         TomlReader::read(text, read_config)
     }

@@ -1,4 +1,5 @@
-//! Values of a TOML document, asked for by type; what is wrong is collected with its place.
+//! Typed access to the values of a TOML document. The reader collects problems with their
+//! positions.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -10,15 +11,15 @@ use toml::de::{DeTable, DeValue};
 use super::{ConfigError, ConfigProblem};
 use crate::{ConfigPosition, Date};
 
-/// A document that is being read.
+/// Document that is being read.
 pub(crate) struct TomlReader<'t> {
     text: &'t str,
-    /// Byte at which each line begins.
+    /// Byte offset of the start of each line.
     line_starts: Vec<usize>,
     problems: RefCell<Vec<ConfigProblem>>,
 }
 
-/// A value and where it is in the text, in bytes.
+/// Value and its byte range in the text.
 #[derive(Clone)]
 pub(crate) struct TomlValue<'r, 't> {
     reader: &'r TomlReader<'t>,
@@ -26,12 +27,12 @@ pub(crate) struct TomlValue<'r, 't> {
     span: Range<usize>,
 }
 
-/// A table, of which keys are taken one by one; those that nobody takes are wrong.
+/// Table whose keys are taken one by one. Keys that are never taken are problems.
 pub(crate) struct TomlTable<'r, 't> {
     reader: &'r TomlReader<'t>,
     entries: Vec<TomlEntry<'r, 't>>,
     span: Range<usize>,
-    /// The keys that have been asked for.
+    /// Keys that have been asked for.
     asked_keys: Vec<&'static str>,
 }
 
@@ -43,7 +44,7 @@ struct TomlEntry<'r, 't> {
 }
 
 impl<'t> TomlReader<'t> {
-    /// Parses `text`, and gives its top level to `read`.
+    /// Parses `text` and passes its top-level table to `read`.
     pub(crate) fn read<T>(
         text: &'t str,
         read: impl FnOnce(&mut TomlTable<'_, 't>) -> T,
@@ -115,12 +116,12 @@ impl<'r, 't> TomlTable<'r, 't> {
         }
     }
 
-    /// Where the table begins.
+    /// Position of the start of the table.
     pub(crate) fn at(&self) -> ConfigPosition {
         self.reader.position(self.span.start)
     }
 
-    /// The value of a key, which is not asked for again.
+    /// Takes the value of a key. Each key is taken once.
     pub(crate) fn take_key(&mut self, key: &'static str) -> Option<TomlValue<'r, 't>> {
         self.asked_keys.push(key);
         let entry = self.entries.iter_mut().find(|entry| entry.key == key)?;
@@ -128,7 +129,7 @@ impl<'r, 't> TomlTable<'r, 't> {
         Some(entry.value.clone())
     }
 
-    /// The value of a key that must be there.
+    /// Takes the value of a mandatory key.
     pub(crate) fn require_key(
         &mut self,
         key: &'static str,
@@ -141,7 +142,8 @@ impl<'r, 't> TomlTable<'r, 't> {
         value
     }
 
-    /// All entries, whatever their keys: key, place of the key, value.
+    /// Takes all entries, with any keys. Each entry is the key, the position of the key, and the
+    /// value.
     pub(crate) fn take_entries(&mut self) -> Vec<(&'r str, ConfigPosition, TomlValue<'r, 't>)> {
         let reader = self.reader;
         let take = |entry: &mut TomlEntry<'r, 't>| {
@@ -152,17 +154,17 @@ impl<'r, 't> TomlTable<'r, 't> {
         self.entries.iter_mut().map(take).collect()
     }
 
-    /// How many things have been said to be wrong with the document so far.
+    /// Number of problems found in the document so far.
     pub(crate) fn problem_count(&self) -> usize {
         self.reader.problems.borrow().len()
     }
 
-    /// Says that something is wrong with the table.
+    /// Adds a problem at the position of the table.
     pub(crate) fn add_problem(&self, message: impl Into<String>) {
         self.reader.add_problem(self.span.start, message.into());
     }
 
-    /// Says which keys nobody took.
+    /// Adds a problem for each key that was not taken.
     pub(crate) fn finish(self) {
         for entry in self.entries.iter().filter(|entry| !entry.taken) {
             let suggestions =
@@ -178,43 +180,43 @@ impl<'r, 't> TomlTable<'r, 't> {
 }
 
 impl<'r, 't> TomlValue<'r, 't> {
-    /// Where it begins.
+    /// Position of the start of the value.
     pub(crate) fn at(&self) -> ConfigPosition {
         self.reader.position(self.span.start)
     }
 
-    /// Says that something is wrong with it.
+    /// Adds a problem at the position of the value.
     pub(crate) fn add_problem(&self, message: impl Into<String>) {
         self.reader.add_problem(self.span.start, message.into());
     }
 
-    /// Whether it is a string.
+    /// Returns true if the value is a string.
     pub(crate) fn is_string(&self) -> bool {
         self.value.is_str()
     }
 
-    /// Whether it is a table.
+    /// Returns true if the value is a table.
     pub(crate) fn is_table(&self) -> bool {
         self.value.is_table()
     }
 
-    /// A string.
+    /// Returns the value as a string; adds a problem for another type.
     pub(crate) fn string(&self) -> Option<&'r str> {
         let found = self.value.as_str();
         self.require(found, "a string")
     }
 
-    /// `true` or `false`, if it is one of these.
+    /// Returns the value as a boolean, or `None` for another type.
     pub(crate) fn as_boolean(&self) -> Option<bool> {
         self.value.as_bool()
     }
 
-    /// `true` or `false`.
+    /// Returns the value as a boolean; adds a problem for another type.
     pub(crate) fn boolean(&self) -> Option<bool> {
         self.require(self.value.as_bool(), "true or false")
     }
 
-    /// An integer from 0 on.
+    /// Returns the value as a non-negative integer.
     pub(crate) fn integer(&self) -> Option<u64> {
         let number = self.value.as_integer();
         let number =
@@ -222,7 +224,7 @@ impl<'r, 't> TomlValue<'r, 't> {
         self.require(number, "an integer from 0 on")
     }
 
-    /// A power of two.
+    /// Returns the value as a power of two.
     pub(crate) fn power_of_two(&self) -> Option<u64> {
         let number = self.integer()?;
         let found = Some(number).filter(|number| number.is_power_of_two());
@@ -232,7 +234,7 @@ impl<'r, 't> TomlValue<'r, 't> {
         found
     }
 
-    /// A date, with or without quotes.
+    /// Returns the value as a date. Quotes around the date are optional.
     pub(crate) fn date(&self) -> Option<Date> {
         let date = match self.value {
             DeValue::Datetime(at) => at
@@ -245,7 +247,7 @@ impl<'r, 't> TomlValue<'r, 't> {
         self.require(date, "a date (2027-01-31)")
     }
 
-    /// A list.
+    /// Returns the elements of a list.
     pub(crate) fn list(&self) -> Vec<Self> {
         let Some(list) = self.require(self.value.as_array(), "a list") else {
             return Vec::new();
@@ -258,7 +260,7 @@ impl<'r, 't> TomlValue<'r, 't> {
         list.iter().map(element).collect()
     }
 
-    /// A list of strings, or one string.
+    /// Returns the strings of a list, or a single string.
     pub(crate) fn strings(&self) -> Vec<(&'r str, Self)> {
         let list = if self.is_string() {
             vec![self.clone()]
@@ -272,7 +274,7 @@ impl<'r, 't> TomlValue<'r, 't> {
         list.into_iter().filter_map(string).collect()
     }
 
-    /// A table.
+    /// Returns the value as a table.
     pub(crate) fn table(&self) -> Option<TomlTable<'r, 't>> {
         let table = self.require(self.value.as_table(), "a table")?;
         Some(TomlTable::new(self.reader, table, self.span.clone()))
@@ -291,7 +293,7 @@ impl<'r, 't> TomlValue<'r, 't> {
     }
 }
 
-/// `a, b or c`, in quotes.
+/// Joins the quoted names: `a, b or c`.
 pub(crate) fn quoted_list(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {

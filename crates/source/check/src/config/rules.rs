@@ -1,4 +1,4 @@
-//! Reads what is asserted of types.
+//! Reader of the assertions about types.
 
 use super::reader::{TomlTable, TomlValue};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     TypePattern, TypeRules,
 };
 
-/// The `[[type]]` tables of `table`.
+/// Reads the `[[type]]` tables of `table`.
 pub(super) fn read_types(table: &mut TomlTable<'_, '_>) -> Vec<TypeRules> {
     let list = table.take_key("type").map(|value| value.list());
     let list = list.unwrap_or_default();
@@ -47,7 +47,7 @@ fn read_type(value: &TomlValue<'_, '_>) -> Option<TypeRules> {
     })
 }
 
-/// `size_max = 1408`, `align = 64`, `as_recorded = true`.
+/// Reads the rules of a whole type: `size_max = 1408`, `align = 64`, `as_recorded = true`.
 fn read_type_rules(table: &mut TomlTable<'_, '_>, found: &mut Vec<LayoutAssertion>) {
     let mut add = |rule: Option<LayoutRule>, at| {
         found.extend(rule.map(|rule| LayoutAssertion { rule, at }));
@@ -82,7 +82,8 @@ fn read_as_recorded(value: &TomlValue<'_, '_>) -> Option<LayoutRule> {
     how.map(LayoutRule::AsRecorded)
 }
 
-/// `at = { pgd = 80 }`, `aligned = { lock = 64 }`, `no_straddle = ["lock"]`.
+/// Reads the rules of single members: `at = { pgd = 80 }`, `aligned = { lock = 64 }`,
+/// `no_straddle = ["lock"]`.
 fn read_member_rules(table: &mut TomlTable<'_, '_>, found: &mut Vec<LayoutAssertion>) {
     for (path, at, value) in entries_by_member(table.take_key("at")) {
         let rule = || {
@@ -113,8 +114,8 @@ fn read_member_rules(table: &mut TomlTable<'_, '_>, found: &mut Vec<LayoutAssert
     }
 }
 
-/// The entries of a table by members' paths. A path that was written without quotes is a table in a
-/// table to TOML.
+/// Reads the entries of a table that is keyed by member paths. TOML turns a dotted path without
+/// quotes into nested tables.
 fn entries_by_member<'r, 't>(
     value: Option<TomlValue<'r, 't>>,
 ) -> Vec<(String, ConfigPosition, TomlValue<'r, 't>)> {
@@ -150,7 +151,8 @@ fn parse_member(path: &str, value: &TomlValue<'_, '_>) -> Option<MemberPattern> 
         .ok()
 }
 
-/// `same_line = [["a", "b"], ["c", "d"]]`, or one group without the outer brackets.
+/// Reads the rules of member groups: `same_line = [["a", "b"], ["c", "d"]]`, or one group without
+/// the outer brackets.
 fn read_group_rules(table: &mut TomlTable<'_, '_>, found: &mut Vec<LayoutAssertion>) {
     type Make = fn(Vec<MemberPattern>) -> LayoutRule;
     let kinds: [(&'static str, Make, usize); 4] = [
@@ -190,7 +192,8 @@ fn read_group(
         .collect();
     let paths = paths.filter(|paths| !paths.is_empty())?;
     let rule = make(paths);
-    // A glob stands for several members where they shall be together, for one where apart.
+    // In a rule that keeps members together, a glob stands for all members that match it. In a rule
+    // that separates members, a glob stands for one group.
     let together = matches!(rule, LayoutRule::SameLine(_) | LayoutRule::WithinLine(_));
     let several = together && rule.members().iter().any(MemberPattern::is_open);
     if names.len() < least && !several {

@@ -1,4 +1,4 @@
-//! Reads waivers.
+//! Reader of waivers.
 
 use relayout_layout::suggestions;
 

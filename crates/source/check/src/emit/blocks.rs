@@ -1,4 +1,4 @@
-//! What is emitted of each type, gathered from the files.
+//! Assertion blocks, one for each type, merged over all files.
 
 use std::collections::BTreeSet;
 
@@ -19,48 +19,48 @@ use crate::{
     TypePattern, TypeRules,
 };
 
-/// What is emitted, so far.
+/// Assertion blocks collected so far.
 #[derive(Debug)]
 pub struct AssertionBlocks<'c> {
     pub config: &'c CheckConfig,
     pub form: EmitForm,
     today: Date,
-    /// By section and table, then in the order in which they were seen.
+    /// Blocks sorted by section and table, then in order of appearance.
     blocks: Vec<(RuleTableKey, AssertionBlock)>,
-    /// Where the types are declared.
+    /// Source files that declare the types.
     pub declared_in: BTreeSet<String>,
 }
 
-/// Which table of the configuration.
+/// Section and table of the configuration that a block belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct RuleTableKey {
     section: usize,
     rules: usize,
 }
 
-/// What one file has of a type.
+/// Assertion block of a type from one file.
 #[derive(Debug)]
 pub struct DefinitionBlock {
     block: AssertionBlock,
     decl: Option<SourceLine>,
 }
 
-/// What is known of the file that a definition is from.
+/// File that contains a definition, with its record.
 #[derive(Clone, Copy)]
 pub struct DefinitionSource<'a> {
-    /// The file.
+    /// Facts about the file.
     pub facts: &'a FileFacts,
-    /// What was recorded of it.
+    /// Lock file record of the file.
     pub record: Option<&'a LockRecord>,
-    /// Bytes of a cache line in the section.
+    /// Cache line size of the section in bytes.
     pub line_bytes: u64,
 }
 
-/// One definition, while its items are made.
+/// Definition for which items are created.
 pub struct EmittedDefinition<'a> {
     pub types: &'a TypeArena,
     pub id: TypeId,
-    /// With the scope.
+    /// Name of the type with its scope.
     pub name: &'a str,
     pub dialect: CDialect<'a>,
     pub groups: Vec<MarkedGroup>,
@@ -78,7 +78,7 @@ impl<'c> AssertionBlocks<'c> {
         }
     }
 
-    /// What is to be emitted of a definition.
+    /// Builds the assertion block of a definition.
     pub fn definition_block(
         &self,
         types: &TypeArena,
@@ -127,7 +127,7 @@ impl<'c> AssertionBlocks<'c> {
         }
     }
 
-    /// Takes what a file has of the types that a table of a section means.
+    /// Adds the definitions of a file that match one table of a section.
     pub fn add_definitions(
         &mut self,
         section: &RuleSection,
@@ -153,8 +153,8 @@ impl<'c> AssertionBlocks<'c> {
         }
     }
 
-    /// What is to be compiled, in the order of the configuration, and what is not, with the reason; and
-    /// how many of each there are.
+    /// Renders the assertions in the order of the configuration, with a comment for each rule that
+    /// C cannot express. Returns the text, the number of assertions and the number of notes.
     pub fn render(mut self) -> (String, usize, usize) {
         for (index, section) in self.config.sections.iter().enumerate() {
             let seen = self.blocks.iter().any(|(key, _)| key.section == index);
@@ -189,7 +189,7 @@ impl<'c> AssertionBlocks<'c> {
         (text, assertion_count, note_count)
     }
 
-    /// Names of the macros by which a build says that it is of a configuration.
+    /// Names of the macros that select configurations without conditions.
     pub fn macros(&self) -> Vec<String> {
         let guards = self.blocks.iter().flat_map(|(_, block)| &block.guard);
         let guards: Vec<&String> = guards.collect();
@@ -209,7 +209,8 @@ impl<'c> AssertionBlocks<'c> {
         })
     }
 
-    /// When the section applies. Where C cannot tell, nothing is left to assert but the reason.
+    /// Returns the guard of the section. If C cannot express the guard, a note with the reason
+    /// replaces all items.
     fn guard_of(
         &self,
         section: &RuleSection,
@@ -258,7 +259,7 @@ impl<'c> AssertionBlocks<'c> {
                 }
             }
         }
-        // The type's alignment, or that it has no group, can come of several rules.
+        // Several rules can claim the alignment of the type or note a missing group.
         let mut seen: Vec<&ItemContent> = Vec::new();
         let is_new = items.iter().map(|item| {
             let is_new = !seen.iter().any(|known| known.says_the_same(&item.content));
@@ -275,7 +276,7 @@ impl<'c> AssertionBlocks<'c> {
         items
     }
 
-    /// Why the item is not asserted today.
+    /// Text of the waiver that applies to the item today.
     fn waiver_note(&self, subject: &EmittedDefinition<'_>, item: &EmittedItem) -> Option<String> {
         let ItemContent::Claim(claim) = &item.content else {
             return None;
@@ -302,7 +303,7 @@ impl<'c> AssertionBlocks<'c> {
 }
 
 impl EmittedDefinition<'_> {
-    /// What an assertion comes to; an error says why C cannot assert it.
+    /// Creates the items of an assertion. The error explains why C cannot express the assertion.
     fn items_of(
         &self,
         assertion: &LayoutAssertion,
@@ -353,8 +354,8 @@ impl EmittedDefinition<'_> {
         Ok(items)
     }
 
-    /// The kernel's own assertions on marked groups. They say a little more than that the members
-    /// share a line, and so are for the targets on which that was seen.
+    /// Creates calls of the kernel's own assertions on marked groups. Those assertions also
+    /// restrict the size of the group, so they apply only to the targets that showed it.
     fn group_items(
         &self,
         places: &[MatchedMember],
@@ -403,7 +404,7 @@ impl EmittedDefinition<'_> {
 }
 
 impl EmittedItem {
-    /// Something that is only said.
+    /// Creates an item that is only a comment.
     pub fn note(text: String) -> Self {
         Self {
             content: ItemContent::Note(text),
@@ -415,7 +416,7 @@ impl EmittedItem {
 }
 
 impl AssertionBlock {
-    /// A block that asserts nothing.
+    /// Creates a block without assertions.
     fn from_note(type_name: &str, note: String) -> Self {
         Self {
             type_name: type_name.to_owned(),
@@ -430,7 +431,8 @@ impl AssertionBlock {
         (self.items.iter()).any(|item| matches!(item.content, ItemContent::Call(_)))
     }
 
-    /// What another file has of the same type: what is new, and that it holds for its pointers too.
+    /// Merges the block of the same type from another file: adds new items, and adds the pointer
+    /// size to known items.
     fn merge(&mut self, other: Self) {
         if self.head.is_empty() {
             self.head = other.head;

@@ -1,46 +1,47 @@
-//! Expressions of C about a type's members.
+//! C expressions about the members of a type.
 
-/// What the text is for.
+/// Output form of the emitted text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EmitForm {
-    /// C11 or C++11 with nothing but the standard headers.
+    /// C11 or C++11 with the standard headers only.
     StaticAssert,
-    /// A source file of the Linux kernel.
+    /// Source file of the Linux kernel.
     Kernel,
 }
 
-/// A type as C names it, and how to ask about its members.
+/// Type name and parameters for C expressions about its members.
 #[derive(Clone, Copy, Debug)]
 pub struct CDialect<'t> {
-    /// What the text is for.
+    /// Output form.
     pub form: EmitForm,
-    /// `struct mm_struct`, `spinlock_t`, `struct net::Socket`.
+    /// C name of the type: `struct mm_struct`, `spinlock_t`, `struct net::Socket`.
     pub type_name: &'t str,
-    /// Bytes of a cache line.
+    /// Cache line size in bytes.
     pub line_bytes: u64,
-    /// How far into a line an object begins, in bytes.
+    /// Offset of the object's start within its cache line, in bytes.
     pub phase: u64,
 }
 
-/// A member as C names it.
+/// Member in C syntax.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CMember {
-    /// `mmap_lock.owner`, `lists[2].next`.
+    /// Path of the member: `mmap_lock.owner`, `lists[2].next`.
     pub path: String,
-    /// What of it has a size.
+    /// Kind of the member's size.
     pub extent: MemberExtent,
-    /// A scalar that cannot straddle lines, for any target: its first byte's line is its last's.
+    /// True for a scalar that never straddles cache lines, on any target: its first and last byte
+    /// share a line.
     pub is_aligned_scalar: bool,
 }
 
-/// How C says how large a member is.
+/// Kinds of a member's size in C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberExtent {
-    /// By `sizeof`.
+    /// `sizeof` gives the size.
     Sized,
-    /// It takes no bytes: an array without elements, at the end of the type or as a mark.
+    /// The member takes no bytes: an array without elements, at the end of the type or as a mark.
     Empty,
-    /// A reference of C++, of which `sizeof` gives the size of what it refers to.
+    /// C++ reference. `sizeof` gives the size of the referenced type.
     Reference,
 }
 
@@ -61,22 +62,23 @@ impl CDialect<'_> {
         }
     }
 
-    /// The line of the member's first byte.
+    /// Expression for the cache line of the member's first byte.
     pub fn first_line(&self, member: &CMember) -> String {
         self.first_unit(member, &self.line_bytes_text())
     }
 
-    /// The line of the member's last byte; of its place, if it has none.
+    /// Expression for the cache line of the member's last byte. An empty member has only its
+    /// position.
     pub fn last_line(&self, member: &CMember) -> String {
         self.last_unit(member, &self.line_bytes_text())
     }
 
-    /// The pair of lines of the member's first byte.
+    /// Expression for the pair of cache lines of the member's first byte.
     pub fn first_pair(&self, member: &CMember) -> String {
         self.first_unit(member, &self.pair_bytes_text())
     }
 
-    /// The pair of lines of the member's last byte.
+    /// Expression for the pair of cache lines of the member's last byte.
     pub fn last_pair(&self, member: &CMember) -> String {
         self.last_unit(member, &self.pair_bytes_text())
     }
@@ -116,7 +118,7 @@ impl CDialect<'_> {
         }
     }
 
-    /// Bytes of a line.
+    /// Expression for the size of a cache line in bytes.
     pub fn line_bytes_text(&self) -> String {
         match self.form {
             EmitForm::StaticAssert => self.line_bytes.to_string(),
@@ -124,7 +126,7 @@ impl CDialect<'_> {
         }
     }
 
-    /// Bytes of a pair of lines.
+    /// Expression for the size of a pair of cache lines in bytes.
     pub fn pair_bytes_text(&self) -> String {
         match self.form {
             EmitForm::StaticAssert => self.line_bytes.saturating_mul(2).to_string(),

@@ -1,5 +1,5 @@
-//! `__cacheline_group_begin(NAME)` and `__cacheline_group_end(NAME)` in structs of Linux 6.8 and later:
-//! members without size that enclose what shall lie together.
+//! Member groups between `__cacheline_group_begin(NAME)` and `__cacheline_group_end(NAME)`. Structs
+//! of Linux 6.8 and later mark groups with these members of size zero.
 
 use relayout_layout::{TypeArena, TypeId};
 
@@ -8,30 +8,30 @@ use crate::members::{self, MatchedMember};
 const BEGIN: &str = "__cacheline_group_begin__";
 const END: &str = "__cacheline_group_end__";
 
-/// A group of members.
+/// Group of members between two marks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkedGroup {
-    /// As it is written in the source.
+    /// Name of the group in the source.
     pub name: String,
-    /// Offset of its first byte.
+    /// Offset of the group's first byte from the start of the type.
     begin: u64,
-    /// Offset after its last byte.
+    /// Offset after the group's last byte, from the start of the type.
     end: u64,
 }
 
 impl MarkedGroup {
-    /// Its bytes, holes included.
+    /// Size of the group in bytes, with padding.
     pub fn bytes(&self) -> u64 {
         self.end - self.begin
     }
 
-    /// Whether the member lies in it.
+    /// Returns true if the member lies in the group.
     pub fn holds(&self, place: &MatchedMember) -> bool {
         self.begin <= place.offset() && place.end() <= self.end
     }
 }
 
-/// The groups that are marked in the type.
+/// Returns the marked groups of the type.
 pub fn marked_groups(types: &TypeArena, id: TypeId) -> Vec<MarkedGroup> {
     let children = members::direct_members(types, &members::whole_type(id));
     let begins = children.iter().filter_map(|begin| {

@@ -1,4 +1,4 @@
-//! Conditions of sections as conditions of the preprocessor.
+//! Preprocessor conditions for the conditions of sections.
 
 use super::EmitForm;
 use crate::{
@@ -8,17 +8,17 @@ use crate::{
 const AND: &str = " && ";
 const OR: &str = " || ";
 
-/// When something is compiled.
+/// Condition under which the compiler sees the assertions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PreprocessorGuard {
-    /// Where all of these hold, each an expression of `#if`; none: always.
+    /// `#if` expressions that must all hold. An empty list means always.
     All(Vec<String>),
-    /// The preprocessor cannot ask it; the reason.
+    /// The preprocessor cannot express the condition; the text gives the reason.
     Unknown(String),
 }
 
 impl PreprocessorGuard {
-    /// When a section applies.
+    /// Guard of a section.
     pub fn from_section(config: &CheckConfig, section: &RuleSection, form: EmitForm) -> Self {
         let mut all = Vec::new();
         if !section.configurations.is_empty() {
@@ -46,7 +46,7 @@ impl PreprocessorGuard {
         Self::All(all)
     }
 
-    /// Where files are of the record's configurations and machine.
+    /// Guard for the configurations and the machine of a record.
     pub fn from_record(config: &CheckConfig, record: &LockRecord, form: EmitForm) -> Self {
         let mut all = Vec::new();
         if let Some(machine) = record.machine {
@@ -68,7 +68,7 @@ impl PreprocessorGuard {
         Self::All(all)
     }
 
-    /// Where pointers have so many bytes.
+    /// `#if` expression for the pointer size in bytes.
     pub fn pointer_condition(bytes: u64, form: EmitForm) -> String {
         match form {
             EmitForm::StaticAssert => format!("__SIZEOF_POINTER__ == {bytes}"),
@@ -77,7 +77,8 @@ impl PreprocessorGuard {
     }
 }
 
-/// A configuration without conditions is in force where somebody says so: for a compiler, by a macro.
+/// Expression for a configuration. A configuration without conditions needs a macro that the build
+/// defines.
 fn configuration_expression(
     config: &CheckConfig,
     name: &str,
@@ -101,7 +102,7 @@ fn configuration_expression(
     Ok(join_expressions(all, AND))
 }
 
-/// What a build defines to say that a configuration without conditions is in force.
+/// Name of the macro that a build defines to select a configuration without conditions.
 pub fn configuration_macro(configuration: &str) -> String {
     let letters = configuration.chars().map(|c| match c {
         c if c.is_ascii_alphanumeric() => c.to_ascii_uppercase(),
@@ -158,7 +159,7 @@ fn is_integer(value: &str) -> bool {
     }
 }
 
-/// Defined for the machine, by the compiler or the kernel's configuration.
+/// Macro that the compiler or the kernel's configuration defines for the machine.
 fn machine_macro(machine: MachineArchitecture, form: EmitForm) -> &'static str {
     let (compiler, kernel) = match machine {
         MachineArchitecture::X86_64 => ("__x86_64__", "CONFIG_X86_64"),
@@ -178,8 +179,8 @@ fn machine_macro(machine: MachineArchitecture, form: EmitForm) -> &'static str {
     }
 }
 
-/// The expressions with an operator between; in brackets where there are several. Of none, any is
-/// false and all is true.
+/// Joins the expressions with `operator`, in brackets if there are several. An empty list gives 1
+/// for "and" and 0 for "or".
 fn join_expressions(mut expressions: Vec<String>, operator: &str) -> String {
     match expressions.len() {
         0 => u8::from(operator == AND).to_string(),
@@ -189,7 +190,8 @@ fn join_expressions(mut expressions: Vec<String>, operator: &str) -> String {
 }
 
 fn negate(expression: &str) -> String {
-    // What begins so is one term here: see [`kconfig`] and [`joined`].
+    // An expression that begins with `!` is a single term here: see [`kconfig_expression`] and
+    // [`join_expressions`].
     if let Some(negated) = expression.strip_prefix('!') {
         return negated.to_owned();
     }

@@ -1,4 +1,4 @@
-//! What stands around the assertions: what it is, what it includes.
+//! Head and tail of the emitted text.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -7,7 +7,8 @@ use super::EmitForm;
 use super::blocks::AssertionBlocks;
 use super::text::comment_text;
 
-/// `offsetof` in a class with bases or access rights is fine with GCC and Clang, but warned of.
+/// Directive that silences a warning. GCC and Clang support `offsetof` in a class with bases or
+/// access specifiers, but warn about it.
 const QUIET: &str = "#if defined(__cplusplus) && defined(__GNUC__)\n\
                      #pragma GCC diagnostic push\n\
                      #pragma GCC diagnostic ignored \"-Winvalid-offsetof\"\n\
@@ -16,7 +17,7 @@ const QUIET_END: &str = "\n#if defined(__cplusplus) && defined(__GNUC__)\n\
                          #pragma GCC diagnostic pop\n\
                          #endif\n";
 
-/// What stands before the assertions.
+/// Renders the text before the assertions: a comment and the includes.
 pub fn render_head(form: EmitForm, headers: &[String], blocks: &AssertionBlocks<'_>) -> String {
     let (option, rest) = match form {
         EmitForm::StaticAssert => ("static-assert", "For C11, C++11 and later."),
@@ -60,7 +61,7 @@ pub fn render_head(form: EmitForm, headers: &[String], blocks: &AssertionBlocks<
     text
 }
 
-/// What stands after them.
+/// Text after the assertions.
 pub fn render_tail(form: EmitForm) -> &'static str {
     match form {
         EmitForm::StaticAssert => QUIET_END,
@@ -68,7 +69,7 @@ pub fn render_tail(form: EmitForm) -> &'static str {
     }
 }
 
-/// What can be included, as it is written after `#include`; and the files that cannot.
+/// Splits the source files into `#include` operands and files that cannot be included.
 fn split_includes(
     form: EmitForm,
     headers: &[String],
@@ -94,8 +95,8 @@ fn split_includes(
     (included, apart)
 }
 
-/// `linux/mm_types.h` for `/build/linux/include/linux/mm_types.h`; headers of one architecture are
-/// not there in others.
+/// Returns the include path of a kernel header: `linux/mm_types.h` for
+/// `/build/linux/include/linux/mm_types.h`. Headers of a single architecture give `None`.
 fn kernel_header(file: &str) -> Option<&str> {
     let name = match file.rsplit_once("/include/") {
         Some((before, _)) if before.contains("arch/") => return None,

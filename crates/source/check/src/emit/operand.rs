@@ -1,4 +1,4 @@
-//! Types and members as C names them.
+//! Types and members in C syntax.
 
 use relayout_layout::{Aggregate, SourceLine, Type, TypeArena, TypeId};
 
@@ -6,19 +6,21 @@ use super::expression::{CMember, MemberExtent};
 use crate::members::MatchedMember;
 use crate::select::{DefinitionFit, FoundDefinition};
 
-/// The largest scalar that every target aligns to its size: i386 aligns larger ones to 4.
+/// Largest scalar, in bytes, that every target aligns to its size. i386 aligns larger scalars to 4
+/// bytes.
 const ALIGNED_SCALAR_MAX: u64 = 4;
 
-/// A type as C names it.
+/// Type in C syntax.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CTypeName {
-    /// What stands for the type in expressions.
+    /// Name of the type in expressions.
     pub text: String,
-    /// What must be declared before, so that it does: a macro's argument cannot hold commas.
+    /// Declaration that the name needs. A macro argument cannot contain commas, so such a type
+    /// needs an alias.
     pub declaration: Option<String>,
 }
 
-/// The type's name; an error says why C has none.
+/// Returns the C name of the type. The error explains why the type has no C name.
 pub fn c_type_name(
     types: &TypeArena,
     id: TypeId,
@@ -72,7 +74,7 @@ fn other_language(decl: &SourceLine) -> Option<&'static str> {
     }
 }
 
-/// The member as C names it; an error says why C cannot ask about it.
+/// Returns the member in C syntax. The error explains why C cannot access the member.
 pub fn c_member(types: &TypeArena, place: &MatchedMember) -> Result<CMember, String> {
     let path = &place.path;
     if place.is_bitfield {

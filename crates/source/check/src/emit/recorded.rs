@@ -1,4 +1,4 @@
-//! What was recorded of hot members, as relations of their offsets.
+//! Claims about recorded hot members, as relations of their offsets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,8 @@ use super::text::{EmittedItem, ItemContent};
 use crate::members::{self, MatchedMember};
 use crate::{AsRecorded, MemberPattern, RecordedHotMember, RecordedType, RuleId};
 
-/// What the record of the subject's type comes to; an error says why C cannot assert it.
+/// Creates the items for the record of the type. The error explains why C cannot express the
+/// claims.
 pub fn recorded_items(
     blocks: &AssertionBlocks<'_>,
     subject: &EmittedDefinition<'_>,
@@ -70,8 +71,8 @@ fn find_place(
     first.ok_or_else(|| format!("{} has no member `{}`", subject.name, hot.path))
 }
 
-/// Those that were on one line still are, the lines are still different ones, and what lay on one
-/// line still does.
+/// Creates three kinds of claims: members of one cache line still share a line, members of
+/// different lines still have different lines, and members that fitted in one line still fit.
 fn recorded_claims(
     claims: &ClaimBuilder<'_>,
     recorded: &RecordedType,
@@ -79,7 +80,8 @@ fn recorded_claims(
     how: AsRecorded,
 ) -> Vec<LayoutClaim> {
     let mut found = Vec::new();
-    // All on a line lie where its first does, so that the firsts stand for them.
+    // All members of a cache line lie on the line of its first member, so the first members
+    // represent the lines.
     let mut firsts: Vec<&CMember> = Vec::new();
     for line in lines.values() {
         let members: Vec<&CMember> = line.iter().map(|(_, operand)| operand).collect();

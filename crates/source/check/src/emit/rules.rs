@@ -1,39 +1,40 @@
-//! What each rule asserts, as C.
+//! Claims in C for each kind of rule.
 
 use super::EmitForm;
 use super::expression::{CDialect, CMember, MemberExtent};
 use crate::{LayoutRule, RuleId};
 
-/// Alignments up to this come from scalars, and so from the target; larger ones were written.
+/// Largest alignment in bytes that comes from a scalar and therefore from the target. The source
+/// declares larger alignments.
 const SCALAR_ALIGN_MAX: u64 = 16;
 
-/// A condition that must hold, and what it means.
+/// Condition that must hold, with a description.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LayoutClaim {
-    /// Of which rule it is.
+    /// Rule that the claim comes from.
     pub rule: RuleId,
-    /// An expression, in parts between which a line can end; operators end a part.
+    /// C expression in parts. A line can end after each part, and an operator ends a part.
     pub condition: Vec<String>,
-    /// What must hold, in words.
+    /// Description of the condition in words.
     pub says: String,
-    /// Paths of the members that it is about; empty: the type.
+    /// Paths of the members that the claim is about. An empty list means the type.
     pub members: Vec<String>,
-    /// What else must be so for it to hold.
+    /// Property of the target that the claim depends on.
     pub depends: ClaimDependence,
 }
 
-/// What a claim depends on, besides where members lie to each other.
+/// Dependence of a claim on the target, beside the relative positions of members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClaimDependence {
-    /// On nothing.
+    /// No dependence.
     Nothing,
-    /// On the target: it holds a number of bytes.
+    /// Dependence on the target: the claim contains a number of bytes.
     Target,
-    /// On the size of a line.
+    /// Dependence on the cache line size.
     Line,
 }
 
-/// The claims of a rule about a type, with the members that each of its patterns matches.
+/// Creates the claims of a rule about a type, from the members that match each pattern.
 pub fn claims_of_rule(
     dialect: &CDialect<'_>,
     rule: &LayoutRule,
@@ -73,33 +74,33 @@ pub fn claims_of_rule(
     }
 }
 
-/// Lines, or aligned pairs of them.
+/// Unit of separation: a cache line or an aligned pair of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineUnit {
-    /// 64 bytes, mostly.
+    /// One cache line, usually 64 bytes.
     Line,
-    /// Twice that.
+    /// Aligned pair of cache lines, usually 128 bytes.
     Pair,
 }
 
-/// Makes the claims of one rule.
+/// Builder of the claims of one rule.
 #[derive(Clone, Copy, Debug)]
 pub struct ClaimBuilder<'d> {
-    /// How to ask about the type.
+    /// Type name and parameters for expressions.
     pub dialect: &'d CDialect<'d>,
-    /// The rule.
+    /// Rule that the claims come from.
     pub rule: RuleId,
 }
 
 impl ClaimBuilder<'_> {
-    /// The member's offset.
+    /// Claims that the member has the given offset in bytes.
     pub fn at(&self, member: &CMember, offset: u64) -> LayoutClaim {
         let condition = format!("{} == {offset}", self.dialect.offset(member));
         let says = format!("{} must be at offset {offset}", member.path);
         self.claim(&[member], vec![condition], says, ClaimDependence::Target)
     }
 
-    /// The first bytes of all lie on one line.
+    /// Claims that the first bytes of all members share a cache line.
     pub fn same_line(&self, members: &[&CMember]) -> Vec<LayoutClaim> {
         let Some((first, others)) = members.split_first() else {
             return Vec::new();
@@ -115,7 +116,7 @@ impl ClaimBuilder<'_> {
         others.iter().map(same).collect()
     }
 
-    /// No line (or pair) holds bytes of both.
+    /// Claims that no line (or pair of lines) contains bytes of both members.
     fn different(&self, a: &CMember, b: &CMember, unit: LineUnit) -> LayoutClaim {
         let dialect = self.dialect;
         let first = |member| match unit {
@@ -154,7 +155,7 @@ impl ClaimBuilder<'_> {
         claims
     }
 
-    /// Their first bytes lie on different lines.
+    /// Claims that the first bytes of the two members lie on different cache lines.
     pub fn begin_apart(&self, a: &CMember, b: &CMember) -> LayoutClaim {
         let says = format!(
             "{} and {} must begin on different cache lines",
@@ -167,7 +168,8 @@ impl ClaimBuilder<'_> {
         self.claim(&[a, b], condition, says, ClaimDependence::Line)
     }
 
-    /// The member's bytes all lie on one line, unless there are more of them than a line has.
+    /// Claims that all bytes of the member share a cache line, unless the member is larger than a
+    /// line.
     pub fn whole_if_it_fits(&self, member: &CMember) -> LayoutClaim {
         let (size, line) = (self.dialect.size(member), self.dialect.line_bytes_text());
         let mut claim = self.whole(member);
@@ -175,7 +177,7 @@ impl ClaimBuilder<'_> {
         claim
     }
 
-    /// The member's bytes all lie on one line.
+    /// Claims that all bytes of the member share a cache line.
     fn whole(&self, member: &CMember) -> LayoutClaim {
         let says = format!("{} must lie within one cache line", member.path);
         let (first, last) = (
@@ -206,8 +208,8 @@ impl ClaimBuilder<'_> {
         claims
     }
 
-    /// Larger members, or the same in a configuration that makes it larger, may take as many lines as
-    /// their size needs.
+    /// Claims that the member touches no more cache lines than its size needs. A larger member, or
+    /// a member that another configuration enlarges, may touch several lines.
     fn no_straddle(&self, member: &CMember) -> Option<LayoutClaim> {
         let dialect = self.dialect;
         let says = format!("{} must not straddle cache lines", member.path);

@@ -1,4 +1,4 @@
-//! The text of what is emitted.
+//! Text of the emitted assertions.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -7,50 +7,50 @@ use super::EmitForm;
 use super::guard::PreprocessorGuard;
 use super::rules::LayoutClaim;
 
-/// Columns of a line, tabs counted as eight, as in the kernel.
+/// Maximum width of a line in columns. A tab counts as eight columns, as in the kernel.
 const COLUMNS: usize = 100;
 
-/// What is asserted of one type by one table of the configuration.
+/// Assertions about one type from one table of the configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AssertionBlock {
-    /// The type as C names it, for messages and names of functions.
+    /// C name of the type, for messages and function names.
     pub type_name: String,
-    /// Where the type is declared, and why it is asserted.
+    /// Comment with the declaration's location and the reason for the rules.
     pub head: Vec<String>,
-    /// A declaration that the claims rely on.
+    /// Declaration that the claims use.
     pub declaration: Option<String>,
-    /// When it applies; expressions of `#if`.
+    /// Guard of the block: `#if` expressions.
     pub guard: Vec<String>,
-    /// In order.
+    /// Items in output order.
     pub items: Vec<EmittedItem>,
 }
 
-/// One thing that is emitted.
+/// Emitted claim, call or note.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmittedItem {
-    /// What it is.
+    /// Content of the item.
     pub content: ItemContent,
-    /// Bytes of the pointers of the files in which it was seen; empty: it holds for any.
+    /// Pointer sizes in bytes of the files that showed the item. An empty set means any size.
     pub pointer_bytes: BTreeSet<u64>,
-    /// Bytes of a line, if it matters.
+    /// Cache line size in bytes, if the item depends on it.
     pub line_bytes: Option<u64>,
-    /// What else must be so; expressions of `#if`.
+    /// Guard of the item: `#if` expressions.
     pub guard: Vec<String>,
 }
 
-/// Kinds of things.
+/// Kinds of emitted items.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ItemContent {
-    /// A condition.
+    /// Condition in a static assertion.
     Claim(LayoutClaim),
-    /// A macro that can only be called in a function.
+    /// Call of a macro that is only valid in a function.
     Call(String),
-    /// Said, not asserted.
+    /// Comment without an assertion.
     Note(String),
 }
 
 impl ItemContent {
-    /// Whether nothing is gained by emitting both.
+    /// Returns true if both items assert or say the same.
     pub fn says_the_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Claim(a), Self::Claim(b)) => a.condition == b.condition,
@@ -65,7 +65,7 @@ impl EmittedItem {
         if let (1, Some(bytes)) = (self.pointer_bytes.len(), self.pointer_bytes.first()) {
             guard.push(PreprocessorGuard::pointer_condition(*bytes, form));
         }
-        // The text of the other form holds the number itself.
+        // Only the kernel form needs this guard: the static assertion contains the number itself.
         if let (Some(bytes), EmitForm::Kernel) = (self.line_bytes, form) {
             guard.push(format!("SMP_CACHE_BYTES == {bytes}"));
         }
@@ -74,7 +74,7 @@ impl EmittedItem {
 }
 
 impl AssertionBlock {
-    /// Its lines. `function_number` tells functions about the same type apart.
+    /// Renders the block. `function_number` distinguishes functions about the same type.
     pub fn render(&self, form: EmitForm, function_number: usize) -> String {
         let mut text = comment_text(&self.head);
         let guard = self.guard.join(" && ");
@@ -99,7 +99,8 @@ impl AssertionBlock {
         text
     }
 
-    /// The items, those that follow each other with the same guard within one `#if`. Notes need none.
+    /// Writes the items. Consecutive items with the same guard share one `#if`. Notes need no
+    /// guard.
     fn write_guarded(&self, items: &[&EmittedItem], form: EmitForm, text: &mut String) {
         let mut open: Vec<String> = Vec::new();
         for item in items {
@@ -134,7 +135,7 @@ fn close_guard(open: &[String], text: &mut String) {
     }
 }
 
-/// `static_assert(CONDITION,\n\t      "MESSAGE");`
+/// Renders `static_assert(CONDITION,\n\t      "MESSAGE");`.
 fn assertion_text(type_name: &str, claim: &LayoutClaim) -> String {
     let indent = "\n\t      ";
     let whole = claim.condition.join(" ");
@@ -163,11 +164,11 @@ fn string_literal(text: &str) -> String {
     quoted
 }
 
-/// A comment of the paragraphs, in lines that fit.
+/// Renders the paragraphs as a comment, wrapped to the line width.
 pub fn comment_text(paragraphs: &[String]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for paragraph in paragraphs {
-        // Names and reasons come from outside: they must not end the comment.
+        // Names and reasons come from the input and must not end the comment.
         let clean = paragraph.replace("*/", "* /").replace("/*", "/ *");
         let mut line = String::new();
         for word in clean.split_whitespace() {

@@ -1,4 +1,4 @@
-//! Rules on members that should not share a line, or a pair of lines.
+//! Rules for members that must not share a cache line, or a pair of lines.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,8 @@ use super::words::join_names;
 use super::{RuleBreach, RuleSubject};
 use crate::members::MatchedMember;
 
-/// A place with the stretches (lines, or pairs of lines) that it touches, and whose it is.
+/// Member with the range of stretches (lines, or pairs of lines) that it touches, and the index of
+/// its group.
 #[derive(Clone, Copy)]
 struct TouchedStretch<'p> {
     first: u64,
@@ -15,8 +16,7 @@ struct TouchedStretch<'p> {
     place: &'p MatchedMember,
 }
 
-/// No stretch of `lines` aligned lines holds bytes of two of `groups`; what is wrong for each
-/// stretch that does.
+/// Reports each stretch of `lines` aligned cache lines that contains bytes of two of `groups`.
 pub(super) fn judge_apart(
     subject: &RuleSubject<'_>,
     groups: &[Vec<MatchedMember>],
@@ -42,8 +42,8 @@ pub(super) fn judge_apart(
         .collect()
 }
 
-/// The stretches on which places of different groups meet. Two that meet on several are told of on
-/// the first.
+/// Returns the stretches that members of different groups share. Two members that share several
+/// stretches appear only for the first stretch.
 fn shared_stretches(
     groups: &[Vec<MatchedMember>],
     stretch_bytes: u64,

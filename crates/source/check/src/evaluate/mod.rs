@@ -1,4 +1,4 @@
-//! Whether the rules hold for one type.
+//! Evaluation of the rules for one type.
 
 mod apart;
 mod recorded;
@@ -16,7 +16,7 @@ use crate::{Error, LayoutAssertion, LayoutRule, MemberPattern, PushingChange, Ru
 
 pub(crate) use recorded::judge_recorded;
 
-/// The type that is looked at.
+/// Type under evaluation.
 #[derive(Clone, Copy)]
 pub(crate) struct RuleSubject<'a> {
     pub types: &'a TypeArena,
@@ -25,16 +25,16 @@ pub(crate) struct RuleSubject<'a> {
     pub name: &'a str,
     pub decl: Option<&'a SourceLine>,
     pub line_bytes: u64,
-    /// The debug information says which types are aligned by declaration.
+    /// True if the debug information tells which types have a declared alignment.
     pub alignments_known: bool,
-    /// Where its members were before, if that is known.
+    /// Earlier layout of the type, if known.
     pub known: Option<&'a KnownType>,
 }
 
-/// What is wrong, without what holds for all assertions of the same rules.
+/// Violation of a rule, without the parts that are common to all assertions of the table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RuleBreach {
-    /// `None`: of the rule that was asserted.
+    /// Violated rule; `None` means the asserted rule.
     pub rule: Option<RuleId>,
     pub member: String,
     pub expected: String,
@@ -45,8 +45,7 @@ pub(crate) struct RuleBreach {
     pub decl: Option<SourceLine>,
 }
 
-/// Looks whether an assertion holds; what is wrong, if it does not. A rule on as-recorded layouts is
-/// not judged here.
+/// Evaluates an assertion and returns its breaches. [`recorded`] evaluates the rule `as_recorded`.
 pub(crate) fn judge_assertion(
     subject: &RuleSubject<'_>,
     assertion: &LayoutAssertion,
@@ -106,9 +105,9 @@ fn matching_places(
     })
 }
 
-/// A member that is not there.
+/// Creates the breach for a member that does not exist.
 fn missing_member(subject: &RuleSubject<'_>, path: &str) -> RuleBreach {
-    // What it should be in may be there.
+    // An outer component of the path may exist.
     let mut outer = members::whole_type(subject.id);
     let mut names = Vec::new();
     loop {
@@ -147,7 +146,7 @@ impl RuleSubject<'_> {
         }
     }
 
-    /// What is wrong with a place, with who pushed it there.
+    /// Creates the breach for a member, with the changes that pushed the member there.
     fn breach_at(&self, place: &MatchedMember, expected: String, found: String) -> RuleBreach {
         RuleBreach {
             member: place.path.clone(),
@@ -160,7 +159,7 @@ impl RuleSubject<'_> {
         }
     }
 
-    /// What is wrong with where several members are; `at` is the one that is off.
+    /// Creates the breach for the positions of several members. `at` is the misplaced member.
     fn breach_of_group(
         &self,
         places: &[&MatchedMember],

@@ -1,4 +1,4 @@
-//! The rule on hot members: they share lines as they did when they were recorded.
+//! Rule for hot members: they share cache lines in the same way as in the record.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::lock::{RecordedHotMember, RecordedType};
 use crate::members::MatchedMember;
 use crate::{AsRecorded, Error, MemberPattern};
 
-/// A hot member then and now.
+/// Recorded and current position of a hot member.
 struct HotMemberChange<'r> {
     was: &'r RecordedHotMember,
     now: MatchedMember,
@@ -16,9 +16,13 @@ struct HotMemberChange<'r> {
     new_line: u64,
 }
 
-/// What is no longer as it was recorded: members that are gone, lines that came apart, lines that
-/// came together, members that straddle a line now; and with [`AsRecorded::Offsets`] those that
-/// moved at all.
+/// Returns the differences from the record:
+///
+/// - members that no longer exist
+/// - cache lines whose members are now on several lines
+/// - cache lines that now hold members of several recorded lines
+/// - members that straddle a cache line now
+/// - with [`AsRecorded::Offsets`], members that moved at all
 pub(crate) fn judge_recorded(
     subject: &RuleSubject<'_>,
     record: &RecordedType,
@@ -58,7 +62,7 @@ pub(crate) fn judge_recorded(
     Ok(breaches)
 }
 
-/// Lines whose members lie on several now.
+/// Returns a breach for each recorded cache line whose members are now on several lines.
 fn came_apart(subject: &RuleSubject<'_>, changes: &[HotMemberChange<'_>]) -> Vec<RuleBreach> {
     let mut lines: BTreeMap<u64, Vec<&HotMemberChange<'_>>> = BTreeMap::new();
     for change in changes {
@@ -75,7 +79,7 @@ fn came_apart(subject: &RuleSubject<'_>, changes: &[HotMemberChange<'_>]) -> Vec
     lines.into_values().filter_map(breach).collect()
 }
 
-/// Lines that hold members now which were on several.
+/// Returns a breach for each cache line that now holds members of several recorded lines.
 fn came_together(subject: &RuleSubject<'_>, changes: &[HotMemberChange<'_>]) -> Vec<RuleBreach> {
     let mut lines: BTreeMap<u64, BTreeMap<u64, Vec<&HotMemberChange<'_>>>> = BTreeMap::new();
     for change in changes {
@@ -87,7 +91,7 @@ fn came_together(subject: &RuleSubject<'_>, changes: &[HotMemberChange<'_>]) -> 
             return None;
         }
         let sides: Vec<String> = from.values().map(|members| joined_paths(members)).collect();
-        // The fewest came to the others.
+        // The recorded line with the fewest members here is the cause.
         let culprit = *from.values().min_by_key(|members| members.len())?.first()?;
         let expected = format!("on different lines: {}", sides.join("; "));
         let members: Vec<&HotMemberChange<'_>> = from.values().flatten().copied().collect();

@@ -1,11 +1,11 @@
-//! Rules on a type as a whole, and on one member.
+//! Rules for a whole type, and for one member.
 
 use super::words::byte_count;
 use super::{RuleBreach, RuleSubject};
 use crate::explain;
 use crate::members::MatchedMember;
 
-/// The alignment of a type, and whether it could be more than the debug information says.
+/// Alignment of a type in bytes. The true alignment can be larger than the debug information says.
 struct TypeAlignment {
     bytes: u64,
     may_be_more: bool,

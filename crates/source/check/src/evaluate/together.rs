@@ -1,10 +1,10 @@
-//! Rules on members that should share a line.
+//! Rules for members that must share a cache line.
 
 use super::words::join_names;
 use super::{RuleBreach, RuleSubject};
 use crate::members::{self, MatchedMember};
 
-/// Members between two others that are told.
+/// Maximum number of members between two others that a breach lists.
 const BETWEEN_MAX: usize = 6;
 
 pub(super) fn judge_same_line(
@@ -53,8 +53,8 @@ fn group_breach(
     }
 }
 
-/// The members of the type itself that lie between the first and the last of `places`, largest
-/// first, without those that hold one of them.
+/// Returns the direct members of the type between the first and the last of `places`, largest
+/// first. Members that contain one of `places` are left out.
 fn members_between(subject: &RuleSubject<'_>, places: &[MatchedMember]) -> Vec<String> {
     let first = places.iter().map(MatchedMember::end).min().unwrap_or(0);
     let last = places.iter().map(MatchedMember::offset).max().unwrap_or(0);

@@ -1,11 +1,11 @@
-//! Places in words.
+//! Descriptions of member positions in words.
 
 use crate::members::MatchedMember;
 
-/// Places that are told one by one.
+/// Maximum number of members that a description lists.
 const SHOWN_MAX: usize = 8;
 
-/// `a at 112 on line 1, b at 128 on line 2`.
+/// Describes positions: `a at 112 on line 1, b at 128 on line 2`.
 pub(super) fn describe_places(places: &[&MatchedMember], line_bytes: u64) -> String {
     let describe = |place: &&MatchedMember| {
         let (first, last) = place.lines(line_bytes);
@@ -23,7 +23,7 @@ pub(super) fn describe_places(places: &[&MatchedMember], line_bytes: u64) -> Str
     shown.join(", ")
 }
 
-/// `a`, `a and b`, `a, b and c`, `a, b and 7 more`.
+/// Joins names: `a`, `a and b`, `a, b and c`, `a, b and 7 more`.
 pub(super) fn join_names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     match &names[..] {
@@ -40,7 +40,7 @@ pub(super) fn join_names<'n>(names: impl IntoIterator<Item = &'n str>) -> String
     }
 }
 
-/// `1 byte`, `8 bytes`.
+/// Formats a number of bytes: `1 byte`, `8 bytes`.
 pub(super) fn byte_count(count: u64) -> String {
     crate::explain::size_text(count.saturating_mul(8))
 }

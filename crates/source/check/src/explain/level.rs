@@ -1,9 +1,8 @@
-//! Who pushed a member among those that stand beside it.
+//! Explanation of a moved member from its direct siblings.
 //!
-//! Members that stand in both layouts in one order carry a shift, new place minus old. Where the
-//! shift changes from one such member to the next, what happened between them is the cause: a
-//! member that is new there, that grew, that came from elsewhere, or that is gone. What was taken
-//! up by a hole changed no shift and is not named.
+//! A sibling that keeps its place in the order has a shift: its new offset minus its old offset.
+//! The shift changes between two such siblings because of a member between them: a new, resized,
+//! moved or removed member. A change that a hole absorbs changes no shift and is not named.
 
 use std::collections::HashMap;
 
@@ -12,7 +11,7 @@ use relayout_diff::longest_increasing;
 use super::{MemberChangeKind, PushingChange};
 use crate::known::KnownMember;
 
-/// What changed the place of `target` among its siblings.
+/// Returns the changes that moved `target` among its siblings.
 pub(super) fn pushes_among_siblings(
     now: &[KnownMember],
     before: &[KnownMember],
@@ -59,13 +58,13 @@ pub(super) fn pushes_among_siblings(
         if member.path == target {
             return once_each(pushes);
         }
-        // What ends before this member and moved nothing is settled: a hole took it.
+        // A hole absorbed the changes that end before this member and moved nothing.
         pending.retain(|(_, end)| *end > member.first_bit);
         if member.size_bits != before[old].size_bits {
             pending.push(resizing(member, &before[old]));
         }
     }
-    // The target itself stands elsewhere among the members.
+    // The target itself has another place in the order of members.
     pending.retain(|(push, _)| push.member == target);
     pending.into_iter().map(|(push, _)| push).collect()
 }
@@ -77,8 +76,8 @@ fn by_path(members: &[KnownMember]) -> HashMap<&str, usize> {
         .collect()
 }
 
-/// One push for each member, where it is met first: one that moved is met where it was and where it
-/// is, one that grew and is aligned otherwise before and after itself.
+/// Merges the pushes of each member into the first of them. A moved member appears at its old and
+/// its new place. A resized member with another alignment appears before and after itself.
 pub(super) fn once_each(pushes: Vec<PushingChange>) -> Vec<PushingChange> {
     let mut kept: Vec<PushingChange> = Vec::new();
     for push in pushes {
@@ -95,7 +94,7 @@ pub(super) fn once_each(pushes: Vec<PushingChange>) -> Vec<PushingChange> {
     kept
 }
 
-/// Takes what happened since the last member that stayed as the cause of a change of shift.
+/// Takes the pending changes since the last sibling as the cause of a change of shift.
 fn settle_shift(
     pushes: &mut Vec<PushingChange>,
     pending: &mut Vec<(PushingChange, u64)>,
@@ -116,7 +115,7 @@ fn settle_shift(
     pushes.extend(pending.drain(..).map(|(push, _)| push));
 }
 
-/// A member that is new at its place, and where it ends.
+/// Returns the change for a member that is new at its place, and the member's end in bits.
 fn arrival(member: &KnownMember, old: Option<&KnownMember>) -> (PushingChange, u64) {
     let how = match old {
         Some(old) => MemberChangeKind::Moved {
@@ -130,7 +129,7 @@ fn arrival(member: &KnownMember, old: Option<&KnownMember>) -> (PushingChange, u
     (change_without_bits(&member.path, how), end_bit(member))
 }
 
-/// A member that is no longer at its place.
+/// Returns the change for a member that left its place. The member's end is 0.
 fn departure(gone: &KnownMember, now: Option<&KnownMember>) -> (PushingChange, u64) {
     let how = match now {
         Some(member) => MemberChangeKind::Moved {
@@ -168,8 +167,8 @@ fn signed(bits: u64) -> i64 {
     i64::try_from(bits).unwrap_or(i64::MAX)
 }
 
-/// For each member of `now`, whether it is one of the most that stood in the same order before,
-/// where `was` has their places.
+/// Marks the members of `now` that belong to a longest common order. `was` maps each path to its
+/// earlier index.
 fn in_one_order(now: &[KnownMember], was: &HashMap<&str, usize>) -> Vec<bool> {
     let known = now.iter().enumerate();
     let (indices, places): (Vec<usize>, Vec<usize>) = known
@@ -188,7 +187,7 @@ mod tests {
 
     use super::{KnownMember, PushingChange, pushes_among_siblings};
 
-    /// Members `name:size` in bytes, each at its natural alignment.
+    /// Lays out members `name:size` (in bytes) at natural alignment.
     fn laid_out(members: &[(String, u64)]) -> Vec<KnownMember> {
         let mut end = 0u64;
         let place = |(path, size): &(String, u64)| {
@@ -303,8 +302,8 @@ mod tests {
     }
 
     proptest! {
-        // The pushes add up to how far the target is from where it was, unless it is the one that
-        // stands elsewhere among the members.
+        // The pushes add up to the distance that the target moved, unless the target has another
+        // place in the order of members.
         #[test]
         fn pushes_add_up(before in some_members(), now in some_members()) {
             let (before, now) = (laid_out(&before), laid_out(&now));

@@ -1,7 +1,7 @@
-//! The lock file: which members a profile showed to be hot, and where they were.
+//! Lock file: the hot members of a profile and their positions.
 //!
-//! Written by `relayout check --update`, read to judge `as_recorded`, and to tell who pushed a
-//! member. One [`Record`] for each way in which the program is built.
+//! `relayout check --update` writes the lock file. The rule `as_recorded` reads it, and so does the
+//! explanation of moved members. The file has one [`LockRecord`] for each way to build the program.
 
 mod parse;
 mod write;
@@ -9,85 +9,84 @@ mod write;
 use crate::known::KnownType;
 use crate::{FileFacts, MachineArchitecture};
 
-/// A lock file.
+/// Contents of a lock file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LayoutLock {
-    /// In the order of their configurations, then machines.
+    /// Records in the order of their configurations, then machines.
     pub records: Vec<LockRecord>,
 }
 
-/// What was recorded of one file.
+/// Record of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockRecord {
-    /// The names of the configurations in force for the file, in the order of the configuration.
+    /// Names of the configurations in force for the file, in the order of the configuration.
     pub configurations: Vec<String>,
-    /// The file's processor, if it says.
+    /// Processor of the file, if known.
     pub machine: Option<MachineArchitecture>,
-    /// Bytes of a pointer in it, if it says.
+    /// Size of a pointer in bytes, if known.
     pub pointer_bytes: Option<u64>,
-    /// The file's build id, if it has one.
+    /// Build id of the file, if known.
     pub build_id: Option<String>,
-    /// The file's name.
+    /// Name of the file.
     pub file: String,
-    /// What showed which members are hot; `None` where only the layout was recorded.
+    /// Profile that showed the hot members; `None` if only the layout was recorded.
     pub profile: Option<ProfileFacts>,
-    /// In the order of their names.
+    /// Types in the order of their names.
     pub types: Vec<RecordedType>,
 }
 
-/// The profile that a record is from.
+/// Profile that a record comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProfileFacts {
-    /// What ran.
+    /// Workload of the profile.
     pub workload: String,
-    /// The build that it ran on; empty where not known.
+    /// Build id of the profiled build; empty if unknown.
     pub build_id: String,
-    /// All transfers in it.
+    /// Number of all transfers in the profile.
     pub transfers: u64,
 }
 
-/// A type as it was.
+/// Recorded layout of a type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedType {
-    /// Bytes of a cache line when it was recorded.
+    /// Cache line size in bytes at the time of the record.
     pub line_bytes: u64,
-    /// How far into a line its objects began.
+    /// Offset of the object's start within its cache line, in bytes.
     pub phase: u64,
-    /// Its hot members, in the order of their offsets.
+    /// Hot members of the type, in the order of their offsets.
     pub hot: Vec<RecordedHotMember>,
-    /// The type, its size and its members.
+    /// Name, size and members of the type.
     pub layout: KnownType,
 }
 
-/// A member that a profile showed to be hot.
+/// Member that a profile showed to be hot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedHotMember {
-    /// From the type, with indices where it is in an array: `lists[2].next`.
+    /// Path from the type, with indices for array elements: `lists[2].next`.
     pub path: String,
-    /// Offset of its first byte.
+    /// Offset of the member's first byte from the start of the type.
     pub offset: u64,
-    /// Bytes.
+    /// Size of the member in bytes.
     pub size: u64,
-    /// Loads in the profile, read-writes included.
+    /// Number of loads in the profile, with read-writes.
     pub reads: u64,
-    /// Stores, read-writes included.
+    /// Number of stores in the profile, with read-writes.
     pub writes: u64,
-    /// Contexts that accessed it.
+    /// Number of contexts that accessed the member.
     pub contexts: u32,
-    /// Transfers whose missing access was to it.
+    /// Number of transfers that an access to the member caused.
     pub transfers: u64,
 }
 
 impl LayoutLock {
-    /// The record of files of these configurations on this machine.
+    /// Returns the record for files of these configurations on this machine.
     pub fn record(&self, facts: &FileFacts, configurations: &[String]) -> Option<&LockRecord> {
         self.records
             .iter()
             .find(|record| record.is_of(facts, configurations))
     }
 
-    /// Puts a record in the place of the one of the same configurations and machine, if there is
-    /// one.
+    /// Adds a record, and removes an earlier record of the same configurations and machine.
     pub fn replace(&mut self, record: LockRecord) {
         self.records.retain(|other| other.key() != record.key());
         self.records.push(record);
@@ -96,8 +95,8 @@ impl LayoutLock {
 }
 
 impl LayoutLock {
-    /// Adds the types of a record to the one of the same configurations and machine, if there is
-    /// one, which keeps what it has.
+    /// Adds the types of `record` to the record of the same configurations and machine. Types that
+    /// the latter record already has stay unchanged.
     pub fn add_types(&mut self, record: LockRecord) {
         match self
             .records
@@ -129,7 +128,7 @@ impl LockRecord {
         (&self.configurations, self.machine, self.pointer_bytes)
     }
 
-    /// The type of this name, with its scope.
+    /// Returns the type with this name and scope.
     pub fn type_named(&self, name: &str) -> Option<&RecordedType> {
         self.types
             .iter()
@@ -138,7 +137,8 @@ impl LockRecord {
 }
 
 impl RecordedType {
-    /// The line that a byte of the type lay on, counted from the line that the object began on.
+    /// Index of the cache line at a byte offset of the type, counted from the line of the object's
+    /// start.
     pub fn line_of(&self, offset: u64) -> u64 {
         offset.saturating_add(self.phase) / self.line_bytes.max(1)
     }

@@ -1,4 +1,4 @@
-//! Reads a lock file.
+//! Reader of lock files.
 
 use crate::config::reader::{TomlReader, TomlTable, TomlValue};
 use crate::known::{KnownMember, KnownType};
@@ -7,14 +7,14 @@ use crate::{
     RecordedType,
 };
 
-/// The version that is written and read.
+/// Version of the format.
 pub(super) const VERSION: u64 = 1;
 
 impl LayoutLock {
-    /// Reads the text of a lock file. Never panics, whatever the text is.
+    /// Parses the text of a lock file. The parser does not panic on any text.
     ///
     /// # Errors
-    /// Everything that is wrong with the text.
+    /// Lists every problem of the text.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         TomlReader::read(text, read_lock)
     }
@@ -126,7 +126,7 @@ fn read_type(value: &TomlValue<'_, '_>) -> Option<RecordedType> {
     Some(recorded)
 }
 
-/// `80 8 pgd`, `80:3 0:1 flag`: bytes, and bits after the colon.
+/// Parses a member: `80 8 pgd`, or `80:3 0:1 flag` with bits after the colon.
 fn parse_known_member(text: &str) -> Option<KnownMember> {
     let mut words = text.splitn(3, ' ');
     let mut bits = || {

@@ -1,5 +1,5 @@
-//! Writes a lock file: the same text for the same content, one line for each member, so that a
-//! change reads well as a patch.
+//! Writer of lock files. The same content gives the same text, with one line for each member, so
+//! that a change is readable as a patch.
 
 use std::fmt::{self, Write};
 
@@ -13,7 +13,7 @@ const HEAD: &str = "\
 ";
 
 impl LayoutLock {
-    /// The text of the lock file.
+    /// Renders the text of the lock file.
     pub fn to_text(&self) -> String {
         let mut out = String::new();
         write_lock(&mut out, self).expect("writing to a string does not fail");
@@ -117,7 +117,7 @@ fn known_member_text(member: &KnownMember) -> String {
     format!("{first} {size} {}", member.path)
 }
 
-/// A TOML string.
+/// Renders a TOML string.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for letter in text.chars() {

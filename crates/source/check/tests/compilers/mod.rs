@@ -1,4 +1,4 @@
-//! Compilers, and headers to give them.
+//! Compilers and test headers.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::path::PathBuf;
@@ -9,22 +9,22 @@ use relayout_check::{CheckConfig, Date, FileFacts, LayoutLock};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 
-/// As `-x` wants it.
+/// Name of the language C for the option `-x`.
 pub const C: &str = "c";
-/// As `-x` wants it.
+/// Name of the language C++ for the option `-x`.
 pub const CPP: &str = "c++";
 
-/// A compiler with its flags.
+/// Compiler with its flags.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     pub language: &'static str,
     pub program: &'static str,
     pub flags: &'static [&'static str],
-    /// Its pointers have 32 bits.
+    /// True for 32-bit pointers.
     pub is_narrow: bool,
 }
 
-/// What a source file of the kernel includes, as far as what is emitted wants it.
+/// Definitions from kernel headers that the emitted text uses.
 const KERNEL: &str = "
 #ifdef __x86_64__
 #define CONFIG_X86_64 1
@@ -52,7 +52,7 @@ const KERNEL: &str = "
 const KERNEL_HEADERS: [&str; 5] = ["build_bug.h", "cache.h", "init.h", "math.h", "stddef.h"];
 
 impl Target {
-    /// The usual compiler, for 64 bits.
+    /// Default compiler for 64 bits.
     pub fn wide(language: &'static str) -> Self {
         Self {
             language,
@@ -62,7 +62,8 @@ impl Target {
         }
     }
 
-    /// Those that are there. What is missing is said, and fails where tests must not be passed over.
+    /// Returns the compilers that work here, and prints the missing ones. A missing compiler fails
+    /// the test if tests must not be skipped.
     pub fn all() -> Vec<Self> {
         let narrow = |language, program, flags| Self {
             language,
@@ -104,14 +105,14 @@ impl Target {
     }
 }
 
-/// A folder with a header.
+/// Folder with a header.
 pub struct Project {
     dir: tempfile::TempDir,
     header: PathBuf,
 }
 
 impl Project {
-    /// A header with this text; a kernel's macros are defined in it.
+    /// Creates a header with this text, and a file with the kernel's macros.
     pub fn new(header: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("types.h");
@@ -131,17 +132,17 @@ impl Project {
         Self { dir, header: path }
     }
 
-    /// What is emitted for the header as it is compiled for the target.
+    /// Emits the assertions for the header, compiled for the target.
     pub fn emit(&self, target: &Target, config: &str, form: EmitForm) -> String {
         self.emit_for(std::slice::from_ref(target), config, form)
     }
 
-    /// What is emitted for the header as it is compiled for each target.
+    /// Emits the assertions for the header, compiled for each target.
     pub fn emit_for(&self, targets: &[Target], config: &str, form: EmitForm) -> String {
         self.emit_recorded(targets, config, None, form)
     }
 
-    /// The same with a lock file.
+    /// Emits the assertions with a lock file.
     pub fn emit_recorded(
         &self,
         targets: &[Target],
@@ -165,7 +166,7 @@ impl Project {
         emitter.finish(&[]).text
     }
 
-    /// The header, compiled.
+    /// Compiles the header to an object file.
     pub fn object(&self, target: &Target) -> Vec<u8> {
         let out = self.dir.path().join("types.o");
         let output = self.compile(
