@@ -1,22 +1,23 @@
-//! How much memory an input takes. The threads that look at one share an account, to which an
-//! allocator charges what they take and give back; other threads are not counted.
+//! Memory use of an input. The threads that process an input share an account, and the allocator
+//! counts their allocated and freed bytes in this account. Other threads are not counted.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
 
-/// The system's allocator, with a look at the account of the thread that asks.
+/// Allocator that counts bytes in the account of the calling thread, on top of the system's
+/// allocator.
 pub struct CountingAllocator;
 
-/// Bytes that a group of threads has allocated.
+/// Number of bytes that a group of threads has allocated.
 #[derive(Debug, Default)]
 pub struct MemoryAccount {
     live: AtomicIsize,
     peak: AtomicIsize,
 }
 
-/// An account may grow to this. Above it there is no more memory, so that an endless loop does not
-/// take the machine with it: the program ends.
+/// Largest number of bytes of an account. Allocations beyond it fail and end the program, so that
+/// an endless loop does not use up the memory of the machine.
 const ACCOUNT_BYTES_MAX: isize = 3 << 30;
 
 thread_local! {
@@ -24,29 +25,29 @@ thread_local! {
 }
 
 impl MemoryAccount {
-    /// An account for threads to [`join`](Self::join).
+    /// Returns a new account that threads can [`join`](Self::join).
     pub fn open() -> &'static Self {
         Box::leak(Box::default())
     }
 
-    /// From now on what the calling thread allocates is charged to this account.
+    /// Counts later allocations of the calling thread in this account.
     pub fn join(&'static self) {
         ACCOUNT.set(Some(self));
     }
 
-    /// Starts to look for the largest sum; returns the one at this moment, in bytes.
+    /// Resets the peak to the current number of bytes, and returns this number.
     pub fn start(&self) -> isize {
         let live = self.live.load(Relaxed);
         self.peak.store(live, Relaxed);
         live
     }
 
-    /// The largest sum since [`start`](Self::start), in bytes.
+    /// Largest number of bytes of the account since [`start`](Self::start).
     pub fn peak(&self) -> isize {
         self.peak.load(Relaxed)
     }
 
-    /// Adds bytes (negative: removes); returns whether the account allows them.
+    /// Adds `bytes`, or removes them if negative. Returns true if the account allows them.
     fn charge(&self, bytes: isize) -> bool {
         let live = self.live.fetch_add(bytes, Relaxed) + bytes;
         if bytes > 0 {
@@ -57,17 +58,17 @@ impl MemoryAccount {
 }
 
 fn charge(bytes: usize, sign: isize) -> bool {
-    // A thread that ends has no account any more.
+    // A thread that is ending has no account.
     let account = ACCOUNT.try_with(Cell::get).ok().flatten();
     account.is_none_or(|account| account.charge(bytes as isize * sign))
 }
 
-// SAFETY: everything is handed to the system's allocator as it came; a null pointer says that there
-// is no memory, as it may.
+// SAFETY: every call passes its arguments unchanged to the system's allocator. A null pointer
+// reports that no memory is left, which the trait allows.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if charge(layout.size(), 1) {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller keeps the contract of `GlobalAlloc`.
             unsafe { System.alloc(layout) }
         } else {
             std::ptr::null_mut()
@@ -76,7 +77,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if charge(layout.size(), 1) {
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller keeps the contract of `GlobalAlloc`.
             unsafe { System.alloc_zeroed(layout) }
         } else {
             std::ptr::null_mut()
@@ -85,7 +86,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         charge(layout.size(), -1);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`.
         unsafe { System.dealloc(memory, layout) }
     }
 
@@ -94,7 +95,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
             return std::ptr::null_mut();
         }
         charge(layout.size(), -1);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`.
         unsafe { System.realloc(memory, layout, new_size) }
     }
 }

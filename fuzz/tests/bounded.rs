@@ -1,5 +1,5 @@
-//! Each target on its seeds, on hostile inputs, on what is kept in `corpus/`, and on random changes
-//! of all of them.
+//! Time and memory limits of each target, on its seeds, on hostile inputs, on the files in
+//! `corpus/`, and on random changes of all these inputs.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,18 +16,21 @@ use relayout_fuzz::{hostile, seeds, targets};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// Random changes tried per target, unless the time is over.
+/// Largest number of random changes per target.
 const CHANGES_MAX: usize = 20_000;
 const SECONDS: u64 = 3;
-/// One input must not take longer than this: it would be endless, or as good as.
+/// Time limit of one input. An input that takes longer counts as an endless loop.
 const INPUT_LIMIT: Duration = Duration::from_secs(20);
-/// Memory that any input may take, in bytes: texts are cut at 16 MiB, and take that twice more while
-/// they grow, in each of two threads; a comparison looks at 65536 members of a type, in two files.
+/// Bytes of memory that every input may use, regardless of its length. Texts are cut at 16 MiB, and
+/// use twice as much more while they grow, in each of two threads. A comparison processes 65536
+/// members of a type, in two files.
 const MEMORY_FLOOR: usize = 128 << 20;
-/// And for each of its bytes. Compressed sections may become 64 times as long as the file; an entry
-/// of two bytes becomes a definition in the index and a type in an arena, of some hundred bytes.
+/// Further bytes of memory for each byte of the input. Compressed sections may be 64 times as long
+/// as the file. An entry of two bytes becomes a definition in the index and a type in an arena, of
+/// some hundred bytes.
 const MEMORY_PER_BYTE: usize = 256;
-/// Seeds up to this length are cut off everywhere, and inputs changed at random.
+/// Largest length in bytes of seeds that are truncated at every position, and of inputs that are
+/// changed at random.
 const CHANGED_BYTES_MAX: usize = 64 << 10;
 
 fn setting(name: &str) -> Option<u64> {
@@ -53,7 +56,7 @@ fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// One target, in threads of its own whose memory is counted.
+/// Target that runs in threads of its own, with an account of their memory.
 struct Runner {
     name: &'static str,
     target: targets::Target,
@@ -78,7 +81,8 @@ impl Runner {
         }
     }
 
-    /// Runs the target on an input, which is kept if that goes wrong; says what did. `what` names it.
+    /// Runs the target on `input`, and returns a description of the failure. A failing input is
+    /// saved. `label` names the input in messages.
     fn run(&mut self, label: &str, input: Vec<u8>) -> Option<String> {
         let input = Arc::new(input);
         if setting("FUZZ_TRACE").is_some() {
@@ -89,7 +93,7 @@ impl Runner {
         let before = self.account.start();
         let begun = Instant::now();
         self.threads.spawn(move || {
-            // The message of a panic has been printed.
+            // The panic hook has already printed the message.
             let result = catch_unwind(AssertUnwindSafe(|| target(&shared_input)));
             let _ = done.send(result.is_ok());
         });
@@ -97,7 +101,7 @@ impl Runner {
             Ok(true) => self.memory_of(input.len(), before),
             Ok(false) => Some("panics".to_owned()),
             Err(_) => {
-                // The threads are lost to it.
+                // The input still occupies the old threads.
                 *self = Self::new(self.name);
                 Some(format!("takes more than {INPUT_LIMIT:?}"))
             }
@@ -207,7 +211,7 @@ bounded! {
     instructions kept layout_order locations perf_data profile program_run segments source_edit
 }
 
-/// What was made to do harm can be made again.
+/// The corpus holds every hostile input exactly as the code generates it.
 #[test]
 fn hostile_inputs_are_kept() {
     for (target, _) in targets::ALL {
@@ -226,7 +230,7 @@ fn hostile_inputs_are_kept() {
     }
 }
 
-/// What the decoders refuse at once tests little.
+/// The decoders accept every seed. A seed that fails at once would test little.
 #[test]
 fn seeds_are_sound() {
     use relayout_layout::dwarf::{DwarfFile, SectionStore};

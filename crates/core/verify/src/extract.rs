@@ -1,4 +1,4 @@
-//! A metric's numbers in what a program wrote.
+//! Extraction of a metric's numbers from the output of a program.
 
 use std::collections::BTreeMap;
 
@@ -8,31 +8,33 @@ use crate::metric::{Metric, MetricSource, THREAD};
 
 /// Lines of output that an error shows.
 const LINES_SHOWN: usize = 8;
-/// Threads that one metric may have.
+/// Largest number of threads of one metric.
 const THREADS_MAX: usize = 1000;
-/// Letters of a line that an error shows.
+/// Characters of a line that an error shows.
 const LETTERS_SHOWN: usize = 120;
 
-/// What one start of a program gave.
+/// Output and times of one start of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct StartOutput<'o> {
     /// Standard output.
     pub stdout: &'o str,
     /// Standard error.
     pub stderr: &'o str,
-    /// Seconds from start to end.
+    /// Seconds of wall-clock time from start to end.
     pub wall_s: f64,
-    /// CPU seconds.
+    /// CPU seconds of the program and its children.
     pub cpu_s: f64,
 }
 
-/// Numbers by thread; those of no thread have an empty name. Never empty, nor is any of the lists.
+/// Numbers of one metric by thread. A metric without threads has one entry with an empty name.
+///
+/// The map and its lists are never empty.
 pub type Values = BTreeMap<String, Vec<f64>>;
 
-/// Why a metric has no numbers.
+/// Reason why a metric has no numbers.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ExtractError {
-    /// Nothing matched.
+    /// No output matches the metric.
     #[error(
         "metric '{name}' does not appear: {why}{}",
         describe_output(first_lines)
@@ -40,27 +42,27 @@ pub enum ExtractError {
     Missing {
         /// Name of the metric.
         name: String,
-        /// What was looked for.
+        /// Pattern or pointer that was searched for.
         why: String,
-        /// How the output begins.
+        /// First lines of the output.
         first_lines: Vec<String>,
     },
-    /// What matched is not a number.
+    /// The matching text is not a finite number.
     #[error("metric '{name}': '{found}' is not a finite number, in '{place}'")]
     NotANumber {
         /// Name of the metric.
         name: String,
-        /// What was found.
+        /// Text that is not a number.
         found: String,
-        /// The line, or the place in the document.
+        /// Line of the output, or a name for the JSON document.
         place: String,
     },
-    /// More threads than can be compared.
+    /// The metric has more threads than can be compared.
     #[error("metric '{name}' has {found} threads; {THREADS_MAX} at most are compared")]
     TooMany {
         /// Name of the metric.
         name: String,
-        /// How many.
+        /// Number of threads.
         found: usize,
     },
 }
@@ -77,10 +79,11 @@ impl ExtractError {
     }
 }
 
-/// Finds a metric's numbers.
+/// Returns the metric's numbers in `output`.
 ///
 /// # Errors
-/// There are none, or what is found is not a number.
+/// The output has no number for the metric, a matching text is not a finite number, or the metric
+/// has too many threads.
 pub fn extract_values(metric: &Metric, output: &StartOutput<'_>) -> Result<Values, ExtractError> {
     let alone = |value: f64| Ok(Values::from([(String::new(), vec![value])]));
     match &metric.source {
@@ -159,7 +162,7 @@ fn values_by_json(
     ExtractError::limit_threads(&metric.description.name, values)
 }
 
-/// The whole text as one document, or each line that is an object or a list.
+/// Parses the whole text as one JSON document, or else each line that is an object or a list.
 fn json_documents(text: &str) -> Vec<Value> {
     if let Ok(whole) = serde_json::from_str(text) {
         return vec![whole];
@@ -171,8 +174,10 @@ fn json_documents(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// The places that the steps lead to, each labelled by what stood for `*`. The depth is that of the
-/// steps, which the user gave.
+/// Collects the values that the steps of a JSON pointer lead to. The label of a value joins the
+/// keys and indices that matched `*`.
+///
+/// The recursion is as deep as the number of steps, which comes from the command line.
 fn follow_steps<'v>(
     value: &'v Value,
     steps: &[String],
@@ -212,7 +217,8 @@ fn follow_steps<'v>(
     }
 }
 
-/// A number; or a list of numbers, which are readings; or an object of numbers, one for each thread.
+/// Adds a number, a list of numbers (readings of one start) or an object of numbers (one for each
+/// thread) to `values`.
 fn add_values(
     metric: &Metric,
     label: &str,
@@ -309,7 +315,7 @@ mod tests {
         let text = "thread A: 7 ops/s\nthread B: 8 ops/s\nthread A: 9 ops/s";
         let metric = r"a=regex:thread (?<thread>\w+): (\d+)";
         check(metric, text, &[("A", &[7.0, 9.0]), ("B", &[8.0])]);
-        // The number may stand before the thread.
+        // The group of the number may precede the group of the thread.
         check(r"a=regex:(\d+)@(?<thread>\w)", "5@x", &[("x", &[5.0])]);
         // Windows line ends.
         check(r"a=regex:^ops (\d+)\s*$", "ops 3\r\n", &[("", &[3.0])]);

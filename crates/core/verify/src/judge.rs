@@ -1,4 +1,4 @@
-//! What the starts say: better, worse, same, or not to be told.
+//! Verdicts of an experiment: better, worse, same or unclear.
 
 mod compare;
 mod summary;
@@ -13,17 +13,18 @@ use crate::plan::{ALPHA, ExperimentPlan};
 use crate::runs::{ExperimentRuns, MetricSeries};
 use relayout_statistics::reject_hypotheses;
 
-/// The margin unless the noise asks for more, as a fraction.
+/// Default margin, as a fraction. Noise can widen the margin up to [`MARGIN_BY_NOISE_MAX`].
 pub const MARGIN: f64 = 0.01;
-/// The most that noise can make of it, as a fraction: with more, nothing is called the same.
+/// Largest margin that noise can cause, as a fraction. With more noise, no metric is called the
+/// same.
 pub const MARGIN_BY_NOISE_MAX: f64 = 0.25;
 
-/// How to judge.
+/// Settings of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JudgingRules {
-    /// Changes up to this fraction do not matter.
+    /// Largest change that does not matter, as a fraction.
     pub margin: f64,
-    /// Whether the margin is widened at the end to what the experiment can tell.
+    /// Widens the margin at the last look to the smallest change that the experiment can detect.
     pub widen: bool,
 }
 
@@ -36,22 +37,22 @@ impl Default for JudgingRules {
     }
 }
 
-/// The answer for one metric, or for all.
+/// Verdict on one metric, or on the whole experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeVerdict {
-    /// The change is there, for the better.
+    /// The change is an improvement.
     Better,
-    /// The change is there, for the worse.
+    /// The change is a regression.
     Worse,
-    /// What change there may be is smaller than the margin.
+    /// The change is smaller than the margin.
     Same,
-    /// The starts do not tell.
+    /// The starts do not decide between the other verdicts.
     Unclear,
 }
 
 impl ChangeVerdict {
-    /// Its name.
+    /// Name of the verdict in documents and messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Better => "better",
@@ -62,63 +63,66 @@ impl ChangeVerdict {
     }
 }
 
-/// In which numbers a change is expressed.
+/// Unit in which a change is expressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeScale {
     /// Ratio of after to before, less 1.
     Ratio,
-    /// Difference of percentages, in points of which 0.01 is one percentage point.
+    /// Difference of two percentages, divided by 100: 0.01 is one percentage point.
     Points,
-    /// Difference as a fraction of the median before, for values that are not all above 0.
+    /// Difference as a fraction of the median of the side before. It applies if a
+    /// value is 0 or negative, or if a ratio is not a finite number above 0.
     Difference,
 }
 
-/// One metric, judged.
+/// Metric with its change, interval and verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgedMetric {
-    /// Name, direction, unit.
+    /// Name, direction and unit of the metric.
     pub description: MetricDescription,
-    /// The starts before.
+    /// Summary of the side before the change.
     pub before: SideSummary,
-    /// The starts after.
+    /// Summary of the side after the change.
     pub after: SideSummary,
-    /// What the fractions below are of.
+    /// Unit of `change`, `interval` and `margin`.
     pub scale: ChangeScale,
-    /// Change from before to after, as a fraction; `None` for lack of pairs, or of something to
-    /// compare with (a median of 0 before).
+    /// Change from before to after, as a fraction. It is `None` with fewer than two pairs, or if it
+    /// would be relative to a median of 0.
     pub change: Option<f64>,
-    /// Interval that holds the true change in at least 95 of 100 experiments, however often
-    /// they were looked at; as fractions.
+    /// Confidence interval of the change, as fractions. It contains the true change in at least 95%
+    /// of experiments, also if the experiment was judged several times.
     pub interval: Option<[f64; 2]>,
-    /// How probable so large a change is if there is none, corrected for the looks.
+    /// Probability of a change at least this large if there is no real change, corrected for the
+    /// number of looks.
     pub p_value: Option<f64>,
-    /// Changes up to this fraction do not matter, or cannot be told from noise.
+    /// Largest change that does not matter or cannot be distinguished from noise, as a fraction.
     pub margin: f64,
-    /// Whether the margin is the noise's, not the given one.
+    /// True if noise widened the margin beyond the given one.
     pub margin_is_noise: bool,
-    /// The answer.
+    /// Verdict on this metric.
     pub verdict: ChangeVerdict,
-    /// Why it is unclear.
+    /// Reason for the verdict [`ChangeVerdict::Unclear`].
     pub why: Option<&'static str>,
-    /// Pairs without a value of this thread on one side.
+    /// Number of pairs in which a side has no value of this thread.
     pub unmatched: usize,
 }
 
-/// All metrics, judged.
+/// Verdicts on all metrics of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExperimentOutcome {
-    /// In the order in which they were given, threads by name.
+    /// Metrics in the order of the command line; threads of one metric by name.
     pub metrics: Vec<JudgedMetric>,
-    /// Worse if one is; else better if one is; else unclear if one is.
+    /// Verdict on the experiment: worse if a metric is worse, else better if a metric is better,
+    /// else unclear if a metric is unclear, else same.
     pub verdict: ChangeVerdict,
-    /// Pairs that were judged.
+    /// Number of pairs that were judged.
     pub pairs: usize,
-    /// One less than this is the confidence of the intervals at this look alone.
+    /// Error rate of this look alone: its intervals have the confidence 1 - `alpha`.
     pub alpha: f64,
 }
 
 impl ExperimentOutcome {
-    /// Whether more starts can change nothing that matters.
+    /// Returns true if no metric is unclear, so that more starts are not needed.
     pub fn is_decided(&self) -> bool {
         self.metrics
             .iter()
@@ -126,7 +130,8 @@ impl ExperimentOutcome {
     }
 }
 
-/// Judges all metrics together after the pairs there are. Only the last look widens the margin.
+/// Judges all metrics together, over the pairs that are complete. Only the last look widens the
+/// margin.
 pub fn judge_runs(runs: &ExperimentRuns, rules: &JudgingRules) -> ExperimentOutcome {
     let series = runs.series();
     judge_series(
@@ -138,7 +143,7 @@ pub fn judge_runs(runs: &ExperimentRuns, rules: &JudgingRules) -> ExperimentOutc
     )
 }
 
-/// The same for the values alone.
+/// Judges series of pairs like [`judge_runs`], without the document that holds them.
 pub fn judge_series(
     series: &[MetricSeries],
     plan: ExperimentPlan,
@@ -152,7 +157,7 @@ pub fn judge_series(
         .iter()
         .map(|series| compare_series(series, rules.margin, alpha, widen_for, plan.seed))
         .collect();
-    // What a look spends less than all, its probabilities count for more.
+    // A look that spends less than ALPHA needs proportionally smaller p-values.
     let p_values: Vec<f64> = comparisons
         .iter()
         .map(|comparison| (comparison.p_value * ALPHA / alpha).min(1.0))

@@ -1,14 +1,17 @@
-//! Did it help? Statistics of interleaved A/B runs.
+//! Statistics of interleaved A/B runs: better, worse, same or unclear.
 //!
-//! - [`metric`] reads what is to be measured, and [`extract`] finds it in what a program wrote;
-//! - [`plan`] says in which order the two sides are started, and when the results are looked at;
-//! - [`runs`] holds what every start gave, and is what is saved;
-//! - [`judge`](judge::judge) tells better, worse and same from what cannot be told;
-//! - [`table`] shows it as the kernel's LKP robot does.
+//! - [`metric`] parses the text of `--metric`, and [`extract`] finds the metric's numbers in the
+//!   output of a program.
+//! - [`plan`] decides the order in which the two sides start, and the number of pairs after which
+//!   the results are judged.
+//! - [`runs`] holds the numbers of every start, and is the document that `--save` writes.
+//! - [`judge`] gives each metric a verdict.
+//! - [`table`] prints the verdicts in the format of the kernel's LKP robot.
 //!
-//! `docs/verify.md` describes the method, with its sources.
+//! `docs/verify.md` describes the method and its sources.
 //!
-//! Values in, values out: no processes, no clock. Whoever starts the programs gives what they wrote.
+//! This crate starts no process and reads no clock. The caller starts the programs and passes their
+//! output and times.
 
 pub mod extract;
 pub mod judge;

@@ -1,9 +1,9 @@
-//! What is measured: the text of `--metric`.
+//! Metrics to measure, and the parser of `--metric`.
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-/// What a user can write, for help texts and errors.
+/// Forms of `--metric`, for help texts and errors.
 pub const FORMS: &str = "\
 wall                            seconds from start to end (lower is better); the default
 cpu                             CPU seconds of the program and what it starts (lower is better)
@@ -18,94 +18,94 @@ makes one metric of each thread, as do the keys of an object and a * in a pointe
   --metric 'rate,unit=1/s=regex:^thread (?<thread>\\w+): ([0-9.]+)'
   --metric 'p99,lower,unit=us=json:/latency/p99'";
 
-/// One metric.
+/// Metric with the source of its numbers.
 #[derive(Clone, Debug)]
 pub struct Metric {
     /// Name, direction and unit.
     pub description: MetricDescription,
-    /// Where its number comes from.
+    /// Source of the numbers.
     pub source: MetricSource,
 }
 
 /// Name, direction and unit of a metric.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MetricDescription {
-    /// As the user named it.
+    /// Name that the user gave.
     pub name: String,
-    /// Which way is better.
+    /// Direction of an improvement.
     pub better: BetterDirection,
-    /// Unit, for show; changes of metrics in `%` are given in points.
+    /// Unit that is shown. Changes of a metric in `%` are in percentage points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// Whether it only says where a change comes from, and is no part of the verdict.
+    /// True if the metric only explains a change and does not affect the verdict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_detail: bool,
 }
 
-/// Which way is better.
+/// Direction of an improvement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BetterDirection {
-    /// Throughput.
+    /// Higher is better, as for a throughput.
     Higher,
-    /// Time.
+    /// Lower is better, as for a time.
     Lower,
 }
 
-/// Where a number comes from.
+/// Source of a metric's numbers.
 #[derive(Clone, Debug)]
 pub enum MetricSource {
-    /// Seconds from start to end.
+    /// Seconds of wall-clock time from start to end.
     Wall,
-    /// CPU seconds.
+    /// CPU seconds of the program and its children.
     Cpu,
-    /// Group of a pattern, in the text.
+    /// Group of a pattern in each matching line of the output.
     Regex {
-        /// The pattern.
+        /// Pattern that a line must match.
         pattern: Regex,
-        /// Index of the group that is the number.
+        /// Index of the group that matches the number.
         value: usize,
-        /// Whether there is a group named [`THREAD`].
+        /// True if the pattern has a group named [`THREAD`].
         by_thread: bool,
     },
-    /// Place in a JSON document, step by step.
+    /// Steps of a JSON pointer into the output.
     Json(Vec<String>),
 }
 
-/// Name of the group that tells threads apart.
+/// Name of the group that matches the name of a thread.
 pub const THREAD: &str = "thread";
-/// Bytes that a compiled pattern may take.
+/// Largest size of a compiled pattern, in bytes.
 const PATTERN_BYTES_MAX: usize = 4 << 20;
 
-/// Why a text is no metric.
+/// Reason why a text is not a metric.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum MetricError {
-    /// It has none of the forms.
+    /// The text has none of the forms.
     #[error("metric '{text}': {why}; 'relayout verify --metric list' shows the forms")]
     Form {
-        /// The text.
+        /// Text of `--metric`.
         text: String,
-        /// What is wrong.
+        /// Description of the mistake.
         why: String,
     },
-    /// The pattern is wrong. What the parser says names the place.
+    /// The pattern is not a valid regular expression, or has no group for the number.
     #[error("metric '{name}': the pattern is wrong: {why}")]
     Pattern {
         /// Name of the metric.
         name: String,
-        /// What is wrong, and where.
+        /// Message of the parser, which points at the mistake.
         why: String,
     },
-    /// Two metrics have one name.
+    /// Two metrics have the same name.
     #[error("there are two metrics named '{name}'")]
     Twice {
-        /// The name.
+        /// Name of both metrics.
         name: String,
     },
 }
 
 impl Metric {
-    /// Wall-clock time.
+    /// Metric of the wall-clock time.
     pub fn wall() -> Self {
         Self::time_metric("wall", MetricSource::Wall)
     }
@@ -143,7 +143,7 @@ impl Metric {
         let json = text
             .split_once("=json:")
             .map(|(head, rest)| (head, rest, false));
-        // The first of the two; the other may be part of a pattern.
+        // The earlier separator counts, since the other may be part of a pattern.
         let parts = [regex, json].into_iter().flatten();
         let Some((head, rest, is_regex)) = parts.min_by_key(|(head, ..)| head.len()) else {
             return Err(wrong(
@@ -162,10 +162,10 @@ impl Metric {
         })
     }
 
-    /// Reads all, which must have different names; without any, wall-clock time.
+    /// Reads all metrics of a command line. Without any, returns the wall-clock time.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), and if two have one name.
+    /// [`parse`](Self::parse) fails for one of them, or two metrics have the same name.
     pub fn parse_all(texts: &[String]) -> Result<Vec<Self>, MetricError> {
         let mut metrics: Vec<Self> = Vec::new();
         for text in texts {
@@ -240,7 +240,7 @@ fn regex_source(text: &str, name: &str) -> Result<MetricSource, MetricError> {
     })
 }
 
-/// The steps of a JSON pointer, with `~1` and `~0` decoded.
+/// Splits a JSON pointer into its steps, and decodes `~1` and `~0`.
 fn parse_pointer(text: &str) -> Result<Vec<String>, String> {
     if text.is_empty() {
         return Ok(Vec::new());
@@ -312,7 +312,7 @@ mod tests {
         refuses("a=regex:(?<thread>x)", "no group");
         refuses("a=json:x/y", "does not begin with /");
         refuses("a=regex:x{1000}{1000}{1000}(y)", "pattern is wrong");
-        // The parser points at the place.
+        // The parser's message points at the mistake.
         refuses("a=regex:(x", "    ^\nerror: unclosed group");
     }
 

@@ -1,32 +1,35 @@
-//! In which order the two sides are started, and when the results are looked at.
+//! Order in which the two sides start, and the numbers of pairs after which the results are judged.
 
 use relayout_statistics::random::SplitMix64;
 
-/// Share of experiments without a difference that may end with one, over all looks of one metric.
+/// Share of experiments without a real difference that may report one, over all looks at one
+/// metric.
+///
+/// A look judges the pairs that are complete so far.
 pub const ALPHA: f64 = 0.05;
-/// What of [`ALPHA`] each look before the last spends.
+/// Part of [`ALPHA`] that each look before the last one spends.
 pub const ALPHA_INTERIM: f64 = 0.002;
-/// Looks are not worth it with fewer pairs: the signs of nine equal differences do not reach
-/// [`ALPHA_INTERIM`], since 2 / 2^9 > 0.002.
+/// Least number of pairs for a look before the last one. Nine differences of the same sign have
+/// p = 2 / 2^9, which is larger than [`ALPHA_INTERIM`], so an earlier look could not decide.
 const PAIRS_INTERIM_MIN: usize = 10;
 
-/// Which of the two.
+/// Side of an experiment.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum ExperimentSide {
-    /// Without the change.
+    /// Program or kernel without the change.
     Before,
-    /// With it.
+    /// Program or kernel with the change.
     After,
 }
 
 impl ExperimentSide {
-    /// Both.
+    /// Both sides, `Before` first.
     pub const ALL: [Self; 2] = [Self::Before, Self::After];
 
-    /// Its name.
+    /// Name of the side in documents and messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Before => "before",
@@ -35,19 +38,21 @@ impl ExperimentSide {
     }
 }
 
-/// How many pairs of starts there will be at most, and the seed of their order.
+/// Largest number of pairs of starts, and the seed of their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExperimentPlan {
-    /// Pairs, each a start of either side.
+    /// Largest number of pairs. A pair is one start of each side.
     pub pairs: usize,
-    /// Decides the order within the pairs.
+    /// Seed of the random order within the pairs.
     pub seed: u64,
 }
 
 impl ExperimentPlan {
-    /// The order within a pair, which is a fair coin's. The neighbours in time are compared, so that
-    /// what drifts slowly falls on both; and since the order is random, also what a start leaves
-    /// behind for the next one falls on both equally often.
+    /// Returns the order of the two sides within the pair with index `pair`.
+    ///
+    /// A fair coin decides the order. Only neighbours in time are compared, so a slow drift affects
+    /// both sides alike. The random order also spreads the effect of one start on the next over
+    /// both sides equally.
     pub fn order(&self, pair: usize) -> [ExperimentSide; 2] {
         let mut random =
             SplitMix64::new(self.seed ^ (pair as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93));
@@ -57,7 +62,8 @@ impl ExperimentPlan {
         }
     }
 
-    /// After how many pairs the results are looked at, ascending; the last is the number of pairs.
+    /// Returns the numbers of pairs after which the results are judged, in ascending order. The
+    /// last one is the number of all pairs.
     pub fn looks(&self) -> Vec<usize> {
         let sixths = [2, 3, 4, 5].map(|sixths| self.pairs * sixths / 6);
         let mut looks: Vec<usize> = sixths.into_iter().chain([PAIRS_INTERIM_MIN]).collect();
@@ -68,12 +74,14 @@ impl ExperimentPlan {
         looks
     }
 
-    /// What the look after `pairs` pairs spends of [`ALPHA`]. The looks before the last spend
-    /// [`ALPHA_INTERIM`] each, and the last what is left, so that the sum is [`ALPHA`] and all
-    /// looks together err no more often, however they depend on each other.
+    /// Returns the part of [`ALPHA`] that the look after `pairs` pairs spends.
     ///
-    /// After Haybittle (1971) and Peto et al. (1976), with Bonferroni's inequality instead of their
-    /// approximation. An experiment that ends early, for want of time, has its last look there.
+    /// Each look before the last spends [`ALPHA_INTERIM`], and the last look spends the rest. The
+    /// sum is [`ALPHA`], so all looks together have at most this error rate, even if they depend on
+    /// each other. An experiment that runs out of time has its last look at that point.
+    ///
+    /// The method follows Haybittle (1971) and Peto et al. (1976), with Bonferroni's inequality
+    /// instead of their approximation.
     pub fn alpha(&self, pairs: usize, is_last: bool) -> f64 {
         if !is_last {
             return ALPHA_INTERIM;
@@ -118,7 +126,7 @@ mod tests {
         assert_eq!(plan.alpha(17, true), ALPHA - 2.0 * ALPHA_INTERIM);
     }
 
-    /// Both orders, about equally often, and the same ones for the same seed.
+    /// Both orders occur about equally often, and a seed always gives the same orders.
     #[test]
     fn orders() {
         let firsts = |seed| {

@@ -1,4 +1,5 @@
-//! All starts of an experiment, as they are saved, so that others can judge them again.
+//! Saved document of an experiment: all starts with their numbers, so that others can judge them
+//! again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,41 +10,41 @@ use crate::metric::MetricDescription;
 use crate::plan::{ExperimentPlan, ExperimentSide};
 use relayout_statistics::median;
 
-/// Schema of the document.
+/// Schema name of the document.
 pub const SCHEMA: &str = "relayout/verify-runs/1";
-/// Pairs that a document, or an experiment, may have: judging takes time in their square.
+/// Largest number of pairs of a document or experiment. The time of judging grows with its square.
 pub const PAIRS_MAX: usize = 500;
 
-/// An experiment: what was run, how, and what each start gave.
+/// Experiment: its setup, its metrics and the results of each start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentRuns {
-    /// [`SCHEMA`].
+    /// Schema name, which is [`SCHEMA`].
     pub schema: String,
-    /// What was run, and how.
+    /// Commands and settings of the experiment.
     pub setup: ExperimentSetup,
-    /// What was measured.
+    /// Metrics that were measured.
     pub metrics: Vec<MetricDescription>,
-    /// Why there are no more starts.
+    /// Reason for the end of the experiment.
     pub ending: ExperimentEnding,
-    /// Every start, in the order in which they were made.
+    /// All starts, in chronological order.
     pub starts: Vec<ProgramStart>,
 }
 
-/// Why an experiment has no more starts.
+/// Reason for the end of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExperimentEnding {
-    /// All pairs were made.
+    /// All planned pairs are complete.
     Complete,
-    /// It was decided.
+    /// No metric is unclear, so more starts were not needed.
     Decided,
-    /// The time was up.
+    /// The time budget is used up.
     Budget,
-    /// The user stopped it, or a start failed.
+    /// The user stopped the experiment, or a start failed.
     CutOff,
 }
 
-/// What was run, and how.
+/// Commands and settings of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentSetup {
     /// Version of relayout.
@@ -52,105 +53,107 @@ pub struct ExperimentSetup {
     pub before: String,
     /// Command with the change.
     pub after: String,
-    /// Patch that makes the difference, in patch mode.
+    /// Patch that makes the difference between the two sides, in patch mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patch: Option<String>,
-    /// Seed of the order.
+    /// Seed of the order within the pairs.
     pub seed: u64,
-    /// Pairs that were planned.
+    /// Number of planned pairs.
     pub pairs: usize,
-    /// Whether to stop as soon as it is decided.
+    /// Ends the experiment as soon as no metric is unclear.
     pub early_stop: bool,
-    /// Discarded starts of each side at the beginning.
+    /// Number of starts of each side that are discarded at the beginning.
     pub warmups: usize,
-    /// CPUs that the starts could use.
+    /// Numbers of the CPUs that the starts could use.
     pub cpus: Vec<usize>,
-    /// Whether they ran under SCHED_FIFO.
+    /// True if the starts ran under SCHED_FIFO.
     pub fifo: bool,
-    /// A start is disturbed if more than this fraction of the CPU time that it wanted was lost.
+    /// Largest fraction of a start's demanded CPU time that may be lost. A start that loses more is
+    /// disturbed.
     pub lost_max: f64,
-    /// Exit code by which a start says that it was disturbed.
+    /// Exit code by which a program reports that it was disturbed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbed_code: Option<u8>,
-    /// Whether the starts are boots of two kernels whose transfers are counted: nothing is timed, and other
-    /// programs do not disturb it.
+    /// True if the starts are boots of two kernels whose transfers are counted. Such starts are not
+    /// timed, and other programs do not disturb them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub are_boots: bool,
 }
 
-/// One start of one side.
+/// Start of one side, with its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramStart {
-    /// Which side.
+    /// Side that was started.
     pub side: ExperimentSide,
-    /// Index of its pair; warm-ups count for themselves.
+    /// Index of the start's pair. Warm-ups have a count of their own.
     pub pair: usize,
-    /// What becomes of it.
+    /// Use of the start in the judgement.
     pub fate: StartFate,
-    /// Seconds from start to end.
+    /// Seconds of wall-clock time from start to end.
     pub wall_s: f64,
-    /// CPU seconds of the program and what it started.
+    /// CPU seconds of the program and its children.
     pub cpu_s: f64,
-    /// Fraction of the CPU time that it wanted in which other programs, or other virtual machines,
-    /// ran instead; null where the system does not tell.
+    /// Fraction of the start's demanded CPU time in which other programs or other virtual machines
+    /// ran instead; null if the system does not report it.
     pub lost: Option<f64>,
-    /// Numbers of each metric, in the order of [`Runs::metrics`], by thread; none of a start that said
-    /// that it was disturbed.
+    /// Numbers of each metric by thread, in the order of [`ExperimentRuns::metrics`]. The list is
+    /// empty if the program reported that it was disturbed.
     pub values: Vec<Values>,
 }
 
-/// What becomes of a start.
+/// Use of a start in the judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StartFate {
-    /// Counts.
+    /// Judged, undisturbed.
     Kept,
-    /// Counts, although the machine did not run it all the time: there was no other.
+    /// Judged, although the start was disturbed, for lack of an undisturbed one.
     KeptDisturbed,
-    /// Does not count, for the machine did not run it all the time; another was made instead.
+    /// Not judged, because the start lost too much CPU time. Another start replaces it.
     Disturbed,
-    /// Does not count, for it ended with the exit code that says so; another was made instead.
+    /// Not judged, because the program ended with [`ExperimentSetup::disturbed_code`]. Another
+    /// start replaces it.
     SaidDisturbed,
-    /// Does not count: a warm-up.
+    /// Not judged, because the start is a warm-up.
     WarmUp,
 }
 
-/// Why a document cannot be used.
+/// Reason why a document cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RunsError {
-    /// It is not such a document.
+    /// The text is not such a document.
     #[error("not saved by 'relayout verify --save': {0}")]
     Json(#[from] serde_json::Error),
-    /// Another version, or another document.
+    /// The document has another schema.
     #[error("the schema is '{found}', not {SCHEMA}; save it again with this version")]
     Schema {
-        /// What it says.
+        /// Schema name in the document.
         found: String,
     },
-    /// What it says cannot be.
+    /// A start contradicts the rest of the document.
     #[error("start {start}: {why}")]
     Start {
         /// Index of the start.
         start: usize,
-        /// What is wrong.
+        /// Description of the contradiction.
         why: &'static str,
     },
-    /// Nothing to judge.
+    /// The document has nothing to judge, or too much.
     #[error("{why}")]
     Empty {
-        /// What is missing or too much.
+        /// Description of what is missing or too much.
         why: &'static str,
     },
 }
 
-/// What both starts of each pair gave of one metric of one thread.
+/// Values of one metric of one thread, in pairs of starts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricSeries {
-    /// Name, direction and unit; `name[thread]` for a thread.
+    /// Name, direction and unit of the metric. The name is `name[thread]` for a thread.
     pub description: MetricDescription,
-    /// Before and after, by pair.
+    /// Values before and after, one tuple for each pair, in the metric's unit.
     pub pairs: Vec<(f64, f64)>,
-    /// Pairs in which one of the two did not name this thread.
+    /// Number of pairs in which a start has no value of this thread.
     pub unmatched: usize,
 }
 
@@ -158,7 +161,7 @@ impl ExperimentRuns {
     /// Reads a saved document.
     ///
     /// # Errors
-    /// It is none, or says what cannot be.
+    /// The text is not such a document, has another schema, or contradicts itself.
     pub fn parse(text: &str) -> Result<Self, RunsError> {
         #[derive(Deserialize)]
         struct RunsHead {
@@ -210,7 +213,7 @@ impl ExperimentRuns {
         Ok(())
     }
 
-    /// The plan that they followed.
+    /// Plan of the experiment.
     pub fn plan(&self) -> ExperimentPlan {
         ExperimentPlan {
             pairs: self.setup.pairs,
@@ -218,17 +221,18 @@ impl ExperimentRuns {
         }
     }
 
-    /// Whether the look at these starts is the last of all.
+    /// Returns true if these starts are judged for the last time.
     pub fn is_last(&self) -> bool {
         self.ending != ExperimentEnding::Decided
     }
 
-    /// The same with the metrics alone that say where a change comes from.
+    /// Returns a copy with only the metrics that explain a change
+    /// ([`MetricDescription::is_detail`]).
     pub fn details(&self) -> Self {
         self.with_metrics(|about| about.is_detail)
     }
 
-    /// The same without them.
+    /// Returns a copy without the metrics that only explain a change.
     pub fn without_details(&self) -> Self {
         self.with_metrics(|about| !about.is_detail)
     }
@@ -253,7 +257,7 @@ impl ExperimentRuns {
         }
     }
 
-    /// Complete pairs.
+    /// Number of pairs in which both sides have a judged start.
     pub fn complete_pairs(&self) -> usize {
         let kept = self.starts.iter().filter(|start| start.fate.counts());
         let mut sides: BTreeMap<usize, usize> = BTreeMap::new();
@@ -263,7 +267,7 @@ impl ExperimentRuns {
         sides.values().filter(|&&count| count == 2).count()
     }
 
-    /// Starts with this fate.
+    /// Number of starts with this fate.
     pub fn count_fate(&self, fate: StartFate) -> usize {
         self.starts
             .iter()
@@ -271,9 +275,11 @@ impl ExperimentRuns {
             .count()
     }
 
-    /// What there is to compare: each metric, and of those with threads each thread. Of the readings of
-    /// a start the median counts: starts differ more among each other than readings within a start,
-    /// and only they are independent.
+    /// Returns the series to compare: one for each metric, or for each thread of a metric with
+    /// threads.
+    ///
+    /// The value of a start is the median of its readings. Starts are independent of each other and
+    /// differ more than the readings within a start.
     pub fn series(&self) -> Vec<MetricSeries> {
         let indices = self.metrics.iter().enumerate();
         indices
@@ -318,7 +324,7 @@ impl ExperimentRuns {
 }
 
 impl StartFate {
-    /// Whether it is judged.
+    /// Returns true if starts with this fate are judged.
     pub fn counts(self) -> bool {
         matches!(self, Self::Kept | Self::KeptDisturbed)
     }

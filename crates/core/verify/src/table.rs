@@ -1,20 +1,21 @@
-//! Results as the kernel's LKP robot (0day) shows them, with interval and verdict beside.
+//! Text table in the format of the kernel's LKP robot (0day), with interval and verdict added.
 
 use crate::judge::{ChangeScale, ChangeVerdict, JudgedMetric, SideSummary};
 
-/// Letters of a value, of a change and of a deviation.
+/// Widths of a value, a change and a deviation, in characters.
 const VALUE: usize = 10;
 const CHANGE: usize = 10;
 const DEVIATION: usize = 6;
-/// LKP's own headings: 44 letters.
+/// Headings of LKP, 44 characters wide.
 const HEADING: &str = "         %stddev     %change         %stddev";
 const SLASHES: &str = "             \\          |                \\  ";
 const METRIC: &str = "metric";
 const INTERVAL: &str = "95% interval";
-/// Deviations up to this many percent are left out, as LKP does.
+/// Largest deviation in percent that is not shown, as in LKP.
 const DEVIATION_SHOWN_PERCENT: f64 = 2.0;
 
-/// The whole table. `names` head the two sides; what is longer than 16 and 27 letters is cut.
+/// Renders the whole table. `names` are the headings of the two sides, which are cut to 16 and 27
+/// characters.
 pub fn render_table(metrics: &[JudgedMetric], names: [&str; 2]) -> String {
     let widths = [VALUE + DEVIATION, CHANGE + VALUE + DEVIATION + 1];
     let [before, after] = [0, 1].map(|i| names[i].chars().take(widths[i]).collect::<String>());
@@ -66,7 +67,7 @@ fn verdict(metric: &JudgedMetric) -> String {
     }
 }
 
-/// A median, and the deviation if it is worth showing.
+/// Formats the median, and the deviation if it exceeds [`DEVIATION_SHOWN_PERCENT`].
 fn side_cell(summary: &SideSummary) -> String {
     let deviation = summary.stddev_percent;
     let deviation = deviation.filter(|&percent| percent > DEVIATION_SHOWN_PERCENT);
@@ -79,14 +80,15 @@ fn change_cell(metric: &JudgedMetric) -> String {
         return format!("{:>CHANGE$}", "-");
     };
     match metric.scale {
-        // LKP leaves the place of the percent sign empty where the change is absolute.
+        // LKP prints a space instead of the percent sign if the change is absolute.
         ChangeScale::Points => format!("{:>+9.1} ", 100.0 * change),
         _ => format!("{:>+9.1}%", 100.0 * change),
     }
 }
 
-/// Without a fraction from 1000 on, with an exponent from 10^8 on; small ones with four digits that
-/// say something, where LKP has two places.
+/// Formats a number by its magnitude: with an exponent from 10^8 on and below 0.001, without
+/// decimal places from 1000 on, and with four significant digits below 10, for which LKP has two
+/// decimal places.
 pub fn value(value: f64) -> String {
     let size = value.abs();
     if !value.is_finite() {
@@ -105,7 +107,7 @@ pub fn value(value: f64) -> String {
     }
 }
 
-/// Four digits and an exponent of two, as C prints it.
+/// Formats a number with four digits and an exponent of at least two digits, as C's `%.3e` does.
 fn exponent(value: f64) -> String {
     let text = format!("{value:.3e}");
     match text.split_once('e') {
@@ -120,7 +122,7 @@ fn exponent(value: f64) -> String {
     }
 }
 
-/// A change with its sign, in percent or points.
+/// Formats a change with its sign, in percent or percentage points.
 pub fn change_text(fraction: f64, scale: ChangeScale) -> String {
     signed(fraction, scale == ChangeScale::Points)
 }
@@ -133,7 +135,7 @@ fn signed(fraction: f64, is_points: bool) -> String {
     )
 }
 
-/// A fraction in percent, with as many places as say something.
+/// Formats a fraction in percent or points with one decimal place, or none if that is 0.
 pub fn percent(fraction: f64, is_points: bool) -> String {
     let percent = 100.0 * fraction;
     let unit = if is_points { " points" } else { "%" };

@@ -1,8 +1,8 @@
-//! A against A, with the noise of real programs on a real machine: what `verify` must call the same.
+//! Experiments with identical sides, which `verify` must call the same, on recorded noise.
 //!
-//! The files in `noise/` hold one number for each start, in the order of the starts; their heads say
-//! how they were made. A stretch of one is taken as an experiment: neighbours are a pair, and a coin
-//! says which of the two is before.
+//! The files in `noise/` hold one number for each start of a real program, in chronological order.
+//! The head of a file describes its recording. A section of a file serves as an experiment: two
+//! neighbours form a pair, and a coin decides which one is before.
 
 mod common;
 
@@ -13,12 +13,12 @@ use relayout_verify::metric::{BetterDirection, MetricDescription};
 use relayout_verify::plan::ExperimentPlan;
 use relayout_verify::runs::MetricSeries;
 
-/// Experiments for each recording.
+/// Number of experiments for each recording.
 const EXPERIMENTS: u64 = 100;
-/// As many pairs as the command makes unless told otherwise.
+/// Number of pairs, which is the default of the command.
 const PAIRS: usize = 30;
 
-/// Name and content.
+/// Name and content of a recording.
 type Recording = (&'static str, &'static str);
 
 macro_rules! recordings {
@@ -27,8 +27,8 @@ macro_rules! recordings {
     };
 }
 
-/// Of programs that others did not interrupt much, or whose time others do not change. Some have wild
-/// starts: a third of the mean and more in their standard deviation.
+/// Recordings of programs that other programs hardly disturbed. Some have outliers: their standard
+/// deviation is a third of the mean or more.
 const RECORDINGS: &[Recording] = recordings![
     "counters-apart-fifo",
     "counters-shared-fifo",
@@ -39,7 +39,8 @@ const RECORDINGS: &[Recording] = recordings![
     "xz-wall",
 ];
 
-/// Of programs that shared two CPUs with a dozen compilers: most starts measure how these were scheduled.
+/// Recordings of programs that shared two CPUs with a dozen compilers. Most starts measure the
+/// scheduling of the compilers.
 const TOO_NOISY: &[Recording] = recordings!["counters-shared", "messaging", "pipe", "python"];
 
 fn starts(text: &str) -> Vec<f64> {
@@ -67,7 +68,7 @@ fn experiment(starts: &[f64], seed: u64, change: f64) -> MetricSeries {
     }
 }
 
-/// How often the answer is this one.
+/// Share of the experiments that end with `verdict`.
 fn share(starts: &[f64], change: f64, verdict: ChangeVerdict) -> f64 {
     let found = (0..EXPERIMENTS).filter(|&seed| {
         let series = experiment(starts, seed, change);
@@ -85,7 +86,8 @@ fn same_in_19_of_20() {
     }
 }
 
-/// Where noise hides everything, nothing is found; and it is not called the same for that.
+/// Recordings with too much noise give "same" or "unclear" in at least 94% of the experiments, and
+/// "unclear" in at least 10%.
 #[test]
 fn too_noisy() {
     for (name, text) in TOO_NOISY {
@@ -98,7 +100,7 @@ fn too_noisy() {
     }
 }
 
-/// A change well above what a recording can tell is found in it, and in the right direction.
+/// A change well above the noise of a recording is found, in the right direction.
 #[test]
 fn changes_are_found() {
     for (name, text) in RECORDINGS {
@@ -114,7 +116,7 @@ fn changes_are_found() {
     }
 }
 
-/// All recordings as metrics of one program.
+/// All recordings serve as metrics of one program.
 #[test]
 fn many_at_once() {
     let same = (0..100).filter(|&seed| {

@@ -1,4 +1,4 @@
-//! How often verdicts and intervals err, on made-up values of which the truth is known.
+//! Error rates of verdicts and intervals, on synthetic values with a known change.
 
 mod common;
 
@@ -18,10 +18,10 @@ const KINDS: [Noise; 5] = [
     Noise::Drifting,
 ];
 
-/// Experiments for each rate that is checked.
+/// Number of experiments for each tested rate.
 const EXPERIMENTS: u64 = 150;
 
-/// A against A comes out the same, looks and all, whatever the noise.
+/// Identical sides are called the same with every kind of noise, also with several looks.
 #[test]
 fn nothing_is_found_where_there_is_nothing() {
     for noise in KINDS {
@@ -42,7 +42,7 @@ fn nothing_is_found_where_there_is_nothing() {
     }
 }
 
-/// Ten threads each.
+/// Each experiment has ten threads.
 #[test]
 fn nothing_is_found_among_many() {
     let outcome = |seed| {
@@ -59,7 +59,7 @@ fn nothing_is_found_among_many() {
     assert_rate("same", same, 200, 0.95);
 }
 
-/// A change well above the noise is found, in its direction.
+/// A change well above the noise is found, in the right direction.
 #[test]
 fn what_is_there_is_found() {
     for noise in KINDS {
@@ -74,8 +74,8 @@ fn what_is_there_is_found() {
     }
 }
 
-/// The interval holds the true change at least as often as it says, also where the experiment
-/// ends at the first look that decides.
+/// The interval contains the true change at least as often as its confidence says, also if the
+/// experiment ends at the first look that decides.
 #[test]
 fn intervals_hold_the_truth() {
     for noise in KINDS {
@@ -128,7 +128,7 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 proptest! {
-    /// Exchanging before and after turns ratios over, and better and worse.
+    /// Exchanging before and after inverts the ratios, and exchanges better and worse.
     #[test]
     fn exchanged(pairs in prop::collection::vec((1.0..3.0, 1.0..3.0), 2..20), seed: u64) {
         let there = judged(series(pairs.clone(), BetterDirection::Higher), seed);
@@ -140,7 +140,7 @@ proptest! {
         prop_assert_eq!(there.before.median, back.after.median);
     }
 
-    /// The same for differences.
+    /// Exchanging before and after negates the differences.
     #[test]
     fn exchanged_differences(pairs in prop::collection::vec((-1.0..3.0, -1.0..3.0), 6..20), seed: u64) {
         let mut pairs: Vec<(f64, f64)> = pairs;
@@ -152,7 +152,7 @@ proptest! {
         prop_assert_eq!(there.verdict, opposite(back.verdict));
     }
 
-    /// What is never negative cannot fall by more than it was.
+    /// A metric that is never negative cannot fall by more than 100%.
     #[test]
     fn at_most_all_is_gone(before in prop::collection::vec(0.0..3.0, 6..20), seed: u64) {
         let pairs = before.into_iter().map(|before| (before, 0.0)).collect();
@@ -161,7 +161,7 @@ proptest! {
         prop_assert!(found.interval.is_none_or(|[low, high]| -1.0 <= low && low <= high));
     }
 
-    /// Neither the unit nor the direction of a metric changes what is found, only what it is called.
+    /// Neither the unit nor the direction of a metric affects the size of the change.
     #[test]
     fn other_units(pairs in prop::collection::vec((1.0..3.0, 1.0..3.0), 2..20), seed: u64, scale in 1e-9..1e9) {
         let judged_metric = judged(series(pairs.clone(), BetterDirection::Higher), seed);
@@ -173,7 +173,7 @@ proptest! {
         prop_assert_eq!(judged_metric.verdict, opposite(lower.verdict));
     }
 
-    /// Whatever the values are, there is an answer, and a verdict only with an interval that agrees.
+    /// Any values give an outcome, and a verdict always agrees with its interval.
     #[test]
     fn any_values(pairs in prop::collection::vec((any::<f64>(), any::<f64>()), 0..12), seed: u64) {
         let finite = |&(a, b): &(f64, f64)| a.is_finite() && b.is_finite();

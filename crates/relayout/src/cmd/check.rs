@@ -83,7 +83,7 @@ pub struct Args {
     /// Types that the BTF of kernel modules is based on: the vmlinux of the same build, or its BTF
     #[arg(long, value_name = "FILE")]
     pub btf_base: Option<PathBuf>,
-    /// How to print what was found
+    /// Output format
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = CheckFormat::Text)]
     pub format: CheckFormat,
     /// Print JSON (schema relayout/check/1)
@@ -111,12 +111,12 @@ pub struct Args {
     pub source: HeaderArgs,
 }
 
-/// How to print.
+/// Output format of `relayout check`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CheckFormat {
-    /// For people.
+    /// Text for people.
     Text,
-    /// Schema relayout/check/1.
+    /// JSON with the schema relayout/check/1.
     Json,
     /// SARIF 2.1.0, for code scanning.
     Sarif,
@@ -131,8 +131,9 @@ pub struct HeaderArgs {
     /// that is named there. Can be given several times
     #[arg(long = "source", value_name = "FILE.h", conflicts_with = "update")]
     pub headers: Vec<PathBuf>,
-    /// How the project is compiled; once for each configuration, with the name that it has in
-    /// relayout.toml [default: compile_commands.json in the folder of FILE.h or one above it]
+    /// Compilation database of the project; given once for each configuration, with the name of the
+    /// configuration in relayout.toml [default: compile_commands.json in the folder of FILE.h or
+    /// one above it]
     #[arg(
         long = "compile-commands",
         value_name = "[NAME=]FILE",
@@ -143,8 +144,8 @@ pub struct HeaderArgs {
     /// Compile as this source file is compiled [default: one that includes FILE.h and is near it]
     #[arg(long, value_name = "FILE.c", requires = "headers")]
     pub like: Option<PathBuf>,
-    /// Include this before FILE.h, if it needs that; found as by `#include "..."`. Can be given several
-    /// times
+    /// Include this before FILE.h, if it needs that; found as by `#include "..."`. Can be given
+    /// several times
     #[arg(long = "include", value_name = "HEADER", requires = "headers")]
     pub before: Vec<String>,
     /// Run this compiler instead of the one that compile_commands.json names

@@ -89,7 +89,7 @@ pub enum WantedStatus {
     Same,
 }
 
-/// What to sort types by.
+/// Key that types are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum DiffSort {
     /// By name

@@ -41,18 +41,18 @@ pub fn run(target: &RecordTarget) -> anyhow::Result<ExitStatus> {
 struct RepeatedRecording {
     times: u16,
     quiet: bool,
-    /// Shows where a recording stands, given what its lines begin with and whether to be quiet.
+    /// Shows the progress of a recording, given the prefix of its lines and whether to be quiet.
     shown: fn(String, bool) -> TerminalProgress,
 }
 
-/// What several recordings came to, until one failed.
+/// Profiles of several recordings, and the error that ended the series early.
 struct FinishedRecordings {
     profiles: Vec<Profile>,
     problem: Option<Error>,
 }
 
 impl RepeatedRecording {
-    /// Calls `record` with 0, 1, ... until one fails, and says what they note.
+    /// Calls `record` with 0, 1, ... until a recording fails, and prints the notes of each.
     ///
     /// # Errors
     /// The first one recorded nothing.

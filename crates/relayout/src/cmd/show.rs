@@ -30,8 +30,8 @@ pub struct Args {
     /// BTF. What was split off it is found: a debug file by build id (below /usr/lib/debug, or the
     /// folders in $RELAYOUT_DEBUG_PATH) or by name, .dwo and .dwp files
     pub file: PathBuf,
-    /// Types to print (`page`, `struct page`, `spinlock_t`, `ns::T`, `tcp_*`); without any, all structs
-    /// and unions
+    /// Types to print (`page`, `struct page`, `spinlock_t`, `ns::T`, `tcp_*`); without any, all
+    /// structs and unions
     #[arg(value_name = "TYPE")]
     pub types: Vec<String>,
     /// Print these types too, as pahole's option of this name
@@ -113,7 +113,7 @@ pub struct Args {
     pub jobs: Option<u16>,
 }
 
-/// What types are sorted by.
+/// Key that types are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum SortKey {
     /// Name, from A to Z
@@ -129,8 +129,8 @@ pub enum SortKey {
 /// Runs the command.
 ///
 /// # Errors
-/// The file cannot be read or has no types, a name has no type, no type fits the selection, or standard
-/// output fails.
+/// The file cannot be read or has no types, a name has no type, no type fits the selection, or
+/// standard output fails.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(jobs) = args.jobs {
         rayon::ThreadPoolBuilder::new()

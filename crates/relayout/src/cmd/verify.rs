@@ -38,8 +38,8 @@ machine is too busy for --disturbed; 4: a command failed.";
 
 /// Start two versions of a program in turn, and say whether one is faster
 ///
-/// The two are started in pairs, in random order, until it is decided or --runs or --budget are used up.
-/// Starts during which the machine ran others instead are made again.
+/// The two sides start in pairs, in random order, until every metric is decided or --runs or
+/// --budget is used up. Starts that lose too much CPU time to other programs are repeated.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct Args {
@@ -51,8 +51,8 @@ pub struct Args {
     /// Run this with the change
     #[arg(long, value_name = "CMD", requires = "before")]
     after: Option<String>,
-    /// Make two copies of the source and apply this patch in one (of a git repository: two worktrees
-    /// of what is committed)
+    /// Make two copies of the source and apply this patch in one (of a git repository: two
+    /// worktrees of what is committed)
     #[arg(long, value_name = "PATCH", conflicts_with = "before", requires_all = ["build", "bench"])]
     patch: Option<PathBuf>,
     /// Build each copy by this; `sh` runs it there
@@ -67,8 +67,8 @@ pub struct Args {
     /// Judge what was saved, instead of starting anything
     #[arg(long, value_name = "FILE", conflicts_with_all = ["before", "patch", "save", "metric"])]
     load: Option<PathBuf>,
-    /// Measure this: wall, cpu, NAME=regex:PATTERN or NAME=json:/POINTER; `list` explains them; may be
-    /// given more than once [default: wall]
+    /// Measure this: wall, cpu, NAME=regex:PATTERN or NAME=json:/POINTER; `list` explains them; may
+    /// be given more than once [default: wall]
     #[arg(short, long, value_name = "METRIC")]
     metric: Vec<String>,
     /// Start each side at most N times
@@ -92,10 +92,12 @@ pub struct Args {
     /// Run both under SCHED_FIFO, so that other programs do not interrupt them
     #[arg(long)]
     fifo: bool,
-    /// Discard starts that lost more than this share of the CPU time they wanted to others, in percent
+    /// Discard starts that lost more than this share of the CPU time they wanted to others, in
+    /// percent
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = super::report::parse_percent)]
     max_lost: f64,
-    /// Make a start again that ends with this exit code: the program itself says that it was disturbed
+    /// Repeat a start that ends with this exit code, by which the program reports that it was
+    /// disturbed
     #[arg(long, value_name = "CODE", value_parser = clap::value_parser!(u8).range(1..=125))]
     disturbed: Option<u8>,
     /// Kill a start, and fail, after this time
@@ -115,7 +117,7 @@ pub struct Args {
     json: bool,
 }
 
-/// What else can be compared than programs.
+/// Targets of a comparison other than programs.
 #[derive(Debug, clap::Subcommand)]
 enum VerifyTarget {
     Kernel(Box<kernel::Args>),

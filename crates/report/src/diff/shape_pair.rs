@@ -45,7 +45,7 @@ pub(super) fn size_text(bits: u64) -> String {
     }
 }
 
-/// Where a member is: bytes from the start of the type, with `:bit` for a bitfield.
+/// Formats the offset of a member: bytes from the start of the type, with `:bit` for a bitfield.
 pub(super) fn place_text(field: &PlacedMember) -> String {
     match field.bits {
         Some(bits) => format!("{}:{}", bits.offset_bits / 8, bits.offset_bits % 8),
@@ -53,7 +53,7 @@ pub(super) fn place_text(field: &PlacedMember) -> String {
     }
 }
 
-/// `a`, `a and b`, `a, b and c`, `a, b, c and 7 more`.
+/// Joins names: `a`, `a and b`, `a, b and c`, `a, b, c and 7 more`.
 pub(super) fn join_names<S: AsRef<str>>(names: &[S], max: usize) -> String {
     let mut words: Vec<String> = names
         .iter()

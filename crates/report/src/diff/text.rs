@@ -99,7 +99,7 @@ fn sizes_text(contents: &DiffContents<'_>, old: &TypeLayout, new: &TypeLayout) -
     format!("{change:+} ({} -> {} bytes, {lines})", old.size, new.size)
 }
 
-/// Which of its members' types changed.
+/// Names the changed types that the type contains, and the types that caused these changes.
 fn held_changes(diff: &LayoutDiff, index: usize, each: &TypeDiff) -> Option<String> {
     if each.held.is_empty() {
         return None;

@@ -61,7 +61,7 @@ fn verdict_text(outcome: &ExperimentOutcome) -> String {
     format!("{all} ({} of {total})", counts.join(", "))
 }
 
-/// What the verdict rests on, and what limits it.
+/// Notes on the data behind the verdict, and on its limits.
 pub(super) fn notes(runs: &ExperimentRuns, outcome: &ExperimentOutcome) -> Vec<String> {
     let mut notes = Vec::new();
     if runs.setup.are_boots {
@@ -89,10 +89,10 @@ pub(super) fn notes(runs: &ExperimentRuns, outcome: &ExperimentOutcome) -> Vec<S
     notes
 }
 
-/// What stands above the metrics that are no part of the verdict.
+/// Heading of the metrics that do not affect the verdict.
 pub(super) const DETAILS: &str = "\nBy class and member, per operation; no part of the verdict\n\n";
 
-/// How many pairs of boots there are.
+/// Note on the number of pairs of boots.
 pub(super) fn boots_note(runs: &ExperimentRuns, pairs: usize) -> String {
     format!(
         "{pairs} pairs of boots{} for each workload and number of CPUs, in random order, seed {}",

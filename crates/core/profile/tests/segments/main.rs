@@ -173,7 +173,7 @@ fn assembled(files: &[File]) -> Result<AssembledProfile, Error> {
     assemble(&files, RunId(0), 2)
 }
 
-/// What [`assemble`] returns can be written once the run is described.
+/// Asserts that the profile of [`assemble`] can be written once its run is described.
 fn check_writable(assembled: &AssembledProfile) {
     let mut profile = assembled.profile.clone();
     profile.meta.runs = vec![RecordedRun::default()];

@@ -1,4 +1,4 @@
-//! What sound files say becomes rows; records that say something impossible are left out and counted.
+//! Rows from intact files. Records with impossible values are skipped and counted.
 
 use relayout_profile::AccessKind;
 use relayout_profile::segments::SegmentLosses;

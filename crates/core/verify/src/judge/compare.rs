@@ -1,4 +1,4 @@
-//! One metric's pairs: how large the change is, and how well that is known.
+//! Comparison of one metric's pairs: size of the change and its uncertainty.
 
 use super::{
     ChangeScale, ChangeVerdict, JudgedMetric, MARGIN_BY_NOISE_MAX, SideSummary,
@@ -7,32 +7,34 @@ use super::{
 use crate::runs::MetricSeries;
 use relayout_statistics::{LocationEstimate, estimate_location, median};
 
-/// Share of experiments of A against A, all their metrics together, in which the widened margin is too
-/// narrow to call them the same, above and below each.
+/// Probability per direction that the widened margin is too narrow to call two identical sides the
+/// same, over all metrics of an experiment.
 const TOO_NARROW: f64 = 0.005;
 
-/// A comparison before others are looked at. Changes are kept in a form in which before and after are
-/// alike: exchanging them changes the sign of everything and nothing else.
+/// Comparison of one metric, before the correction for the number of metrics.
+///
+/// Changes are in a symmetric form: logarithms of ratios, or differences. Exchanging before and
+/// after negates every change and has no other effect.
 pub(super) struct MetricComparison {
     before: SideSummary,
     after: SideSummary,
     scale: ChangeScale,
-    /// Whether no value is below 0: it cannot fall by more than what it was.
+    /// True if no value is below 0. Such a metric cannot fall by more than 100%.
     is_never_negative: bool,
-    /// Of the pairs' changes: logarithms of ratios, or differences.
+    /// Location of the pairs' changes, in the symmetric form.
     estimate: Option<LocationEstimate>,
-    /// Half the interval's width, in the same form.
+    /// Half the width of the confidence interval, in the symmetric form.
     half_width: f64,
-    /// In the same form.
+    /// Margin, in the symmetric form.
     margin: f64,
     margin_is_noise: bool,
     pub p_value: f64,
-    /// The signs of so few pairs can reach no verdict.
+    /// True if there are too few pairs to reach a p-value of alpha.
     is_too_few: bool,
 }
 
-/// Compares at the confidence 1 - `alpha`. `widen_for` is the number of comparisons, if the margin is
-/// to be widened.
+/// Compares the two sides at the confidence 1 - `alpha`. `widen_for` is the number of comparisons
+/// in the experiment if noise may widen the margin, and `None` otherwise.
 pub(super) fn compare_series(
     series: &MetricSeries,
     margin: f64,
@@ -47,7 +49,7 @@ pub(super) fn compare_series(
         ChangeScale::Points | ChangeScale::Difference => after - before,
     };
     let changes: Vec<f64> = series.pairs.iter().map(change).collect();
-    // A magnitude that is the same when before and after are exchanged.
+    // Exchanging before and after does not change this magnitude.
     let values: Vec<f64> = before
         .iter()
         .chain(&after)
@@ -99,7 +101,8 @@ fn change_scale(series: &MetricSeries) -> ChangeScale {
 }
 
 impl MetricComparison {
-    /// The verdict, when it is known whether the change stands beside the other comparisons.
+    /// Adds the verdict. `rejected` is true if the change is significant after the correction for
+    /// the number of metrics.
     pub(super) fn into_judged(
         self,
         series: &MetricSeries,
@@ -159,12 +162,12 @@ impl MetricComparison {
         }
     }
 
-    /// A change in the inner form as a fraction.
+    /// Converts a change from the symmetric form to a fraction.
     fn fraction(&self, change: f64) -> Option<f64> {
         let fraction = match self.scale {
             ChangeScale::Ratio => change.exp_m1(),
             ChangeScale::Points => change / 100.0,
-            // Of pairs with different values before, in relation to their median.
+            // The pairs have different values before, so the change is relative to their median.
             ChangeScale::Difference => {
                 let least = if self.is_never_negative {
                     -1.0

@@ -1,27 +1,27 @@
-//! One side's starts in a few numbers.
+//! Summary statistics of one side's starts.
 
 use relayout_statistics::median;
 
-/// One side's starts in a few numbers, in the metric's unit.
+/// Summary statistics of one side's starts, in the metric's unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SideSummary {
-    /// The middle one.
+    /// Median of the values.
     pub median: f64,
-    /// Their mean.
+    /// Arithmetic mean of the values.
     pub mean: f64,
-    /// Standard deviation of the starts (with n - 1) in percent of their mean; `None` for one start,
+    /// Sample standard deviation (with n - 1), in percent of the mean. It is `None` for one start
     /// or a mean of 0.
     pub stddev_percent: Option<f64>,
-    /// The least.
+    /// Smallest value.
     pub min: f64,
-    /// The greatest.
+    /// Largest value.
     pub max: f64,
-    /// How many starts.
+    /// Number of starts.
     pub count: usize,
 }
 
 impl SideSummary {
-    /// Of these values; all numbers are NaN if there are none.
+    /// Summarizes `values`, one for each start. Without values, every statistic is NaN.
     pub fn from_values(values: &[f64]) -> Self {
         let count = values.len();
         let mean = values.iter().sum::<f64>() / count as f64;
@@ -38,7 +38,7 @@ impl SideSummary {
         }
     }
 
-    /// Whether no value of one lies within those of the other: what LKP calls changed.
+    /// Returns true if the ranges of the two sides do not overlap. LKP calls this a change.
     pub fn is_apart_from(&self, other: &Self) -> bool {
         self.max < other.min || other.max < self.min
     }

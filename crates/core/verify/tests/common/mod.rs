@@ -1,4 +1,4 @@
-//! Made-up and recorded experiments.
+//! Synthetic and recorded experiments.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use relayout_statistics::random::SplitMix64;
@@ -7,22 +7,22 @@ use relayout_verify::metric::{BetterDirection, MetricDescription};
 use relayout_verify::plan::ExperimentPlan;
 use relayout_verify::runs::MetricSeries;
 
-/// How starts of one program differ. Each has about the deviation that is asked for.
+/// Distribution of the starts of one program. Each kind has about the requested deviation.
 #[derive(Clone, Copy, Debug)]
 pub enum Noise {
     Normal,
-    /// Logarithm of an exponential one: most are fast, some are slow.
+    /// Logarithm of an exponential distribution: most starts are fast, some are slow.
     Skewed,
-    /// Student's t with two degrees of freedom, which has no variance.
+    /// Student's t distribution with two degrees of freedom, which has no finite variance.
     HeavyTailed,
-    /// One start in three falls into a slow mode.
+    /// Two modes: one start in three is slow.
     TwoModes,
-    /// A random walk through the experiment, much wider than what is added by each start.
+    /// Random walk through the experiment, much wider than the noise of each start.
     Drifting,
 }
 
 impl Noise {
-    /// The logarithms of the values of so many starts, one after the other.
+    /// Returns the logarithms of the values of `count` starts, in chronological order.
     fn starts(self, count: usize, random: &mut SplitMix64) -> Vec<f64> {
         let mut walk = 0.0;
         let draw = |_| match self {
@@ -50,7 +50,7 @@ fn normal(random: &mut SplitMix64) -> f64 {
     radius * (std::f64::consts::TAU * random.unit()).cos()
 }
 
-/// Pairs of a metric whose true ratio is `change`.
+/// Returns pairs of a metric whose true ratio of after to before is `change`.
 pub fn series(
     noise: Noise,
     deviation: f64,
@@ -78,7 +78,8 @@ pub fn series(
     }
 }
 
-/// Looks at the pairs as the command does, and stops when it is decided.
+/// Judges the pairs at each planned look, as the command does, and stops when no metric is
+/// unclear.
 pub fn judge_by_looks(series: &MetricSeries, seed: u64, rules: &JudgingRules) -> ExperimentOutcome {
     let plan = ExperimentPlan {
         pairs: series.pairs.len(),
@@ -109,7 +110,8 @@ pub fn experiment(
     judge_by_looks(&series, seed, rules)
 }
 
-/// That `found` of `of` is no fewer than `share` of them, but for three standard deviations of chance.
+/// Asserts that `found` is at least the fraction `share` of `total`, less three standard deviations
+/// of the binomial distribution.
 #[track_caller]
 pub fn assert_rate(name: &str, found: usize, total: u64, share: f64) {
     let chance = 3.0 * (share * (1.0 - share) / total as f64).sqrt();

@@ -1,11 +1,11 @@
-//! What `relayout probe` prints for people.
+//! Text output of `relayout probe`.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use relayout_probe::{CpuRelation, MachineFile, RatioInterval};
 
-/// The machine file in words; `place` is where it was written.
+/// Renders the machine file as text. `place` is the path of the written file.
 pub fn render(file: &MachineFile, place: Option<&Path>) -> String {
     let mut out = machine(file);
     for ProbeRow { name, value, means } in rows(file) {

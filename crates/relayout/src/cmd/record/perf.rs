@@ -25,9 +25,10 @@ Of Arm SPE, make samples first: perf inject --itrace=M -i spe.data -o samples.da
 
 /// Import what 'perf mem record' or 'perf c2c record' wrote (Intel PEBS, AMD IBS, Arm SPE)
 ///
-/// One process is imported, or the accesses to the kernel's memory; threads or CPUs are the contexts.
-/// Samples are few of all accesses, so that 'relayout report' estimates transfers, from rates and from the order
-/// of the samples, and says so. Run it where the program's files are: instructions and types come from them.
+/// One process is imported, or the accesses to the kernel's memory; threads or CPUs are the
+/// contexts. Samples are few of all accesses, so that 'relayout report' estimates transfers, from
+/// rates and from the order of the samples, and says so. Run it where the program's files are:
+/// instructions and types come from them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -45,8 +46,8 @@ pub struct Args {
     /// Import accesses to the kernel's memory, by any process
     #[arg(long)]
     kernel: bool,
-    /// The program's debug file [default: the program], or with --kernel its vmlinux, which also undoes
-    /// KASLR
+    /// The program's debug file [default: the program], or with --kernel its vmlinux, which also
+    /// undoes KASLR
     #[arg(long, value_name = "FILE")]
     debug: Option<PathBuf>,
     /// Say less
@@ -84,7 +85,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     recordings.save(&args.output, args.force, args.quiet, &summary)
 }
 
-/// What an import needs of an instruction; [`relayout_record::perf::Decoder`].
+/// Decodes the instruction at `pc` into the fields that an import needs. See
+/// [`relayout_record::perf::Decoder`].
 pub(super) fn decode(pc: u64, bytes: &[u8]) -> Option<SampledInstruction> {
     let insn: DecodedInsn = X86InsnSet.decode(pc, bytes)?;
     let operands = || insn.memory.iter().flatten();

@@ -1,5 +1,5 @@
-//! What a reviewer wants to know of a hot type: what moved, who pushed it, and what shares a line
-//! because of that.
+//! Text about a hot type for reviewers: the members that moved, the members that pushed them, and
+//! the members that now share a cache line.
 
 use relayout_diff::MoveCause;
 use relayout_layout::LocatedMember;
@@ -128,13 +128,13 @@ fn innermost_holder(pair: &ShapePair<'_>, path: &str) -> Option<usize> {
         .map(|(index, _)| index)
 }
 
-/// Whether the member named `outer` is or holds the one at `path`.
+/// Returns true if the member named `outer` is at `path` or contains the member at `path`.
 pub(crate) fn holds(outer: &str, path: &str) -> bool {
     path.strip_prefix(outer)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// `write_protect_seq pushed mmap_lock from 120 to 128`.
+/// Formats a cause: `write_protect_seq pushed mmap_lock from 120 to 128`.
 fn cause_text(pair: &ShapePair<'_>, group: &HotGroup) -> String {
     let holder = group.holders.first();
     let member = holder.map(|index| &pair.detail.members[*index]);

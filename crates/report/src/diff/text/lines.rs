@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::diff::shape_pair::{ShapePair, count_text, join_names};
 
-/// Members that are named as neighbours.
+/// Largest number of neighbours that a sentence names.
 const NEIGHBOURS_MAX: usize = 6;
 
-/// Sentences of one type that are printed.
+/// Largest number of sentences that are printed for a type.
 const CROSSINGS_MAX: usize = 12;
 
-/// What a member gained and lost. Members that did the same are said in one sentence.
+/// Indices of the members that now share a cache line with a member, and of those that no longer
+/// do. One sentence names all members with the same change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct LineCrossing {
     together: Vec<usize>,
@@ -49,7 +50,7 @@ fn crossing_groups(pair: &ShapePair<'_>, line_bytes: u64) -> Vec<CrossingGroup> 
     let moved = |member: usize| places(member).is_some_and(|(old, new)| old != new);
     let mut crossings: BTreeMap<usize, LineCrossing> = BTreeMap::new();
     for change in &pair.detail.pairs {
-        // Said of the one that moved to another line; if both did, of the first.
+        // The sentence is about the member that moved to another line, or the first if both moved.
         let (member, other) = if moved(change.first) {
             (change.first, change.second)
         } else {

@@ -67,7 +67,7 @@ fn added_sentence(pair: &ShapePair<'_>, member: &MemberMove) -> String {
     text
 }
 
-/// Whether nothing that both files have stands behind an added member.
+/// Returns true if no member of both files follows the added `member`.
 fn is_at_end(pair: &ShapePair<'_>, member: &MemberMove) -> bool {
     let field = pair.field(member);
     let mut both = (pair.detail.members.iter()).filter_map(|other| Some(pair.fields(other)?.1));
@@ -222,7 +222,8 @@ fn gap_sentence(pair: &ShapePair<'_>, change: &GapChange) -> Option<String> {
     }
 }
 
-/// Whether a member that came or left is where the gap was or is, and said to be.
+/// Returns true if a member with this cause lies in `gap`. The sentence about that member then
+/// names the gap.
 fn has_room_in(pair: &ShapePair<'_>, cause: MoveCause, gap: &BitGap) -> bool {
     let room = |member: &MemberMove| match &member.room {
         Some(MemberRoom::Gap { gap } | MemberRoom::GapPart { gap, .. }) => Some(*gap),

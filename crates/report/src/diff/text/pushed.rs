@@ -34,7 +34,8 @@ pub(super) fn sentences(pair: &ShapePair<'_>, verbose: bool) -> Vec<String> {
     lines
 }
 
-/// Where alignment alone makes a push differ from the one before it, the latter gets the blame.
+/// Index of the push to blame for `pushes[push]`. A push without pushers of its own differs from
+/// the one below only by alignment, so the one below is blamed.
 pub(super) fn blamed_push(pushes: &[MemberPush], push: usize) -> usize {
     let mut at = push;
     while let (true, Some(below)) = (pushes[at].pushers.is_empty(), pushes[at].on_top_of) {
@@ -43,7 +44,7 @@ pub(super) fn blamed_push(pushes: &[MemberPush], push: usize) -> usize {
     at
 }
 
-/// `n pushed c from 8 to 16, and 3 members after it`.
+/// Formats a push: `n pushed c from 8 to 16, and 3 members after it`.
 fn push_sentence(
     pair: &ShapePair<'_>,
     push: &MemberPush,

@@ -12,13 +12,13 @@ use relayout_verify::plan::ExperimentSide;
 
 use super::text::sentences;
 
-/// Pairs of boots that differ a little from each other.
+/// Number of pairs of boots, which differ a little from each other.
 const PAIRS: usize = 10;
 
-/// What one side counts of a type: transfers, and of them those that are false by first touch.
+/// Transfers of a type for each side: all, and those that are false by first touch.
 type TypeTransfers = [(u64, u64); 2];
 
-/// Pairs of boots with a thousand operations each.
+/// Returns pairs of boots with 1000 operations each.
 fn samples(pairs: usize, of_type: TypeTransfers, of_kernel: [u64; 2]) -> BootSamples {
     let mut boots = Vec::new();
     for pair in 0..pairs {
@@ -103,8 +103,8 @@ fn said(samples: &BootSamples) -> String {
     sentences(samples, &outcome, &details).join("\n")
 }
 
-/// With few pairs nothing is decided, and where the misses are can be seen all the same; with three it may be
-/// chance.
+/// Few pairs decide nothing, but can show that misses moved. Three pairs are too few, since the
+/// shift may be chance.
 #[test]
 fn misses_that_moved_in_few_pairs() {
     let said = |pairs| {
@@ -163,7 +163,7 @@ fn more() {
     );
 }
 
-/// What neither kernel has is not compared.
+/// A metric that neither kernel counts is not compared.
 #[test]
 fn metrics() {
     let samples = samples(PAIRS, [(2000, 1000), (2000, 500)], [100_000, 100_000]);

@@ -14,8 +14,8 @@ use crate::verify::text::{DETAILS, boots_note};
 
 /// Members that are named of a type that changed.
 const MOVES_MAX: usize = 6;
-/// Pairs from which on it is said that misses moved: with so many, the values of two equal sides of one member
-/// lie apart in 2 of 70 experiments.
+/// Least number of pairs for a statement that misses moved. With this number, the ranges of two
+/// identical sides are apart in 2 of 70 experiments, for one member.
 const PAIRS_MOVED_MIN: usize = 4;
 
 /// Renders the changed types, the tables, the replays, the sentences and the verdict.
@@ -135,8 +135,8 @@ fn find_metric<'o>(
         .find(|metric| metric.description.name == whole)
 }
 
-/// What the numbers say, a sentence for each type and setting; `outcome` is of the types and the kernel,
-/// `details` of classes.
+/// Describes the outcome, in one sentence for each type and setting. `outcome` judges the types and
+/// the kernel, and `details` judges the classes.
 pub(super) fn sentences(
     samples: &BootSamples,
     outcome: &ExperimentOutcome,
@@ -158,8 +158,8 @@ pub(super) fn sentences(
     words
 }
 
-/// Members whose misses went, and those that have them now, by what every single boot counted; `None` where
-/// not both are.
+/// Members that lost misses and members that gained them, if the ranges of all boots are apart. It
+/// is `None` without a member of each kind.
 fn misses_moved(
     details: &ExperimentOutcome,
     name: &str,
@@ -184,7 +184,7 @@ fn misses_moved(
     Some(format!("from {} to {}", apart(true)?, apart(false)?))
 }
 
-/// `moved`: from which members to which.
+/// Describes the change of a type. `moved` names the members that lost and gained misses.
 fn type_sentence(
     outcome: &ExperimentOutcome,
     details: &ExperimentOutcome,
@@ -228,7 +228,7 @@ fn type_sentence(
     Some(text)
 }
 
-/// What it means that misses moved, by what all transfers of the type do.
+/// Explains a shift of misses between members, given the verdict on all transfers of the type.
 fn lines_move_text(verdict: ChangeVerdict) -> &'static str {
     match verdict {
         ChangeVerdict::Better => "",
@@ -264,7 +264,7 @@ fn change_text(metric: &JudgedMetric) -> String {
     format!("{is}{within}{numbers}{why}")
 }
 
-/// What the numbers rest on, and what limits them.
+/// Notes on the data behind the numbers, and on their limits.
 pub(super) fn notes(contents: &KernelContents<'_>) -> Vec<String> {
     let (verified, outcome) = (contents.verification, contents.outcome());
     let samples = &verified.samples;

@@ -9,27 +9,28 @@ use relayout_resolve::Resolution;
 
 use crate::advise::struct_offsets;
 
-/// What one recording counted.
+/// Counts of one recording.
 #[derive(Clone, Debug, Default)]
 pub struct BootCounts {
     /// Operations that the workload finished in the window.
     pub operations: u64,
-    /// Of all memory.
+    /// Events on all memory.
     pub kernel: CoherenceTally,
-    /// By name: objects of the type, by themselves and inside others.
+    /// Counts by type name, over objects of the type on their own and inside other objects.
     pub types: BTreeMap<String, TypeCounts>,
 }
 
-/// What was counted of one type.
+/// Counts of one type.
 #[derive(Clone, Debug, Default)]
 pub struct TypeCounts {
     /// Events on objects of the type.
     pub tally: CoherenceTally,
-    /// Transfers by the member whose access missed: paths from the type, empty for holes.
+    /// Transfers by the member whose access missed. A key is the path from the type, empty for a
+    /// hole.
     pub members: BTreeMap<String, u64>,
 }
 
-/// Counts what `profile` holds, of the types called `names` too.
+/// Counts the events of `profile`, for all memory and for the types called `names`.
 pub(super) fn count_transfers(
     profile: &Profile,
     resolution: &Resolution,

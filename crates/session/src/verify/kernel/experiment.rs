@@ -207,7 +207,7 @@ impl<'a> KernelExperiment<'a> {
         }
     }
 
-    /// Whether another pair would not end in time.
+    /// Returns true if another pair would exceed the time budget.
     fn is_time_up(&self) -> bool {
         self.settings.budget.is_some_and(|budget| {
             self.begun.elapsed().as_secs_f64() + self.pair_s() > budget.as_secs_f64()

@@ -1,4 +1,4 @@
-//! What all boots counted, as metrics that can be judged.
+//! Counts of all boots, as metrics that can be judged.
 
 use std::collections::BTreeMap;
 
@@ -14,29 +14,29 @@ use super::counts::BootCounts;
 
 /// Types that are shown, by transfers.
 const TYPES_MAX: usize = 8;
-/// Members of each that are shown, by transfers.
+/// Largest number of members that are shown for a type, by transfers.
 const MEMBERS_MAX: usize = 6;
-/// Members are shown that have this part of their type's transfers on either side, ...
+/// Least share of the type's transfers of a shown member, on either side.
 const MEMBER_SHARE_MIN: f64 = 0.01;
-/// ... and so many per operation.
+/// Least number of transfers per operation of a shown member.
 const MEMBER_MIN: f64 = 0.05;
-/// What follows a type's name for the members that are not shown.
+/// Suffix of a type's name in the metric of the members that are not shown.
 const OTHER_MEMBERS: &str = ": other members";
-/// What all of the kernel is called.
+/// Name of the metric of the whole kernel.
 pub const KERNEL: &str = "kernel";
-/// What follows a type's name for that class.
+/// Suffix of a type's name in the metric of the transfers that are false by first touch.
 pub const FALSE_BY_FIRST_TOUCH: &str = ": false by first touch";
 
-/// One boot.
+/// Counts of one boot.
 #[derive(Clone, Debug)]
 pub struct BootSample {
-    /// Side.
+    /// Side of the boot.
     pub side: ExperimentSide,
-    /// Index of its pair.
+    /// Index of the boot's pair.
     pub pair: usize,
-    /// What was run, as a reader sees it.
+    /// Workload and settings of the boot, as shown to the reader.
     pub setting: String,
-    /// Counts of the recording.
+    /// Counts of the boot's recording.
     pub counts: BootCounts,
     /// Seconds of booting and recording.
     pub wall_s: f64,
@@ -53,10 +53,10 @@ pub struct BootSamples {
     pub boots: Vec<BootSample>,
 }
 
-/// Which metrics.
+/// Selection of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DetailSelection {
-    /// Transfers of the kernel and of each type: what the verdict is about.
+    /// Transfers of the kernel and of each type, which decide the verdict.
     Without,
     /// Classes and members.
     Only,
@@ -127,7 +127,7 @@ impl BootSamples {
         { boots }.any(|sample| (number.count)(&sample.counts) > 0)
     }
 
-    /// What was run, in the order of the first pair.
+    /// Settings of the boots, in the order of the first pair.
     pub fn setting_names(&self) -> Vec<String> {
         let mut settings: Vec<String> = Vec::new();
         for sample in &self.boots {
@@ -237,7 +237,7 @@ impl BootSamples {
     }
 }
 
-/// What a member's transfers are called.
+/// Name of the metric of a member's transfers.
 pub fn member_metric_name(name: &str, member: &str) -> String {
     match member {
         "" => format!("{name}.(hole)"),
