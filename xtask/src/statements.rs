@@ -53,18 +53,21 @@ impl<'ast> Visit<'ast> for StatementCounter {
     }
 }
 
-/// Lines of code of each subcommand in `commands`: those that are not empty and not only a comment, of the file
-/// with the subcommand's name and of the folder with that name.
+/// Lines of code of each subcommand in `commands`, without empty lines and lines with only a comment.
+///
+/// A subcommand is a file there, with the folder of the same name. A file in a folder that is a
+/// subcommand of its own (`record kernel`) counts for itself.
 pub fn subcommand_lines(files: &[SourceFile], commands: &Path) -> BTreeMap<String, usize> {
+    const NESTED: [&str; 4] = ["record/kernel", "record/perf", "record/run", "verify/kernel"];
     let mut lines = BTreeMap::new();
     for file in files {
         let Ok(inside) = file.path.strip_prefix(commands) else {
             continue;
         };
-        let Some(first) = inside.iter().next().and_then(|part| part.to_str()) else {
-            continue;
-        };
-        let command = first.trim_end_matches(".rs");
+        let path = inside.with_extension("");
+        let path = path.to_string_lossy();
+        let nested = NESTED.into_iter().find(|name| path.starts_with(name));
+        let command = nested.or(path.split('/').next()).unwrap_or_default();
         if command != "mod" && !file.is_test() {
             *lines.entry(command.to_owned()).or_default() += code_lines(&file.text);
         }

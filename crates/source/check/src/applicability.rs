@@ -162,7 +162,7 @@ impl ConditionEvaluator<'_, '_> {
             SectionCondition::Kconfig(options) => match &facts.kernel_config {
                 Some(config) => Ok(options
                     .iter()
-                    .all(|one| config.value(&one.option) == one.value)),
+                    .all(|wanted| config.value(&wanted.option) == wanted.value)),
                 None => Err("the kernel's .config was not given (--kconfig FILE)"),
             },
             SectionCondition::Has(presences) => Ok(self.defines_all(presences)?),
