@@ -3,6 +3,7 @@
 //! Flags in, one call per step, exit code out. What each command does is in `cmd`; what it prints
 //! is rendered by the libraries.
 
+mod arguments;
 mod cmd;
 mod exit;
 mod print;

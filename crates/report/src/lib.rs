@@ -23,6 +23,7 @@ pub mod diff;
 mod document;
 mod explain;
 pub mod json;
+pub mod record;
 mod remedy;
 pub mod sarif;
 mod select;

@@ -1,9 +1,181 @@
-//! Repeated recordings, merged into one profile.
+//! Recordings: repeated, merged into one profile, signed and written.
 
-use relayout_profile::Profile;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use relayout_files::CacheFolder;
+use relayout_profile::perf::SampledInstruction;
+use relayout_profile::{Profile, WriteOptions};
+use relayout_record::RecordingOutcome;
+use relayout_resolve::insn::x86::X86InsnSet;
+use relayout_resolve::insn::{DecodedInsn, InstructionSet as _};
+
+/// Recordings that cannot be made or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The profile exists.
+    #[error("{0}; --force replaces it")]
+    Exists(#[source] relayout_profile::Error),
+    /// The folder of the profile cannot be written.
+    #[error("cannot write to {}", path.display())]
+    Folder {
+        /// Folder.
+        path: PathBuf,
+        /// Cause.
+        source: io::Error,
+    },
+    /// The recordings cannot be merged.
+    #[error("cannot merge the recordings")]
+    Merge(#[source] relayout_profile::merge::Error),
+    /// The profile cannot be written.
+    #[error("{0}")]
+    Profile(#[from] relayout_profile::Error),
+    /// Nothing was recorded.
+    #[error("{0}")]
+    Record(#[from] relayout_record::Error),
+    /// A file of the kernel is not installed.
+    #[error("{0}")]
+    Files(#[from] relayout_files::Error),
+}
+
+/// Profiles of several recordings, up to the first that failed.
+#[derive(Debug)]
+pub struct FinishedRecordings {
+    /// Profiles, of the failed recording too.
+    pub profiles: Vec<Profile>,
+    /// Failure of the last recording.
+    pub problem: Option<relayout_record::Error>,
+}
+
+/// Boot image and vmlinux of a kernel.
+#[derive(Clone, Debug)]
+pub struct KernelFiles {
+    /// Boot image.
+    pub image: PathBuf,
+    /// Debug file.
+    pub debug: PathBuf,
+}
+
+impl KernelFiles {
+    /// Returns the given files, or else those in the cache folder.
+    ///
+    /// # Errors
+    /// A file is neither given nor in the cache folder.
+    pub fn find(
+        image: Option<&Path>,
+        debug: Option<&Path>,
+        cache: Option<&CacheFolder>,
+    ) -> Result<Self, RecordError> {
+        let given = |path: Option<&Path>| path.map(Path::to_owned);
+        let image = given(image).or_else(|| cache?.kernel_image());
+        let debug = given(debug).or_else(|| cache?.kernel_debug_file());
+        Ok(Self {
+            image: image.ok_or_else(|| missing_kernel("kernel image", "--image"))?,
+            debug: debug
+                .ok_or_else(|| missing_kernel("vmlinux with debug information", "--debug"))?,
+        })
+    }
+}
+
+fn missing_kernel(file: &str, option: &str) -> RecordError {
+    RecordError::Files(relayout_files::Error::Missing {
+        missing: format!("a {file}"),
+        remedy: Some(format!(
+            "give one with {option}, or run scripts/setup.sh to fetch Debian's"
+        )),
+    })
+}
+
+/// Calls `record` with 0, 1, ... until it fails or has made `times` recordings. `notify` receives the
+/// notes of each.
+///
+/// # Errors
+/// The first recording recorded nothing.
+pub fn record_repeatedly(
+    times: u16,
+    notify: &dyn Fn(&str),
+    record: impl Fn(u16) -> Result<RecordingOutcome, relayout_record::Error>,
+) -> Result<FinishedRecordings, RecordError> {
+    let mut profiles = Vec::new();
+    let mut problem = None;
+    for number in 0..times {
+        match record(number) {
+            Ok(outcome) => {
+                outcome.notes.iter().for_each(|note| notify(note));
+                profiles.push(outcome.profile);
+                problem = outcome.problem;
+            }
+            // The earlier recordings are kept.
+            Err(error) if !profiles.is_empty() => problem = Some(error),
+            Err(error) => return Err(error.into()),
+        }
+        if problem.is_some() {
+            break;
+        }
+    }
+    Ok(FinishedRecordings { profiles, problem })
+}
+
+impl FinishedRecordings {
+    /// Writes the recordings as one profile that names `command`. Returns the profile and the failure of
+    /// the last recording.
+    ///
+    /// # Errors
+    /// The recordings cannot be merged, or the profile cannot be written.
+    pub fn save(
+        self,
+        output: &Path,
+        overwrite: bool,
+        command: &[String],
+    ) -> Result<(Profile, Option<relayout_record::Error>), RecordError> {
+        let mut profile = match <[Profile; 1]>::try_from(self.profiles) {
+            Ok([profile]) => profile,
+            Err(profiles) => relayout_profile::merge(profiles).map_err(RecordError::Merge)?,
+        };
+        sign_profile(&mut profile, command);
+        relayout_profile::write(output, &profile, &WriteOptions { overwrite })?;
+        Ok((profile, self.problem))
+    }
+}
 
 /// Names the tool's version and the command in the profile.
 pub fn sign_profile(profile: &mut Profile, command: &[String]) {
     profile.meta.tool_version = env!("CARGO_PKG_VERSION").to_owned();
     profile.meta.command = command.to_vec();
+}
+
+/// Tests that a profile can be written to `output`, before minutes are spent on recording.
+///
+/// # Errors
+/// The profile exists and must not be replaced, or its folder cannot be written.
+pub fn require_writable(output: &Path, overwrite: bool) -> Result<(), RecordError> {
+    match relayout_profile::validate_target(output, &WriteOptions { overwrite }) {
+        Err(exists @ relayout_profile::Error::Exists { .. }) => {
+            return Err(RecordError::Exists(exists));
+        }
+        other => other?,
+    }
+    let parent = output.parent().filter(|path| !path.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    let probe = parent.join(format!(".relayout-{}", std::process::id()));
+    let probed = fs::create_dir(&probe).and_then(|()| fs::remove_dir(&probe));
+    probed.map_err(|source| RecordError::Folder {
+        path: parent.to_owned(),
+        source,
+    })
+}
+
+/// Decodes the x86-64 instruction of a sample.
+pub fn decode_sampled_instruction(pc: u64, bytes: &[u8]) -> Option<SampledInstruction> {
+    let insn: DecodedInsn = X86InsnSet.decode(pc, bytes)?;
+    let mut operands = insn.memory.iter().flatten();
+    let size = |bytes: u32| u8::try_from(bytes).unwrap_or(0);
+    let operand = insn.operand(false).filter(|operand| !operand.string);
+    Some(SampledInstruction {
+        bytes: bytes.get(..usize::from(insn.len))?.to_vec(),
+        access_bytes: operand.map_or(0, |operand| size(operand.bytes)),
+        modifies: operands.any(|operand| operand.reads && operand.writes),
+    })
 }

@@ -1,6 +1,5 @@
 //! `relayout verify`: whether a change helps, by starting both sides many times.
 
-mod arguments;
 mod kernel;
 
 use std::path::PathBuf;
@@ -16,6 +15,7 @@ use relayout_session::verify::{
 use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgingRules};
 use relayout_verify::metric::{FORMS, Metric};
 
+use crate::arguments;
 use crate::exit::ExitStatus;
 use crate::print::print_text;
 use crate::progress::TerminalProgress;

@@ -1,14 +1,18 @@
 //! `relayout record kernel`: a kernel under QEMU.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
-use relayout_record::{GuestKernel, GuestWork, GuestWorkload, KernelRecording, QemuCollector, find_collector, find_workload, record_kernel, workloads};
-use relayout_profile::Profile;
+use relayout_record::{
+    GuestKernel, GuestWork, GuestWorkload, KernelRecording, find_collector, find_workload,
+    record_kernel, workloads,
+};
+use relayout_report::record::{idle_text, kernel_summary};
+use relayout_session::record::{KernelFiles, require_writable};
 
-use super::{RepeatedRecording, require_writable};
-
+use super::RepeatedRecording;
+use crate::arguments;
 use crate::exit::ExitStatus;
 use crate::print::print_text;
 use crate::progress::TerminalProgress;
@@ -68,7 +72,7 @@ pub struct Args {
     #[arg(long = "yield", value_name = "N", default_value_t = 1000)]
     yield_every: u32,
     /// Give the guest this much memory, in MiB or with a suffix: 2G
-    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = arguments::size)]
     memory: u64,
     /// Append this to the kernel command line
     #[arg(
@@ -120,78 +124,31 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         None => anyhow::bail!("say where the profile goes: -o OUT"),
     }
     let cache = CacheFolder::locate();
-    let image = args
-        .image
-        .clone()
-        .or_else(|| cache.as_ref()?.kernel_image());
-    let debug = args
-        .debug
-        .clone()
-        .or_else(|| cache.as_ref()?.kernel_debug_file());
-    let image = image.ok_or_else(|| no_kernel("kernel image", "--image"))?;
-    let debug = debug.ok_or_else(|| no_kernel("vmlinux with debug information", "--debug"))?;
+    let files = KernelFiles::find(args.image.as_deref(), args.debug.as_deref(), cache.as_ref())?;
     let collector = find_collector(args.qemu.as_deref(), cache.as_ref())?;
-    let debug = DebugFile::open(&debug)?;
-    let kernel = GuestKernel::open(&image, &debug)?;
+    let debug = DebugFile::open(&files.debug)?;
+    let kernel = GuestKernel::open(&files.image, &debug)?;
     let interrupt = InterruptFlag::catch();
-    if args.idle {
-        return idle(args, &kernel, &collector, interrupt);
-    }
-    let output = args.output.as_deref().expect("checked above");
-    let repeats = RepeatedRecording {
+    let record = |number: u16, progress: &TerminalProgress| {
+        let recording = recording(args, args.seed.wrapping_add(number.into()));
+        record_kernel(&recording, &kernel, &collector, progress, interrupt)
+    };
+    let Some(output) = args.output.as_deref().filter(|_| !args.idle) else {
+        let progress = TerminalProgress::new(String::new(), args.quiet);
+        let recorded = record(0, &progress);
+        progress.finish();
+        let recorded = recorded?;
+        recorded.problem.map_or(Ok(()), Err)?;
+        print_text(&idle_text(&recorded.profile))?;
+        return Ok(ExitStatus::Done);
+    };
+    let repeated = RepeatedRecording {
         times: args.repeat,
         quiet: args.quiet,
-        shown: TerminalProgress::new,
+        notes: true,
+        progress: TerminalProgress::new,
     };
-    let recorded = repeats.record(|n, shown| {
-        let recording = recording(args, args.seed.wrapping_add(n));
-        record_kernel(&recording, &kernel, &collector, shown, interrupt)
-    })?;
-    recorded.save(output, args.force, args.quiet, &summary)
-}
-
-fn summary(output: &Path, profile: &Profile) -> String {
-    let runs = &profile.meta.runs;
-    let total =
-        |count: fn(&relayout_profile::RecordedRun) -> u64| runs.iter().map(count).sum::<u64>();
-    let transfers = profile.transfers();
-    format!(
-        "{}: {} on {} CPUs of Linux {}: {} operations, {:.1} M accesses, {transfers} transfers, {:.1} s \
-         of CPU time in the window\n",
-        output.display(),
-        profile.meta.workload,
-        profile.meta.contexts,
-        profile.meta.release,
-        total(|r| r.operations),
-        total(|r| r.accesses) as f64 / 1e6,
-        total(|r| r.window_cpu_ns) as f64 / 1e9,
-    )
-}
-
-fn idle(
-    args: &Args,
-    kernel: &GuestKernel<'_>,
-    collector: &QemuCollector,
-    interrupt: InterruptFlag,
-) -> anyhow::Result<ExitStatus> {
-    let shown = TerminalProgress::new(String::new(), args.quiet);
-    let mut recording = recording(args, args.seed);
-    recording.idle = true;
-    let recorded = record_kernel(&recording, kernel, collector, &shown, interrupt);
-    shown.finish();
-    let recorded = recorded?;
-    if let Some(problem) = recorded.problem {
-        return Err(problem.into());
-    }
-    for run in &recorded.profile.meta.runs {
-        print_text(&format!(
-            "idle window: {:.3} s of CPU time, {:.3} s, {} operations\n",
-            run.window_cpu_ns as f64 / 1e9,
-            run.window_wall_ns as f64 / 1e9,
-            run.operations
-        ))?;
-    }
-    Ok(ExitStatus::Done)
+    repeated.run(output, args.force, kernel_summary, record)
 }
 
 fn print_workloads() -> anyhow::Result<ExitStatus> {
@@ -229,47 +186,6 @@ fn recording(args: &Args, seed: u64) -> KernelRecording {
         qemu_arguments: args.qemu_arguments.clone(),
         bursts: args.bursts,
         time_limit: Duration::from_secs(args.time_limit),
-        idle: false,
-    }
-}
-
-fn no_kernel(thing: &str, option: &str) -> relayout_files::Error {
-    relayout_files::Error::Missing {
-        missing: format!("a {thing}"),
-        remedy: Some(format!(
-            "give one with {option}, or run scripts/setup.sh to fetch Debian's"
-        )),
-    }
-}
-
-/// `2G`, `512M`, or a number of MiB; between 256 MiB and 64 GiB.
-pub(in crate::cmd) fn size(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(['G', 'g', 'M', 'm']);
-    let mib = match text.strip_prefix(digits).unwrap_or_default() {
-        "" | "M" | "m" => 1,
-        "G" | "g" => 1024,
-        _ => return Err("not a size: 512M, 2G".into()),
-    };
-    let number: u64 = digits
-        .parse()
-        .map_err(|_| "not a size: 512M, 2G".to_owned())?;
-    match number.checked_mul(mib) {
-        Some(n @ 256..=65536) => Ok(n << 20),
-        _ => Err("not between 256M and 64G".into()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes() {
-        assert_eq!(size("2G"), Ok(2 << 30));
-        assert_eq!(size("512m"), Ok(512 << 20));
-        assert_eq!(size("1024"), Ok(1 << 30));
-        for bad in ["", "G", "1", "2T", "-1G", "99999999999999999999G", "2GG"] {
-            assert!(size(bad).is_err(), "{bad}");
-        }
+        idle: args.idle,
     }
 }

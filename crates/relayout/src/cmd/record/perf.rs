@@ -1,14 +1,13 @@
 //! `relayout record perf`: samples that hardware took.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use relayout_files::RecordingProgress as _;
 use relayout_record::perf::{PerfImport, import_perf};
-use relayout_profile::Profile;
-use relayout_profile::perf::SampledInstruction;
-use relayout_resolve::insn::x86::X86InsnSet;
-use relayout_resolve::insn::{DecodedInsn, InstructionSet as _};
+use relayout_report::record::samples_summary;
+use relayout_session::record::{decode_sampled_instruction, require_writable};
 
-use super::{FinishedRecordings, require_writable};
+use super::RepeatedRecording;
 use crate::exit::ExitStatus;
 use crate::progress::TerminalProgress;
 
@@ -67,54 +66,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         kernel: args.kernel,
         debug: args.debug.clone(),
     };
-    let progress = TerminalProgress::when_slow();
-    relayout_files::RecordingProgress::step(&progress, "reading samples");
-    let recorded = import_perf(&import, &decode);
-    progress.finish();
-    let recorded = recorded?;
-    if !args.quiet {
-        recorded
-            .notes
-            .iter()
-            .for_each(|note| eprintln!("relayout: note: {note}"));
-    }
-    let recordings = FinishedRecordings {
-        profiles: vec![recorded.profile],
-        problem: recorded.problem,
+    let repeated = RepeatedRecording {
+        times: 1,
+        quiet: args.quiet,
+        notes: !args.quiet,
+        progress: |_, _| TerminalProgress::when_slow(),
     };
-    recordings.save(&args.output, args.force, args.quiet, &summary)
-}
-
-/// Decodes the instruction at `pc` into the fields that an import needs. See
-/// [`relayout_record::perf::Decoder`].
-pub(super) fn decode(pc: u64, bytes: &[u8]) -> Option<SampledInstruction> {
-    let insn: DecodedInsn = X86InsnSet.decode(pc, bytes)?;
-    let operands = || insn.memory.iter().flatten();
-    let fixed = |bytes: u32| u8::try_from(bytes).unwrap_or(0);
-    let operand = insn.operand(false);
-    Some(SampledInstruction {
-        bytes: bytes.get(..usize::from(insn.len))?.to_vec(),
-        access_bytes: operand.filter(|o| !o.string).map_or(0, |o| fixed(o.bytes)),
-        modifies: operands().any(|operand| operand.reads && operand.writes),
+    repeated.run(&args.output, args.force, samples_summary, |_, progress| {
+        progress.step("reading samples");
+        import_perf(&import, &decode_sampled_instruction)
     })
-}
-
-fn summary(output: &Path, profile: &Profile) -> String {
-    let meta = &profile.meta;
-    let origin = match meta.target.as_str() {
-        "kernel" => format!("kernel addresses, by {} CPUs", meta.contexts),
-        _ => format!("{}, by {} threads", meta.release, meta.contexts),
-    };
-    let samples: u64 = meta.runs.iter().map(|run| run.accesses).sum();
-    let hitm = if meta.hitm_seen {
-        "HITM told"
-    } else {
-        "HITM not told"
-    };
-    let addresses: usize = profile.counts.len();
-    format!(
-        "{}: {samples} samples of {origin}: {} instructions, {addresses} places; {hitm}\n",
-        output.display(),
-        profile.sites.len(),
-    )
 }

@@ -4,10 +4,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use relayout_record::{CountedAccesses, ProgramBackend, ProgramRecording, StopSignals, record_program};
-use relayout_profile::Profile;
+use relayout_record::{
+    CountedAccesses, ProgramBackend, ProgramRecording, StopSignals, record_program,
+};
+use relayout_report::record::program_summary;
+use relayout_session::record::{decode_sampled_instruction, require_writable};
 
-use super::{RepeatedRecording, require_writable};
+use super::RepeatedRecording;
+use crate::arguments;
 use crate::exit::ExitStatus;
 use crate::progress::TerminalProgress;
 
@@ -39,7 +43,7 @@ pub struct Args {
     with: Option<RecordBackend>,
     /// Watch a part of the time only, as a fraction: 0.05. Slices of 20 ms, the same for all threads; for
     /// long runs, at a lower cost
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "SHARE", value_parser = arguments::share)]
     slices: Option<f64>,
     /// Count accesses by place and instruction for lines that are written and shared, or for all
     #[arg(long, value_name = "WHICH", default_value = "shared")]
@@ -59,10 +63,10 @@ pub struct Args {
     repeat: u16,
     /// Tell the program to end (SIGTERM) after this many seconds; as for servers, which do not end by
     /// themselves
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = arguments::seconds)]
     stop_after: Option<Duration>,
     /// The same, but it is a failure
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with = "stop_after")]
+    #[arg(long, value_name = "SECONDS", value_parser = arguments::seconds, conflicts_with = "stop_after")]
     time_limit: Option<Duration>,
     /// Say less
     #[arg(short, long)]
@@ -96,16 +100,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let output = args.output.clone().unwrap_or_else(|| default_output(args));
     require_writable(&output, args.force)?;
     let signals = StopSignals::catch();
-    let repeats = RepeatedRecording {
+    let repeated = RepeatedRecording {
         times: args.repeat,
         quiet: args.quiet,
-        shown: TerminalProgress::beside_program,
+        notes: true,
+        progress: TerminalProgress::beside_program,
     };
-    let recorded = repeats.record(|n, shown| {
-        let recording = recording(args, args.seed.wrapping_add(n));
-        record_program(&recording, shown, signals, &super::perf::decode)
-    })?;
-    recorded.save(&output, args.force, args.quiet, &summary)
+    repeated.run(&output, args.force, program_summary, |number, progress| {
+        let recording = recording(args, args.seed.wrapping_add(number.into()));
+        record_program(&recording, progress, signals, &decode_sampled_instruction)
+    })
 }
 
 fn default_output(args: &Args) -> PathBuf {
@@ -138,52 +142,5 @@ fn recording(args: &Args, seed: u64) -> ProgramRecording {
         seed,
         time_limit: args.time_limit,
         stop_after: args.stop_after,
-    }
-}
-
-fn summary(output: &Path, profile: &Profile) -> String {
-    let runs = &profile.meta.runs;
-    let total =
-        |count: fn(&relayout_profile::RecordedRun) -> u64| runs.iter().map(count).sum::<u64>();
-    let transfers = profile.transfers();
-    let threads = runs.iter().map(|run| run.threads.len()).max().unwrap_or(0);
-    format!(
-        "{}: {}: {threads} threads, {:.1} M accesses, {transfers} transfers, {:.1} s of CPU time\n",
-        output.display(),
-        profile.meta.workload,
-        total(|r| r.accesses) as f64 / 1e6,
-        total(|r| r.window_cpu_ns) as f64 / 1e9,
-    )
-}
-
-/// A fraction of the time, of which something is left.
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(share) if (0.001..1.0).contains(&share) => Ok(share),
-        _ => Err("not a fraction from 0.001 to below 1".into()),
-    }
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let number = text.parse().ok().filter(|n| (0.001..=1e9).contains(n));
-    number
-        .map(Duration::from_secs_f64)
-        .ok_or_else(|| "not a number of seconds".into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_and_seconds() {
-        assert_eq!(share("0.05"), Ok(0.05));
-        assert_eq!(seconds("1.5"), Ok(Duration::from_millis(1500)));
-        for bad in ["0", "1", "-0.5", "NaN", "inf", "1e-9", "x", ""] {
-            assert!(share(bad).is_err(), "{bad}");
-        }
-        for bad in ["0", "-1", "NaN", "inf", "1e30", "x", ""] {
-            assert!(seconds(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -9,7 +9,7 @@ use relayout_report::verify::kernel::{KernelContents, kernel_document, render_te
 use relayout_session::verify::judging_rules;
 use relayout_session::verify::kernel::{KernelSettings, verify_kernel};
 
-use super::arguments;
+use crate::arguments;
 use crate::exit::ExitStatus;
 use crate::print::print_text;
 use crate::progress::TerminalProgress;
@@ -82,7 +82,7 @@ pub struct Args {
     #[arg(long = "yield", value_name = "N", default_value_t = 1000)]
     yield_every: u32,
     /// Give the guests this much memory, in MiB or with a suffix: 2G
-    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = crate::cmd::record::kernel::size)]
+    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = arguments::size)]
     memory: u64,
     /// Give up when booting, or a workload, takes longer than this
     #[arg(long, value_name = "TIME", default_value = "300s", value_parser = arguments::time)]

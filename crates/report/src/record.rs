@@ -1,0 +1,74 @@
+//! Summaries of recordings, and the workloads of the guest.
+
+use std::path::Path;
+
+use relayout_profile::{Profile, RecordedRun};
+
+fn total(profile: &Profile, number: fn(&RecordedRun) -> u64) -> u64 {
+    profile.meta.runs.iter().map(number).sum()
+}
+
+/// Summarizes the recording of a kernel.
+pub fn kernel_summary(output: &Path, profile: &Profile) -> String {
+    format!(
+        "{}: {} on {} CPUs of Linux {}: {} operations, {:.1} M accesses, {} transfers, {:.1} s of CPU \
+         time in the window\n",
+        output.display(),
+        profile.meta.workload,
+        profile.meta.contexts,
+        profile.meta.release,
+        total(profile, |run| run.operations),
+        total(profile, |run| run.accesses) as f64 / 1e6,
+        profile.transfers(),
+        total(profile, |run| run.window_cpu_ns) as f64 / 1e9,
+    )
+}
+
+/// Summarizes the recording of a program.
+pub fn program_summary(output: &Path, profile: &Profile) -> String {
+    let threads = profile.meta.runs.iter().map(|run| run.threads.len());
+    format!(
+        "{}: {}: {} threads, {:.1} M accesses, {} transfers, {:.1} s of CPU time\n",
+        output.display(),
+        profile.meta.workload,
+        threads.max().unwrap_or(0),
+        total(profile, |run| run.accesses) as f64 / 1e6,
+        profile.transfers(),
+        total(profile, |run| run.window_cpu_ns) as f64 / 1e9,
+    )
+}
+
+/// Summarizes imported samples.
+pub fn samples_summary(output: &Path, profile: &Profile) -> String {
+    let meta = &profile.meta;
+    let origin = match meta.target.as_str() {
+        "kernel" => format!("kernel addresses, by {} CPUs", meta.contexts),
+        _ => format!("{}, by {} threads", meta.release, meta.contexts),
+    };
+    let hitm = if meta.hitm_seen {
+        "HITM told"
+    } else {
+        "HITM not told"
+    };
+    format!(
+        "{}: {} samples of {origin}: {} instructions, {} places; {hitm}\n",
+        output.display(),
+        total(profile, |run| run.accesses),
+        profile.sites.len(),
+        profile.counts.len(),
+    )
+}
+
+/// Renders the windows of a recording without a workload.
+pub fn idle_text(profile: &Profile) -> String {
+    let runs = profile.meta.runs.iter();
+    runs.map(|run| {
+        format!(
+            "idle window: {:.3} s of CPU time, {:.3} s, {} operations\n",
+            run.window_cpu_ns as f64 / 1e9,
+            run.window_wall_ns as f64 / 1e9,
+            run.operations
+        )
+    })
+    .collect()
+}
