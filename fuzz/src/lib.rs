@@ -1,4 +1,5 @@
-//! Every decoder, on any bytes: it answers or refuses, in bounded time and memory, and never panics.
+//! Every decoder, on any bytes: it answers or refuses, in bounded time and memory, and never
+//! panics.
 //!
 //! Each function of [`targets`] is one target. They run in two ways:
 //!
@@ -8,7 +9,8 @@
 //!   `FUZZ_SECONDS` and `FUZZ_SEED` make it longer and different. An input that fails is written to
 //!   `artifacts/`.
 //! - `cargo run --release --manifest-path fuzz/Cargo.toml --example seeds` writes seeds and hostile
-//!   inputs to `corpus/`, and `cargo +nightly fuzz run --features libfuzzer TARGET` starts from there.
+//!   inputs to `corpus/`, and `cargo +nightly fuzz run --features libfuzzer TARGET` starts from
+//!   there.
 //!
 //! An input that failed once goes to `corpus/TARGET/` with the fix.
 

@@ -53,12 +53,18 @@ impl<'ast> Visit<'ast> for StatementCounter {
     }
 }
 
-/// Lines of code of each subcommand in `commands`, without empty lines and lines with only a comment.
+/// Lines of code of each subcommand in `commands`, without empty lines and lines with only a
+/// comment.
 ///
 /// A subcommand is a file there, with the folder of the same name. A file in a folder that is a
 /// subcommand of its own (`record kernel`) counts for itself.
 pub fn subcommand_lines(files: &[SourceFile], commands: &Path) -> BTreeMap<String, usize> {
-    const NESTED: [&str; 4] = ["record/kernel", "record/perf", "record/run", "verify/kernel"];
+    const NESTED: [&str; 4] = [
+        "record/kernel",
+        "record/perf",
+        "record/run",
+        "verify/kernel",
+    ];
     let mut lines = BTreeMap::new();
     for file in files {
         let Ok(inside) = file.path.strip_prefix(commands) else {

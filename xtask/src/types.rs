@@ -58,8 +58,8 @@ fn is_conventional(name: &str) -> bool {
     CONVENTIONAL.contains(&name)
 }
 
-/// Counts the words of a type name: a word starts at a capital that follows a small letter or digit, or
-/// that a small letter follows.
+/// Counts the words of a type name: a word starts at a capital that follows a small letter or
+/// digit, or that a small letter follows.
 pub fn words(name: &str) -> usize {
     let letters: Vec<char> = name.chars().collect();
     let starts = |nth: usize| {

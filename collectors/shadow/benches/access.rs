@@ -1,8 +1,9 @@
 //! Cost of one access, by the state of the line for the accessing context.
 //!
-//! `cargo bench -p relayout-shadow`: nanoseconds per access, median of rounds, one thread. With a word
-//! behind `--`, only the cases that it is part of; with `ROUNDS=N`, that many rounds: the difference
-//! between the instructions of two such numbers (`valgrind --tool=callgrind`) is what accesses take.
+//! `cargo bench -p relayout-shadow`: nanoseconds per access, median of rounds, one thread. With a
+//! word behind `--`, only the cases that it is part of; with `ROUNDS=N`, that many rounds: the
+//! difference between the instructions of two such numbers (`valgrind --tool=callgrind`) is what
+//! accesses take.
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::hint::black_box;

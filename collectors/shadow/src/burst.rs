@@ -24,12 +24,13 @@ use crate::wire::{BurstRecord, RegionRecord};
 /// Records that a context gathers before it appends them.
 pub const BUFFER_RECORDS: usize = 16 * 1024;
 
-/// Lines whose accesses are remembered, and accesses of each: a line's are together, since a context
-/// that uses one of a line's members mostly uses more.
+/// Lines whose accesses are remembered, and accesses of each: a line's are together, since a
+/// context that uses one of a line's members mostly uses more.
 const FILTER_LINES: usize = 1024;
 const LINE_ACCESSES: usize = 24;
 
-/// Accesses that one context has logged in its current turns. The table is fixed: evicted accesses are logged again.
+/// Accesses that one context has logged in its current turns. The table is fixed: evicted accesses
+/// are logged again.
 pub struct RepeatFilter {
     lines: [LoggedLine; FILTER_LINES],
 }

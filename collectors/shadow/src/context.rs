@@ -11,8 +11,8 @@ use crate::pair::PairWatches;
 use crate::table::RecordTable;
 use crate::wire::{self, BurstRecord, ConflictRecord, CountRecord, LineRecord, WireRecord};
 
-/// Pages that a context finds without a search. Servers' objects lie scattered over ten thousand pages;
-/// what is not used takes no cache.
+/// Pages that a context finds without a search. Servers' objects lie scattered over ten thousand
+/// pages; what is not used takes no cache.
 const TLB_ENTRIES: usize = 8192;
 /// Line records appended at a time when a context's totals are drained: few enough for the stack of
 /// any thread.
@@ -86,8 +86,8 @@ impl ShadowContext {
         })
     }
 
-    /// Like [`ShadowContext::new`], in memory of the host's: a context is larger than the stacks that
-    /// threads of programs may have.
+    /// Like [`ShadowContext::new`], in memory of the host's: a context is larger than the stacks
+    /// that threads of programs may have.
     pub fn allocate<H: CollectorHost>(id: u8, host: &H) -> Option<*mut Self> {
         let at = host.zeroed(size_of::<Self>())?.cast::<Self>();
         let bursts = host.zeroed(BUFFER_RECORDS * size_of::<BurstRecord>())?;

@@ -67,13 +67,14 @@ pub struct RecordingControl {
     pub others: AtomicU32,
     /// Written by the host: 1 while accesses are not to be watched (between slices). Programs only.
     pub paused: AtomicU32,
-    /// Written by the collector: 1 while it does not watch for a reason of its own (the program said
-    /// when to start, or the recording is being closed). Beside `paused`, so that one load tells
-    /// both. Programs only.
+    /// Written by the collector: 1 while it does not watch for a reason of its own (the program
+    /// said when to start, or the recording is being closed). Beside `paused`, so that one load
+    /// tells both. Programs only.
     pub stopped: AtomicU32,
     /// Threads that there was no context for. Programs only.
     pub threads_lost: AtomicU32,
-    /// Number of interruptions, counted by the process that sets `paused` or `stopped`. Programs only.
+    /// Number of interruptions, counted by the process that sets `paused` or `stopped`. Programs
+    /// only.
     pub pauses: AtomicU32,
 }
 const _: () = assert!(size_of::<RecordingControl>() <= CONTROL_BYTES);

@@ -47,8 +47,8 @@ struct LineHistory {
 
 /// See the module's documentation. All-zero is valid (nobody holds it, nobody wrote it).
 ///
-/// There are as many as lines move, hundreds of thousands in a server: so it is small, and what most
-/// accesses need is on few lines of its own.
+/// There are as many as lines move, hundreds of thousands in a server: so it is small, and what
+/// most accesses need is on few lines of its own.
 #[repr(C, align(64))]
 pub struct LineDetail {
     /// Contexts with a valid copy.
@@ -101,7 +101,8 @@ fn touched_bytes(past: PastAccess) -> u64 {
 }
 
 impl LineDetail {
-    /// Takes over a line that `owner` had to itself. Not shared yet. False if there is no memory for it.
+    /// Takes over a line that `owner` had to itself. Not shared yet. False if there is no memory
+    /// for it.
     pub fn adopt_private(
         &mut self,
         owner: u8,
@@ -165,8 +166,8 @@ impl LineDetail {
         ];
     }
 
-    /// Has fetched what `now` needs of a detail besides its first cache line and its own `stale` mask, all
-    /// at once.
+    /// Has fetched what `now` needs of a detail besides its first cache line and its own `stale`
+    /// mask, all at once.
     #[inline]
     pub fn prefetch(&self, now: PastAccess) {
         let locked = self.history.get();
@@ -192,8 +193,9 @@ impl LineDetail {
         self.events.load(Relaxed)
     }
 
-    /// Returns whether `now` is a load that changes nothing here: the context has a copy, and has used, or
-    /// does not now use, what others changed. Needs no lock; called on the context's thread.
+    /// Returns whether `now` is a load that changes nothing here: the context has a copy, and has
+    /// used, or does not now use, what others changed. Needs no lock; called on the context's
+    /// thread.
     #[inline]
     pub fn is_plain_hit(&self, now: PastAccess) -> bool {
         now.access == 0 && self.is_held(now.context) && {
@@ -239,7 +241,8 @@ impl LineDetail {
         DetailGuard { detail: self }
     }
 
-    /// Returns whether there is room for `context`; `rest` makes it if there was none. Under the lock.
+    /// Returns whether there is room for `context`; `rest` makes it if there was none. Under the
+    /// lock.
     #[inline]
     fn has_room(&self, context: u8, rest: impl FnOnce() -> Option<*mut LineExtension>) -> bool {
         usize::from(context) < NEAR || self.extension_or_make(rest).is_some()

@@ -20,8 +20,8 @@ pub fn count_increment(access: AccessKind) -> u64 {
     }
 }
 
-/// The most common cases: a line that is private to the context and stays so, or that all only read,
-/// in a page that it used lately. True if that was all.
+/// The most common cases: a line that is private to the context and stays so, or that all only
+/// read, in a page that it used lately. True if that was all.
 #[inline]
 pub fn count_common_hit(
     cx: &mut ShadowContext,
@@ -85,8 +85,9 @@ pub fn is_repeated(cx: &ShadowContext, shadow: &PageShadow, addr: u64, now: Past
     own_turn(&shadow.turn, cx.id).is_some_and(|turn| cx.filter.has_logged(turn, line, now, false))
 }
 
-/// Returns whether an access to a line without detail, whose word is `old`, needs no more than that its word is
-/// brought up to date, which is then done: the word stays, or changes only in the owner's own part.
+/// Returns whether an access to a line without detail, whose word is `old`, needs no more than that
+/// its word is brought up to date, which is then done: the word stays, or changes only in the
+/// owner's own part.
 #[inline]
 pub fn try_advance(word: &AtomicU64, old: u64, now: PastAccess) -> bool {
     let Some(next) = advance_state(LineState::decode(old), now) else {

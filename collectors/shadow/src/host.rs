@@ -54,8 +54,8 @@ pub struct ShadowConfig {
     pub burst_total_max: u64,
     /// Regions logged on each side of a hot line's own.
     pub burst_reach: u64,
-    /// Accesses of a context, in the mean, from one whose pair of lines is looked at to the next (see
-    /// [`ShadowMemory::pass_accesses`](crate::ShadowMemory::pass_accesses)); 0 counts as 1.
+    /// Accesses of a context, in the mean, from one whose pair of lines is looked at to the next
+    /// (see [`ShadowMemory::pass_accesses`](crate::ShadowMemory::pass_accesses)); 0 counts as 1.
     pub pair_period: u32,
     /// Binary logarithm of the page table's size, which 7/8 of can be used: accesses to more pages
     /// are not followed, and count as lost. Held between 8 and 32.

@@ -1,10 +1,10 @@
 //! The online coherence shadow that relayout's collectors share.
 //!
-//! A collector calls [`ShadowMemory::access`] for every data access of a context (a CPU or a thread).
-//! The shadow keeps, per cache line, who holds a copy and who wrote which bytes, as a MESI machine
-//! with infinite caches would; it counts coherence events by the pair of accesses behind them,
-//! counts accesses by granule and site where a line is written and shared, and logs the ordered
-//! accesses around lines that prove hot.
+//! A collector calls [`ShadowMemory::access`] for every data access of a context (a CPU or a
+//! thread). The shadow keeps, per cache line, who holds a copy and who wrote which bytes, as a MESI
+//! machine with infinite caches would; it counts coherence events by the pair of accesses behind
+//! them, counts accesses by granule and site where a line is written and shared, and logs the
+//! ordered accesses around lines that prove hot.
 //!
 //! `no_std`, no I/O, no global allocator: the collector brings memory and a place to append to
 //! through [`CollectorHost`]. Lines that one context has to itself cost one load and one compare.

@@ -74,8 +74,8 @@ impl LineState {
     }
 }
 
-/// Returns whether a line with this word is private to `context`, which has written all of `granules`, and
-/// without flags.
+/// Returns whether a line with this word is private to `context`, which has written all of
+/// `granules`, and without flags.
 #[inline]
 pub fn is_private(word: u64, context: u8, granules: u8) -> bool {
     const OWNER: u64 = 63 << OWNER_SHIFT;
@@ -83,7 +83,8 @@ pub fn is_private(word: u64, context: u8, granules: u8) -> bool {
     word & (TAG | FLAGS | OWNER | needed) == 1 | u64::from(context) << OWNER_SHIFT | needed
 }
 
-/// Returns whether a line with this word is only read, by `context` among others, and without flags.
+/// Returns whether a line with this word is only read, by `context` among others, and without
+/// flags.
 #[inline]
 pub fn is_read_shared(word: u64, context: u8) -> bool {
     word & (TAG | FLAGS) == 2 && word >> (8 + context) & 1 == 1
@@ -102,11 +103,11 @@ pub fn granule_mask(offset: u8, size: u8) -> u8 {
 pub struct CountPage {
     pub page: u64,
     pub next: *mut CountPage,
-    /// By line: loads in the lower, stores in the upper 32 bits. Changed by the context alone, read by
-    /// others.
+    /// By line: loads in the lower, stores in the upper 32 bits. Changed by the context alone, read
+    /// by others.
     pub cells: [AtomicU64; LINES_PER_PAGE],
-    /// The context's last store by line, while the line is private to it: a [`PastAccess`] as a number, so
-    /// that whoever takes the line away can read it.
+    /// The context's last store by line, while the line is private to it: a [`PastAccess`] as a
+    /// number, so that whoever takes the line away can read it.
     pub stores: [AtomicU64; LINES_PER_PAGE],
 }
 
@@ -135,8 +136,8 @@ pub struct PageShadow {
     pub pair_samples: [AtomicU32; LINES_PER_PAGE / 2],
 }
 
-/// Pages whose places in a [`PageTable`] are side by side: programs use memory in stretches, and what
-/// lies scattered takes a page of the table for each page.
+/// Pages whose places in a [`PageTable`] are side by side: programs use memory in stretches, and
+/// what lies scattered takes a page of the table for each page.
 const NEIGHBOURS: u64 = 64;
 
 /// Finds page shadows by address: open addressing, insert only, lock-free.

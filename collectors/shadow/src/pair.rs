@@ -1,20 +1,22 @@
-//! Pairs of lines: some processors fetch a line's buddy, the other line of the aligned 128 bytes, with
-//! it, so that a store to one line disturbs the users of the other.
+//! Pairs of lines: some processors fetch a line's buddy, the other line of the aligned 128 bytes,
+//! with it, so that a store to one line disturbs the users of the other.
 //!
-//! Such a line may have no coherence event of its own. Its accesses are the common case, which has no
-//! room for more, so they are sampled. The collector counts down to one of each context's accesses in
-//! [`ShadowConfig::pair_period`](crate::ShadowConfig::pair_period), at random distances
+//! Such a line may have no coherence event of its own. Its accesses are the common case, which has
+//! no room for more, so they are sampled. The collector counts down to one of each context's
+//! accesses in [`ShadowConfig::pair_period`](crate::ShadowConfig::pair_period), at random distances
 //! ([`ShadowContext::accesses_to_sample`](crate::ShadowContext::accesses_to_sample),
-//! [`ShadowMemory::pass_accesses`](crate::ShadowMemory::pass_accesses)). If another context has stored
-//! to the pair by then, a [`PairWatch`] notes how many stores the others made, and the words of both
-//! lines are flagged, so that the context's next access to the pair takes the slow path. If others have
-//! stored to the buddy of the accessed line meanwhile, and the context still has the line itself, the
-//! access is a *pair transfer*: it would miss with lines of 128 bytes, and hits with lines of 64.
+//! [`ShadowMemory::pass_accesses`](crate::ShadowMemory::pass_accesses)). If another context has
+//! stored to the pair by then, a [`PairWatch`] notes how many stores the others made, and the words
+//! of both lines are flagged, so that the context's next access to the pair takes the slow path. If
+//! others have stored to the buddy of the accessed line meanwhile, and the context still has the
+//! line itself, the access is a *pair transfer*: it would miss with lines of 128 bytes, and hits
+//! with lines of 64.
 //!
-//! Each access to a pair follows on one other access of the same context, and that access is sampled
-//! with equal probability wherever it is. So a sample stands for as many pair transfers as accesses
-//! are passed over. Two kinds are missed: pairs to which a context returns so seldom that another watch
-//! takes the slot ([`SLOTS`]), and pair transfers after the first store that others made to a pair.
+//! Each access to a pair follows on one other access of the same context, and that access is
+//! sampled with equal probability wherever it is. So a sample stands for as many pair transfers as
+//! accesses are passed over. Two kinds are missed: pairs to which a context returns so seldom that
+//! another watch takes the slot ([`SLOTS`]), and pair transfers after the first store that others
+//! made to a pair.
 
 use core::sync::atomic::Ordering::*;
 
@@ -42,8 +44,8 @@ pub(crate) struct PairWatch {
     pub(crate) stores: [u32; 2],
 }
 
-/// The watches of one context, and the pair transfers that they found. All-zero is a fresh one, which
-/// takes memory when it first watches.
+/// The watches of one context, and the pair transfers that they found. All-zero is a fresh one,
+/// which takes memory when it first watches.
 pub struct PairWatches {
     pub(crate) slots: *mut PairWatch,
     records: *mut PairRecord,
@@ -78,8 +80,8 @@ impl PairWatches {
         true
     }
 
-    /// Draws the distance to the next access that is looked at: from half of `period` to half as much
-    /// again.
+    /// Draws the distance to the next access that is looked at: from half of `period` to half as
+    /// much again.
     pub(crate) fn draw_period(&mut self, period: u32, context: u8) {
         if self.random == 0 {
             self.random = 0x9e37_79b9 ^ u32::from(context);

@@ -13,17 +13,19 @@ use crate::wire::PairRecord;
 use crate::{CONTEXTS_MAX, LINE_BYTES, PAGE_BYTES};
 
 impl ShadowContext {
-    /// Returns the most accesses that may pass before the next call of [`ShadowMemory::pass_accesses`].
+    /// Returns the most accesses that may pass before the next call of
+    /// [`ShadowMemory::pass_accesses`].
     pub fn accesses_to_sample(&self) -> u32 {
         self.watches.left.saturating_add(1)
     }
 }
 
 impl<H: CollectorHost> ShadowMemory<H> {
-    /// Tells that `cx` has made `accesses` more accesses, at most [`ShadowContext::accesses_to_sample`], the last of
-    /// them to `addr`: its pair of lines is looked at if it is time to. A collector that counts down to
-    /// something anyway needs no more instructions per access for it. What else it does at such a
-    /// moment (yield, say) should come at others, or what is seen is not what mostly is.
+    /// Tells that `cx` has made `accesses` more accesses, at most
+    /// [`ShadowContext::accesses_to_sample`], the last of them to `addr`: its pair of lines is
+    /// looked at if it is time to. A collector that counts down to something anyway needs no more
+    /// instructions per access for it. What else it does at such a moment (yield, say) should come
+    /// at others, or what is seen is not what mostly is.
     pub fn pass_accesses(&self, cx: &mut ShadowContext, accesses: u32, addr: u64) {
         if accesses <= cx.watches.left {
             cx.watches.left -= accesses;
@@ -34,8 +36,8 @@ impl<H: CollectorHost> ShadowMemory<H> {
         self.start_watch(cx, addr);
     }
 
-    /// Begins to watch the pair around `addr`, which `cx` has just accessed, if another has stored to
-    /// it.
+    /// Begins to watch the pair around `addr`, which `cx` has just accessed, if another has stored
+    /// to it.
     fn start_watch(&self, cx: &mut ShadowContext, addr: u64) {
         let page = addr & !(PAGE_BYTES as u64 - 1);
         let Some(&found) = cx.find_in_tlb(page) else {

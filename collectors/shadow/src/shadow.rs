@@ -58,8 +58,9 @@ impl<H: CollectorHost> ShadowMemory<H> {
         self.tickets.load(Relaxed)
     }
 
-    /// Coherence events so far of the lines that `bytes` bytes from `start` touch, and pair transfers that
-    /// were sampled on the pairs of each: more than 0 if anything was recorded of them.
+    /// Coherence events so far of the lines that `bytes` bytes from `start` touch, and pair
+    /// transfers that were sampled on the pairs of each: more than 0 if anything was recorded of
+    /// them.
     pub fn events_in(&self, start: u64, bytes: u64) -> u64 {
         let mut events = 0;
         let (mut line, end) = (
@@ -91,8 +92,8 @@ impl<H: CollectorHost> ShadowMemory<H> {
         events
     }
 
-    /// One access by `cx`; each line that it touches counts it. `value` is asked only where values are compared; it returns `None` where
-    /// the collector cannot know.
+    /// One access by `cx`; each line that it touches counts it. `value` is asked only where values
+    /// are compared; it returns `None` where the collector cannot know.
     #[inline]
     pub fn access(
         &self,
@@ -109,10 +110,10 @@ impl<H: CollectorHost> ShadowMemory<H> {
         }
     }
 
-    /// The first part of [`ShadowMemory::access`], which does all of it in the most common cases. True if
-    /// it did; else [`ShadowMemory::access_uncommon`] has to follow. It counts no access in [`ShadowContext::accesses`],
-    /// which a caller may do for many at once. It takes no lock, and a signal handler on the same
-    /// thread may come in between: at most a count is lost.
+    /// The first part of [`ShadowMemory::access`], which does all of it in the most common cases.
+    /// True if it did; else [`ShadowMemory::access_uncommon`] has to follow. It counts no access in
+    /// [`ShadowContext::accesses`], which a caller may do for many at once. It takes no lock, and a
+    /// signal handler on the same thread may come in between: at most a count is lost.
     #[inline(always)]
     pub fn try_common_hit(
         cx: &mut ShadowContext,

@@ -1,12 +1,12 @@
 //! Wire records that add up equal keys, within the memory that a cache can hold.
 //!
-//! Two levels: a direct-mapped front, and buckets of a few entries behind it. What falls out goes to
-//! a buffer and from there into a segment: records are deltas, so a key may leave several times, and
-//! no access ever waits for a long search. Nor for memory: what leaves the front waits a while until
-//! its bucket, which mostly is in no cache near, has come.
+//! Two levels: a direct-mapped front, and buckets of a few entries behind it. What falls out goes
+//! to a buffer and from there into a segment: records are deltas, so a key may leave several times,
+//! and no access ever waits for a long search. Nor for memory: what leaves the front waits a while
+//! until its bucket, which mostly is in no cache near, has come.
 //!
-//! A table in which more falls out than it holds is too small for what is accessed again and again: it grows,
-//! or the file would, by a record for each access.
+//! A table in which more falls out than it holds is too small for what is accessed again and again:
+//! it grows, or the file would, by a record for each access.
 
 use crate::host::CollectorHost;
 use crate::wire::{ConflictRecord, CountRecord, LineRecord, WireRecord};
@@ -24,10 +24,11 @@ const BUCKET: usize = 4;
 const MOVING: usize = 8;
 /// Entries that fell out, gathered before they are appended.
 const SPILL: usize = 4096;
-/// A table grows by this factor: the entries of a bucket then spread over as many of which no other has a part.
+/// A table grows by this factor: the entries of a bucket then spread over as many of which no other
+/// has a part.
 const GROWTH: usize = 4;
-/// Entries behind the front, at most: of what is accessed in no order over more than that, each access is a
-/// record.
+/// Entries behind the front, at most: of what is accessed in no order over more than that, each
+/// access is a record.
 const ENTRIES_MAX: usize = 1 << 20;
 
 /// An entry on its way, and its hash. All-zero is none.
@@ -52,7 +53,8 @@ pub struct RecordTable<E: SummedRecord> {
 }
 
 impl<E: SummedRecord> RecordTable<E> {
-    /// With `2^front_bits` entries in front, at most 2^12, and `2^bits` behind; `None` if the host has no memory.
+    /// With `2^front_bits` entries in front, at most 2^12, and `2^bits` behind; `None` if the host
+    /// has no memory.
     pub fn new<H: CollectorHost>(front_bits: u32, bits: u32, host: &H) -> Option<Self> {
         let zeroed = |n: usize| Some(host.zeroed(size_of::<E>() * n)?.cast());
         Some(Self {
@@ -68,8 +70,8 @@ impl<E: SummedRecord> RecordTable<E> {
         })
     }
 
-    /// Makes room if more fell out than it holds. Not if the host has no memory. To be called when nothing has
-    /// fallen out since [`RecordTable::take_spilt`].
+    /// Makes room if more fell out than it holds. Not if the host has no memory. To be called when
+    /// nothing has fallen out since [`RecordTable::take_spilt`].
     pub fn grow<H: CollectorHost>(&mut self, host: &H) {
         let len = self.mask + 1;
         if self.lost < len || len * GROWTH > ENTRIES_MAX {
@@ -357,7 +359,8 @@ mod tests {
         table.drain(|records| assert!(records.is_empty(), "it was drained"));
     }
 
-    /// Entries that fall out of a table of `2^bits` while `keys` keys are added in turn, `rounds` times.
+    /// Entries that fall out of a table of `2^bits` while `keys` keys are added in turn, `rounds`
+    /// times.
     fn spilt(bits: u32, keys: u64, rounds: u64) -> usize {
         let mut table = RecordTable::<CountRecord>::new(10, bits, &Leaks).expect("memory");
         let mut spilt = 0;

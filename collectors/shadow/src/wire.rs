@@ -1,9 +1,9 @@
 //! Records that collectors append while recording and that the host reads back.
 //!
 //! Each context (CPU, thread) appends *segments* to a file of its own, `ctx-<N>.seg`. A segment is
-//! a [`SegmentHeader`] and `count` records of one [`RecordKind`], all little-endian. The CRC covers the
-//! payload, so that a reader can tell a torn last segment from a whole one. Tables are appended as
-//! *deltas*: equal keys in several segments add up.
+//! a [`SegmentHeader`] and `count` records of one [`RecordKind`], all little-endian. The CRC covers
+//! the payload, so that a reader can tell a torn last segment from a whole one. Tables are appended
+//! as *deltas*: equal keys in several segments add up.
 //!
 //! All records are plain integers without padding bytes that matter; `VERSION` changes whenever a
 //! record does.
@@ -329,7 +329,8 @@ pub struct AllocRecord {
     pub end_ticket: u64,
     /// Call stack of the allocation: return addresses, innermost first, 0 after the last.
     pub frames: [u64; FRAMES_MAX],
-    /// Number of the type's name in the recording's `map` file, from 1; 0: not named by the program.
+    /// Number of the type's name in the recording's `map` file, from 1; 0: not named by the
+    /// program.
     pub name: u32,
     /// Bytes from element to element of a named array; 0 if it is none.
     pub stride: u32,

@@ -1,5 +1,5 @@
-//! The case of `mem_cgroup`: members that all read on line 2N, members that all store to on line 2N+1.
-//! From accesses to findings.
+//! The case of `mem_cgroup`: members that all read on line 2N, members that all store to on line
+//! 2N+1. From accesses to findings.
 
 mod common;
 

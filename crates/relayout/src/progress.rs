@@ -27,8 +27,8 @@ impl TerminalProgress {
         Self::with_terminal(prefix, quiet, stderr().is_terminal())
     }
 
-    /// Beside a program that may write to the same terminal: lines rather than a spinner, which would be
-    /// drawn into what the program writes.
+    /// Beside a program that may write to the same terminal: lines rather than a spinner, which
+    /// would be drawn into what the program writes.
     pub fn beside_program(prefix: String, quiet: bool) -> Self {
         let own_terminal = stderr().is_terminal() && !stdout().is_terminal();
         Self::with_terminal(prefix, quiet, own_terminal)

@@ -1,5 +1,5 @@
-//! `advise` and `what-if` on recorded programs: other workloads, other builds, recordings that disagree,
-//! layouts that are given as C.
+//! `advise` and `what-if` on recorded programs: other workloads, other builds, recordings that
+//! disagree, layouts that are given as C.
 
 mod common;
 
@@ -9,7 +9,8 @@ use relayout_profile::AccessKind;
 use relayout_testkit::require_programs;
 use serde_json::Value;
 
-/// A place with `tests/data/pair.c` as `wide`, which has a debugging member, and `narrow`, which has not.
+/// A place with `tests/data/pair.c` as `wide`, which has a debugging member, and `narrow`, which
+/// has not.
 fn compiled_pair() -> Place {
     require_programs(&["gcc"]);
     let place = recording_place();

@@ -1,4 +1,5 @@
-//! `advise` where a store mostly changes nothing: a check before it beside layouts, and both in one patch.
+//! `advise` where a store mostly changes nothing: a check before it beside layouts, and both in one
+//! patch.
 
 mod common;
 
@@ -62,8 +63,8 @@ fn recorded_place() -> Place {
     place
 }
 
-/// Writes a recording. With `silent` its stores to `cpu` and `prev` are those of the source, and that is known of
-/// them.
+/// Writes a recording. With `silent` its stores to `cpu` and `prev` are those of the source, and
+/// that is known of them.
 fn record(place: &Place, name: &str, round: &[Word], silent: Option<bool>) {
     let path = trace::write(place, name, "vmlinux", "node", &[round.repeat(ROUNDS)]);
     if silent.is_none() {

@@ -1,4 +1,5 @@
-//! `relayout check --source` and `--emit`: headers compiled as a project compiles, and assertions as C.
+//! `relayout check --source` and `--emit`: headers compiled as a project compiles, and assertions
+//! as C.
 
 mod common;
 

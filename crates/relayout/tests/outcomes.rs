@@ -47,7 +47,8 @@ fn two_counters() -> Vec<Word> {
     hot::two_counters(400)
 }
 
-/// A machine file that an earlier version kept has no costs of accesses: said, and never a silent null.
+/// A machine file that an earlier version kept has no costs of accesses: said, and never a silent
+/// null.
 #[test]
 fn a_kept_machine_file_that_lacks_costs() {
     let place = recorded(hot::SOURCE, "hot", words(two_counters()));

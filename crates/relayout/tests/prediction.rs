@@ -76,8 +76,8 @@ fn a_gain_is_said_to_be_predicted() {
     );
 }
 
-/// One looks at the first word until the other has stored there, and answers: neither is as fast as it would be by
-/// itself.
+/// One looks at the first word until the other has stored there, and answers: neither is as fast as
+/// it would be by itself.
 #[test]
 fn nothing_is_predicted_of_who_waits() {
     let look = (0, Read, 0);

@@ -1,5 +1,5 @@
-//! A program that is built, recorded and reported on: what is shared is found by type, members, place of
-//! allocation and variable, wherever the system mapped it.
+//! A program that is built, recorded and reported on: what is shared is found by type, members,
+//! place of allocation and variable, wherever the system mapped it.
 
 mod common;
 
@@ -9,8 +9,8 @@ use common::programs::recording_place;
 use common::{Ended, Place};
 use serde_json::Value;
 
-/// Two threads begin together, store to two members of one allocation and to two variables, and hand the
-/// processor over now and then, so that they meet whatever else the machine does.
+/// Two threads begin together, store to two members of one allocation and to two variables, and
+/// hand the processor over now and then, so that they meet whatever else the machine does.
 const SOURCE: &str = "
 #include <pthread.h>
 #include <sched.h>

@@ -1,4 +1,5 @@
-//! JSON documents: each has a name with a version, and a JSON Schema that is generated from its type.
+//! JSON documents: each has a name with a version, and a JSON Schema that is generated from its
+//! type.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -6,8 +7,8 @@ use serde::Serialize;
 
 /// A JSON document. Its first key is `schema`, with the value [`Document::SCHEMA`].
 pub trait Document: Serialize + JsonSchema {
-    /// Name and version, such as `relayout/report/1`. A change of a key or of its meaning needs a new
-    /// version.
+    /// Name and version, such as `relayout/report/1`. A change of a key or of its meaning needs a
+    /// new version.
     const SCHEMA: &'static str;
 
     /// Renders the document as indented JSON that ends in a line feed.

@@ -1,7 +1,8 @@
-//! Documents and texts: findings, advice, comparisons and checks as JSON, SARIF, plain text and mail.
+//! Documents and texts: findings, advice, comparisons and checks as JSON, SARIF, plain text and
+//! mail.
 //!
-//! Each JSON document is a typed struct with a schema in `docs/schema`; see [`document_schemas`]. A renderer
-//! takes values and returns text. It touches neither files nor the terminal.
+//! Each JSON document is a typed struct with a schema in `docs/schema`; see [`document_schemas`]. A
+//! renderer takes values and returns text. It touches neither files nor the terminal.
 //!
 //! ```
 //! use relayout_contend::Findings;

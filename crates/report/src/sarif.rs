@@ -1,10 +1,10 @@
-//! Outcome of a check as SARIF 2.1.0, the format of code scanning. The structs are the used part of the
-//! format.
+//! Outcome of a check as SARIF 2.1.0, the format of code scanning. The structs are the used part of
+//! the format.
 //!
 //! A result lies where the member is declared, and refers to the rule in the configuration. Files
-//! below the source folder are named relative to it, under the base `SRCROOT`, so that they are found
-//! in the repository whatever the build's folder was. A result's fingerprint has neither lines nor
-//! offsets in it: it stays the same while the source around it changes.
+//! below the source folder are named relative to it, under the base `SRCROOT`, so that they are
+//! found in the repository whatever the build's folder was. A result's fingerprint has neither
+//! lines nor offsets in it: it stays the same while the source around it changes.
 
 use std::collections::BTreeMap;
 

@@ -10,8 +10,8 @@ pub struct FindingSelection {
     /// Only findings whose type, variable, or a type on the way to the contended member, has this
     /// name (with or without `struct`).
     pub type_name: Option<String>,
-    /// Only findings with at least this fraction of all transfers; adjacent lines by what they are estimated to
-    /// cost.
+    /// Only findings with at least this fraction of all transfers; adjacent lines by what they are
+    /// estimated to cost.
     pub share_min: f64,
 }
 

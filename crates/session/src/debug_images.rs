@@ -1,4 +1,5 @@
-//! The debug files that belong to a profile: those of the kernel, or of the program and its libraries.
+//! The debug files that belong to a profile: those of the kernel, or of the program and its
+//! libraries.
 
 use std::path::{Path, PathBuf};
 
@@ -16,9 +17,9 @@ const LIBRARIES_NAMED_MAX: usize = 4;
 
 /// Opens the debug files that belong to `profile` and calls `then` with them.
 ///
-/// A file of `given_files` replaces the one with its build id; a file whose build id no library has is
-/// the kernel's or the program's. Other files are read from the path in the profile, or from where
-/// debug packages put the split-off part. Warnings name libraries without debug information.
+/// A file of `given_files` replaces the one with its build id; a file whose build id no library has
+/// is the kernel's or the program's. Other files are read from the path in the profile, or from
+/// where debug packages put the split-off part. Warnings name libraries without debug information.
 ///
 /// # Errors
 /// A file of the kernel or program has no usable debug information; and those of `then`.
@@ -142,7 +143,8 @@ fn open_library(module: &LoadedModule, chosen: &Path) -> Option<DebugFile> {
     Some(DebugFile::find_or_keep(path, map, debug_folders()))
 }
 
-/// Returns the debug information of a library, or else its symbols; `None` if it is of another build.
+/// Returns the debug information of a library, or else its symbols; `None` if it is of another
+/// build.
 fn read_library<'a>(module: &LoadedModule, file: &'a DebugFile) -> Option<DwarfFile<'a>> {
     let debug = file.dwarf_with_code().or_else(|_| file.symbols()).ok()?;
     let is_other_build = debug

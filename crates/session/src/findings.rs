@@ -6,7 +6,8 @@ use crate::{ResolvedNames, ResolvedProfile};
 
 /// Ranks the contended cache lines of a profile.
 ///
-/// `pair_coefficient` is the cost of a pair transfer in transfers. Above 0, adjacent lines are findings.
+/// `pair_coefficient` is the cost of a pair transfer in transfers. Above 0, adjacent lines are
+/// findings.
 pub fn rank_findings(
     resolved: &ResolvedProfile<'_>,
     names: &ResolvedNames<'_, '_>,

@@ -1,9 +1,10 @@
 //! From a recorded profile to findings, advice and patches.
 //!
 //! This is the library behind the command: it opens profiles and debug files, ranks contended cache
-//! lines, searches better layouts, predicts their gain, and writes and compiles patches. It has no flags
-//! and prints nothing. Steps and warnings go to a [`RecordingProgress`](relayout_files::RecordingProgress);
-//! documents and text are made by `relayout-report`.
+//! lines, searches better layouts, predicts their gain, and writes and compiles patches. It has no
+//! flags and prints nothing. Steps and warnings go to a
+//! [`RecordingProgress`](relayout_files::RecordingProgress); documents and text are made by
+//! `relayout-report`.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -26,8 +27,8 @@ mod debug_images;
 pub mod diff;
 mod error;
 mod explain;
-mod host_error;
 mod findings;
+mod host_error;
 mod machine;
 mod names;
 mod production;
@@ -35,15 +36,15 @@ mod progress;
 pub mod record;
 mod resolution_cache;
 mod resolved_profile;
-pub mod survey;
 pub mod show;
+pub mod survey;
 mod type_files;
 pub mod verify;
 
 pub use error::{Cause, Error};
-pub use host_error::HostError;
 pub use explain::{ExplainedFinding, ExplainedInstruction, explain_finding};
 pub use findings::rank_findings;
+pub use host_error::HostError;
 pub use machine::{ProbedMachine, pair_coefficient_or_measured};
 pub use names::ResolvedNames;
 pub use production::{ProductionBuild, ProductionPlacement};

@@ -21,7 +21,8 @@ pub struct ProbedMachine {
 }
 
 impl ProbedMachine {
-    /// Reads `machine_file`, or the file of this machine. `pair_coefficient` replaces the measured one.
+    /// Reads `machine_file`, or the file of this machine. `pair_coefficient` replaces the measured
+    /// one.
     ///
     /// # Errors
     /// The file cannot be read, or `machine_file` has no costs of accesses.

@@ -60,7 +60,8 @@ impl ResolvedNames<'_, '_> {
 }
 
 /// Function (if inlined), file and line of the innermost frame outside of standard libraries: the
-/// user's own code rather than that of an atomic or a vector. `None` if all frames are in libraries.
+/// user's own code rather than that of an atomic or a vector. `None` if all frames are in
+/// libraries.
 fn frame_outside_libraries(
     place: &SourcePlace,
 ) -> Option<(Option<String>, Option<String>, Option<u32>)> {

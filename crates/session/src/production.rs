@@ -1,7 +1,8 @@
 //! Placement of the recorded variables in the production build.
 //!
-//! Instrumentation changes the order in which the linker places variables. Variables that share a line
-//! in the recorded build need not share one in the production build. Members of a type do not move.
+//! Instrumentation changes the order in which the linker places variables. Variables that share a
+//! line in the recorded build need not share one in the production build. Members of a type do not
+//! move.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -26,7 +27,8 @@ pub struct ProductionPlacement {
     pub same_line: Vec<String>,
     /// Variables on other lines.
     pub other_line: Vec<String>,
-    /// Variables that the production build does not have; all of them if it lacks the naming variable.
+    /// Variables that the production build does not have; all of them if it lacks the naming
+    /// variable.
     pub unknown: Vec<String>,
 }
 
@@ -127,7 +129,8 @@ fn place_variables(
     placement
 }
 
-/// Returns addresses and sizes of variables in bytes, by name; `None` for a name of several variables.
+/// Returns addresses and sizes of variables in bytes, by name; `None` for a name of several
+/// variables.
 fn read_variable_extents(file: &DwarfFile<'_>) -> HashMap<String, Option<(u64, u64)>> {
     let symbols = file.symbols().iter().filter(|symbol| symbol.is_object());
     let sizes: HashMap<u64, u64> = symbols

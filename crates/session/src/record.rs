@@ -88,8 +88,8 @@ fn missing_kernel(file: &str, option: &str) -> RecordError {
     })
 }
 
-/// Calls `record` with 0, 1, ... until it fails or has made `times` recordings. `notify` receives the
-/// notes of each.
+/// Calls `record` with 0, 1, ... until it fails or has made `times` recordings. `notify` receives
+/// the notes of each.
 ///
 /// # Errors
 /// The first recording recorded nothing.
@@ -119,8 +119,8 @@ pub fn record_repeatedly(
 }
 
 impl FinishedRecordings {
-    /// Writes the recordings as one profile that names `command`. Returns the profile and the failure of
-    /// the last recording.
+    /// Writes the recordings as one profile that names `command`. Returns the profile and the
+    /// failure of the last recording.
     ///
     /// # Errors
     /// The recordings cannot be merged, or the profile cannot be written.

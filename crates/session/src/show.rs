@@ -88,8 +88,8 @@ pub enum ShowError {
     Layout(#[from] relayout_layout::Error),
 }
 
-/// Renders the selected types of a file with `render`, in batches for `write`, which breaks where nobody
-/// reads any more.
+/// Renders the selected types of a file with `render`, in batches for `write`, which breaks where
+/// nobody reads any more.
 ///
 /// `render` also tells types of one name apart: two with the same text are one. `notify` receives a
 /// sentence for each name with several different types.

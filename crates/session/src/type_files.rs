@@ -14,8 +14,8 @@ const MISSING_SHOWN_MAX: usize = 3;
 
 /// Opens the file, or the debug file that belongs to it, and calls `then` with its types.
 ///
-/// `base` is the base of split BTF, for a module that is not the running kernel's. `notify` receives a
-/// sentence for each file whose types are missing.
+/// `base` is the base of split BTF, for a module that is not the running kernel's. `notify`
+/// receives a sentence for each file whose types are missing.
 ///
 /// # Errors
 /// The file cannot be read or has no types; and those of `then`.

@@ -1,7 +1,7 @@
 //! Requirements of tests: programs, kernels and sources that a machine may lack.
 //!
-//! A function of this crate returns what a test needs, or fails the test with the command that installs it.
-//! No test passes because something was missing, neither in CI nor elsewhere:
+//! A function of this crate returns what a test needs, or fails the test with the command that
+//! installs it. No test passes because something was missing, neither in CI nor elsewhere:
 //!
 //! ```no_run
 //! # fn main() {
@@ -10,8 +10,8 @@
 //! # }
 //! ```
 //!
-//! A test that needs a privilege or hardware that no package brings is marked `#[ignore = "needs ..."]`, and
-//! `./test --long` runs it.
+//! A test that needs a privilege or hardware that no package brings is marked
+//! `#[ignore = "needs ..."]`, and `./test --long` runs it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -83,8 +83,8 @@ pub fn is_installed(name: &str) -> bool {
     command.status().is_ok()
 }
 
-/// Fails the test unless the compiler accepts `source`, a program of the language `language` (as `-x` takes it),
-/// with `flags`.
+/// Fails the test unless the compiler accepts `source`, a program of the language `language` (as
+/// `-x` takes it), with `flags`.
 #[track_caller]
 pub fn require_compiler(program: &str, flags: &[&str], language: &str, source: &str) {
     assert!(
@@ -141,7 +141,8 @@ pub fn require_file(what: &str, path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// The cache folder of relayout: `$RELAYOUT_CACHE`, else `$XDG_CACHE_HOME/relayout`, else `~/.cache/relayout`.
+/// The cache folder of relayout: `$RELAYOUT_CACHE`, else `$XDG_CACHE_HOME/relayout`, else
+/// `~/.cache/relayout`.
 #[track_caller]
 pub fn cache_folder() -> PathBuf {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);

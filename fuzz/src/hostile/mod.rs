@@ -1,8 +1,9 @@
-//! Inputs that were written to do harm: types that hold themselves, sizes that overflow, a few bytes
-//! that stand for very many.
+//! Inputs that were written to do harm: types that hold themselves, sizes that overflow, a few
+//! bytes that stand for very many.
 //!
 //! They are made here, always in the same way. Those that are small are kept in `corpus/` as well,
-//! for cargo-fuzz to start from (`cargo run --release --example seeds` writes them); a test compares.
+//! for cargo-fuzz to start from (`cargo run --release --example seeds` writes them); a test
+//! compares.
 
 mod btf;
 mod dwarf;

@@ -11,8 +11,8 @@ use crate::seeds;
 const CHECKSUM: usize = 16;
 const CONTENT: usize = 20;
 
-/// Any bytes as what was kept of a program, as they are, and behind its identity with the right checksum:
-/// refused or taken, and what was taken is a wrong answer at worst.
+/// Any bytes as what was kept of a program, as they are, and behind its identity with the right
+/// checksum: refused or taken, and what was taken is a wrong answer at worst.
 pub fn kept(data: &[u8]) {
     with_program(|images, profile| {
         let _ = empty_kept(images).decode(data);

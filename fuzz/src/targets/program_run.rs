@@ -7,8 +7,8 @@ use super::split;
 /// Contexts of which there are files.
 const CONTEXTS: usize = 2;
 
-/// The map of a program and two segment files, as they are and then with their sums made right, with
-/// sites named in both ways. What comes out can be written.
+/// The map of a program and two segment files, as they are and then with their sums made right,
+/// with sites named in both ways. What comes out can be written.
 pub fn program_run(data: &[u8]) {
     let mut files: [Vec<u8>; CONTEXTS + 1] = split(data);
     check_files(&files);

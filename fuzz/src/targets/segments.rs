@@ -10,8 +10,8 @@ const CRC: std::ops::Range<usize> = HEADER_BYTES - 4..HEADER_BYTES;
 /// Contexts recorded; the last file has sites alone.
 const CONTEXTS: u16 = 2;
 
-/// Three segment files, split at the marks that [`join`](super::join) sets, as they are and then with their
-/// sums made right. What comes out can be written.
+/// Three segment files, split at the marks that [`join`](super::join) sets, as they are and then
+/// with their sums made right. What comes out can be written.
 pub fn segments(data: &[u8]) {
     let mut files: [Vec<u8>; CONTEXTS as usize + 1] = split(data);
     check_files(&files);

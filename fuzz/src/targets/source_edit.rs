@@ -48,7 +48,8 @@ fn edited<E>(
     if let Ok(back) = inverse_changes(file, source, name, Some(1), change) {
         let text = edit(&new, &back).expect("the inverse was tried");
         assert_eq!(text, source, "it did not come back");
-        // A condition that goes along is written twice, and the type and the condition of what was taken apart.
+        // A condition that goes along is written twice, and the type and the condition of what was
+        // taken apart.
         if back.len() == 1 && source.matches('#').count() == new.matches('#').count() {
             assert_eq!(letters(source), letters(&new), "code was lost");
         }
@@ -110,7 +111,8 @@ fn changes(member: &str, after: &str) -> Vec<SourceChange> {
     ]
 }
 
-/// All but the white space of a text, sorted: what a move, which only carries statements about, keeps.
+/// All but the white space of a text, sorted: what a move, which only carries statements about,
+/// keeps.
 fn letters(text: &str) -> Vec<char> {
     let mut letters: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
     letters.sort_unstable();

@@ -30,8 +30,8 @@ impl DetailGuard<'_> {
     }
 
     /// One access, called on its context's thread. `line` is the line's address; `value` gives what
-    /// was loaded or stored where that is known, and is asked only if it matters; `rest` gives memory.
-    /// `None` if there is none of it, and nothing was done.
+    /// was loaded or stored where that is known, and is asked only if it matters; `rest` gives
+    /// memory. `None` if there is none of it, and nothing was done.
     #[inline]
     pub fn access(
         &mut self,
@@ -137,7 +137,8 @@ impl DetailGuard<'_> {
         }
     }
 
-    /// Compares a value with what the line is known to hold, or notes that it is not known any more.
+    /// Compares a value with what the line is known to hold, or notes that it is not known any
+    /// more.
     #[inline]
     fn compare(
         &mut self,

@@ -1,8 +1,8 @@
 //! State that a line's detail keeps for each context, and state that only few lines need.
 //!
-//! Most lines are shared by a few contexts and no value of theirs is compared. So there is room for the
-//! first [`NEAR`] contexts; the others, and the values, are in the [`LineExtension`], which a line gets when it
-//! needs it.
+//! Most lines are shared by a few contexts and no value of theirs is compared. So there is room for
+//! the first [`NEAR`] contexts; the others, and the values, are in the [`LineExtension`], which a
+//! line gets when it needs it.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::AtomicU64;
@@ -23,8 +23,8 @@ const USED: u8 = 8;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct LineTenure {
-    /// The event that brought the line here; in the place of the context, which is known, its kind, and
-    /// whether its lifetime class is still to be settled.
+    /// The event that brought the line here; in the place of the context, which is known, its kind,
+    /// and whether its lifetime class is still to be settled.
     site: u32,
     offset: u8,
     size: u8,
@@ -89,7 +89,8 @@ pub struct LineValues {
     pub bytes: [u8; LINE_BYTES],
 }
 
-/// See the module's documentation. All-zero is a fresh one. Behind the struct follow the far contexts.
+/// See the module's documentation. All-zero is a fresh one. Behind the struct follow the far
+/// contexts.
 #[repr(C)]
 pub struct LineExtension {
     pub values: UnsafeCell<LineValues>,

@@ -3,17 +3,17 @@
 //!
 //!     cargo run --release -p relayout-contend --example agreement -- PROFILE...
 //!
-//! By line, by region (512 bytes, about an object), and by layout: random orders of the words of each of
-//! the regions with most transfers. Spearman's rank correlation each time; of lines and regions, those with 100
-//! transfers at least.
+//! By line, by region (512 bytes, about an object), and by layout: random orders of the words of
+//! each of the regions with most transfers. Spearman's rank correlation each time; of lines and
+//! regions, those with 100 transfers at least.
 //!
 //! And, by line and by layout, where the rest goes:
 //! - *stretches*: as if there were counts for each of 64 stretches of the recording;
 //! - *episodes*: the formula with the true number of episodes, which only the order tells;
 //! - *halves*: replay of the recording's first half beside replay of its second.
 //!
-//! And what is left of samples: *1 of 10*, *1 of 100* are rates of so many accesses, taken at random; *ordered* the
-//! same with the order of the samples.
+//! And what is left of samples: *1 of 10*, *1 of 100* are rates of so many accesses, taken at
+//! random; *ordered* the same with the order of the samples.
 
 #[path = "../tests/common/agreement.rs"]
 mod agreement;

@@ -1,10 +1,11 @@
-//! Cuts a small profile out of a recording, for tests: a part of what was logged in order, and nothing else.
+//! Cuts a small profile out of a recording, for tests: a part of what was logged in order, and
+//! nothing else.
 //!
 //!     cargo run --release -p relayout-contend --example cut -- PROFILE OUT ACCESSES LINES
 //!     cargo run --release -p relayout-contend --example cut -- PROFILE OUT ACCESSES ADDRESS:BYTES...
 //!
-//! The first ACCESSES of each object; or about ACCESSES in all of the LINES with most transfers, of each the same part
-//! from its beginning. A site keeps its address, not its bytes.
+//! The first ACCESSES of each object; or about ACCESSES in all of the LINES with most transfers, of
+//! each the same part from its beginning. A site keeps its address, not its bytes.
 
 use std::collections::BTreeMap;
 use std::path::Path;

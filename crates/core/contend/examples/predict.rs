@@ -3,17 +3,17 @@
 //!
 //!     cargo run --release -p relayout-contend --example predict -- PROFILE COSTS TYPE CHANGE...
 //!
-//! COSTS are of the file that `relayout probe` writes, as 21 numbers with commas: nanoseconds to move a line; of a
-//! load, a store, an update and an exchange alone; and of each against each (that of a load against loads is not
-//! used). A CHANGE is one of
+//! COSTS are of the file that `relayout probe` writes, as 21 numbers with commas: nanoseconds to
+//! move a line; of a load, a store, an update and an exchange alone; and of each against each (that
+//! of a load against loads is not used). A CHANGE is one of
 //!
 //!     move:OFFSET:BYTES:NEW     the bytes at OFFSET lie at NEW
 //!     align:BYTES               objects begin at multiples of BYTES
 //!     check:OFFSET:BYTES        stores there are to change nothing, and a check is made first
 //!     contexts:N                for so many threads
 //!
-//! Prints ratio, low and high for all contexts together, and then for each, in the order in which they were started. Where threads wait for one another,
-//! nothing is predicted.
+//! Prints ratio, low and high for all contexts together, and then for each, in the order in which
+//! they were started. Where threads wait for one another, nothing is predicted.
 
 use std::path::Path;
 
@@ -75,7 +75,8 @@ fn predict(arguments: &[String]) -> Result<(), String> {
         println!("{name} {value:.4} {low:.4} {high:.4}");
     };
     say("all", gain.ratio);
-    // In the order in which the threads were started, which is not that in which they were first seen.
+    // In the order in which the threads were started, which is not that in which they were first
+    // seen.
     let mut by_context = gain.by_context;
     by_context.sort_by_key(|(context, _)| started(&profile, context.0));
     for (context, ratio) in by_context {

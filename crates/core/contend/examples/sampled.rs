@@ -87,8 +87,8 @@ fn format_known(value: f64, unit: &str) -> String {
     }
 }
 
-/// Spearman's correlation over the first [`LINES`] counted, how many of the first 10 and 20 are found,
-/// and the ratio of sums.
+/// Spearman's correlation over the first [`LINES`] counted, how many of the first 10 and 20 are
+/// found, and the ratio of sums.
 fn judge(counted: &ByLine, found: &ByLine) -> [f64; 4] {
     let first = |map: &ByLine, n: usize| -> BTreeSet<(u16, u64)> {
         order(map).into_iter().take(n).collect()

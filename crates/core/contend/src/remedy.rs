@@ -108,7 +108,8 @@ pub enum SharingPattern {
     References,
     /// Links of a list or tree: several lists, or several entries at a time.
     List,
-    /// Several contexts add to it, and it is hardly read otherwise: one for each context, summed when read.
+    /// Several contexts add to it, and it is hardly read otherwise: one for each context, summed
+    /// when read.
     PerContext,
     /// Loaded more often than stored to: publish a copy less often.
     Copy,

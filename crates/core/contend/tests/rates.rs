@@ -111,8 +111,8 @@ fn episodes_are_not_accesses() {
     );
 }
 
-/// Taking and dropping a reference are two operations, loading it twice is one: between 1000 and 2000 episodes
-/// here, and 1000 there.
+/// Taking and dropping a reference are two operations, loading it twice is one: between 1000 and
+/// 2000 episodes here, and 1000 there.
 #[test]
 fn instructions_that_store_to_one_granule_are_operations_of_their_own() {
     let into_first = |access| {
@@ -198,8 +198,8 @@ fn by_context(counts: Vec<CountRow>) -> BTreeMap<(u64, ContextId, CoherenceEvent
     sums
 }
 
-/// Each sum is rounded in three parts (true, false by first touch, false by lifetime), each by at most a half,
-/// which is a half of ten where it is taken ten times.
+/// Each sum is rounded in three parts (true, false by first touch, false by lifetime), each by at
+/// most a half, which is a half of ten where it is taken ten times.
 const ROUNDED: u64 = 3 * (5 + 1);
 
 fn assert_scale(counts: Vec<CountRow>) {

@@ -99,7 +99,8 @@ fn samples() -> impl Strategy<Value = Vec<Sample>> {
     vec(sample, 0..100)
 }
 
-/// Two contexts take turns of `each` accesses, each to a word of its own; one access of `period` is sampled.
+/// Two contexts take turns of `each` accesses, each to a word of its own; one access of `period` is
+/// sampled.
 fn turns(each: usize, period: usize) -> Vec<Sample> {
     let sample_at = |n: usize| {
         let context = (n / each % 2) as u16;
@@ -115,8 +116,8 @@ fn turns(each: usize, period: usize) -> Vec<Sample> {
     (0..40_000).step_by(period).map(sample_at).collect()
 }
 
-/// `each` accesses a turn are 40000 / `each` transfers. Rates alone say 20000 of each; the order says it as well as
-/// the distance between samples lets it.
+/// `each` accesses a turn are 40000 / `each` transfers. Rates alone say 20000 of each; the order
+/// says it as well as the distance between samples lets it.
 #[test]
 fn turns_longer_than_the_distance_between_samples_are_seen() {
     let transfers = |each, period| {
@@ -134,7 +135,8 @@ fn turns_longer_than_the_distance_between_samples_are_seen() {
 }
 
 proptest! {
-    /// Order takes from what rates expect, and adds nothing: of transfers, and of transfers and upgrades together.
+    /// Order takes from what rates expect, and adds nothing: of transfers, and of transfers and
+    /// upgrades together.
     #[test]
     fn order_only_lowers(samples in samples()) {
         let profile = profile(&samples);
@@ -142,8 +144,8 @@ proptest! {
         for context in 0..4 {
             let transfers = |events: &[ConflictRow]| into(events, context, false);
             let all = |events: &[ConflictRow]| into(events, context, true) + transfers(events);
-            // Whole numbers: each of two lines, two kinds of transfer and three classes is off by less than a half, in
-            // both; the upgrades of each line by a half more.
+            // Whole numbers: each of two lines, two kinds of transfer and three classes is off by
+            // less than a half, in both; the upgrades of each line by a half more.
             prop_assert!(transfers(&with) <= transfers(&without) + 12);
             prop_assert!(all(&with) <= all(&without) + 14);
         }

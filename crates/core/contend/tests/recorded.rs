@@ -37,7 +37,8 @@ fn tally(traces: &[ObjectTrace], phase: u32, place: impl Fn(u32) -> u32) -> Cohe
         .sum()
 }
 
-/// On pieces of recordings; whole ones, of which some rank less well, and why: `examples/agreement.rs`.
+/// On pieces of recordings; whole ones, of which some rank less well, and why:
+/// `examples/agreement.rs`.
 #[test]
 fn rates_rank_as_replay_does() {
     ranks_agree(RankedBy::Rates, [0.9, 0.9]);
@@ -124,8 +125,8 @@ fn phases_of_rw_semaphore() {
     );
 }
 
-/// Case 5: `cpu` on a line of its own alone gains little, as its stores take that line away as before; with
-/// a check before the store, most.
+/// Case 5: `cpu` on a line of its own alone gains little, as its stores take that line away as
+/// before; with a check before the store, most.
 #[test]
 fn osq_node_needs_the_check() {
     let nodes = objects("osq_node.profile");
@@ -171,8 +172,9 @@ fn synthetic(
     }]
 }
 
-/// Case 2 with one role for each context: an arrival takes a ticket from count, a spinner watches owner, the
-/// holder writes both. Split is better, as on hardware (1.6 to 2.1, with a locked addition 9.5 to 10.5 times).
+/// Case 2 with one role for each context: an arrival takes a ticket from count, a spinner watches
+/// owner, the holder writes both. Split is better, as on hardware (1.6 to 2.1, with a locked
+/// addition 9.5 to 10.5 times).
 #[test]
 fn roles_of_their_own_are_better_split() {
     let round = |turn: u32| {

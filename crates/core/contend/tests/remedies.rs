@@ -10,8 +10,9 @@ use relayout_profile::{
     RecordedRun, RegionRow, RunId, Site, SiteId,
 };
 
-/// One object of 64 bytes in 8-byte members named `a` to `h`, of a lock type the first, at `AT`, the last two a count
-/// of references and a link; one of 32 bytes across lines at `CROSSING`; from `SMALL`, objects of an array of two.
+/// One object of 64 bytes in 8-byte members named `a` to `h`, of a lock type the first, at `AT`,
+/// the last two a count of references and a link; one of 32 bytes across lines at `CROSSING`; from
+/// `SMALL`, objects of an array of two.
 struct Table;
 
 const AT: u64 = 0x1_0000;
@@ -225,8 +226,9 @@ fn a_store_that_changes_nothing_names_its_line() {
     assert_eq!(*own_line, Some(apart));
 }
 
-/// Case 5 in small: of each four transfers a round, a line of its own for `f` saves one, a check before the store
-/// to it none, and both two. Told though the line is called by what it suffers from most.
+/// Case 5 in small: of each four transfers a round, a line of its own for `f` saves one, a check
+/// before the store to it none, and both two. Told though the line is called by what it suffers
+/// from most.
 #[test]
 fn a_check_with_a_line_of_its_own() {
     let (e, f) = (AT + 32, AT + 40);
@@ -349,7 +351,8 @@ fn true_sharing_has_advice_in_words() {
     check(&[link(0), link(1)], SharingPattern::List);
 }
 
-/// Advice is about what was stored, not about what missed: `b` is only read, by whoever goes on to use `d`.
+/// Advice is about what was stored, not about what missed: `b` is only read, by whoever goes on to
+/// use `d`.
 #[test]
 fn advice_names_what_was_stored() {
     let read = |context| access(context, AT + 8, AccessKind::Read, None);

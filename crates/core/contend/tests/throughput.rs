@@ -219,7 +219,8 @@ fn a_sign_that_changes_over_recordings_is_unstable() {
     assert!(gain.by_run.is_empty() && !gain.is_unstable(), "{gain:?}");
 }
 
-/// Contention that the probe's loops hardly feel costs hardly anything, however often contexts met in the recording.
+/// Contention that the probe's loops hardly feel costs hardly anything, however often contexts met
+/// in the recording.
 #[test]
 fn who_keeps_a_line_for_long_seldom_waits() {
     let load = load(1000, 0);
@@ -281,7 +282,8 @@ fn what_cannot_be_told_from_nothing_is_as_assumed() {
     assert!(least.value > most.value, "{least:?} {most:?}");
 }
 
-/// Waits that are shorter than the code after them, and than the processor looks ahead, cost nothing.
+/// Waits that are shorter than the code after them, and than the processor looks ahead, cost
+/// nothing.
 #[test]
 fn code_hides_in_waits() {
     // Each of 100 waits is for 24 ns and for the other's, by chance.
@@ -290,8 +292,9 @@ fn code_hides_in_waits() {
     assert!(gain.high > 1.02, "{gain:?}");
 }
 
-/// Stores that do not happen for a check are loads: where these cost as much, and waits are the same, that gains
-/// nothing; where a load costs less, what it costs less; and a check before a store that stays costs its load.
+/// Stores that do not happen for a check are loads: where these cost as much, and waits are the
+/// same, that gains nothing; where a load costs less, what it costs less; and a check before a
+/// store that stays costs its load.
 #[test]
 fn a_check_costs_a_load_and_saves_the_store() {
     let load = load(50, 0);
@@ -329,7 +332,8 @@ fn a_check_costs_a_load_and_saves_the_store() {
     assert!(gain(1.0, 25) < 1.0 && gain(1.0, 25) > gain(1.0, 0));
 }
 
-/// Half of the stores change nothing: they do not happen, and each of the others follows the load of its check.
+/// Half of the stores change nothing: they do not happen, and each of the others follows the load
+/// of its check.
 #[test]
 fn checks_are_made_where_they_are_asked_for() {
     let store = |nth: u32| TraceAccess {

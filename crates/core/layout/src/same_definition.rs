@@ -7,8 +7,8 @@ use rustc_hash::FxHasher;
 use crate::{Aggregate, Member};
 
 /// Returns true if two definitions of one name have the same size, and members of the same names at
-/// the same offsets. The types of the members and the keyword do not count. An unnamed member equals
-/// a member of any name.
+/// the same offsets. The types of the members and the keyword do not count. An unnamed member
+/// equals a member of any name.
 pub(crate) fn is_same_definition(a: &Aggregate, b: &Aggregate) -> bool {
     let place = |member: &Member| (member.offset, member.bits);
     let alike = |(a, b): (&Member, &Member)| {

@@ -90,7 +90,8 @@ impl TypeArena {
             .map(|aggregate| AggregateGaps::from_aggregate(self, aggregate))
     }
 
-    /// Size of the member's type in bytes; for a bitfield, size of its storage unit. 0 where unknown.
+    /// Size of the member's type in bytes; for a bitfield, size of its storage unit. 0 where
+    /// unknown.
     pub fn storage_size(&self, member: &Member) -> u64 {
         self.size_of(member.ty).unwrap_or(0)
     }

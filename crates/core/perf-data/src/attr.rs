@@ -60,8 +60,8 @@ pub(super) struct PerfEventAttr {
 }
 
 impl PerfEventAttr {
-    /// Reads the attribute at the start of `bytes`; `offset` is where that is, for errors. Gives its
-    /// own size, too. What an older perf did not write is 0.
+    /// Reads the attribute at the start of `bytes`; `offset` is where that is, for errors. Gives
+    /// its own size, too. What an older perf did not write is 0.
     pub fn parse(bytes: &[u8], order: ByteOrder, offset: u64) -> Result<(Self, u64), Error> {
         let truncated = Error::Truncated {
             part: "event's attributes",

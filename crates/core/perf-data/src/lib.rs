@@ -1,5 +1,5 @@
-//! Decodes the `perf.data` files that `perf mem record` and `perf c2c record` write: single accesses
-//! to memory that the hardware sampled (Intel PEBS, AMD IBS, Arm SPE).
+//! Decodes the `perf.data` files that `perf mem record` and `perf c2c record` write: single
+//! accesses to memory that the hardware sampled (Intel PEBS, AMD IBS, Arm SPE).
 //!
 //! [`decode`] reads a whole file into a [`PerfRecording`]: samples with address, data source and
 //! weight, mappings, thread names and forks. It takes bytes and opens no file. It trusts no size in
@@ -139,8 +139,8 @@ pub struct PerfRecording {
     pub unknown_event: u64,
     /// Samples that do not say what was done to which address.
     pub without_address: u64,
-    /// Samples that repeat what a `memory` event says of the same access (Arm SPE's, as `perf inject`
-    /// makes them).
+    /// Samples that repeat what a `memory` event says of the same access (Arm SPE's, as
+    /// `perf inject` makes them).
     pub repeated: u64,
     /// Records that are too short for what they should hold.
     pub malformed: u64,
@@ -156,8 +156,8 @@ pub struct PerfRecording {
 /// Memory: no more than in proportion to the file, decompressed where it is compressed.
 ///
 /// # Errors
-/// Returns the damaged place, or that the file is no `perf.data` file or has no memory samples, and what
-/// to do.
+/// Returns the damaged place, or that the file is no `perf.data` file or has no memory samples, and
+/// what to do.
 pub fn decode(file: &[u8]) -> Result<PerfRecording, Error> {
     let mut recording = PerfRecording::default();
     let header = PerfHeader::parse(file, &mut recording.origin)?;
@@ -187,8 +187,8 @@ pub fn decode(file: &[u8]) -> Result<PerfRecording, Error> {
     Ok(recording)
 }
 
-/// `perf inject` and `perf script` make one sample of an SPE operation for each thing that it did (a
-/// miss in a cache, in the TLB, ...), and one that says all for the event `memory`.
+/// `perf inject` and `perf script` make one sample of an SPE operation for each thing that it did
+/// (a miss in a cache, in the TLB, ...), and one that says all for the event `memory`.
 fn drop_repeats(recording: &mut PerfRecording) {
     if recording.events.iter().any(|event| event.name == SPE_ALL) {
         let before = recording.samples.len();

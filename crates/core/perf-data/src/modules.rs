@@ -16,8 +16,8 @@ pub struct MappedFile {
     pub build_id: String,
     /// Its inode there, where the recording has it.
     pub inode: Option<u64>,
-    /// Its pieces: address of the first byte, of that after the last, and offset of the first in the
-    /// file. By address.
+    /// Its pieces: address of the first byte, of that after the last, and offset of the first in
+    /// the file. By address.
     pub pieces: Vec<(u64, u64, u64)>,
 }
 

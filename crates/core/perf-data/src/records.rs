@@ -58,8 +58,8 @@ impl<'a> RecordWalk<'a> {
     }
 
     /// Takes in the records of `bytes`, the first of which is at `offset` of the file. Gives how
-    /// many bytes make whole records: a record that is cut off at the end is left. With `cut`, `bytes`
-    /// may not end where the records do, and what is none ends them.
+    /// many bytes make whole records: a record that is cut off at the end is left. With `cut`,
+    /// `bytes` may not end where the records do, and what is none ends them.
     pub fn walk_records(&mut self, bytes: &[u8], offset: u64, cut: bool) -> Result<u64, Error> {
         let mut at = 0;
         while let Some(rest) = bytes.get(at as usize..).filter(|rest| !rest.is_empty()) {

@@ -51,8 +51,8 @@ impl DataSource {
         self.has_bits(SNOOP, SNOOP_HITM) || self.has_bits(SNOOPX, SNOOPX_PEER)
     }
 
-    /// Returns whether the hardware told what other caches had. Zero is "nothing told", as is the bit that
-    /// says so.
+    /// Returns whether the hardware told what other caches had. Zero is "nothing told", as is the
+    /// bit that says so.
     pub fn tells_snoop(self) -> bool {
         self.is_hitm() || self.has_bits(SNOOP, 0x1f & !SNOOP_NA) || self.has_bits(SNOOPX, 0x3)
     }

@@ -1,8 +1,8 @@
 //! Records that perf compressed (`perf record -z`): one zstd stream, cut into records at any byte.
 //!
-//! perf flushes its stream and never ends it, and a decoder holds back a window's worth of bytes until
-//! it sees the end. So the blocks are counted first (RFC 8878, section 3.1.1), and an empty last block
-//! is put behind the last whole one.
+//! perf flushes its stream and never ends it, and a decoder holds back a window's worth of bytes
+//! until it sees the end. So the blocks are counted first (RFC 8878, section 3.1.1), and an empty
+//! last block is put behind the last whole one.
 
 use std::io::Read as _;
 

@@ -52,7 +52,8 @@ impl SiteId {
 }
 
 impl Addr {
-    /// Returns the last multiple of `bytes` that is not after this address: the start of its line or page.
+    /// Returns the last multiple of `bytes` that is not after this address: the start of its line
+    /// or page.
     pub fn align_down(self, bytes: u64) -> Self {
         Self(self.0 - self.0 % bytes)
     }

@@ -3,8 +3,8 @@
 //!
 //! A profile comes from the segments of a collector ([`segments`], [`program`]) or from hardware
 //! samples ([`perf`]). Several recordings [`merge`](merge()) into one. [`encode`] and [`decode`]
-//! convert it to and from Parquet tables. No function here starts a process or writes to a terminal,
-//! and only [`store`] touches files; `scripts/tests/layers.sh` checks that.
+//! convert it to and from Parquet tables. No function here starts a process or writes to a
+//! terminal, and only [`store`] touches files; `scripts/tests/layers.sh` checks that.
 //!
 //! ```
 //! use relayout_profile::{Addr, ContextId, LineRow, Profile, ProfileMeta, RecordedRun, RunId};

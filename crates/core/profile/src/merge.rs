@@ -33,9 +33,9 @@ pub enum Error {
     TooManySites,
 }
 
-/// Merges profiles of the same build and line size: their runs are numbered one after the other, and
-/// equal instructions (address and bytes) become one site, where programs had the same modules at the
-/// same addresses.
+/// Merges profiles of the same build and line size: their runs are numbered one after the other,
+/// and equal instructions (address and bytes) become one site, where programs had the same modules
+/// at the same addresses.
 ///
 /// Metadata other than `runs` is the first one's; `values_seen` is true only if all saw values.
 /// Programs may have had other numbers of contexts in each run; kernels may not.
@@ -108,8 +108,8 @@ fn validate_same_origin(first: &ProfileMeta, other: &ProfileMeta) -> Result<(), 
     }
 }
 
-/// Returns whether the same files were mapped at the same addresses in the last of `merged` and the first of
-/// `other`, so that equal addresses are equal instructions.
+/// Returns whether the same files were mapped at the same addresses in the last of `merged` and the
+/// first of `other`, so that equal addresses are equal instructions.
 fn has_same_modules(merged: &ProfileMeta, other: &ProfileMeta) -> bool {
     match (merged.runs.last(), other.runs.first()) {
         (Some(last), Some(first)) => last.modules == first.modules,

@@ -1,10 +1,10 @@
 //! A recording in memory: the rows of the profile's tables.
 //!
 //! Addresses are guest (or process) virtual addresses. A *line* is 64 bytes unless
-//! [`ProfileMeta::line_bytes`] says otherwise and is named by the address of its first byte. A *context*
-//! is a CPU (kernel recordings) or a thread (programs). A *site* is one memory instruction.
-//! `run` numbers the recordings merged into one profile from 0; addresses of different runs are
-//! unrelated.
+//! [`ProfileMeta::line_bytes`] says otherwise and is named by the address of its first byte. A
+//! *context* is a CPU (kernel recordings) or a thread (programs). A *site* is one memory
+//! instruction. `run` numbers the recordings merged into one profile from 0; addresses of different
+//! runs are unrelated.
 
 pub use relayout_shadow::AccessKind;
 use serde::{Deserialize, Serialize};
@@ -26,18 +26,19 @@ pub enum CoherenceEvent {
 /// One memory instruction, or one call that stands for an access.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Site {
-    /// Virtual address of the instruction as it ran; of a call, the address it returns to, or 0 where
-    /// what the collector kept of it fits no module.
+    /// Virtual address of the instruction as it ran; of a call, the address it returns to, or 0
+    /// where what the collector kept of it fits no module.
     pub pc: u64,
-    /// Its bytes as they were executed (after the kernel patched alternatives), at most 15. Empty: the
-    /// access was made (or announced) by a call from here, to the compiled-in collector or to a function
-    /// of libc that it follows.
+    /// Its bytes as they were executed (after the kernel patched alternatives), at most 15. Empty:
+    /// the access was made (or announced) by a call from here, to the compiled-in collector or to a
+    /// function of libc that it follows.
     pub bytes: Vec<u8>,
 }
 
 impl Site {
-    /// Returns whether `pc` is where a call returns to, not an instruction that accessed memory. Not for
-    /// sites of samples, where no bytes mean that they are not known: see [`Profile::is_call`].
+    /// Returns whether `pc` is where a call returns to, not an instruction that accessed memory.
+    /// Not for sites of samples, where no bytes mean that they are not known: see
+    /// [`Profile::is_call`].
     pub fn is_call(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -63,15 +64,15 @@ pub struct LineRow {
     pub write_transfers: u64,
     /// Upgrades by this context.
     pub upgrades: u64,
-    /// Loads that returned another value than the last store in recorded order had left, among those
-    /// that brought the line to the context, once values are compared (from the line's 8th event on).
-    /// `None`: values were not seen.
+    /// Loads that returned another value than the last store in recorded order had left, among
+    /// those that brought the line to the context, once values are compared (from the line's 8th
+    /// event on). `None`: values were not seen.
     pub order_errors: Option<u64>,
 }
 
-/// Accesses of one context, by one site, to one granule of a line that moved. Counting starts at the
-/// line's 16th coherence event: sums are below [`LineRow::reads`] and [`LineRow::writes`], which count
-/// from the start.
+/// Accesses of one context, by one site, to one granule of a line that moved. Counting starts at
+/// the line's 16th coherence event: sums are below [`LineRow::reads`] and [`LineRow::writes`],
+/// which count from the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountRow {
     /// Recording.
@@ -88,8 +89,8 @@ pub struct CountRow {
     pub access: AccessKind,
     /// Number of accesses.
     pub count: u64,
-    /// Number of stores that are known to have left every byte as it was, a lower bound; `None` where
-    /// values were not seen.
+    /// Number of stores that are known to have left every byte as it was, a lower bound; `None`
+    /// where values were not seen.
     pub silent: Option<u64>,
 }
 
@@ -131,10 +132,10 @@ pub struct ConflictRow {
     pub false_lifetime: u64,
 }
 
-/// Pair transfers of one kind, sampled: accesses to a line that the context had, while another context
-/// had stored to the other line of the aligned pair (twice [`ProfileMeta::line_bytes`]) since the context last
-/// used either. They are no coherence events where lines are fetched alone; where a processor fetches
-/// the pair, some of them cost what a transfer costs.
+/// Pair transfers of one kind, sampled: accesses to a line that the context had, while another
+/// context had stored to the other line of the aligned pair (twice [`ProfileMeta::line_bytes`])
+/// since the context last used either. They are no coherence events where lines are fetched alone;
+/// where a processor fetches the pair, some of them cost what a transfer costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PairRow {
     /// Recording.
@@ -190,8 +191,8 @@ pub struct BurstRow {
     pub silent: Option<bool>,
 }
 
-/// A stretch of memory whose accesses are in the bursts, complete between two tickets but for repeats
-/// within a turn (see [`BurstRow`]).
+/// A stretch of memory whose accesses are in the bursts, complete between two tickets but for
+/// repeats within a turn (see [`BurstRow`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegionRow {
     /// Recording.
@@ -229,14 +230,15 @@ pub enum RangeKind {
     Vmalloc = 5,
     /// A task's kernel stack: `owner` is its comm, `id` its pid.
     Stack = 6,
-    /// A user heap allocation: `owner` is its call stack, as return addresses in hex, innermost first,
-    /// with spaces between; empty where it is not known.
+    /// A user heap allocation: `owner` is its call stack, as return addresses in hex, innermost
+    /// first, with spaces between; empty where it is not known.
     Heap = 7,
-    /// A thread's copy of a module's thread-local storage: `id` is the context, `owner` the module's
-    /// path, `first` the address that corresponds to offset `stride` in the module's TLS segment.
+    /// A thread's copy of a module's thread-local storage: `id` is the context, `owner` the
+    /// module's path, `first` the address that corresponds to offset `stride` in the module's TLS
+    /// segment.
     Tls = 8,
-    /// An object that the program named itself (`relayout.h`): `owner` is its type's name, `stride` the
-    /// bytes from element to element where it is an array.
+    /// An object that the program named itself (`relayout.h`): `owner` is its type's name, `stride`
+    /// the bytes from element to element where it is an array.
     Named = 9,
 }
 
@@ -290,9 +292,10 @@ pub struct ProgramThread {
     pub name: String,
 }
 
-/// Time that the program's own code takes from one access of a context to the next: a sample of these gaps,
-/// timed as the code ran while the recorder did nothing. The access itself is in it, and what was not recorded
-/// (system calls, libraries); not what was waited for other threads or for a processor.
+/// Time that the program's own code takes from one access of a context to the next: a sample of
+/// these gaps, timed as the code ran while the recorder did nothing. The access itself is in it,
+/// and what was not recorded (system calls, libraries); not what was waited for other threads or
+/// for a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct ContextGaps {
     /// The context.
@@ -301,8 +304,8 @@ pub struct ContextGaps {
     pub samples: u64,
     /// Their mean, in picoseconds.
     pub mean_ps: u64,
-    /// Largest error of the mean, up or down, in picoseconds: twice its standard error, and what timing
-    /// itself is uncertain by.
+    /// Largest error of the mean, up or down, in picoseconds: twice its standard error, and what
+    /// timing itself is uncertain by.
     pub error_ps: u64,
 }
 
@@ -339,7 +342,8 @@ pub struct RecordedRun {
     pub operations: u64,
     /// Burst records that were dropped for want of room.
     pub bursts_dropped: u64,
-    /// Accesses, in the mean, for each one that was looked at for [`Profile::pairs`]; `None`: none were.
+    /// Accesses, in the mean, for each one that was looked at for [`Profile::pairs`]; `None`: none
+    /// were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair_period: Option<u32>,
     /// Time between accesses, by context; empty where none was measured.
@@ -444,8 +448,8 @@ impl Profile {
         self.lines.iter().map(line_transfers).sum()
     }
 
-    /// Returns whether a site is a call, whose `pc` is the return address. In a profile of samples none is: a
-    /// site without bytes is an instruction that is not known.
+    /// Returns whether a site is a call, whose `pc` is the return address. In a profile of samples
+    /// none is: a site without bytes is an instruction that is not known.
     pub fn is_call(&self, site: SiteId) -> bool {
         self.meta.coverage != AccessCoverage::Samples
             && self.sites.get(site.index()).is_some_and(Site::is_call)

@@ -27,7 +27,8 @@ pub enum SiteNaming {
 pub struct AssembledProgram {
     /// The tables, `ranges` among them.
     pub assembled: AssembledProfile,
-    /// For [`RecordedRun::modules`](crate::RecordedRun::modules); without build ids, which are in the files.
+    /// For [`RecordedRun::modules`](crate::RecordedRun::modules); without build ids, which are in
+    /// the files.
     pub modules: Vec<LoadedModule>,
     /// For [`RecordedRun::threads`](crate::RecordedRun::threads).
     pub threads: Vec<ProgramThread>,

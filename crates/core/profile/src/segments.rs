@@ -111,8 +111,8 @@ pub enum Error {
 /// Assembles run number `run` from `files`: the context that each belongs to, and its bytes.
 ///
 /// `contexts` is how many contexts were recorded; a file of a number from there on may only define
-/// sites. Where the collector did not say whether it saw values (it was cut off), they count as seen
-/// if any record shows so.
+/// sites. Where the collector did not say whether it saw values (it was cut off), they count as
+/// seen if any record shows so.
 ///
 /// # Errors
 /// Only for files that do not belong together or to this version. Damage is not an error: see

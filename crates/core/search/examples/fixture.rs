@@ -4,8 +4,8 @@
 //!     cargo run --release -p relayout-search --example fixture -- \
 //!         VMLINUX mntns.relayout pcpu_chunk 8000 > crates/core/search/tests/data/mntns_pcpu_chunk.txt
 //!
-//! The format is read by `tests/common/recorded.rs`; `#` starts a line that says where it is from. At most so many accesses are kept, of the objects with
-//! the most, each from its start.
+//! The format is read by `tests/common/recorded.rs`; `#` starts a line that says where it is from.
+//! At most so many accesses are kept, of the objects with the most, each from its start.
 
 use std::cmp::Reverse;
 use std::error::Error;

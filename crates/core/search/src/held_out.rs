@@ -12,8 +12,8 @@ use crate::interval::ChangeInterval;
 use crate::score::{LayoutScorer, stretches};
 use crate::subject::{AdviceSubject, RecordedInstance};
 
-/// Returns the change of transfers from `current` when candidates are chosen on one half and counted
-/// on the other; `None` where there is nothing to choose from or to count.
+/// Returns the change of transfers from `current` when candidates are chosen on one half and
+/// counted on the other; `None` where there is nothing to choose from or to count.
 ///
 /// The first scorer is for `current`, the second for the candidates, which are of `subject`. The
 /// recording is cut into `count` stretches; `budget_accesses` limits the replays for the choice.

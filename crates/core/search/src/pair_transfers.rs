@@ -1,11 +1,11 @@
 //! Pair transfers: accesses that a store to the buddy of their line disturbs.
 //!
 //! The buddy is the other line of an aligned pair. Some processors fetch lines in pairs; there, a
-//! store by another context to the buddy disturbs a line to which nobody else stores. An access to a
-//! line that the context has counts as a pair transfer if another context stored to the buddy since
-//! the context's last access to the pair. `report` estimates the same from samples (see
-//! `docs/method.md`, pairs of lines). The cost is the coefficient that `relayout probe` measures, in
-//! transfers; 0 on machines that do not fetch pairs.
+//! store by another context to the buddy disturbs a line to which nobody else stores. An access to
+//! a line that the context has counts as a pair transfer if another context stored to the buddy
+//! since the context's last access to the pair. `report` estimates the same from samples (see
+//! `docs/method.md`, pairs of lines). The cost is the coefficient that `relayout probe` measures,
+//! in transfers; 0 on machines that do not fetch pairs.
 
 use relayout_contend::{BytePlacement, TraceAccess};
 use relayout_profile::ContextId;

@@ -3,8 +3,8 @@
 //! A store that changes nothing invalidates the other copies of its line like any store. With a
 //! guard it becomes a load, and then another layout may be best. A member that is set to the same
 //! value again and again (`cpu` of `struct optimistic_spin_node`) gains little by a line of its own
-//! and little by a guard alone, but much by both. Two such stores to one line may both need a guard,
-//! because each of them invalidates it.
+//! and little by a guard alone, but much by both. Two such stores to one line may both need a
+//! guard, because each of them invalidates it.
 
 use relayout_contend::TraceAccess;
 
@@ -18,8 +18,8 @@ use crate::subject::{AccessingCode, RecordedInstance};
 /// Advice for a type whose code gets store guards.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GuardedAdvice {
-    /// Advice in which all candidates have the guards. Today's layout with the guards is a candidate
-    /// without changes; `current` is today's layout without the guards.
+    /// Advice in which all candidates have the guards. Today's layout with the guards is a
+    /// candidate without changes; `current` is today's layout without the guards.
     pub advice: LayoutAdvice,
     /// Change from the best layout with fewer guards to the best with these.
     pub gain_over_fewer: Option<ChangeInterval>,

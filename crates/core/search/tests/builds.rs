@@ -102,8 +102,8 @@ fn a_build_where_all_candidates_lose() {
     assert!(best.arrangement.type_align > 1 || best.arrangement.align.contains(&64));
 }
 
-/// One reads what the other's stores leave alone: where that lies on the other line of a pair, only the pair term
-/// costs something, elsewhere as in the recording that was searched.
+/// One reads what the other's stores leave alone: where that lies on the other line of a pair, only
+/// the pair term costs something, elsewhere as in the recording that was searched.
 #[test]
 fn pairs_of_lines_count_in_other_builds_too() {
     let (aggregate, own) = shape(
@@ -138,7 +138,8 @@ fn pairs_of_lines_count_in_other_builds_too() {
         there.cost > today.cost && there.is_harmful(today),
         "{there:?}"
     );
-    // Nor is it better by the build where it does worst, which costs as much as the one that was recorded.
+    // Nor is it better by the build where it does worst, which costs as much as the one that was
+    // recorded.
     let given = [UserLayout {
         name: "beside".into(),
         order: beside,
@@ -224,7 +225,8 @@ fn advice_on(accesses: [Vec<TraceAccess>; 2]) -> LayoutAdvice {
     .expect("candidates")
 }
 
-/// Each member that one context writes and another reads, in turn with `apart`; `together` by one context.
+/// Each member that one context writes and another reads, in turn with `apart`; `together` by one
+/// context.
 #[test]
 fn a_gain_whose_sign_changes_is_no_advice() {
     // In the first run a and b are of different contexts, in the second of one.

@@ -82,8 +82,8 @@ fn nothing_given_beats_the_front(advice: &LayoutAdvice) {
     }
 }
 
-/// Case 1 on a recorded kernel: the accepted order and the same without padding, with both classes and
-/// slab caches.
+/// Case 1 on a recorded kernel: the accepted order and the same without padding, with both classes
+/// and slab caches.
 #[test]
 fn pcpu_chunk_of_a_recorded_kernel() {
     let chunk = Type::new(common::pcpu_chunk());
@@ -104,8 +104,8 @@ fn pcpu_chunk_of_a_recorded_kernel() {
     assert_eq!(accepted.memory.cache.as_deref(), Some("kmalloc-256"));
     assert_eq!(unaligned.memory.cache.as_deref(), Some("kmalloc-192"));
     assert_eq!(advice.current.memory.cache.as_deref(), Some("kmalloc-192"));
-    // Most misses are false by first touch and true by lifetime: the change takes the former away, and
-    // most of them come back with the next access.
+    // Most misses are false by first touch and true by lifetime: the change takes the former away,
+    // and most of them come back with the next access.
     assert!(
         today.false_first_touch > 2 * today.false_lifetime,
         "{today:?}"
@@ -137,9 +137,9 @@ fn at(advice: &LayoutAdvice, offset: u32) -> u64 {
     found.unwrap().1
 }
 
-/// Case 2 on a recorded kernel: `mmap_lock` at 112 and at 128 has `count` and `owner` on one line, at 120
-/// on two. Of those two words the first two cost the same; the wait list, which is on the line behind
-/// at 112 and on the same at 128, sets the whole semaphores apart.
+/// Case 2 on a recorded kernel: `mmap_lock` at 112 and at 128 has `count` and `owner` on one line,
+/// at 120 on two. Of those two words the first two cost the same; the wait list, which is on the
+/// line behind at 112 and on the same at 128, sets the whole semaphores apart.
 #[test]
 fn every_place_of_mmap_lock() {
     let mut instances = recorded::read(include_str!("data/mmap1_rw_semaphore.txt"));
@@ -323,8 +323,8 @@ fn charges() -> Vec<RecordedInstance> {
     vec![instance(0x10000, ObjectHome::Fixed, 0..2624, accesses)]
 }
 
-/// Case 4: where pairs cost nothing there is nothing to gain; where they do, the blocks are parted, as was
-/// accepted, or by something that does as well with fewer edits.
+/// Case 4: where pairs cost nothing there is nothing to gain; where they do, the blocks are parted,
+/// as was accepted, or by something that does as well with fewer edits.
 #[test]
 fn mem_cgroup_on_both_kinds_of_machines() {
     let (cgroup, instances) = (mem_cgroup(), charges());
@@ -368,8 +368,9 @@ fn pairs_cost(pair_coefficient: f64) -> Options {
     }
 }
 
-/// A line of pointers that all read and, its buddy, one of counters that all add to; then two lines of what is
-/// hardly used. All of eight bytes, so that moving one or two members parts no line from its buddy.
+/// A line of pointers that all read and, its buddy, one of counters that all add to; then two lines
+/// of what is hardly used. All of eight bytes, so that moving one or two members parts no line from
+/// its buddy.
 fn two_blocks() -> (Type, Vec<RecordedInstance>) {
     let names: Vec<String> = (0..32)
         .map(|n| format!("{}{}", ["r", "w", "c", "d"][n / 8], n % 8))
@@ -389,7 +390,8 @@ fn two_blocks() -> (Type, Vec<RecordedInstance>) {
     (Type::new(structure("blocks", 256, &members)), instances)
 }
 
-/// Case 4, where nothing less than exchanging blocks will do: the search recommends that, as one edit.
+/// Case 4, where nothing less than exchanging blocks will do: the search recommends that, as one
+/// edit.
 #[test]
 fn blocks_of_a_pair_are_exchanged() {
     let (blocks, instances) = two_blocks();

@@ -95,7 +95,8 @@ fn a_check_that_changes_nothing_is_none() {
     assert_eq!(checked(&rounds(true), LOCKED).1, None);
 }
 
-/// A member that nobody else reads, on a line that moves anyway: the check is no better than a layout.
+/// A member that nobody else reads, on a line that moves anyway: the check is no better than a
+/// layout.
 #[test]
 fn a_check_that_saves_nothing_is_not_better() {
     let word = |context, offset, kind| access_of(context, offset, kind, offset == CPU);

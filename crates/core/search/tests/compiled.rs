@@ -1,5 +1,5 @@
-//! Candidates against the compiler: no candidate breaks what C demands, and what the engine says of its
-//! offsets is what gcc makes of it.
+//! Candidates against the compiler: no candidate breaks what C demands, and what the engine says of
+//! its offsets is what gcc makes of it.
 
 mod common;
 #[path = "../../layout/tests/common/compiled.rs"]

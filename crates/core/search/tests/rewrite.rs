@@ -101,7 +101,8 @@ proptest! {
     }
 }
 
-/// Eight members in all 40,320 orders, each as it is, with every single member aligned and with all.
+/// Eight members in all 40,320 orders, each as it is, with every single member aligned and with
+/// all.
 #[test]
 fn eight_members_in_all_orders() {
     let mut random = Random(7);

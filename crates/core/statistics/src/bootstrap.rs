@@ -23,9 +23,10 @@ pub struct LocationEstimate {
 /// fewer than two values.
 ///
 /// The standard error is the standard deviation over [`RESAMPLES`] bootstrap resamples, or half the
-/// distance of the quantiles that lie one standard deviation off for a normal distribution, whichever
-/// is more; multiplied by sqrt(n / (n - 1)), since the bootstrap's distribution is too narrow by that
-/// (Hesterberg, *What teachers should know about the bootstrap*, The American Statistician 69, 2015).
+/// distance of the quantiles that lie one standard deviation off for a normal distribution,
+/// whichever is more; multiplied by sqrt(n / (n - 1)), since the bootstrap's distribution is too
+/// narrow by that (Hesterberg, *What teachers should know about the bootstrap*, The American
+/// Statistician 69, 2015).
 pub fn estimate_location(values: &[f64], seed: u64) -> Option<LocationEstimate> {
     let count = values.len();
     if count < 2 {

@@ -1,9 +1,9 @@
 //! Tests of many hypotheses at once.
 
 /// Tells for each hypothesis whether it is rejected, so that on average at most `rate` of the
-/// rejected ones are true: the procedure of Benjamini and Hochberg (*Controlling the false discovery
-/// rate*, 1995). It holds for independent and for positively dependent comparisons (Benjamini and
-/// Yekutieli 2001); the threads of one program are the latter.
+/// rejected ones are true: the procedure of Benjamini and Hochberg (*Controlling the false
+/// discovery rate*, 1995). It holds for independent and for positively dependent comparisons
+/// (Benjamini and Yekutieli 2001); the threads of one program are the latter.
 ///
 /// ```
 /// use relayout_statistics::reject_hypotheses;

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 pub struct CacheFolder(PathBuf);
 
 impl CacheFolder {
-    /// Takes `$RELAYOUT_CACHE`, else `$XDG_CACHE_HOME/relayout`, else `~/.cache/relayout`. `None` if no variable is set.
+    /// Takes `$RELAYOUT_CACHE`, else `$XDG_CACHE_HOME/relayout`, else `~/.cache/relayout`. `None`
+    /// if no variable is set.
     pub fn locate() -> Option<Self> {
         let env_path = |name: &str| {
             env::var_os(name)

@@ -1,7 +1,7 @@
 //! Results kept from one run of the command to the next, in a folder that only the user can read.
 //!
-//! Their loss costs only time. So no function here fails: a file that cannot be read counts as absent, and a
-//! file that cannot be written is not kept.
+//! Their loss costs only time. So no function here fails: a file that cannot be read counts as
+//! absent, and a file that cannot be written is not kept.
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
@@ -27,7 +27,8 @@ const ALL_BYTES_MAX: u64 = 256 << 20;
 pub struct CachedFiles(PathBuf);
 
 impl CachedFiles {
-    /// Finds the folder within the user's cache folder. `None` without a cache folder, or with `$RELAYOUT_NO_CACHE`.
+    /// Finds the folder within the user's cache folder. `None` without a cache folder, or with
+    /// `$RELAYOUT_NO_CACHE`.
     pub fn locate() -> Option<Self> {
         if std::env::var_os(NO_CACHE_VARIABLE).is_some_and(|set| !set.is_empty()) {
             return None;

@@ -48,8 +48,8 @@ impl DebugFile {
         Ok(Self::new(path, path, map, DebugFolders::default()))
     }
 
-    /// Takes the mapped file at `path`. If it has no debug information, searches `folders` and the file's own
-    /// folder for the separate debug file, by build id and by name (`.gnu_debuglink`).
+    /// Takes the mapped file at `path`. If it has no debug information, searches `folders` and the
+    /// file's own folder for the separate debug file, by build id and by name (`.gnu_debuglink`).
     ///
     /// # Errors
     /// The file names a debug file that is missing or of another build.
@@ -65,8 +65,8 @@ impl DebugFile {
         )
     }
 
-    /// Like [`find`](Self::find), but keeps the file at `path` if its debug file is missing: its symbols may
-    /// still be readable.
+    /// Like [`find`](Self::find), but keeps the file at `path` if its debug file is missing: its
+    /// symbols may still be readable.
     pub fn find_or_keep(path: &Path, map: Mmap, folders: DebugFolders) -> Self {
         match debug_search::find_separate_file(path, &map, &folders) {
             Ok(Some((other, debug))) => Self {
@@ -114,8 +114,8 @@ impl DebugFile {
         })
     }
 
-    /// Like [`dwarf`](Self::dwarf), but with the decoder's own error, and with the code of the file that the
-    /// caller named if the debug information was split off.
+    /// Like [`dwarf`](Self::dwarf), but with the decoder's own error, and with the code of the file
+    /// that the caller named if the debug information was split off.
     ///
     /// # Errors
     /// The file is not an ELF file, or has no usable debug information.
@@ -135,7 +135,8 @@ impl DebugFile {
         DwarfFile::symbols_only(self.code_map.as_ref().unwrap_or(&self.map))
     }
 
-    /// Indexes the types. To be called once per file. Split BTF, as in kernel modules, needs its `base`.
+    /// Indexes the types. To be called once per file. Split BTF, as in kernel modules, needs its
+    /// `base`.
     ///
     /// # Errors
     /// The file has no usable types.

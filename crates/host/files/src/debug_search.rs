@@ -23,8 +23,8 @@ impl Default for DebugFolders {
     }
 }
 
-/// Finds and maps the file with the debug information of `path`. `None` if `path` has it itself, names no
-/// debug file, or is not an ELF file.
+/// Finds and maps the file with the debug information of `path`. `None` if `path` has it itself,
+/// names no debug file, or is not an ELF file.
 ///
 /// # Errors
 /// The file that `path` names is missing or of another build.

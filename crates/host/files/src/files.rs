@@ -12,8 +12,8 @@ use crate::file_error::{FileError, cannot};
 /// Bytes that are read of a file that cannot be mapped: pipes and devices may have no end.
 const READ_BYTES_MAX: u64 = 1 << 30;
 
-/// Writes a file, and creates its folder if necessary. An older file at `path` stays until the new one is
-/// complete.
+/// Writes a file, and creates its folder if necessary. An older file at `path` stays until the new
+/// one is complete.
 ///
 /// # Errors
 /// The folder cannot be created or written to.
@@ -42,7 +42,8 @@ pub fn canonical_name(path: &Path) -> String {
     full.display().to_string()
 }
 
-/// Maps a file to read it. A file that cannot be mapped, such as those in `/sys/kernel/btf`, is read instead.
+/// Maps a file to read it. A file that cannot be mapped, such as those in `/sys/kernel/btf`, is
+/// read instead.
 ///
 /// # Errors
 /// The file cannot be opened or read, or is a folder.
@@ -51,8 +52,8 @@ pub fn map_file(path: &Path) -> io::Result<Mmap> {
     if file.metadata()?.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    // SAFETY: the map is only read. If another process truncates the file, this process ends, like every tool
-    // that maps debug files.
+    // SAFETY: the map is only read. If another process truncates the file, this process ends, like
+    // every tool that maps debug files.
     match unsafe { Mmap::map(&file) } {
         Ok(map) if !map.is_empty() => Ok(map),
         _ => {

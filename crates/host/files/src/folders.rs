@@ -20,7 +20,8 @@ pub fn private_dir(parent: &Path) -> Result<TempDir, FileError> {
         .map_err(cannot("make a folder in", parent))
 }
 
-/// Returns the bytes that are free in the file system of `dir`; `None` where the system does not tell.
+/// Returns the bytes that are free in the file system of `dir`; `None` where the system does not
+/// tell.
 pub fn free_bytes(dir: &Path) -> Option<u64> {
     let stat = rustix::fs::statvfs(dir).ok()?;
     Some(stat.f_bavail * stat.f_frsize)

@@ -7,8 +7,8 @@ use std::process::{Command, Output, Stdio};
 use crate::Error;
 use crate::file_error::cannot;
 
-/// Runs git in `dir` and waits for it. Git does not search for repositories in `ceiling` or above, so that it
-/// does not take a temporary folder for a part of the repository around it.
+/// Runs git in `dir` and waits for it. Git does not search for repositories in `ceiling` or above,
+/// so that it does not take a temporary folder for a part of the repository around it.
 ///
 /// # Errors
 /// Git is not installed or cannot be started. A failure of git itself is in the output.
@@ -30,7 +30,8 @@ pub fn run_git<A: AsRef<OsStr>>(
     run_program(command, "git", "make worktrees and apply patches", "git")
 }
 
-/// Runs a program and waits for it. The error names `purpose` and `package` if the program is not installed.
+/// Runs a program and waits for it. The error names `purpose` and `package` if the program is not
+/// installed.
 ///
 /// # Errors
 /// The program is not installed or cannot be started.
@@ -53,8 +54,8 @@ pub fn run_program(
         })
 }
 
-/// Returns `Name <address>` as git writes it into a commit in `dir`; `None` without git, or without a
-/// configured name.
+/// Returns `Name <address>` as git writes it into a commit in `dir`; `None` without git, or without
+/// a configured name.
 pub fn git_author(dir: &Path) -> Option<String> {
     // Without a configured address, git would make one up from the host's name.
     let words = ["-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT"];

@@ -8,8 +8,8 @@ use crate::Error;
 /// Name of the library that programs built with `relayout cc` load.
 pub const RUNTIME: &str = "librelayout_rt.so";
 
-/// Finds a library of relayout in `$RELAYOUT_PLUGIN_DIR`, beside the command, or in `../lib/relayout`.
-/// Messages call it `description`.
+/// Finds a library of relayout in `$RELAYOUT_PLUGIN_DIR`, beside the command, or in
+/// `../lib/relayout`. Messages call it `description`.
 ///
 /// # Errors
 /// No folder has it.

@@ -1,9 +1,9 @@
 //! Files, the cache folder, child processes and signals of relayout.
 //!
-//! This is the lowest of the crates that reach outside: recording, compiling, probing and measuring build on
-//! it. It maps [debug files](DebugFile), writes files [atomically](write_atomically), finds the
-//! [cache folder](CacheFolder), catches [Ctrl-C](InterruptFlag), runs [git](run_git), and names the file and
-//! the remedy in each [error](Error).
+//! This is the lowest of the crates that reach outside: recording, compiling, probing and measuring
+//! build on it. It maps [debug files](DebugFile), writes files [atomically](write_atomically),
+//! finds the [cache folder](CacheFolder), catches [Ctrl-C](InterruptFlag), runs [git](run_git), and
+//! names the file and the remedy in each [error](Error).
 //!
 //! ```
 //! use relayout_files::CacheFolder;

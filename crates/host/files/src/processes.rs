@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
-/// Asks the kernel to kill the calling process when the thread that started it ends. Fails if the process
-/// `parent` has ended already. Async-signal-safe: for use between fork and exec.
+/// Asks the kernel to kill the calling process when the thread that started it ends. Fails if the
+/// process `parent` has ended already. Async-signal-safe: for use between fork and exec.
 pub fn die_with_parent(parent: u32) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     match getppid().map(|process| process.as_raw_nonzero().get()) {
@@ -29,8 +29,8 @@ pub fn find_in_path(name: impl AsRef<Path>) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Returns the program to start for `program`, which a command names: a relative path with folders is
-/// relative to `directory`, where the program is started.
+/// Returns the program to start for `program`, which a command names: a relative path with folders
+/// is relative to `directory`, where the program is started.
 pub fn program_in(program: &str, directory: Option<&Path>) -> PathBuf {
     match directory {
         Some(directory) if program.contains('/') => directory.join(program),

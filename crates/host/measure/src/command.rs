@@ -19,8 +19,8 @@ pub struct ProgramCommand {
 }
 
 impl ProgramCommand {
-    /// Splits the text as a POSIX shell does: blanks separate, quotes and backslashes keep together.
-    /// Nothing else that a shell does is done, so that no shell is measured.
+    /// Splits the text as a POSIX shell does: blanks separate, quotes and backslashes keep
+    /// together. Nothing else that a shell does is done, so that no shell is measured.
     ///
     /// # Errors
     /// The text names no program, has an open quote, or is meant for a shell.

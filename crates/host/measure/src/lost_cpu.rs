@@ -52,8 +52,8 @@ impl CpuCounters {
         (counters.busy_s > 0.0).then_some(counters)
     }
 
-    /// Fraction of the CPU time that a program wanted, from `self` to `end`, that it certainly did not
-    /// get. `own_s` is the CPU time that it got.
+    /// Fraction of the CPU time that a program wanted, from `self` to `end`, that it certainly did
+    /// not get. `own_s` is the CPU time that it got.
     pub fn lost_share(&self, end: &Self, own_s: f64) -> f64 {
         let foreign_s = (end.busy_s - self.busy_s - own_s - self.error_s).max(0.0);
         let waited_s = end

@@ -90,8 +90,8 @@ impl ProgramStarter {
         self.dir.path()
     }
 
-    /// Starts a program, and waits for its end. Nothing that it started, and left in its process group,
-    /// outlives it.
+    /// Starts a program, and waits for its end. Nothing that it started, and left in its process
+    /// group, outlives it.
     ///
     /// # Errors
     /// The program cannot be started, fails, exceeds the limits of time or output, or the user
@@ -267,8 +267,8 @@ fn has_ended(pid: Pid, pidfd: Option<&OwnedFd>, patience: Duration) -> io::Resul
     Ok(waitid(WaitId::Pid(pid), options)?.is_some())
 }
 
-/// Reaps the process. Returns its exit status, and the CPU seconds of it and of the children that it waited
-/// for.
+/// Reaps the process. Returns its exit status, and the CPU seconds of it and of the children that
+/// it waited for.
 fn reap(pid: Pid) -> io::Result<(ExitStatus, f64)> {
     let pid = pid.as_raw_nonzero().get();
     loop {

@@ -9,8 +9,8 @@ use relayout_files::{cannot, run_program};
 
 use super::Error;
 
-/// Names of the two copies. Of the same length: the length of a path can change where a program's stack
-/// begins, and with it how fast it is (Mytkowicz et al., *Producing wrong data without doing
+/// Names of the two copies. Of the same length: the length of a path can change where a program's
+/// stack begins, and with it how fast it is (Mytkowicz et al., *Producing wrong data without doing
 /// anything obviously wrong*, ASPLOS 2009).
 const COPY_NAMES: [&str; 2] = ["tree-a", "tree-b"];
 

@@ -35,14 +35,16 @@ pub struct MachineFile {
     /// each kind of access against each other kind. Empty in files of earlier versions.
     #[serde(default)]
     pub accesses: Vec<AccessCost>,
-    /// A store that changes nothing, of a word that another CPU reads all the time: its owner's time
-    /// with the store over its time with a check before it.
+    /// A store that changes nothing, of a word that another CPU reads all the time: its owner's
+    /// time with the store over its time with a check before it.
     pub silent_store_ratio: Option<f64>,
     /// Handing a word that lies across two lines to another CPU, over handing one within a line.
     pub split_ratio: Option<f64>,
-    /// Load, add and store of a word across two lines that no other CPU uses, over one within a line.
+    /// Load, add and store of a word across two lines that no other CPU uses, over one within a
+    /// line.
     pub split_local_ratio: Option<f64>,
-    /// An atomic addition to a word across two lines that no other CPU uses, over one within a line.
+    /// An atomic addition to a word across two lines that no other CPU uses, over one within a
+    /// line.
     pub split_atomic_ratio: Option<f64>,
     /// 95 % intervals of the four ratios, where they were measured.
     pub intervals: RatioIntervals,
@@ -86,7 +88,8 @@ pub struct TransferCost {
 /// as it can.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AccessCost {
-    /// `load`, `store`, `update` (two stores to the line and a load of it) or `exchange` (a locked addition).
+    /// `load`, `store`, `update` (two stores to the line and a load of it) or `exchange` (a locked
+    /// addition).
     pub kind: String,
     /// Kind of access that the other CPU does to another word of the line all the time. Empty in
     /// files of earlier versions.
@@ -250,8 +253,8 @@ impl MachineFile {
     }
 }
 
-/// The machine file of this machine, if it was probed: that at [`MachineFile::default_path`]. One of
-/// a machine with another CPU (a home folder that several share) is as good as none.
+/// The machine file of this machine, if it was probed: that at [`MachineFile::default_path`]. One
+/// of a machine with another CPU (a home folder that several share) is as good as none.
 ///
 /// # Errors
 /// The file exists and cannot be read.

@@ -22,10 +22,12 @@ pub enum ProbeLoop {
     HandOverWhole,
     /// Each adds to a word of its own.
     TwoWriters(WordDistance),
-    /// Both add to one word; the leader stores to one of its own beside it. On [`WordDistance::Same`]
-    /// the follower reads that word, from a line far from the common one: one more line moves.
+    /// Both add to one word; the leader stores to one of its own beside it. On
+    /// [`WordDistance::Same`] the follower reads that word, from a line far from the common one:
+    /// one more line moves.
     BesideShared(WordDistance),
-    /// Each uses a word of its own, all the time: the leader in the first way, the follower in the second.
+    /// Each uses a word of its own, all the time: the leader in the first way, the follower in the
+    /// second.
     Compete(WordUse, WordUse, WordDistance),
     /// The leader stores the value that a word has, and adds to a word of its own; the follower
     /// reads the first all the time.

@@ -29,12 +29,13 @@ const WORD_USES: [(WordUse, &str); 4] = [
 ];
 /// Rounds of everything else.
 const ROUNDS: usize = 20;
-/// Rounds are repeated, where windows were disturbed, up to this many times as often; and until they
-/// have taken this many times the time that they take undisturbed.
+/// Rounds are repeated, where windows were disturbed, up to this many times as often; and until
+/// they have taken this many times the time that they take undisturbed.
 const REPEATS_MAX: u32 = 3;
 
-/// Measures this machine, on the CPUs that this process may run on. Takes eight seconds, up to three
-/// times as long where others disturb it, and an eighth of a second for each further pair of CPUs.
+/// Measures this machine, on the CPUs that this process may run on. Takes eight seconds, up to
+/// three times as long where others disturb it, and an eighth of a second for each further pair of
+/// CPUs.
 ///
 /// # Errors
 /// [`Error::Interrupted`]. A value that cannot be measured is null in the file, with the reason.

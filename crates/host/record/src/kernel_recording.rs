@@ -18,8 +18,9 @@ use crate::workspace::RecordingWorkspace;
 use crate::{Error, GuestKernel, QemuCollector, guest, initramfs};
 
 /// Kernel parameters that recording rests on: addresses as linked, one type per slab cache, no
-/// patched-in branches that differ between machines. The kernel's check that timer interrupts arrive
-/// counts them for some time of the host's, and panics where the host is too busy to deliver enough.
+/// patched-in branches that differ between machines. The kernel's check that timer interrupts
+/// arrive counts them for some time of the host's, and panics where the host is too busy to deliver
+/// enough.
 const PARAMETERS: &str = "console=ttyS0 panic=-1 oops=panic nokaslr mitigations=off quiet \
                           tsc=reliable no_timer_check slab_nomerge";
 

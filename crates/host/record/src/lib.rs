@@ -1,9 +1,9 @@
 //! Recordings: kernels under QEMU, programs, and hardware samples of perf.
 //!
-//! [`record_kernel`] boots a [`GuestKernel`] under QEMU with the recording plugin, watches the window of a
-//! workload, and reads the guest's memory at its end. [`record_program`] runs a program with a collector: the
-//! compiled-in runtime, qemu-user, or perf. [`perf::import_perf`] imports a `perf.data` file. Each returns a
-//! [`RecordingOutcome`] with the profile.
+//! [`record_kernel`] boots a [`GuestKernel`] under QEMU with the recording plugin, watches the
+//! window of a workload, and reads the guest's memory at its end. [`record_program`] runs a program
+//! with a collector: the compiled-in runtime, qemu-user, or perf. [`perf::import_perf`] imports a
+//! `perf.data` file. Each returns a [`RecordingOutcome`] with the profile.
 //!
 //! ```
 //! let workload = relayout_record::find_workload("mmap1").unwrap();

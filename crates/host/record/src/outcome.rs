@@ -9,13 +9,15 @@ use crate::Error;
 pub struct RecordingOutcome {
     /// The profile: run 0, with all metadata but the command's own.
     pub profile: Profile,
-    /// The reason why the profile is incomplete, if it is. The profile holds what was recorded until then.
+    /// The reason why the profile is incomplete, if it is. The profile holds what was recorded
+    /// until then.
     pub problem: Option<Error>,
     /// Remarks that are no failure: data that could not be read or was dropped.
     pub notes: Vec<String>,
 }
 
-/// Describes the records that were lost, a note each. `context` is the word for a context: `CPU`, `thread`.
+/// Describes the records that were lost, a note each. `context` is the word for a context: `CPU`,
+/// `thread`.
 pub(crate) fn describe_losses(assembled: &AssembledProfile, context: &str) -> Vec<String> {
     let mut notes: Vec<String> = assembled
         .torn

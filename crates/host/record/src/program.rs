@@ -51,14 +51,15 @@ pub struct ProgramRecording {
     pub arguments: Vec<OsString>,
     /// The backend; `None` for the one that fits the program.
     pub backend: Option<ProgramBackend>,
-    /// Fraction of the time that is watched, in slices that are the same for all threads; `None`: all.
+    /// Fraction of the time that is watched, in slices that are the same for all threads; `None`:
+    /// all.
     pub slices: Option<f64>,
     /// Accesses that are counted.
     pub counts: CountedAccesses,
     /// Ordered accesses kept in all, if not the collector's default.
     pub bursts: Option<u64>,
-    /// Accesses of a thread between yields of its CPU, on average; 0 for none, `None`: as is good for how
-    /// it is recorded.
+    /// Accesses of a thread between yields of its CPU, on average; 0 for none, `None`: as is good
+    /// for how it is recorded.
     pub yield_every: Option<u32>,
     /// Seed of the yields, and of where slices begin.
     pub seed: u64,

@@ -73,8 +73,8 @@ fn map_control(path: &Path) -> Result<&'static RecordingControl, Error> {
             .create_new(true)
             .mode(0o600)
             .open(path)?;
-        // Allocates the blocks: with a hole, a full disk would end a writer to the mapping by SIGBUS.
-        // SAFETY: the call takes an open file and two numbers.
+        // Allocates the blocks: with a hole, a full disk would end a writer to the mapping by
+        // SIGBUS. SAFETY: the call takes an open file and two numbers.
         match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, CONTROL_BYTES as libc::off_t) } {
             0 => Ok(file),
             error => Err(std::io::Error::from_raw_os_error(error)),
@@ -84,7 +84,7 @@ fn map_control(path: &Path) -> Result<&'static RecordingControl, Error> {
     // SAFETY: the file is private to this recording, and nobody truncates it.
     let map = unsafe { MmapOptions::new().len(CONTROL_BYTES).map_mut(&file) };
     let map = Box::leak(Box::new(map.map_err(cannot("map", path))?));
-    // SAFETY: the mapping begins at a page, has the bytes of the control, and is never unmapped; all fields
-    // are atomics.
+    // SAFETY: the mapping begins at a page, has the bytes of the control, and is never unmapped;
+    // all fields are atomics.
     Ok(unsafe { &*map.as_mut_ptr().cast::<RecordingControl>() })
 }

@@ -1,7 +1,7 @@
 //! Real programs, as they are, recorded under the real qemu-user.
 //!
-//! Needed: a C compiler; the cached qemu-user (scripts/setup.sh), or one in `$RELAYOUT_QEMU_USER`; and
-//! the plugin, built by `cargo build --release -p relayout-qemu-api1`.
+//! Needed: a C compiler; the cached qemu-user (scripts/setup.sh), or one in `$RELAYOUT_QEMU_USER`;
+//! and the plugin, built by `cargo build --release -p relayout-qemu-api1`.
 
 use relayout_profile::Addr;
 use std::ffi::OsString;
@@ -20,8 +20,8 @@ use relayout_record::{
 };
 use tempfile::TempDir;
 
-/// Fewest transfers between two threads that count beside each other 100,000 times each or more. Hundreds
-/// to tens of thousands were seen, by how busy the machine was.
+/// Fewest transfers between two threads that count beside each other 100,000 times each or more.
+/// Hundreds to tens of thousands were seen, by how busy the machine was.
 const TRANSFERS_MIN: u64 = 10;
 
 struct Silent;
@@ -91,7 +91,8 @@ impl CompiledProgram {
         pair.unwrap().address().wrapping_add(module.bias)
     }
 
-    /// Checks that the two counters were seen to be on one line: by the addresses, by false sharing.
+    /// Checks that the two counters were seen to be on one line: by the addresses, by false
+    /// sharing.
     fn check_found(&self, profile: &Profile) {
         let (transfers, false_ones) = self.transfers_beside(profile);
         assert!(transfers >= TRANSFERS_MIN, "{transfers} transfers");

@@ -135,7 +135,8 @@ pub struct KernelBuilder {
 }
 
 impl KernelBuilder {
-    /// Looks at the source in `source`. `config` is a file with more options, `jobs` what `make -j` is given.
+    /// Looks at the source in `source`. `config` is a file with more options, `jobs` what `make -j`
+    /// is given.
     ///
     /// # Errors
     /// The folder is not the clean source of a kernel.
@@ -181,12 +182,12 @@ impl KernelBuilder {
         patch.changed_files(&self.source)
     }
 
-    /// The kernel with that patch, or without any: a kept one, or else a new one. `what` it is called by in
-    /// messages.
+    /// The kernel with that patch, or without any: a kept one, or else a new one. `what` it is
+    /// called by in messages.
     ///
     /// # Errors
-    /// Something that building needs is missing, another one is building from that source, the patch does not
-    /// apply, or `make` fails.
+    /// Something that building needs is missing, another one is building from that source, the
+    /// patch does not apply, or `make` fails.
     pub fn build(
         &self,
         patch: Option<&KernelPatch>,

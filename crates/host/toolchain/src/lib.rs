@@ -2,7 +2,8 @@
 //!
 //! - [`cc`] is `relayout cc`: the user's compiler with the flags that make a program record itself.
 //! - [`compile`] compiles a header as its project does, to read the layout of its types.
-//! - [`kernel_build`] builds kernels from one source, and objects of a kernel in other configurations.
+//! - [`kernel_build`] builds kernels from one source, and objects of a kernel in other
+//!   configurations.
 //!
 //! ```
 //! use std::path::Path;

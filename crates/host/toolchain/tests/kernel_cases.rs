@@ -1,5 +1,5 @@
-//! The patches of `cases/kernel`: that they apply to the source that scripts/setup.sh fetches, which is what
-//! `verify kernel` looks at before it copies or builds anything.
+//! The patches of `cases/kernel`: that they apply to the source that scripts/setup.sh fetches,
+//! which is what `verify kernel` looks at before it copies or builds anything.
 //!
 //! Needed: the kernel source (scripts/setup.sh).
 

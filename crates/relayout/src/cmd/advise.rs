@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use relayout_toolchain::kernel_build::KernelConfiguration;
 use relayout_report::Document as _;
 use relayout_report::advise::{AdviceTextOptions, advise_document, advise_text, patch_mail};
 use relayout_session::advise::{
@@ -11,6 +10,7 @@ use relayout_session::advise::{
     write_mails,
 };
 use relayout_session::{ProbedMachine, ResolvedNames, ResolvedProfile};
+use relayout_toolchain::kernel_build::KernelConfiguration;
 
 use crate::exit::ExitStatus;
 use crate::print::print_text;
@@ -23,8 +23,9 @@ Examples:
 
 /// Search for layouts of a type that cost fewer transfers, by replaying the recording
 ///
-/// Moves of one member and of two, alignments, and rewrites of the whole order are scored. What comes out is today's layout and
-/// the best one as pahole prints them, what each costs, how sure that is, and the patch.
+/// Moves of one member and of two, alignments, and rewrites of the whole order are scored. What
+/// comes out is today's layout and the best one as pahole prints them, what each costs, how sure
+/// that is, and the patch.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -40,8 +41,8 @@ pub struct Args {
     /// Print JSON (schema relayout/advise/1)
     #[arg(long)]
     pub json: bool,
-    /// Score this layout too: a file with the struct as C or as pahole prints it, or with one member
-    /// per line, `name`, or `name @64` to align it; may be given more than once
+    /// Score this layout too: a file with the struct as C or as pahole prints it, or with one
+    /// member per line, `name`, or `name @64` to align it; may be given more than once
     #[arg(long, value_name = "FILE")]
     pub layout: Vec<PathBuf>,
     /// Keep this member at its offset; may be given more than once
@@ -51,28 +52,28 @@ pub struct Args {
     /// what `relayout probe` measured, as --machine]
     #[arg(long, value_name = "X", value_parser = super::report::parse_coefficient)]
     pub pair_coefficient: Option<f64>,
-    /// Score the layouts in this recording of another workload too, and say which of them hurt it; may be
-    /// given more than once
+    /// Score the layouts in this recording of another workload too, and say which of them hurt it;
+    /// may be given more than once
     #[arg(long, value_name = "PROFILE")]
     pub also: Vec<PathBuf>,
-    /// Score the layouts as this build of another configuration would have them too, and rank them by the
-    /// one where each does worst; may be given more than once
+    /// Score the layouts as this build of another configuration would have them too, and rank them
+    /// by the one where each does worst; may be given more than once
     #[arg(long, value_name = "NAME=VMLINUX", value_parser = parse_named_file)]
     pub config: Vec<(String, PathBuf)>,
     /// Write a patch against this source tree
     #[arg(long, value_name = "DIR")]
     pub source: Option<PathBuf>,
-    /// Write the patch to this file, with a message, as `git format-patch` does [default: the diff is shown
-    /// with the text]
+    /// Write the patch to this file, with a message, as `git format-patch` does [default: the diff
+    /// is shown with the text]
     #[arg(long, value_name = "FILE", requires = "source")]
     pub patch: Option<PathBuf>,
-    /// Compile what includes the patched file in this configuration of the kernel, without the patch and with
-    /// it, and compare the layouts; may be given more than once. Runs make on a copy of the source. A patch
-    /// that is bad goes to FILE.rejected, and the exit code is 1
+    /// Compile what includes the patched file in this configuration of the kernel, without the
+    /// patch and with it, and compare the layouts; may be given more than once. Runs make on a copy
+    /// of the source. A patch that is bad goes to FILE.rejected, and the exit code is 1
     #[arg(long, value_name = "ARCH:CONFIG", requires = "source")]
     pub compile: Vec<KernelConfiguration>,
-    /// Write a script to this file that measures a kernel's patch on the hardware of another machine, and
-    /// puts the table into the patch's message
+    /// Write a script to this file that measures a kernel's patch on the hardware of another
+    /// machine, and puts the table into the patch's message
     #[arg(long, value_name = "FILE", requires = "patch")]
     pub hardware_script: Option<PathBuf>,
     /// Show the first N candidates, and all that nothing else beats
@@ -115,8 +116,8 @@ impl Args {
 /// Machine that predictions are for.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct MachineArgs {
-    /// Predict throughput, and weigh pairs of lines, by what is in this file [default: what `relayout probe`
-    /// measured on this machine]
+    /// Predict throughput, and weigh pairs of lines, by what is in this file [default: what
+    /// `relayout probe` measured on this machine]
     #[arg(long, value_name = "FILE")]
     pub machine: Option<PathBuf>,
     /// Predict it for N CPUs that do what the recorded ones do [default: as many as were recorded]

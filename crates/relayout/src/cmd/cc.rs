@@ -45,8 +45,8 @@ pub struct Args {
     _arguments: Vec<OsString>,
 }
 
-/// Becomes the compiler if the command line asks for it: before anything else looks at the arguments,
-/// which are not ours.
+/// Becomes the compiler if the command line asks for it: before anything else looks at the
+/// arguments, which are not ours.
 pub fn intercept<C: CommandFactory>() -> Option<ExitStatus> {
     let mut words = env::args_os().skip(1);
     let driver = match words.next()?.to_str()? {

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use relayout_toolchain::kernel_build::require_needs;
-use relayout_session::survey::{SurveyItem, SurveyState, survey_machine};
 use relayout_files::CacheFolder;
 use relayout_record::find_collector;
+use relayout_session::survey::{SurveyItem, SurveyState, survey_machine};
+use relayout_toolchain::kernel_build::require_needs;
 
 use crate::exit::ExitStatus;
 use crate::print::print_text;

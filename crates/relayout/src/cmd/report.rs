@@ -49,8 +49,8 @@ pub struct Args {
     /// Show only findings of this type or variable
     #[arg(long = "type", value_name = "NAME")]
     pub type_name: Option<String>,
-    /// Say of the finding of this rank why it is taken for that type: what names its memory, and what
-    /// each instruction that accessed it says by itself
+    /// Say of the finding of this rank why it is taken for that type: what names its memory, and
+    /// what each instruction that accessed it says by itself
     #[arg(long, value_name = "RANK", conflicts_with_all = ["top", "type_name", "min_share", "production"])]
     pub explain: Option<u32>,
     /// Show only findings with at least this share of all transfers, in percent

@@ -10,9 +10,7 @@ use relayout_layout::TypeArena;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_pahole_text::Options;
 use relayout_report::show::{layout_text, sizes_text, type_json};
-use relayout_session::show::{
-    ShowOrder, ShownType, TypeLimits, TypeSelection, render_types,
-};
+use relayout_session::show::{ShowOrder, ShownType, TypeLimits, TypeSelection, render_types};
 use relayout_session::with_types;
 
 use crate::print::print_note;
@@ -158,9 +156,8 @@ fn show_types(args: &Args, catalog: &TypeCatalog<'_>) -> anyhow::Result<()> {
     };
     let form = ShowForm::from_args(args);
     let mut output = TypesOutput::new(form == ShowForm::Json);
-    let same_text = |types: &TypeArena, shown: &ShownType<'_>| {
-        layout_text(types, shown, &Options::default())
-    };
+    let same_text =
+        |types: &TypeArena, shown: &ShownType<'_>| layout_text(types, shown, &Options::default());
     render_types(
         &args.file,
         catalog,
@@ -183,7 +180,12 @@ fn show_types(args: &Args, catalog: &TypeCatalog<'_>) -> anyhow::Result<()> {
 
 fn selection(args: &Args, form: ShowForm) -> TypeSelection {
     TypeSelection {
-        names: args.types.iter().chain(&args.class_names).cloned().collect(),
+        names: args
+            .types
+            .iter()
+            .chain(&args.class_names)
+            .cloned()
+            .collect(),
         all: args.all,
         limits: TypeLimits {
             contains: args.contains.clone(),

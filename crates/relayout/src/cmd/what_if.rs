@@ -24,9 +24,9 @@ pub struct Args {
     /// Struct to lay out
     #[arg(value_name = "TYPE")]
     pub type_name: String,
-    /// Score this layout: a file with the struct as C or as pahole prints it, where members may be added
-    /// as padding, or with one member per line, `name`, or `name @64` to align it; may be given more than
-    /// once
+    /// Score this layout: a file with the struct as C or as pahole prints it, where members may be
+    /// added as padding, or with one member per line, `name`, or `name @64` to align it; may be
+    /// given more than once
     #[arg(long, value_name = "FILE", required = true)]
     pub layout: Vec<PathBuf>,
     /// Use this debug file (vmlinux, or the program) [default: the one recorded with]; may be given

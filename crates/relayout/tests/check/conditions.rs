@@ -2,7 +2,8 @@
 
 use super::{HEADER, check, place};
 
-/// Sections with conditions of all kinds; what is asserted in each cannot hold, and tells which counted.
+/// Sections with conditions of all kinds; what is asserted in each cannot hold, and tells which
+/// counted.
 const SECTIONS: &str = "\
 [configuration.debug]
 kconfig = ['CONFIG_LOCKDEP=y']

@@ -1,4 +1,5 @@
-//! Each rule: where it holds, where it does not, and what is said of a type or member that is not there.
+//! Each rule: where it holds, where it does not, and what is said of a type or member that is not
+//! there.
 
 use super::common::Place;
 use super::{HEADER, check, place};

@@ -18,14 +18,14 @@ pub const IMAGE_BYTES: u64 = 4096;
 /// A line on which two contexts met, of the kernel's image.
 pub const LINE: u64 = 0x40_0000;
 
-/// Writes a profile in which two contexts store to neighbouring words of a line as `name`, recorded with the debug
-/// file at `debug` of the build `build_id`.
+/// Writes a profile in which two contexts store to neighbouring words of a line as `name`, recorded
+/// with the debug file at `debug` of the build `build_id`.
 pub fn write(place: &Place, name: &str, debug: &Path, build_id: &str) -> PathBuf {
     write_stores(place, name, debug, build_id, [LINE, LINE + 4])
 }
 
-/// Writes a profile in which two contexts store to these words of 4 bytes of the image, by turns, so that the lines
-/// move each time.
+/// Writes a profile in which two contexts store to these words of 4 bytes of the image, by turns,
+/// so that the lines move each time.
 pub fn write_stores(
     place: &Place,
     name: &str,

@@ -23,8 +23,8 @@ pub fn one_cpu(command: &mut Command) -> &mut Command {
     }
 }
 
-/// Takes the right to SCHED_FIFO, also of root: without the capability, and with the limit at zero, it is
-/// not permitted.
+/// Takes the right to SCHED_FIFO, also of root: without the capability, and with the limit at zero,
+/// it is not permitted.
 pub fn no_real_time(command: &mut Command) -> &mut Command {
     // SAFETY: only plain system calls between fork and exec.
     unsafe {

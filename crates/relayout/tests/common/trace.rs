@@ -46,9 +46,9 @@ impl From<Word> for Step {
     }
 }
 
-/// Writes a profile of the program `debug` as `name`: each of `runs` is a recording of its `variable`. Contexts use
-/// a word either for themselves or not at all once they lost its line, so that what is false by first touch is
-/// so by lifetime.
+/// Writes a profile of the program `debug` as `name`: each of `runs` is a recording of its
+/// `variable`. Contexts use a word either for themselves or not at all once they lost its line, so
+/// that what is false by first touch is so by lifetime.
 pub fn write(
     place: &Place,
     name: &str,
@@ -61,8 +61,8 @@ pub fn write(
     write_steps(place, name, debug, variable, &runs)
 }
 
-/// The same of accesses of other sizes, whose silence may be known. Each way of access to an offset is an
-/// instruction.
+/// The same of accesses of other sizes, whose silence may be known. Each way of access to an offset
+/// is an instruction.
 pub fn write_steps(
     place: &Place,
     name: &str,
@@ -284,7 +284,8 @@ impl Recording<'_> {
         }
     }
 
-    /// Accesses to a line that nobody else stored to since, after another stored to its buddy: all are samples.
+    /// Accesses to a line that nobody else stored to since, after another stored to its buddy: all
+    /// are samples.
     fn pairs(&self) -> Vec<PairRow> {
         let mut rows: BTreeMap<(u64, u16, AccessKind, u64, u16), PairRow> = BTreeMap::new();
         for (now, step) in self.steps.iter().enumerate() {

@@ -189,8 +189,9 @@ fn blocks_are_parted_where_pairs_cost_something() {
     );
 }
 
-/// Case 5, on what was recorded of CPU 0's node under `mmap1`: on a line of its own `cpu` gains next to
-/// nothing, since it is stored to all the same; with the check as well it gains most; and both are said.
+/// Case 5, on what was recorded of CPU 0's node under `mmap1`: on a line of its own `cpu` gains
+/// next to nothing, since it is stored to all the same; with the check as well it gains most; and
+/// both are said.
 #[test]
 fn a_store_that_changes_nothing_with_and_without_a_line_of_its_own() {
     let source = "\

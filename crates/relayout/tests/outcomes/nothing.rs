@@ -126,8 +126,8 @@ fn without_contention_there_is_nothing_and_that_is_no_failure() {
     }
 }
 
-/// By turns the words are counters of two contexts, which apart do not disturb each other, and a pair that both use
-/// whole, which apart has to be fetched twice, and upgraded.
+/// By turns the words are counters of two contexts, which apart do not disturb each other, and a
+/// pair that both use whole, which apart has to be fetched twice, and upgraded.
 #[test]
 fn fewer_transfers_for_more_upgrades_are_no_advice() {
     let counters = [(0, Write, 0), (1, Write, 8)].repeat(3);

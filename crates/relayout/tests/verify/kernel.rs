@@ -1,5 +1,5 @@
-//! `verify kernel`: what is refused before anything is copied, built or booted. What it finds is in the tests
-//! of the parts, and in docs/kernel-walkthrough.md with a kernel.
+//! `verify kernel`: what is refused before anything is copied, built or booted. What it finds is in
+//! the tests of the parts, and in docs/kernel-walkthrough.md with a kernel.
 
 use super::common::{Place, names};
 use super::run;

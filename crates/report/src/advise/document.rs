@@ -1,5 +1,5 @@
-//! `relayout/advise/1` and `relayout/what-if/1`. The structs are the format: a change of a key or of
-//! its meaning needs a new version.
+//! `relayout/advise/1` and `relayout/what-if/1`. The structs are the format: a change of a key or
+//! of its meaning needs a new version.
 
 use std::collections::BTreeMap;
 

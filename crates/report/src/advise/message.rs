@@ -28,7 +28,8 @@ const USES_LISTED_MAX: usize = 8;
 /// Lines of a layout; of a larger struct only the accessed members are listed.
 const LISTING_LINES_MAX: usize = 48;
 
-/// Returns the mail of a type's patch; `None` without a patch. `top` is the number of shown candidates.
+/// Returns the mail of a type's patch; `None` without a patch. `top` is the number of shown
+/// candidates.
 pub fn patch_mail(
     resolved: &ResolvedProfile<'_>,
     patched: &PatchedType<'_>,

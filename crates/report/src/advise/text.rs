@@ -27,7 +27,8 @@ pub(super) struct PoolView<'a> {
     pub pool: LayoutPool<'a>,
 }
 
-/// Limits of replay, printed with every result. A sentence about the intervals stands between the parts.
+/// Limits of replay, printed with every result. A sentence about the intervals stands between the
+/// parts.
 const REPLAY_LIMITS: [&str; 2] = [
     "\
 Limits

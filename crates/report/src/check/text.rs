@@ -5,8 +5,8 @@ use std::path::Path;
 
 use relayout_check::{CheckOutcome, CheckWarning, PushingChange, Violation, WaivedViolation};
 
-/// Renders each violation with its cause, then a sentence on all assertions. `config` is the file of
-/// the rules.
+/// Renders each violation with its cause, then a sentence on all assertions. `config` is the file
+/// of the rules.
 pub fn render_text(outcome: &CheckOutcome, config: &Path) -> String {
     let mut out = String::new();
     write_all(&mut out, outcome, config).expect("writing to a string does not fail");

@@ -1,7 +1,7 @@
 //! `relayout/diff/1`: the comparison for scripts.
 //!
-//! Offsets, sizes and gaps are in bytes, `_bits` in bits. Lines count from 0 at the start of the type.
-//! Values of a build that lacks the type or member are null.
+//! Offsets, sizes and gaps are in bytes, `_bits` in bits. Lines count from 0 at the start of the
+//! type. Values of a build that lacks the type or member are null.
 
 use rayon::prelude::*;
 use relayout_diff::{

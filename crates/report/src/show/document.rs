@@ -1,5 +1,5 @@
-//! `relayout/show/1`: layouts of types. Offsets and sizes are in bytes; `bit_offset` counts from the
-//! member's `offset`.
+//! `relayout/show/1`: layouts of types. Offsets and sizes are in bytes; `bit_offset` counts from
+//! the member's `offset`.
 
 use relayout_layout::AggregateGaps;
 use relayout_layout::abi::AbiEngine;

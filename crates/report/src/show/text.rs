@@ -5,8 +5,8 @@ use relayout_pahole_text::Options;
 
 use relayout_session::show::{ShownType, TypeMeasures};
 
-/// Renders a type as pahole does. A typedef of an anonymous type is rendered as a typedef, a scalar in
-/// one line.
+/// Renders a type as pahole does. A typedef of an anonymous type is rendered as a typedef, a scalar
+/// in one line.
 pub fn layout_text(types: &TypeArena, found: &ShownType<'_>, options: &Options) -> String {
     let Some(mut text) = relayout_pahole_text::render(types, found.id, options) else {
         return one_line(types, found);

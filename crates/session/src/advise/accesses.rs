@@ -68,7 +68,10 @@ pub(super) fn member_accesses(
     ranked.into_iter().map(member_use).collect()
 }
 
-fn rank_functions(sites: &BTreeMap<SiteId, u64>, names: &ResolvedNames<'_, '_>) -> Vec<(String, u64)> {
+fn rank_functions(
+    sites: &BTreeMap<SiteId, u64>,
+    names: &ResolvedNames<'_, '_>,
+) -> Vec<(String, u64)> {
     let mut by_name: BTreeMap<String, u64> = BTreeMap::new();
     for (site, count) in sites {
         if let Some(function) = names.source_of_site(*site).function {

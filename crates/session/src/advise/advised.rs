@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use relayout_toolchain::kernel_build::KernelConfiguration;
 use relayout_search::{LayoutAdvice, Options, RankedLayout};
+use relayout_toolchain::kernel_build::KernelConfiguration;
 
 use super::accesses::{MemberAccesses, member_accesses};
 use super::compile_test::CompileTester;
@@ -147,7 +147,8 @@ pub struct PatchedType<'a> {
     pub patch: Option<PatchOutcome>,
 }
 
-/// Searches better layouts, scores them in other scenarios, predicts their gains, and writes patches.
+/// Searches better layouts, scores them in other scenarios, predicts their gains, and writes
+/// patches.
 ///
 /// # Errors
 /// A file cannot be read, a struct is not in the profile, or a compile test cannot run.
@@ -231,7 +232,8 @@ fn gather_types<'a>(
     Ok((gathered.collect::<Result<_, Error>>()?, Vec::new()))
 }
 
-/// Returns the types with the most transfers that can be laid out again, and those that were skipped.
+/// Returns the types with the most transfers that can be laid out again, and those that were
+/// skipped.
 fn most_contended_types<'a>(
     resolved: &ResolvedProfile<'a>,
 ) -> (Vec<GatheredType<'a>>, Vec<ContendedType>) {

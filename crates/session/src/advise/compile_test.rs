@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use relayout_toolchain::kernel_build::{BuildWatch, KernelBuilder, KernelConfiguration, TestedObject};
 use relayout_files::{CacheFolder, InterruptFlag};
 use relayout_layout::abi::{AtomArrangement, StructLayout, StructShape};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 use relayout_search::ScoredLayout;
 use relayout_search::order::MemberOrder;
+use relayout_toolchain::kernel_build::{
+    BuildWatch, KernelBuilder, KernelConfiguration, TestedObject,
+};
 
 use super::configuration::shape_in_catalog;
 use super::gathered::GatheredType;
@@ -174,8 +176,8 @@ fn shape_in_object(object: &[u8], name: &str) -> Result<Result<StructShape, Stri
     shape_in_catalog(&catalog, name).map_err(Error::CompiledObject)
 }
 
-/// Checks that `after` is `before` with the arrangement of the recorded type. Returns true if `before` is
-/// the recorded type, so that `after` is the scored layout.
+/// Checks that `after` is `before` with the arrangement of the recorded type. Returns true if
+/// `before` is the recorded type, so that `after` is the scored layout.
 fn compare_layouts(
     recorded: &StructShape,
     arrangement: &AtomArrangement,

@@ -12,8 +12,8 @@ use super::guards::GuardAdvice;
 use super::searched::SearchedType;
 use crate::{ProbedMachine, ResolvedProfile};
 
-/// Predicts the gains of the first `top` candidates and of the user's layouts, and stores them in the
-/// advice. Returns a sentence if the type allows no prediction.
+/// Predicts the gains of the first `top` candidates and of the user's layouts, and stores them in
+/// the advice. Returns a sentence if the type allows no prediction.
 pub fn predict_gains(
     resolved: &ResolvedProfile<'_>,
     searched: &mut SearchedType<'_>,
@@ -64,8 +64,8 @@ impl LayoutGains {
     }
 }
 
-/// Returns a sentence if contexts wait for each other's stores to objects of the type. Then none of them
-/// is as fast as it would be alone.
+/// Returns a sentence if contexts wait for each other's stores to objects of the type. Then none of
+/// them is as fast as it would be alone.
 fn waiting_note(gathered: &GatheredType<'_>) -> Option<String> {
     let traces = gathered.instances.iter().map(|instance| &instance.trace);
     let spin_waits = find_spin_waits(traces);

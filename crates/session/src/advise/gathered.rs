@@ -79,7 +79,8 @@ impl GatheredType<'_> {
     }
 }
 
-/// Gathers the objects and accesses of the struct `name`; the members `pinned` stay at their offsets.
+/// Gathers the objects and accesses of the struct `name`; the members `pinned` stay at their
+/// offsets.
 ///
 /// # Errors
 /// The profile has no object of the struct, or the struct lacks a pinned member.

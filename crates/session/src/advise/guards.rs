@@ -111,8 +111,8 @@ impl GuardAdvice {
         AccessingCode::with_guards(recorded, &self.instances)
     }
 
-    /// Returns the stores of each statement in another recording, and that recording with the guards;
-    /// `None` where they make no difference to it.
+    /// Returns the stores of each statement in another recording, and that recording with the
+    /// guards; `None` where they make no difference to it.
     pub(super) fn apply_to_recording(
         &self,
         other: &GatheredType<'_>,
@@ -139,8 +139,8 @@ impl GuardAdvice {
 
 /// Returns the guards that save most, of stores that mostly change nothing.
 ///
-/// More guards must be clearly better than fewer. `None` if there is no such store, or if a guard makes
-/// no difference.
+/// More guards must be clearly better than fewer. `None` if there is no such store, or if a guard
+/// makes no difference.
 pub(super) fn best_guards(
     resolved: &ResolvedProfile<'_>,
     searched: &SearchedType<'_>,
@@ -227,9 +227,9 @@ impl GuardSearch<'_, '_> {
         costs.chain([today]).min().unwrap_or(today)
     }
 
-    /// Returns the cheapest set of `count` statements, and its cost: with today's layout, with one of the
-    /// best with fewer guards, or with the members on lines of their own. A search of layouts for each
-    /// set would take too long.
+    /// Returns the cheapest set of `count` statements, and its cost: with today's layout, with one
+    /// of the best with fewer guards, or with the members on lines of their own. A search of
+    /// layouts for each set would take too long.
     fn most_promising_set(
         &self,
         candidates: &[GuardableStore],

@@ -1,6 +1,7 @@
 //! Structs among the members whose own order is worth a search.
 //!
-//! `ArcInner<Stats>` has its counters in `data`, which moves as a whole: their order is that of `Stats`.
+//! `ArcInner<Stats>` has its counters in `data`, which moves as a whole: their order is that of
+//! `Stats`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,8 +22,8 @@ pub struct InnerType {
     pub type_name: String,
 }
 
-/// Returns the structs among the members of which several parts were accessed, if no order of the members
-/// helps.
+/// Returns the structs among the members of which several parts were accessed, if no order of the
+/// members helps.
 pub fn inner_types(
     gathered: &GatheredType<'_>,
     types: &TypeArena,

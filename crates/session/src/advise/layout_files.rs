@@ -80,8 +80,8 @@ pub enum LayoutFileProblem {
     },
 }
 
-/// Reads layouts of the struct `shape` from files. The name of a layout is that of its file, without
-/// extension.
+/// Reads layouts of the struct `shape` from files. The name of a layout is that of its file,
+/// without extension.
 ///
 /// # Errors
 /// A file cannot be read, or does not describe a layout of the struct.

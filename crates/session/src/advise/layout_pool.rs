@@ -35,7 +35,8 @@ impl<'a> LayoutPool<'a> {
         self.scenarios.iter().filter(is_hurt).collect()
     }
 
-    /// Returns the place in [`listed_orders`] of a candidate, by its index; `None` if it is not listed.
+    /// Returns the place in [`listed_orders`] of a candidate, by its index; `None` if it is not
+    /// listed.
     pub fn listed_index(&self, top: usize, candidate: usize) -> Option<usize> {
         let mut shown = self.advice.shown_candidates(top).into_iter();
         let index = shown.position(|shown| shown == candidate)?;
@@ -52,8 +53,8 @@ impl<'a> LayoutPool<'a> {
     }
 }
 
-/// Returns the layouts that are scored in other scenarios: those of the user, then the candidates worth
-/// showing.
+/// Returns the layouts that are scored in other scenarios: those of the user, then the candidates
+/// worth showing.
 pub(super) fn listed_orders(
     user_layouts: &[UserLayout],
     advice: &LayoutAdvice,

@@ -1,6 +1,7 @@
 //! Accessed members that a layout takes off each other's cache line, or brings together.
 //!
-//! Lines are those of the object with the most accesses: other objects may begin elsewhere on a line.
+//! Lines are those of the object with the most accesses: other objects may begin elsewhere on a
+//! line.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -83,7 +84,8 @@ fn accesses(part: &[&OffsetUse<'_>]) -> u64 {
     part.iter().map(|line_use| line_use.count).sum()
 }
 
-/// Returns the change of the members `part`, which move to `line`; `None` if they only lie on two lines.
+/// Returns the change of the members `part`, which move to `line`; `None` if they only lie on two
+/// lines.
 fn line_change(
     line: u64,
     part: &[&OffsetUse<'_>],
@@ -126,8 +128,8 @@ fn ranked_uses<'u>(uses: impl Iterator<Item = &'u OffsetUse<'u>>) -> Vec<NamedUs
     ranked
 }
 
-/// Returns the comment for the atom called `name`, with the members whose cache line it leaves; `None` if
-/// it leaves no line, or if nobody writes.
+/// Returns the comment for the atom called `name`, with the members whose cache line it leaves;
+/// `None` if it leaves no line, or if nobody writes.
 pub(super) fn placement_reason(
     gathered: &GatheredType<'_>,
     advice: &LayoutAdvice,

@@ -69,8 +69,8 @@ fn slot_stride(place: &ObjectPlace, size: u64) -> u64 {
 }
 
 impl ObjectRow {
-    /// Returns the recorded accesses, one instance for each stretch of time in which the whole row was
-    /// logged.
+    /// Returns the recorded accesses, one instance for each stretch of time in which the whole row
+    /// was logged.
     pub fn instances(&self, index: &TraceIndex<'_>) -> Vec<RecordedInstance> {
         let before_last = u64::from(self.elements - 1) * self.stride;
         let traces = index.traces(ObjectExtent {

@@ -174,7 +174,8 @@ pub(super) fn write_best_candidate(
     }
 }
 
-/// Returns the reason why none of a pool's candidates is written, if they were scored in other scenarios.
+/// Returns the reason why none of a pool's candidates is written, if they were scored in other
+/// scenarios.
 fn hurts_scenario_reason(pool: LayoutPool<'_>) -> Option<String> {
     let guards = pool.statements.iter().map(GuardableStore::guard_words);
     let guards: Vec<String> = guards.collect();

@@ -15,7 +15,8 @@ use super::objects::find_objects;
 use super::searched::{SearchedType, score_layouts};
 use crate::{Error, ResolvedNames, ResolvedProfile, with_resolved_profile};
 
-/// A workload or configuration besides the one that was searched, with the scores of a type's layouts.
+/// A workload or configuration besides the one that was searched, with the scores of a type's
+/// layouts.
 #[derive(Clone, Debug)]
 pub struct OtherScenario {
     /// Profile, or name of the configuration.

@@ -73,8 +73,8 @@ pub fn score_layouts<'a, E: From<Error>>(
     ))
 }
 
-/// Scores the layouts in `files` for the struct `name` and predicts their gains; nothing else is searched.
-/// Also returns sentences that say why there is no prediction.
+/// Scores the layouts in `files` for the struct `name` and predicts their gains; nothing else is
+/// searched. Also returns sentences that say why there is no prediction.
 ///
 /// # Errors
 /// The profile has no object of the struct, or a file does not describe a layout of it.

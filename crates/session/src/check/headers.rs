@@ -1,9 +1,12 @@
-//! Headers, compiled as their project compiles them, so that their types can be checked without a build.
+//! Headers, compiled as their project compiles them, so that their types can be checked without a
+//! build.
 
 use std::path::{Path, PathBuf};
 
-use relayout_toolchain::compile::{CompileDatabase, CompileRecipe, Error, HeaderUnit, UnitCompiler};
 use relayout_files::{InterruptFlag, RecordingProgress};
+use relayout_toolchain::compile::{
+    CompileDatabase, CompileRecipe, Error, HeaderUnit, UnitCompiler,
+};
 
 use super::CheckError;
 
@@ -17,9 +20,11 @@ const KERNEL_CONFIGS: [&str; 2] = ["include/config/auto.conf", ".config"];
 pub struct HeaderSources {
     /// Headers or source files whose types are checked.
     pub headers: Vec<PathBuf>,
-    /// Compilation databases; empty for `compile_commands.json` in the folder of the header or above.
+    /// Compilation databases; empty for `compile_commands.json` in the folder of the header or
+    /// above.
     pub databases: Vec<NamedDatabase>,
-    /// Source file whose command compiles the headers; `None` for one near the header that includes it.
+    /// Source file whose command compiles the headers; `None` for one near the header that includes
+    /// it.
     pub like: Option<PathBuf>,
     /// Headers to include before.
     pub included_before: Vec<String>,
@@ -112,8 +117,8 @@ pub(super) fn compile_headers(
     Ok(built)
 }
 
-/// Compiles a header with the instances that it knows. A refused instance may be unknown to it, so each
-/// is tried by itself.
+/// Compiles a header with the instances that it knows. A refused instance may be unknown to it, so
+/// each is tried by itself.
 fn compile_instances(
     compiler: &UnitCompiler,
     recipe: &CompileRecipe,

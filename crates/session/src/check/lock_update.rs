@@ -40,8 +40,8 @@ pub struct UpdatedLock {
 /// `notify` receives a sentence for each hot type or member that is left out.
 ///
 /// # Errors
-/// A file or profile cannot be read, the profiles are of different builds, or the lock file cannot be
-/// written.
+/// A file or profile cannot be read, the profiles are of different builds, or the lock file cannot
+/// be written.
 pub fn update_lock(
     request: &CheckRequest,
     rules: &CheckRules,

@@ -22,14 +22,14 @@ pub enum CheckedSubject {
         built: CompiledHeader,
         /// Its configurations.
         named: Vec<String>,
-        /// Rules for the types that it defines and no earlier header does: indices of the section, and
-        /// in that.
+        /// Rules for the types that it defines and no earlier header does: indices of the section,
+        /// and in that.
         rules: Vec<(usize, usize)>,
     },
 }
 
-/// Compiles the headers and returns all subjects. `notify` receives the names of types that no header
-/// defines.
+/// Compiles the headers and returns all subjects. `notify` receives the names of types that no
+/// header defines.
 ///
 /// # Errors
 /// A header cannot be compiled, or its object cannot be read.
@@ -78,8 +78,8 @@ pub fn open_subjects(
 }
 
 impl CheckedSubject {
-    /// Opens the subject and calls `then` with its types, the facts about it, its configurations, and
-    /// the choice of rules that apply.
+    /// Opens the subject and calls `then` with its types, the facts about it, its configurations,
+    /// and the choice of rules that apply.
     ///
     /// # Errors
     /// The file cannot be read or has no types; and those of `then`.

@@ -1,5 +1,5 @@
-//! Hot members of the compared types: their places in both builds, and the pairs that share a line in
-//! one build only.
+//! Hot members of the compared types: their places in both builds, and the pairs that share a line
+//! in one build only.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -253,8 +253,8 @@ fn load_shape(
     Ok(id.map(|id| (loaded.types, id)))
 }
 
-/// Finds a member in both builds. The recorded build can be either or another: elements of arrays are
-/// those at the recorded offset, in the first build that has the member there.
+/// Finds a member in both builds. The recorded build can be either or another: elements of arrays
+/// are those at the recorded offset, in the first build that has the member there.
 fn locate_move(
     member: &HotMemberTraffic,
     (old, old_id): &(TypeArena, TypeId),

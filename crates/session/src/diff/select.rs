@@ -19,8 +19,8 @@ pub struct DiffSelection {
     pub affected: bool,
     /// Shows only types of these statuses; empty for no limit.
     pub statuses: Vec<DiffStatus>,
-    /// Order; `None` for that of the new build, followed by removed types. Hot types come first in any
-    /// order.
+    /// Order; `None` for that of the new build, followed by removed types. Hot types come first in
+    /// any order.
     pub order: Option<TypeOrder>,
 }
 
@@ -85,8 +85,8 @@ fn bare_name(asked: &str) -> &str {
     }
 }
 
-/// Returns the types to show, in order: indices in [`LayoutDiff::types`]. `asked` and `hot` have the same
-/// indices.
+/// Returns the types to show, in order: indices in [`LayoutDiff::types`]. `asked` and `hot` have
+/// the same indices.
 pub(super) fn select_shown(
     request: &DiffRequest,
     diff: &LayoutDiff,

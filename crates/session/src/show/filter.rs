@@ -133,8 +133,8 @@ impl<'a> TypeFilter<'a> {
                 .any(|member| self.is_or_has(types, member.ty, wanted, seen, depth))
     }
 
-    /// Tells whether the type of a member, of an element of its array or of a typedef's target is wanted.
-    /// The members of structs and unions in `seen` are not visited again.
+    /// Tells whether the type of a member, of an element of its array or of a typedef's target is
+    /// wanted. The members of structs and unions in `seen` are not visited again.
     fn is_or_has(
         &self,
         types: &TypeArena,

@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use relayout_measure::{CpuSchedule, ProgramLaunch, ProgramStarter};
 use crate::HostError as Error;
 use relayout_files::InterruptFlag;
+use relayout_measure::{CpuSchedule, ProgramLaunch, ProgramStarter};
 use relayout_verify::extract::{StartOutput, extract_values};
 use relayout_verify::judge::{JudgingRules, judge_runs};
 use relayout_verify::plan::ExperimentSide;
@@ -172,9 +172,9 @@ impl<'s> ProgramExperiment<'s> {
         })
     }
 
-    /// Starts one side, and again while the machine runs other programs: a few times, and over the whole
-    /// experiment about as often as there are pairs. A start that says that it was disturbed is always
-    /// repeated; `false` if there is no time for that.
+    /// Starts one side, and again while the machine runs other programs: a few times, and over the
+    /// whole experiment about as often as there are pairs. A start that says that it was disturbed
+    /// is always repeated; `false` if there is no time for that.
     fn start_undisturbed(
         &mut self,
         side: ExperimentSide,

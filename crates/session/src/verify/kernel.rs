@@ -12,10 +12,10 @@ use std::iter;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use relayout_toolchain::kernel_build::{BuildWatch, KernelBuilder, KernelPatch};
 use crate::HostError as Error;
 use relayout_files::{CacheFolder, InterruptFlag};
 use relayout_record::{find_collector, find_workload, workloads};
+use relayout_toolchain::kernel_build::{BuildWatch, KernelBuilder, KernelPatch};
 use relayout_verify::judge::JudgingRules;
 
 use super::{ExperimentProgress, JudgedRuns, VerifyError, judge, save_runs};

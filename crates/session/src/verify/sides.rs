@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use relayout_measure::{ProgramCommand, ProgramLaunch, ProgramStarter, SourceTrees};
 use crate::HostError as Error;
 use relayout_files::InterruptFlag;
+use relayout_measure::{ProgramCommand, ProgramLaunch, ProgramStarter, SourceTrees};
 use relayout_verify::plan::ExperimentSide;
 
 use super::experiment::or_interrupted;

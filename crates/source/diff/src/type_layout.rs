@@ -157,8 +157,8 @@ impl BitGap {
 }
 
 impl TypeLayout {
-    /// Returns true if both layouts have a declared alignment, and the two differ. Debug information
-    /// of some compilers and versions leaves declared alignments out.
+    /// Returns true if both layouts have a declared alignment, and the two differ. Debug
+    /// information of some compilers and versions leaves declared alignments out.
     pub(crate) fn is_realigned(&self, other: &Self) -> bool {
         match (self.declared_align, other.declared_align) {
             (Some(own), Some(other)) => own != other,

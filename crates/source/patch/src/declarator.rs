@@ -232,7 +232,8 @@ impl<'a> TokenReader<'a> {
         let words = code
             .iter()
             .all(|&index| self.tokens[index].kind == TokenKind::Ident || self.text(index) == "*");
-        // `spinlock_t lock unknown_attribute`: two plain words before the last one cannot be told apart.
+        // `spinlock_t lock unknown_attribute`: two plain words before the last one cannot be told
+        // apart.
         let plain = code
             .iter()
             .filter(|&&index| !is_keyword(self.text(index)) && self.text(index) != "*")

@@ -1,4 +1,5 @@
-//! The corpus example over the C library's headers and the kernel's: real structs, moved and compiled.
+//! The corpus example over the C library's headers and the kernel's: real structs, moved and
+//! compiled.
 
 #[path = "../examples/corpus/pick.rs"]
 mod pick;
@@ -40,7 +41,8 @@ fn moved_members_are_where_the_engine_says() {
     check(found, compiler);
 }
 
-/// Objects of the kernel: its headers, without an edit and with it, as its own build would compile them.
+/// Objects of the kernel: its headers, without an edit and with it, as its own build would compile
+/// them.
 #[test]
 fn members_of_the_kernel_too() {
     require_programs(&["make", "gcc", "flex", "bison", "bc"]);

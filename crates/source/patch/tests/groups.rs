@@ -2,7 +2,8 @@
 
 use relayout_patch::{MemberPosition, SourceChange, edit_struct, inverse_changes, member_order};
 
-/// Two groups by their macros, aligned in two ways as in `struct tcp_sock` and as in libeth, and members outside.
+/// Two groups by their macros, aligned in two ways as in `struct tcp_sock` and as in libeth, and
+/// members outside.
 const SOURCE: &str = "\
 struct port {
 \tint id;

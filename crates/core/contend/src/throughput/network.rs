@@ -1,19 +1,21 @@
-//! A closed queueing network of contexts and contended lines, solved by approximate mean value analysis.
+//! A closed queueing network of contexts and contended lines, solved by approximate mean value
+//! analysis.
 //!
-//! Contexts circulate: each thinks (runs without waiting), then visits the lines that it has to wait for, and
-//! so on. A line serves one request after the other. Of a line with service times `S`, a visit of context
-//! `c` takes its own service and that of those it finds there:
+//! Contexts circulate: each thinks (runs without waiting), then visits the lines that it has to
+//! wait for, and so on. A line serves one request after the other. Of a line with service times
+//! `S`, a visit of context `c` takes its own service and that of those it finds there:
 //!
 //! ```text
 //! R(c, l) = V(c, l) * S(c, l) + V(c, l) * sum over others u of Q(u, l) * S(u, l)
 //! X(c) = 1 / (Z(c) + sum over l of R(c, l))        Q(c, l) = X(c) * R(c, l)
 //! ```
 //!
-//! which is Bard's and Schweitzer's approximation of the arrival theorem (Schweitzer 1979; Lazowska,
-//! Zahorjan, Graham and Sevcik, *Quantitative System Performance*, 1984, chapter 7) for classes of one
-//! customer: what a customer finds is taken to be what is there on average with itself away. Compared with
-//! the exact solution it overstates cycle times: by up to a fifth where contexts do nothing but wait for
-//! each other, by less than a twentieth where they wait half of the time.
+//! which is Bard's and Schweitzer's approximation of the arrival theorem (Schweitzer 1979;
+//! Lazowska, Zahorjan, Graham and Sevcik, *Quantitative System Performance*, 1984, chapter 7) for
+//! classes of one customer: what a customer finds is taken to be what is there on average with
+//! itself away. Compared with the exact solution it overstates cycle times: by up to a fifth where
+//! contexts do nothing but wait for each other, by less than a twentieth where they wait half of
+//! the time.
 
 /// Contexts that behave in the same way.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,8 +118,8 @@ mod tests {
         }
     }
 
-    /// Exact mean value analysis over all subsets of contexts with one service time for each station
-    /// (Reiser and Lavenberg 1980): the cycle times with all of them there.
+    /// Exact mean value analysis over all subsets of contexts with one service time for each
+    /// station (Reiser and Lavenberg 1980): the cycle times with all of them there.
     fn exact(classes: &[ContextClass], stations: usize) -> Vec<f64> {
         let all = 1_usize << classes.len();
         let mut queues = vec![vec![0.0; stations]; all];

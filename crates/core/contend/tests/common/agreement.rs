@@ -21,7 +21,8 @@ use spearman::spearman;
 const LINE_BYTES: u32 = 64;
 /// Address of an object while its accesses are counted.
 const BASE: u64 = 1 << 20;
-/// Estimates are whole numbers. So that rounding is too small to matter, counts are multiplied by this.
+/// Estimates are whole numbers. So that rounding is too small to matter, counts are multiplied by
+/// this.
 const SCALE: u64 = 1000;
 
 /// Ranking to compare with that by replay.
@@ -37,11 +38,11 @@ pub enum RankedBy {
     Samples(u64),
     /// The same, with the order of the samples.
     OrderedSamples(u64),
-    /// The same formula, told how often each context came to the line and left it to another: what only the
-    /// order tells. Where this ranks well, what `Rates` lacks is the number of episodes.
+    /// The same formula, told how often each context came to the line and left it to another: what
+    /// only the order tells. Where this ranks well, what `Rates` lacks is the number of episodes.
     KnownEpisodes,
-    /// The transfers of the first half of each trace beside those of the second: how far the recording ranks as
-    /// it does itself.
+    /// The transfers of the first half of each trace beside those of the second: how far the
+    /// recording ranks as it does itself.
     Halves,
 }
 
@@ -58,8 +59,8 @@ impl fmt::Display for Agreement {
     }
 }
 
-/// Aligned blocks of so many bytes that were logged and have `least` transfers: fewer are ranked by chance. By
-/// each of `ways`.
+/// Aligned blocks of so many bytes that were logged and have `least` transfers: fewer are ranked by
+/// chance. By each of `ways`.
 pub fn by_block<const N: usize>(
     profile: &Profile,
     bytes: u32,
@@ -78,8 +79,8 @@ pub fn by_block<const N: usize>(
     })
 }
 
-/// The median over the `count` blocks of 256 bytes with most transfers, of the agreement over `layouts`
-/// random orders of their words. By each of `ways`.
+/// The median over the `count` blocks of 256 bytes with most transfers, of the agreement over
+/// `layouts` random orders of their words. By each of `ways`.
 pub fn by_layout<const N: usize>(
     profile: &Profile,
     count: usize,
@@ -263,7 +264,8 @@ fn counted(accesses: &[TraceAccess], placement: &impl BytePlacement) -> Profile 
     counts.profile()
 }
 
-/// One access for each time that a context came to a line and left it to another: a store if there was one.
+/// One access for each time that a context came to a line and left it to another: a store if there
+/// was one.
 fn episodes(trace: &ObjectTrace, placement: &impl BytePlacement) -> Profile {
     let mut counts = Counts::default();
     let mut open: BTreeMap<u64, (ContextId, AccessKind)> = BTreeMap::new();

@@ -48,8 +48,8 @@ fn lock_word_beside_data() {
     );
 }
 
-/// A spinlock is taken by a locked instruction and released by a plain store, which is what takes the line from
-/// those who look at the data.
+/// A spinlock is taken by a locked instruction and released by a plain store, which is what takes
+/// the line from those who look at the data.
 #[test]
 fn the_release_of_a_lock_is_of_the_lock() {
     let taken = ConflictRow {

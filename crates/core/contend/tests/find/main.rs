@@ -12,9 +12,9 @@ use relayout_profile::{
     SiteId,
 };
 
-/// Chunks of 192 bytes from 0x1_0000, csds of 32 bytes at 48 of each 128 from 0x2_0000, scalars
-/// of 8 bytes from 0x3_0000, locks with data from 0x4_0000, an array of nodes of 40 bytes from 0x5_0000;
-/// nothing else is known.
+/// Chunks of 192 bytes from 0x1_0000, csds of 32 bytes at 48 of each 128 from 0x2_0000, scalars of
+/// 8 bytes from 0x3_0000, locks with data from 0x4_0000, an array of nodes of 40 bytes from
+/// 0x5_0000; nothing else is known.
 struct Table;
 
 fn member(

@@ -17,9 +17,9 @@ const ROWS_PER_BYTE_MAX: u64 = 1024;
 
 /// The rows of the Parquet file `bytes`, which must be `expected_rows`.
 ///
-/// The library still asserts on some malformed input (numbers that do not end in delta-coded pages);
-/// that becomes [`TableError::Decoder`]. Only forged files get there: any other damage fails the
-/// checksum first.
+/// The library still asserts on some malformed input (numbers that do not end in delta-coded
+/// pages); that becomes [`TableError::Decoder`]. Only forged files get there: any other damage
+/// fails the checksum first.
 pub(super) fn read_table<R: TableRow>(
     bytes: Bytes,
     expected_rows: u64,

@@ -1,9 +1,9 @@
 //! Imports the memory samples of a `perf.data` file into the tables of a profile.
 //!
-//! Every sample stands for as many accesses as its period says, so that all counts are estimates. The
-//! hardware reports for a load whether its line came modified from another cache (HITM), and mostly
-//! nothing for a store. So `conflicts` stays empty; `relayout-contend` estimates its rows from rates
-//! and from the order of the samples, which `bursts` holds.
+//! Every sample stands for as many accesses as its period says, so that all counts are estimates.
+//! The hardware reports for a load whether its line came modified from another cache (HITM), and
+//! mostly nothing for a store. So `conflicts` stays empty; `relayout-contend` estimates its rows
+//! from rates and from the order of the samples, which `bursts` holds.
 
 mod contexts;
 mod error;

@@ -9,9 +9,9 @@
 //! exec PATH                       the program replaced itself by another, which is not recorded
 //! ```
 //!
-//! START, END, BYTES and BIAS are hexadecimal; CONTEXT, TID and ID decimal. PATH, NAME and TEXT go to
-//! the end of the line and may be empty. Later lines win over earlier ones about the same memory. A
-//! last line without its end was cut off and does not count.
+//! START, END, BYTES and BIAS are hexadecimal; CONTEXT, TID and ID decimal. PATH, NAME and TEXT go
+//! to the end of the line and may be empty. Later lines win over earlier ones about the same
+//! memory. A last line without its end was cut off and does not count.
 
 use std::collections::BTreeMap;
 
@@ -137,8 +137,8 @@ impl ProgramMap {
         });
     }
 
-    /// Of modules that overlap, the one that came last is there. All are listed again whenever one was
-    /// loaded.
+    /// Of modules that overlap, the one that came last is there. All are listed again whenever one
+    /// was loaded.
     fn add_module(&mut self, kept: &mut BTreeMap<u64, LoadedModule>, module: LoadedModule) {
         while let Some(start) = overlapping_start(kept, &module) {
             let gone = kept.remove(&start);

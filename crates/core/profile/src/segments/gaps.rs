@@ -8,15 +8,16 @@ use crate::model::ContextGaps;
 
 /// Longer than a processor waits for a line.
 const WAIT_MAX_PS: f64 = 1e6;
-/// A gap takes longer by how it is timed: by at most so much. What is no longer may be no code at all: loops of
-/// nothing but atomics had means of 17 to 32 ns.
+/// A gap takes longer by how it is timed: by at most so much. What is no longer may be no code at
+/// all: loops of nothing but atomics had means of 17 to 32 ns.
 const TIMING_MAX_PS: f64 = 40e3;
 /// Fewer gaps tell neither that, if they are after one instruction, nor what a context does.
 const SAMPLES_MIN: usize = 16;
 /// By what part of it gaps with nothing in them differ.
 const TIMING_ERROR: f64 = 0.25;
 
-/// Gaps in picoseconds, by context, site and whether the access before them may have waited for its line.
+/// Gaps in picoseconds, by context, site and whether the access before them may have waited for its
+/// line.
 #[derive(Default)]
 pub(super) struct TimedGaps(BTreeMap<(u16, u32, bool), Vec<f64>>);
 
@@ -63,8 +64,8 @@ impl TimedGaps {
             .collect()
     }
 
-    /// Returns the time that timing adds to a gap: after the instruction that is followed by the next
-    /// access soonest there is nothing else. Its middle half, since the counter goes in steps.
+    /// Returns the time that timing adds to a gap: after the instruction that is followed by the
+    /// next access soonest there is nothing else. Its middle half, since the counter goes in steps.
     fn timing_ps(&self) -> f64 {
         let sampled = self.0.values().filter(|gaps| gaps.len() >= SAMPLES_MIN);
         let middle = sampled.map(|gaps| {

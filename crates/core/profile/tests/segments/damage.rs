@@ -1,4 +1,5 @@
-//! Files that were cut off, changed, lost or mixed up: what is sure is kept, and what is torn is said.
+//! Files that were cut off, changed, lost or mixed up: what is sure is kept, and what is torn is
+//! said.
 
 use proptest::prelude::*;
 use relayout_profile::segments::TornReason;

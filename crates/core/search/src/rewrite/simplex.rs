@@ -112,7 +112,8 @@ impl CoverRelaxation {
         (least < -EPSILON * scale).then_some(best)
     }
 
-    /// Brings `entering` into the basis; `false` if nothing limits it, which only rounding can cause.
+    /// Brings `entering` into the basis; `false` if nothing limits it, which only rounding can
+    /// cause.
     fn pivot(&mut self, entering: usize) -> bool {
         let column = self.columns[entering];
         let direction: Vec<f64> = (self.inverse.iter())

@@ -1,4 +1,5 @@
-//! Whose content a page of the page cache is: `address_space` -> `inode` -> `dentry`, `super_block`.
+//! Whose content a page of the page cache is: `address_space` -> `inode` -> `dentry`,
+//! `super_block`.
 
 use std::collections::HashMap;
 

@@ -15,8 +15,8 @@ const PAGE_TYPE_BITS: u32 = 0xf000_0000;
 const PAGE_TYPE_BUDDY: u32 = 0x80;
 const PAGE_TYPE_TABLE: u32 = 0x200;
 
-/// One range for each stretch of `pages` of one kind; `owner` is its name. Pages of which nothing is
-/// known are left out.
+/// One range for each stretch of `pages` of one kind; `owner` is its name. Pages of which nothing
+/// is known are left out.
 pub fn ranges(
     memory: &GuestMemory<'_>,
     offsets: &KernelOffsets,

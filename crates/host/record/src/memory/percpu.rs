@@ -121,8 +121,8 @@ struct PercpuChunk {
     base: u64,
     /// Bytes of one CPU's unit.
     bytes: u64,
-    /// Bytes at its start that are not its own: a chunk begins with a page, the static data before the
-    /// first one end where they will.
+    /// Bytes at its start that are not its own: a chunk begins with a page, the static data before
+    /// the first one end where they will.
     start_offset: u64,
     number: u64,
 }
@@ -144,8 +144,8 @@ impl PercpuChunk {
         })
     }
 
-    /// The units that have one of `pages`. What was allocated where in them is not followed: most of it
-    /// in a window is freed again, and given to something else in other pieces.
+    /// The units that have one of `pages`. What was allocated where in them is not followed: most
+    /// of it in a window is freed again, and given to something else in other pieces.
     fn unit_ranges(&self, units: &PercpuUnits, run: RunId, pages: &[u64]) -> Vec<RangeRow> {
         let unit_range = |(cpu, offset): (u32, &u64)| {
             let start = self.base.wrapping_add(*offset);

@@ -9,8 +9,8 @@ use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, Object as _, elf};
 use relayout_files::{DebugFile, map_file};
 use relayout_layout::dwarf::DwarfFile;
-use relayout_profile::LoadedModule;
 use relayout_perf_data::{MappedFile, PerfRecording, kernel_text, process_modules};
+use relayout_profile::LoadedModule;
 
 use super::{INSTRUCTION_BYTES_MAX, kernel_build_id};
 use crate::Error;

@@ -113,8 +113,8 @@ fn read_segments(workspace: &RecordingWorkspace) -> Result<Vec<(u16, Mmap)>, Err
         let map = map_segments(workspace, &format!("ctx-{context}.seg"))?;
         files.extend(map.map(|map| (context, map)));
     }
-    // Made beforehand, for threads that never came; before the last one's, an empty file is that of a
-    // thread that accessed nothing while it was watched.
+    // Made beforehand, for threads that never came; before the last one's, an empty file is that of
+    // a thread that accessed nothing while it was watched.
     while files.last().is_some_and(|(_, map)| map.is_empty()) {
         files.pop();
     }

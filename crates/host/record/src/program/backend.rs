@@ -33,8 +33,8 @@ impl ProgramBackend {
     }
 }
 
-/// Accesses of a thread between yields. Without, threads that share a CPU run for whole slices of the
-/// system's time, and meet on a line far less often than on CPUs of their own.
+/// Accesses of a thread between yields. Without, threads that share a CPU run for whole slices of
+/// the system's time, and meet on a line far less often than on CPUs of their own.
 const YIELD_EVERY: u32 = 1000;
 
 impl fmt::Display for ProgramBackend {

@@ -1,4 +1,5 @@
-//! Programs whose accesses hardware samples: run under perf, whose file is then imported as any other.
+//! Programs whose accesses hardware samples: run under perf, whose file is then imported as any
+//! other.
 
 use relayout_files::RecordingProgress;
 use relayout_profile::RecordingSetting;

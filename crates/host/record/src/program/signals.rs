@@ -27,8 +27,8 @@ impl StopSignals {
     /// The third signal ends the process as usual.
     pub fn catch() -> Self {
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-            // SAFETY: the handler only stores to atomics and restores the default, by a call that is
-            // async-signal-safe.
+            // SAFETY: the handler only stores to atomics and restores the default, by a call that
+            // is async-signal-safe.
             unsafe {
                 let mut old: libc::sigaction = std::mem::zeroed();
                 libc::sigaction(signal, std::ptr::null(), &mut old);

@@ -99,8 +99,8 @@ impl QemuCollector {
     }
 }
 
-/// The QEMU at `given`, else at `$RELAYOUT_QEMU`, else in the cache, else in `$PATH`; tried out with
-/// the plugins that were built.
+/// The QEMU at `given`, else at `$RELAYOUT_QEMU`, else in the cache, else in `$PATH`; tried out
+/// with the plugins that were built.
 ///
 /// # Errors
 /// No QEMU is there, the given one takes none of the plugins, or the plugins are not built.

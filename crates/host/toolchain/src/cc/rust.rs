@@ -8,8 +8,8 @@ use relayout_files::{Error, RUNTIME, cannot, find_installed_library};
 /// program to be recorded.
 ///
 /// # Errors
-/// The runtime is not installed, or lies in a folder that cannot be named in `RUSTFLAGS`, which are split
-/// at spaces.
+/// The runtime is not installed, or lies in a folder that cannot be named in `RUSTFLAGS`, which are
+/// split at spaces.
 pub fn rust_flags() -> Result<String, Error> {
     let runtime = find_installed_library("runtime of recorded programs", RUNTIME)?;
     let folder = runtime.parent().unwrap_or(Path::new("."));

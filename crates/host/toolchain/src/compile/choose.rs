@@ -22,9 +22,9 @@ struct SourceDistance<'d> {
     common_folders: Reverse<usize>,
     /// `percpu.c` beside `percpu.h`.
     other_name: bool,
-    /// Files with the same flavour of flags. Kernels compile a few files for other targets (boot code
-    /// with -m16, compatibility code with -m32): of files that are equally near, one compiled like
-    /// most is meant.
+    /// Files with the same flavour of flags. Kernels compile a few files for other targets (boot
+    /// code with -m16, compatibility code with -m32): of files that are equally near, one compiled
+    /// like most is meant.
     alike_files: Reverse<usize>,
     /// Files further down are more special.
     folders: usize,
@@ -33,8 +33,9 @@ struct SourceDistance<'d> {
 }
 
 /// The entry that compiles the header itself, else the nearest that includes it by an `#include` of
-/// its own, else the nearest. Near is: in the same folder or one close to it, then of the same name,
-/// then with the flags that most files have. `read` gives the text of a source or response file.
+/// its own, else the nearest. Near is: in the same folder or one close to it, then of the same
+/// name, then with the flags that most files have. `read` gives the text of a source or response
+/// file.
 ///
 /// # Errors
 /// No entry compiles C or C++ (C++, if the header's extension names it), or the chosen entry cannot

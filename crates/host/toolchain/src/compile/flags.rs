@@ -157,7 +157,8 @@ const DROP_PREFIX: &[&str] = &[
     "-time",
 ];
 
-/// Begins like something that goes, but stays: preprocessor, assembler and linker are reached by it.
+/// Begins like something that goes, but stays: preprocessor, assembler and linker are reached by
+/// it.
 const KEEP_PREFIX: &[&str] = &["-Wp,", "-Wa,", "-Wl,", "-gcc-toolchain"];
 
 /// Returns the handling of one argument.

@@ -29,8 +29,8 @@ pub enum SourceLanguage {
 /// A compiler and its flags, without inputs and outputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompileRecipe {
-    /// The compiler as the command names it, found in `$PATH` or relative to `directory`; `zig cc` is
-    /// two words.
+    /// The compiler as the command names it, found in `$PATH` or relative to `directory`; `zig cc`
+    /// is two words.
     pub compiler: Vec<String>,
     /// The flags that can change a layout, in the command's order.
     pub flags: Vec<String>,

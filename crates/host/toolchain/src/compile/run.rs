@@ -33,7 +33,8 @@ const UNIT_FLAGS: &[&str] = &[
 /// Flags for Clang, which leaves out types that it expects in another unit.
 const CLANG_FLAGS: &[&str] = &["-fstandalone-debug"];
 
-/// Compiles units. Its folder is removed, with all that the compiler leaves in it, when it is dropped.
+/// Compiles units. Its folder is removed, with all that the compiler leaves in it, when it is
+/// dropped.
 pub struct UnitCompiler {
     dir: TempDir,
     interrupt: InterruptFlag,

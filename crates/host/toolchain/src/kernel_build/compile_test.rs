@@ -134,8 +134,8 @@ impl KernelBuilder {
     /// tree. Empty if none of them belongs to the configuration.
     ///
     /// # Errors
-    /// Something that compiling needs is missing, another one is building from that source, the diff does not
-    /// apply, or the source without it cannot be configured.
+    /// Something that compiling needs is missing, another one is building from that source, the
+    /// diff does not apply, or the source without it cannot be configured.
     pub fn compile_objects(
         &self,
         diff: &str,
@@ -250,8 +250,8 @@ fn units_of_files(tree: &Path, files: &[String]) -> Vec<String> {
     found
 }
 
-/// Source files that include a header by a directive of their own: that of its name first, then those in its
-/// folder, then others.
+/// Source files that include a header by a directive of their own: that of its name first, then
+/// those in its folder, then others.
 fn including_units(tree: &Path, header: &str) -> Vec<String> {
     let header = Path::new(header);
     if header.extension().is_some_and(|extension| extension == "c") {

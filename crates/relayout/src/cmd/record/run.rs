@@ -26,9 +26,9 @@ Ctrl-C goes to the program, and what was recorded is kept. Exit codes: 0 done, 4
 
 /// Run a program and record which threads touch which bytes of its memory
 ///
-/// The program should have been built with 'relayout cc' and 'relayout c++' (see 'relayout help cc').
-/// Its input, output and error streams are left alone. One process is recorded: the first that holds
-/// code built so, which may also be one that a script starts.
+/// The program should have been built with 'relayout cc' and 'relayout c++' (see 'relayout help
+/// cc'). Its input, output and error streams are left alone. One process is recorded: the first
+/// that holds code built so, which may also be one that a script starts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -41,8 +41,8 @@ pub struct Args {
     /// Record in this way [default: as fits the program, and said]
     #[arg(long, value_name = "WAY")]
     with: Option<RecordBackend>,
-    /// Watch a part of the time only, as a fraction: 0.05. Slices of 20 ms, the same for all threads; for
-    /// long runs, at a lower cost
+    /// Watch a part of the time only, as a fraction: 0.05. Slices of 20 ms, the same for all
+    /// threads; for long runs, at a lower cost
     #[arg(long, value_name = "SHARE", value_parser = arguments::share)]
     slices: Option<f64>,
     /// Count accesses by place and instruction for lines that are written and shared, or for all
@@ -51,8 +51,8 @@ pub struct Args {
     /// Keep N accesses in order, for replaying layouts [default: 4000000]
     #[arg(long, value_name = "N")]
     bursts: Option<u64>,
-    /// Let another thread run after about N accesses of one, so that threads that share a CPU meet; 0:
-    /// leave it to the system [default: 1000]
+    /// Let another thread run after about N accesses of one, so that threads that share a CPU meet;
+    /// 0: leave it to the system [default: 1000]
     #[arg(long = "yield", value_name = "N")]
     yield_every: Option<u32>,
     /// Seed where threads yield and slices begin with N; --repeat counts up from it
@@ -61,8 +61,8 @@ pub struct Args {
     /// Record N times with other seeds, and keep how stable each finding was
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     repeat: u16,
-    /// Tell the program to end (SIGTERM) after this many seconds; as for servers, which do not end by
-    /// themselves
+    /// Tell the program to end (SIGTERM) after this many seconds; as for servers, which do not end
+    /// by themselves
     #[arg(long, value_name = "SECONDS", value_parser = arguments::seconds)]
     stop_after: Option<Duration>,
     /// The same, but it is a failure

@@ -1,4 +1,5 @@
-//! `relayout verify kernel`: whether a patch saves a kernel transfers, by recording it without and with.
+//! `relayout verify kernel`: whether a patch saves a kernel transfers, by recording it without and
+//! with.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,9 +33,10 @@ is missing; 4: a kernel does not build, does not boot, or fails in the workload.
 /// Build a kernel without and with a patch, boot both under the collector in turn, and say whether
 /// transfers per operation are fewer
 ///
-/// The kernel has a small configuration with what the workloads need. What the patch changes is found
-/// by comparing the two kernels' types; of these, and of all of the kernel, transfers per operation are
-/// compared, and what replaying the recordings of the first kernel predicts is set beside.
+/// The kernel has a small configuration with what the workloads need. What the patch changes is
+/// found by comparing the two kernels' types; of these, and of all of the kernel, transfers per
+/// operation are compared, and what replaying the recordings of the first kernel predicts is set
+/// beside.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -72,7 +74,8 @@ pub struct Args {
     /// Changes up to this many percent do not matter [default: 1, or what the boots can tell]
     #[arg(long, value_name = "PERCENT", value_parser = arguments::margin)]
     margin: Option<f64>,
-    /// Count this type [default: those that the patch lays out differently]; may be given more than once
+    /// Count this type [default: those that the patch lays out differently]; may be given more than
+    /// once
     #[arg(long = "type", value_name = "NAME")]
     types: Vec<String>,
     /// Order the boots, and seed the workloads, by this [default: another one each time]

@@ -14,7 +14,8 @@ pub(in crate::advise) const GUARD_RACE_NOTE: &str = "A check and its store are n
      store because it saw its value before the other's came. That has to be known not to matter, as it \
      does not where one alone stores.";
 
-/// Returns the share of silent stores, and the transfers with the layout alone, the guards alone and both.
+/// Returns the share of silent stores, and the transfers with the layout alone, the guards alone
+/// and both.
 pub(in crate::advise) fn guard_sentences(guards: &GuardAdvice, unguarded: &LayoutAdvice) -> String {
     let today = unguarded.current.tally.transfers();
     let transfers_then = |scored: Option<&RankedLayout>| {

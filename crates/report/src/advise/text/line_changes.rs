@@ -10,7 +10,8 @@ const SENTENCES_MAX: usize = 3;
 /// Members named at most in each list.
 const NAMES_MAX: usize = 4;
 
-/// Returns sentences such as `'base_addr' leaves the line of 'free_bytes' (written)`, most accesses first.
+/// Returns sentences such as `'base_addr' leaves the line of 'free_bytes' (written)`, most accesses
+/// first.
 pub(in crate::advise) fn line_sentences(view: &PoolView<'_>, ranked: &RankedLayout) -> Vec<String> {
     let line_bytes = view.resolved.line_bytes;
     let changes = line_changes(view.gathered, view.pool.advice, ranked, line_bytes);

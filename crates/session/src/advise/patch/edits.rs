@@ -6,8 +6,8 @@ use relayout_search::LayoutChange;
 
 /// Returns the edits for `changes`.
 ///
-/// `reason` returns the comment for the new place of an atom. `kernel_line` is the size of a cache line in
-/// bytes, for the kernel's source.
+/// `reason` returns the comment for the new place of an atom. `kernel_line` is the size of a cache
+/// line in bytes, for the kernel's source.
 pub fn struct_edits(
     shape: &StructShape,
     changes: &[LayoutChange],

@@ -49,9 +49,10 @@ impl<'a> SourceTree<'a> {
 
     /// Writes the first candidate that can be edited and is allowed.
     ///
-    /// Candidates have as few transfers as the best, or lie on the front and are clearly better than
-    /// today's layout. A candidate that helps in all configurations replaces an equal one that helps in
-    /// some. The error is the reason why the first cannot be edited; `None` if there is no candidate.
+    /// Candidates have as few transfers as the best, or lie on the front and are clearly better
+    /// than today's layout. A candidate that helps in all configurations replaces an equal one that
+    /// helps in some. The error is the reason why the first cannot be edited; `None` if there is no
+    /// candidate.
     pub fn write_first_editable(
         &self,
         advised: &AdvisedType<'_>,
@@ -214,7 +215,8 @@ impl EditedFile {
     }
 }
 
-/// Returns the configurations in which the changes have an effect. The struct is at `line` of the file.
+/// Returns the configurations in which the changes have an effect. The struct is at `line` of the
+/// file.
 fn patch_reach(
     gathered: &GatheredType<'_>,
     changes: &[LayoutChange],

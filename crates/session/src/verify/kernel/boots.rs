@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use relayout_toolchain::kernel_build::BuiltKernel;
 use crate::HostError as Error;
 use relayout_files::{DebugFile, InterruptFlag, RecordingProgress};
-use relayout_record::{GuestKernel, GuestWork, KernelRecording, QemuCollector, record_kernel};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::Profile;
+use relayout_record::{GuestKernel, GuestWork, KernelRecording, QemuCollector, record_kernel};
 use relayout_resolve::{DebugImages, Options, Resolution, resolve};
+use relayout_toolchain::kernel_build::BuiltKernel;
 use relayout_verify::plan::ExperimentSide;
 
 use super::KernelSettings;

@@ -47,8 +47,8 @@ pub struct PatchedLayout {
     pub offsets: Vec<(String, u64)>,
 }
 
-/// Returns the types that are laid out differently by themselves, and not only because of a type that they
-/// hold; or the named ones.
+/// Returns the types that are laid out differently by themselves, and not only because of a type
+/// that they hold; or the named ones.
 pub(super) fn changed_types(
     before: &Path,
     after: &Path,

@@ -1,11 +1,11 @@
-//! Replays of the first kernel's recordings with the second kernel's layouts, to be compared with the
-//! recordings of the second.
+//! Replays of the first kernel's recordings with the second kernel's layouts, to be compared with
+//! the recordings of the second.
 
 use std::collections::BTreeMap;
 
 use relayout_files::RecordingProgress;
-use relayout_profile::{Profile, merge};
 use relayout_layout::abi::StructShape;
+use relayout_profile::{Profile, merge};
 use relayout_search::order::{self, MemberOrder};
 use relayout_search::{ChangeInterval, Options, ScoredLayout, UserLayout};
 use relayout_verify::plan::ExperimentSide;
@@ -13,8 +13,8 @@ use relayout_verify::plan::ExperimentSide;
 use super::boots::PreparedKernels;
 use super::changed::{ChangedType, PatchedLayout};
 use crate::advise::score_layouts;
-use crate::{Error, ResolvedProfile};
 use crate::verify::ExperimentProgress;
+use crate::{Error, ResolvedProfile};
 
 /// Bytes of a cache line.
 const LINE_BYTES: u32 = 64;

@@ -8,8 +8,8 @@
 //!
 //! BUILD is a folder in which `make O=BUILD olddefconfig prepare` was run: the flags are those of
 //! its `asm-offsets.s`. Structs are taken in the order of a hash of header and tag; which member
-//! goes where comes from the same hash; `RELAYOUT_SEED=N` gives others. With `RELAYOUT_KEEP=DIR` the patches
-//! are kept.
+//! goes where comes from the same hash; `RELAYOUT_SEED=N` gives others. With `RELAYOUT_KEEP=DIR`
+//! the patches are kept.
 
 mod pick;
 mod trial;

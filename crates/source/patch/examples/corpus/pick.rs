@@ -28,8 +28,8 @@ impl Candidate {
     }
 }
 
-/// In the order in which they are tried with this seed. Of headers with the same file name, which are
-/// mostly copies, only one counts.
+/// In the order in which they are tried with this seed. Of headers with the same file name, which
+/// are mostly copies, only one counts.
 pub fn in_order(mut found: Vec<Candidate>, seed: u64) -> Vec<Candidate> {
     found.iter_mut().for_each(|candidate| candidate.seed = seed);
     found.sort_by_cached_key(|candidate| (candidate.hash(), candidate.clone()));

@@ -30,8 +30,8 @@ fn read_mark<'a>(file: &TokenizedFile<'a>, border: &BodyStatement) -> BorderMark
     }
 }
 
-/// First border among `statements` that a move over all of them crosses. A pair of marks of one group
-/// is no border.
+/// First border among `statements` that a move over all of them crosses. A pair of marks of one
+/// group is no border.
 pub(crate) fn crossed_border<'i>(
     file: &TokenizedFile<'_>,
     statements: &'i [BodyStatement],

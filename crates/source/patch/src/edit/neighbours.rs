@@ -31,7 +31,8 @@ pub(crate) fn moves_back(
         reason: None,
     };
     let places = current_positions(file, &definition, request.members);
-    // A comment above the first of several stays above the others; it goes behind those, to be joined.
+    // A comment above the first of several stays above the others; it goes behind those, to be
+    // joined.
     let behind = match comments_stay {
         true => { places.iter() }
             .find_map(|place| match place {

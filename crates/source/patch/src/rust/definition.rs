@@ -325,8 +325,8 @@ impl FieldTokens {
     }
 }
 
-/// The braces behind a struct's name, its generics and where clause; `None` where there are no named
-/// fields.
+/// The braces behind a struct's name, its generics and where clause; `None` where there are no
+/// named fields.
 fn braces(tokens: &[TokenTree]) -> Option<&Group> {
     let (mut angles, mut bounds) = (0, false);
     let mut previous = None;

@@ -1,7 +1,7 @@
 //! Fields of Rust structs: their order where it is the layout's, and the type's alignment.
 //!
-//! Only `#[repr(C)]` lays fields out in the order of the text; elsewhere the compiler orders them as
-//! it likes, and what can be changed is the type's alignment. A field has none of its own: that
+//! Only `#[repr(C)]` lays fields out in the order of the text; elsewhere the compiler orders them
+//! as it likes, and what can be changed is the type's alignment. A field has none of its own: that
 //! takes a type around it.
 //!
 //! The order of fields is also the order in which they are dropped and in which `derive` compares

@@ -1,7 +1,8 @@
 //! Token trees of Rust source, and the bytes that they cover.
 //!
-//! `proc_macro2` reads the tokens. The trees are walked with a stack of our own, and types stay tokens:
-//! a parser that recurses, as `syn` does, would overflow the stack on input that nests deeply.
+//! `proc_macro2` reads the tokens. The trees are walked with a stack of our own, and types stay
+//! tokens: a parser that recurses, as `syn` does, would overflow the stack on input that nests
+//! deeply.
 
 use std::ops::Range;
 

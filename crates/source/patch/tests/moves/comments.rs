@@ -70,7 +70,8 @@ fn a_comment_below_and_further_in_is_the_members() {
     );
 }
 
-/// A comment that is left behind comes to stand above another member, and below the one that goes back.
+/// A comment that is left behind comes to stand above another member, and below the one that goes
+/// back.
 #[test]
 fn back_above_a_comment_that_stayed() {
     check(

@@ -148,8 +148,8 @@ fn groups_are_joined_where_no_condition_changes() {
     assert_eq!(edited(&body(defines), join("a", Some("#else"))), refused);
 }
 
-/// As `mrt` and `mr_tables` of `struct netns_ipv4`, `ksm_merging_pages` of `struct mm_struct` and `robust_list` of
-/// `struct task_struct`.
+/// As `mrt` and `mr_tables` of `struct netns_ipv4`, `ksm_merging_pages` of `struct mm_struct` and
+/// `robust_list` of `struct task_struct`.
 #[test]
 fn conditions_in_conditions_go_along() {
     check(

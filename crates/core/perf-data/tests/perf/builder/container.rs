@@ -1,4 +1,5 @@
-//! The container of the records: the head, attributes and features; the same for a pipe; compressed.
+//! The container of the records: the head, attributes and features; the same for a pipe;
+//! compressed.
 
 use super::*;
 
