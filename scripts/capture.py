@@ -14,7 +14,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- capture:begin -->\n", "<!-- capture:end -->\n"
 TRIMMED = "[...]"
 WANTED = "pcpu_chunk"
-PAIRS_SHOWN = 3
+PAIRS_SHOWN = 2
+# The heading, the layout of today, the accepted one, and the first two that were found.
+LAYOUTS_SHOWN = 5
 
 RECORD = "relayout record kernel --workload mntns -o mntns.relayout"
 REPORT = "relayout report mntns.relayout"
@@ -39,7 +41,7 @@ def main():
 
 
 def run(command, folder, with_progress=False):
-    path = f"{ROOT / 'target/release'}:{os.environ['PATH']}"
+    path = f"{os.environ.get('CARGO_TARGET_DIR', ROOT / 'target')}/release:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env={**os.environ, "PATH": path}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT if with_progress else subprocess.PIPE,
@@ -58,18 +60,19 @@ def section(lines, first, is_end):
 
 
 def trim_report(lines):
-    head = [line for line in lines[:10] if line.strip() and line.split(":")[0].split()[0] in
-            ("relayout", "machine", "runs", "transfers", "resolved")]
+    head = [line for line in lines[:10] if line.strip() and line.split(":")[0].split()[0] == "transfers"]
     table = section(lines, "                  ------", lambda line: not line)
-    rank = next(line.split()[0] for line in table if f" {WANTED} " in line)
-    finding = section(lines, f"#{rank} ", lambda line: not line)
+    row = next(line for line in table if f" {WANTED} " in line)
+    finding = section(lines, f"#{row.split()[0]} ", lambda line: not line)
     pairs = next(n for n, line in enumerate(finding) if "Missed" in line)
-    limits = section(lines, "Limits", lambda line: not line)
-    return [*head, TRIMMED, "", *table, TRIMMED, "", *finding[: pairs + 1 + 2 * PAIRS_SHOWN], TRIMMED, "", *limits]
+    return [*head, "", *table[:2], TRIMMED, row, TRIMMED, *finding[: pairs + 1 + 2 * PAIRS_SHOWN], TRIMMED]
 
 
 def trim_advice(lines):
-    return [lines[0], TRIMMED, *section(lines, "Events per operation", lambda line: False)]
+    """The table with the first layouts of each kind, what makes them, and the patch."""
+    table = section(lines, "  layout ", lambda line: not line)
+    patch = section(lines, "Patch: ", lambda line: line.startswith("Limits"))
+    return [TRIMMED, *table[:LAYOUTS_SHOWN], TRIMMED, *patch]
 
 
 if __name__ == "__main__":

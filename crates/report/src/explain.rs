@@ -205,7 +205,7 @@ fn type_evidence(object: &ResolvedObject) -> String {
         format!(" {owner}")
     };
     if object.votes.support == 0.0 {
-        return format!("{memory}{owner}: certain by that");
+        return format!("{memory}{owner}: this alone tells the type");
     }
     format!(
         "{memory}{owner}: elected, {:.0} for and {:.0} against, confidence {:.2}",

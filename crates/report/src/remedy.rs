@@ -58,7 +58,7 @@ pub fn remedy_sentence(
             from,
             transfers,
         } => format!(
-            "Keep `{member}` from the line of `{from}`: {transfers} transfers between them bring nothing that is \
+            "Move `{member}` off the cache line of `{from}`: {transfers} transfers between them bring nothing that is \
              used. `relayout advise` scores layouts."
         ),
         Remedy::SeparateElements { member, transfers } => format!(
@@ -142,7 +142,7 @@ fn align_sentence(bytes: u64, replayed: Option<&ReplayComparison>) -> String {
 
 fn drop_read_sentence(member: &str, context_noun: &str, transfers: u64, needed: u64) -> String {
     let advice = format!(
-        "Do without reading `{member}` of another {context_noun}: {transfers} transfers are by that"
+        "Avoid reading `{member}` of another {context_noun}: these reads cause {transfers} transfers"
     );
     match needed == transfers {
         true => format!("{advice}, and no layout removes them."),
@@ -200,7 +200,7 @@ fn true_sharing_sentence(member: &str, how: SharingPattern, context_noun: &str) 
     let suggestion = match how {
         SharingPattern::Lock => {
             return format!(
-                "No layout helps: most transfers follow stores to the lock `{member}`. Take it less often or for \
+                "Moving members of this line does not help: most transfers follow stores to the lock `{member}`. Take it less often or for \
                  shorter, or have several."
             );
         }
@@ -229,6 +229,6 @@ fn true_sharing_sentence(member: &str, how: SharingPattern, context_noun: &str) 
         ),
     };
     format!(
-        "No layout helps: {context_noun}s use what others stored, most of it to `{member}`. To look at: {suggestion}."
+        "Moving members of this line does not help: {context_noun}s use what others stored, most of it to `{member}`. To look at: {suggestion}."
     )
 }

@@ -60,7 +60,7 @@ fn members_that_are_kept_stay() {
             "{candidate:#}"
         );
     }
-    let said = "not offered: they move a member that stays";
+    let said = "skipped: they would move a pinned member";
     check_says(&text(&place, words), &[said]);
 }
 

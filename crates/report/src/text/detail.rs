@@ -242,7 +242,7 @@ fn write_members(out: &mut String, finding: &Finding, context_noun: ContextNoun)
 fn write_pairs(out: &mut String, finding: &Finding, sources: &SourcePositions) -> fmt::Result {
     writeln!(
         out,
-        "   {:>9}  Touch  Life  {:>8}  {:<52} lost to",
+        "   {:>9}  Touch  Life  {:>8}  {:<52} Invalidated by",
         "Transfers", "Upgrades", "Missed"
     )?;
     let transfers_min = finding.tally.transfers() as f64 * PAIR_SHARE_MIN;

@@ -437,7 +437,7 @@ pub(in crate::advise) fn push_left_out(
     ));
     if unrecorded > 0 {
         push_line(format!(
-            "{unrecorded} not offered: they bring together members whose accesses were not all \
+            "{unrecorded} skipped: they would bring together members whose accesses were not all \
              recorded ({}).",
             shorten_names(&advice.unrecorded_members)
         ));
@@ -447,7 +447,7 @@ pub(in crate::advise) fn push_left_out(
             format!(" '{first}' stays first: it is a struct at offset 0, which code may cast to.")
         });
         push_line(format!(
-            "{kept} not offered: they move a member that stays.{}",
+            "{kept} skipped: they would move a pinned member.{}",
             first.unwrap_or_default()
         ));
     }
