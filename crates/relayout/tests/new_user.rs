@@ -128,7 +128,7 @@ fn another_program_is_not_taken_for_the_production_build() {
     let ended = place.said("report out --production other");
     assert_eq!(
         ended.stderr,
-        "relayout: other has none of the variables that were recorded: is it a build of the recorded program?\n"
+        "relayout: warning: other has none of the variables that were recorded: is it a build of the recorded program?\n"
     );
 }
 
