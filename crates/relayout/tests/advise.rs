@@ -292,7 +292,7 @@ struct hot hot __attribute__((aligned(64)));
     let text = written("plain", &plain);
     assert!(text.contains("Patch: move 'extra' to after"), "{text}");
     let text = written("tree", source);
-    let why = "it is about a member that is there only in some configurations. \
+    let why = "it is about a member that only some configurations have. \
                This one is, with as many transfers: 0. Patch: move";
     assert!(text.contains(why), "{text}");
     assert!(!text.contains("Patch: move 'extra'"), "{text}");
