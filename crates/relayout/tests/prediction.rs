@@ -96,10 +96,10 @@ fn nothing_is_predicted_of_who_waits() {
     assert!(found["given"]["predicted_gain"].is_null(), "{found}");
     let note = found["notes"][0].as_str().unwrap();
     assert!(
-        note.contains("wait for one another") && note.contains("'first'"),
+        note.contains("wait for each other") && note.contains("'first'"),
         "{note}"
     );
-    assert!(text(&place, words).contains("contexts wait for one another"));
+    assert!(text(&place, words).contains("contexts wait for each other"));
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_machine_file_that_does_not_do() {
     place.refuses(
         &format!("{words} none.json"),
         2,
-        "relayout: `relayout probe -o FILE` writes what --machine reads: cannot read none.json: No such file or directory (os error 2)",
+        "relayout: `relayout probe -o FILE` writes the file that --machine reads: cannot read none.json: No such file or directory (os error 2)",
     );
     let mut machine: Value =
         serde_json::from_slice(&std::fs::read(place.path("machine.json")).unwrap()).unwrap();
