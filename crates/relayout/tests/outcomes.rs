@@ -72,7 +72,7 @@ fn a_kept_machine_file_that_lacks_costs() {
         let note = found["notes"][0].as_str().expect("a note");
         let parts = [
             "No throughput is predicted: ",
-            "cache/machine.json: it does not have what all accesses cost",
+            "cache/machine.json: it does not have the costs of all accesses",
             "`relayout probe` measures again.",
         ];
         check_says(note, &parts);

@@ -139,7 +139,7 @@ fn a_machine_file_that_does_not_do() {
     place.refuses(
         &format!("{words} less.json"),
         2,
-        "relayout: less.json: it does not have what all accesses cost: an earlier version wrote it, or the machine was too noisy; `relayout probe -o FILE` measures again",
+        "relayout: less.json: it does not have the costs of all accesses: an earlier version wrote it, or the machine was too noisy; `relayout probe -o FILE` measures again",
     );
     place.refuses(
         &format!("{words} p/meta.json"),
