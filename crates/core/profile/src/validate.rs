@@ -296,8 +296,5 @@ fn validate_line_start(line: Addr, meta: &ProfileMeta) -> Result<(), RowProblem>
     if line.0.is_multiple_of(u64::from(line_bytes)) {
         return Ok(());
     }
-    Err(RowProblem::NotALine {
-        line: line,
-        line_bytes,
-    })
+    Err(RowProblem::NotALine { line, line_bytes })
 }

@@ -86,7 +86,7 @@ impl Resolution {
         let heard = heard.into_iter();
         let mut heard: Vec<CountedOpinion> = heard
             .map(|((site, writes, opinion), accesses)| CountedOpinion {
-                site: site,
+                site,
                 writes,
                 opinion,
                 accesses,

@@ -110,7 +110,7 @@ pub fn run_plan(
         jobs: &jobs,
         arena: &arena,
         shared: &shared,
-        has_follower: has_follower,
+        has_follower,
     };
     std::thread::scope(|scope| {
         let follower = has_follower.then(|| scope.spawn(|| crew.follow_windows(cpus[1])));
@@ -258,7 +258,7 @@ fn plan_jobs(plan: &MeasurementPlan) -> Vec<WindowJob> {
         jobs.extend(plan.loops.iter().map(|&probe_loop| WindowJob {
             round,
             probe_loop,
-            span_offset: span_offset,
+            span_offset,
             odd_line,
         }));
         for last in (1..plan.loops.len()).rev() {

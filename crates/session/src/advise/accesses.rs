@@ -60,7 +60,7 @@ pub(super) fn member_accesses(
     let member_use =
         |((atom, is_store), use_counts): ((usize, bool), MemberAccessCounts)| MemberAccesses {
             member: gathered.shape.atoms[atom].name.clone(),
-            is_store: is_store,
+            is_store,
             count: use_counts.accesses,
             contexts: use_counts.contexts.len(),
             functions: rank_functions(&use_counts.sites, names),

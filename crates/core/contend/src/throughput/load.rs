@@ -90,7 +90,7 @@ impl RecordedLoad {
         for (place, waits) in waits {
             let (run, line, context) = place;
             lines.entry((run, line)).or_default().push(ContextWaits {
-                context: context,
+                context,
                 waits,
                 accesses: used.get(&place).copied().unwrap_or_default(),
             });

@@ -49,8 +49,8 @@ pub fn find_spin_waits<'t>(traces: impl IntoIterator<Item = &'t ObjectTrace>) ->
             found.insert(
                 context,
                 SpinWait {
-                    context: context,
-                    site: site,
+                    context,
+                    site,
                     offset,
                     times,
                 },

@@ -90,7 +90,7 @@ impl RangeIndex {
         let whole = ObjectCell {
             run,
             start: row.start,
-            end: end,
+            end,
             range: Some(range),
         };
         if row.kind == RangeKind::DirectMap && row.owner == PAGE_TABLE {
@@ -113,7 +113,7 @@ impl RangeIndex {
             row.object_bytes
         };
         Some(ObjectCell {
-            start: start,
+            start,
             end: Addr(start.saturating_add(u64::from(bytes)).min(end).0),
             ..whole
         })
