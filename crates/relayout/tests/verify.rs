@@ -21,6 +21,7 @@ pub fn run(place: &Place, arguments: &[&str]) -> Ended {
     place.ended(&mut command)
 }
 
+/// The document that a command printed.
 pub fn json(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
 }

@@ -47,6 +47,7 @@ pub fn replayed_own_line(remedy: &Remedy) -> Option<OwnLineTransfers> {
 
 /// A sentence; `who` is what a context is (`CPU`, `thread`), `position` names a place in the
 /// source.
+#[expect(clippy::too_many_lines, reason = "one arm for each remedy")]
 pub fn remedy_sentence(
     remedy: &Remedy,
     context_noun: &str,

@@ -224,9 +224,6 @@ fn wait<T>(mut ready: impl FnMut() -> Option<T>) -> T {
 
 fn send(pid: u32, signal: i32) {
     // SAFETY: a process that this test started.
-    assert_eq!(
-        unsafe { libc::kill(pid as i32, signal) },
-        0,
-        "signal to {pid}"
-    );
+    let result = unsafe { libc::kill(pid as i32, signal) };
+    assert_eq!(result, 0, "signal to {pid}");
 }

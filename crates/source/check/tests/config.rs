@@ -62,6 +62,7 @@ fn path(text: &str) -> MemberPattern {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a row for each key")]
 fn everything_that_can_be_said() {
     let config = CheckConfig::parse(&WHOLE.replace("\"ppc\"", "\"powerpc\"")).unwrap();
     assert_eq!(config.line_bytes, Some(64));

@@ -329,6 +329,10 @@ expires = 2026-02-01
 }
 
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one story from the record to the assertions"
+)]
 fn what_was_recorded_is_asserted_where_it_was_recorded() {
     let header = "
 struct s {

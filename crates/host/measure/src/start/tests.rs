@@ -76,7 +76,7 @@ fn nothing_is_left() {
     let begun = Instant::now();
     while !is_gone() {
         assert!(begun.elapsed() < Duration::from_secs(2), "{pid} still runs");
-        std::thread::sleep(Duration::from_millis(20));
+        thread::sleep(Duration::from_millis(20));
     }
 }
 

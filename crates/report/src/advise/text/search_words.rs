@@ -46,6 +46,7 @@ pub(in crate::advise) fn push_member_accesses(text: &mut String, accesses: &[Mem
 }
 
 /// Returns the conclusion about the best candidate.
+#[expect(clippy::too_many_lines, reason = "one arm for each verdict")]
 pub(in crate::advise) fn verdict_sentences(view: &PoolView<'_>) -> String {
     let advice = view.pool.advice;
     let today = &advice.current;
