@@ -12,7 +12,7 @@ pub trait CollectorHost {
     fn relax(&self);
 }
 
-/// Kind of an access; numbers as in [`CountRecord::access`].
+/// Kind of an access; numbers as in `CountRecord::access`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum AccessKind {
@@ -40,7 +40,7 @@ pub const PAIR_PERIOD: u32 = 1024;
 /// When detail begins and ends.
 #[derive(Clone, Copy, Debug)]
 pub struct ShadowConfig {
-    /// Contexts, at most [`CONTEXTS_MAX`].
+    /// Contexts, at most `CONTEXTS_MAX`.
     pub contexts: usize,
     /// Coherence events of a line from which its accesses are counted by granule and site.
     pub count_from: u32,

@@ -22,7 +22,7 @@ pub struct LocationEstimate {
 /// Estimates the location of independent values. `seed` makes the resampling repeatable. `None` for
 /// fewer than two values.
 ///
-/// The standard error is the standard deviation over [`RESAMPLES`] bootstrap resamples, or half the
+/// The standard error is the standard deviation over `RESAMPLES` bootstrap resamples, or half the
 /// distance of the quantiles that lie one standard deviation off for a normal distribution,
 /// whichever is more; multiplied by sqrt(n / (n - 1)), since the bootstrap's distribution is too
 /// narrow by that (Hesterberg, *What teachers should know about the bootstrap*, The American

@@ -26,7 +26,7 @@ impl<'a> LayoutPool<'a> {
     }
 
     /// Returns the scenarios that a layout clearly hurts; `listed_index` is its place in
-    /// [`listed_orders`].
+    /// `listed_orders`.
     pub fn scenarios_hurt_by(&self, listed_index: usize) -> Vec<&'a OtherScenario> {
         let is_hurt = |scenario: &&OtherScenario| {
             let results = scenario.results_at(listed_index);
@@ -35,7 +35,7 @@ impl<'a> LayoutPool<'a> {
         self.scenarios.iter().filter(is_hurt).collect()
     }
 
-    /// Returns the place in [`listed_orders`] of a candidate, by its index; `None` if it is not
+    /// Returns the place in `listed_orders` of a candidate, by its index; `None` if it is not
     /// listed.
     pub fn listed_index(&self, top: usize, candidate: usize) -> Option<usize> {
         let mut shown = self.advice.shown_candidates(top).into_iter();

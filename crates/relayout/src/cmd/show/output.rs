@@ -36,7 +36,7 @@ impl TypesOutput {
     /// Writes what was added; breaks where nobody reads any more.
     ///
     /// # Errors
-    /// As [`print::print_more`].
+    /// As `print::print_part`.
     pub(super) fn flush(&mut self) -> anyhow::Result<ControlFlow<()>> {
         let done = print::print_part(&self.buffer);
         self.buffer.clear();
@@ -46,7 +46,7 @@ impl TypesOutput {
     /// Writes the rest.
     ///
     /// # Errors
-    /// As [`print::print`].
+    /// As `print::print_text`.
     pub(super) fn finish(mut self) -> anyhow::Result<()> {
         if self.is_json {
             self.buffer.push_str("\n]}\n");
