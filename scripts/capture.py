@@ -29,7 +29,7 @@ ADVISE = (
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(ROOT / "docs", os.path.join(folder, "docs"))
-        recorded = run(RECORD, folder, with_progress=True)
+        recorded = run(RECORD, folder)[-1:]
         reported = trim_report(run(REPORT, folder))
         advised = trim_advice(run(ADVISE, folder))
     blocks = [(RECORD, recorded), (REPORT, reported), (ADVISE, advised)]
@@ -40,11 +40,11 @@ def main():
     readme.write_text(before + BEGIN + text + END + after)
 
 
-def run(command, folder, with_progress=False):
+def run(command, folder):
     path = f"{os.environ.get('CARGO_TARGET_DIR', ROOT / 'target')}/release:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", command], cwd=folder, env={**os.environ, "PATH": path}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT if with_progress else subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT if command == RECORD else subprocess.PIPE,
     )
     if done.returncode != 0:
         sys.exit(f"{command}: exit {done.returncode}\n{done.stdout}{done.stderr or ''}")
@@ -64,8 +64,11 @@ def trim_report(lines):
     table = section(lines, "                  ------", lambda line: not line)
     row = next(line for line in table if f" {WANTED} " in line)
     finding = section(lines, f"#{row.split()[0]} ", lambda line: not line)
+    members = next(n for n, line in enumerate(finding) if line.startswith("   Offset"))
     pairs = next(n for n, line in enumerate(finding) if "Missed" in line)
-    return [*head, "", *table[:2], TRIMMED, row, TRIMMED, *finding[: pairs + 1 + 2 * PAIRS_SHOWN], TRIMMED]
+    missed = [line for line in finding[members + 1 : pairs] if not line.endswith(" 0")]
+    shown = [*finding[: members + 1], *missed, TRIMMED, *finding[pairs : pairs + 1 + 2 * PAIRS_SHOWN], TRIMMED]
+    return [*head, "", *table[:2], TRIMMED, row, TRIMMED, *shown]
 
 
 def trim_advice(lines):
