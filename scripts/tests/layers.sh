@@ -21,7 +21,7 @@ relayout-resolve: relayout-layout relayout-profile
 relayout-contend: relayout-layout relayout-profile relayout-statistics
 relayout-search: relayout-contend relayout-layout relayout-profile relayout-statistics
 relayout-session: relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-toolchain relayout-verify
-relayout-report: relayout-check relayout-contend relayout-diff relayout-layout relayout-pahole-text relayout-patch relayout-profile relayout-resolve relayout-search relayout-session relayout-verify
+relayout-report: relayout-check relayout-contend relayout-diff relayout-layout relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-resolve relayout-search relayout-session relayout-verify
 relayout-files: relayout-layout
 relayout-measure: relayout-files
 relayout-probe: relayout-files relayout-statistics

@@ -5,6 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+use system_package::system_package;
+
+/// The table of packages that messages of the command use, too.
+#[allow(dead_code)]
+#[path = "../files/src/system_package.rs"]
+mod system_package;
+
 fn main() {
     let guest = Path::new("../../../collectors/guest");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
@@ -34,13 +41,22 @@ fn main() {
     match status {
         Ok(status) if status.success() => {}
         Ok(_) => {
-            fail("the guest's program did not compile (it needs a static C library: libc6-dev)")
+            let package = system_package("libc.a");
+            fail(&format!(
+                "the guest's program did not compile (it needs a static C library: {package})"
+            ))
         }
-        Err(error) => fail(&format!("cannot run {compiler}: {error} (package gcc)")),
+        Err(error) => {
+            let package = system_package("gcc");
+            fail(&format!(
+                "cannot run {compiler}: {error} (package {package})"
+            ))
+        }
     }
-    let list = Command::new(&binary).arg("list").output();
-    let list =
-        list.unwrap_or_else(|error| fail(&format!("the guest's program does not run: {error}")));
+    let list = Command::new(&binary)
+        .arg("list")
+        .output()
+        .unwrap_or_else(|error| fail(&format!("the guest's program does not run: {error}")));
     fs::write(out.join("workloads.txt"), list.stdout).expect("OUT_DIR can be written to");
 }
 

@@ -7,8 +7,9 @@ use relayout_verify::runs::PAIRS_MAX;
 /// Parses a number of pairs of starts.
 pub fn pairs(text: &str) -> Result<usize, String> {
     let pairs = text.parse().ok();
-    let pairs = pairs.filter(|pairs| (2..=PAIRS_MAX).contains(pairs));
-    pairs.ok_or_else(|| format!("not a number from 2 to {PAIRS_MAX}"))
+    pairs
+        .filter(|pairs| (2..=PAIRS_MAX).contains(pairs))
+        .ok_or_else(|| format!("not a number from 2 to {PAIRS_MAX}"))
 }
 
 /// Seconds, or with a unit: 90, 1.5s, 200ms, 5m, 2h.

@@ -21,9 +21,11 @@
 pub mod advise;
 pub mod check;
 pub mod diff;
+mod doctor;
 mod document;
 mod explain;
 pub mod json;
+mod probe;
 pub mod record;
 mod remedy;
 pub mod sarif;
@@ -38,8 +40,10 @@ use relayout_contend::Findings;
 use relayout_profile::ProfileMeta;
 use relayout_session::ProductionBuild;
 
+pub use doctor::survey_text;
 pub use document::{Document, DocumentSchema, document_schemas};
 pub use explain::{ExplainDocument, explain_document, explain_text};
+pub use probe::probe_text;
 pub use select::FindingSelection;
 
 /// Input of a report's renderers.

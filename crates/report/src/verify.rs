@@ -2,6 +2,7 @@
 
 mod document;
 pub mod kernel;
+mod table;
 mod text;
 
 use relayout_session::verify::JudgedRuns;

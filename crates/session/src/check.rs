@@ -116,8 +116,12 @@ pub fn emit_assertions(
             Ok(emitter.add_file(facts, named, catalog, wanted)?)
         })?;
     }
-    let headers = request.sources.headers.iter();
-    let headers: Vec<String> = headers.map(|path| path.display().to_string()).collect();
+    let headers: Vec<String> = request
+        .sources
+        .headers
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
     Ok(emitter.finish(&headers))
 }
 

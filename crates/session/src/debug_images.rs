@@ -183,8 +183,12 @@ impl LibraryNotes {
         if count == 0 {
             return;
         }
-        let named = self.without_debug_info.iter().take(LIBRARIES_NAMED_MAX);
-        let mut names: Vec<String> = named.cloned().collect();
+        let mut names: Vec<String> = self
+            .without_debug_info
+            .iter()
+            .take(LIBRARIES_NAMED_MAX)
+            .cloned()
+            .collect();
         if count > LIBRARIES_NAMED_MAX {
             names.push(format!("{} more", count - LIBRARIES_NAMED_MAX));
         }

@@ -50,8 +50,10 @@ pub struct BuildComparison {
 impl BuildComparison {
     /// Tells whether the layout of any compared type differs.
     pub fn differs(&self) -> bool {
-        let mut types = self.diff.types.iter();
-        types.any(|type_diff| type_diff.status != DiffStatus::Same)
+        self.diff
+            .types
+            .iter()
+            .any(|type_diff| type_diff.status != DiffStatus::Same)
     }
 }
 

@@ -8,6 +8,7 @@ use relayout_layout::abi::AbiError;
 use relayout_patch::EditRefusal;
 
 use crate::advise::LayoutFileProblem;
+use crate::host_error::from_through;
 
 /// Error of any crate, kept as the cause.
 pub type Cause = Box<dyn StdError + Send + Sync>;
@@ -25,22 +26,6 @@ pub enum Error {
     /// The objects of the profile cannot be resolved.
     #[error("{0}")]
     Resolve(#[from] relayout_resolve::Error),
-    /// A file cannot be read.
-    #[error("cannot read {}", path.display())]
-    Read {
-        /// File.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
-    /// A file cannot be written.
-    #[error("cannot write {}", path.display())]
-    Write {
-        /// File.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
     /// The profile names no debug file and none was given.
     #[error(
         "the profile does not say which debug file it was recorded with; give one with --debug FILE"
@@ -197,17 +182,13 @@ pub enum Error {
     },
 }
 
-impl From<relayout_files::Error> for Error {
-    fn from(error: relayout_files::Error) -> Self {
-        Self::Host(error.into())
-    }
-}
-
-impl From<relayout_probe::Error> for Error {
-    fn from(error: relayout_probe::Error) -> Self {
-        Self::Host(error.into())
-    }
-}
+from_through!(
+    Error, Host: relayout_files::Error,
+    relayout_files::FileError,
+    relayout_probe::Error,
+    relayout_toolchain::compile::Error,
+    relayout_toolchain::kernel_build::Error,
+);
 
 impl Error {
     pub(crate) fn types<E: Into<Cause>>(path: &Path) -> impl FnOnce(E) -> Self {
@@ -221,13 +202,6 @@ impl Error {
         move |source| Self::Variables {
             path: path.to_owned(),
             source: source.into(),
-        }
-    }
-
-    pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Write {
-            path: path.to_owned(),
-            source,
         }
     }
 }

@@ -44,8 +44,11 @@ pub fn explain_finding<'a>(
         rank,
         findings: findings.findings.len(),
     };
-    let mut ranked = findings.findings.iter();
-    let finding = ranked.find(|finding| finding.rank == rank).ok_or(missing)?;
+    let finding = findings
+        .findings
+        .iter()
+        .find(|finding| finding.rank == rank)
+        .ok_or(missing)?;
     let objects = contended_objects(resolved, finding);
     let explanation = resolved.resolution.explain(resolved.profile, &objects);
     let objects = explanation.objects.iter();
@@ -75,8 +78,11 @@ fn contended_objects(resolved: &ResolvedProfile<'_>, finding: &Finding) -> BTree
         let is_scalar = object.variable() == Some(type_name);
         is_named && (is_scalar || object.type_name == type_name)
     };
-    let rows = resolved.profile.conflicts.iter();
-    rows.filter_map(|row| resolved.resolution.object_id_at(row.run, row.addr))
+    resolved
+        .profile
+        .conflicts
+        .iter()
+        .filter_map(|row| resolved.resolution.object_id_at(row.run, row.addr))
         .filter(is_of_subject)
         .collect()
 }

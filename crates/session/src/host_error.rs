@@ -39,11 +39,19 @@ pub enum HostError {
     Interrupted,
 }
 
-impl From<FileError> for HostError {
-    fn from(error: FileError) -> Self {
-        Self::Files(error.into())
-    }
+/// Implements `From` for errors of the crates below, which become the inside of a variant.
+macro_rules! from_through {
+    ($error:ty, $variant:ident: $($source:ty),+ $(,)?) => {
+        $(impl From<$source> for $error {
+            fn from(error: $source) -> Self {
+                Self::$variant(error.into())
+            }
+        })+
+    };
 }
+pub(crate) use from_through;
+
+from_through!(HostError, Files: FileError);
 
 impl HostError {
     /// Returns who has to act.
@@ -62,7 +70,9 @@ impl HostError {
 
     /// Returns the category of an error of one of these crates; `None` for other errors.
     pub fn category_of(error: &(dyn std::error::Error + 'static)) -> Option<ErrorCategory> {
+        let boxed = error.downcast_ref::<Box<Self>>();
         let categories = [
+            boxed.map(|error| error.category()),
             error.downcast_ref().map(Self::category),
             error.downcast_ref().map(relayout_files::Error::category),
             error.downcast_ref().map(relayout_record::Error::category),

@@ -64,8 +64,7 @@ pub fn pair_coefficient_or_measured(given: Option<f64>) -> Result<Option<f64>, E
     if given.is_some() {
         return Ok(given);
     }
-    let measured = load_machine_file()?;
-    Ok(measured.and_then(|machine| machine.pair_coefficient.value))
+    Ok(load_machine_file()?.and_then(|machine| machine.pair_coefficient.value))
 }
 
 /// Errors of the document itself name the remedy already.

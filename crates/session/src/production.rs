@@ -50,9 +50,11 @@ impl ProductionBuild {
         if extents.is_empty() {
             return Err(Error::NoSymbols(path.to_owned()));
         }
-        let variables = findings.findings.iter();
-        let variables = variables.filter_map(|finding| finding.subject.variable());
-        let mut variables = variables.peekable();
+        let mut variables = findings
+            .findings
+            .iter()
+            .filter_map(|finding| finding.subject.variable())
+            .peekable();
         if variables.peek().is_some() && !variables.any(|name| extents.contains_key(name)) {
             progress.warn(&format!(
                 "{} has none of the variables that were recorded: is it a build of the recorded \

@@ -1,10 +1,9 @@
 //! Recordings: repeated, merged into one profile, signed and written.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use relayout_files::CacheFolder;
+use relayout_files::{CacheFolder, DISTRIBUTION, cannot};
 use relayout_profile::perf::SampledInstruction;
 use relayout_profile::{Profile, WriteOptions};
 use relayout_record::RecordingOutcome;
@@ -18,14 +17,6 @@ pub enum RecordError {
     /// The profile exists.
     #[error("{0}; --force replaces it")]
     Exists(#[source] relayout_profile::Error),
-    /// The folder of the profile cannot be written.
-    #[error("cannot write to {}", path.display())]
-    Folder {
-        /// Folder.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
     /// The recordings cannot be merged.
     #[error("cannot merge the recordings")]
     Merge(#[source] relayout_profile::merge::Error),
@@ -83,7 +74,7 @@ fn missing_kernel(file: &str, option: &str) -> RecordError {
     RecordError::Files(relayout_files::Error::Missing {
         missing: format!("a {file}"),
         remedy: Some(format!(
-            "give one with {option}, or run scripts/setup.sh to fetch Debian's"
+            "give one with {option}, or run scripts/setup.sh to fetch {DISTRIBUTION}'s"
         )),
     })
 }
@@ -157,14 +148,15 @@ pub fn require_writable(output: &Path, overwrite: bool) -> Result<(), RecordErro
         }
         other => other?,
     }
-    let parent = output.parent().filter(|path| !path.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new("."));
+    let parent = output
+        .parent()
+        .filter(|path| !path.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let probe = parent.join(format!(".relayout-{}", std::process::id()));
-    let probed = fs::create_dir(&probe).and_then(|()| fs::remove_dir(&probe));
-    probed.map_err(|source| RecordError::Folder {
-        path: parent.to_owned(),
-        source,
-    })
+    fs::create_dir(&probe)
+        .and_then(|()| fs::remove_dir(&probe))
+        .map_err(cannot("write to", parent))
+        .map_err(|error| RecordError::Files(error.into()))
 }
 
 /// Decodes the x86-64 instruction of a sample.

@@ -17,8 +17,11 @@ pub fn resolve_with_cache(
         let fresh = KeptEvidence::new(images, &profile.meta.machine)?;
         let bytes = cache.read(&fresh.file_name());
         // Damaged evidence, and evidence about other files, counts as missing.
-        let cached = bytes.and_then(|bytes| fresh.clone().decode(&bytes).ok());
-        Some(cached.unwrap_or(fresh))
+        Some(
+            bytes
+                .and_then(|bytes| fresh.clone().decode(&bytes).ok())
+                .unwrap_or(fresh),
+        )
     });
     let resolution = resolve_with(profile, images, Options::default(), evidence.as_mut())?;
     if let (Some(cache), Some(evidence)) = (cache, evidence)

@@ -114,8 +114,9 @@ pub fn render_types<E: From<ShowError>>(
         };
         let measures =
             is_measured.then(|| TypeMeasures::from_type(types, id, selection.line_bytes));
-        let text = filter.passes(types, id, measures.as_ref());
-        let text = text.then(|| render(types, &shown, measures.as_ref()));
+        let text = filter
+            .passes(types, id, measures.as_ref())
+            .then(|| render(types, &shown, measures.as_ref()));
         (measures, text)
     };
     let entries = lookup::selected_entries(file, catalog, selection, notify, same_text)?;
@@ -123,8 +124,9 @@ pub fn render_types<E: From<ShowError>>(
     let mut sorted = Vec::new();
     let mut is_empty = true;
     for batch in entries.chunks(BATCH) {
-        let rendered = catalog.map_loaded(batch, rendered_type);
-        let rendered = rendered.map_err(ShowError::from)?;
+        let rendered = catalog
+            .map_loaded(batch, rendered_type)
+            .map_err(ShowError::from)?;
         let mut texts = Vec::new();
         for (entry, (measures, text)) in batch.iter().zip(rendered) {
             extremes.add(entry.name, measures.as_ref());

@@ -1,11 +1,25 @@
 //! The requirements of recording and measuring, and which of them this machine meets.
 
+use std::fmt::Display;
 use std::fs;
+use std::path::PathBuf;
 
-use relayout_files::{CacheFolder, RUNTIME, find_in_path, find_installed_library, request_fifo};
+use relayout_files::{
+    CacheFolder, RUNTIME, find_in_path, find_installed_library, request_fifo, system_package,
+};
 use relayout_record::perf::{SamplingHardware, find_perf, find_sampling_hardware};
-use relayout_record::{can_fix_addresses, find_program_collector};
+use relayout_record::{QemuCollector, can_fix_addresses, find_collector, find_program_collector};
 use relayout_toolchain::cc::try_compiler;
+use relayout_toolchain::kernel_build::require_needs;
+
+/// All requirements, with their states on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineSurvey {
+    /// Requirements of recording kernels.
+    pub kernels: Vec<SurveyItem>,
+    /// Requirements of recording and measuring programs.
+    pub programs: Vec<SurveyItem>,
+}
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,18 +43,48 @@ pub enum SurveyState {
     Limited,
 }
 
+impl MachineSurvey {
+    /// Returns true if kernels, or programs that `relayout cc` builds, can be recorded.
+    pub fn can_record(&self) -> bool {
+        let works = |items: &[SurveyItem], subject: &str| {
+            (items.iter()).any(|item| item.subject == subject && item.state == SurveyState::Works)
+        };
+        let kernel = ["QEMU with plugin", "kernel image", "vmlinux"];
+        kernel.iter().all(|subject| works(&self.kernels, subject))
+            || works(&self.programs, "runtime")
+                && ["gcc", "clang"]
+                    .iter()
+                    .any(|subject| works(&self.programs, subject))
+    }
+}
+
 /// Looks at all of it. Takes about a second: compilers are tried out.
-pub fn survey_machine() -> Vec<SurveyItem> {
-    vec![
-        survey_runtime(),
-        survey_compiler("gcc", "package gcc"),
-        survey_compiler("clang", "package clang, 14 or newer; gcc alone will do"),
-        survey_qemu_user(),
-        survey_perf(),
-        survey_addresses(),
-        survey_priority(),
-        survey_cpus(),
-    ]
+pub fn survey_machine() -> MachineSurvey {
+    let cache = CacheFolder::locate();
+    let file = |subject, locate: fn(&CacheFolder) -> Option<PathBuf>| {
+        let path = cache.as_ref().and_then(locate);
+        let remedy = "run scripts/setup.sh, or name your own file";
+        works_or_missing(subject, path.map(display_path).ok_or(remedy))
+    };
+    MachineSurvey {
+        kernels: vec![
+            survey_qemu(cache.as_ref()),
+            file("kernel image", CacheFolder::kernel_image),
+            file("vmlinux", CacheFolder::kernel_debug_file),
+            file("kernel source", CacheFolder::kernel_source),
+            survey_builds(),
+        ],
+        programs: vec![
+            survey_runtime(),
+            survey_compiler("gcc", ""),
+            survey_compiler("clang", ", 14 or newer; gcc alone will do"),
+            survey_qemu_user(cache.as_ref()),
+            survey_perf(),
+            survey_addresses(),
+            survey_priority(),
+            survey_cpus(),
+        ],
+    }
 }
 
 fn survey_item(subject: &'static str, state: SurveyState, text: impl Into<String>) -> SurveyItem {
@@ -51,44 +95,69 @@ fn survey_item(subject: &'static str, state: SurveyState, text: impl Into<String
     }
 }
 
+/// Makes an item of a description, or of a remedy, which becomes one line.
+fn works_or_missing(subject: &'static str, found: Result<String, impl Display>) -> SurveyItem {
+    match found {
+        Ok(text) => survey_item(subject, SurveyState::Works, text),
+        Err(remedy) => {
+            let line = remedy.to_string().replace('\n', " ");
+            survey_item(subject, SurveyState::Missing, line)
+        }
+    }
+}
+
+fn display_path(path: PathBuf) -> String {
+    path.display().to_string()
+}
+
+fn survey_qemu(cache: Option<&CacheFolder>) -> SurveyItem {
+    let describe = |collector: QemuCollector| {
+        let not = if collector.sees_values() { "" } else { "not " };
+        format!(
+            "{}: {}, silent stores are {not}seen",
+            collector.qemu.display(),
+            collector.describe()
+        )
+    };
+    works_or_missing(
+        "QEMU with plugin",
+        find_collector(None, cache).map(describe),
+    )
+}
+
+fn survey_builds() -> SurveyItem {
+    let text = "make, gcc and the rest that `verify kernel` builds with";
+    works_or_missing("kernel builds", require_needs().map(|()| text.into()))
+}
+
 fn survey_runtime() -> SurveyItem {
-    match find_installed_library("runtime of recorded programs", RUNTIME) {
-        Ok(path) => survey_item("runtime", SurveyState::Works, path.display().to_string()),
-        Err(error) => survey_item("runtime", SurveyState::Missing, error.to_string()),
-    }
+    let found = find_installed_library("runtime of recorded programs", RUNTIME);
+    works_or_missing("runtime", found.map(display_path))
 }
 
-fn survey_compiler(name: &'static str, package: &str) -> SurveyItem {
-    if find_in_path(name).is_none() {
-        return survey_item(name, SurveyState::Missing, package);
-    }
-    match try_compiler(name) {
-        Ok(()) => survey_item(name, SurveyState::Works, "builds programs with relayout cc"),
-        Err(why) => survey_item(name, SurveyState::Missing, why),
-    }
+/// `note` follows the package of a compiler that is missing.
+fn survey_compiler(name: &'static str, note: &str) -> SurveyItem {
+    let tried = match find_in_path(name) {
+        Some(_) => try_compiler(name),
+        None => Err(format!("package {}{note}", system_package(name))),
+    };
+    works_or_missing(
+        name,
+        tried.map(|()| "builds programs with relayout cc".into()),
+    )
 }
 
-fn survey_qemu_user() -> SurveyItem {
-    let subject = "qemu-user";
-    match find_program_collector(CacheFolder::locate().as_ref()) {
-        Ok(collector) => survey_item(
-            subject,
-            SurveyState::Works,
-            format!(
-                "{}: {}; for programs that were not built with relayout cc",
-                collector.qemu.display(),
-                collector.describe()
-            ),
-        ),
-        Err(error) => survey_item(
-            subject,
-            SurveyState::Missing,
-            format!(
-                "{}; programs built with relayout cc do without",
-                error.to_string().replace('\n', " ")
-            ),
-        ),
-    }
+fn survey_qemu_user(cache: Option<&CacheFolder>) -> SurveyItem {
+    let found = find_program_collector(cache)
+        .map_err(|error| format!("{error}; programs built with relayout cc do without"));
+    let describe = |collector: QemuCollector| {
+        format!(
+            "{}: {}; for programs that were not built with relayout cc",
+            collector.qemu.display(),
+            collector.describe()
+        )
+    };
+    works_or_missing("qemu-user", found.map(describe))
 }
 
 fn survey_perf() -> SurveyItem {
@@ -105,7 +174,10 @@ fn survey_perf() -> SurveyItem {
         return survey_item(
             subject,
             SurveyState::Missing,
-            format!("{name} is here; perf is not: package linux-perf"),
+            format!(
+                "{name} is here; perf is not: package {}",
+                system_package("perf")
+            ),
         );
     }
     let level = first_line("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();

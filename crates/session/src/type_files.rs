@@ -85,8 +85,9 @@ impl DebugFileAndBase {
     }
 
     fn catalog(&self, format: DebugInfoFormat) -> Result<TypeCatalog<'_>, Error> {
-        let catalog = self.file.catalog(format, self.base.as_ref());
-        catalog.map_err(Error::types(&self.path))
+        self.file
+            .catalog(format, self.base.as_ref())
+            .map_err(Error::types(&self.path))
     }
 }
 

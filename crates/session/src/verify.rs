@@ -9,11 +9,10 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use relayout_files::{InterruptFlag, RecordingProgress, write_atomically};
-use relayout_verify::judge::{ExperimentOutcome, JudgingRules, judge_runs};
+use relayout_files::{InterruptFlag, RecordingProgress, cannot, write_atomically};
+use relayout_verify::judge::{ExperimentOutcome, JudgedMetric, JudgingRules, judge_runs};
 use relayout_verify::metric::Metric;
 use relayout_verify::runs::ExperimentRuns;
-use relayout_verify::table::change_text;
 
 use experiment::ProgramExperiment;
 
@@ -129,10 +128,7 @@ pub fn measure_programs(
 /// # Errors
 /// The file cannot be read, or is none that `--save` wrote.
 pub fn load_runs(path: &Path) -> Result<ExperimentRuns, VerifyError> {
-    let text = fs::read_to_string(path).map_err(|source| VerifyError::Read {
-        path: path.to_owned(),
-        source,
-    })?;
+    let text = fs::read_to_string(path).map_err(cannot("read", path))?;
     ExperimentRuns::parse(&text).map_err(|source| VerifyError::Load {
         path: path.to_owned(),
         source,
@@ -144,8 +140,7 @@ pub(crate) fn save_runs(path: Option<&Path>, runs: &ExperimentRuns) -> Result<()
     match path {
         Some(path) if !runs.starts.is_empty() => {
             let text = serde_json::to_string(runs)? + "\n";
-            write_atomically(path, text.as_bytes()).map_err(crate::HostError::from)?;
-            Ok(())
+            Ok(write_atomically(path, text.as_bytes())?)
         }
         _ => Ok(()),
     }
@@ -153,22 +148,28 @@ pub(crate) fn save_runs(path: Option<&Path>, runs: &ExperimentRuns) -> Result<()
 
 /// Describes the first changes of an interim outcome.
 pub(crate) fn changes_so_far(outcome: &ExperimentOutcome) -> String {
-    let metrics = outcome.metrics.iter().take(METRICS_NAMED_MAX);
-    let changes: Vec<String> = metrics
-        .map(|metric| {
-            let change = metric
-                .change
-                .map(|change| change_text(change, metric.scale));
-            let name = &metric.description.name;
-            format!("{name} {}", change.as_deref().unwrap_or("?"))
-        })
-        .collect();
-    changes.join(", ")
+    let describe = |metric: &JudgedMetric| {
+        let change = metric.change.map(|change| metric.scale.change_text(change));
+        format!(
+            "{} {}",
+            metric.description.name,
+            change.as_deref().unwrap_or("?")
+        )
+    };
+    outcome
+        .metrics
+        .iter()
+        .take(METRICS_NAMED_MAX)
+        .map(describe)
+        .collect::<Vec<String>>()
+        .join(", ")
 }
 
 /// Returns a seed that differs from time to time, short enough to be typed.
 pub(crate) fn seed_from_clock() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let nanoseconds = now.unwrap_or_default().as_nanos() as u64;
+    let nanoseconds = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_nanos() as u64;
     nanoseconds % 1_000_000
 }

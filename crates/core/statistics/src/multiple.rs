@@ -14,8 +14,10 @@ pub fn reject_hypotheses(p_values: &[f64], rate: f64) -> Vec<bool> {
     let mut sorted = p_values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let count = sorted.len() as f64;
-    let ranked = sorted.iter().zip(1..);
-    let passing = ranked.filter(|&(&p, rank)| p <= rate * f64::from(rank) / count);
+    let passing = sorted
+        .iter()
+        .zip(1..)
+        .filter(|&(&p, rank)| p <= rate * f64::from(rank) / count);
     match passing.map(|(&p, _)| p).last() {
         Some(largest) => p_values.iter().map(|&p| p <= largest).collect(),
         None => vec![false; p_values.len()],

@@ -167,9 +167,9 @@ fn json_documents(text: &str) -> Vec<Value> {
     if let Ok(whole) = serde_json::from_str(text) {
         return vec![whole];
     }
-    let lines = text.lines().map(str::trim);
-    let lines = lines.filter(|line| line.starts_with(['{', '[']));
-    lines
+    text.lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with(['{', '[']))
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect()
 }
@@ -226,12 +226,14 @@ fn add_values(
     values: &mut Values,
 ) -> Result<(), ExtractError> {
     let mut add = |label: &str, value: &Value| {
-        let number = value.as_f64().filter(|number| number.is_finite());
-        let number = number.ok_or_else(|| ExtractError::NotANumber {
-            name: metric.description.name.clone(),
-            found: shorten(&value.to_string()),
-            place: "the JSON output".to_owned(),
-        })?;
+        let number = value
+            .as_f64()
+            .filter(|number| number.is_finite())
+            .ok_or_else(|| ExtractError::NotANumber {
+                name: metric.description.name.clone(),
+                found: shorten(&value.to_string()),
+                place: "the JSON output".to_owned(),
+            })?;
         values.entry(label.to_owned()).or_default().push(number);
         Ok(())
     };

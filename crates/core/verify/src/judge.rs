@@ -75,6 +75,14 @@ pub enum ChangeScale {
     Difference,
 }
 
+impl ChangeScale {
+    /// Formats a change with its sign, in percent or percentage points.
+    pub fn change_text(self, fraction: f64) -> String {
+        let unit = if self == Self::Points { "" } else { "%" };
+        format!("{:+.1}{unit}", 100.0 * fraction)
+    }
+}
+
 /// Metric with its change, interval and verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgedMetric {
@@ -163,11 +171,10 @@ pub fn judge_series(
         .map(|comparison| (comparison.p_value * ALPHA / alpha).min(1.0))
         .collect();
     let rejected = reject_hypotheses(&p_values, ALPHA);
-    let judged = series
+    let metrics: Vec<JudgedMetric> = series
         .iter()
         .zip(comparisons)
-        .zip(p_values.iter().zip(rejected));
-    let metrics: Vec<JudgedMetric> = judged
+        .zip(p_values.iter().zip(rejected))
         .map(|((series, comparison), (&p_value, rejected))| {
             comparison.into_judged(series, p_value, rejected)
         })

@@ -6,7 +6,6 @@
 //!   the results are judged.
 //! - [`runs`] holds the numbers of every start, and is the document that `--save` writes.
 //! - [`judge`] gives each metric a verdict.
-//! - [`table`] prints the verdicts in the format of the kernel's LKP robot.
 //!
 //! `docs/verify.md` describes the method and its sources.
 //!
@@ -18,4 +17,3 @@ pub mod judge;
 pub mod metric;
 pub mod plan;
 pub mod runs;
-pub mod table;

@@ -248,8 +248,8 @@ fn parse_pointer(text: &str) -> Result<Vec<String>, String> {
     let Some(rest) = text.strip_prefix('/') else {
         return Err(format!("the pointer '{text}' does not begin with /"));
     };
-    let steps = rest.split('/');
-    Ok(steps
+    Ok(rest
+        .split('/')
         .map(|step| step.replace("~1", "/").replace("~0", "~"))
         .collect())
 }

@@ -281,8 +281,9 @@ impl ExperimentRuns {
     /// The value of a start is the median of its readings. Starts are independent of each other and
     /// differ more than the readings within a start.
     pub fn series(&self) -> Vec<MetricSeries> {
-        let indices = self.metrics.iter().enumerate();
-        indices
+        self.metrics
+            .iter()
+            .enumerate()
             .flat_map(|(index, about)| self.metric_series(index, about))
             .collect()
     }

@@ -1,14 +1,12 @@
 //! CPUs that a process may use, and the scheduling of threads.
 
 use std::io;
+use std::ops::RangeInclusive;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Priority under SCHED_FIFO: above all ordinary programs, below all other real-time programs.
 const FIFO_PRIORITY: i32 = 1;
-
-/// Number of CPUs that affinity masks can name.
-pub const CPUS_MAX: usize = CpuSet::MAX_CPU;
 
 /// Returns the numbers of the CPUs that this thread may use; empty where the system does not tell.
 ///
@@ -19,10 +17,12 @@ pub fn allowed_cpus() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(None) else {
         return Vec::new();
     };
-    (0..CPUS_MAX).filter(|&cpu| set.is_set(cpu)).collect()
+    (0..CpuSet::MAX_CPU)
+        .filter(|&cpu| set.is_set(cpu))
+        .collect()
 }
 
-/// Restricts the calling thread to these CPUs, each below [`CPUS_MAX`]. Async-signal-safe.
+/// Restricts the calling thread to these CPUs, each of those that [`allowed_cpus`] can return. Async-signal-safe.
 ///
 /// # Errors
 /// The thread may not use any of them.
@@ -47,4 +47,25 @@ pub fn request_fifo() -> io::Result<()> {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// Parses numbers and ranges of CPUs, as in `0-3,8`. A range is never empty.
+///
+/// # Errors
+/// The defect of the text, in words.
+///
+/// ```
+/// assert_eq!(relayout_files::parse_cpu_list("0-3,8"), Ok(vec![0..=3, 8..=8]));
+/// assert!(relayout_files::parse_cpu_list("3-1").is_err());
+/// ```
+pub fn parse_cpu_list(text: &str) -> Result<Vec<RangeInclusive<u32>>, String> {
+    let parse_range = |part: &str| {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        match (from.trim().parse(), to.trim().parse()) {
+            (Ok(from), Ok(to)) if from > to => Err(format!("'{part}' ends before it begins")),
+            (Ok(from), Ok(to)) => Ok(from..=to),
+            _ => Err(format!("'{part}' is neither a CPU nor a range such as 0-3")),
+        }
+    };
+    text.split(',').map(parse_range).collect()
 }

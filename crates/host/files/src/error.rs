@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::FileError;
+use crate::{DISTRIBUTION, FileError, system_package};
 
 /// Kinds of error, by who has to act. The command maps each to an exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,18 +50,19 @@ pub enum Error {
     Missing {
         /// The program or file.
         missing: String,
-        /// The Debian package that has it, or another remedy.
+        /// The package that has it, or another remedy.
         remedy: Option<String>,
     },
     /// A program that a step runs is not installed.
-    #[error("'{program}' is needed to {purpose} and is not installed (Debian package {package})")]
+    #[error(
+        "'{program}' is needed to {purpose} and is not installed ({DISTRIBUTION} package {})",
+        system_package(program)
+    )]
     NoProgram {
         /// The program.
         program: &'static str,
         /// The step, as an infinitive: `apply patches`.
         purpose: &'static str,
-        /// The Debian package that has it.
-        package: &'static str,
     },
     /// The user stopped the step.
     #[error("interrupted")]
@@ -81,8 +82,11 @@ impl Error {
 
 fn searched_paths(missing: &[PathBuf], other_builds: &[PathBuf]) -> String {
     let list = |paths: &[PathBuf]| {
-        let paths = paths.iter().map(|path| path.display().to_string());
-        paths.collect::<Vec<_>>().join(", ")
+        paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     let mut text = String::new();
     if !other_builds.is_empty() {

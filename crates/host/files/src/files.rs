@@ -1,7 +1,7 @@
-//! Atomic writes, mapped files and full names.
+//! Atomic writes, mapped files, ends of files and full names.
 
 use std::fs::{self, File, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -67,4 +67,19 @@ pub fn map_file(path: &Path) -> io::Result<Mmap> {
             map.make_read_only()
         }
     }
+}
+
+/// Returns the lines in the last `bytes_max` bytes of a file; none if it cannot be read.
+pub fn last_lines(path: &Path, bytes_max: u64) -> Vec<String> {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let bytes = file.metadata()?.len();
+        file.seek(SeekFrom::Start(bytes.saturating_sub(bytes_max)))?;
+        let mut kept = Vec::new();
+        file.take(bytes_max).read_to_end(&mut kept)?;
+        Ok(kept)
+    };
+    let bytes = read().unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines().map(str::to_owned).collect()
 }

@@ -27,11 +27,11 @@ pub fn run_git<A: AsRef<OsStr>>(
         command.env("GIT_CEILING_DIRECTORIES", ceiling);
     }
     command.env("LC_ALL", "C");
-    run_program(command, "git", "make worktrees and apply patches", "git")
+    run_program(command, "git", "make worktrees and apply patches")
 }
 
-/// Runs a program and waits for it. The error names `purpose` and `package` if the program is not
-/// installed.
+/// Runs a program and waits for it. The error names `purpose` and the program's package if it is
+/// not installed.
 ///
 /// # Errors
 /// The program is not installed or cannot be started.
@@ -39,17 +39,12 @@ pub fn run_program(
     mut command: Command,
     program: &'static str,
     purpose: &'static str,
-    package: &'static str,
 ) -> Result<Output, Error> {
     command
         .stdin(Stdio::null())
         .output()
         .map_err(|source| match source.kind() {
-            std::io::ErrorKind::NotFound => Error::NoProgram {
-                program,
-                purpose,
-                package,
-            },
+            std::io::ErrorKind::NotFound => Error::NoProgram { program, purpose },
             _ => cannot("run", Path::new(program))(source).into(),
         })
 }

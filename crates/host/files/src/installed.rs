@@ -23,17 +23,16 @@ pub fn find_installed_library(description: &str, name: &str) -> Result<PathBuf, 
         // Test programs lie one folder below the libraries.
         beside.and_then(Path::parent).map(Path::to_owned),
     ];
-    let found = dirs
-        .into_iter()
+    dirs.into_iter()
         .flatten()
         .map(|dir| dir.join(name))
-        .find(|path| path.is_file());
-    found.ok_or_else(|| Error::Missing {
-        missing: format!("the {description} {name}"),
-        remedy: Some(
-            "build it with 'cargo build --release --workspace', or say where it is with \
+        .find(|path| path.is_file())
+        .ok_or_else(|| Error::Missing {
+            missing: format!("the {description} {name}"),
+            remedy: Some(
+                "build it with 'cargo build --release --workspace', or say where it is with \
              RELAYOUT_PLUGIN_DIR"
-                .into(),
-        ),
-    })
+                    .into(),
+            ),
+        })
 }

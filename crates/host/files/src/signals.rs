@@ -1,6 +1,28 @@
-//! Ctrl-C as a flag.
+//! Ctrl-C as a flag, and names of signals.
 
 use std::sync::atomic::{AtomicBool, Ordering::*};
+
+/// Signals that end programs, with their names.
+const SIGNAL_NAMES: [(i32, &str); 18] = [
+    (libc::SIGHUP, "SIGHUP"),
+    (libc::SIGINT, "SIGINT"),
+    (libc::SIGQUIT, "SIGQUIT"),
+    (libc::SIGILL, "SIGILL"),
+    (libc::SIGTRAP, "SIGTRAP"),
+    (libc::SIGABRT, "SIGABRT"),
+    (libc::SIGBUS, "SIGBUS"),
+    (libc::SIGFPE, "SIGFPE"),
+    (libc::SIGKILL, "SIGKILL"),
+    (libc::SIGUSR1, "SIGUSR1"),
+    (libc::SIGSEGV, "SIGSEGV"),
+    (libc::SIGUSR2, "SIGUSR2"),
+    (libc::SIGPIPE, "SIGPIPE"),
+    (libc::SIGALRM, "SIGALRM"),
+    (libc::SIGTERM, "SIGTERM"),
+    (libc::SIGXCPU, "SIGXCPU"),
+    (libc::SIGXFSZ, "SIGXFSZ"),
+    (libc::SIGSYS, "SIGSYS"),
+];
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -27,6 +49,16 @@ impl InterruptFlag {
     pub fn is_set(self) -> bool {
         INTERRUPTED.load(Relaxed)
     }
+}
+
+/// Returns the name of a signal that ends programs.
+///
+/// ```
+/// assert_eq!(relayout_files::signal_name(11), Some("SIGSEGV"));
+/// ```
+pub fn signal_name(signal: i32) -> Option<&'static str> {
+    let named = SIGNAL_NAMES.iter().find(|(number, _)| *number == signal)?;
+    Some(named.1)
 }
 
 extern "C" fn on_signal(_signal: libc::c_int) {

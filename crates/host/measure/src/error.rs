@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use relayout_files::{ErrorCategory, FileError};
+use relayout_files::{ErrorCategory, FileError, signal_name};
 
 /// Why a program could not be measured. Each names the command or file and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -133,25 +133,12 @@ pub(super) fn describe_exit(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(127), _) => "ended with exit code 127 (a shell's 'command not found')".to_owned(),
         (Some(code), _) => format!("ended with exit code {code}"),
-        (_, Some(signal)) => format!("was killed by {}", signal_name(signal)),
+        (_, Some(signal)) => match signal_name(signal) {
+            Some(name) => format!("was killed by signal {signal} ({name})"),
+            None => format!("was killed by signal {signal}"),
+        },
         _ => format!("ended with {status}"),
     }
-}
-
-fn signal_name(signal: i32) -> String {
-    let name = match signal {
-        libc::SIGSEGV => "SIGSEGV",
-        libc::SIGABRT => "SIGABRT",
-        libc::SIGKILL => "SIGKILL",
-        libc::SIGBUS => "SIGBUS",
-        libc::SIGFPE => "SIGFPE",
-        libc::SIGILL => "SIGILL",
-        libc::SIGTERM => "SIGTERM",
-        libc::SIGPIPE => "SIGPIPE",
-        libc::SIGXCPU => "SIGXCPU",
-        _ => return format!("signal {signal}"),
-    };
-    format!("signal {signal} ({name})")
 }
 
 fn within(dir: &Option<PathBuf>) -> String {

@@ -10,6 +10,6 @@ mod trees;
 pub use command::ProgramCommand;
 pub use error::Error;
 pub use error::output_below;
-pub use schedule::{CpuSchedule, parse_cpu_list};
+pub use schedule::CpuSchedule;
 pub use start::{ProgramLaunch, ProgramOutcome, ProgramStarter};
 pub use trees::SourceTrees;

@@ -1,9 +1,10 @@
 //! The CPUs and the priority of measured programs.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::thread;
 
-use relayout_files::{CPUS_MAX, allowed_cpus, request_fifo, run_on_cpus};
+use relayout_files::{allowed_cpus, parse_cpu_list, request_fifo, run_on_cpus};
 
 use crate::Error;
 
@@ -30,12 +31,14 @@ impl CpuSchedule {
                     text: text.to_owned(),
                     why,
                 };
-                let cpus = parse_cpu_list(text).map_err(invalid)?;
-                if let Some(cpu) = cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+                let ranges = parse_cpu_list(text).map_err(invalid)?;
+                let listed = || ranges.iter().cloned().flatten().map(|cpu| cpu as usize);
+                if let Some(cpu) = listed().find(|cpu| !allowed.contains(cpu)) {
                     let allowed = format_cpus(&allowed);
                     return Err(invalid(format!("relayout may use {allowed}, not {cpu}")));
                 }
-                cpus
+                // Ascending, and each once.
+                listed().collect::<BTreeSet<usize>>().into_iter().collect()
             }
         };
         if fifo {
@@ -53,35 +56,9 @@ impl CpuSchedule {
 
 /// Tries SCHED_FIFO in a thread that ends at once.
 fn fifo_is_permitted() -> io::Result<()> {
-    let tried = thread::spawn(request_fifo).join();
-    tried.unwrap_or_else(|_| Err(io::Error::other("the attempt failed")))
-}
-
-/// Numbers and ranges, as in `0-3,8`, ascending.
-///
-/// # Errors
-/// What is wrong with the text.
-pub fn parse_cpu_list(text: &str) -> Result<Vec<usize>, String> {
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| {
-            text.trim()
-                .parse()
-                .ok()
-                .filter(|&cpu: &usize| cpu < CPUS_MAX)
-        };
-        let (Some(from), Some(to)) = (number(from), number(to)) else {
-            return Err(format!("'{part}' is neither a CPU nor a range such as 0-3"));
-        };
-        if from > to {
-            return Err(format!("'{part}' ends before it begins"));
-        }
-        cpus.extend(from..=to);
-    }
-    cpus.sort_unstable();
-    cpus.dedup();
-    Ok(cpus)
+    thread::spawn(request_fifo)
+        .join()
+        .unwrap_or_else(|_| Err(io::Error::other("the attempt failed")))
 }
 
 fn format_cpus(cpus: &[usize]) -> String {
@@ -95,10 +72,12 @@ mod tests {
 
     #[test]
     fn lists() {
-        assert_eq!(parse_cpu_list("0-3,8"), Ok(vec![0, 1, 2, 3, 8]));
-        assert_eq!(parse_cpu_list("5,1-1,5"), Ok(vec![1, 5]));
+        let cpu = allowed_cpus()[0];
+        let schedule = |text: &str| CpuSchedule::new(Some(text), false);
+        let repeated = schedule(&format!("{cpu},{cpu}-{cpu}")).unwrap();
+        assert_eq!(repeated.cpus, [cpu]);
         for text in ["", "x", "1-", "3-1", "1,,2", "-1", "99999", "0-99999999999"] {
-            assert!(parse_cpu_list(text).is_err(), "{text}");
+            assert!(schedule(text).is_err(), "{text}");
         }
     }
 

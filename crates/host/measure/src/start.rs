@@ -1,7 +1,7 @@
 //! One start of a program, from exec to the end of all that it started.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use relayout_files::{FileError, InterruptFlag, cannot, die_with_parent, private_dir, program_in};
+use relayout_files::{
+    FileError, InterruptFlag, cannot, die_with_parent, last_lines, private_dir, program_in,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
@@ -294,8 +296,9 @@ fn reap(pid: Pid) -> io::Result<(ExitStatus, f64)> {
 fn read_output(path: &Path, command: &str) -> Result<String, Error> {
     let read = || -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        let file = File::open(path)?;
-        file.take(OUTPUT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+        File::open(path)?
+            .take(OUTPUT_BYTES_MAX + 1)
+            .read_to_end(&mut bytes)?;
         Ok(bytes)
     };
     let bytes = read().map_err(cannot("read", path))?;
@@ -310,22 +313,14 @@ fn read_output(path: &Path, command: &str) -> Result<String, Error> {
 
 /// Returns the last lines of a program's standard error, or else of its standard output.
 fn last_output(outputs: &[PathBuf; 2]) -> String {
-    let [stdout, stderr] = [0, 1].map(|index| file_tail(&outputs[index]).unwrap_or_default());
+    let [stdout, stderr] = [0, 1].map(|index| {
+        let lines = last_lines(&outputs[index], TAIL_BYTES);
+        lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+    });
     match stderr.trim() {
         "" => stdout,
         _ => stderr,
     }
-}
-
-fn file_tail(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let bytes = file.metadata()?.len();
-    file.seek(SeekFrom::Start(bytes.saturating_sub(TAIL_BYTES)))?;
-    let mut kept = Vec::new();
-    file.take(TAIL_BYTES).read_to_end(&mut kept)?;
-    let text = String::from_utf8_lossy(&kept);
-    let lines: Vec<&str> = text.lines().collect();
-    Ok(lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n"))
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ impl SourceTrees {
                 .args(["-a", "--reflink=auto"])
                 .arg(source.join("."))
                 .arg(tree);
-            let output = run_program(command, "cp", "copy the source", "coreutils")?;
+            let output = run_program(command, "cp", "copy the source")?;
             require_success(&output, format!("cp -a {}", source.display()))?;
         }
         Ok(())

@@ -210,8 +210,10 @@ fn measure_accesses(
         // Two that load keep the line both.
         combinations.filter(|pair| *pair != (WORD_USES[0], WORD_USES[0]))
     };
-    let loops = WORD_USES.map(|(kind, _)| alone_loop(kind)).into_iter();
-    let loops = loops.chain(use_pairs().map(|((kind, _), (other, _))| contended_loop(kind, other)));
+    let loops = WORD_USES
+        .map(|(kind, _)| alone_loop(kind))
+        .into_iter()
+        .chain(use_pairs().map(|((kind, _), (other, _))| contended_loop(kind, other)));
     let access_plan = plan_rounds(loops.collect(), ACCESS_ROUNDS);
     let windows = tally.run_plan([a, b], &access_plan, interrupt)?;
     for ((kind, name), (other, against_name)) in use_pairs() {
@@ -311,8 +313,10 @@ fn costs_by_round<const N: usize>(
         }
     }
     let complete_costs = |costs: [Option<f64>; N]| {
-        let is_complete = costs.iter().all(Option::is_some);
-        is_complete.then(|| costs.map(|cost| cost.unwrap_or(f64::NAN)))
+        costs
+            .iter()
+            .all(Option::is_some)
+            .then(|| costs.map(|cost| cost.unwrap_or(f64::NAN)))
     };
     rounds.into_values().map(complete_costs).collect()
 }
@@ -330,8 +334,10 @@ fn estimate_windows<const N: usize>(
 
 /// The one that disturbs most: which of them a program has is not known beforehand.
 fn largest_coefficient(pairs: &[PairTest]) -> ProbeEstimate {
-    let known = pairs.iter().map(|pair| pair.coefficient);
-    let known = known.filter(|coefficient| coefficient.value.is_some());
+    let known = pairs
+        .iter()
+        .map(|pair| pair.coefficient)
+        .filter(|coefficient| coefficient.value.is_some());
     let by_value = |a: &ProbeEstimate, b: &ProbeEstimate| {
         let key = |e: &ProbeEstimate| (e.value.unwrap_or(0.0), e.high.unwrap_or(0.0));
         let (a, b) = (key(a), key(b));
@@ -396,10 +402,11 @@ impl WindowTally {
         self.fifo |= fifo;
         self.taken += windows.len() as u64;
         for probe_loop in &plan.loops {
-            let loop_windows = windows
+            let costs: Vec<f64> = windows
                 .iter()
-                .filter(|window| window.probe_loop == *probe_loop);
-            let costs: Vec<f64> = loop_windows.filter_map(|window| window.cost_ns).collect();
+                .filter(|window| window.probe_loop == *probe_loop)
+                .filter_map(|window| window.cost_ns)
+                .collect();
             self.kept += costs.len() as u64;
             self.spreads.extend(estimate::spread(&costs));
         }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
-use relayout_files::allowed_cpus;
+use relayout_files::{allowed_cpus, parse_cpu_list};
 use serde::{Deserialize, Serialize};
 
 /// CPUs up to which every pair is measured; with more, [`PAIRS_PER_RELATION`] of each relation.
@@ -98,8 +99,11 @@ pub fn choose_pairs(cpus: &[CpuTopology]) -> Vec<CpuPair> {
         }
     }
     let siblings = by_relation.remove(&CpuRelation::SmtSibling);
-    let cores = by_relation.into_values().flatten();
-    cores.chain(siblings.into_iter().flatten()).collect()
+    by_relation
+        .into_values()
+        .flatten()
+        .chain(siblings.into_iter().flatten())
+        .collect()
 }
 
 /// The CPUs that this process may run on.
@@ -114,9 +118,10 @@ pub fn read_cpus() -> Vec<CpuTopology> {
 pub fn identify_machine() -> MachineIdentity {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
-        let mut lines = info.lines().filter_map(|line| line.split_once(':'));
-        let found = lines.find(|(key, _)| key.trim() == name);
-        found.map(|(_, value)| value.trim().to_owned())
+        info.lines()
+            .filter_map(|line| line.split_once(':'))
+            .find(|(key, _)| key.trim() == name)
+            .map(|(_, value)| value.trim().to_owned())
     };
     let arm = || {
         Some(format!(
@@ -149,8 +154,9 @@ pub fn line_bytes() -> u32 {
     let system_value =
         || u32::try_from(unsafe { libc::sysconf(libc::_SC_LEVEL1_DCACHE_LINESIZE) }).ok();
     let is_usable = |bytes: &u32| bytes.is_power_of_two() && (16..=4096).contains(bytes);
-    let stated_value = text.parse().ok().filter(is_usable);
-    stated_value
+    text.parse()
+        .ok()
+        .filter(is_usable)
         .or_else(|| system_value().filter(is_usable))
         .unwrap_or(LINE_BYTES_USUAL)
 }
@@ -175,18 +181,20 @@ fn read_topology(number: u32) -> CpuTopology {
 fn last_level_cache(dir: &Path) -> String {
     let caches = (0..8).map(|index| dir.join(format!("index{index}")));
     let level = |cache: &Path| first_line(&cache.join("level")).parse::<u32>().ok();
-    let last = caches
+    caches
         .filter_map(|cache| Some((level(&cache)?, cache)))
-        .max();
-    last.map(|(_, cache)| first_line(&cache.join("shared_cpu_list")))
+        .max()
+        .map(|(_, cache)| first_line(&cache.join("shared_cpu_list")))
         .unwrap_or_default()
 }
 
 /// The folder of a CPU has a link `nodeN` to its node.
 fn numa_node(dir: &Path) -> String {
-    let names = fs::read_dir(dir).into_iter().flatten().flatten();
-    let mut names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names
+    fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .find(|name| {
             name.strip_prefix("node")
                 .is_some_and(|n| n.parse::<u32>().is_ok())
@@ -200,22 +208,19 @@ fn first_line(path: &Path) -> String {
 }
 
 fn has_flag(info: &str, flag: &str) -> bool {
-    let mut lines = info.lines().filter(|line| line.starts_with("flags"));
-    lines
-        .next()
+    info.lines()
+        .find(|line| line.starts_with("flags"))
         .is_some_and(|line| line.split_whitespace().any(|word| word == flag))
 }
 
-/// Counts the numbers in a list such as `0-3,8`.
+/// Counts the numbers in a list such as `0-3,8`; 0 for another text.
 fn count_listed(list: &str) -> u32 {
-    let range_length = |part: &str| {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        let (from, to) = (from.parse::<u32>().ok()?, to.parse::<u32>().ok()?);
-        to.checked_sub(from)?.checked_add(1)
-    };
-    list.split(',')
-        .filter_map(range_length)
-        .fold(0, u32::saturating_add)
+    let range_length = |range: RangeInclusive<u32>| (range.end() - range.start()).saturating_add(1);
+    let lengths = parse_cpu_list(list)
+        .unwrap_or_default()
+        .into_iter()
+        .map(range_length);
+    lengths.fold(0, u32::saturating_add)
 }
 
 #[cfg(test)]

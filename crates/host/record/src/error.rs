@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use relayout_files::{ErrorCategory, FileError};
+use relayout_files::{DISTRIBUTION, ErrorCategory, FileError, system_package};
 
 /// An error that names the file or program, and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -82,9 +82,12 @@ pub enum Error {
     /// This QEMU loads no plugins.
     #[error(
         "{} cannot load the recording plugin: {why}\n\
-         a QEMU built with plugins is needed: Debian's qemu-system-x86 7.2 or 10.0 for kernels, Debian 12's \
-         qemu-user 7.2 for programs (later ones are linked statically); scripts/setup.sh unpacks both",
-        path.display()
+         a QEMU built with plugins is needed: {DISTRIBUTION}'s {} 7.2 or 10.0 for kernels, \
+         {DISTRIBUTION} 12's {} 7.2 for programs (later ones are linked statically); \
+         scripts/setup.sh unpacks both",
+        path.display(),
+        system_package("qemu-system-x86_64"),
+        system_package("qemu-x86_64")
     )]
     NoPlugins {
         /// The QEMU.
@@ -158,6 +161,15 @@ impl From<FileError> for Error {
 }
 
 impl Error {
+    /// Returns the first line of the message.
+    pub(crate) fn first_line(&self) -> String {
+        self.to_string()
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    }
+
     /// Returns who has to act.
     pub fn category(&self) -> ErrorCategory {
         match self {

@@ -11,10 +11,11 @@ use std::time::Duration;
 use relayout_files::{InterruptFlag, RecordingProgress, cannot};
 
 use self::watch::watch_window;
+use crate::elf::requested_loader;
 use crate::marker::has_start_marker;
 use crate::outcome::RecordingOutcome;
 use crate::qemu::{QemuConfig, QemuMachine, comma_doubled};
-use crate::workspace::RecordingWorkspace;
+use crate::workspace::{RecordingWorkspace, collector_options};
 use crate::{Error, GuestKernel, QemuCollector, guest, initramfs};
 
 /// Kernel parameters that recording rests on: addresses as linked, one type per slab cache, no
@@ -134,27 +135,12 @@ fn program_bytes(recording: &KernelRecording) -> Result<Option<Vec<u8>>, Error> 
     ) {
         return refuse("it is not a linked program: link it with -static");
     }
-    if is_dynamic(&bytes) {
+    if requested_loader(&bytes).is_some() {
         return refuse(
             "it is linked dynamically, and the guest has no libraries: link it with -static",
         );
     }
     Ok(Some(bytes))
-}
-
-/// Returns true if a 64-bit ELF file asks for an interpreter.
-fn is_dynamic(bytes: &[u8]) -> bool {
-    use object::read::elf::{FileHeader, ProgramHeader};
-    let Ok(header) = object::elf::FileHeader64::<object::Endianness>::parse(bytes) else {
-        return false;
-    };
-    let Ok(endian) = header.endian() else {
-        return false;
-    };
-    let segments = header.program_headers(endian, bytes).unwrap_or_default();
-    segments
-        .iter()
-        .any(|s| s.p_type(endian) == object::elf::PT_INTERP)
 }
 
 fn kernel_command_line(recording: &KernelRecording) -> String {
@@ -190,16 +176,12 @@ fn plugin_options(
         .iter()
         .map(|(from, to)| format!("{from:x}-{to:x}"))
         .collect();
-    let mut options = format!(
-        "dir={},yield={},seed={},skip={}",
+    let mut options = collector_options(recording.yield_every, recording.seed, recording.bursts);
+    options.push_str(&format!(
+        ",dir={},skip={}",
         comma_doubled(workspace.dir()),
-        recording.yield_every,
-        recording.seed,
         skip.join("+")
-    );
-    if let Some(bursts) = recording.bursts {
-        options.push_str(&format!(",bursts={bursts}"));
-    }
+    ));
     if recording.idle {
         options.push_str(",mode=idle");
     }

@@ -11,6 +11,8 @@
 //! ```
 
 pub mod bzimage;
+mod child;
+mod elf;
 mod error;
 mod guest;
 mod initramfs;

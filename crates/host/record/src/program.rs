@@ -72,8 +72,10 @@ pub struct ProgramRecording {
 impl ProgramRecording {
     /// The program and its arguments, with spaces between.
     fn command_line(&self) -> String {
-        let words = std::iter::once(&self.program).chain(&self.arguments);
-        let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+        let words: Vec<_> = std::iter::once(&self.program)
+            .chain(&self.arguments)
+            .map(|word| word.to_string_lossy())
+            .collect();
         words.join(" ")
     }
 }

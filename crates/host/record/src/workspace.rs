@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Acquire;
 
 use memmap2::MmapOptions;
 use relayout_files::{cannot, free_bytes, private_dir};
@@ -60,9 +61,29 @@ impl RecordingWorkspace {
         self.memory.as_ref().unwrap_or(&self.dir).path().join("ram")
     }
 
+    /// Error number with which the collector stopped, 0 if it has none.
+    pub fn collector_errno(&self) -> i32 {
+        self.control.error.load(Acquire) as i32
+    }
+
+    /// The collector's error, as that of writing to this folder.
+    pub fn write_error(&self) -> Error {
+        let source = std::io::Error::from_raw_os_error(self.collector_errno());
+        cannot("write the recording to", self.dir())(source).into()
+    }
+
     pub fn control(&self) -> &'static RecordingControl {
         self.control
     }
+}
+
+/// Options that all collectors take, as `NAME=VALUE` with commas between.
+pub fn collector_options(yield_every: u32, seed: u64, bursts: Option<u64>) -> String {
+    let bursts = bursts.map(|bursts| format!(",bursts={bursts}"));
+    format!(
+        "yield={yield_every},seed={seed}{}",
+        bursts.unwrap_or_default()
+    )
 }
 
 fn map_control(path: &Path) -> Result<&'static RecordingControl, Error> {

@@ -177,8 +177,8 @@ fn split_compiler(
     if let Some(name) = named_compiler {
         return (vec![name], &wrapper_arguments[1..]);
     }
-    let env_text = env::var(driver.env_variable()).ok();
-    let words = env_text
+    let words = env::var(driver.env_variable())
+        .ok()
         .and_then(|text| shlex::split(&text))
         .unwrap_or_default();
     match words.is_empty() {

@@ -16,18 +16,19 @@ mod tree;
 
 use std::cell::Cell;
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use relayout_files::{CacheFolder, InterruptFlag, RecordingProgress, cannot, free_bytes};
+use relayout_files::{
+    CacheFolder, InterruptFlag, RecordingProgress, cannot, free_bytes, last_lines,
+};
 use relayout_measure::{ProgramCommand, ProgramLaunch, ProgramStarter};
 use rustix::fs::{FlockOperation, flock};
 
 pub use self::compile_test::{
     ConfigurationBase, ConfigurationParseError, KernelConfiguration, TestedObject,
 };
-pub use self::error::{BuildNeed, Error};
+pub use self::error::Error;
 pub use self::needs::require_needs;
 
 use self::images::{ImageKey, KernelImages};
@@ -288,7 +289,7 @@ impl KernelBuilder {
             &|| {
                 if last_update.get().elapsed() >= TELL_EVERY {
                     last_update.set(Instant::now());
-                    if let Some(line) = last_lines(&stdout).last() {
+                    if let Some(line) = last_lines(&stdout, TAIL_BYTES).last() {
                         (watch.update)(&format!("building {label}: {}", line.trim()));
                     }
                 }
@@ -302,7 +303,7 @@ impl KernelBuilder {
             Err(relayout_measure::Error::Failed { how, .. }) => Err(Error::Make {
                 what: label.to_owned(),
                 how: format!("'{}' {how}", command.text),
-                output: first_errors(&last_lines(&starter.dir().join("stderr"))),
+                output: first_errors(&last_lines(&starter.dir().join("stderr"), TAIL_BYTES)),
                 log: self.keep_log(starter.dir())?,
             }),
             Err(other) => Err(Error::Measure(other)),
@@ -364,25 +365,13 @@ fn lock_folder(folder: &Path) -> Result<File, Error> {
     }
 }
 
-fn last_lines(path: &Path) -> Vec<String> {
-    let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
-        let bytes = file.metadata()?.len();
-        file.seek(SeekFrom::Start(bytes.saturating_sub(TAIL_BYTES)))?;
-        let mut kept = Vec::new();
-        file.take(TAIL_BYTES).read_to_end(&mut kept)?;
-        Ok(kept)
-    };
-    let bytes = read().unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    text.lines().map(str::to_owned).collect()
-}
-
 /// Returns the beginning of make's errors: the lines from the first error on.
 fn first_errors(lines: &[String]) -> String {
     let is_error = |line: &String| line.contains("error:") || line.contains("undefined reference");
-    let first = lines.iter().position(is_error);
-    let first = first.unwrap_or(lines.len().saturating_sub(TAIL_LINES));
+    let first = lines
+        .iter()
+        .position(is_error)
+        .unwrap_or(lines.len().saturating_sub(TAIL_LINES));
     let shown: Vec<&str> = { lines[first..].iter() }
         .take(TAIL_LINES)
         .map(String::as_str)

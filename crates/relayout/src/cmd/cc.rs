@@ -61,8 +61,11 @@ pub fn intercept<C: CommandFactory>() -> Option<ExitStatus> {
         _ => None,
     };
     if let Some(text) = own {
-        let printed = text.map_err(Into::into).and_then(|text| print_text(&text));
-        return Some(printed.map_or_else(|error| exit::print_error(&error), |()| ExitStatus::Done));
+        return Some(
+            text.map_err(Into::into)
+                .and_then(|text| print_text(&text))
+                .map_or_else(|error| exit::print_error(&error), |()| ExitStatus::Done),
+        );
     }
     let error = become_compiler(driver, &arguments, |note| {
         eprintln!("relayout cc: note: {note}");
@@ -80,7 +83,8 @@ pub fn intercept<C: CommandFactory>() -> Option<ExitStatus> {
 
 fn help<C: CommandFactory>() -> String {
     let whole = C::command();
-    let own = whole.find_subcommand("cc");
-    own.map(|cc| cc.clone().render_help().to_string())
+    whole
+        .find_subcommand("cc")
+        .map(|cc| cc.clone().render_help().to_string())
         .unwrap_or_default()
 }

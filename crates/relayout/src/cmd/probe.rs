@@ -1,12 +1,11 @@
 //! `relayout probe`: what this machine's caches cost.
 
-mod text;
-
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use relayout_files::InterruptFlag;
 use relayout_probe::{MachineFile, UnknownValue};
+use relayout_report::probe_text;
 
 use crate::exit::ExitStatus;
 use crate::print::print_text;
@@ -62,7 +61,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     };
     print_text(&match args.json {
         true => file.to_json(),
-        false => text::render(&file, place.as_deref()),
+        false => probe_text(&file, place.as_deref()),
     })?;
     if is_measured {
         return Ok(ExitStatus::Done);

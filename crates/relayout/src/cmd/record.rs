@@ -86,8 +86,7 @@ impl RepeatedRecording {
 
 /// Returns the command line for profiles.
 pub(super) fn command_line() -> Vec<String> {
-    let words = std::env::args_os();
-    words
+    std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
         .collect()
 }

@@ -1,11 +1,9 @@
 //! Text of an experiment with programs: table, notes and verdict.
 
 use relayout_verify::judge::{ChangeScale, ChangeVerdict, ExperimentOutcome, JudgedMetric};
-use relayout_verify::plan::ExperimentSide;
 use relayout_verify::runs::{ExperimentEnding, ExperimentRuns, StartFate};
-use relayout_verify::table;
 
-use super::VerifyContents;
+use super::{VerifyContents, table};
 
 /// Renders the tables of both kinds of metrics, the notes and the verdict.
 pub fn render_text(contents: &VerifyContents<'_>) -> String {
@@ -19,12 +17,7 @@ pub fn render_text(contents: &VerifyContents<'_>) -> String {
             setup.before, setup.after
         )),
     }
-    let names = ExperimentSide::ALL.map(ExperimentSide::as_str);
-    text.push_str(&table::render_table(&outcome.metrics, names));
-    if !details.metrics.is_empty() {
-        text.push_str(DETAILS);
-        text.push_str(&table::render_table(&details.metrics, names));
-    }
+    text.push_str(&table::render_tables(outcome, details));
     text.push('\n');
     for note in contents.all_notes() {
         text.push_str(&note);
@@ -71,12 +64,7 @@ pub(super) fn notes(runs: &ExperimentRuns, outcome: &ExperimentOutcome) -> Vec<S
         notes.extend(disturbed_note(runs));
         notes.extend(said_disturbed_note(runs));
     }
-    let comparisons = outcome.metrics.len();
-    if comparisons > 1 {
-        notes.push(format!(
-            "{comparisons} comparisons, false discovery rate at most 5% (Benjamini-Hochberg)"
-        ));
-    }
+    notes.extend(comparisons_note(outcome));
     notes.extend(outcome.metrics.iter().filter_map(metric_note));
     if runs.setup.cpus.len() == 1 {
         notes.push(
@@ -89,8 +77,13 @@ pub(super) fn notes(runs: &ExperimentRuns, outcome: &ExperimentOutcome) -> Vec<S
     notes
 }
 
-/// Heading of the metrics that do not affect the verdict.
-pub(super) const DETAILS: &str = "\nBy class and member, per operation; no part of the verdict\n\n";
+/// Note on judging several metrics at once.
+pub(super) fn comparisons_note(outcome: &ExperimentOutcome) -> Option<String> {
+    let comparisons = outcome.metrics.len();
+    (comparisons > 1).then(|| {
+        format!("{comparisons} comparisons, false discovery rate at most 5% (Benjamini-Hochberg)")
+    })
+}
 
 /// Note on the number of pairs of boots.
 pub(super) fn boots_note(runs: &ExperimentRuns, pairs: usize) -> String {

@@ -120,17 +120,17 @@ impl AdvisedType<'_> {
 
     /// Returns the layouts with guards if they are clearly better than those without.
     pub fn better_guarded_pool(&self) -> Option<LayoutPool<'_>> {
-        let guards = self
-            .guards
+        self.guards
             .as_ref()
-            .filter(|guards| guards.guarded.is_better());
-        guards.and_then(|_| self.guarded_pool())
+            .filter(|guards| guards.guarded.is_better())
+            .and_then(|_| self.guarded_pool())
     }
 
     /// Returns the best candidate, with guards or without.
     pub fn best_candidate(&self) -> Option<&RankedLayout> {
-        let pool = self.better_guarded_pool().or_else(|| self.unguarded_pool());
-        pool?.best()
+        self.better_guarded_pool()
+            .or_else(|| self.unguarded_pool())?
+            .best()
     }
 
     /// Returns the advice without guards; `None` if nothing was searched.
@@ -164,8 +164,11 @@ pub fn advise_types<'a>(
     };
     let (gathered, skipped) = gather_types(resolved, request)?;
     let read_build = |build| ConfigurationBuild::read(resolved, &gathered, build);
-    let builds = request.configurations.iter().map(read_build);
-    let builds: Vec<ConfigurationBuild> = builds.collect::<Result<_, Error>>()?;
+    let builds: Vec<ConfigurationBuild> = request
+        .configurations
+        .iter()
+        .map(read_build)
+        .collect::<Result<_, Error>>()?;
     let mut searched = Vec::new();
     for (type_index, gathered) in gathered.into_iter().enumerate() {
         let user_layouts = read_layout_files(resolved, &gathered.shape, &request.layout_files)?;
@@ -205,13 +208,14 @@ pub fn advise_types<'a>(
         let note = predict_gains(resolved, searched, guards.as_mut(), &request.machine, top);
         notes.extend(note);
     }
-    let stages = guarded_types.into_iter().zip(accesses).zip(scenarios);
-    let advised = stages.map(|((guarded_type, accesses), scenarios)| AdvisedType {
-        searched: guarded_type.searched,
-        accesses,
-        guards: guarded_type.guards,
-        scenarios,
-    });
+    let advised = guarded_types.into_iter().zip(accesses).zip(scenarios).map(
+        |((guarded_type, accesses), scenarios)| AdvisedType {
+            searched: guarded_type.searched,
+            accesses,
+            guards: guarded_type.guards,
+            scenarios,
+        },
+    );
     Ok(AdviceRun {
         types: patch_types(resolved, advised.collect(), request)?,
         skipped,
@@ -227,8 +231,10 @@ fn gather_types<'a>(
     if request.types.is_empty() {
         return Ok(most_contended_types(resolved));
     }
-    let names = request.types.iter();
-    let gathered = names.map(|name| gather_type(resolved, name, &request.pinned));
+    let gathered = request
+        .types
+        .iter()
+        .map(|name| gather_type(resolved, name, &request.pinned));
     Ok((gathered.collect::<Result<_, Error>>()?, Vec::new()))
 }
 
@@ -288,11 +294,13 @@ fn patch_types<'a>(
     request: &AdviceRequest,
 ) -> Result<Vec<PatchedType<'a>>, Error> {
     let Some(source) = &request.source else {
-        let unpatched = advised.into_iter().map(|advised| PatchedType {
-            advised,
-            patch: None,
-        });
-        return Ok(unpatched.collect());
+        return Ok(advised
+            .into_iter()
+            .map(|advised| PatchedType {
+                advised,
+                patch: None,
+            })
+            .collect());
     };
     let chosen: Vec<_> = { advised.iter() }
         .map(|advised| write_best_candidate(resolved, advised, source, request.top))

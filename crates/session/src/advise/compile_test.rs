@@ -91,8 +91,7 @@ impl<'a> CompileTester<'a> {
     pub fn open(resolved: &'a ResolvedProfile<'_>, source: &Path) -> Result<Self, Error> {
         let cache = CacheFolder::locate().ok_or(Error::NoCacheFolder)?;
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        let builder = KernelBuilder::open(&cache, source, None, jobs)
-            .map_err(crate::HostError::KernelBuild)?;
+        let builder = KernelBuilder::open(&cache, source, None, jobs)?;
         Ok(Self { resolved, builder })
     }
 
@@ -115,7 +114,7 @@ impl<'a> CompileTester<'a> {
             let objects =
                 self.builder
                     .compile_objects(&edited.diff, configuration, &edited.paths, &watch);
-            let objects = objects.map_err(crate::HostError::KernelBuild)?;
+            let objects = objects?;
             Ok(CompileTest {
                 configuration: configuration.to_string(),
                 verdict: judge_objects(gathered, candidate, &objects)?,
@@ -171,8 +170,8 @@ fn judge_objects(
 
 fn shape_in_object(object: &[u8], name: &str) -> Result<Result<StructShape, String>, Error> {
     let store = SectionStore::default();
-    let catalog = TypeCatalog::parse(object, &store, DebugInfoFormat::Any);
-    let catalog = catalog.map_err(Error::CompiledObject)?;
+    let catalog =
+        TypeCatalog::parse(object, &store, DebugInfoFormat::Any).map_err(Error::CompiledObject)?;
     shape_in_catalog(&catalog, name).map_err(Error::CompiledObject)
 }
 

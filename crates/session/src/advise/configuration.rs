@@ -71,6 +71,9 @@ pub(super) fn shape_in_catalog(
 
 /// Returns the shapes of a type in the builds that have it.
 pub(super) fn shapes_of_type(builds: &[ConfigurationBuild], type_index: usize) -> Vec<StructShape> {
-    let shapes = builds.iter().map(|build| &build.shapes[type_index]);
-    shapes.flatten().cloned().collect()
+    builds
+        .iter()
+        .flat_map(|build| &build.shapes[type_index])
+        .cloned()
+        .collect()
 }

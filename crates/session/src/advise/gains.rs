@@ -92,9 +92,12 @@ fn layout_gains(
     advice: &LayoutAdvice,
     indices: Vec<usize>,
 ) -> LayoutGains {
-    let candidates = indices.iter().map(|index| &advice.candidates[*index]);
-    let layouts = candidates.chain(&advice.user_layouts);
-    let layouts: Vec<&StructLayout> = layouts.map(|scored| &scored.layout).collect();
+    let layouts: Vec<&StructLayout> = indices
+        .iter()
+        .map(|index| &advice.candidates[*index])
+        .chain(&advice.user_layouts)
+        .map(|scored| &scored.layout)
+        .collect();
     let stretches = waits_by_stretch(subject, is_guarded, &layouts);
     let mut gains = stretches.iter().map(|waits| inputs.gain(waits));
     LayoutGains {
@@ -107,8 +110,9 @@ fn layout_gains(
 fn logged_extents(subject: &AdviceSubject<'_>) -> Vec<ObjectExtent> {
     let covered_end =
         |instance: &RecordedInstance| instance.trace.covered.iter().map(|bytes| bytes.end).max();
-    let instances = subject.instances.iter();
-    let mut extents: Vec<ObjectExtent> = instances
+    let mut extents: Vec<ObjectExtent> = subject
+        .instances
+        .iter()
         .map(|instance| ObjectExtent {
             run: instance.run,
             base: instance.trace.base,

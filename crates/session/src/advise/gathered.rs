@@ -57,8 +57,10 @@ impl GatheredType<'_> {
             _ => offset,
         };
         let holds = |range: std::ops::Range<u64>| range.contains(&u64::from(offset));
-        let mut places = layout.places.iter();
-        places.position(|place| holds(place.offset..place.end))
+        layout
+            .places
+            .iter()
+            .position(|place| holds(place.offset..place.end))
     }
 
     /// Returns `options` with the pinned members of this type.

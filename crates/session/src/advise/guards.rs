@@ -97,8 +97,10 @@ pub struct GuardAdvice {
 impl GuardAdvice {
     /// Returns the change in words, by statement.
     pub fn guard_words(&self) -> Vec<String> {
-        let statements = self.statements.iter();
-        statements.map(GuardableStore::guard_words).collect()
+        self.statements
+            .iter()
+            .map(GuardableStore::guard_words)
+            .collect()
     }
 
     /// Returns a function that is true for guarded stores.
@@ -120,13 +122,17 @@ impl GuardAdvice {
     ) -> (Vec<StoreCounts>, Option<Vec<RecordedInstance>>) {
         let candidates = store_statements(other, names);
         let matching = |own: &GuardableStore| {
-            let mut candidates = candidates.iter();
-            candidates.find(|candidate| own.matches(candidate)).cloned()
+            candidates
+                .iter()
+                .find(|candidate| own.matches(candidate))
+                .cloned()
         };
         let matches: Vec<Option<GuardableStore>> = self.statements.iter().map(matching).collect();
         let counts = |statement: &Option<GuardableStore>| {
-            let counts = statement.as_ref().map(|statement| statement.store_counts);
-            counts.unwrap_or_default()
+            statement
+                .as_ref()
+                .map(|statement| statement.store_counts)
+                .unwrap_or_default()
         };
         let store_counts = matches.iter().map(counts).collect();
         let statements: Vec<GuardableStore> = matches.into_iter().flatten().collect();
@@ -195,14 +201,17 @@ fn is_source(file: &str) -> bool {
 fn statement_sets(candidates: &[GuardableStore], count: usize) -> Vec<Vec<GuardableStore>> {
     let chosen =
         (0..1_u32 << candidates.len()).filter(move |set| set.count_ones() as usize == count);
-    let statement_set = chosen.map(|set| {
-        let is_in_set = |(index, _): &(usize, &GuardableStore)| set >> index & 1 == 1;
-        let chosen_statements = candidates.iter().enumerate().filter(is_in_set);
-        chosen_statements
-            .map(|(_, statement)| statement.clone())
-            .collect()
-    });
-    statement_set.collect()
+    chosen
+        .map(|set| {
+            let is_in_set = |(index, _): &(usize, &GuardableStore)| set >> index & 1 == 1;
+            candidates
+                .iter()
+                .enumerate()
+                .filter(is_in_set)
+                .map(|(_, statement)| statement.clone())
+                .collect()
+        })
+        .collect()
 }
 
 /// A search for guards.
@@ -251,12 +260,12 @@ impl GuardSearch<'_, '_> {
         for statement in set {
             apart.align[statement.atom] = u64::from(self.resolved.line_bytes);
         }
-        let best_layouts = self
+        let arrangements = self
             .known_advice(fewer_guards)
             .candidates
             .iter()
-            .take(COMPARED_LAYOUTS_MAX);
-        let arrangements = best_layouts.map(|candidate| candidate.arrangement.clone());
+            .take(COMPARED_LAYOUTS_MAX)
+            .map(|candidate| candidate.arrangement.clone());
         let given: Vec<UserLayout> = arrangements
             .chain([shape.current_arrangement(), apart])
             .map(|arrangement| UserLayout {
@@ -276,8 +285,13 @@ impl GuardSearch<'_, '_> {
             (subject.into(), self.unguarded),
             &nothing_sought,
         );
-        let costs = scored.advice.user_layouts.iter().map(|given| given.cost);
-        costs.min().unwrap_or(u64::MAX)
+        scored
+            .advice
+            .user_layouts
+            .iter()
+            .map(|given| given.cost)
+            .min()
+            .unwrap_or(u64::MAX)
     }
 
     /// Searches layouts with the guards. `fewer_guards` are the best so far.
@@ -315,8 +329,11 @@ impl GuardSearch<'_, '_> {
 }
 
 fn guard_filter(statements: &[GuardableStore]) -> impl Fn(&TraceAccess) -> bool + use<> {
-    let sites = statements.iter().flat_map(|statement| &statement.sites);
-    let sites: Vec<SiteId> = sites.copied().collect();
+    let sites: Vec<SiteId> = statements
+        .iter()
+        .flat_map(|statement| &statement.sites)
+        .copied()
+        .collect();
     move |access| sites.contains(&access.site)
 }
 

@@ -42,11 +42,12 @@ pub fn inner_types(
             }
         }
     }
-    let accessed = accessed_offsets.iter();
-    let inner = accessed
+    accessed_offsets
+        .iter()
         .filter(|(_, offsets)| offsets.len() > 1)
-        .filter_map(|(atom, _)| inner_type(gathered, types, *atom));
-    inner.take(INNER_NAMED_MAX).collect()
+        .filter_map(|(atom, _)| inner_type(gathered, types, *atom))
+        .take(INNER_NAMED_MAX)
+        .collect()
 }
 
 fn inner_type(gathered: &GatheredType<'_>, types: &TypeArena, atom: usize) -> Option<InnerType> {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use relayout_files::cannot;
 use relayout_layout::TypeArena;
 use relayout_layout::abi::{AbiEngine, StructShape};
 use relayout_layout::type_words;
@@ -108,10 +109,7 @@ struct LayoutFileReader<'a> {
 
 impl LayoutFileReader<'_> {
     fn read_file(&self, path: &Path) -> Result<UserLayout, Error> {
-        let bytes = std::fs::read(path).map_err(|source| Error::Read {
-            path: path.to_owned(),
-            source,
-        })?;
+        let bytes = std::fs::read(path).map_err(cannot("read", path))?;
         let in_file = |source| Error::LayoutFile {
             path: path.to_owned(),
             source,
@@ -136,11 +134,11 @@ impl LayoutFileReader<'_> {
         let declared = relayout_patch::read_declared_struct(&file, text, &self.shape.name)
             .map_err(Error::Definition)?;
         let align = self.align_bytes(declared.alignment);
-        let entries = declared
+        let entries: Result<Vec<OrderEntry>, LayoutFileProblem> = declared
             .members
             .iter()
-            .map(|member| self.order_entry(member));
-        let entries: Result<Vec<OrderEntry>, LayoutFileProblem> = entries.collect();
+            .map(|member| self.order_entry(member))
+            .collect();
         let arrange =
             |entries: Vec<OrderEntry>| Ok(order::arrange_entries(&entries, align, self.shape)?);
         entries
@@ -165,8 +163,10 @@ impl LayoutFileReader<'_> {
         let extent = self.member_extent(member)?;
         let has_name = |own: &String| member.names.contains(own);
         let known_atom = { self.shape.atoms.iter() }.find(|atom| atom.names.iter().any(has_name));
-        let mut bounds = member.bounds.iter();
-        let unread_bound = bounds.find(|bound| bound.parse::<u64>().is_err());
+        let unread_bound = member
+            .bounds
+            .iter()
+            .find(|bound| bound.parse::<u64>().is_err());
         match (known_atom, extent) {
             (None, None) => Err(match unread_bound {
                 Some(bound) => LayoutFileProblem::UnknownLength {
@@ -228,8 +228,8 @@ impl LayoutFileReader<'_> {
         }
         let total = bytes
             .checked_mul(element_count)
-            .filter(|total| *total <= u64::from(u32::MAX));
-        let total = total.ok_or(LayoutFileProblem::TooLarge { line })?;
+            .filter(|total| *total <= u64::from(u32::MAX))
+            .ok_or(LayoutFileProblem::TooLarge { line })?;
         Ok(Some((total, align)))
     }
 }

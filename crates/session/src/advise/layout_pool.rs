@@ -29,8 +29,9 @@ impl<'a> LayoutPool<'a> {
     /// `listed_orders`.
     pub fn scenarios_hurt_by(&self, listed_index: usize) -> Vec<&'a OtherScenario> {
         let is_hurt = |scenario: &&OtherScenario| {
-            let results = scenario.results_at(listed_index);
-            results.is_some_and(|(own, there)| there.is_harmful(own))
+            scenario
+                .results_at(listed_index)
+                .is_some_and(|(own, there)| there.is_harmful(own))
         };
         self.scenarios.iter().filter(is_hurt).collect()
     }
@@ -61,8 +62,9 @@ pub(super) fn listed_orders(
     top: usize,
 ) -> Vec<MemberOrder> {
     let given = user_layouts.iter().map(|given| given.order.clone());
-    let shown = advice.shown_candidates(top).into_iter();
-    let found = shown
+    let found = advice
+        .shown_candidates(top)
+        .into_iter()
         .map(|index| MemberOrder::from_arrangement(advice.candidates[index].arrangement.clone()));
     given.chain(found).collect()
 }

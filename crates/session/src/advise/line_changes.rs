@@ -154,8 +154,11 @@ pub(super) fn placement_reason(
         }
         let mut ranked: Vec<(&str, u64)> = counts.into_iter().collect();
         ranked.sort_by_key(|(_, count)| Reverse(*count));
-        let names = ranked.iter().map(|(name, _)| *name);
-        names.take(REASON_NAMES_MAX).collect::<Vec<&str>>()
+        ranked
+            .iter()
+            .map(|(name, _)| *name)
+            .take(REASON_NAMES_MAX)
+            .collect::<Vec<&str>>()
     };
     let written_names = parted_names(true);
     if let Some((last, first)) = written_names.split_last() {

@@ -177,8 +177,11 @@ pub(super) fn write_best_candidate(
 /// Returns the reason why none of a pool's candidates is written, if they were scored in other
 /// scenarios.
 fn hurts_scenario_reason(pool: LayoutPool<'_>) -> Option<String> {
-    let guards = pool.statements.iter().map(GuardableStore::guard_words);
-    let guards: Vec<String> = guards.collect();
+    let guards: Vec<String> = pool
+        .statements
+        .iter()
+        .map(GuardableStore::guard_words)
+        .collect();
     let with_guards = match guards.is_empty() {
         true => String::new(),
         false => format!(" with \"{}\"", guards.join(", ")),

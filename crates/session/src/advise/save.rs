@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use relayout_files::cannot;
 use relayout_patch::PatchMail;
 
 use crate::Error;
@@ -25,11 +26,12 @@ pub fn write_mails(file: &Path, mails: &[PatchMail]) -> Result<(), Error> {
     if mails.is_empty() {
         return Ok(());
     }
-    let texts = mails.iter().enumerate();
-    let text: String = texts
+    let text: String = mails
+        .iter()
+        .enumerate()
         .map(|(index, mail)| mail.to_text(index + 1, mails.len()))
         .collect();
-    std::fs::write(file, text).map_err(Error::write(file))
+    Ok(std::fs::write(file, text).map_err(cannot("write", file))?)
 }
 
 /// Writes [`HARDWARE_SCRIPT`] as an executable file.
@@ -41,5 +43,5 @@ pub fn write_hardware_script(file: &Path) -> Result<(), Error> {
         std::fs::write(file, HARDWARE_SCRIPT)?;
         std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755))
     };
-    write().map_err(Error::write(file))
+    Ok(write().map_err(cannot("write", file))?)
 }

@@ -233,8 +233,7 @@ fn score_in_workload(
 }
 
 fn after_current(advice: &LayoutAdvice, ranked: &[RankedLayout]) -> Vec<VariantScore> {
-    let current = std::iter::once(VariantScore::from(&advice.current));
-    current
+    std::iter::once(VariantScore::from(&advice.current))
         .chain(ranked.iter().map(VariantScore::from))
         .collect()
 }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use relayout_check::ConfigError;
 
+use crate::host_error::from_through;
+
 /// Rules, files or headers that cannot be checked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -36,22 +38,6 @@ pub enum CheckError {
     /// A profile, file or process failed.
     #[error("{0}")]
     Session(#[from] crate::Error),
-    /// A file cannot be read.
-    #[error("cannot read {}", path.display())]
-    Read {
-        /// File.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
-    /// A file cannot be found.
-    #[error("cannot find {}", path.display())]
-    Find {
-        /// File.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
     /// The current folder is not known.
     #[error("cannot tell the current folder")]
     CurrentFolder(#[source] io::Error),
@@ -77,36 +63,26 @@ pub enum CheckError {
 }
 
 impl CheckError {
-    pub(super) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Read {
-            path: path.to_owned(),
-            source,
-        }
-    }
-
-    pub(super) fn find(path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Find {
-            path: path.to_owned(),
-            source,
-        }
-    }
-
     pub(super) fn config(path: &Path) -> impl FnOnce(ConfigError) -> Self {
         move |problems| Self::Config {
             path: path.to_owned(),
             problems,
         }
     }
-
-    pub(super) fn compile(error: relayout_toolchain::compile::Error) -> Self {
-        crate::Error::Host(error.into()).into()
-    }
 }
+
+from_through!(
+    CheckError, Session: relayout_files::FileError,
+    relayout_toolchain::compile::Error,
+);
 
 /// `relayout.toml:3:1: unknown key`, one on each line.
 fn problem_lines(path: &Path, error: &ConfigError) -> String {
     let place = path.display();
-    let lines = error.problems.iter();
-    let lines = lines.map(|problem| format!("{place}:{}: {}", problem.at, problem.message));
-    lines.collect::<Vec<String>>().join("\n")
+    error
+        .problems
+        .iter()
+        .map(|problem| format!("{place}:{}: {}", problem.at, problem.message))
+        .collect::<Vec<String>>()
+        .join("\n")
 }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use relayout_files::{InterruptFlag, RecordingProgress};
+use relayout_files::{InterruptFlag, RecordingProgress, cannot};
 use relayout_toolchain::compile::{
     CompileDatabase, CompileRecipe, Error, HeaderUnit, UnitCompiler,
 };
@@ -88,11 +88,11 @@ pub(super) fn compile_headers(
     progress: &dyn RecordingProgress,
 ) -> Result<Vec<CompiledHeader>, CheckError> {
     let interrupt = InterruptFlag::catch();
-    let compiler = UnitCompiler::new(interrupt).map_err(CheckError::compile)?;
+    let compiler = UnitCompiler::new(interrupt)?;
     let mut built = Vec::new();
     for header in &sources.headers {
         for named in databases(sources, header)? {
-            let database = CompileDatabase::read(&named.path).map_err(CheckError::compile)?;
+            let database = CompileDatabase::read(&named.path)?;
             let path = find_file(header, &database)?;
             let recipe = select_recipe(sources, &database, &path)?;
             progress.step(&format!(
@@ -109,7 +109,7 @@ pub(super) fn compile_headers(
             built.push(CompiledHeader {
                 header: header.clone(),
                 configuration: named.configuration,
-                object: object.map_err(CheckError::compile)?,
+                object: object?,
                 kernel_config: kernel_config(&recipe.directory),
             });
         }
@@ -151,12 +151,13 @@ fn databases(sources: &HeaderSources, header: &Path) -> Result<Vec<NamedDatabase
     if !sources.databases.is_empty() {
         return Ok(sources.databases.clone());
     }
-    let absolute = std::path::absolute(header).map_err(CheckError::find(header))?;
-    let folders = absolute.ancestors().skip(1);
-    let found = folders
+    let absolute = std::path::absolute(header).map_err(cannot("find", header))?;
+    let path = absolute
+        .ancestors()
+        .skip(1)
         .map(|folder| folder.join(DATABASE))
-        .find(|path| path.is_file());
-    let path = found.ok_or_else(|| CheckError::NoDatabase(header.to_owned()))?;
+        .find(|path| path.is_file())
+        .ok_or_else(|| CheckError::NoDatabase(header.to_owned()))?;
     Ok(vec![NamedDatabase {
         configuration: None,
         path,
@@ -166,9 +167,10 @@ fn databases(sources: &HeaderSources, header: &Path) -> Result<Vec<NamedDatabase
 /// Finds a file from the current folder, or else from that of the database.
 fn find_file(file: &Path, database: &CompileDatabase) -> Result<PathBuf, CheckError> {
     let folder = database.path.parent().unwrap_or(Path::new("/"));
-    let here = file.canonicalize();
-    here.or_else(|error| folder.join(file).canonicalize().map_err(|_| error))
-        .map_err(CheckError::find(file))
+    Ok(file
+        .canonicalize()
+        .or_else(|error| folder.join(file).canonicalize().map_err(|_| error))
+        .map_err(cannot("find", file))?)
 }
 
 fn select_recipe(
@@ -184,10 +186,9 @@ fn select_recipe(
         Some(file) => database.recipe_of_file(&find_file(file, database)?, &read),
         None => relayout_toolchain::compile::choose_recipe(database, header, &read),
     };
-    let mut recipe = recipe.map_err(CheckError::compile)?;
+    let mut recipe = recipe?;
     if let Some(command) = &sources.compiler {
-        let set = recipe.set_compiler(command);
-        set.map_err(CheckError::compile)?;
+        recipe.set_compiler(command)?;
     }
     Ok(recipe)
 }

@@ -13,7 +13,7 @@ use relayout_files::{RecordingProgress, write_atomically};
 use relayout_resolve::FileId;
 
 use super::{CheckError, CheckRequest, CheckRules, with_file};
-use crate::{Error, ResolvedNames, rank_findings, with_resolved_profile};
+use crate::{ResolvedNames, rank_findings, with_resolved_profile};
 
 /// Profiles that show which members are hot.
 #[derive(Clone, Copy, Debug)]
@@ -71,9 +71,7 @@ pub fn update_lock(
         lock.replace(record);
     }
     let path = rules.lock_path.clone();
-    write_atomically(&path, lock.to_text().as_bytes())
-        .map_err(crate::HostError::from)
-        .map_err(Error::from)?;
+    write_atomically(&path, lock.to_text().as_bytes())?;
     Ok(UpdatedLock { path, files })
 }
 

@@ -6,6 +6,8 @@ use std::{env, fs, io};
 
 use relayout_check::{CheckConfig, Date, FileFacts, KernelConfig, LayoutLock};
 
+use relayout_files::cannot;
+
 use super::{CheckError, CheckRequest};
 
 /// File of the rules, in the current folder or above.
@@ -45,7 +47,7 @@ impl CheckRules {
         let lock = match fs::read_to_string(&lock_path) {
             Err(error) if is_optional && error.kind() == io::ErrorKind::NotFound => None,
             text => {
-                let text = text.map_err(CheckError::read(&lock_path))?;
+                let text = text.map_err(cannot("read", &lock_path))?;
                 Some(LayoutLock::parse(&text).map_err(CheckError::config(&lock_path))?)
             }
         };
@@ -60,18 +62,22 @@ impl CheckRules {
 
 fn find_config() -> Result<PathBuf, CheckError> {
     let current = env::current_dir().map_err(CheckError::CurrentFolder)?;
-    let mut paths = current.ancestors().map(|folder| folder.join(CONFIG_NAME));
-    let path = paths.find(|path| path.is_file());
-    let path = path.ok_or_else(|| CheckError::NoConfig(current.clone()))?;
+    let path = current
+        .ancestors()
+        .map(|folder| folder.join(CONFIG_NAME))
+        .find(|path| path.is_file())
+        .ok_or_else(|| CheckError::NoConfig(current.clone()))?;
     // As the user would write it, if it is in this folder.
-    let short = path.strip_prefix(&current).map(Path::to_owned);
-    Ok(short.unwrap_or(path))
+    Ok(path
+        .strip_prefix(&current)
+        .map(Path::to_owned)
+        .unwrap_or(path))
 }
 
 /// Reads the facts about the file at `path` that conditions need. The kernel's configuration is
 /// `kconfig`, or else the `.config` that a build leaves beside the file.
 pub(super) fn file_facts(path: &Path, kconfig: Option<&Path>) -> Result<FileFacts, CheckError> {
-    let bytes = relayout_files::map_file(path).map_err(CheckError::read(path))?;
+    let bytes = relayout_files::map_file(path).map_err(cannot("read", path))?;
     let mut facts = FileFacts::from_headers(path.display().to_string(), &bytes);
     let beside = path.with_file_name(".config");
     let kconfig = kconfig.or_else(|| beside.is_file().then_some(&*beside));
@@ -86,13 +92,14 @@ pub(super) fn file_facts(path: &Path, kconfig: Option<&Path>) -> Result<FileFact
 }
 
 pub(super) fn read_text(path: &Path) -> Result<String, CheckError> {
-    fs::read_to_string(path).map_err(CheckError::read(path))
+    Ok(fs::read_to_string(path).map_err(cannot("read", path))?)
 }
 
 /// Returns the day of `$SOURCE_DATE_EPOCH`, which reproducible builds set, or else today.
 pub fn today() -> Date {
-    let epoch = env::var("SOURCE_DATE_EPOCH").ok();
-    let epoch = epoch.and_then(|text| text.parse::<u64>().ok());
+    let epoch = env::var("SOURCE_DATE_EPOCH")
+        .ok()
+        .and_then(|text| text.parse::<u64>().ok());
     let now = || {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         since.map_or(0, |since| since.as_secs())

@@ -120,11 +120,12 @@ impl CheckedSubject {
 
 /// Returns the instances of templates that the rules name.
 fn template_instances(config: &CheckConfig) -> Vec<String> {
-    let sections = config.sections.iter();
-    let names = sections
+    let closed = config
+        .sections
+        .iter()
         .flat_map(|section| &section.types)
-        .map(|rules| &rules.name);
-    let closed = names.filter(|name| !name.is_open() && name.as_str().contains('<'));
+        .map(|rules| &rules.name)
+        .filter(|name| !name.is_open() && name.as_str().contains('<'));
     let mut found: Vec<String> = closed.map(|name| name.as_str().to_owned()).collect();
     found.sort();
     found.dedup();
@@ -150,11 +151,13 @@ fn with_object<T>(
     then: impl FnOnce(&TypeCatalog<'_>) -> Result<T, CheckError>,
 ) -> Result<T, CheckError> {
     let store = SectionStore::default();
-    let catalog = TypeCatalog::parse(&built.object, &store, DebugInfoFormat::Any);
-    let catalog = catalog.map_err(|source| CheckError::CompiledHeader {
-        path: built.header.clone(),
-        source,
-    })?;
+    let catalog =
+        TypeCatalog::parse(&built.object, &store, DebugInfoFormat::Any).map_err(|source| {
+            CheckError::CompiledHeader {
+                path: built.header.clone(),
+                source,
+            }
+        })?;
     then(&catalog)
 }
 

@@ -226,8 +226,10 @@ impl ComparedFiles<'_, '_, '_> {
             let at = ArrayElements::AtOffset(member.offset);
             types.locate_path(*id, &member.path, at).is_some()
         };
-        let gone = hot.members.iter();
-        let gone = gone.filter(|member| has(&old, member) && !has(&new, member));
+        let gone = hot
+            .members
+            .iter()
+            .filter(|member| has(&old, member) && !has(&new, member));
         Ok(Some(HotDiff {
             transfers: hot.transfers,
             share: hot.share,

@@ -45,8 +45,12 @@ pub(super) fn load_named(
         let in_old = load_matching(old, asked)?;
         let in_new = load_matching(new, asked)?;
         if !in_old && !in_new {
-            let names = old.catalog().type_names().into_iter();
-            let mut names: Vec<&str> = names.chain(new.catalog().type_names()).collect();
+            let mut names: Vec<&str> = old
+                .catalog()
+                .type_names()
+                .into_iter()
+                .chain(new.catalog().type_names())
+                .collect();
             names.sort_unstable();
             names.dedup();
             let similar = suggestions::similar_names(names, bare_name(asked));
@@ -66,8 +70,10 @@ fn load_matching(side: &mut DiffSide<'_, '_>, asked: &str) -> Result<bool, Error
         return Ok(side.load_name(asked, |_| true)?);
     }
     let pattern = TypeKey::unscoped_name(bare_name(asked));
-    let names = side.catalog().type_names().into_iter();
-    let names: Vec<&str> = names
+    let names: Vec<&str> = side
+        .catalog()
+        .type_names()
+        .into_iter()
         .filter(|name| TypeKey::name_matches(&pattern, name))
         .collect();
     let mut found = false;

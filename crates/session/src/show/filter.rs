@@ -71,8 +71,12 @@ pub(super) struct TypeFilter<'a> {
 
 impl<'a> TypeFilter<'a> {
     pub(super) fn new(limits: &'a TypeLimits) -> Result<Self, ShowError> {
-        let contains = limits.contains.as_deref().map(TypePattern::parse);
-        let contains = contains.transpose().map_err(ShowError::Pattern)?;
+        let contains = limits
+            .contains
+            .as_deref()
+            .map(TypePattern::parse)
+            .transpose()
+            .map_err(ShowError::Pattern)?;
         Ok(Self { limits, contains })
     }
 
@@ -110,8 +114,7 @@ impl<'a> TypeFilter<'a> {
                 && within(traits.lines, limits.lines_min, limits.lines_max)
                 && within(traits.holes, limits.holes_min, None)
         }) && self.contains.as_ref().is_none_or(|wanted| {
-            let aggregate = types.aggregate(id);
-            aggregate.is_some_and(|found| {
+            types.aggregate(id).is_some_and(|found| {
                 let mut seen = HashSet::from([types.strip_typedefs(id)]);
                 self.has_member(types, found, wanted, &mut seen, 0)
             })

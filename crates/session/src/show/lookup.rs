@@ -29,8 +29,7 @@ pub(super) fn selected_entries<'c>(
         let found = if pattern.is_open() {
             matching_entries(catalog, &pattern)?
         } else {
-            let definitions = named_definitions(catalog, name, &pattern, same_text)?;
-            definitions.take(selection.all, notify)
+            named_definitions(catalog, name, &pattern, same_text)?.take(selection.all, notify)
         };
         if found.is_empty() {
             return Err(unknown_type(file, catalog, name, &pattern));
@@ -76,8 +75,12 @@ fn matching_entries<'c>(
     let fits = catalog.map_loaded(&entries, |types, id, entry| {
         is_meant(types, id, entry.name, pattern)
     })?;
-    let kept = entries.into_iter().zip(fits).filter(|(_, fits)| *fits);
-    Ok(kept.map(|(entry, _)| entry).collect())
+    Ok(entries
+        .into_iter()
+        .zip(fits)
+        .filter(|(_, fits)| *fits)
+        .map(|(entry, _)| entry)
+        .collect())
 }
 
 /// Different definitions of one name.

@@ -1,10 +1,12 @@
 //! Errors of an experiment.
 
-use std::io;
 use std::path::PathBuf;
 
+use relayout_files::DISTRIBUTION;
 use relayout_verify::extract::ExtractError;
 use relayout_verify::runs::RunsError;
+
+use crate::host_error::from_through;
 
 /// Programs or kernels that cannot be compared.
 #[derive(Debug, thiserror::Error)]
@@ -16,14 +18,6 @@ pub enum VerifyError {
          and --bench CMD"
     )]
     NothingToCompare,
-    /// Saved starts cannot be read.
-    #[error("cannot read {}", path.display())]
-    Read {
-        /// File.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
     /// Saved starts cannot be used.
     #[error("cannot use {}", path.display())]
     Load {
@@ -41,7 +35,7 @@ pub enum VerifyError {
         /// Name of the side.
         side: &'static str,
         /// Cause.
-        source: crate::HostError,
+        source: Box<crate::HostError>,
     },
     /// A start gave no number of a metric.
     #[error("'{command}' ({side})")]
@@ -61,7 +55,7 @@ pub enum VerifyError {
     NoCacheFolder,
     /// No source of a kernel is known.
     #[error(
-        "say where the kernel's source is: --source DIR, or run scripts/setup.sh to fetch Debian's"
+        "say where the kernel's source is: --source DIR, or run scripts/setup.sh to fetch {DISTRIBUTION}'s"
     )]
     NoKernelSource,
     /// The types of the kernels cannot be compared.
@@ -83,15 +77,7 @@ pub enum VerifyError {
         /// Workload and number of CPUs.
         setting: String,
         /// Cause.
-        source: crate::HostError,
-    },
-    /// The folder for recordings cannot be made.
-    #[error("cannot create {}", path.display())]
-    Keep {
-        /// Folder.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
+        source: Box<crate::HostError>,
     },
     /// A profile or debug file failed.
     #[error("{0}")]
@@ -104,14 +90,34 @@ pub enum VerifyError {
     Host(#[from] crate::HostError),
 }
 
-impl From<relayout_measure::Error> for VerifyError {
-    fn from(error: relayout_measure::Error) -> Self {
-        Self::Host(error.into())
-    }
-}
+from_through!(
+    VerifyError, Host: relayout_files::Error,
+    relayout_files::FileError,
+    relayout_measure::Error,
+    relayout_record::Error,
+    relayout_toolchain::kernel_build::Error,
+);
 
-impl From<relayout_files::FileError> for VerifyError {
-    fn from(error: relayout_files::FileError) -> Self {
-        Self::Host(error.into())
+#[cfg(test)]
+mod tests {
+    use relayout_files::ErrorCategory;
+
+    use super::*;
+
+    #[test]
+    fn a_failed_boot_is_the_guests() {
+        let why = "panicked".to_owned();
+        let failed = relayout_record::Error::Guest {
+            why,
+            console: Vec::new(),
+        };
+        let error = VerifyError::Boot {
+            patched: "with",
+            setting: "mmap1, 2 CPUs".to_owned(),
+            source: Box::new(failed.into()),
+        };
+        let cause = std::error::Error::source(&error).expect("it has a cause");
+        let category = crate::HostError::category_of(cause);
+        assert_eq!(category, Some(ErrorCategory::Guest));
     }
 }

@@ -12,7 +12,6 @@ use std::iter;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::HostError as Error;
 use relayout_files::{CacheFolder, InterruptFlag};
 use relayout_record::{find_collector, find_workload, workloads};
 use relayout_toolchain::kernel_build::{BuildWatch, KernelBuilder, KernelPatch};
@@ -109,10 +108,9 @@ pub fn verify_kernel(
 ) -> Result<KernelVerification, VerifyError> {
     let boot_settings = boot_settings(settings)?;
     let cache = CacheFolder::locate().ok_or(VerifyError::NoCacheFolder)?;
-    let patch = KernelPatch::read(&settings.patch, settings.reverse).map_err(Error::KernelBuild)?;
+    let patch = KernelPatch::read(&settings.patch, settings.reverse)?;
     let (builder, files) = open_builder(settings, &cache, &patch, progress)?;
-    let collector = find_collector(settings.qemu.as_deref(), Some(&cache));
-    let collector = collector.map_err(Error::from)?;
+    let collector = find_collector(settings.qemu.as_deref(), Some(&cache))?;
     let kernels = build_kernels(settings, &builder, &patch, interrupt, progress)?;
     let rejected = rejected_options_note(&builder, &kernels[0])?;
     let notes = [rejected, code_changes_note(&files)].into_iter().flatten();
@@ -155,15 +153,17 @@ fn open_builder(
     patch: &KernelPatch,
     progress: &dyn ExperimentProgress,
 ) -> Result<(KernelBuilder, Vec<String>), VerifyError> {
-    let source = settings.source.clone().or_else(|| cache.kernel_source());
-    let source = source.ok_or(VerifyError::NoKernelSource)?;
+    let source = settings
+        .source
+        .clone()
+        .or_else(|| cache.kernel_source())
+        .ok_or(VerifyError::NoKernelSource)?;
     let jobs = settings
         .jobs
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     progress.step("looking at the source");
-    let builder = KernelBuilder::open(cache, &source, settings.config.as_deref(), jobs);
-    let builder = builder.map_err(Error::KernelBuild)?;
-    let files = builder.patched_files(patch).map_err(Error::KernelBuild)?;
+    let builder = KernelBuilder::open(cache, &source, settings.config.as_deref(), jobs)?;
+    let files = builder.patched_files(patch)?;
     Ok((builder, files))
 }
 
@@ -179,10 +179,7 @@ fn build_kernels(
         update: &|text: &str| progress.update(text),
         interrupt,
     };
-    let build = |patch: Option<&KernelPatch>, name: &str| {
-        let built = builder.build(patch, name, &watch);
-        built.map_err(Error::KernelBuild)
-    };
+    let build = |patch: Option<&KernelPatch>, name: &str| builder.build(patch, name, &watch);
     // The source has the patch, or lacks it.
     let [before, after] = match settings.reverse {
         false => [None, Some(patch)],
@@ -199,8 +196,7 @@ fn rejected_options_note(
     builder: &KernelBuilder,
     kernel: &BuiltKernel,
 ) -> Result<Option<String>, VerifyError> {
-    let options = builder.options_not_taken(kernel);
-    let options = options.map_err(Error::KernelBuild)?;
+    let options = builder.options_not_taken(kernel)?;
     let note = format!(
         "this source does not take these options of the configuration: {}",
         options.join(", ")
@@ -210,8 +206,11 @@ fn rejected_options_note(
 
 /// Names changed files other than headers: replay knows layouts, not code.
 fn code_changes_note(files: &[String]) -> Option<String> {
-    let code = files.iter().filter(|file| !file.ends_with(".h"));
-    let code: Vec<&str> = code.map(String::as_str).collect();
+    let code: Vec<&str> = files
+        .iter()
+        .filter(|file| !file.ends_with(".h"))
+        .map(String::as_str)
+        .collect();
     (!code.is_empty()).then(|| {
         format!(
             "the patch changes more than headers ({}): what was recorded is of all of it, replay of \
@@ -229,7 +228,7 @@ fn boot_settings(settings: &KernelSettings) -> Result<Vec<BootSetting>, VerifyEr
     }
     let mut boots: Vec<BootSetting> = Vec::new();
     for name in &settings.workloads {
-        find_workload(name).map_err(Error::from)?;
+        find_workload(name)?;
         for (name, &cpus) in iter::repeat(name).zip(&settings.cpus) {
             let setting = BootSetting {
                 workload: name.clone(),

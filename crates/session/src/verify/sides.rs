@@ -98,10 +98,11 @@ pub(super) fn prepare_sides(
             time_limit: None,
             disturbed_code: None,
         });
-        let built = or_interrupted(built.map_err(Error::Measure), interrupt);
-        built.map_err(|source| VerifyError::Build {
-            side: side.as_str(),
-            source,
+        or_interrupted(built.map_err(Error::Measure), interrupt).map_err(|source| {
+            VerifyError::Build {
+                side: side.as_str(),
+                source: Box::new(source),
+            }
         })?;
     }
     Ok(ComparedSides {

@@ -41,8 +41,10 @@ impl RecordingPlugin {
     }
 
     fn is_skipped(&self, pc: u64) -> bool {
-        let mut skip = self.options.skip.iter();
-        skip.any(|&(lo, hi)| lo <= pc && pc < hi)
+        self.options
+            .skip
+            .iter()
+            .any(|&(lo, hi)| lo <= pc && pc < hi)
     }
 
     fn translate_user(&self, insn: *mut QemuInsn, pc: u64, instrument: bool) {

@@ -112,11 +112,10 @@ fn profile_run(
 ) -> RecordedRun {
     let control = workspace.control();
     let summary = assembled.summary;
-    let first_line = |e: &Error| e.to_string().lines().next().unwrap_or_default().to_owned();
     RecordedRun {
         seed: recording.seed,
         complete: problem.is_none() && summary.is_some() && assembled.torn.is_empty(),
-        ended: problem.map_or_else(|| "the workload was done".into(), first_line),
+        ended: problem.map_or_else(|| "the workload was done".into(), Error::first_line),
         window_wall_ns: control.window_wall_ns.load(Acquire),
         window_cpu_ns: control.window_cpu_ns.load(Acquire),
         accesses: summary.map_or_else(|| control.accesses.load(Acquire), |s| s.accesses),

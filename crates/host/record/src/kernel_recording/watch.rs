@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::*;
 use std::time::{Duration, Instant};
 
-use relayout_files::{InterruptFlag, RecordingProgress, cannot};
+use relayout_files::{InterruptFlag, RecordingProgress};
 use relayout_shadow::control::RecordingStage;
 
 use super::KernelRecording;
@@ -139,11 +139,9 @@ fn failure_on_console(console: &str) -> Option<String> {
 }
 
 fn collector_failed(machine: &QemuMachine, workspace: &RecordingWorkspace) -> Error {
-    let errno = workspace.control().error.load(Acquire) as i32;
-    let source = std::io::Error::from_raw_os_error(errno);
-    match errno {
+    match workspace.collector_errno() {
         0 => machine.qemu_error("lost its recording plugin"),
-        _ => cannot("write the recording to", workspace.dir())(source).into(),
+        _ => workspace.write_error(),
     }
 }
 

@@ -99,8 +99,9 @@ fn chunk_addresses(
     let booted = ["pcpu_first_chunk", "pcpu_reserved_chunk"].map(read_word);
     let booted: Vec<u64> = booted.into_iter().flatten().filter(|&at| at != 0).collect();
     let lists = read_word("pcpu_chunk_lists");
-    let slots = kernel.symbol_address("pcpu_nr_slots").ok();
-    let slots = slots
+    let slots = kernel
+        .symbol_address("pcpu_nr_slots")
+        .ok()
         .and_then(|at| memory.read_u32(at))
         .unwrap_or(0)
         .min(SLOTS_MAX);

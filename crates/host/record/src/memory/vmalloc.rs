@@ -51,8 +51,7 @@ fn describe_area(
     pages.get(first).filter(|&&page| page < end)?;
     let caller = memory
         .read_u64(at.wrapping_add(area.vm))
-        .and_then(|vm| memory.read_u64(vm.wrapping_add(area.caller)));
-    let caller = caller
+        .and_then(|vm| memory.read_u64(vm.wrapping_add(area.caller)))
         .and_then(|at| kernel.function_at(at))
         .unwrap_or_default();
     // A page that is never mapped follows each.

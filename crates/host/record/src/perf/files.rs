@@ -6,7 +6,7 @@ use std::path::Path;
 
 use memmap2::Mmap;
 use object::read::elf::{FileHeader, ProgramHeader};
-use object::{Endianness, Object as _, elf};
+use object::{Endianness, elf};
 use relayout_files::{DebugFile, map_file};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_perf_data::{MappedFile, PerfRecording, kernel_text, process_modules};
@@ -14,6 +14,7 @@ use relayout_profile::LoadedModule;
 
 use super::{INSTRUCTION_BYTES_MAX, kernel_build_id};
 use crate::Error;
+use crate::elf::build_id;
 
 /// Paths that a note names, at most.
 const NAMED_PATHS_MAX: usize = 4;
@@ -89,8 +90,11 @@ impl ModuleFiles {
 
     pub fn notes(&self) -> Vec<String> {
         let paths = |is_wanted: fn(&LocalFile) -> bool| -> Vec<&str> {
-            let found = self.modules.iter().filter(|(_, _, found)| is_wanted(found));
-            found.map(|(mapped, _, _)| mapped.path.as_str()).collect()
+            self.modules
+                .iter()
+                .filter(|(_, _, found)| is_wanted(found))
+                .map(|(mapped, _, _)| mapped.path.as_str())
+                .collect()
         };
         let missing = paths(|found| matches!(found, LocalFile::Missing));
         let others = paths(|found| matches!(found, LocalFile::OtherBuild));
@@ -124,7 +128,7 @@ fn find_local_file(mapped: &MappedFile, unproven: &mut Vec<String>) -> (LocalFil
     let Some(map) = path.is_file().then(|| map_file(path).ok()).flatten() else {
         return (LocalFile::Missing, recorded);
     };
-    let own = read_build_id(&map).unwrap_or_default();
+    let own = build_id(&map).unwrap_or_default();
     if !recorded.is_empty() {
         // perf pads short ids with zeros.
         let same = !own.is_empty() && recorded.trim_end_matches('0') == own.trim_end_matches('0');
@@ -147,20 +151,15 @@ fn find_local_file(mapped: &MappedFile, unproven: &mut Vec<String>) -> (LocalFil
     (LocalFile::Matching(map), own)
 }
 
-fn read_build_id(file: &[u8]) -> Option<String> {
-    let id = object::File::parse(file).ok()?;
-    let id = id.build_id().ok()??;
-    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
 /// Returns the difference of run-time and link-time addresses, from the first piece that a loadable
 /// segment holds.
 fn load_bias(file: &[u8], mapped: &MappedFile) -> Option<u64> {
     let header = elf::FileHeader64::<Endianness>::parse(file).ok()?;
     let endian = header.endian().ok()?;
     let segments = header.program_headers(endian, file).ok()?;
-    let loads = segments.iter().filter(|s| s.p_type(endian) == elf::PT_LOAD);
-    let loads: Vec<_> = loads
+    let loads: Vec<_> = segments
+        .iter()
+        .filter(|s| s.p_type(endian) == elf::PT_LOAD)
         .map(|s| (s.p_offset(endian), s.p_filesz(endian), s.p_vaddr(endian)))
         .collect();
     mapped.pieces.iter().find_map(|(start, end, offset)| {
@@ -170,11 +169,11 @@ fn load_bias(file: &[u8], mapped: &MappedFile) -> Option<u64> {
             (*offset..last).contains(&s.0) || (s.0..s.0.saturating_add(s.1)).contains(offset)
         };
         // Pages at borders are mapped twice; the segment that begins here is the right one.
-        let own = loads
+        loads
             .iter()
             .filter(holds)
-            .max_by_key(|s| s.0.min(*offset + 0xfff));
-        own.map(|s| start.wrapping_sub(offset.wrapping_sub(s.0).wrapping_add(s.2)))
+            .max_by_key(|s| s.0.min(*offset + 0xfff))
+            .map(|s| start.wrapping_sub(offset.wrapping_sub(s.0).wrapping_add(s.2)))
     })
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use relayout_files::{cannot, find_in_path};
+use relayout_files::{DISTRIBUTION, cannot, find_in_path, system_package};
 
 use crate::Error;
 
@@ -42,8 +42,9 @@ pub fn find_sampling_hardware() -> Option<SamplingHardware> {
 
 fn sampling_hardware_in(devices: &Path) -> Option<SamplingHardware> {
     let has_device = |path: &str| devices.join(path).exists();
-    let names = fs::read_dir(devices).ok()?;
-    let mut names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names = fs::read_dir(devices)
+        .ok()?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     if has_device("cpu/events/mem-loads") || has_device("cpu_core/events/mem-loads") {
         Some(SamplingHardware::Pebs)
     } else if has_device("ibs_op") {
@@ -86,7 +87,7 @@ impl PerfSampler {
         })?;
         let perf = find_perf().ok_or_else(|| relayout_files::Error::Missing {
             missing: "perf".into(),
-            remedy: Some("Debian: linux-perf".into()),
+            remedy: Some(format!("{DISTRIBUTION}: {}", system_package("perf"))),
         })?;
         Ok(Self { perf, hardware })
     }

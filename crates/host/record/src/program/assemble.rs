@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering::*;
 use std::time::Duration;
 
 use memmap2::Mmap;
-use object::Object;
 use relayout_files::{cannot, map_file};
 use relayout_profile::program::{self, AssembledProgram, ProgramMap, SiteNaming};
 use relayout_profile::{
@@ -18,6 +17,7 @@ use relayout_shadow::control::RecordingStage;
 use super::inspect::InspectedProgram;
 use super::watch::ProgramEnding;
 use super::{CountedAccesses, ProgramBackend, ProgramRecording};
+use crate::elf::build_id;
 use crate::outcome::describe_losses;
 use crate::workspace::RecordingWorkspace;
 use crate::{Error, RecordingOutcome};
@@ -45,8 +45,8 @@ pub fn assemble_profile(
     ending: ProgramEnding,
 ) -> Result<RecordingOutcome, Error> {
     let map = read_map(&workspace.file_path("map"))?;
-    let files = read_segments(workspace)?;
-    let files: Vec<(u16, &[u8])> = files.iter().map(|(n, bytes)| (*n, &**bytes)).collect();
+    let maps = read_segments(workspace)?;
+    let files: Vec<(u16, &[u8])> = maps.iter().map(|(n, map)| (*n, &**map)).collect();
     let assembled =
         program::assemble(&files, &map, RunId(0), facts.naming).map_err(Error::Segments)?;
     let mut notes = describe_losses(&assembled.assembled, "thread");
@@ -135,17 +135,13 @@ fn map_segments(workspace: &RecordingWorkspace, name: &str) -> Result<Option<Mma
 }
 
 fn with_build_id(module: LoadedModule) -> LoadedModule {
-    let build_id = read_build_id(Path::new(&module.path)).unwrap_or_default();
-    LoadedModule { build_id, ..module }
-}
-
-/// GNU build id of a file, in hex.
-fn read_build_id(path: &Path) -> Option<String> {
     // `[vdso]` and the like are no files.
-    let map = path.is_absolute().then(|| map_file(path).ok()).flatten()?;
-    let file = object::File::parse(&*map).ok()?;
-    let id = file.build_id().ok()??;
-    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+    let path = Some(Path::new(&module.path)).filter(|path| path.is_absolute());
+    let map = path.and_then(|path| map_file(path).ok());
+    LoadedModule {
+        build_id: map.and_then(|map| build_id(&map)).unwrap_or_default(),
+        ..module
+    }
 }
 
 fn program_notes(
@@ -214,8 +210,11 @@ fn profile_meta(
     let recording = facts.recording;
     // The file that was recorded, which a script or another program may have started.
     let path = program.map_or_else(|| facts.inspected.path.display().to_string(), |m| m.path);
-    let program_module = run.modules.iter().find(|module| module.path == path);
-    let build_id = program_module.map(|module| module.build_id.clone());
+    let build_id = run
+        .modules
+        .iter()
+        .find(|module| module.path == path)
+        .map(|module| module.build_id.clone());
     ProfileMeta {
         target: "program".into(),
         workload: recording.command_line(),

@@ -7,7 +7,7 @@ use relayout_profile::program::SiteNaming;
 use super::inspect::InspectedProgram;
 use super::{AttachedProgram, CountedAccesses, ProgramBackend, ProgramRecording};
 use crate::Error;
-use crate::workspace::RecordingWorkspace;
+use crate::workspace::{RecordingWorkspace, collector_options};
 
 /// Returns the program with the settings of its runtime in the environment.
 pub fn attach_runtime(
@@ -34,13 +34,7 @@ fn runtime_options(recording: &ProgramRecording) -> String {
         CountedAccesses::Shared => "shared",
         CountedAccesses::All => "all",
     };
-    let mut options = format!(
-        "counts={counts},yield={},seed={}",
-        ProgramBackend::CompiledIn.yield_every(recording),
-        recording.seed
-    );
-    if let Some(bursts) = recording.bursts {
-        options.push_str(&format!(",bursts={bursts}"));
-    }
-    options
+    let yield_every = ProgramBackend::CompiledIn.yield_every(recording);
+    let options = collector_options(yield_every, recording.seed, recording.bursts);
+    format!("{options},counts={counts}")
 }

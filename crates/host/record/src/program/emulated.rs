@@ -13,7 +13,7 @@ use super::{AttachedProgram, CountedAccesses, ProgramBackend, ProgramRecording};
 use crate::Error;
 use crate::marker::has_start_marker;
 use crate::qemu::{comma_doubled, find_program_collector};
-use crate::workspace::RecordingWorkspace;
+use crate::workspace::{RecordingWorkspace, collector_options};
 
 /// All features of QEMU's CPU, so that programs for newer CPUs run. Without the fast string
 /// instructions: libc would use them for every copy, and QEMU executes them byte by byte.
@@ -98,15 +98,9 @@ fn plugin_options(
     workspace: &RecordingWorkspace,
     own_markers: bool,
 ) -> String {
-    let mut options = format!(
-        "dir={},yield={},seed={}",
-        comma_doubled(workspace.dir()),
-        ProgramBackend::QemuUser.yield_every(recording),
-        recording.seed,
-    );
-    if let Some(bursts) = recording.bursts {
-        options.push_str(&format!(",bursts={bursts}"));
-    }
+    let yield_every = ProgramBackend::QemuUser.yield_every(recording);
+    let mut options = collector_options(yield_every, recording.seed, recording.bursts);
+    options.push_str(&format!(",dir={}", comma_doubled(workspace.dir())));
     if own_markers {
         options.push_str(",own=1");
     }

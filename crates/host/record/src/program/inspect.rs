@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use object::elf::{DT_NEEDED, FileHeader64};
-use object::read::elf::{FileHeader, ProgramHeader};
+use object::read::elf::FileHeader;
 use object::{Architecture, Endianness, Object};
 use relayout_files::{DebugFolders, RUNTIME, cannot, find_separate_file, map_file};
 
 use crate::Error;
+use crate::elf::requested_loader;
 
 /// Part of the name of glibc's loader, which lists libraries instead of running the program if the
 /// environment asks for it. Another loader would run the program.
@@ -144,17 +145,6 @@ fn needed_libraries(bytes: &[u8]) -> object::Result<Vec<String>> {
     let needed = table.iter().filter(|entry| entry.tag == DT_NEEDED);
     let name = |entry| Ok(String::from_utf8_lossy(table.string(entry)?).into_owned());
     needed.map(name).collect()
-}
-
-/// The loader that an ELF file asks for; `None` if it is linked statically.
-fn requested_loader(bytes: &[u8]) -> Option<String> {
-    let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
-    let endian = header.endian().ok()?;
-    let segments = header.program_headers(endian, bytes).ok()?;
-    let path = segments
-        .iter()
-        .find_map(|segment| segment.interpreter(endian, bytes).ok()?)?;
-    Some(String::from_utf8_lossy(path).into_owned())
 }
 
 /// Returns true if the system's loader would load the runtime with one of the program's libraries.

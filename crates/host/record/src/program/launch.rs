@@ -4,11 +4,12 @@ use std::fs;
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Command, ExitStatus};
 
-use relayout_files::{cannot, die_with_parent};
+use relayout_files::{cannot, die_with_parent, signal_name};
 
 use crate::Error;
+use crate::child::OwnedChild;
 
 const ADDR_NO_RANDOMIZE: libc::c_ulong = libc::ADDR_NO_RANDOMIZE as libc::c_ulong;
 /// Asks for the personality, and changes nothing.
@@ -16,10 +17,9 @@ const QUERY: libc::c_ulong = 0xffff_ffff;
 
 /// A program that runs. Killed, if it still does, when dropped.
 pub struct RunningProgram {
-    child: Child,
+    child: OwnedChild,
     /// True if the addresses are not randomised.
     pub fixed_addresses: bool,
-    status: Option<ExitStatus>,
 }
 
 /// Starts the program with the standard streams of this process; it dies with this process.
@@ -37,9 +37,8 @@ pub fn start_program(mut command: Command, path: &Path) -> Result<RunningProgram
     }
     let child = command.spawn().map_err(|error| start_error(path, error))?;
     Ok(RunningProgram {
-        child,
+        child: OwnedChild(child),
         fixed_addresses,
-        status: None,
     })
 }
 
@@ -83,30 +82,18 @@ pub fn can_fix_addresses() -> bool {
 impl RunningProgram {
     /// Its process.
     pub fn id(&self) -> u32 {
-        self.child.id()
+        self.child.0.id()
     }
 
     /// Returns the exit status, if the program has ended.
     pub fn exit_status(&mut self) -> Option<ExitStatus> {
-        if self.status.is_none() {
-            self.status = self.child.try_wait().ok().flatten();
-        }
-        self.status
+        self.child.exit_status()
     }
 
     /// Sends it a signal, unless it has ended.
     pub fn send_signal(&mut self, signal: i32) {
         if self.exit_status().is_none() {
-            signal_process(self.child.id(), signal);
-        }
-    }
-}
-
-impl Drop for RunningProgram {
-    fn drop(&mut self) {
-        if self.exit_status().is_none() {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
+            signal_process(self.id(), signal);
         }
     }
 }
@@ -160,34 +147,10 @@ pub fn describe_failure(status: ExitStatus) -> Option<String> {
             };
             Some(format!(
                 "was ended by signal {signal} ({}{core})",
-                signal_name(signal)
+                signal_name(signal).unwrap_or("a signal that programs seldom get")
             ))
         }
         (None, None) => Some("ended in an unknown way".into()),
-    }
-}
-
-fn signal_name(signal: i32) -> &'static str {
-    match signal {
-        libc::SIGHUP => "SIGHUP",
-        libc::SIGINT => "SIGINT",
-        libc::SIGQUIT => "SIGQUIT",
-        libc::SIGILL => "SIGILL",
-        libc::SIGTRAP => "SIGTRAP",
-        libc::SIGABRT => "SIGABRT",
-        libc::SIGBUS => "SIGBUS",
-        libc::SIGFPE => "SIGFPE",
-        libc::SIGKILL => "SIGKILL",
-        libc::SIGUSR1 => "SIGUSR1",
-        libc::SIGSEGV => "SIGSEGV",
-        libc::SIGUSR2 => "SIGUSR2",
-        libc::SIGPIPE => "SIGPIPE",
-        libc::SIGALRM => "SIGALRM",
-        libc::SIGTERM => "SIGTERM",
-        libc::SIGXCPU => "SIGXCPU",
-        libc::SIGXFSZ => "SIGXFSZ",
-        libc::SIGSYS => "SIGSYS",
-        _ => "a signal that programs seldom get",
     }
 }
 

@@ -4,7 +4,7 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::time::{Duration, Instant};
 
-use relayout_files::{RUNTIME, RecordingProgress, cannot};
+use relayout_files::{RUNTIME, RecordingProgress};
 use relayout_shadow::control::{RecordingControl, RecordingStage};
 
 use super::launch::{RunningProgram, describe_failure, is_running, signal_process, thread_count};
@@ -168,9 +168,8 @@ impl ProgramWatch<'_> {
         if self.control.process.load(Acquire) == 0 {
             return Err(self.nothing_recorded(problem));
         }
-        let first_line = |e: &Error| e.to_string().lines().next().unwrap_or_default().to_owned();
         let description = match (&problem, cause) {
-            (Some(error), _) => first_line(error),
+            (Some(error), _) => error.first_line(),
             (None, Some(_)) => "the program was stopped, as asked for".into(),
             (None, None) => "the program ended".into(),
         };
@@ -192,8 +191,9 @@ impl ProgramWatch<'_> {
         };
         let control = self.control;
         if RecordingStage::from_u32(control.state.load(Acquire)) == RecordingStage::Failed {
-            let errno = control.error.load(Acquire) as i32;
-            if errno == libc::EADDRNOTAVAIL && self.backend == ProgramBackend::QemuUser {
+            if workspace.collector_errno() == libc::EADDRNOTAVAIL
+                && self.backend == ProgramBackend::QemuUser
+            {
                 return Some(Error::Qemu {
                     why: "put the program at addresses other than its own, and those cannot be told: \
                           was it linked for addresses that are taken here? Link it as PIE"
@@ -201,8 +201,7 @@ impl ProgramWatch<'_> {
                     stderr: String::new(),
                 });
             }
-            let source = std::io::Error::from_raw_os_error(errno);
-            return Some(cannot("write the recording to", workspace.dir())(source).into());
+            return Some(workspace.write_error());
         }
         match cause {
             Some(StopCause::User) => return Some(Error::Interrupted),

@@ -4,7 +4,9 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use relayout_files::{CacheFolder, cannot, find_in_path, find_installed_library};
+use relayout_files::{
+    CacheFolder, DISTRIBUTION, cannot, find_in_path, find_installed_library, system_package,
+};
 
 use crate::Error;
 
@@ -37,13 +39,14 @@ impl QemuMode {
         }
     }
 
-    fn package_hint(self) -> &'static str {
+    fn package_hint(self) -> String {
+        let package = system_package(self.program_name());
         match self {
-            Self::Machine => "package qemu-system-x86, or scripts/setup.sh",
-            Self::Program => {
-                "scripts/setup.sh, or Debian 12's package qemu-user: later ones are linked statically and \
-                 take no plugins"
-            }
+            Self::Machine => format!("package {package}, or scripts/setup.sh"),
+            Self::Program => format!(
+                "scripts/setup.sh, or {DISTRIBUTION} 12's package {package}: later ones are linked \
+                 statically and take no plugins"
+            ),
         }
     }
 
@@ -172,7 +175,7 @@ fn existing_program(path: PathBuf, mode: QemuMode) -> Result<PathBuf, Error> {
 fn missing_qemu(file: String, mode: QemuMode) -> Error {
     relayout_files::Error::Missing {
         missing: file,
-        remedy: Some(mode.package_hint().into()),
+        remedy: Some(mode.package_hint()),
     }
     .into()
 }
@@ -184,13 +187,13 @@ fn read_version(qemu: &Path, mode: QemuMode) -> Result<String, Error> {
         .output()
         .map_err(cannot("run", qemu))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let number = text
-        .strip_prefix(mode.version_prefix())
-        .and_then(|t| t.split_whitespace().next());
-    number.map(str::to_owned).ok_or_else(|| Error::NoPlugins {
-        path: qemu.to_owned(),
-        why: "it does not say its version as QEMU does".into(),
-    })
+    text.strip_prefix(mode.version_prefix())
+        .and_then(|t| t.split_whitespace().next())
+        .map(str::to_owned)
+        .ok_or_else(|| Error::NoPlugins {
+            path: qemu.to_owned(),
+            why: "it does not say its version as QEMU does".into(),
+        })
 }
 
 fn plugin_path(interface: u32) -> Result<PathBuf, Error> {

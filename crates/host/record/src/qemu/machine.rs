@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use relayout_files::{cannot, die_with_parent};
@@ -12,6 +12,7 @@ use relayout_files::{cannot, die_with_parent};
 use super::QemuCollector;
 use super::qmp::QmpConnection;
 use crate::Error;
+use crate::child::OwnedChild;
 use crate::workspace::RecordingWorkspace;
 
 /// Time that QEMU may take to end when asked; the plugin writes its last records then.
@@ -32,7 +33,7 @@ pub struct QemuConfig<'c> {
 
 /// A QEMU that was started; killed when dropped.
 pub struct QemuMachine {
-    child: Child,
+    child: OwnedChild,
     qmp: Option<QmpConnection>,
     socket: PathBuf,
     console: PathBuf,
@@ -61,7 +62,7 @@ impl QemuMachine {
             .spawn()
             .map_err(cannot("run", &config.collector.qemu))?;
         Ok(Self {
-            child,
+            child: OwnedChild(child),
             qmp: None,
             socket: workspace.file_path("qmp"),
             console: workspace.file_path("console"),
@@ -71,7 +72,7 @@ impl QemuMachine {
 
     /// Returns the exit status, if QEMU has ended.
     pub fn exit_status(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().ok().flatten()
+        self.child.exit_status()
     }
 
     /// Stops all CPUs.
@@ -90,8 +91,7 @@ impl QemuMachine {
         let deadline = Instant::now() + QUIT_LIMIT;
         while self.exit_status().is_none() {
             if Instant::now() > deadline {
-                let _ = self.child.kill();
-                let _ = self.child.wait();
+                self.child.kill();
                 return Err(self.qemu_error("did not end when asked to and was killed"));
             }
             std::thread::sleep(Duration::from_millis(5));
@@ -143,15 +143,6 @@ impl QemuMachine {
         send().map_err(|error| {
             self.qemu_error(&format!("did not take the command '{name}' ({error})"))
         })
-    }
-}
-
-impl Drop for QemuMachine {
-    fn drop(&mut self) {
-        if self.exit_status().is_none() {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-        }
     }
 }
 

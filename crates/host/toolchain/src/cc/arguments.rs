@@ -140,10 +140,10 @@ fn last_stage(words: &[String]) -> BuildStage {
 
 /// The last of `-flto` and `-fno-lto` holds.
 fn asks_for_lto(words: &[String]) -> bool {
-    let last = words
+    words
         .iter()
-        .rfind(|word| *word == "-flto" || word.starts_with("-flto=") || *word == "-fno-lto");
-    last.is_some_and(|word| word != "-fno-lto")
+        .rfind(|word| *word == "-flto" || word.starts_with("-flto=") || *word == "-fno-lto")
+        .is_some_and(|word| word != "-fno-lto")
 }
 
 fn refuse_unrecordable(words: &[String], stage: BuildStage) -> Result<(), CompilerError> {

@@ -41,8 +41,7 @@ impl CompilerFamily {
         }
         let file = resolved_path
             .as_deref()
-            .filter(|path| leading_arguments.is_empty() && is_binary(path));
-        let file = file
+            .filter(|path| leading_arguments.is_empty() && is_binary(path))
             .and_then(Path::file_name)
             .map(|name| name.to_string_lossy());
         if let Some(family) = file.and_then(|name| family_by_name(&name)) {

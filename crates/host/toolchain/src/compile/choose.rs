@@ -73,9 +73,10 @@ fn commands_by_distance<'d>(
     database: &'d CompileDatabase,
     header: &Path,
 ) -> Vec<&'d CompileCommand> {
-    let commands = database.commands.iter();
-    let commands = commands.filter_map(|command| Some((command, command.rough_language()?)));
-    let commands: Vec<_> = commands
+    let commands: Vec<_> = database
+        .commands
+        .iter()
+        .filter_map(|command| Some((command, command.rough_language()?)))
         .map(|(command, language)| (command, language, flag_flavour(command)))
         .collect();
     let mut flavours: FxHashMap<u64, usize> = FxHashMap::default();
@@ -141,8 +142,11 @@ impl CompileDatabase {
 impl<'d> SourceDistance<'d> {
     fn new(source: &'d Path, header: &Path, other_language: bool, alike_files: usize) -> Self {
         let folders = source.components().count().saturating_sub(1);
-        let common = source.components().zip(header.components());
-        let common = common.take_while(|(a, b)| a == b).count();
+        let common = source
+            .components()
+            .zip(header.components())
+            .take_while(|(a, b)| a == b)
+            .count();
         Self {
             other_file: source != header,
             other_language,

@@ -111,8 +111,7 @@ impl CompileCommand {
         };
         let has_program =
             |words: &Vec<String>| words.first().is_some_and(|first| !first.is_empty());
-        let arguments = arguments.filter(has_program);
-        arguments.ok_or_else(|| Error::Command {
+        arguments.filter(has_program).ok_or_else(|| Error::Command {
             file: self.file.clone(),
         })
     }

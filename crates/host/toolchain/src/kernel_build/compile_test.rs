@@ -273,8 +273,10 @@ fn including_units(tree: &Path, header: &str) -> Vec<String> {
         }
     }
     let named = |unit: &String| {
-        let unit = Path::new(unit).file_stem().unwrap_or_default();
-        let unit = unit.to_string_lossy();
+        let unit = Path::new(unit)
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy();
         // `percpu.c` for percpu-internal.h, too.
         !(*unit == *stem
             || stem
@@ -318,8 +320,12 @@ fn has_include(path: &Path, name: &Path, header: &Path) -> bool {
     let text = fs::read(path).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let directive = |line: &str| {
-        let rest = line.trim_start().strip_prefix('#')?.trim_start();
-        let rest = rest.strip_prefix("include")?.trim_start();
+        let rest = line
+            .trim_start()
+            .strip_prefix('#')?
+            .trim_start()
+            .strip_prefix("include")?
+            .trim_start();
         let quoted = rest
             .strip_prefix('"')
             .and_then(|rest| rest.split('"').next());

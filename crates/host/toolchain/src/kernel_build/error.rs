@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use relayout_files::{ErrorCategory, FileError};
+use relayout_files::{
+    DISTRIBUTION, ErrorCategory, FileError, KERNEL_SOURCE_PACKAGE, install_command,
+};
 
 /// Why a kernel could not be built. Each names the file or program and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -13,8 +15,8 @@ pub enum Error {
     File(#[from] FileError),
     /// The folder is not the source of a kernel.
     #[error(
-        "{} is not the top of a Linux source tree: {why}; Debian's is unpacked from \
-         /usr/src/linux-source-6.1.tar.xz (package linux-source-6.1)",
+        "{} is not the top of a Linux source tree: {why}; {DISTRIBUTION}'s is unpacked from \
+         /usr/src/{KERNEL_SOURCE_PACKAGE}.tar.xz (package {KERNEL_SOURCE_PACKAGE})",
         path.display()
     )]
     NotSource {
@@ -37,21 +39,21 @@ pub enum Error {
     },
     /// Programs or headers that building needs.
     #[error(
-        "building a kernel needs {}; install: apt-get install {}",
-        missing.iter().map(|need| need.what).collect::<Vec<_>>().join(", "),
-        missing.iter().map(|need| need.package).collect::<Vec<_>>().join(" ")
+        "building a kernel needs {}; install: {}",
+        missing.join(", "),
+        install_command(missing.iter().copied())
     )]
     Needs {
         /// The missing programs and headers.
-        missing: Vec<BuildNeed>,
+        missing: Vec<&'static str>,
     },
     /// No compiler for an architecture.
     #[error(
         "there is no compiler for ARCH={arch}{}",
         match &compilers[..] {
             [] => ": relayout knows none".to_owned(),
-            some => format!(" ({}); install it: apt-get install gcc-{}", some.join(" or "),
-                some[0].trim_end_matches("-gcc")),
+            [first, ..] => format!(" ({}); install it: {}", compilers.join(" or "),
+                install_command([first.as_str()])),
         }
     )]
     NoCompiler {
@@ -114,15 +116,6 @@ pub enum Error {
         /// The patch.
         patch: PathBuf,
     },
-}
-
-/// Something that building a kernel needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BuildNeed {
-    /// A program or header.
-    pub what: &'static str,
-    /// The Debian package that has it.
-    pub package: &'static str,
 }
 
 impl Error {

@@ -97,8 +97,10 @@ impl KernelImages {
     /// that cannot be removed stays.
     fn remove_unused(&self) {
         let used = |dir: &Path| fs::metadata(dir.join(KEY_FILE)).and_then(|key| key.modified());
-        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
-        let mut kept: Vec<(SystemTime, PathBuf)> = entries
+        let mut kept: Vec<(SystemTime, PathBuf)> = fs::read_dir(&self.0)
+            .into_iter()
+            .flatten()
+            .flatten()
             .map(|entry| entry.path())
             .map(|dir| (used(&dir).unwrap_or(SystemTime::UNIX_EPOCH), dir))
             .collect();

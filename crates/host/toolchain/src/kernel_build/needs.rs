@@ -5,32 +5,18 @@ use std::process::{Command, Stdio};
 use relayout_files::find_in_path;
 
 use super::Error;
-use super::error::BuildNeed;
 
-const PROGRAMS: &[BuildNeed] = &[
-    need("make", "make"),
-    need("gcc", "gcc"),
-    need("ld", "binutils"),
-    need("flex", "flex"),
-    need("bison", "bison"),
-    need("bc", "bc"),
-    need("git", "git"),
-    need("gzip", "gzip"),
-];
+const PROGRAMS: [&str; 8] = ["make", "gcc", "ld", "flex", "bison", "bc", "git", "gzip"];
 /// Header that objtool needs, with which an x86 kernel is built.
-const LIBELF_HEADER: BuildNeed = need("gelf.h", "libelf-dev");
-
-const fn need(what: &'static str, package: &'static str) -> BuildNeed {
-    BuildNeed { what, package }
-}
+const LIBELF_HEADER: &str = "gelf.h";
 
 /// # Errors
 /// [`Error::Needs`] with all that is missing.
 pub fn require_needs() -> Result<(), Error> {
-    let lacks = |need: &&BuildNeed| !is_installed(need.what);
-    let mut missing: Vec<BuildNeed> = PROGRAMS.iter().filter(lacks).copied().collect();
+    let mut missing = Vec::from(PROGRAMS);
+    missing.retain(|program| !is_installed(program));
     // Only a compiler can tell whether a header exists.
-    if is_installed("gcc") && !has_header(LIBELF_HEADER.what) {
+    if is_installed("gcc") && !has_header(LIBELF_HEADER) {
         missing.push(LIBELF_HEADER);
     }
     match missing.is_empty() {
@@ -55,10 +41,11 @@ fn has_header(name: &str) -> bool {
 
 /// Returns the compiler's version line: another compiler builds another kernel.
 pub fn compiler_version() -> String {
-    let said = Command::new("gcc").arg("--version").output();
-    let said = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    let first = said
+    Command::new("gcc")
+        .arg("--version")
+        .output()
+        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
         .ok()
-        .and_then(|text| text.lines().next().map(str::to_owned));
-    first.unwrap_or_default()
+        .and_then(|text| text.lines().next().map(str::to_owned))
+        .unwrap_or_default()
 }

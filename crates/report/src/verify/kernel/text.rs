@@ -2,7 +2,6 @@
 
 use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgedMetric};
 use relayout_verify::plan::ExperimentSide;
-use relayout_verify::table;
 
 use relayout_session::verify::kernel::{
     BootSamples, ChangedType, DetailSelection, FALSE_BY_FIRST_TOUCH, KERNEL, ReplayPrediction,
@@ -10,7 +9,8 @@ use relayout_session::verify::kernel::{
 };
 
 use super::KernelContents;
-use crate::verify::text::{DETAILS, boots_note};
+use crate::verify::table::render_tables;
+use crate::verify::text::{boots_note, comparisons_note};
 
 /// Members that are named of a type that changed.
 const MOVES_MAX: usize = 6;
@@ -21,14 +21,9 @@ const PAIRS_MOVED_MIN: usize = 4;
 /// Renders the changed types, the tables, the replays, the sentences and the verdict.
 pub fn render_text(contents: &KernelContents<'_>) -> String {
     let (outcome, details) = (contents.outcome(), contents.details());
-    let names = ExperimentSide::ALL.map(ExperimentSide::as_str);
     let mut text = head(contents);
     text.push_str("Transfers per operation\n\n");
-    text.push_str(&table::render_table(&outcome.metrics, names));
-    if !details.metrics.is_empty() {
-        text.push_str(DETAILS);
-        text.push_str(&table::render_table(&details.metrics, names));
-    }
+    text.push_str(&render_tables(outcome, details));
     if !contents.verification.predictions.is_empty() {
         text.push_str("\nReplay of the first kernel's recordings, beside the second's\n");
         for prediction in &contents.verification.predictions {
@@ -271,12 +266,7 @@ pub(super) fn notes(contents: &KernelContents<'_>) -> Vec<String> {
     let runs = samples.runs(DetailSelection::Without);
     let boots = boots_note(&runs, runs.complete_pairs());
     let mut notes = vec![format!("{boots}; yield {}", contents.yield_every)];
-    let comparisons = outcome.metrics.len();
-    if comparisons > 1 {
-        notes.push(format!(
-            "{comparisons} comparisons, false discovery rate at most 5% (Benjamini-Hochberg)"
-        ));
-    }
+    notes.extend(comparisons_note(outcome));
     if verified.changed.is_empty() {
         notes.push(
             "the patch lays out no type differently, so only all of the kernel is compared; --type counts a \

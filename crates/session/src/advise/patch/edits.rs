@@ -28,8 +28,9 @@ pub fn struct_edits(
         };
         let is_said_above = |text: &String| previous_move.and_then(reason).as_ref() == Some(text);
         let unsaid_reason = |atom: usize| {
-            let new_reason = reason(atom).filter(|text| !is_said_above(text));
-            new_reason.filter(|_| !(is_move && is_aligned(atom)))
+            reason(atom)
+                .filter(|text| !is_said_above(text))
+                .filter(|_| !(is_move && is_aligned(atom)))
         };
         struct_edit(shape, change, kernel_line, &unsaid_reason)
     });

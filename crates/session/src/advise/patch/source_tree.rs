@@ -146,9 +146,11 @@ impl<'a> SourceTree<'a> {
         scored: &RankedLayout,
         files: &mut Vec<EditedFile>,
     ) -> Result<(EditedFile, PatchReach), String> {
-        let declaration = gathered.aggregate.decl.as_ref();
-        let declaration =
-            declaration.ok_or("the debug information does not say where it is declared")?;
+        let declaration = gathered
+            .aggregate
+            .decl
+            .as_ref()
+            .ok_or("the debug information does not say where it is declared")?;
         let line_bytes = self.resolved.line_bytes;
         let reason = |atom: usize| {
             let name = &gathered.shape.atoms[atom].name;
@@ -170,16 +172,15 @@ impl<'a> SourceTree<'a> {
         files: &mut Vec<EditedFile>,
         name: &str,
     ) -> Result<EditedFile, String> {
-        let candidates = relayout_patch::source_path_candidates(name);
-        let mut candidates = candidates.into_iter();
-        let path = candidates
+        let path = relayout_patch::source_path_candidates(name)
+            .into_iter()
             .find(|path| self.source.join(path).is_file())
             .ok_or_else(|| format!("{name} is not in {}", self.source.display()))?;
         if let Some(open_index) = files.iter().position(|known| known.path == path) {
             return Ok(files.remove(open_index));
         }
-        let old = std::fs::read_to_string(self.source.join(&path));
-        let old = old.map_err(|error| format!("{path}: {error}"))?;
+        let old = std::fs::read_to_string(self.source.join(&path))
+            .map_err(|error| format!("{path}: {error}"))?;
         let new = old.clone();
         Ok(EditedFile {
             path,

@@ -1,8 +1,5 @@
 //! Both kernels, opened for recording.
 
-use std::path::Path;
-
-use crate::HostError as Error;
 use relayout_files::{DebugFile, InterruptFlag, RecordingProgress};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::Profile;
@@ -48,13 +45,12 @@ impl PreparedKernels<'_> {
     ) -> Result<T, VerifyError> {
         let [before, after] = built;
         let files = [
-            DebugFile::open(&before.debug).map_err(Error::from)?,
-            DebugFile::open(&after.debug).map_err(Error::from)?,
+            DebugFile::open(&before.debug)?,
+            DebugFile::open(&after.debug)?,
         ];
-        let kernel = |image: &Path, debug| GuestKernel::open(image, debug).map_err(Error::from);
         let kernels = [
-            kernel(&before.image, &files[0])?,
-            kernel(&after.image, &files[1])?,
+            GuestKernel::open(&before.image, &files[0])?,
+            GuestKernel::open(&after.image, &files[1])?,
         ];
         then(&PreparedKernels {
             settings,
@@ -80,15 +76,16 @@ impl PreparedKernels<'_> {
         let kernel = &self.kernels[side as usize];
         let recording = self.recording(setting, seed);
         let recorded = record_kernel(&recording, kernel, self.collector, progress, self.interrupt);
-        let recorded = recorded.and_then(|recorded| match recorded.problem {
-            Some(problem) => Err(problem),
-            None => Ok(recorded.profile),
-        });
-        recorded.map_err(|error| VerifyError::Boot {
-            patched: ["without", "with"][side as usize],
-            setting: setting.to_string(),
-            source: error.into(),
-        })
+        recorded
+            .and_then(|recorded| match recorded.problem {
+                Some(problem) => Err(problem),
+                None => Ok(recorded.profile),
+            })
+            .map_err(|error| VerifyError::Boot {
+                patched: ["without", "with"][side as usize],
+                setting: setting.to_string(),
+                source: Box::new(error.into()),
+            })
     }
 
     /// Resolves a recording.

@@ -101,14 +101,17 @@ fn changed_type(
     let (old, after) = diff.both_layouts(&diff.types[at])?;
     let name = after.key.name.to_string();
     let detail = TypeDiffDetail::compare(old, after, LINE_BYTES);
-    let moved = detail.members.iter().filter_map(|member| {
-        let (was, is) = (&old.members[member.old?], &after.members[member.new?]);
-        (was.offset != is.offset).then(|| MovedMember {
-            member: is.path.to_string(),
-            offset: [was.offset, is.offset],
+    let moved = detail
+        .members
+        .iter()
+        .filter_map(|member| {
+            let (was, is) = (&old.members[member.old?], &after.members[member.new?]);
+            (was.offset != is.offset).then(|| MovedMember {
+                member: is.path.to_string(),
+                offset: [was.offset, is.offset],
+            })
         })
-    });
-    let moved = moved.collect();
+        .collect();
     Some(
         patched_layout(new, &name, after.size).map(|layout| ChangedType {
             name: name.clone(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::HostError as Error;
+use relayout_files::cannot;
 use relayout_profile::{Profile, WriteOptions};
 use relayout_verify::judge::{JudgingRules, judge_runs};
 use relayout_verify::plan::{ExperimentPlan, ExperimentSide};
@@ -174,13 +175,10 @@ impl<'a> KernelExperiment<'a> {
         };
         let name = format!("{}-{}-{}", side.as_str(), setting.workload, setting.cpus);
         let options = WriteOptions { overwrite: true };
-        std::fs::create_dir_all(dir).map_err(|source| VerifyError::Keep {
-            path: dir.clone(),
-            source,
-        })?;
+        std::fs::create_dir_all(dir).map_err(cannot("create", dir))?;
         sign_profile(profile, &self.settings.command);
-        let written = relayout_profile::write(&dir.join(name), profile, &options);
-        Ok(written.map_err(crate::Error::from)?)
+        Ok(relayout_profile::write(&dir.join(name), profile, &options)
+            .map_err(crate::Error::from)?)
     }
 
     /// Seconds that a pair takes.

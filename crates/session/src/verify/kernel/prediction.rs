@@ -65,23 +65,25 @@ pub(super) fn predict_changes(
             setting: setting.clone(),
             replayed,
         };
-        let predicted = merge(profiles).map_err(|error| error.to_string());
-        let predicted = predicted.and_then(|profile| {
-            let resolved = boots.resolve(ExperimentSide::Before, &profile, |resolution| {
-                let progress: &dyn RecordingProgress = progress;
-                let resolved = ResolvedProfile {
-                    profile: &profile,
-                    resolution,
-                    line_bytes: LINE_BYTES,
-                    progress,
-                };
-                let replayed = changed.iter();
-                let replayed = replayed.map(|changed_type| replay_change(&resolved, changed_type));
-                let replayed = replayed.map(|result| result.map_err(|refusal| refusal.to_string()));
-                replayed.collect::<Vec<_>>()
+        let predicted = merge(profiles)
+            .map_err(|error| error.to_string())
+            .and_then(|profile| {
+                let resolved = boots.resolve(ExperimentSide::Before, &profile, |resolution| {
+                    let progress: &dyn RecordingProgress = progress;
+                    let resolved = ResolvedProfile {
+                        profile: &profile,
+                        resolution,
+                        line_bytes: LINE_BYTES,
+                        progress,
+                    };
+                    changed
+                        .iter()
+                        .map(|changed_type| replay_change(&resolved, changed_type))
+                        .map(|result| result.map_err(|refusal| refusal.to_string()))
+                        .collect::<Vec<_>>()
+                });
+                resolved.map_err(|error| error.to_string())
             });
-            resolved.map_err(|error| error.to_string())
-        });
         match predicted {
             Ok(replayed) => {
                 let pairs = changed.iter().zip(replayed);
@@ -127,8 +129,10 @@ fn replay_change(
     if changed_type.moved.is_empty() && old_size == new_size {
         return Err(ReplayRefusal::SameLayout);
     }
-    let after = changed_type.after.as_ref();
-    let after = after.ok_or(ReplayRefusal::UnknownLayout)?;
+    let after = changed_type
+        .after
+        .as_ref()
+        .ok_or(ReplayRefusal::UnknownLayout)?;
     // Replays the new layout without a search.
     let options = Options {
         budget_accesses: 0,
@@ -141,10 +145,13 @@ fn replay_change(
             order: order_in_shape(after, shape)?,
         }])
     })?;
-    let outcome = searched.outcome;
-    let outcome = outcome.map_err(|refusal| ReplayRefusal::Search(refusal.to_string()))?;
-    let scored = outcome.user_layouts.first();
-    let scored = scored.ok_or(ReplayRefusal::NotReplayed)?;
+    let outcome = searched
+        .outcome
+        .map_err(|refusal| ReplayRefusal::Search(refusal.to_string()))?;
+    let scored = outcome
+        .user_layouts
+        .first()
+        .ok_or(ReplayRefusal::NotReplayed)?;
     require_same_offsets(after, &searched.gathered.shape, scored, new_size)?;
     let both = |number: fn(&ScoredLayout) -> u64| [number(&outcome.current), number(scored)];
     Ok(ReplayedChange {
@@ -159,8 +166,8 @@ fn order_in_shape(
     after: &PatchedLayout,
     shape: &StructShape,
 ) -> Result<MemberOrder, ReplayRefusal> {
-    let order = order::arrange_entries(&after.entries, after.type_align, shape);
-    order.map_err(|error| ReplayRefusal::Search(error.to_string()))
+    order::arrange_entries(&after.entries, after.type_align, shape)
+        .map_err(|error| ReplayRefusal::Search(error.to_string()))
 }
 
 /// Requires that the replayed layout is the second kernel's. It differs where the patch takes an

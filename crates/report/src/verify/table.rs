@@ -1,6 +1,9 @@
 //! Text table in the format of the kernel's LKP robot (0day), with interval and verdict added.
 
-use crate::judge::{ChangeScale, ChangeVerdict, JudgedMetric, SideSummary};
+use relayout_verify::judge::{
+    ChangeScale, ChangeVerdict, ExperimentOutcome, JudgedMetric, SideSummary,
+};
+use relayout_verify::plan::ExperimentSide;
 
 /// Widths of a value, a change and a deviation, in characters.
 const VALUE: usize = 10;
@@ -9,25 +12,33 @@ const DEVIATION: usize = 6;
 /// Headings of LKP, 44 characters wide.
 const HEADING: &str = "         %stddev     %change         %stddev";
 const SLASHES: &str = "             \\          |                \\  ";
+/// Heading of the metrics that do not affect the verdict.
+const DETAILS: &str = "\nBy class and member, per operation; no part of the verdict\n\n";
 const METRIC: &str = "metric";
 const INTERVAL: &str = "95% interval";
 /// Largest deviation in percent that is not shown, as in LKP.
 const DEVIATION_SHOWN_PERCENT: f64 = 2.0;
 
-/// Renders the whole table. `names` are the headings of the two sides, which are cut to 16 and 27
-/// characters.
-pub fn render_table(metrics: &[JudgedMetric], names: [&str; 2]) -> String {
-    let widths = [VALUE + DEVIATION, CHANGE + VALUE + DEVIATION + 1];
-    let [before, after] = [0, 1].map(|i| names[i].chars().take(widths[i]).collect::<String>());
-    let width = |heading: &str, cells: &mut dyn Iterator<Item = usize>| {
-        cells.fold(heading.len(), usize::max)
+/// Renders the metrics that decide the verdict and, if there are any, those that do not.
+pub fn render_tables(outcome: &ExperimentOutcome, details: &ExperimentOutcome) -> String {
+    let mut text = render_table(&outcome.metrics);
+    if !details.metrics.is_empty() {
+        text.push_str(DETAILS);
+        text.push_str(&render_table(&details.metrics));
+    }
+    text
+}
+
+fn render_table(metrics: &[JudgedMetric]) -> String {
+    let [before, after] = ExperimentSide::ALL.map(ExperimentSide::as_str);
+    let width = |heading: &str, cell_width: fn(&JudgedMetric) -> usize| {
+        metrics
+            .iter()
+            .map(cell_width)
+            .fold(heading.len(), usize::max)
     };
-    let mut lengths = metrics
-        .iter()
-        .map(|metric| metric.description.name.chars().count());
-    let name_width = width(METRIC, &mut lengths);
-    let mut lengths = metrics.iter().map(|metric| interval(metric).len());
-    let interval_width = width(INTERVAL, &mut lengths);
+    let name_width = width(METRIC, |metric| metric.description.name.chars().count());
+    let interval_width = width(INTERVAL, |metric| interval(metric).len());
     let mut text = format!(
         "{before:<16} {after}\n\
          ---------------- ---------------------------\n\
@@ -52,7 +63,7 @@ pub fn render_table(metrics: &[JudgedMetric], names: [&str; 2]) -> String {
 
 fn interval(metric: &JudgedMetric) -> String {
     metric.interval.map_or("unknown".to_owned(), |[low, high]| {
-        let [low, high] = [low, high].map(|end| change_text(end, metric.scale));
+        let [low, high] = [low, high].map(|end| metric.scale.change_text(end));
         format!("[{low}, {high}]")
     })
 }
@@ -69,9 +80,10 @@ fn verdict(metric: &JudgedMetric) -> String {
 
 /// Formats the median, and the deviation if it exceeds [`DEVIATION_SHOWN_PERCENT`].
 fn side_cell(summary: &SideSummary) -> String {
-    let deviation = summary.stddev_percent;
-    let deviation = deviation.filter(|&percent| percent > DEVIATION_SHOWN_PERCENT);
-    let deviation = deviation.map_or(String::new(), |percent| format!(" ±{percent:>3.0}%"));
+    let deviation = summary
+        .stddev_percent
+        .filter(|&percent| percent > DEVIATION_SHOWN_PERCENT)
+        .map_or(String::new(), |percent| format!(" ±{percent:>3.0}%"));
     format!("{:>VALUE$}{deviation:<DEVIATION$}", value(summary.median))
 }
 
@@ -120,19 +132,6 @@ fn exponent(value: f64) -> String {
         }
         None => text,
     }
-}
-
-/// Formats a change with its sign, in percent or percentage points.
-pub fn change_text(fraction: f64, scale: ChangeScale) -> String {
-    signed(fraction, scale == ChangeScale::Points)
-}
-
-fn signed(fraction: f64, is_points: bool) -> String {
-    format!(
-        "{:+.1}{}",
-        100.0 * fraction,
-        if is_points { "" } else { "%" }
-    )
 }
 
 /// Formats a fraction in percent or points with one decimal place, or none if that is 0.

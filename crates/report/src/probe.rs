@@ -6,7 +6,7 @@ use std::path::Path;
 use relayout_probe::{CpuRelation, MachineFile, RatioInterval};
 
 /// Renders the machine file as text. `place` is the path of the written file.
-pub fn render(file: &MachineFile, place: Option<&Path>) -> String {
+pub fn probe_text(file: &MachineFile, place: Option<&Path>) -> String {
     let mut out = machine(file);
     for ProbeRow { name, value, means } in rows(file) {
         let text = format!("{name:<24}{value:<30}{means}");
@@ -82,9 +82,11 @@ fn transfers(file: &MachineFile) -> Vec<ProbeRow> {
 
 fn accesses(file: &MachineFile) -> Vec<ProbeRow> {
     let row = |kind: &str| {
-        let of_kind = file.accesses.iter().filter(|access| access.kind == kind);
-        let told =
-            of_kind.filter_map(|access| access.alone_ns.value.zip(access.contended_ns.value));
+        let told = file
+            .accesses
+            .iter()
+            .filter(|access| access.kind == kind)
+            .filter_map(|access| access.alone_ns.value.zip(access.contended_ns.value));
         let (alone, contended): (Vec<f64>, Vec<f64>) = told.unzip();
         let alone = alone.first()?;
         let [least, most] = [

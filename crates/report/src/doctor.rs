@@ -1,0 +1,22 @@
+//! Text of `relayout doctor`.
+
+use relayout_session::survey::{MachineSurvey, SurveyItem, SurveyState};
+
+/// Renders the requirements and their states, a line each.
+pub fn survey_text(survey: &MachineSurvey) -> String {
+    let lines = |items: &[SurveyItem]| items.iter().map(item_line).collect::<String>();
+    format!(
+        "Recording kernels\n{}Recording and measuring programs\n{}",
+        lines(&survey.kernels),
+        lines(&survey.programs)
+    )
+}
+
+fn item_line(item: &SurveyItem) -> String {
+    let state = match item.state {
+        SurveyState::Works => "ok",
+        SurveyState::Missing => "missing",
+        SurveyState::Limited => "limited",
+    };
+    format!("  {state:<8} {:<18} {}\n", item.subject, item.text)
+}
