@@ -1,7 +1,8 @@
 //! The body of a struct as statements, with the `#if` groups that they stand in.
 
-use crate::declarator::{StatementKind, TokenReader, is_attribute, is_keyword};
+use crate::declarator::{StatementKind, is_attribute, is_keyword};
 use crate::lex::{TokenIndex, TokenKind};
+use crate::tokenized::TokenizedFile;
 
 /// Prefix of the macros that mark a group of members of one cache line.
 pub(crate) const GROUP_MARKS: &str = "__cacheline_group_";
@@ -82,16 +83,16 @@ pub(crate) fn directive_kind(text: &str) -> DirectiveKind<'_> {
 
 /// Reads the body between the brace tokens `open` and `close`.
 pub(crate) fn parse_body(
-    reader: &TokenReader<'_>,
+    file: &TokenizedFile<'_>,
     open: TokenIndex,
     close: TokenIndex,
     is_union: bool,
 ) -> Result<BracedBody, BodyCut> {
-    parse_body_at_depth(reader, open, close, is_union, 0)
+    parse_body_at_depth(file, open, close, is_union, 0)
 }
 
 fn parse_body_at_depth(
-    reader: &TokenReader<'_>,
+    file: &TokenizedFile<'_>,
     open: TokenIndex,
     close: TokenIndex,
     is_union: bool,
@@ -107,13 +108,13 @@ fn parse_body_at_depth(
     let mut branches: Vec<IfBranch> = Vec::new();
     let mut at = open + 1;
     while at < close {
-        let token = reader.tokens[at];
+        let token = file.tokens[at];
         match token.kind {
             TokenKind::Comment => {}
-            TokenKind::Directive => read_conditional(reader, at, &mut body.groups, &mut branches)?,
-            _ if reader.text(at) == ";" => {}
+            TokenKind::Directive => read_conditional(file, at, &mut body.groups, &mut branches)?,
+            _ if file.text(at) == ";" => {}
             _ => {
-                let statement = read_statement(reader, at, close, &branches, depth)?;
+                let statement = read_statement(file, at, close, &branches, depth)?;
                 at = statement.last;
                 body.statements.push(statement);
             }
@@ -127,12 +128,12 @@ fn parse_body_at_depth(
 }
 
 fn read_conditional(
-    reader: &TokenReader<'_>,
+    file: &TokenizedFile<'_>,
     at: TokenIndex,
     groups: &mut Vec<IfGroup>,
     branches: &mut Vec<IfBranch>,
 ) -> Result<(), BodyCut> {
-    match directive_kind(reader.text(at)) {
+    match directive_kind(file.text(at)) {
         DirectiveKind::If => {
             branches.push((groups.len(), 0));
             groups.push(IfGroup {
@@ -157,7 +158,7 @@ fn read_conditional(
 
 /// Reads the statement that starts at token `first`.
 fn read_statement(
-    reader: &TokenReader<'_>,
+    file: &TokenizedFile<'_>,
     first: TokenIndex,
     close: TokenIndex,
     branches: &[IfBranch],
@@ -172,13 +173,13 @@ fn read_statement(
         body,
         group_name: None,
     };
-    if let Some(found) = read_struct_group(reader, first, close, branches, depth) {
+    if let Some(found) = read_struct_group(file, first, close, branches, depth) {
         return Ok(found);
     }
     let mut understood = true;
-    match recognise_bare_macro(reader, first, close) {
+    match recognise_bare_macro(file, first, close) {
         BareMacro::Alone(last, kind) => {
-            let names = group_mark_name(reader, first).into_iter().collect();
+            let names = group_mark_name(file, first).into_iter().collect();
             return Ok(statement(last, names, kind, None));
         }
         BareMacro::Perhaps => understood = false,
@@ -188,25 +189,25 @@ fn read_statement(
     let mut at = first;
     let mut brace = None;
     let mut balance = 0_i32;
-    while at < close && reader.text(at) != ";" {
-        match reader.tokens[at].kind {
+    while at < close && file.text(at) != ";" {
+        match file.tokens[at].kind {
             TokenKind::Comment => {}
             TokenKind::Directive => {
                 // Conditionals that open or close in the middle of a declaration, and any other
                 // directive there, make it one that is not understood.
                 understood = false;
-                balance += conditionals_opened(reader.text(at));
+                balance += conditionals_opened(file.text(at));
             }
-            TokenKind::Punct if matches!(reader.text(at), "(" | "[" | "{") => {
-                let end = reader.pairs[at]
+            TokenKind::Punct if matches!(file.text(at), "(" | "[" | "{") => {
+                let end = file.pairs[at]
                     .filter(|&end| end < close)
                     .ok_or(BodyCut(at))?;
-                understood &= conditionals_balance(reader, at, end);
-                if reader.text(at) == "{" {
+                understood &= conditionals_balance(file, at, end);
+                if file.text(at) == "{" {
                     brace = Some((code.clone(), at, end));
                     code.clear();
                 } else {
-                    code.extend(at.through(end).filter(|&i| is_code(reader, i)));
+                    code.extend(at.through(end).filter(|&i| file.is_code(i)));
                 }
                 at = end;
             }
@@ -219,9 +220,8 @@ fn read_statement(
     }
     let last = at.min(close - 1);
     understood &= at < close;
-    let (names, mut kind) = reader.read_declaration(&code, brace.is_some());
-    let body =
-        brace.and_then(|(head, open, end)| parse_nested_body(reader, &head, open, end, depth));
+    let (names, mut kind) = file.read_declaration(&code, brace.is_some());
+    let body = brace.and_then(|(head, open, end)| parse_nested_body(file, &head, open, end, depth));
     if let Some(Err(BodyCut(_))) = body {
         understood = false;
     }
@@ -236,13 +236,6 @@ fn read_statement(
     ))
 }
 
-fn is_code(reader: &TokenReader<'_>, index: TokenIndex) -> bool {
-    !matches!(
-        reader.tokens[index].kind,
-        TokenKind::Comment | TokenKind::Directive
-    )
-}
-
 /// Number of conditionals that a directive opens; negative when it closes one.
 fn conditionals_opened(text: &str) -> i32 {
     match directive_kind(text) {
@@ -253,27 +246,21 @@ fn conditionals_opened(text: &str) -> i32 {
 }
 
 /// Returns true if every `#if` between two tokens has its `#endif` there.
-fn conditionals_balance(reader: &TokenReader<'_>, from: TokenIndex, to: TokenIndex) -> bool {
-    let mut open = 0_i32;
-    for at in from.until(to) {
-        if reader.tokens[at].kind == TokenKind::Directive {
-            open += conditionals_opened(reader.text(at));
-            if open < 0 {
-                return false;
-            }
-        }
-    }
-    open == 0
+fn conditionals_balance(file: &TokenizedFile<'_>, from: TokenIndex, to: TokenIndex) -> bool {
+    let directives = (from.until(to)).filter(|&at| file.tokens[at].kind == TokenKind::Directive);
+    let opened = directives.map(|at| conditionals_opened(file.text(at)));
+    let never_below = |open: i32, opened: i32| Some(open + opened).filter(|&open| open >= 0);
+    opened.into_iter().try_fold(0, never_below) == Some(0)
 }
 
 fn parse_nested_body(
-    reader: &TokenReader<'_>,
+    file: &TokenizedFile<'_>,
     head: &[TokenIndex],
     open: TokenIndex,
     close: TokenIndex,
     depth: u32,
 ) -> Option<Result<BracedBody, BodyCut>> {
-    let has_word = |word| head.iter().any(|&index| reader.text(index) == word);
+    let has_word = |word| head.iter().any(|&index| file.text(index) == word);
     if !has_word("struct") && !has_word("union") {
         return None;
     }
@@ -281,7 +268,7 @@ fn parse_nested_body(
         return Some(Err(BodyCut(open)));
     }
     Some(parse_body_at_depth(
-        reader,
+        file,
         open,
         close,
         has_word("union"),
@@ -292,44 +279,32 @@ fn parse_nested_body(
 /// Reads the kernel's `struct_group(NAME, members)` and its relatives: an anonymous struct whose
 /// members have a common name besides.
 fn read_struct_group(
-    reader: &TokenReader<'_>,
+    file: &TokenizedFile<'_>,
     first: TokenIndex,
     close: TokenIndex,
     branches: &[IfBranch],
     depth: u32,
 ) -> Option<BodyStatement> {
-    let name_at = match reader.text(first) {
+    let name_at = match file.text(first) {
         "struct_group" | "struct_group_attr" => 0,
         "struct_group_tagged" | "__struct_group" => 1,
         _ => return None,
     };
-    let commas_before_members = match reader.text(first) {
+    let commas_before_members = match file.text(first) {
         "struct_group" => 1,
         "__struct_group" => 3,
         _ => 2,
     };
-    let end = (reader.text(first + 1) == "(").then(|| reader.pairs[first + 1])??;
-    let last = if reader.text(end + 1) == ";" {
-        end + 1
-    } else {
-        end
-    };
+    let end = file.arguments_end(first)?;
+    let last = end + usize::from(file.text(end + 1) == ";");
     if last >= close || depth >= DEPTH_MAX {
         return None;
     }
-    let mut commas = Vec::new();
-    let mut at = first + 2;
-    while at < end && commas.len() < commas_before_members {
-        match reader.pairs[at].filter(|&pair| pair > at) {
-            Some(pair) => at = pair,
-            None if reader.text(at) == "," => commas.push(at),
-            None => {}
-        }
-        at += 1;
-    }
+    let outside = file.outside_brackets(first + 2, end);
+    let commas: Vec<TokenIndex> = outside.filter(|&at| file.text(at) == ",").collect();
     let open = *commas.get(commas_before_members - 1)?;
     let name_end = *commas.get(name_at)?;
-    let body = parse_body_at_depth(reader, open, end, false, depth + 1).ok()?;
+    let body = parse_body_at_depth(file, open, end, false, depth + 1).ok()?;
     Some(BodyStatement {
         first,
         last,
@@ -337,18 +312,18 @@ fn read_struct_group(
         kind: StatementKind::Plain,
         branches: branches.to_vec(),
         body: Some(Box::new(body)),
-        group_name: Some(reader.text(name_end - 1).to_owned()),
+        group_name: Some(file.text(name_end - 1).to_owned()),
     })
 }
 
 /// Name of the member that `__cacheline_group_begin(NAME)` and its relatives declare: an array of
 /// no bytes.
-fn group_mark_name(reader: &TokenReader<'_>, first: TokenIndex) -> Option<String> {
-    let mark = reader.text(first).strip_prefix(GROUP_MARKS)?;
+fn group_mark_name(file: &TokenizedFile<'_>, first: TokenIndex) -> Option<String> {
+    let mark = file.text(first).strip_prefix(GROUP_MARKS)?;
     let mark = ["begin", "end"]
         .into_iter()
         .find(|word| mark.starts_with(word))?;
-    let group = (reader.text(first + 1) == "(").then(|| reader.text(first + 2))?;
+    let group = (file.text(first + 1) == "(").then(|| file.text(first + 2))?;
     Some(format!("{GROUP_MARKS}{mark}__{group}"))
 }
 
@@ -362,29 +337,26 @@ enum BareMacro {
 
 /// Last token of the attributes behind token `last`; `last` without attributes.
 fn end_of_attributes(
-    reader: &TokenReader<'_>,
+    file: &TokenizedFile<'_>,
     mut last: TokenIndex,
     close: TokenIndex,
 ) -> TokenIndex {
-    while last + 1 < close && is_attribute(reader.text(last + 1)) {
+    while last + 1 < close && is_attribute(file.text(last + 1)) {
         last += 1;
-        let arguments = (reader.text(last + 1) == "(").then(|| reader.pairs[last + 1]);
-        last = arguments
-            .flatten()
-            .filter(|&end| end < close)
-            .unwrap_or(last);
+        let arguments = file.arguments_end(last).filter(|&end| end < close);
+        last = arguments.unwrap_or(last);
     }
     last
 }
 
 /// Recognises macros that stand alone on their line without a semicolon.
 fn recognise_bare_macro(
-    reader: &TokenReader<'_>,
+    file: &TokenizedFile<'_>,
     first: TokenIndex,
     close: TokenIndex,
 ) -> BareMacro {
-    let name = reader.text(first);
-    if reader.tokens[first].kind != TokenKind::Ident || is_keyword(name) {
+    let name = file.text(first);
+    if file.tokens[first].kind != TokenKind::Ident || is_keyword(name) {
         return BareMacro::No;
     }
     if matches!(
@@ -393,27 +365,24 @@ fn recognise_bare_macro(
     ) {
         return BareMacro::Alone(first, StatementKind::Border);
     }
-    if matches!(name, "public" | "private" | "protected") && reader.text(first + 1) == ":" {
+    if matches!(name, "public" | "private" | "protected") && file.text(first + 1) == ":" {
         return BareMacro::Alone(first + 1, StatementKind::Border);
     }
-    let arguments = (reader.text(first + 1) == "(")
-        .then(|| reader.pairs[first + 1])
-        .flatten();
-    let last = arguments.unwrap_or(first);
+    let last = file.arguments_end(first).unwrap_or(first);
     // Members of a group must stay in it: assertions elsewhere say so.
     if name.starts_with(GROUP_MARKS) {
-        let last = end_of_attributes(reader, last, close);
-        let semicolon = reader.text(last + 1) == ";" && last + 1 < close;
+        let last = end_of_attributes(file, last, close);
+        let semicolon = file.text(last + 1) == ";" && last + 1 < close;
         return BareMacro::Alone(last + usize::from(semicolon), StatementKind::Border);
     }
     let Some(next) = (last + 1)
         .until(close)
-        .find(|&index| reader.tokens[index].kind != TokenKind::Comment)
+        .find(|&index| file.tokens[index].kind != TokenKind::Comment)
     else {
         return BareMacro::Alone(last, StatementKind::Macro);
     };
-    let between = &reader.source[reader.tokens[last].end..reader.tokens[next].start];
-    if !between.contains('\n') || reader.tokens[next].kind == TokenKind::Punct {
+    let between = &file.source[file.tokens[last].end..file.tokens[next].start];
+    if !between.contains('\n') || file.tokens[next].kind == TokenKind::Punct {
         return BareMacro::No;
     }
     let is_upper_case = name

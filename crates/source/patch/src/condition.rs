@@ -8,8 +8,8 @@
 //! ```
 
 use crate::body::{BodyStatement, BracedBody, IfBranch, IfGroup};
-use crate::find::TokenizedFile;
 use crate::lex::{SourceToken, TokenIndex, TokenKind, lex, pair_brackets};
+use crate::tokenized::TokenizedFile;
 
 /// Greatest number of signs and brackets that are removed around a term.
 const WRAPPINGS_MAX: usize = 16;

@@ -8,10 +8,10 @@ use crate::change::{SourceChange, WrittenAlignment};
 use crate::declarator::is_alignment;
 use crate::edit::comment::render_comment;
 use crate::edit::include::defines_macro;
-use crate::find::TokenizedFile;
 use crate::lex::{TokenIndex, TokenKind};
 use crate::lines::{is_first_on_line, line_start};
 use crate::refusal::{EditRefusal, FileLine};
+use crate::tokenized::TokenizedFile;
 
 /// Returns true if the text is C++, by the file's name or by syntax that C does not have.
 pub(crate) fn is_cxx(file_name: &str, file: &TokenizedFile<'_>) -> bool {
@@ -22,14 +22,13 @@ pub(crate) fn is_cxx(file_name: &str, file: &TokenizedFile<'_>) -> bool {
     ) {
         return true;
     }
-    let reader = file.reader();
     extension == "h"
         && file.tokens.indexes().any(|at| {
             // C may have members and tags of these names: `unsigned private:1;`.
-            let begins = at == TokenIndex::FIRST || matches!(reader.text(at - 1), ";" | "{" | "}");
-            let next = reader.text(at + 1);
-            match reader.text(at) {
-                "namespace" => begins && (next == "{" || reader.text(at + 2) == "{"),
+            let begins = at == TokenIndex::FIRST || matches!(file.text(at - 1), ";" | "{" | "}");
+            let next = file.text(at + 1);
+            match file.text(at) {
+                "namespace" => begins && (next == "{" || file.text(at + 2) == "{"),
                 "template" => begins && next == "<",
                 "public" | "private" | "protected" => begins && next == ":",
                 _ => false,
@@ -85,10 +84,9 @@ struct CxxClass {
 impl CxxClass {
     /// Finds the only definition of `struct name` or `class name`.
     fn find(file: &TokenizedFile<'_>, name: &str) -> Result<Self, EditRefusal> {
-        let reader = file.reader();
         let mut found = Vec::new();
         for at in file.tokens.indexes() {
-            if matches!(reader.text(at), "struct" | "class")
+            if matches!(file.text(at), "struct" | "class")
                 && let Some((found_name, open)) = class_head(file, at + 1)
                 && found_name == name
                 && let Some(close) = file.pairs[open]
@@ -118,17 +116,17 @@ impl CxxClass {
 
 /// Name of a class and its opening brace, from the tokens behind its keyword.
 fn class_head<'a>(file: &TokenizedFile<'a>, mut at: TokenIndex) -> Option<(&'a str, TokenIndex)> {
-    let source = file.source;
-    let text = |at: TokenIndex| file.tokens.get(at).map_or("", |token| token.text(source));
     let mut name = None;
     while at < file.tokens.end() {
-        match text(at) {
+        match file.text(at) {
             "{" => return name.map(|name| (name, at)),
             // Base classes, with their template arguments, follow.
             ":" => {
                 let mut rest = at.until(file.tokens.end());
-                let open = rest.find(|&at| matches!(text(at), "{" | ";" | "}"))?;
-                return name.filter(|_| text(open) == "{").map(|name| (name, open));
+                let open = rest.find(|&at| matches!(file.text(at), "{" | ";" | "}"))?;
+                return name
+                    .filter(|_| file.text(open) == "{")
+                    .map(|name| (name, open));
             }
             "final" => {}
             "(" | "[" => at = file.pairs[at]?,
@@ -152,20 +150,15 @@ struct CxxMember {
 
 /// Data members of a class, without those of nested classes.
 fn data_members(file: &TokenizedFile<'_>, class: &CxxClass) -> Vec<CxxMember> {
-    let reader = file.reader();
     let mut found = Vec::new();
     let mut at = class.open + 1;
     while at < class.close {
-        let access = matches!(reader.text(at), "public" | "private" | "protected");
-        if access && reader.text(at + 1) == ":" {
+        let access = matches!(file.text(at), "public" | "private" | "protected");
+        if access && file.text(at + 1) == ":" {
             at += 2;
             continue;
         }
-        if matches!(
-            file.tokens[at].kind,
-            TokenKind::Comment | TokenKind::Directive
-        ) || reader.text(at) == ";"
-        {
+        if !file.is_code(at) || file.text(at) == ";" {
             at += 1;
             continue;
         }
@@ -183,20 +176,19 @@ fn read_statement(
     first: TokenIndex,
     close: TokenIndex,
 ) -> (TokenIndex, Option<CxxMember>) {
-    let reader = file.reader();
     let mut name = None;
     // Once the name is over: a value, bounds, a bitfield's width, a list of what is constructed.
     let (mut named, mut function, mut shared, mut bitfield) = (false, false, false, false);
     let (mut angles, mut directive) = (0_usize, false);
     let mut at = first;
     while at < close {
-        let text = reader.text(at);
-        let before = reader.text_before(at);
+        let text = file.text(at);
+        let before = file.text_before(at);
         match text {
             ";" => break,
             "{" => {
                 let end = file.pairs[at].unwrap_or(close);
-                let type_body = matches!(reader.text(first), "struct" | "class" | "union" | "enum")
+                let type_body = matches!(file.text(first), "struct" | "class" | "union" | "enum")
                     && !named
                     && !function;
                 let constructed = function && bitfield && before != ")" && before != "}";
@@ -215,7 +207,7 @@ fn read_statement(
                 function |= !attribute && angles == 0 && !named;
                 at = file.pairs[at].unwrap_or(at);
             }
-            "[" if reader.text(at + 1) == "[" && !named => at = file.pairs[at].unwrap_or(at),
+            "[" if file.text(at + 1) == "[" && !named => at = file.pairs[at].unwrap_or(at),
             "[" => {
                 named = true;
                 at = file.pairs[at].unwrap_or(at);
@@ -224,7 +216,7 @@ fn read_statement(
             ">" if !named => angles = angles.saturating_sub(1),
             "=" => named = true,
             "," if angles == 0 => shared = true,
-            ":" if reader.text(at + 1) == ":" => at += 1,
+            ":" if file.text(at + 1) == ":" => at += 1,
             ":" if angles == 0 => (bitfield, named) = (true, true),
             _ if file.tokens[at].kind == TokenKind::Directive => directive = true,
             _ if !named && angles == 0 && file.tokens[at].kind == TokenKind::Ident => {
@@ -234,8 +226,8 @@ fn read_statement(
         }
         at += 1;
     }
-    let other = NO_MEMBER_WORDS.contains(&reader.text(first));
-    let alone = name.as_deref() == Some(reader.text(first));
+    let other = NO_MEMBER_WORDS.contains(&file.text(first));
+    let alone = name.as_deref() == Some(file.text(first));
     let member = name.filter(|_| !function && !other && !alone && !directive);
     let declared = member.map(|name| CxxMember {
         name,
@@ -329,10 +321,7 @@ fn insert_alignas(
     reason: Option<&str>,
 ) -> Result<String, EditRefusal> {
     let source = file.source;
-    if first
-        .until(last)
-        .any(|at| is_alignment(file.reader().text(at)))
-    {
+    if first.until(last).any(|at| is_alignment(file.text(at))) {
         return Err(EditRefusal::AlreadyAligned {
             name: name.to_owned(),
             place,

@@ -1,6 +1,7 @@
 //! Names that a statement of a struct's body declares.
 
-use crate::lex::{BracketPairs, TokenIndex, TokenKind, TokenList};
+use crate::lex::{TokenIndex, TokenKind};
+use crate::tokenized::TokenizedFile;
 
 /// Kind of a statement, as far as a move is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,25 +22,7 @@ pub(crate) enum StatementKind {
     NotUnderstood,
 }
 
-/// Reads statements out of a token list.
-pub(crate) struct TokenReader<'a> {
-    pub source: &'a str,
-    pub tokens: &'a TokenList,
-    pub pairs: &'a BracketPairs,
-}
-
-impl<'a> TokenReader<'a> {
-    pub fn text(&self, index: TokenIndex) -> &'a str {
-        self.tokens
-            .get(index)
-            .map_or("", |token| token.text(self.source))
-    }
-
-    /// Text of the token before `index`; empty for the first.
-    pub fn text_before(&self, index: TokenIndex) -> &'a str {
-        index.previous().map_or("", |before| self.text(before))
-    }
-
+impl TokenizedFile<'_> {
     /// Names and kind of the statement whose code tokens (no comments, no directives, no final
     /// semicolon) are `code`. For a nested struct `code` starts behind its closing brace and
     /// `nested` is set.

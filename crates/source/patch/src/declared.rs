@@ -5,9 +5,9 @@
 
 use crate::body::{BodyStatement, BracedBody};
 use crate::declarator::{StatementKind, is_alignment, is_attribute, is_keyword};
-use crate::find::TokenizedFile;
 use crate::lex::{TokenIndex, TokenKind};
 use crate::refusal::EditRefusal;
+use crate::tokenized::TokenizedFile;
 
 /// Alignment written on a member or a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,16 +80,14 @@ pub fn read_declared_struct(
             false => members.push(declared_member(&file, statement)?),
         }
     }
-    let end = (body.close)
-        .until(file.tokens.end())
-        .find(|at| file.reader().text(*at) == ";");
+
     let before = body
         .open
         .all_before()
         .rev()
-        .take_while(|at| !matches!(file.reader().text(*at), ";" | "}"));
+        .take_while(|at| !matches!(file.text(*at), ";" | "}"));
     let first = before.last().unwrap_or(body.open);
-    let behind = largest_alignment(&file, body.close + 1, end.unwrap_or(body.close))?;
+    let behind = largest_alignment(&file, body.close + 1, file.declaration_end(body.close))?;
     let ahead = largest_alignment(&file, first, body.open)?;
     Ok(DeclaredStruct {
         members,
@@ -134,7 +132,7 @@ fn declared_member(
             StatementKind::NotUnderstood | StatementKind::Macro | StatementKind::Border
         )
     {
-        let text = file.reader().text(statement.first).to_owned();
+        let text = file.text(statement.first).to_owned();
         return Err(EditRefusal::MacroMember {
             member: text,
             place,
@@ -160,12 +158,11 @@ fn declared_members(
     file: &TokenizedFile<'_>,
     statement: &BodyStatement,
 ) -> Result<Vec<DeclaredMember>, EditRefusal> {
-    let reader = file.reader();
     let name_at = |name: &String| {
         statement
             .first
             .until(statement.last)
-            .find(|at| reader.text(*at) == name)
+            .find(|at| file.text(*at) == name)
     };
     let first_name = statement
         .names
@@ -175,7 +172,9 @@ fn declared_members(
     let shared_alignment = largest_alignment(file, statement.first, first_name)?;
     let (mut members, mut from, mut base) = (Vec::new(), statement.first, Vec::new());
     for (nth, name) in statement.names.iter().enumerate() {
-        let to = next_comma_or(statement.last, file, from);
+        let mut outside = file.outside_brackets(from, statement.last);
+        let comma = outside.find(|&at| file.text(at) == ",");
+        let to = comma.unwrap_or(statement.last);
         let (own, bounds, function) = read_type(file, from, to, std::slice::from_ref(name));
         if nth == 0 {
             base = own
@@ -202,15 +201,6 @@ fn declared_members(
     Ok(members)
 }
 
-/// Next comma outside of brackets; `end` without one.
-fn next_comma_or(end: TokenIndex, file: &TokenizedFile<'_>, from: TokenIndex) -> TokenIndex {
-    let mut at = from;
-    while at < end && file.reader().text(at) != "," {
-        at = file.pairs[at].filter(|close| *close > at).unwrap_or(at) + 1;
-    }
-    at.min(end)
-}
-
 fn names_inside(body: &BracedBody) -> Vec<String> {
     let mut names = Vec::new();
     for statement in &body.statements {
@@ -230,16 +220,15 @@ fn read_type(
     to: TokenIndex,
     names: &[String],
 ) -> (String, Vec<String>, bool) {
-    let reader = file.reader();
     let (mut words, mut bounds, mut function) = (Vec::new(), Vec::new(), false);
     let mut at = from;
     let mut named = false;
     while at < to {
-        let text = reader.text(at);
+        let text = file.text(at);
         // The tag of `struct page *page`.
         let tagged = matches!(words.last(), Some(&("struct" | "union" | "enum")));
         if is_attribute(text) {
-            if reader.text(at + 1) == "(" {
+            if file.text(at + 1) == "(" {
                 at = file.pairs[at + 1].unwrap_or(to);
             }
         } else if text == "(" {
@@ -250,7 +239,7 @@ fn read_type(
             bounds.push(
                 (at + 1)
                     .until(end)
-                    .map(|at| reader.text(at))
+                    .map(|at| file.text(at))
                     .collect::<String>(),
             );
             at = end;
@@ -276,20 +265,19 @@ fn largest_alignment(
     from: TokenIndex,
     to: TokenIndex,
 ) -> Result<Option<DeclaredAlignment>, EditRefusal> {
-    let reader = file.reader();
     let mut found = None;
     for at in from.until(to) {
-        let word = reader.text(at);
+        let word = file.text(at);
         if file.tokens[at].kind != TokenKind::Ident || !is_alignment(word) {
             continue;
         }
         let is_line_macro =
             word.starts_with("____cacheline") || word.starts_with("__cacheline_aligned");
-        let alignment = match (is_line_macro, reader.text(at + 1)) {
+        let alignment = match (is_line_macro, file.text(at + 1)) {
             (true, _) => DeclaredAlignment::CacheLine,
             (false, "(") => {
                 let end = file.pairs[at + 1].unwrap_or(at + 1);
-                let text: String = (at + 2).until(end).map(|at| reader.text(at)).collect();
+                let text: String = (at + 2).until(end).map(|at| file.text(at)).collect();
                 let bytes =
                     parse_alignment_bytes(&text).ok_or_else(|| EditRefusal::AlignmentNotRead {
                         text: text.clone(),

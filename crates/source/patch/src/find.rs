@@ -1,18 +1,10 @@
 //! Search for a struct's definition in a file, and for a member's declaration in a struct.
 
 use crate::body::{BodyStatement, BracedBody, parse_body};
-use crate::declarator::{StatementKind, TokenReader, is_attribute, is_keyword};
-use crate::lex::{BracketPairs, TokenIndex, TokenKind, TokenList, lex};
-use crate::lines::line_number;
+use crate::declarator::{StatementKind, is_attribute, is_keyword};
+use crate::lex::{TokenIndex, TokenKind, lex};
 use crate::refusal::{EditRefusal, FileLine};
-
-/// A file's text with its tokens.
-pub(crate) struct TokenizedFile<'a> {
-    pub name: &'a str,
-    pub source: &'a str,
-    pub tokens: TokenList,
-    pub pairs: BracketPairs,
-}
+use crate::tokenized::TokenizedFile;
 
 /// A struct's definition: its body, and its place in the file.
 pub(crate) struct StructDefinition {
@@ -31,34 +23,7 @@ pub(crate) struct StatementPath {
     pub statement: usize,
 }
 
-impl<'a> TokenizedFile<'a> {
-    pub fn new(name: &'a str, source: &'a str) -> Self {
-        let tokens = TokenList::new(source, lex(source));
-        let pairs = BracketPairs::new(source, &tokens);
-        TokenizedFile {
-            name,
-            source,
-            tokens,
-            pairs,
-        }
-    }
-
-    pub fn reader(&self) -> TokenReader<'_> {
-        TokenReader {
-            source: self.source,
-            tokens: &self.tokens,
-            pairs: &self.pairs,
-        }
-    }
-
-    pub fn place(&self, token: TokenIndex) -> FileLine {
-        let at = self.tokens.get(token).map_or(0, |token| token.start);
-        FileLine {
-            file: self.name.to_owned(),
-            line: line_number(self.source, at),
-        }
-    }
-
+impl TokenizedFile<'_> {
     /// Finds the definition of `struct name`, or of an unnamed struct with the typedef `name`:
     /// the only one, or the one at `line_hint`.
     pub fn find_definition(
@@ -111,11 +76,10 @@ impl<'a> TokenizedFile<'a> {
         let close = self.pairs[open].ok_or(EditRefusal::CutByPreprocessor {
             place: place.clone(),
         })?;
-        let body = parse_body(&self.reader(), open, close, false).map_err(|cut| {
-            EditRefusal::CutByPreprocessor {
+        let body =
+            parse_body(self, open, close, false).map_err(|cut| EditRefusal::CutByPreprocessor {
                 place: self.place(cut.0),
-            }
-        })?;
+            })?;
         Ok(StructDefinition {
             name: name.to_owned(),
             nth,
@@ -132,28 +96,17 @@ impl<'a> TokenizedFile<'a> {
         }
     }
 
-    /// First token of the words in front of an opening brace: `struct name`, `typedef struct`.
-    pub fn head_token(&self, open: TokenIndex) -> TokenIndex {
-        let reader = self.reader();
-        let words = open.all_before().rev().take_while(|&at| {
-            self.tokens[at].kind == TokenKind::Ident || matches!(reader.text(at), "(" | ")")
-        });
-        words.last().unwrap_or(open)
-    }
-
     /// Opening braces behind `struct name` or `union name`; the flag is true for a union.
     fn tag_openings(&self, name: &str) -> Vec<(TokenIndex, bool)> {
-        let reader = self.reader();
         self.tokens
             .indexes()
-            .filter(|&at| self.tokens[at].kind == TokenKind::Ident && reader.text(at) == name)
+            .filter(|&at| self.tokens[at].kind == TokenKind::Ident && self.text(at) == name)
             .filter_map(|at| Some((self.brace_behind(at + 1)?, self.is_union_before(at)?)))
             .collect()
     }
 
     /// Opening braces of `typedef struct { ... } name;`.
     fn typedef_openings(&self, name: &str) -> Vec<(TokenIndex, bool)> {
-        let reader = self.reader();
         let code: Vec<TokenIndex> = self
             .tokens
             .indexes()
@@ -164,9 +117,9 @@ impl<'a> TokenizedFile<'a> {
             let &[close, at, semicolon] = window else {
                 continue;
             };
-            let named = reader.text(at) == name && reader.text(semicolon) == ";";
+            let named = self.text(at) == name && self.text(semicolon) == ";";
             if named
-                && reader.text(close) == "}"
+                && self.text(close) == "}"
                 && let Some(open) = self.pairs[close]
                 && let Some(is_union) = self.is_union_before(open)
                 && self.is_typedef_before(open)
@@ -178,30 +131,21 @@ impl<'a> TokenizedFile<'a> {
     }
 
     fn is_typedef_before(&self, open: TokenIndex) -> bool {
-        let reader = self.reader();
         open.all_before()
             .rev()
             .filter(|&at| self.is_code(at))
-            .map(|at| reader.text(at))
+            .map(|at| self.text(at))
             .take_while(|text| !matches!(*text, ";" | "}" | "{"))
             .any(|text| text == "typedef")
     }
 
-    fn is_code(&self, at: TokenIndex) -> bool {
-        !matches!(
-            self.tokens[at].kind,
-            TokenKind::Comment | TokenKind::Directive
-        )
-    }
-
     /// Opening brace behind token `at`, with nothing but attributes between.
     fn brace_behind(&self, mut at: TokenIndex) -> Option<TokenIndex> {
-        let reader = self.reader();
         while at < self.tokens.end() {
-            let text = reader.text(at);
+            let text = self.text(at);
             match text {
                 "{" => return Some(at),
-                "(" if is_attribute(reader.text_before(at)) => at = self.pairs[at]?,
+                "(" if is_attribute(self.text_before(at)) => at = self.pairs[at]?,
                 _ if !self.is_code(at) || is_attribute(text) => {}
                 _ => return None,
             }
@@ -213,10 +157,9 @@ impl<'a> TokenizedFile<'a> {
     /// Returns true if the keyword before token `at`, over attributes, is `union`; false for
     /// `struct`; `None` for others.
     fn is_union_before(&self, at: TokenIndex) -> Option<bool> {
-        let reader = self.reader();
         let mut at = at.previous()?;
         loop {
-            let text = reader.text(at);
+            let text = self.text(at);
             match text {
                 "struct" => return Some(false),
                 "union" => return Some(true),
@@ -284,15 +227,11 @@ impl StructDefinition {
     /// Token that packs the whole struct: an attribute of the struct, or the `#pragma pack` in
     /// force.
     pub fn packed_token(&self, file: &TokenizedFile<'_>) -> Option<TokenIndex> {
-        let reader = file.reader();
-        let end = (self.body.close)
-            .until(file.tokens.end())
-            .find(|&at| reader.text(at) == ";");
-        let behind = self.body.close.until(end.unwrap_or(self.body.close));
+        let behind = (self.body.close).until(file.declaration_end(self.body.close));
         file.head_token(self.body.open)
             .until(self.body.open)
             .chain(behind)
-            .find(|&at| matches!(reader.text(at), "__packed" | "packed" | "__packed__"))
+            .find(|&at| matches!(file.text(at), "__packed" | "packed" | "__packed__"))
             .or_else(|| pragma_pack_at(file, self.body.open))
     }
 
@@ -404,15 +343,14 @@ fn hidden_name_token(
             StatementKind::Macro | StatementKind::NotUnderstood
         ) && !is_keyword(name)
         {
-            let reader = file.reader();
             if let Some(at) = statement
                 .first
                 .through(statement.last)
-                .find(|&at| reader.text(at) == name)
+                .find(|&at| file.text(at) == name)
             {
                 return Some(at);
             }
-            if is_defined_with(file, reader.text(statement.first), name) {
+            if is_defined_with(file, file.text(statement.first), name) {
                 return Some(statement.first);
             }
         }

@@ -41,6 +41,7 @@ mod mail;
 mod paths;
 mod refusal;
 mod rust;
+mod tokenized;
 mod uses;
 
 pub use change::{MemberPosition, MoveSpacing, SourceChange, WrittenAlignment};

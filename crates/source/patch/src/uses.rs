@@ -1,9 +1,9 @@
 //! Uses of a struct that depend on the order of its members.
 
 use crate::body::{DirectiveKind, directive_kind};
-use crate::find::TokenizedFile;
 use crate::lex::{BracketPairs, SourceToken, TokenIndex, TokenKind, TokenList, lex};
 use crate::refusal::FileLine;
+use crate::tokenized::TokenizedFile;
 
 /// Kind of dependence on the order of members.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,16 +100,10 @@ fn collect_uses(
     let code: Vec<TokenIndex> = file
         .tokens
         .indexes()
-        .filter(|&at| {
-            !matches!(
-                file.tokens[at].kind,
-                TokenKind::Comment | TokenKind::Directive
-            )
-        })
+        .filter(|&at| file.is_code(at))
         .collect();
-    let reader = file.reader();
     let asserts = assertion_parentheses(file);
-    let word = |position: usize| code.get(position).map_or("", |&index| reader.text(index));
+    let word = |position: usize| code.get(position).map_or("", |&index| file.text(index));
     for position in 0..code.len() {
         if word(position) != "struct" || word(position + 1) != struct_name {
             continue;
@@ -150,7 +144,6 @@ fn collect_uses(
 
 /// Parentheses of assertions that the compiler checks.
 fn assertion_parentheses(file: &TokenizedFile<'_>) -> Vec<(TokenIndex, TokenIndex)> {
-    let reader = file.reader();
     let is_assertion = |word: &str| {
         word.starts_with("BUILD_BUG_ON")
             || word.starts_with("CACHELINE_ASSERT_GROUP")
@@ -158,7 +151,7 @@ fn assertion_parentheses(file: &TokenizedFile<'_>) -> Vec<(TokenIndex, TokenInde
     };
     file.tokens
         .indexes()
-        .filter(|&at| is_assertion(reader.text(at)) && reader.text(at + 1) == "(")
+        .filter(|&at| is_assertion(file.text(at)) && file.text(at + 1) == "(")
         .filter_map(|at| Some((at + 1, file.pairs[at + 1]?)))
         .collect()
 }
@@ -169,8 +162,7 @@ fn is_randomized_definition(
     code: &[TokenIndex],
     position: usize,
 ) -> bool {
-    let reader = file.reader();
-    let Some(&open) = code.get(position).filter(|&&at| reader.text(at) == "{") else {
+    let Some(&open) = code.get(position).filter(|&&at| file.text(at) == "{") else {
         return false;
     };
     let Some(close) = file.pairs[open] else {
@@ -178,7 +170,7 @@ fn is_randomized_definition(
     };
     let behind = code.iter().skip_while(|&&at| at <= close);
     behind
-        .map(|&at| reader.text(at))
+        .map(|&at| file.text(at))
         .take_while(|text| *text != ";")
         .any(|text| text == "__randomize_layout")
 }
@@ -190,12 +182,11 @@ fn is_offsetof(word: &str) -> bool {
 /// Use of `offsetof(struct name, member)`; `position` is at `struct`.
 fn offsetof_use(file: &TokenizedFile<'_>, code: &[TokenIndex], position: usize) -> Option<UseKind> {
     let close = file.pairs[code[position - 1]]?;
-    let reader = file.reader();
     let inside = code
         .get(position + 3..)?
         .iter()
         .take_while(|&&index| index < close);
-    let member: String = inside.map(|&index| reader.text(index)).collect();
+    let member: String = inside.map(|&index| file.text(index)).collect();
     (!member.is_empty()).then_some(UseKind::Offsetof { member })
 }
 
@@ -205,15 +196,14 @@ fn initializer_brace(
     code: &[TokenIndex],
     mut position: usize,
 ) -> Option<TokenIndex> {
-    let reader = file.reader();
     let mut named = false;
     loop {
         let &index = code.get(position)?;
         let next = code.get(position + 1).copied();
-        match reader.text(index) {
-            "=" if named => return next.filter(|&next| reader.text(next) == "{"),
-            "[" | ")" if reader.text(index) == ")" && !named => {
-                return next.filter(|&next| reader.text(next) == "{");
+        match file.text(index) {
+            "=" if named => return next.filter(|&next| file.text(next) == "{"),
+            "[" | ")" if file.text(index) == ")" && !named => {
+                return next.filter(|&next| file.text(next) == "{");
             }
             "[" | "(" => {
                 let close = file.pairs[index]?;
@@ -231,24 +221,14 @@ fn initializer_brace(
 /// Returns true if the braces hold a value without designator. A single zero and empty braces do
 /// not count; elements of an array do.
 fn is_positional_initializer(file: &TokenizedFile<'_>, open: TokenIndex, depth: u32) -> bool {
-    let reader = file.reader();
     let Some(close) = file.pairs[open] else {
         return false;
     };
     let code: Vec<TokenIndex> = (open + 1)
         .until(close)
-        .filter(|&at| {
-            !matches!(
-                file.tokens[at].kind,
-                TokenKind::Comment | TokenKind::Directive
-            )
-        })
+        .filter(|&at| file.is_code(at))
         .collect();
-    let texts: Vec<&str> = code
-        .iter()
-        .take(3)
-        .map(|&index| reader.text(index))
-        .collect();
+    let texts: Vec<&str> = code.iter().take(3).map(|&index| file.text(index)).collect();
     match texts.as_slice() {
         [] | ["0" | "NULL"] | ["0" | "NULL", ","] | [".", ..] => false,
         ["{", ..] if depth < 4 => is_positional_initializer(file, code[0], depth + 1),
@@ -264,11 +244,10 @@ fn is_positional_initializer(file: &TokenizedFile<'_>, open: TokenIndex, depth: 
 /// Opening brace behind `[index] =`.
 fn array_element_brace(file: &TokenizedFile<'_>, code: &[TokenIndex]) -> Option<TokenIndex> {
     let close = file.pairs[code[0]]?;
-    let reader = file.reader();
     let mut rest = code.iter().copied().skip_while(|&index| index <= close);
     let sign = rest.next()?;
     let brace = rest.next()?;
-    (reader.text(sign) == "=" && reader.text(brace) == "{").then_some(brace)
+    (file.text(sign) == "=" && file.text(brace) == "{").then_some(brace)
 }
 
 #[cfg(test)]

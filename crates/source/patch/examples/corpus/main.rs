@@ -60,7 +60,7 @@ fn try_candidates(found: Vec<Candidate>, mut compiler: Compiler, count: usize) {
     let seed = std::env::var("RELAYOUT_SEED").map_or(0, |text| text.parse().expect("a number"));
     let candidates = pick::in_order(found, seed);
     let keep = std::env::var_os("RELAYOUT_KEEP").map(PathBuf::from);
-    let (mut passed, mut refused) = (BTreeMap::new(), BTreeMap::<&str, Vec<String>>::new());
+    let (mut passed, mut refused) = (BTreeMap::new(), BTreeMap::<String, Vec<String>>::new());
     let (mut wrong, mut other) = (Vec::new(), Vec::new());
     let (mut right, mut tried) = (0, 0);
     for candidate in &candidates {

@@ -7,10 +7,11 @@ use crate::body::{DirectiveKind, directive_kind};
 use crate::change::WrittenAlignment;
 use crate::declarator::{StatementKind, is_alignment};
 use crate::file_kind::is_kernel;
-use crate::find::{StatementPath, StructDefinition, TokenizedFile};
+use crate::find::{StatementPath, StructDefinition};
 use crate::lex::{SourceToken, TokenIndex, TokenKind};
 use crate::lines::{is_blank_line, line_ending, line_start, width_columns};
 use crate::refusal::EditRefusal;
+use crate::tokenized::TokenizedFile;
 
 /// Returns the text with `member` aligned.
 pub(crate) fn align_member(
@@ -133,10 +134,7 @@ pub(crate) fn align_type(
 ) -> Result<String, EditRefusal> {
     let close = definition.body.close;
     let name = definition.name.clone();
-    let end = (close)
-        .until(file.tokens.end())
-        .find(|&at| file.reader().text(at) == ";")
-        .unwrap_or(close);
+    let end = file.declaration_end(close);
     if has_alignment(file, close, end)
         || has_alignment(
             file,
@@ -172,16 +170,14 @@ pub(crate) fn align_type(
 
 /// Token that starts the words before the opening brace.
 fn struct_keyword_before(file: &TokenizedFile<'_>, open: TokenIndex) -> TokenIndex {
-    let reader = file.reader();
     open.all_before()
         .rev()
-        .find(|&at| matches!(reader.text(at), "struct" | "class"))
+        .find(|&at| matches!(file.text(at), "struct" | "class"))
         .unwrap_or(open)
 }
 
 fn has_alignment(file: &TokenizedFile<'_>, from: TokenIndex, to: TokenIndex) -> bool {
-    from.until(to)
-        .any(|at| is_alignment(file.reader().text(at)))
+    from.until(to).any(|at| is_alignment(file.text(at)))
 }
 
 fn is_under_directive(file: &TokenizedFile<'_>, line: usize) -> bool {

@@ -1,9 +1,9 @@
 //! Whole lines of a statement: comments above, the statement, its trailing comment.
 
 use crate::body::{BodyStatement, BracedBody};
-use crate::find::TokenizedFile;
 use crate::lex::{SourceToken, TokenIndex, TokenKind};
 use crate::lines::{column_of, is_first_on_line, line_start, next_line_start};
+use crate::tokenized::TokenizedFile;
 
 /// Byte ranges of whole lines, newlines included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,8 @@
 
 use crate::body::{BodyStatement, GROUP_MARKS};
 use crate::declarator::StatementKind;
-use crate::find::TokenizedFile;
-use crate::lex::TokenIndex;
 use crate::refusal::EditRefusal;
+use crate::tokenized::TokenizedFile;
 
 /// Side of a group that a mark stands for, with the name of the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,14 +15,10 @@ enum BorderMark<'a> {
 }
 
 fn read_mark<'a>(file: &TokenizedFile<'a>, border: &BodyStatement) -> BorderMark<'a> {
-    let text = |token: TokenIndex| {
-        let token = file.tokens.get(token);
-        token.map_or("", |token| token.text(file.source))
-    };
-    let word = text(border.first);
+    let word = file.text(border.first);
     match word.strip_prefix(GROUP_MARKS) {
-        Some(mark) if mark.starts_with("begin") => BorderMark::Begin(text(border.first + 2)),
-        Some(mark) if mark.starts_with("end") => BorderMark::End(text(border.first + 2)),
+        Some(mark) if mark.starts_with("begin") => BorderMark::Begin(file.text(border.first + 2)),
+        Some(mark) if mark.starts_with("end") => BorderMark::End(file.text(border.first + 2)),
         _ if word == "randomized_struct_fields_start" => BorderMark::Begin(""),
         _ if word == "randomized_struct_fields_end" => BorderMark::End(""),
         _ => BorderMark::Unpaired,

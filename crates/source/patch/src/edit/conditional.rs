@@ -5,10 +5,10 @@ use super::unit::{MovedUnit, shared_branches};
 use crate::body::{BracedBody, IfBranch};
 use crate::change::MemberPosition;
 use crate::condition;
-use crate::find::TokenizedFile;
 use crate::lex::{TokenIndex, TokenKind};
 use crate::lines::{is_first_on_line, line_ending, line_start, next_line_start};
 use crate::refusal::EditRefusal;
+use crate::tokenized::TokenizedFile;
 
 /// Plan for the conditionals around the moved statements.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,9 +4,10 @@ use super::block::lines_with_comments;
 use crate::body::{BodyStatement, BracedBody};
 use crate::change::MemberPosition;
 use crate::declarator::StatementKind;
-use crate::find::{StatementPath, StructDefinition, TokenizedFile};
+use crate::find::{StatementPath, StructDefinition};
 use crate::lines::{is_first_on_line, line_start, next_line_start};
 use crate::refusal::EditRefusal;
+use crate::tokenized::TokenizedFile;
 
 /// A position between lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,15 +7,16 @@
 use super::conditional::{entered_depths, is_whole_branch};
 use super::gap::find_gap;
 use super::situation::{MoveRequest, MoveSituation};
-use super::spacing::{blank_lines_above, blank_lines_below};
+use super::spacing::BlankLines;
 use super::unit::{last_name_in, shared_branches};
 use crate::body::{BracedBody, DirectiveKind, IfBranch, directive_kind};
 use crate::change::SourceChange;
 use crate::condition::{opening_directive, statement_texts};
-use crate::find::{StatementPath, StructDefinition, TokenizedFile};
+use crate::find::{StatementPath, StructDefinition};
 use crate::lex::{TokenIndex, TokenKind};
 use crate::lines::{line_ending, line_start, next_line_start};
 use crate::refusal::EditRefusal;
+use crate::tokenized::TokenizedFile;
 
 /// A text with groups split.
 pub(crate) struct SplitGroups {
@@ -175,12 +176,7 @@ fn split_entered_groups(
     let closings: Vec<&str> = { split.iter().rev() }
         .map(|&(group, _)| closing_directive(file, situation.body, group))
         .collect();
-    let (above, below) = (
-        blank_lines_above(file.source, place.target),
-        blank_lines_below(file.source, place.target),
-    );
-    let up = |at, _| line_start(file.source, at - 1);
-    let down = |at, _| next_line_start(file.source, at);
+    let around = BlankLines::around(file.source, (place.target, place.target));
     let lines = |lines: Vec<String>| {
         lines
             .iter()
@@ -188,11 +184,11 @@ fn split_entered_groups(
             .collect::<String>()
     };
     Ok(Some(GroupSeam {
-        start: (0..above).fold(place.target, up),
-        end: (0..below).fold(place.target, down),
+        start: around.start,
+        end: around.end,
         text: [
             lines(closings.iter().map(|&text| text.to_owned()).collect()),
-            eol.repeat(above + below),
+            eol.repeat(around.above + around.below),
             lines(openings),
         ]
         .concat(),

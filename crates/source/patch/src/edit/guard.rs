@@ -3,10 +3,10 @@
 use super::comment::render_comment;
 use crate::declarator::is_keyword;
 use crate::file_kind::is_kernel;
-use crate::find::TokenizedFile;
 use crate::lex::{TokenIndex, TokenKind};
 use crate::lines::{is_first_on_line, line_ending, line_number, line_start};
 use crate::refusal::{EditRefusal, FileLine};
+use crate::tokenized::TokenizedFile;
 
 /// A store to a member: token ranges of the target and of the value, ends excluded.
 struct StoreStatement {
@@ -68,23 +68,19 @@ pub fn guard_store(
     if !is_first_on_line(source, start) {
         return Err(refused("it does not begin its line"));
     }
-    let is_code = |at: &TokenIndex| {
-        !matches!(
-            file.tokens[*at].kind,
-            TokenKind::Comment | TokenKind::Directive
-        )
-    };
-    let reader = file.reader();
+
     let before = store
         .first
         .all_before()
         .rev()
-        .find(is_code)
-        .map_or("{", |at| reader.text(at));
-    let behind = (store.last + 1).until(file.tokens.end()).find(is_code);
+        .find(|&at| file.is_code(at))
+        .map_or("{", |at| file.text(at));
+    let behind = (store.last + 1)
+        .until(file.tokens.end())
+        .find(|&at| file.is_code(at));
     // `)`, `else` and `do` have it as their only statement.
     let is_only_statement = !matches!(before, ";" | "{" | "}" | ":");
-    if is_only_statement && behind.is_some_and(|at| reader.text(at) == "else") {
+    if is_only_statement && behind.is_some_and(|at| file.text(at) == "else") {
         return Err(refused("the else behind it would belong to the new if"));
     }
     if is_only_statement && reason.is_some() {
@@ -138,7 +134,6 @@ fn guarded_text(
 
 /// Finds the assignment to the member that begins on the line.
 fn find_store(file: &TokenizedFile<'_>, line: u32, name: &str) -> Option<StoreStatement> {
-    let reader = file.reader();
     let on_line = |at: &TokenIndex| line_number(file.source, file.tokens[*at].start) == line;
     let starts = file
         .tokens
@@ -149,41 +144,39 @@ fn find_store(file: &TokenizedFile<'_>, line: u32, name: &str) -> Option<StoreSt
         .find(|&at| file.tokens[at].kind != TokenKind::Comment)?;
     let last = (first)
         .until(file.tokens.end())
-        .find(|&at| reader.text(at) == ";")?;
-    let is_write_once = reader.text(first) == "WRITE_ONCE" && reader.text(first + 1) == "(";
-    let store = if is_write_once {
+        .find(|&at| file.text(at) == ";")?;
+    let is_write_once = file.text(first) == "WRITE_ONCE" && file.text(first + 1) == "(";
+    let (target, value) = if is_write_once {
         let close = file.pairs[first + 1].filter(|&close| close + 1 == last)?;
-        let comma = find_outside_brackets(file, first + 2, close, ",")?;
-        StoreStatement {
-            first,
-            last,
-            target: (first + 2, comma),
-            value: (comma + 1, close),
-            is_write_once,
-        }
+        let comma = file
+            .outside_brackets(first + 2, close)
+            .find(|&at| file.text(at) == ",")?;
+        ((first + 2, comma), (comma + 1, close))
     } else {
-        let equals = find_outside_brackets(file, first, last, "=")?;
-        StoreStatement {
-            first,
-            last,
-            target: (first, equals),
-            value: (equals + 1, last),
-            is_write_once,
-        }
+        let equals = file
+            .outside_brackets(first, last)
+            .find(|&at| file.text(at) == "=")?;
+        ((first, equals), (equals + 1, last))
     };
-    let (from, to) = store.target;
-    let empty = from >= to || store.value.0 >= store.value.1;
+    let (from, to) = target;
+    let empty = from >= to || value.0 >= value.1;
     // A declaration has two words side by side, a compound assignment an operator before the `=`.
     let word = |at: TokenIndex| file.tokens[at].kind == TokenKind::Ident;
     let declares = (from + 1)
         .until(to)
-        .any(|at| word(at) && (word(at - 1) || is_keyword(reader.text(at))));
+        .any(|at| word(at) && (word(at - 1) || is_keyword(file.text(at))));
     let control = matches!(
-        reader.text(from),
+        file.text(from),
         "if" | "else" | "for" | "while" | "do" | "switch" | "return" | "case" | "default"
     );
-    let stored = (!empty && !control).then(|| target_name(file, store.target))??;
-    (stored == name && !declares && reader.text(store.value.0) != "=").then_some(store)
+    let stored = (!empty && !control).then(|| target_name(file, target))??;
+    (stored == name && !declares && file.text(value.0) != "=").then_some(StoreStatement {
+        first,
+        last,
+        target,
+        value,
+        is_write_once,
+    })
 }
 
 /// The member's name in `a->b.name`, `name[i]`, `*name`.
@@ -192,7 +185,7 @@ fn target_name<'a>(
     (from, to): (TokenIndex, TokenIndex),
 ) -> Option<&'a str> {
     let mut at = to.previous()?;
-    while file.reader().text(at) == "]" {
+    while file.text(at) == "]" {
         at = file.pairs[at]?.previous()?;
     }
     let token = file
@@ -202,45 +195,21 @@ fn target_name<'a>(
     Some(token.text(file.source))
 }
 
-/// First `wanted` outside of brackets.
-fn find_outside_brackets(
-    file: &TokenizedFile<'_>,
-    from: TokenIndex,
-    to: TokenIndex,
-    wanted: &str,
-) -> Option<TokenIndex> {
-    let mut at = from;
-    while at < to {
-        match file.pairs[at].filter(|&pair| pair > at) {
-            Some(pair) => at = pair,
-            None if file.reader().text(at) == wanted => return Some(at),
-            None => {}
-        }
-        at += 1;
-    }
-    None
-}
-
 /// Reason for which a part must not be evaluated twice.
 fn side_effect(
     file: &TokenizedFile<'_>,
     (from, to): (TokenIndex, TokenIndex),
 ) -> Option<&'static str> {
-    let reader = file.reader();
     for at in from.until(to) {
-        let (text, next) = (reader.text(at), reader.text(at + 1));
+        let (text, next) = (file.text(at), file.text(at + 1));
         let adjacent = file.tokens[at].end == file.tokens.get(at + 1).map_or(0, |t| t.start);
         match text {
             "+" | "-" if next == text && adjacent => return Some("it has ++ or -- in it"),
-            "=" if next != "=" && !matches!(reader.text(at - 1), "=" | "!" | "<" | ">") => {
+            "=" if next != "=" && !matches!(file.text(at - 1), "=" | "!" | "<" | ">") => {
                 return Some("it has another assignment in it");
             }
             "{" | "," | ";" => return Some("it has more than one value in it"),
-            _ if matches!(
-                file.tokens[at].kind,
-                TokenKind::Comment | TokenKind::Directive
-            ) =>
-            {
+            _ if !file.is_code(at) => {
                 return Some("it has a comment or a directive in it");
             }
             _ if file.tokens[at].kind == TokenKind::Ident
@@ -260,22 +229,14 @@ fn side_effect(
 /// Returns true if the value binds closer than `!=`: words, members, elements, brackets and
 /// casts.
 fn is_operand(file: &TokenizedFile<'_>, (from, to): (TokenIndex, TokenIndex)) -> bool {
-    let reader = file.reader();
-    let mut at = from;
-    while at < to {
-        if let Some(pair) = file.pairs[at].filter(|&pair| pair > at) {
-            at = pair + 1;
-            continue;
-        }
-        let text = reader.text(at);
-        let arrow = text == "-" && reader.text(at + 1) == ">";
-        let closes = text == ">" && at > from && reader.text(at - 1) == "-";
+    file.outside_brackets(from, to).all(|at| {
+        let text = file.text(at);
+        let arrow = text == "-" && file.text(at + 1) == ">";
+        let closes = text == ">" && at > from && file.text(at - 1) == "-";
         let sign = text == "-" && at == from;
         let plain = file.tokens[at].kind != TokenKind::Punct || matches!(text, "." | "~" | "!");
-        if !(plain || arrow || closes || sign || (at == from && matches!(text, "&" | "*"))) {
-            return false;
-        }
-        at += 1;
-    }
-    true
+        let opens = file.pairs[at].is_some_and(|pair| pair > at);
+        let prefix = at == from && matches!(text, "&" | "*");
+        opens || plain || arrow || closes || sign || prefix
+    })
 }

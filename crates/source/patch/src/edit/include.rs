@@ -4,10 +4,10 @@
 //! configuration: an undefined attribute macro parses as the name of a member.
 
 use crate::body::{DirectiveKind, directive_kind};
-use crate::find::TokenizedFile;
 use crate::lex::TokenKind;
 use crate::lines::{line_ending, line_start, next_line_start};
 use crate::refusal::EditRefusal;
+use crate::tokenized::TokenizedFile;
 
 const CACHE_HEADER: &str = "linux/cache.h";
 

@@ -3,10 +3,11 @@
 //! The entries follow the order of the members only if they did so before the edit.
 
 use crate::body::BracedBody;
-use crate::find::{StructDefinition, TokenizedFile};
+use crate::find::StructDefinition;
 use crate::lex::TokenKind;
 use crate::lines::{line_start, next_line_start};
 use crate::refusal::EditRefusal;
+use crate::tokenized::TokenizedFile;
 
 /// Entry of one member: bytes of its lines, without blank lines below.
 struct KernelDocEntry {

@@ -2,8 +2,8 @@
 
 use crate::body::BracedBody;
 use crate::file_kind::is_rust;
-use crate::find::TokenizedFile;
 use crate::refusal::EditRefusal;
+use crate::tokenized::TokenizedFile;
 
 /// Returns the members of `struct struct_name` in the order of the text, nested ones by path
 /// (`stats.count`), members of anonymous structs by their own name. A macro whose members are

@@ -23,8 +23,9 @@ mod unit;
 
 use crate::change::SourceChange;
 use crate::file_kind::{is_rust, is_uapi};
-use crate::find::{StructDefinition, TokenizedFile};
+use crate::find::StructDefinition;
 use crate::refusal::EditRefusal;
+use crate::tokenized::TokenizedFile;
 pub use guard::guard_store;
 pub use members::{conditional_members, member_order};
 use situation::MoveRequest;

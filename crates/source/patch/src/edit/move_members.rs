@@ -5,7 +5,7 @@ use super::block::{LineBlock, StatementSharesLine, is_heading_comment, lines_of_
 use super::conditional::{ConditionalsPlan, plan_conditionals};
 use super::gap::{InsertionGap, find_gap};
 use super::situation::{MoveRequest, MoveSituation};
-use super::spacing::{MoveSpacing, blank_lines_above, blank_lines_below, closes_body, opens_body};
+use super::spacing::{MoveSpacing, MovedLines};
 use super::split;
 use super::unit::MovedUnit;
 use super::{border, comment, groups, kernel_doc, one_line};
@@ -13,9 +13,10 @@ use crate::body::BracedBody;
 use crate::change::SourceChange;
 use crate::condition::statement_texts;
 use crate::declarator::StatementKind;
-use crate::find::{StructDefinition, TokenizedFile};
-use crate::lines::{line_ending, line_start, next_line_start};
+use crate::find::StructDefinition;
+use crate::lines::{line_ending, line_start};
 use crate::refusal::EditRefusal;
+use crate::tokenized::TokenizedFile;
 
 /// Returns the text with the members moved.
 pub(crate) fn move_members(
@@ -107,13 +108,12 @@ pub(crate) fn spacing_before(
     comments_stay: bool,
 ) -> Result<MoveSpacing, EditRefusal> {
     let plan = MovePlan::new(file, definition, request, comments_stay)?;
-    let (above, below) = plan.blank_lines(file);
-    let at = plan.gap.target;
-    Ok(MoveSpacing {
-        above,
-        below,
-        left_behind: blank_lines_above(file.source, at) + blank_lines_below(file.source, at),
-    })
+    let lines = (plan.block.start, plan.block.end);
+    Ok(MoveSpacing::before_move(
+        file.source,
+        lines,
+        plan.gap.target,
+    ))
 }
 
 /// Moves members that are declared on lines of their own. `comments_stay`: the comments above are
@@ -219,14 +219,6 @@ impl<'a> MovePlan<'a> {
         Ok(())
     }
 
-    /// Blank lines above and below the moved lines.
-    fn blank_lines(&self, file: &TokenizedFile<'_>) -> (usize, usize) {
-        (
-            blank_lines_above(file.source, self.block.start),
-            blank_lines_below(file.source, self.block.end),
-        )
-    }
-
     /// Cuts the lines out and inserts them at the target.
     fn splice(
         &self,
@@ -234,62 +226,13 @@ impl<'a> MovePlan<'a> {
         request: MoveRequest<'_>,
     ) -> Result<String, EditRefusal> {
         let (source, block) = (file.source, &self.block);
-        let eol = line_ending(source);
-        let lines = self.inserted_lines(file, request.reason)?;
-        let (above, below) = self.blank_lines(file);
-        let cut_start = (0..above).fold(block.start, |at, _| line_start(source, at - 1));
-        let cut_end = (0..below).fold(block.end, |at, _| next_line_start(source, at));
-        let inside = self.gap.target >= cut_start && self.gap.target <= cut_end;
-        let (gap_start, gap_end) = match inside {
-            true => (cut_start, cut_end),
-            false => self.gap_bounds(source),
+        let moved = MovedLines {
+            cut: (block.start, block.end),
+            text: self.inserted_lines(file, request.reason)?,
+            has_comment: block.start < block.own_start,
+            has_heading: is_heading_comment(&source[block.start..block.own_start]),
         };
-        let gap_above = blank_lines_above(source, self.gap.target);
-        let gap_below = blank_lines_below(source, self.gap.target);
-        let source_at_edge = opens_body(source, cut_start) || closes_body(source, cut_end);
-        let (opens, closes) = (opens_body(source, gap_start), closes_body(source, gap_end));
-        let spacing = request.spacing.unwrap_or_else(|| {
-            let paragraph = block.start < block.own_start && above > 0;
-            MoveSpacing::by_style(
-                (above, below),
-                source_at_edge,
-                (gap_above, gap_below),
-                (
-                    paragraph,
-                    is_heading_comment(&source[block.start..block.own_start]),
-                ),
-                (opens, closes),
-            )
-        });
-        let blank = |lines: usize| eol.repeat(lines);
-        let put = [blank(spacing.above), lines, blank(spacing.below)].concat();
-        let left = blank(spacing.left_behind);
-        let (first, second, put, left) = match (inside, gap_start < cut_start) {
-            (true, _) => (
-                (cut_start, cut_start),
-                (cut_start, cut_end),
-                String::new(),
-                put,
-            ),
-            (_, true) => ((gap_start, gap_end), (cut_start, cut_end), put, left),
-            (_, false) => ((cut_start, cut_end), (gap_start, gap_end), left, put),
-        };
-        Ok([
-            &source[..first.0],
-            &put,
-            &source[first.1..second.0],
-            &left,
-            &source[second.1..],
-        ]
-        .concat())
-    }
-
-    /// Bytes of the blank lines around the target.
-    fn gap_bounds(&self, source: &str) -> (usize, usize) {
-        let at = self.gap.target;
-        let start = (0..blank_lines_above(source, at)).fold(at, |at, _| line_start(source, at - 1));
-        let end = (0..blank_lines_below(source, at)).fold(at, |at, _| next_line_start(source, at));
-        (start, end)
+        Ok(moved.insert_at(source, self.gap.target, request.spacing))
     }
 
     /// Lines to insert: with the reason, and with the conditional that is written again.

@@ -5,7 +5,8 @@ use super::situation::MoveRequest;
 use super::spacing::MoveSpacing;
 use super::unit::{edge_name, find_unit, last_name};
 use crate::change::{MemberPosition, SourceChange};
-use crate::find::{StructDefinition, TokenizedFile};
+use crate::find::StructDefinition;
+use crate::tokenized::TokenizedFile;
 
 /// Largest number of blank lines to try behind a declaration that a member returns to.
 const BLANK_MAX: usize = 2;

@@ -2,9 +2,10 @@
 //! their own, and return to one line afterwards.
 
 use crate::body::BracedBody;
-use crate::find::{StatementPath, StructDefinition, TokenizedFile};
-use crate::lex::{TokenIndex, TokenKind};
+use crate::find::{StatementPath, StructDefinition};
+use crate::lex::TokenIndex;
 use crate::lines::line_ending;
+use crate::tokenized::TokenizedFile;
 
 /// A text whose body was on one line.
 pub(crate) struct UnfoldedBody {
@@ -91,12 +92,7 @@ pub(crate) fn fold_body(
 
 /// Bytes of each statement; `None` if there is a comment or a directive.
 fn statement_spans(file: &TokenizedFile<'_>, body: &BracedBody) -> Option<Vec<(usize, usize)>> {
-    let is_comment_or_directive = |at: TokenIndex| {
-        matches!(
-            file.tokens[at].kind,
-            TokenKind::Comment | TokenKind::Directive
-        )
-    };
+    let is_comment_or_directive = |at: TokenIndex| !file.is_code(at);
     if body.open.until(body.close).any(is_comment_or_directive) {
         return None;
     }

@@ -5,13 +5,14 @@ use super::comment::render_comment;
 use super::conditional::entered_group;
 use super::gap::{anchor_statement, find_gap};
 use super::situation::anchor_path;
-use super::spacing::{MoveSpacing, blank_lines_above, blank_lines_below, closes_body, opens_body};
+use super::spacing::BlankLines;
 use crate::body::BodyStatement;
 use crate::change::MemberPosition;
 use crate::declarator::{StatementKind, is_keyword};
-use crate::find::{StatementPath, StructDefinition, TokenizedFile};
-use crate::lines::{line_ending, line_start, next_line_start};
+use crate::find::{StatementPath, StructDefinition};
+use crate::lines::{line_ending, line_start};
 use crate::refusal::EditRefusal;
+use crate::tokenized::TokenizedFile;
 
 /// A padding member: an array of bytes.
 #[derive(Clone, Copy)]
@@ -129,34 +130,20 @@ pub(crate) fn remove_padding(
             }
         })?;
     let source = file.source;
-    let (above, below) = (
-        blank_lines_above(source, block.start),
-        blank_lines_below(source, block.end),
-    );
-    let start = (0..above).fold(block.start, |at, _| line_start(source, at - 1));
-    let end = (0..below).fold(block.end, |at, _| next_line_start(source, at));
-    let at_edge = opens_body(source, start) || closes_body(source, end);
-    let spacing = MoveSpacing::by_style(
-        (above, below),
-        at_edge,
-        (0, 0),
-        (false, false),
-        (false, false),
-    );
-    let left = line_ending(source).repeat(spacing.left_behind);
-    Ok([&source[..start], &left, &source[end..]].concat())
+    let around = BlankLines::around(source, (block.start, block.end));
+    let left = line_ending(source).repeat(around.left_behind());
+    Ok([&source[..around.start], &left, &source[around.end..]].concat())
 }
 
 /// Returns true if the declaration is `char name[N];`, or a macro for padding.
 fn is_padding(file: &TokenizedFile<'_>, statement: &BodyStatement) -> bool {
-    let reader = file.reader();
     if statement.kind == StatementKind::KnownMacro {
-        return reader.text(statement.first).ends_with("_PADDING");
+        return file.text(statement.first).ends_with("_PADDING");
     }
     let bracket = statement
         .first
         .until(statement.last)
-        .find(|&at| reader.text(at) == "[");
+        .find(|&at| file.text(at) == "[");
     let Some(bracket) =
         bracket.filter(|_| statement.kind == StatementKind::Plain && statement.names.len() == 1)
     else {
@@ -168,7 +155,7 @@ fn is_padding(file: &TokenizedFile<'_>, statement: &BodyStatement) -> bool {
             "char" | "unsigned" | "signed" | "u8" | "__u8" | "uint8_t" | "s8" | "int8_t"
         )
     };
-    let mut types = statement.first.until(bracket - 1).map(|at| reader.text(at));
+    let mut types = statement.first.until(bracket - 1).map(|at| file.text(at));
     let bytes = types.clone().all(is_byte_type);
     let last = types.next_back();
     bytes && !matches!(last, None | Some("unsigned" | "signed"))

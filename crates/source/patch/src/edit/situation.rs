@@ -8,8 +8,9 @@ use super::unit::{MovedUnit, find_unit, last_name_in, shared_branches};
 use crate::body::{BodyStatement, BracedBody, IfBranch};
 use crate::change::MemberPosition;
 use crate::declarator::StatementKind;
-use crate::find::{StatementPath, StructDefinition, TokenizedFile};
+use crate::find::{StatementPath, StructDefinition};
 use crate::refusal::EditRefusal;
+use crate::tokenized::TokenizedFile;
 
 /// A requested move.
 #[derive(Clone, Copy)]

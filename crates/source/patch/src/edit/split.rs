@@ -3,10 +3,11 @@
 use crate::body::{BodyStatement, BracedBody};
 use crate::change::MemberPosition;
 use crate::declarator::{StatementKind, is_attribute};
-use crate::find::{StatementPath, StructDefinition, TokenizedFile};
+use crate::find::{StatementPath, StructDefinition};
 use crate::lex::{TokenIndex, TokenKind};
 use crate::lines::{is_first_on_line, line_ending, line_start};
 use crate::refusal::EditRefusal;
+use crate::tokenized::TokenizedFile;
 
 use super::kernel_doc;
 use super::unit::last_name;
@@ -306,7 +307,8 @@ fn declaration_pieces<'a>(
     if !plain || !is_first_on_line(source, start) {
         return None;
     }
-    let commas = comma_tokens(file, statement);
+    let outside = file.outside_brackets(statement.first, statement.last);
+    let commas: Vec<TokenIndex> = outside.filter(|&at| file.text(at) == ",").collect();
     if commas.len() + 1 != statement.names.len() {
         return None;
     }
@@ -352,39 +354,22 @@ fn declaration_pieces<'a>(
     Some(lines.collect())
 }
 
-/// Commas between the declarators.
-fn comma_tokens(file: &TokenizedFile<'_>, statement: &BodyStatement) -> Vec<TokenIndex> {
-    let mut commas = Vec::new();
-    let mut at = statement.first;
-    while at < statement.last {
-        match file.pairs[at].filter(|&pair| pair > at) {
-            Some(pair) => at = pair,
-            None if file.reader().text(at) == "," => commas.push(at),
-            None => {}
-        }
-        at += 1;
-    }
-    commas
-}
-
 /// First token of the first declarator: its name, or the first star before that.
 fn first_declarator(
     file: &TokenizedFile<'_>,
     statement: &BodyStatement,
     comma: TokenIndex,
 ) -> Option<TokenIndex> {
-    let reader = file.reader();
     let name = statement.first.until(comma).find(|&at| {
-        reader.text(at) == statement.names[0]
-            && matches!(reader.text(at + 1), "," | "[" | ":" | ";")
+        file.text(at) == statement.names[0] && matches!(file.text(at + 1), "," | "[" | ":" | ";")
     })?;
     let stars = statement.first.until(name).rev().take_while(|&at| {
-        let text = reader.text(at);
+        let text = file.text(at);
         matches!(text, "*" | "const" | "volatile" | "restrict") || is_attribute(text)
     });
-    let first = stars.filter(|&at| reader.text(at) == "*").last();
+    let first = stars.filter(|&at| file.text(at) == "*").last();
     let from = first.unwrap_or(name);
     // `int (*f)(void), x;` has its type on both sides of the name.
-    let brackets = from.until(comma).any(|at| reader.text(at) == "(");
+    let brackets = from.until(comma).any(|at| file.text(at) == "(");
     (from > statement.first && !brackets).then_some(from)
 }

@@ -1,9 +1,10 @@
 //! Removal of alignments.
 
 use crate::declarator::is_alignment;
-use crate::find::{StructDefinition, TokenizedFile};
+use crate::find::StructDefinition;
 use crate::lex::TokenIndex;
 use crate::refusal::EditRefusal;
+use crate::tokenized::TokenizedFile;
 
 /// Returns the text without the alignments written on `member`, or on the type.
 pub(crate) fn remove_alignment(
@@ -11,7 +12,6 @@ pub(crate) fn remove_alignment(
     definition: &StructDefinition,
     member: Option<&str>,
 ) -> Result<String, EditRefusal> {
-    let reader = file.reader();
     let ranges = match member {
         Some(member) => {
             let path = definition.find_member(file, member)?;
@@ -24,10 +24,11 @@ pub(crate) fn remove_alignment(
         }
         None => {
             let (open, close) = (definition.body.open, definition.body.close);
-            let end = (close)
-                .until(file.tokens.end())
-                .find(|&at| reader.text(at) == ";");
-            vec![(file.head_token(open), open), (close, end.unwrap_or(close))]
+
+            vec![
+                (file.head_token(open), open),
+                (close, file.declaration_end(close)),
+            ]
         }
     };
     let place = file.place(ranges[ranges.len() - 1].0);
@@ -39,11 +40,8 @@ pub(crate) fn remove_alignment(
     for (from, to) in ranges {
         let mut at = from;
         while at < to {
-            let text = reader.text(at);
-            let end = match reader.text(at + 1) {
-                "(" => file.pairs[at + 1].unwrap_or(at),
-                _ => at,
-            };
+            let text = file.text(at);
+            let end = file.arguments_end(at).unwrap_or(at);
             if matches!(text, "__attribute__" | "__attribute") {
                 match is_only_alignment(file, at, end) {
                     Some(true) => cuts.push((at, end)),
@@ -78,15 +76,10 @@ pub(crate) fn remove_alignment(
 /// Returns true if `__attribute__((...))` is an alignment and nothing else; `None` if it holds no
 /// alignment.
 fn is_only_alignment(file: &TokenizedFile<'_>, at: TokenIndex, end: TokenIndex) -> Option<bool> {
-    let reader = file.reader();
     let (first, inner_end) = (at + 3, end - 1);
-    if !first
-        .until(inner_end)
-        .any(|at| is_alignment(reader.text(at)))
-    {
+    if !first.until(inner_end).any(|at| is_alignment(file.text(at))) {
         return None;
     }
-    let argument = (reader.text(first + 1) == "(").then(|| file.pairs[first + 1])?;
-    let last = argument.unwrap_or(first);
-    Some(is_alignment(reader.text(first)) && last + 1 == inner_end)
+    let last = file.arguments_end(first)?;
+    Some(is_alignment(file.text(first)) && last + 1 == inner_end)
 }

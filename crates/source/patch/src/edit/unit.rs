@@ -2,9 +2,10 @@
 
 use crate::body::{BodyStatement, BracedBody, IfBranch};
 use crate::declarator::StatementKind;
-use crate::find::{StatementPath, StructDefinition, TokenizedFile};
+use crate::find::{StatementPath, StructDefinition};
 use crate::lex::TokenIndex;
 use crate::refusal::EditRefusal;
+use crate::tokenized::TokenizedFile;
 
 /// Statements `first..=last` of the body that `bodies` leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]

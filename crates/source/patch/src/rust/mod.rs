@@ -11,9 +11,7 @@ mod definition;
 mod tokens;
 
 use crate::change::{MemberPosition, SourceChange, WrittenAlignment};
-use crate::edit::spacing::{
-    MoveSpacing, blank_lines_above, blank_lines_below, closes_body, opens_body,
-};
+use crate::edit::spacing::{MoveSpacing, MovedLines};
 use crate::lines::{line_ending, line_number, line_start, next_line_start};
 use crate::refusal::{EditRefusal, FileLine};
 use definition::{RustField, RustStruct};
@@ -78,12 +76,7 @@ pub(crate) fn inverse_change(
         MemberPosition::After(anchor) => item.field(anchor)?.end,
         MemberPosition::Before(anchor) | MemberPosition::Below(anchor) => item.field(anchor)?.start,
     };
-    let lines = |at| (blank_lines_above(source, at), blank_lines_below(source, at));
-    let spacing = MoveSpacing {
-        above: lines(start).0,
-        below: lines(end).1,
-        left_behind: lines(target).0 + lines(target).1,
-    };
+    let spacing = MoveSpacing::before_move(source, (start, end), target);
     let before = first.checked_sub(1).map(|at| item.fields[at].name.clone());
     let behind = item.fields.get(last + 1).map(|field| field.name.clone());
     let places = [
@@ -246,26 +239,7 @@ fn splice(
     spacing: Option<MoveSpacing>,
     reason: Option<&str>,
 ) -> Result<String, EditRefusal> {
-    let own_blank = (
-        blank_lines_above(source, start),
-        blank_lines_below(source, end),
-    );
-    let gap_blank = (
-        blank_lines_above(source, target),
-        blank_lines_below(source, target),
-    );
-    let up = |at: usize, lines| (0..lines).fold(at, |at, _| line_start(source, at - 1));
-    let down = |at: usize, lines| (0..lines).fold(at, |at, _| next_line_start(source, at));
-    let (cut_start, cut_end) = (up(start, own_blank.0), down(end, own_blank.1));
-    let (gap_start, gap_end) = (up(target, gap_blank.0), down(target, gap_blank.1));
-    let at_edge = opens_body(source, cut_start) || closes_body(source, cut_end);
-    let edges = (opens_body(source, gap_start), closes_body(source, gap_end));
-    let paragraph = start < own && own_blank.0 > 0;
-    let spacing = spacing.unwrap_or_else(|| {
-        MoveSpacing::by_style(own_blank, at_edge, gap_blank, (paragraph, false), edges)
-    });
-    let eol = line_ending(source);
-    let mut lines = String::new();
+    let mut text = String::new();
     if let Some(reason) = reason {
         let line = line_start(source, start);
         let white = source[line..].len() - source[line..].trim_start_matches([' ', '\t']).len();
@@ -275,32 +249,15 @@ fn splice(
                 name: item.name.clone(),
             });
         }
-        lines = format!("{indent}// {}{eol}", reason.trim());
+        text = format!("{indent}// {}{}", reason.trim(), line_ending(source));
     }
-    let (above, below) = (eol.repeat(spacing.above), eol.repeat(spacing.below));
-    let text = [&above, &lines, &source[start..end], &below].concat();
-    let left = eol.repeat(spacing.left_behind);
-    Ok(if target >= cut_start && target <= cut_end {
-        [&source[..cut_start], &text, &source[cut_end..]].concat()
-    } else if gap_start < cut_start {
-        [
-            &source[..gap_start],
-            &text,
-            &source[gap_end..cut_start],
-            &left,
-            &source[cut_end..],
-        ]
-        .concat()
-    } else {
-        [
-            &source[..cut_start],
-            &left,
-            &source[cut_end..gap_start],
-            &text,
-            &source[gap_end..],
-        ]
-        .concat()
-    })
+    let moved = MovedLines {
+        cut: (start, end),
+        text: text + &source[start..end],
+        has_comment: start < own,
+        has_heading: false,
+    };
+    Ok(moved.insert_at(source, target, spacing))
 }
 
 /// The text with `align(N)` in a `#[repr]` of the type.
