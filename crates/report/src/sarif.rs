@@ -49,7 +49,7 @@ pub fn render(
                 driver: SarifDriver {
                     name: "relayout",
                     version: context.version,
-                    rules: RuleId::ALL.iter().map(|id| sarif_rule(*id)).collect(),
+                    rules: RuleId::all().map(sarif_rule).collect(),
                 },
             },
             invocations: [SarifInvocation {
@@ -248,7 +248,7 @@ fn violation_result<'a>(
     waived: Option<&WaivedViolation>,
     context: &SarifContext<'_>,
 ) -> SarifResult<'a> {
-    let index = RuleId::ALL.iter().position(|id| *id == violation.rule);
+    let index = RuleId::all().position(|id| id == violation.rule);
     let asserted = physical_location(context.config, violation.at.line, context);
     let declared = match &violation.decl {
         Some(decl) => physical_location(&decl.file, decl.line, context),

@@ -21,6 +21,16 @@ pub struct ApplicableSections<'c> {
     pub sections: Vec<(&'c RuleSection, u64)>,
 }
 
+impl ApplicableSections<'_> {
+    /// Names of the configurations in force.
+    pub fn configuration_names(&self) -> Vec<String> {
+        let names = self.configurations.iter();
+        names
+            .map(|configuration| configuration.name.clone())
+            .collect()
+    }
+}
+
 /// Returns the configurations and sections of `config` that apply to a file. `named` lists the
 /// configurations that the caller adds to those whose conditions the file meets.
 ///

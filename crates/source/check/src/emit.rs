@@ -19,6 +19,7 @@ mod recorded;
 mod rules;
 mod text;
 
+use relayout_layout::TypeArena;
 use relayout_layout::catalog::TypeCatalog;
 
 pub use expression::EmitForm;
@@ -78,10 +79,7 @@ impl<'c> AssertionEmitter<'c> {
         wanted: impl Fn(&TypeRules) -> bool,
     ) -> Result<(), Error> {
         let applied = applicable_sections(self.config, named, facts, catalog)?;
-        let names = applied.configurations.iter();
-        let names: Vec<String> = names
-            .map(|configuration| configuration.name.clone())
-            .collect();
+        let names = applied.configuration_names();
         let record = self.lock.and_then(|lock| lock.record(facts, &names));
         for (section, line_bytes) in applied.sections {
             let origin = DefinitionSource {
@@ -104,21 +102,15 @@ impl<'c> AssertionEmitter<'c> {
         rules: &TypeRules,
         origin: DefinitionSource<'_>,
     ) -> Result<Vec<DefinitionBlock>, Error> {
-        let entries = select::candidate_entries(catalog, &rules.name);
         let declared_in = rules.declared_in.as_ref();
-        let found_blocks = catalog.map_loaded(&entries, |types, id, entry| {
-            let found = select::matching_definition(types, id, entry, &rules.name, declared_in)?;
+        let block = |types: &TypeArena, id, found: FoundDefinition| {
             let block = self
                 .blocks
                 .definition_block(types, id, &found, rules, origin);
-            Some((found, block))
-        });
-        let found_blocks = found_blocks.map_err(|source| Error::Layout {
-            file: origin.facts.path.clone(),
-            source,
-        })?;
-        let found_blocks: Vec<(FoundDefinition, DefinitionBlock)> =
-            found_blocks.into_iter().flatten().collect();
+            (found, block)
+        };
+        let file = &origin.facts.path;
+        let found_blocks = select::map_definitions(catalog, file, &rules.name, declared_in, block)?;
         // A typedef of a struct with the same name would repeat the assertions.
         let fits = found_blocks
             .iter()

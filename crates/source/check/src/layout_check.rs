@@ -1,6 +1,6 @@
 //! Check of files against a configuration.
 
-use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
+use relayout_layout::catalog::TypeCatalog;
 use relayout_layout::{TypeArena, TypeId};
 
 use crate::evaluate::{self, RuleBreach, RuleSubject};
@@ -8,9 +8,9 @@ use crate::known::KnownType;
 use crate::lock::LockRecord;
 use crate::select::{self, FoundDefinition};
 use crate::{
-    ApplicableSections, AsRecorded, CheckConfig, CheckOutcome, CheckWarning, ConfigPosition, Date,
-    Error, FileFacts, LayoutAssertion, LayoutLock, LayoutRule, RuleId, TypePattern, TypeRules,
-    Violation, applicable_sections, waive,
+    AsRecorded, CheckConfig, CheckOutcome, CheckWarning, ConfigPosition, Date, Error, FileFacts,
+    LayoutAssertion, LayoutLock, LayoutRule, RuleId, TypePattern, TypeRules, Violation,
+    applicable_sections, waive,
 };
 
 /// Settings of a check.
@@ -91,7 +91,7 @@ impl<'a> LayoutCheck<'a> {
         wanted: impl Fn(&TypeRules) -> bool,
     ) -> Result<(), Error> {
         let applied = applicable_sections(self.config, named, facts, catalog)?;
-        let configurations = configuration_names(&applied);
+        let configurations = applied.configuration_names();
         let record = self.settings.lock;
         let record = record.and_then(|lock| lock.record(facts, &configurations));
         let file = CheckedFile {
@@ -266,9 +266,7 @@ fn judge_types(
     + Sync,
     line_bytes: u64,
 ) -> Result<Vec<JudgedType>, Error> {
-    let declared_in = rules.declared_in.as_ref();
-    let judge_entry = |types: &TypeArena, id: TypeId, entry: &CatalogEntry<'_>| {
-        let found = select::matching_definition(types, id, entry, pattern, declared_in)?;
+    let judge_definition = |types: &TypeArena, id: TypeId, found: FoundDefinition| {
         let subject = RuleSubject {
             types,
             abi: &file.catalog.abi(types),
@@ -279,23 +277,18 @@ fn judge_types(
             alignments_known: file.catalog.knows_alignments(),
             known: file.known_type(&found.name),
         };
-        Some(
-            judge_subject(&subject).map(|(checked, breaches)| JudgedType {
-                checked,
-                breaches,
-                definition: found,
-            }),
-        )
+        judge_subject(&subject).map(|(checked, breaches)| JudgedType {
+            checked,
+            breaches,
+            definition: found,
+        })
     };
-    let entries = select::candidate_entries(file.catalog, pattern);
-    let judged = file.catalog.map_loaded(&entries, judge_entry);
-    let judged = judged.map_err(|source| Error::Layout {
-        file: file.facts.path.clone(),
-        source,
-    })?;
-    let judged: Result<Vec<JudgedType>, Error> = judged.into_iter().flatten().collect();
+    let (path, declared_in) = (&file.facts.path, rules.declared_in.as_ref());
+    let judged =
+        select::map_definitions(file.catalog, path, pattern, declared_in, judge_definition)?;
     let mut kept: Vec<JudgedType> = Vec::new();
-    for judged_type in judged? {
+    for judged_type in judged {
+        let judged_type = judged_type?;
         let same = |other: &JudgedType| {
             other.definition.name == judged_type.definition.name
                 && (other.definition.fit > judged_type.definition.fit
@@ -377,14 +370,6 @@ impl<'a> CheckedFile<'a, '_> {
         let other = self.baseline.iter().find(|known| known.name == name);
         other.or_else(|| Some(&self.record?.type_named(name)?.layout))
     }
-}
-
-/// Names of the configurations in force.
-fn configuration_names(applied: &ApplicableSections<'_>) -> Vec<String> {
-    let names = applied.configurations.iter();
-    names
-        .map(|configuration| configuration.name.clone())
-        .collect()
 }
 
 /// Splits a recorded type's name into name and scope.

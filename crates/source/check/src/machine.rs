@@ -19,61 +19,144 @@ pub enum MachineArchitecture {
     Sparc,
 }
 
-/// Architectures with their names as in the kernel's `arch/` folder, other usual names, and the ELF
-/// `e_machine` numbers.
-const ARCHITECTURES: [(MachineArchitecture, &str, &[&str], &[u16]); 10] = [
-    (
-        MachineArchitecture::X86_64,
-        "x86_64",
-        &["amd64", "x86-64"],
-        &[62],
-    ),
-    (
-        MachineArchitecture::I386,
-        "i386",
-        &["i486", "i586", "i686"],
-        &[3],
-    ),
-    (MachineArchitecture::Arm, "arm", &["armv7l"], &[40]),
-    (MachineArchitecture::Arm64, "arm64", &["aarch64"], &[183]),
-    (MachineArchitecture::Riscv, "riscv", &[], &[243]),
-    (MachineArchitecture::Powerpc, "powerpc", &[], &[20, 21]),
-    (MachineArchitecture::S390, "s390", &["s390x"], &[22]),
-    (MachineArchitecture::Mips, "mips", &[], &[8]),
-    (MachineArchitecture::Loongarch, "loongarch", &[], &[258]),
-    (MachineArchitecture::Sparc, "sparc", &[], &[2, 18, 43]),
+/// Names of an architecture.
+struct ArchitectureNames {
+    machine: MachineArchitecture,
+    /// Name of its folder in the kernel's `arch/`.
+    name: &'static str,
+    /// Other usual names.
+    others: &'static [&'static str],
+    /// ELF `e_machine` numbers.
+    elf: &'static [u16],
+    /// Macro that compilers define.
+    compiler_macro: &'static str,
+    /// Macro of the kernel's configuration.
+    kernel_macro: &'static str,
+}
+
+const ARCHITECTURES: [ArchitectureNames; 10] = [
+    ArchitectureNames {
+        machine: MachineArchitecture::X86_64,
+        name: "x86_64",
+        others: &["amd64", "x86-64"],
+        elf: &[62],
+        compiler_macro: "__x86_64__",
+        kernel_macro: "CONFIG_X86_64",
+    },
+    ArchitectureNames {
+        machine: MachineArchitecture::I386,
+        name: "i386",
+        others: &["i486", "i586", "i686"],
+        elf: &[3],
+        compiler_macro: "__i386__",
+        kernel_macro: "CONFIG_X86_32",
+    },
+    ArchitectureNames {
+        machine: MachineArchitecture::Arm,
+        name: "arm",
+        others: &["armv7l"],
+        elf: &[40],
+        compiler_macro: "__arm__",
+        kernel_macro: "CONFIG_ARM",
+    },
+    ArchitectureNames {
+        machine: MachineArchitecture::Arm64,
+        name: "arm64",
+        others: &["aarch64"],
+        elf: &[183],
+        compiler_macro: "__aarch64__",
+        kernel_macro: "CONFIG_ARM64",
+    },
+    ArchitectureNames {
+        machine: MachineArchitecture::Riscv,
+        name: "riscv",
+        others: &[],
+        elf: &[243],
+        compiler_macro: "__riscv",
+        kernel_macro: "CONFIG_RISCV",
+    },
+    ArchitectureNames {
+        machine: MachineArchitecture::Powerpc,
+        name: "powerpc",
+        others: &[],
+        elf: &[20, 21],
+        compiler_macro: "__powerpc__",
+        kernel_macro: "CONFIG_PPC",
+    },
+    ArchitectureNames {
+        machine: MachineArchitecture::S390,
+        name: "s390",
+        others: &["s390x"],
+        elf: &[22],
+        compiler_macro: "__s390__",
+        kernel_macro: "CONFIG_S390",
+    },
+    ArchitectureNames {
+        machine: MachineArchitecture::Mips,
+        name: "mips",
+        others: &[],
+        elf: &[8],
+        compiler_macro: "__mips__",
+        kernel_macro: "CONFIG_MIPS",
+    },
+    ArchitectureNames {
+        machine: MachineArchitecture::Loongarch,
+        name: "loongarch",
+        others: &[],
+        elf: &[258],
+        compiler_macro: "__loongarch__",
+        kernel_macro: "CONFIG_LOONGARCH",
+    },
+    ArchitectureNames {
+        machine: MachineArchitecture::Sparc,
+        name: "sparc",
+        others: &[],
+        elf: &[2, 18, 43],
+        compiler_macro: "__sparc__",
+        kernel_macro: "CONFIG_SPARC",
+    },
 ];
 
 impl MachineArchitecture {
     /// Name of the architecture.
     pub fn as_str(self) -> &'static str {
-        let row = ARCHITECTURES.iter().find(|(machine, ..)| *machine == self);
-        row.map_or("", |(_, name, ..)| name)
+        self.row().name
+    }
+
+    /// Macro that compilers define for the architecture.
+    pub(crate) fn compiler_macro(self) -> &'static str {
+        self.row().compiler_macro
+    }
+
+    /// Macro of the kernel's configuration for the architecture.
+    pub(crate) fn kernel_macro(self) -> &'static str {
+        self.row().kernel_macro
     }
 
     /// Returns the architecture with this name or other usual name.
     pub fn from_name(name: &str) -> Option<Self> {
-        let named = |(_, own, others, _): &&(Self, &str, &[&str], &[u16])| {
-            *own == name || others.contains(&name)
-        };
-        ARCHITECTURES
-            .iter()
-            .find(named)
-            .map(|(machine, ..)| *machine)
+        Self::find(|row| row.name == name || row.others.contains(&name))
     }
 
     /// Returns the architecture with this ELF `e_machine` number.
     pub fn from_elf(number: u16) -> Option<Self> {
-        let numbered = |(.., numbers): &&(Self, &str, &[&str], &[u16])| numbers.contains(&number);
-        ARCHITECTURES
-            .iter()
-            .find(numbered)
-            .map(|(machine, ..)| *machine)
+        Self::find(|row| row.elf.contains(&number))
     }
 
     /// Iterates over all names that [`as_str`](Self::as_str) returns.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        ARCHITECTURES.iter().map(|(_, name, ..)| *name)
+        ARCHITECTURES.iter().map(|row| row.name)
+    }
+
+    fn find(is_wanted: impl Fn(&ArchitectureNames) -> bool) -> Option<Self> {
+        let found = ARCHITECTURES.iter().find(|row| is_wanted(row))?;
+        Some(found.machine)
+    }
+
+    fn row(self) -> &'static ArchitectureNames {
+        let mut rows = ARCHITECTURES.iter();
+        rows.find(|row| row.machine == self)
+            .expect("the table has all architectures")
     }
 }
 

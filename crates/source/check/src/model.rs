@@ -248,60 +248,81 @@ impl LayoutRule {
 }
 
 impl RuleId {
-    /// All rule kinds.
-    pub const ALL: [Self; 12] = [
-        Self::SizeMax,
-        Self::Size,
-        Self::Align,
-        Self::At,
-        Self::Aligned,
-        Self::SameLine,
-        Self::WithinLine,
-        Self::DifferentLines,
-        Self::DifferentPairs,
-        Self::NoStraddle,
-        Self::AsRecorded,
-        Self::Exists,
+    /// All rule kinds with their keys in the configuration, and a sentence that describes each.
+    const TABLE: [(Self, &str, &str); 12] = [
+        (
+            Self::SizeMax,
+            "size_max",
+            "The type has at most so many bytes.",
+        ),
+        (Self::Size, "size", "The type has exactly so many bytes."),
+        (
+            Self::Align,
+            "align",
+            "The type is aligned to at least so many bytes.",
+        ),
+        (Self::At, "at", "The member begins at this offset."),
+        (
+            Self::Aligned,
+            "aligned",
+            "The member's offset and the type's alignment are multiples of so many bytes.",
+        ),
+        (
+            Self::SameLine,
+            "same_line",
+            "The first bytes of the members lie on one cache line.",
+        ),
+        (
+            Self::WithinLine,
+            "within_line",
+            "All bytes of the members lie on one cache line.",
+        ),
+        (
+            Self::DifferentLines,
+            "different_lines",
+            "No cache line holds bytes of two of the members.",
+        ),
+        (
+            Self::DifferentPairs,
+            "different_pairs",
+            "No aligned pair of cache lines holds bytes of two members.",
+        ),
+        (
+            Self::NoStraddle,
+            "no_straddle",
+            "The member touches no more cache lines than its size needs.",
+        ),
+        (
+            Self::AsRecorded,
+            "as_recorded",
+            "The members that a profile showed to be hot share cache lines as they did when the lock file was written.",
+        ),
+        (
+            Self::Exists,
+            "exists",
+            "The types and members that the configuration names are there.",
+        ),
     ];
+
+    /// All rule kinds.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::TABLE.iter().map(|(rule, ..)| *rule)
+    }
 
     /// Key of the rule in the configuration.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::SizeMax => "size_max",
-            Self::Size => "size",
-            Self::Align => "align",
-            Self::At => "at",
-            Self::Aligned => "aligned",
-            Self::SameLine => "same_line",
-            Self::WithinLine => "within_line",
-            Self::DifferentLines => "different_lines",
-            Self::DifferentPairs => "different_pairs",
-            Self::NoStraddle => "no_straddle",
-            Self::AsRecorded => "as_recorded",
-            Self::Exists => "exists",
-        }
+        self.row().1
     }
 
     /// Sentence that describes the rule.
     pub fn help(self) -> &'static str {
-        match self {
-            Self::SizeMax => "The type has at most so many bytes.",
-            Self::Size => "The type has exactly so many bytes.",
-            Self::Align => "The type is aligned to at least so many bytes.",
-            Self::At => "The member begins at this offset.",
-            Self::Aligned => {
-                "The member's offset and the type's alignment are multiples of so many bytes."
-            }
-            Self::SameLine => "The first bytes of the members lie on one cache line.",
-            Self::WithinLine => "All bytes of the members lie on one cache line.",
-            Self::DifferentLines => "No cache line holds bytes of two of the members.",
-            Self::DifferentPairs => "No aligned pair of cache lines holds bytes of two members.",
-            Self::NoStraddle => "The member touches no more cache lines than its size needs.",
-            Self::AsRecorded => {
-                "The members that a profile showed to be hot share cache lines as they did when the lock file was written."
-            }
-            Self::Exists => "The types and members that the configuration names are there.",
-        }
+        self.row().2
+    }
+
+    fn row(self) -> &'static (Self, &'static str, &'static str) {
+        let mut rows = Self::TABLE.iter();
+        rows.find(|(rule, ..)| *rule == self)
+            .expect("the table has all rules")
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
+use relayout_layout::catalog::TypeCatalog;
 use relayout_layout::{TypeArena, TypeId};
 
 use crate::hot::HotTypeMembers;
 use crate::known::KnownType;
 use crate::members::MatchedMember;
-use crate::select::DefinitionFit;
+use crate::select::{DefinitionFit, FoundDefinition};
 use crate::{
     CheckConfig, Error, FileFacts, LockRecord, MemberPattern, ProfileFacts, RecordedHotMember,
     RecordedType, RuleSection, TypePattern, TypeRules, applicable_sections, members, select,
@@ -51,27 +51,15 @@ fn types_of_rules(
     facts: &FileFacts,
     catalog: &TypeCatalog<'_>,
 ) -> Result<Vec<KnownType>, Error> {
-    let known_type = |types: &TypeArena, id: TypeId, entry: &CatalogEntry<'_>| {
-        let declared_in = rules.declared_in.as_ref();
-        let found = select::matching_definition(types, id, entry, &rules.name, declared_in)?;
-        let mut paths = Vec::new();
-        for pattern in rules
-            .assertions
-            .iter()
-            .flat_map(|assertion| assertion.rule.members())
-        {
-            let places = members::find_members(types, id, pattern).unwrap_or_default();
-            paths.extend(places.into_iter().map(|place| place.path));
-        }
-        Some(KnownType::from_definition(types, id, &found.name, &paths))
+    let known_type = |types: &TypeArena, id: TypeId, found: FoundDefinition| {
+        let assertions = rules.assertions.iter();
+        let patterns = assertions.flat_map(|assertion| assertion.rule.members());
+        let places = patterns.flat_map(|pattern| members::find_members(types, id, pattern));
+        let paths: Vec<String> = places.flatten().map(|place| place.path).collect();
+        KnownType::from_definition(types, id, &found.name, &paths)
     };
-    let entries = select::candidate_entries(catalog, &rules.name);
-    let known = catalog.map_loaded(&entries, known_type);
-    let known = known.map_err(|source| Error::Layout {
-        file: facts.path.clone(),
-        source,
-    })?;
-    Ok(known.into_iter().flatten().collect())
+    let declared_in = rules.declared_in.as_ref();
+    select::map_definitions(catalog, &facts.path, &rules.name, declared_in, known_type)
 }
 
 /// Hot members of a profile, and the build that their offsets belong to.
@@ -106,11 +94,7 @@ pub fn record_layouts(
     old: impl FnOnce(&[String]) -> Option<LockRecord>,
 ) -> Result<LockUpdate, Error> {
     let applied = applicable_sections(config, named, facts, catalog)?;
-    let configurations: Vec<String> = applied
-        .configurations
-        .iter()
-        .map(|configuration| configuration.name.clone())
-        .collect();
+    let configurations = applied.configuration_names();
     let (hot, profile) = match recent {
         Some(recent) => (recent.types.to_vec(), Some(recent.profile.clone())),
         None => formerly_hot(old(&configurations)),
@@ -201,23 +185,17 @@ fn record_hot_type(
     let Ok(pattern) = TypePattern::parse(&hot.name) else {
         return Ok(None);
     };
-    let recorded_type = |types: &TypeArena,
-                         id: TypeId,
-                         entry: &CatalogEntry<'_>|
-     -> Option<(DefinitionFit, RecordedType)> {
-        let found = select::matching_definition(types, id, entry, &pattern, None)?;
-        let mut members = Vec::new();
-        for member in &hot.members {
-            let Some(place) = find_hot_member(types, id, member, same_build) else {
-                continue;
-            };
-            members.push(RecordedHotMember {
+    let recorded_type = |types: &TypeArena, id: TypeId, found: FoundDefinition| {
+        let recorded = hot.members.iter().filter_map(|member| {
+            let place = find_hot_member(types, id, member, same_build)?;
+            Some(RecordedHotMember {
                 offset: place.offset(),
                 size: place.bytes(),
                 path: place.path,
                 ..member.clone()
-            });
-        }
+            })
+        });
+        let mut members: Vec<RecordedHotMember> = recorded.collect();
         members.sort_by(|a, b| (a.offset, &a.path).cmp(&(b.offset, &b.path)));
         let paths: Vec<String> = members.iter().map(|member| member.path.clone()).collect();
         let recorded = RecordedType {
@@ -226,18 +204,10 @@ fn record_hot_type(
             layout: KnownType::from_definition(types, id, &found.name, &paths),
             hot: members,
         };
-        Some((found.fit, recorded))
+        (found.fit, recorded)
     };
-    let entries = select::candidate_entries(catalog, &pattern);
-    let found = catalog.map_loaded(&entries, recorded_type);
-    let found = found.map_err(|source| Error::Layout {
-        file: facts.path.clone(),
-        source,
-    })?;
-    let found = found
-        .into_iter()
-        .flatten()
-        .filter(|(_, recorded)| !recorded.hot.is_empty());
+    let found = select::map_definitions(catalog, &facts.path, &pattern, None, recorded_type)?;
+    let found = { found.into_iter() }.filter(|(_, recorded)| !recorded.hot.is_empty());
     // Among equally good types, the first wins.
     let best = found.reduce(|best, candidate| {
         let rank = |(fit, recorded): &(DefinitionFit, RecordedType)| (recorded.hot.len(), *fit);

@@ -29,7 +29,7 @@ pub(crate) struct FoundDefinition {
 
 /// Returns the definitions whose bare name matches. [`matching_definition`] compares the rest after
 /// loading.
-pub(crate) fn candidate_entries<'c>(
+fn candidate_entries<'c>(
     catalog: &'c TypeCatalog<'_>,
     pattern: &'c TypePattern,
 ) -> Vec<CatalogEntry<'c>> {
@@ -46,7 +46,7 @@ pub(crate) fn candidate_entries<'c>(
 
 /// Returns the loaded definition if `pattern` matches it. A pattern with globs matches only
 /// structs, unions and classes.
-pub(crate) fn matching_definition(
+fn matching_definition(
     types: &TypeArena,
     id: TypeId,
     entry: &CatalogEntry<'_>,
@@ -99,6 +99,30 @@ fn in_file(glob: &GlobPattern, file: &str) -> bool {
     glob.matches(file) || glob.matches(name)
 }
 
+/// Calls `visit` with each definition in the file that matches, in parallel, and returns what it
+/// gave in the order of the definitions.
+///
+/// # Errors
+/// Returns an error if the debug information contradicts itself.
+pub(crate) fn map_definitions<T: Send>(
+    catalog: &TypeCatalog<'_>,
+    file: &str,
+    pattern: &TypePattern,
+    declared_in: Option<&GlobPattern>,
+    visit: impl Fn(&TypeArena, TypeId, FoundDefinition) -> T + Sync,
+) -> Result<Vec<T>, Error> {
+    let entries = candidate_entries(catalog, pattern);
+    let visited = catalog.map_loaded(&entries, |types, id, entry| {
+        let found = matching_definition(types, id, entry, pattern, declared_in)?;
+        Some(visit(types, id, found))
+    });
+    let visited = visited.map_err(|source| Error::Layout {
+        file: file.to_owned(),
+        source,
+    })?;
+    Ok(visited.into_iter().flatten().collect())
+}
+
 /// Returns true if the file defines a type that the rules match.
 ///
 /// # Errors
@@ -109,16 +133,8 @@ pub fn defines_type(
     rules: &TypeRules,
 ) -> Result<bool, Error> {
     let declared_in = rules.declared_in.as_ref();
-    let entries = candidate_entries(catalog, &rules.name);
-    let fits = |types: &TypeArena, id: TypeId, entry: &CatalogEntry<'_>| {
-        matching_definition(types, id, entry, &rules.name, declared_in).is_some()
-    };
-    let found = catalog.map_loaded(&entries, fits);
-    let found = found.map_err(|source| Error::Layout {
-        file: facts.path.clone(),
-        source,
-    })?;
-    Ok(found.contains(&true))
+    let found = map_definitions(catalog, &facts.path, &rules.name, declared_in, |_, _, _| ())?;
+    Ok(!found.is_empty())
 }
 
 /// Returns true if the type exists, or if one of its definitions has the member.
@@ -128,16 +144,10 @@ pub(crate) fn has_definition(
     pattern: &TypePattern,
     member: Option<&MemberPattern>,
 ) -> Result<bool, Error> {
-    let has = |types: &TypeArena, id: TypeId, entry: &CatalogEntry<'_>| {
-        matching_definition(types, id, entry, pattern, None).is_some()
-            && member.is_none_or(|member| {
-                members::find_members(types, id, member).is_ok_and(|found| !found.is_empty())
-            })
+    let has = |types: &TypeArena, id: TypeId, _| {
+        member.is_none_or(|member| {
+            members::find_members(types, id, member).is_ok_and(|found| !found.is_empty())
+        })
     };
-    let found = catalog.map_loaded(&candidate_entries(catalog, pattern), has);
-    let found = found.map_err(|source| Error::Layout {
-        file: file.to_owned(),
-        source,
-    })?;
-    Ok(found.contains(&true))
+    Ok(map_definitions(catalog, file, pattern, None, has)?.contains(&true))
 }

@@ -61,10 +61,13 @@ fn path(text: &str) -> MemberPattern {
     MemberPattern::parse(text).unwrap()
 }
 
+fn whole_config() -> CheckConfig {
+    CheckConfig::parse(&WHOLE.replace("\"ppc\"", "\"powerpc\"")).unwrap()
+}
+
 #[test]
-#[expect(clippy::too_many_lines, reason = "a row for each key")]
-fn everything_that_can_be_said() {
-    let config = CheckConfig::parse(&WHOLE.replace("\"ppc\"", "\"powerpc\"")).unwrap();
+fn configurations_with_their_conditions() {
+    let config = whole_config();
     assert_eq!(config.line_bytes, Some(64));
     let [rt, big] = &config.configurations[..] else {
         panic!("{config:?}");
@@ -88,11 +91,12 @@ fn everything_that_can_be_said() {
             MachineArchitecture::S390
         ])]
     );
+}
 
-    let [top, section] = &config.sections[..] else {
-        panic!("{config:?}");
-    };
-    let mm = &top.types[0];
+#[test]
+fn rules_of_each_kind() {
+    let config = whole_config();
+    let mm = &config.sections[0].types[0];
     let rules: Vec<&LayoutRule> = mm
         .assertions
         .iter()
@@ -125,7 +129,14 @@ fn everything_that_can_be_said() {
         ]
     );
     assert_eq!(mm.assertions[0].at.to_string(), "15:12");
+}
 
+#[test]
+fn sections_and_waivers() {
+    let config = whole_config();
+    let [_, section] = &config.sections[..] else {
+        panic!("{config:?}");
+    };
     assert_eq!(section.configurations, ["big"]);
     assert_eq!(section.not_configurations, ["rt"]);
     assert_eq!(section.conditions.len(), 6);

@@ -39,7 +39,7 @@ fn every_example_is_read() {
 
 #[test]
 fn every_rule_is_described() {
-    for id in RuleId::ALL {
+    for id in RuleId::all() {
         let named = [format!("`{id} = "), format!("`{id}`")];
         assert!(named.iter().any(|name| DOCS.contains(name)), "{id}");
     }

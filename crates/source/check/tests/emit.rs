@@ -328,13 +328,9 @@ expires = 2026-02-01
     assert!(emitted.contains("alignof(struct s) >= 4"), "{emitted}");
 }
 
-#[test]
-#[expect(
-    clippy::too_many_lines,
-    reason = "one story from the record to the assertions"
-)]
-fn what_was_recorded_is_asserted_where_it_was_recorded() {
-    let header = "
+/// A struct whose objects begin in the middle of a cache line: `a` and `b` are on the first line,
+/// `c` and `d` on the second, `e` on the fourth.
+const RECORDED: &str = "
 struct s {
 	long a; int b; char name[56];
 	long c; struct { long first, second; } d;
@@ -342,54 +338,63 @@ struct s {
 	long e;
 };
 ";
+
+const RECORDED_CONFIG: &str = "[configuration.fast]\nkconfig = [\"CONFIG_BIG=y\"]\n\
+    [configuration.slow]\nkconfig = [\"CONFIG_BIG=n\"]\n\
+    [[type]]\nname = \"s\"\nas_recorded = ";
+
+fn lock_of_recorded() -> LayoutLock {
     let hot = |path: &str, offset, size| RecordedHotMember {
         path: path.to_owned(),
         offset,
         size,
         ..RecordedHotMember::default()
     };
-    let of_type = |how: &str| {
-        let record = LockRecord {
-            configurations: vec!["fast".to_owned()],
-            machine: Some(MachineArchitecture::X86_64),
-            pointer_bytes: Some(8),
-            types: vec![RecordedType {
-                line_bytes: 64,
-                // Objects begin in the middle of a cache line: `a` and `b` are on the first line,
-                // `c` and `d` on the second, `e` on the fourth.
-                phase: 32,
-                hot: vec![
-                    hot("a", 0, 8),
-                    hot("b", 8, 4),
-                    hot("c", 72, 8),
-                    hot("d", 80, 16),
-                    hot("e", 160, 8),
-                ],
-                layout: KnownType {
-                    name: "s".to_owned(),
-                    ..KnownType::default()
-                },
-            }],
-            ..LockRecord::default()
-        };
-        let lock = LayoutLock {
-            records: vec![record],
-        };
-        let config = "[configuration.fast]\nkconfig = [\"CONFIG_BIG=y\"]\n\
-                      [configuration.slow]\nkconfig = [\"CONFIG_BIG=n\"]\n\
-                      [[type]]\nname = \"s\"\nas_recorded = ";
-        (lock, format!("{config}{how}\n"))
+    let record = LockRecord {
+        configurations: vec!["fast".to_owned()],
+        machine: Some(MachineArchitecture::X86_64),
+        pointer_bytes: Some(8),
+        types: vec![RecordedType {
+            line_bytes: 64,
+            phase: 32,
+            hot: vec![
+                hot("a", 0, 8),
+                hot("b", 8, 4),
+                hot("c", 72, 8),
+                hot("d", 80, 16),
+                hot("e", 160, 8),
+            ],
+            layout: KnownType {
+                name: "s".to_owned(),
+                ..KnownType::default()
+            },
+        }],
+        ..LockRecord::default()
     };
+    LayoutLock {
+        records: vec![record],
+    }
+}
+
+fn in_configuration(text: &str) -> Project {
+    Project::new(&format!("#define CONFIG_BIG 1\n{text}"))
+}
+
+/// Emits the rule `as_recorded = how` for a wide target.
+fn emit_as_recorded(how: &str, form: EmitForm) -> String {
+    Project::new(RECORDED).emit_recorded(
+        &[Target::wide(C)],
+        &format!("{RECORDED_CONFIG}{how}\n"),
+        Some(&lock_of_recorded()),
+        form,
+    )
+}
+
+#[test]
+fn recorded_lines_are_asserted_where_they_were_recorded() {
     let wide = Target::wide(C);
-    let in_configuration = |text: &str| Project::new(&format!("#define CONFIG_BIG 1\n{text}"));
-    let (lock, config) = of_type("true");
-    let emitted = Project::new(header).emit_recorded(
-        std::slice::from_ref(&wide),
-        &config,
-        Some(&lock),
-        EmitForm::StaticAssert,
-    );
-    in_configuration(header).accepts(&wide, &emitted);
+    let emitted = emit_as_recorded("true", EmitForm::StaticAssert);
+    in_configuration(RECORDED).accepts(&wide, &emitted);
     for (from, to, breaks) in [
         // Changes within a line; then `d` straddles, or leaves the line of `c`; then other lines,
         // and one line.
@@ -401,31 +406,35 @@ struct s {
         ("char rest[64];", "char rest[16];", false),
         ("long a; int b;", "long a; char gap[32]; int b;", true),
     ] {
-        let changed = in_configuration(&header.replace(from, to));
+        let changed = in_configuration(&RECORDED.replace(from, to));
         match breaks {
             true => changed.refuses(&wide, &emitted),
             false => changed.accepts(&wide, &emitted),
         }
         // The lock file has no record of the other configuration.
-        Project::new(&header.replace(from, to)).accepts(&wide, &emitted);
+        Project::new(&RECORDED.replace(from, to)).accepts(&wide, &emitted);
     }
-    let (lock, config) = of_type("\"offsets\"");
-    let emitted = Project::new(header).emit_recorded(
-        std::slice::from_ref(&wide),
-        &config,
-        Some(&lock),
-        EmitForm::Kernel,
-    );
-    in_configuration(header).accepts(&wide, &emitted);
-    in_configuration(&header.replace("long a; int b;", "int b; long a;")).refuses(&wide, &emitted);
+}
+
+#[test]
+fn recorded_offsets_are_asserted_where_they_were_recorded() {
+    let wide = Target::wide(C);
+    let emitted = emit_as_recorded("\"offsets\"", EmitForm::Kernel);
+    in_configuration(RECORDED).accepts(&wide, &emitted);
+    in_configuration(&RECORDED.replace("long a; int b;", "int b; long a;"))
+        .refuses(&wide, &emitted);
     // The lock file has no record of narrower pointers or other machines.
     for target in Target::all()
         .into_iter()
         .filter(|target| target.is_narrow && target.language == C)
     {
-        in_configuration(header).accepts(&target, &emitted);
+        in_configuration(RECORDED).accepts(&target, &emitted);
     }
-    let none = Project::new(header).emit(&wide, &config, EmitForm::Kernel);
+    let none = Project::new(RECORDED).emit(
+        &wide,
+        &format!("{RECORDED_CONFIG}\"offsets\"\n"),
+        EmitForm::Kernel,
+    );
     assert!(
         none.contains("as_recorded: the lock file has no hot members of s"),
         "{none}"

@@ -40,23 +40,17 @@ fn read_config(table: &mut TomlTable<'_, '_>) -> CheckConfig {
         types: rules::read_types(table),
         ..RuleSection::default()
     }];
-    for value in table
-        .take_key("section")
-        .map(|value| value.list())
-        .unwrap_or_default()
-    {
-        sections.extend(read_section(&value, &configurations));
-    }
-    let waivers = table
-        .take_key("waiver")
-        .map(|value| value.list())
-        .unwrap_or_default();
-    let waivers = waivers.iter().filter_map(waivers::read_waiver).collect();
+    let own = table.take_list("section").into_iter();
+    sections.extend(own.filter_map(|value| read_section(&value, &configurations)));
     CheckConfig {
         line_bytes,
         configurations,
         sections,
-        waivers,
+        waivers: table
+            .take_list("waiver")
+            .iter()
+            .filter_map(waivers::read_waiver)
+            .collect(),
     }
 }
 
@@ -90,8 +84,7 @@ fn read_section(
 ) -> Option<RuleSection> {
     let mut table = value.table()?;
     let mut named = |key| {
-        let names = table.take_key(key).map(|value| value.strings());
-        let names = names.unwrap_or_default().into_iter();
+        let names = table.take_strings(key).into_iter();
         let known: BTreeSet<&str> = configurations
             .iter()
             .map(|configuration| configuration.name.as_str())

@@ -130,6 +130,30 @@ impl<'r, 't> TomlTable<'r, 't> {
     }
 
     /// Takes the value of a mandatory key.
+    /// Returns the integer at `key`.
+    pub(crate) fn take_integer(&mut self, key: &'static str) -> Option<u64> {
+        self.take_key(key)?.integer()
+    }
+
+    /// Returns the string at `key`.
+    pub(crate) fn take_string(&mut self, key: &'static str) -> Option<&'r str> {
+        self.take_key(key)?.string()
+    }
+
+    /// Returns the string, or the strings of the list, at `key`; none without the key.
+    pub(crate) fn take_strings(&mut self, key: &'static str) -> Vec<(&'r str, TomlValue<'r, 't>)> {
+        self.take_key(key)
+            .map(|value| value.strings())
+            .unwrap_or_default()
+    }
+
+    /// Returns the elements of the list at `key`; none without the key.
+    pub(crate) fn take_list(&mut self, key: &'static str) -> Vec<TomlValue<'r, 't>> {
+        self.take_key(key)
+            .map(|value| value.list())
+            .unwrap_or_default()
+    }
+
     pub(crate) fn require_key(
         &mut self,
         key: &'static str,

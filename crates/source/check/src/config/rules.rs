@@ -8,9 +8,11 @@ use crate::{
 
 /// Reads the `[[type]]` tables of `table`.
 pub(super) fn read_types(table: &mut TomlTable<'_, '_>) -> Vec<TypeRules> {
-    let list = table.take_key("type").map(|value| value.list());
-    let list = list.unwrap_or_default();
-    list.iter().filter_map(read_type).collect()
+    table
+        .take_list("type")
+        .iter()
+        .filter_map(read_type)
+        .collect()
 }
 
 fn read_type(value: &TomlValue<'_, '_>) -> Option<TypeRules> {
@@ -22,11 +24,9 @@ fn read_type(value: &TomlValue<'_, '_>) -> Option<TypeRules> {
             .map_err(|message| value.add_problem(message))
             .ok()
     });
-    let declared_in = table
-        .take_key("declared_in")
-        .and_then(|value| value.string());
+    let declared_in = table.take_string("declared_in");
     let optional = table.take_key("optional").and_then(|value| value.boolean());
-    let reason = table.take_key("reason").and_then(|value| value.string());
+    let reason = table.take_string("reason");
     let problems_before = table.problem_count();
     let mut assertions = Vec::new();
     read_type_rules(&mut table, &mut assertions);
@@ -49,20 +49,18 @@ fn read_type(value: &TomlValue<'_, '_>) -> Option<TypeRules> {
 
 /// Reads the rules of a whole type: `size_max = 1408`, `align = 64`, `as_recorded = true`.
 fn read_type_rules(table: &mut TomlTable<'_, '_>, found: &mut Vec<LayoutAssertion>) {
-    let mut add = |rule: Option<LayoutRule>, at| {
-        found.extend(rule.map(|rule| LayoutAssertion { rule, at }));
-    };
-    if let Some(value) = table.take_key("size_max") {
-        add(value.integer().map(LayoutRule::SizeMax), value.at());
-    }
-    if let Some(value) = table.take_key("size") {
-        add(value.integer().map(LayoutRule::Size), value.at());
-    }
-    if let Some(value) = table.take_key("align") {
-        add(value.power_of_two().map(LayoutRule::Align), value.at());
-    }
-    if let Some(value) = table.take_key("as_recorded") {
-        add(read_as_recorded(&value), value.at());
+    type ReadRule = fn(&TomlValue<'_, '_>) -> Option<LayoutRule>;
+    let readers: [(&'static str, ReadRule); 4] = [
+        ("size_max", |value| value.integer().map(LayoutRule::SizeMax)),
+        ("size", |value| value.integer().map(LayoutRule::Size)),
+        ("align", |value| value.power_of_two().map(LayoutRule::Align)),
+        ("as_recorded", read_as_recorded),
+    ];
+    for (key, read_rule) in readers {
+        found.extend(table.take_key(key).and_then(|value| {
+            let (rule, at) = (read_rule(&value)?, value.at());
+            Some(LayoutAssertion { rule, at })
+        }));
     }
 }
 
@@ -106,8 +104,7 @@ fn read_member_rules(table: &mut TomlTable<'_, '_>, found: &mut Vec<LayoutAssert
         };
         found.extend(rule().map(|rule| LayoutAssertion { rule, at }));
     }
-    let list = table.take_key("no_straddle").map(|value| value.strings());
-    for (path, value) in list.unwrap_or_default() {
+    for (path, value) in table.take_strings("no_straddle") {
         let at = value.at();
         let rule = parse_member(path, &value).map(LayoutRule::NoStraddle);
         found.extend(rule.map(|rule| LayoutAssertion { rule, at }));

@@ -14,8 +14,8 @@ pub(super) fn read_waiver(value: &TomlValue<'_, '_>) -> Option<Waiver> {
             .ok()
     });
     let rule = table.take_key("rule").map(|value| read_rule(&value));
-    let member = table.take_key("member").and_then(|value| value.string());
-    let files = table.take_key("files").map(|value| value.strings());
+    let member = table.take_string("member");
+    let files = table.take_strings("files").into_iter();
     let reason = table
         .require_key("reason", "a [[waiver]]")
         .and_then(|value| {
@@ -33,11 +33,7 @@ pub(super) fn read_waiver(value: &TomlValue<'_, '_>) -> Option<Waiver> {
         type_name: type_name?,
         rule: rule.flatten(),
         member: member.map(GlobPattern::new),
-        files: files
-            .into_iter()
-            .flatten()
-            .map(|(glob, _)| GlobPattern::new(glob))
-            .collect(),
+        files: files.map(|(glob, _)| GlobPattern::new(glob)).collect(),
         reason: reason?.to_owned(),
         expires: expires?,
         at,
@@ -46,9 +42,9 @@ pub(super) fn read_waiver(value: &TomlValue<'_, '_>) -> Option<Waiver> {
 
 fn read_rule(value: &TomlValue<'_, '_>) -> Option<RuleId> {
     let name = value.string()?;
-    let found = RuleId::ALL.into_iter().find(|id| id.as_str() == name);
+    let found = RuleId::all().find(|id| id.as_str() == name);
     if found.is_none() {
-        let names: Vec<&str> = RuleId::ALL.into_iter().map(RuleId::as_str).collect();
+        let names: Vec<&str> = RuleId::all().map(RuleId::as_str).collect();
         let suggestions = suggestions::similar_names(names.iter().copied(), name);
         let hint = match suggestions.first() {
             Some(close) => format!("; did you mean `{close}`?"),

@@ -161,21 +161,9 @@ fn is_integer(value: &str) -> bool {
 
 /// Macro that the compiler or the kernel's configuration defines for the machine.
 fn machine_macro(machine: MachineArchitecture, form: EmitForm) -> &'static str {
-    let (compiler, kernel) = match machine {
-        MachineArchitecture::X86_64 => ("__x86_64__", "CONFIG_X86_64"),
-        MachineArchitecture::I386 => ("__i386__", "CONFIG_X86_32"),
-        MachineArchitecture::Arm => ("__arm__", "CONFIG_ARM"),
-        MachineArchitecture::Arm64 => ("__aarch64__", "CONFIG_ARM64"),
-        MachineArchitecture::Riscv => ("__riscv", "CONFIG_RISCV"),
-        MachineArchitecture::Powerpc => ("__powerpc__", "CONFIG_PPC"),
-        MachineArchitecture::S390 => ("__s390__", "CONFIG_S390"),
-        MachineArchitecture::Mips => ("__mips__", "CONFIG_MIPS"),
-        MachineArchitecture::Loongarch => ("__loongarch__", "CONFIG_LOONGARCH"),
-        MachineArchitecture::Sparc => ("__sparc__", "CONFIG_SPARC"),
-    };
     match form {
-        EmitForm::StaticAssert => compiler,
-        EmitForm::Kernel => kernel,
+        EmitForm::StaticAssert => machine.compiler_macro(),
+        EmitForm::Kernel => machine.kernel_macro(),
     }
 }
 

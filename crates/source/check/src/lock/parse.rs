@@ -29,20 +29,18 @@ fn read_lock(table: &mut TomlTable<'_, '_>) -> LayoutLock {
             "this relayout reads lock files of version {VERSION}, not {version}; write it again with `relayout check --update`"
         ));
     }
-    let records = table.take_key("record").map(|value| value.list());
-    let records = records.unwrap_or_default();
     LayoutLock {
-        records: records.iter().filter_map(read_record).collect(),
+        records: table
+            .take_list("record")
+            .iter()
+            .filter_map(read_record)
+            .collect(),
     }
 }
 
 fn read_record(value: &TomlValue<'_, '_>) -> Option<LockRecord> {
     let mut table = value.table()?;
-    let text = |value: Option<TomlValue<'_, '_>>| {
-        let text = value.and_then(|value| value.string().map(str::to_owned));
-        text.unwrap_or_default()
-    };
-    let names = table.take_key("configuration").map(|value| value.strings());
+    let names = table.take_strings("configuration").into_iter();
     let machine = table.take_key("machine").and_then(|value| {
         let machine = MachineArchitecture::from_name(value.string()?);
         if machine.is_none() {
@@ -51,36 +49,27 @@ fn read_record(value: &TomlValue<'_, '_>) -> Option<LockRecord> {
         machine
     });
     let record = LockRecord {
-        configurations: names
-            .unwrap_or_default()
-            .into_iter()
-            .map(|(name, _)| name.to_owned())
-            .collect(),
+        configurations: names.map(|(name, _)| name.to_owned()).collect(),
         machine,
-        pointer_bytes: table
-            .take_key("pointer_size")
-            .and_then(|value| value.integer()),
-        build_id: table
-            .take_key("build_id")
-            .and_then(|value| value.string().map(str::to_owned)),
-        file: text(table.take_key("file")),
+        pointer_bytes: table.take_integer("pointer_size"),
+        build_id: table.take_string("build_id").map(str::to_owned),
+        file: table.take_string("file").unwrap_or_default().to_owned(),
         profile: table.take_key("profile").and_then(|value| {
             let mut table = value.table()?;
+            let mut text = |key| table.take_string(key).unwrap_or_default().to_owned();
             let facts = ProfileFacts {
-                workload: text(table.take_key("workload")),
-                build_id: text(table.take_key("build_id")),
-                transfers: table
-                    .take_key("transfers")
-                    .and_then(|value| value.integer())?,
+                workload: text("workload"),
+                build_id: text("build_id"),
+                transfers: table.take_integer("transfers")?,
             };
             table.finish();
             Some(facts)
         }),
-        types: {
-            let types = table.take_key("type").map(|value| value.list());
-            let types = types.unwrap_or_default();
-            types.iter().filter_map(read_type).collect()
-        },
+        types: table
+            .take_list("type")
+            .iter()
+            .filter_map(read_type)
+            .collect(),
     };
     table.finish();
     Some(record)
@@ -95,12 +84,11 @@ fn read_type(value: &TomlValue<'_, '_>) -> Option<RecordedType> {
     };
     let size = number("size", "a recorded type");
     let line_bytes = number("cacheline_size", "a recorded type");
-    let phase = table.take_key("phase").and_then(|value| value.integer());
+    let phase = table.take_integer("phase");
     let name = table.require_key("name", "a recorded type");
     let name = name.and_then(|value| value.string().map(str::to_owned));
-    let hot = table.take_key("hot").map(|value| value.list());
-    let members = table.take_key("members").map(|value| value.strings());
-    let members = members.unwrap_or_default().into_iter();
+    let hot = table.take_list("hot");
+    let members = table.take_strings("members").into_iter();
     let members = members.filter_map(|(text, value)| {
         let member = parse_known_member(text);
         if member.is_none() {
@@ -111,11 +99,7 @@ fn read_type(value: &TomlValue<'_, '_>) -> Option<RecordedType> {
     let recorded = RecordedType {
         line_bytes: line_bytes.filter(|bytes| *bytes > 0)?,
         phase: phase.unwrap_or(0),
-        hot: hot
-            .unwrap_or_default()
-            .iter()
-            .filter_map(read_hot_member)
-            .collect(),
+        hot: hot.iter().filter_map(read_hot_member).collect(),
         layout: KnownType {
             name: name?,
             size: size?,
