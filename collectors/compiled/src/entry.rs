@@ -8,15 +8,18 @@ mod ranges;
 
 /// Defines entry points that pass their return address to a Rust function, in a register that the
 /// call leaves free: past the last argument, or that of a memory order, which is not needed since
-/// all is sequentially consistent.
+/// all is sequentially consistent. A signal that cancels the thread may unwind from each
+/// instruction, and the compiler describes no frame of a naked function.
 macro_rules! sited {
     ($($name:ident($register:literal) => $body:path;)*) => {$(
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
             ::std::arch::naked_asm!(
+                ".cfi_startproc",
                 concat!("mov ", $register, ", qword ptr [rsp]"),
                 "jmp {body}",
+                ".cfi_endproc",
                 body = sym $body,
             )
         }
@@ -32,6 +35,7 @@ macro_rules! entry_point {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(addr: u64) {
             ::std::arch::naked_asm!(
+                ".cfi_startproc",
                 "cmp qword ptr [rip + {page} + {gate}], 0",
                 "jne 2f",
                 "mov rax, qword ptr [rip + relayout_rt_word@GOTTPOFF]",
@@ -41,6 +45,7 @@ macro_rules! entry_point {
                 "mov rsi, qword ptr [rsp]",
                 "jmp {body}",
                 "2: ret",
+                ".cfi_endproc",
                 page = sym $crate::gate::PAGE,
                 gate = const $crate::gate::GATE_OFFSET,
                 body = sym $body,

@@ -6,3 +6,4 @@ mod locks;
 pub mod memory;
 mod process;
 mod strings;
+mod threads;

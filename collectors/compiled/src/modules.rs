@@ -1,6 +1,7 @@
 //! Mapped files, and each thread's blocks of thread-local variables.
 
 use std::ffi::{CStr, c_int, c_void};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 
 use crate::output::append_line;
@@ -33,6 +34,22 @@ fn headers(info: &Info) -> &[libc::Elf64_Phdr] {
     }
     // SAFETY: the dynamic linker describes the headers.
     unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) }
+}
+
+/// Returns the addresses of the executable segment that has `pc`.
+pub fn code_around(pc: u64) -> Option<Range<u64>> {
+    let mut found = None;
+    for_each_module(|info| {
+        let mut segments = headers(info).iter().map(|header| {
+            let start = info.dlpi_addr.wrapping_add(header.p_vaddr);
+            (header.p_type, start..start.saturating_add(header.p_memsz))
+        });
+        found = segments.find_map(|(kind, segment)| {
+            (kind == libc::PT_LOAD && segment.contains(&pc)).then_some(segment)
+        });
+        found.is_none()
+    });
+    found
 }
 
 /// Appends a `module` line for each module if some were loaded since the last call.

@@ -76,7 +76,8 @@ pub fn attach_control(folder: &CStr) -> Result<(), NotRecorded> {
     let path = file_path(folder, b"control").ok_or(Error(libc::ENAMETOOLONG))?;
     // SAFETY: the path ends in NUL, and `stat` is ours.
     unsafe {
-        let file = libc::open(path.bytes().as_ptr().cast(), libc::O_RDWR | libc::O_CLOEXEC);
+        let flags = libc::O_RDWR | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+        let file = libc::open(path.bytes().as_ptr().cast(), flags);
         if file < 0 {
             return Err(Error(sys::errno()));
         }

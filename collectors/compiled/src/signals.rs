@@ -7,6 +7,7 @@
 //! handlers are answered as if the runtime were not there.
 
 pub mod alt_stack;
+pub mod cancel;
 pub mod deferred;
 
 use std::ffi::{c_int, c_void};
@@ -188,8 +189,12 @@ unsafe fn put_off(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
     true
 }
 
-/// Stands in for the program's handlers.
-unsafe extern "C" fn deliver(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+/// Stands in for the program's handlers, which may end the thread.
+unsafe extern "C-unwind" fn deliver(
+    signal: c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut c_void,
+) {
     // SAFETY: as the kernel passed them.
     if unsafe { put_off(signal, info, context) } {
         return;
@@ -208,7 +213,7 @@ unsafe extern "C" fn deliver(signal: c_int, info: *mut libc::siginfo_t, context:
     // SAFETY: the program's handler, with the kernel's arguments. One that takes only the signal
     // ignores the rest.
     unsafe {
-        let handler: unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
+        let handler: unsafe extern "C-unwind" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
             std::mem::transmute(handler);
         handler(signal, info, context);
     }

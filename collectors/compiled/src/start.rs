@@ -10,6 +10,7 @@ use crate::finish::finish;
 use crate::gate::control;
 use crate::options::Options;
 use crate::output::{self, NotRecorded, RtHost};
+use crate::real::find_all;
 use crate::sys::{self, SavedErrno};
 use crate::thread::inside::restore_word;
 use crate::window::open_window;
@@ -26,6 +27,7 @@ pub fn start() {
     let _errno = SavedErrno::save();
     let word = tls::word();
     tls::set_word(tls::INSIDE);
+    find_all();
     let is_recorded = sys::env(c"RELAYOUT_DIR").is_some_and(attach_recording);
     tls::set_word(word);
     recording::end_start(is_recorded);

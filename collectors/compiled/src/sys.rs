@@ -1,6 +1,6 @@
 //! System calls, and functions of the C library that are not interposed.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 
 /// The program's `errno`, restored when the runtime is done.
 pub struct SavedErrno(c_int);
@@ -79,16 +79,31 @@ pub fn cpu_ns() -> u64 {
 
 /// Returns the CPU time of the calling thread.
 pub fn thread_cpu_ns() -> u64 {
-    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
+    let mut time = ZERO_TIME;
+    let arguments = [
+        libc::CLOCK_THREAD_CPUTIME_ID as u64,
+        &raw mut time as u64,
+        0,
+        0,
+    ];
+    // SAFETY: the kernel writes to `time` only.
+    unsafe { plain_call(libc::SYS_clock_gettime, arguments) };
+    time_ns(time)
 }
 
 fn clock_ns(clock: libc::clockid_t) -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = ZERO_TIME;
     // SAFETY: the kernel writes to `time` only.
     unsafe { libc::clock_gettime(clock, &mut time) };
+    time_ns(time)
+}
+
+const ZERO_TIME: libc::timespec = libc::timespec {
+    tv_sec: 0,
+    tv_nsec: 0,
+};
+
+fn time_ns(time: libc::timespec) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
@@ -106,7 +121,41 @@ pub fn tid() -> u32 {
 /// Lets another thread run.
 pub fn relax() {
     // SAFETY: no arguments.
-    unsafe { libc::syscall(libc::SYS_sched_yield) };
+    unsafe { plain_call(libc::SYS_sched_yield, [0; 4]) };
+}
+
+/// Makes a system call without the C library's code, for callers outside the runtime: a thread that
+/// is cancelled in the call is in the runtime's code. Returns the kernel's value.
+///
+/// # Safety
+/// The same as of the system call.
+#[inline(always)]
+pub unsafe fn plain_call(number: c_long, arguments: [u64; 4]) -> i64 {
+    let result;
+    // SAFETY: as promised by the caller.
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            inlateout("rax") number => result,
+            in("rdi") arguments[0],
+            in("rsi") arguments[1],
+            in("rdx") arguments[2],
+            in("r10") arguments[3],
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack),
+        );
+    }
+    result
+}
+
+/// Sets the calling thread's signal mask. Returns the mask before.
+pub fn set_signal_mask(mask: u64) -> u64 {
+    let (mut before, how) = (0u64, libc::SIG_SETMASK as u64);
+    let [new, old] = [&raw const mask as u64, &raw mut before as u64];
+    // SAFETY: the kernel accesses the two masks, of 8 bytes each.
+    unsafe { plain_call(libc::SYS_rt_sigprocmask, [how, new, old, 8]) };
+    before
 }
 
 /// Writes a message to standard error.
@@ -122,10 +171,14 @@ pub fn complain(parts: &[&[u8]]) {
     unsafe { libc::syscall(libc::SYS_write, 2, bytes.as_ptr(), bytes.len()) };
 }
 
-/// Returns a variable of the environment.
+unsafe extern "C" {
+    /// Returns null in a program that has more rights than the user who started it.
+    safe fn secure_getenv(name: *const c_char) -> *mut c_char;
+}
+
+/// Returns a variable of the environment; `None` if the program has more rights than its user.
 pub fn env(name: &CStr) -> Option<&'static CStr> {
-    // SAFETY: a C string; the environment is not changed while the runtime starts.
-    let value: *mut c_char = unsafe { libc::getenv(name.as_ptr()) };
+    let value = secure_getenv(name.as_ptr());
     // SAFETY: not null, and a C string of the environment.
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
 }

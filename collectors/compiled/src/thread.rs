@@ -74,6 +74,15 @@ fn attach_thread() -> bool {
         return true;
     }
     tls::set_word(tls::INSIDE);
+    // No signal can be deferred before the thread has its state.
+    let mask = sys::set_signal_mask(u64::MAX);
+    let is_attached = attach_new_thread();
+    sys::set_signal_mask(mask);
+    is_attached
+}
+
+/// Gives the calling thread, which has no state, a context. False if all are in use.
+fn attach_new_thread() -> bool {
     let _errno = SavedErrno::save();
     let Some(thread) = take_thread() else {
         control().threads_lost.fetch_add(1, Relaxed);
@@ -188,6 +197,7 @@ impl RecordedThread {
         self.stack = StackBounds::of_this_thread();
         self.rounds = 0;
         self.name = [0; NAME_BYTES];
+        self.allocates_for = None;
         self.random =
             (options().seed ^ u64::from(id) << 56 | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         self.flushed_ns = sys::now_ns();
@@ -226,6 +236,9 @@ unsafe extern "C" fn on_end(value: *mut c_void) {
         alt_stack::remove_signal_stack(core::mem::replace(&mut thread.signal_stack, null_mut()));
         tls::set_thread(0);
         thread.inside.store(0, Release);
+        if thread.deferred.is_set() {
+            thread.deferred.deliver();
+        }
         thread.state.store(ENDED, Release);
         // The thread stays inside until it is gone.
         std::mem::forget(inside);

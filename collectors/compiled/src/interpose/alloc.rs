@@ -26,9 +26,11 @@ macro_rules! called {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
             ::std::arch::naked_asm!(
+                ".cfi_startproc",
                 concat!("mov ", $pc, ", qword ptr [rsp]"),
                 concat!("mov ", $frame, ", rbp"),
                 "jmp {body}",
+                ".cfi_endproc",
                 body = sym $body,
             )
         }
@@ -289,12 +291,18 @@ called! {
 #[unsafe(naked)]
 unsafe extern "C" fn mmap_shuffle() {
     std::arch::naked_asm!(
+        ".cfi_startproc",
         "sub rsp, 8",
+        ".cfi_adjust_cfa_offset 8",
         "push r11",
+        ".cfi_adjust_cfa_offset 8",
         "push r10",
+        ".cfi_adjust_cfa_offset 8",
         "call {body}",
         "add rsp, 24",
+        ".cfi_adjust_cfa_offset -24",
         "ret",
+        ".cfi_endproc",
         body = sym mmap_for,
     )
 }

@@ -141,11 +141,15 @@ macro_rules! variadic {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
             std::arch::naked_asm!(
+                ".cfi_startproc",
                 "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push rax",
+                ".cfi_adjust_cfa_offset 56",
                 "call {before}",
                 "mov r11, rax",
                 "pop rax", "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
+                ".cfi_adjust_cfa_offset -56",
                 "jmp r11",
+                ".cfi_endproc",
                 before = sym variadic::$name,
             )
         }

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use crate::sys::{self, SavedErrno};
+use crate::sys;
 
 /// Signal to deliver when the thread leaves the runtime. All zero means none.
 pub struct DeferredSignal {
@@ -29,16 +29,15 @@ impl DeferredSignal {
     #[cold]
     #[inline(never)]
     pub fn deliver(&mut self) {
-        let _errno = SavedErrno::save();
         let signal = std::mem::take(&mut self.signal);
-        // SAFETY: the kernel reads fields of `self`; the signal stays blocked until the second
-        // call.
+        // SAFETY: the kernel reads a field of `self`; the signal stays blocked until the mask is
+        // set.
         unsafe {
             let (pid, tid) = (sys::pid(), sys::tid());
             let info = &raw const self.info;
-            libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, signal, info);
-            let mask = &raw const self.mask;
-            libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, mask, 0, 8);
+            let arguments = [pid.into(), tid.into(), signal as u64, info as u64];
+            sys::plain_call(libc::SYS_rt_tgsigqueueinfo, arguments);
         }
+        sys::set_signal_mask(self.mask);
     }
 }

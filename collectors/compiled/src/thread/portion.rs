@@ -95,9 +95,9 @@ impl RecordedThread {
 /// `thread` is the calling thread's word, and its `countdown` has reached 0.
 #[inline(never)]
 pub unsafe fn end_portion(thread: *mut RecordedThread, addr: u64) -> bool {
-    let _errno = SavedErrno::save();
     // SAFETY: as promised by the caller.
     let inside = unsafe { enter_known(thread) };
+    let errno = SavedErrno::save();
     if inside.0.countdown > 0 {
         // A signal handler came first and has ended the portion.
         return true;
@@ -117,6 +117,7 @@ pub unsafe fn end_portion(thread: *mut RecordedThread, addr: u64) -> bool {
     if pauses && recording::is_recorded() {
         inside.0.flush_if_due();
     }
+    drop(errno);
     drop(inside);
     if pauses && options().yield_every > 0 {
         sys::relax();

@@ -3,6 +3,8 @@
 
 mod ends;
 mod gaps;
+mod privileges;
 mod programs;
+mod same;
 mod sharing;
 mod stand;

@@ -1,41 +1,10 @@
-//! Programs that must run as without the runtime.
+//! Programs of many kinds, and what is recorded of them.
 
 use std::process::Command;
 
 use relayout_profile::RangeKind;
 
-use crate::stand::{BOTH, Bench, Compiler, program_command, record, runtime_dir, source};
-
-/// Compares standard output without the runtime, with it, and while it records.
-fn check_same(name: &str, flags: &[&str]) {
-    for compiler in BOTH {
-        let bench = Bench::new(compiler);
-        let native = Command::new(bench.build_native(name, flags)).output();
-        let native = String::from_utf8(native.expect("it runs").stdout).expect("text");
-        assert!(native.lines().count() > 20, "{native}");
-        let program = bench.build(name, flags);
-        let inert = program_command(&program).output().expect("it runs");
-        assert_eq!(
-            String::from_utf8_lossy(&inert.stdout),
-            native,
-            "{compiler:?}"
-        );
-        let run = record(&program, &[]);
-        run.check_whole();
-        assert_eq!(run.stdout, native, "{compiler:?}");
-    }
-}
-
-#[test]
-fn results_of_atomics() {
-    check_same("atomics.c", &["-mcx16"]);
-}
-
-#[test]
-fn results_of_the_c_library() {
-    check_same("libc.c", &["-fno-builtin"]);
-    check_same("libc.c", &["-O2", "-D_FORTIFY_SOURCE=2"]);
-}
+use crate::stand::{BOTH, Bench, Compiler, record, runtime_dir, source};
 
 #[test]
 fn signals_in_the_midst() {
