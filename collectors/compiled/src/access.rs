@@ -5,14 +5,15 @@
 
 use std::arch::asm;
 
-use relayout_shadow::{AccessKind, ShadowMemory};
+use relayout_shadow::{AccessKind, AccessValue, ShadowMemory, StoreEffect};
 
 use crate::entry::entry_point;
 use crate::output::RtHost;
-use crate::recording::shadow;
+use crate::recording::{options, shadow};
 use crate::thread::inside::enter_known;
 use crate::thread::portion::end_portion;
 use crate::thread::state::RecordedThread;
+use crate::values::watch_store;
 use crate::{gap, gate, thread, tls};
 
 /// Kinds of accesses, as const parameters of entry points.
@@ -49,7 +50,7 @@ pub unsafe extern "C" fn access<const SIZE: u8, const KIND: u8>(addr: u64, pc: u
         let done = !(*thread).count_all
             && ShadowMemory::<RtHost>::try_common_hit(cx, addr, SIZE, access_kind(KIND), pc as u32);
         if !done {
-            return finish_access(addr, SIZE, KIND, pc, thread);
+            return finish_access(addr, SIZE, KIND, pc, thread, true);
         }
         (*thread).countdown -= 1;
         if (*thread).countdown <= 0 {
@@ -66,11 +67,12 @@ fn first_access(addr: u64, size: u8, kind: u8, pc: u64) {
     let word = tls::word();
     if word > tls::INSIDE && size > 0 {
         // SAFETY: the calling thread's word.
-        unsafe { finish_access(addr, size, kind, pc, word as *mut RecordedThread) };
+        unsafe { finish_access(addr, size, kind, pc, word as *mut RecordedThread, true) };
     }
 }
 
-/// Records an access that is no common case.
+/// Records an access that is no common case. If it `is_whole`, the program makes it alone, so that
+/// memory shows its effect.
 ///
 /// # Safety
 /// `thread` is the calling thread's word.
@@ -81,6 +83,7 @@ unsafe extern "C" fn finish_access(
     number: u8,
     pc: u64,
     thread: *mut RecordedThread,
+    is_whole: bool,
 ) {
     // SAFETY: as promised by the caller.
     let inside = unsafe { enter_known(thread) };
@@ -91,20 +94,35 @@ unsafe extern "C" fn finish_access(
     let (kind, site) = (access_kind(number), pc as u32);
     // SAFETY: the thread is inside, so no other code on it uses the context.
     let cx = unsafe { &mut *inside.0.context };
+    if cx.awaits_store() {
+        // A signal handler's last store.
+        shadow().settle_store(cx, StoreEffect::Unknown);
+    }
     // Without `count_all`, the caller has already found that the access is no hit.
     let is_hit = inside.0.count_all && {
         shadow().count_call(cx, addr, size, kind, site);
         ShadowMemory::<RtHost>::try_common_hit(cx, addr, size, kind, site)
     };
     if !is_hit {
-        shadow().access_uncommon(cx, addr, size, kind, site, || None);
+        shadow().access_uncommon(cx, addr, size, kind, site, || {
+            (is_whole && options().values).then_some(AccessValue::Awaited)
+        });
     }
     inside.0.countdown -= 1;
     let stops = inside.0.countdown <= 0;
+    let awaits = cx.awaits_store();
     drop(inside);
-    if stops {
-        // SAFETY: as promised by the caller.
-        unsafe { stop(thread, addr, number, site) };
+    // SAFETY: as promised by the caller.
+    unsafe {
+        if awaits {
+            watch_store(thread, addr, size);
+        }
+        if stops {
+            stop(thread, addr, number, site);
+        }
+        if awaits && (*thread).store.is_set() && tls::word() != tls::INSIDE {
+            tls::set_word(tls::NEW);
+        }
     }
 }
 
@@ -114,11 +132,21 @@ pub fn touch(addr: u64, bytes: usize, kind: u8, pc: u64) {
     if !gate::is_open() || tls::word() == tls::INSIDE {
         return;
     }
-    touch_lines(addr, bytes, kind, pc);
+    touch_lines(addr, bytes, kind, pc, false);
+}
+
+/// Records an atomic access, which the runtime makes afterwards. The caller then calls
+/// [`tell_effect`](crate::values::tell_effect) for a store.
+#[inline]
+pub fn touch_atomic(addr: u64, bytes: usize, kind: u8, pc: u64) {
+    if !gate::is_open() || tls::word() == tls::INSIDE {
+        return;
+    }
+    touch_lines(addr, bytes, kind, pc, true);
 }
 
 #[inline(never)]
-fn touch_lines(addr: u64, bytes: usize, number: u8, pc: u64) {
+fn touch_lines(addr: u64, bytes: usize, number: u8, pc: u64, is_whole: bool) {
     const LINE: u64 = relayout_shadow::LINE_BYTES as u64;
     if bytes == 0 {
         return;
@@ -149,7 +177,14 @@ fn touch_lines(addr: u64, bytes: usize, number: u8, pc: u64) {
                     pc as u32,
                 );
             if !done {
-                finish_access(at, part, number, pc, thread);
+                finish_access(
+                    at,
+                    part,
+                    number,
+                    pc,
+                    thread,
+                    is_whole && at + u64::from(part) == end,
+                );
             } else {
                 (*thread).countdown -= 1;
                 if (*thread).countdown <= 0 {

@@ -4,11 +4,11 @@ use std::sync::atomic::Ordering::*;
 
 use relayout_shadow::ShadowContext;
 use relayout_shadow::control::RecordingStage;
-use relayout_shadow::wire::SummaryRecord;
+use relayout_shadow::wire::{STORED_VALUES_SEEN, SummaryRecord};
 
 use crate::gate::control;
 use crate::output::is_recorded_process;
-use crate::recording::{self, shadow};
+use crate::recording::{self, options, shadow};
 use crate::sys::{self, SavedErrno};
 use crate::{allocs, modules, thread, tls, window};
 
@@ -61,7 +61,11 @@ fn append_all(closed_by_program: bool) {
         operations: shadow.operations(),
         bursts_dropped: 0,
         entries_lost: 0,
-        values_seen: 0,
+        values_seen: if options().values {
+            STORED_VALUES_SEEN
+        } else {
+            0
+        },
         window_closed: u32::from(closed_by_program),
     };
     let mut transfers = 0;

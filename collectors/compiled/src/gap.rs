@@ -112,15 +112,18 @@ impl GapTimer {
         tls::set_word(tls::NEW);
     }
 
-    /// Ends the calling thread's gap at `now`.
-    pub fn end_gap(&mut self, now: u64) {
+    /// Ends the calling thread's gap at `now`. Returns true if it was an empty one: the thread has
+    /// not left the runtime.
+    pub fn end_gap(&mut self, now: u64) -> bool {
         let ticks = now.wrapping_sub(self.began);
-        match replace(&mut self.timed, NOTHING) {
+        let timed = replace(&mut self.timed, NOTHING);
+        match timed {
             EMPTY => self.empty = ticks,
             // If the recording was interrupted meanwhile, accesses were missed.
             GAP if self.pauses == control().pauses.load(Relaxed) => self.add_gap(ticks),
             _ => {}
         }
+        timed == EMPTY
     }
 
     fn add_gap(&mut self, ticks: u64) {

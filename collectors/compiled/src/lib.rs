@@ -39,4 +39,5 @@ mod sys;
 mod text;
 mod thread;
 mod tls;
+mod values;
 mod window;

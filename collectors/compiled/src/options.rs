@@ -13,6 +13,8 @@ pub struct Options {
     /// Accesses of a thread between calls of `sched_yield`, on average; 0 for none.
     pub yield_every: u32,
     pub seed: u64,
+    /// Find out which stores are silent.
+    pub values: bool,
 }
 
 impl Options {
@@ -24,6 +26,7 @@ impl Options {
             all_counts: false,
             yield_every: 0,
             seed: 0,
+            values: false,
         };
         let bytes = text.map_or(&[][..], CStr::to_bytes);
         for pair in bytes.split(|&b| b == b',').filter(|p| !p.is_empty()) {
@@ -41,6 +44,7 @@ impl Options {
             b"bursts" => self.bursts = Some(number(value)?),
             b"yield" => self.yield_every = number(value)?.try_into().ok()?,
             b"seed" => self.seed = number(value)?,
+            b"values" => self.values = number(value)? != 0,
             b"counts" => {
                 self.all_counts = match value {
                     b"shared" => false,

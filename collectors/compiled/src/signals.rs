@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering:
 use crate::real::real;
 use crate::sys::{self, SavedErrno};
 use crate::thread::state::RecordedThread;
-use crate::{finish, recording, tls};
+use crate::{finish, recording, tls, values};
 
 const SIGNALS: usize = 65;
 
@@ -169,11 +169,15 @@ pub unsafe fn sigaction(
     }
 }
 
-/// Defers the signal if the thread is inside. Returns true if so.
+/// Defers the signal if the thread is inside, or ends the runtime's own fault. Returns true if so.
 ///
 /// # Safety
 /// All arguments are those that the kernel passed to a handler.
 unsafe fn put_off(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) -> bool {
+    // SAFETY: as promised by the caller.
+    if is_fault(signal, info) && unsafe { values::continue_load(context) } {
+        return true;
+    }
     let thread = tls::thread() as *mut RecordedThread;
     if tls::word() != tls::INSIDE || thread.is_null() || is_fault(signal, info) {
         return false;
@@ -210,6 +214,7 @@ unsafe extern "C-unwind" fn deliver(
     if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
         return;
     }
+    values::forget_store();
     // SAFETY: the program's handler, with the kernel's arguments. One that takes only the signal
     // ignores the rest.
     unsafe {
@@ -217,6 +222,8 @@ unsafe extern "C-unwind" fn deliver(
             std::mem::transmute(handler);
         handler(signal, info, context);
     }
+    // The interrupted code may be about to store, too.
+    values::forget_store();
 }
 
 /// Stands in for the default of fatal signals: ends the recording, then the process.

@@ -20,6 +20,7 @@ use crate::signals::alt_stack;
 use crate::stack::StackBounds;
 use crate::sys::{self, SavedErrno};
 use crate::text::FixedText;
+use crate::values::{NO_WATCH, settle_store};
 use crate::{gap, modules, tls};
 
 /// Rounds in which the C library calls the destructors of thread-specific data.
@@ -69,8 +70,11 @@ fn attach_thread() -> bool {
     let known = tls::thread();
     if known != 0 {
         // SAFETY: the calling thread's own, and the thread is outside the runtime.
-        let inside = unsafe { enter_known(known as *mut RecordedThread) };
-        inside.0.gaps.end_gap(now);
+        let mut inside = unsafe { enter_known(known as *mut RecordedThread) };
+        let is_within = inside.0.gaps.end_gap(now);
+        if !is_within && inside.0.store.is_set() {
+            settle_store(&mut inside);
+        }
         return true;
     }
     tls::set_word(tls::INSIDE);
@@ -183,6 +187,7 @@ fn make_thread(n: usize) -> Option<*mut RecordedThread> {
         (&raw mut (*thread).context).write(context);
         (&raw mut (*thread).stack).write(None);
         (&raw mut (*thread).allocates_for).write(None);
+        (&raw mut (*thread).store).write(NO_WATCH);
         (*thread).state.store(LIVE, Relaxed);
     }
     THREADS[n].store(thread, Release);

@@ -83,6 +83,15 @@ impl RepeatFilter {
         let (at, access) = access_slot(now, silent);
         logged.accesses[at] = access;
     }
+
+    /// Forgets that this access was logged as one that may change bytes.
+    pub fn forget_changing(&mut self, turn: u64, line: u64, now: PastAccess) {
+        let is_logged = self.has_logged(turn, line, now, false);
+        if is_logged {
+            let (at, _) = access_slot(now, false);
+            self.lines[line_slot(line)].accesses[at] = 0;
+        }
+    }
 }
 
 /// The line's place in a filter.
@@ -153,6 +162,12 @@ impl BurstBuffer {
         // SAFETY: the owner drains before the buffer is full.
         unsafe { self.records.add(self.len).write(record) };
         self.len += 1;
+    }
+
+    pub fn last_mut(&mut self) -> Option<&mut BurstRecord> {
+        // SAFETY: `len` records were written.
+        let records = unsafe { core::slice::from_raw_parts_mut(self.records, self.len) };
+        records.last_mut()
     }
 
     pub fn is_full(&self) -> bool {

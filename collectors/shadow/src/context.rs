@@ -5,7 +5,9 @@ use core::sync::atomic::Ordering::Relaxed;
 use crate::LINES_PER_PAGE;
 use crate::arena::ZeroedArena;
 use crate::burst::{BUFFER_RECORDS, BurstBuffer, RepeatFilter};
+use crate::detail::{LineDetail, LineWait};
 use crate::host::CollectorHost;
+use crate::log::LoggedRecord;
 use crate::page::{CountPage, PageShadow};
 use crate::pair::PairWatches;
 use crate::table::RecordTable;
@@ -26,6 +28,18 @@ pub struct PageTlbEntry {
     pub page: u64,
     pub shadow: *const PageShadow,
     pub counts: *mut CountPage,
+}
+
+/// A store that the context has announced and not made.
+pub(crate) struct AwaitedStore {
+    pub detail: &'static LineDetail,
+    /// Address of the line.
+    pub line: u64,
+    pub wait: LineWait,
+    /// Its record in the log.
+    pub logged: Option<LoggedRecord>,
+    /// It is counted by granule and site.
+    pub is_counted: bool,
 }
 
 /// One context of the recording.
@@ -52,6 +66,7 @@ pub struct ShadowContext {
     pub(crate) filter: RepeatFilter,
     pub(crate) watches: PairWatches,
     pub(crate) pages: *mut CountPage,
+    pub(crate) awaited: Option<AwaitedStore>,
     /// `accesses` when the totals by line were last appended.
     lines_flushed: u64,
     sequence: u32,
@@ -81,6 +96,7 @@ impl ShadowContext {
             filter: RepeatFilter::new(),
             watches: PairWatches::new(),
             pages: core::ptr::null_mut(),
+            awaited: None,
             lines_flushed: 0,
             sequence: 0,
         })
@@ -103,8 +119,16 @@ impl ShadowContext {
                 len: 0,
             });
             (&raw mut (*at).tlb).write(empty_tlb(host)?);
+            (&raw mut (*at).awaited).write(None);
         }
         Some(at)
+    }
+
+    /// Returns true if the effect of the last store is to be
+    /// [settled](crate::ShadowMemory::settle_store).
+    #[inline]
+    pub fn awaits_store(&self) -> bool {
+        self.awaited.is_some()
     }
 
     /// Returns the slot of the page at `page`; another page may be there.

@@ -7,6 +7,7 @@
 
 mod guard;
 mod parts;
+mod wait;
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering::*};
@@ -20,6 +21,7 @@ use crate::wire::ConflictRecord;
 
 pub use self::guard::DetailGuard;
 pub use self::parts::LineExtension;
+pub use self::wait::LineWait;
 
 /// Read transfer, write transfer, upgrade: numbers as in [`ConflictRecord::transfer`].
 pub const READ_TRANSFER: u8 = 0;
@@ -79,6 +81,8 @@ pub struct AccessOutcome {
     pub settled: Option<ConflictRecord>,
     /// The store left every byte as it was (`None`: not known).
     pub silent: Option<bool>,
+    /// The store is awaited.
+    pub awaited: Option<LineWait>,
     /// A load that missed returned another value than the last store left.
     pub order_error: bool,
     /// Coherence events of the line up to and including this access.
@@ -98,6 +102,13 @@ fn touched_bytes(past: PastAccess) -> u64 {
     } else {
         byte_mask(past.offset, past.size)
     }
+}
+
+/// Words of the line that a remembered access, of at least a byte, touches.
+fn touched_words(past: PastAccess) -> core::ops::RangeInclusive<usize> {
+    let first = usize::from(past.offset) / WORD_BYTES;
+    let last = usize::from(past.offset + past.size - 1) / WORD_BYTES;
+    first..=last
 }
 
 impl LineDetail {

@@ -26,12 +26,37 @@ pub enum AccessKind {
 
 /// The value that an access loaded or stored.
 #[derive(Clone, Copy, Debug)]
-pub struct AccessValue {
-    /// Bytes in memory order; the first `size` count.
-    pub bytes: [u8; 16],
-    /// False where the instruction may have left something else in memory (locked instructions, of
-    /// which the collector knows an operand only).
-    pub certain: bool,
+pub enum AccessValue {
+    /// The collector sees it.
+    Seen {
+        /// Bytes in memory order; the first `size` count.
+        bytes: [u8; 16],
+        /// False where the instruction may have left something else in memory (locked instructions,
+        /// of which the collector knows an operand only).
+        certain: bool,
+    },
+    /// The store is announced before it is made. The collector calls
+    /// [`ShadowMemory::settle_store`](crate::ShadowMemory::settle_store) afterwards, and before the
+    /// context's next access.
+    Awaited,
+}
+
+/// Effect of an awaited store on memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreEffect {
+    /// The collector does not know it.
+    Unknown,
+    /// The atomic operation that made the store returned the value before it.
+    Exact {
+        /// The store left every byte as it was.
+        is_silent: bool,
+    },
+    /// The collector compared memory before the announcement with memory now. Another context's
+    /// store in between spoils the comparison.
+    Compared {
+        /// Memory is as it was.
+        is_silent: bool,
+    },
 }
 
 /// [`ShadowConfig::pair_period`] unless told otherwise.

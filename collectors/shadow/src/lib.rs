@@ -29,7 +29,7 @@ mod table;
 pub mod wire;
 
 pub use context::ShadowContext;
-pub use host::{AccessKind, AccessValue, CollectorHost, PAIR_PERIOD, ShadowConfig};
+pub use host::{AccessKind, AccessValue, CollectorHost, PAIR_PERIOD, ShadowConfig, StoreEffect};
 pub use shadow::ShadowMemory;
 
 /// Bytes of a cache line.

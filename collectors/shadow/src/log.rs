@@ -12,8 +12,15 @@ use crate::shadow::ShadowMemory;
 use crate::wire::BurstRecord;
 use crate::{PAGE_BYTES, REGION_BYTES, REGIONS_PER_PAGE};
 
+/// A record that was logged, with the turn and the region that it belongs to.
+pub struct LoggedRecord {
+    ticket: u64,
+    turn: u64,
+    region: &'static HotRegion,
+}
+
 impl<H: CollectorHost> ShadowMemory<H> {
-    /// Logs an access to a hot region.
+    /// Logs an access to a hot region. Returns the record if there is a new one.
     pub(crate) fn log_access(
         &self,
         cx: &mut ShadowContext,
@@ -22,26 +29,25 @@ impl<H: CollectorHost> ShadowMemory<H> {
         now: PastAccess,
         hot: Option<usize>,
         silent: Option<bool>,
-    ) {
-        let Some(n) = hot else { return };
+    ) -> Option<LoggedRecord> {
+        let n = hot?;
         // SAFETY: regions are never freed; a hot bit is set after its region is published.
-        let Some(region) = (unsafe { shadow.regions[n].load(Acquire).as_ref() }) else {
-            return;
-        };
+        let region = unsafe { shadow.regions[n].load(Acquire).as_ref() }?;
         if region.closed.load(Relaxed) {
-            return;
+            return None;
         }
         let turn = take_turn(&shadow.turn, cx.id);
         let was_silent = silent == Some(true);
         if cx.filter.has_logged(turn, line, now, was_silent) {
-            return;
+            return None;
         }
         cx.filter.note_logged(turn, line, now, was_silent);
         let ticket = self.tickets.fetch_add(1, Relaxed);
         let in_region = region.count.fetch_add(1, Relaxed);
         if in_region >= self.config.burst_region_max || !self.reserve_log_room(cx) {
             cx.bursts_dropped += 1;
-            return self.close_region(cx, shadow, n, region, ticket);
+            self.close_region(cx, shadow, n, region, ticket);
+            return None;
         }
         if cx.bursts.is_full() {
             cx.append_bursts(&self.host);
@@ -55,6 +61,40 @@ impl<H: CollectorHost> ShadowMemory<H> {
             silent: silent.map_or(2, u8::from),
             reserved: 0,
         });
+        Some(LoggedRecord {
+            ticket,
+            turn,
+            region,
+        })
+    }
+
+    /// Amends the record of a store, which is the last that its context logged, once it is known
+    /// whether the store was silent. A silent store that repeats another of its turn leaves no
+    /// record, and a later store to the same bytes is logged again, since it may change them.
+    pub(crate) fn amend_record(
+        &self,
+        cx: &mut ShadowContext,
+        logged: &LoggedRecord,
+        line: u64,
+        store: PastAccess,
+        silent: bool,
+    ) {
+        let Some(record) = cx.bursts.last_mut().filter(|r| r.ticket == logged.ticket) else {
+            // It was appended as unknown.
+            return;
+        };
+        record.silent = silent.into();
+        if !silent {
+            return;
+        }
+        let is_repeated = cx.filter.has_logged(logged.turn, line, store, true);
+        cx.filter.forget_changing(logged.turn, line, store);
+        cx.filter.note_logged(logged.turn, line, store, true);
+        if is_repeated {
+            cx.bursts.len -= 1;
+            cx.burst_quota += 1;
+            logged.region.count.fetch_sub(1, Relaxed);
+        }
     }
 
     /// Takes one record from the budget of all contexts, in portions.

@@ -3,13 +3,13 @@
 use core::sync::atomic::{AtomicU64, Ordering::*};
 
 use crate::burst::region_record;
-use crate::context::{PageTlbEntry, ShadowContext};
+use crate::context::{AwaitedStore, PageTlbEntry, ShadowContext};
 use crate::detail::{AccessOutcome, LineDetail, LineExtension, READ_TRANSFER, UPGRADE};
 use crate::fast_path::{
     advance_state, count_common_hit, count_increment, is_repeated, is_within_line, last_store,
     try_advance,
 };
-use crate::host::{AccessKind, AccessValue, CollectorHost, ShadowConfig};
+use crate::host::{AccessKind, AccessValue, CollectorHost, ShadowConfig, StoreEffect};
 use crate::page::{CountPage, FLAGS, LOGGED, LineState, PageShadow, PageTable, WATCHED};
 use crate::past::PastAccess;
 use crate::wire::{ConflictRecord, CountRecord, LineRecord};
@@ -194,17 +194,32 @@ impl<H: CollectorHost> ShadowMemory<H> {
         access: AccessKind,
         site: u32,
     ) {
-        cx.counts.add(&CountRecord {
-            addr,
+        let offset = (addr % LINE_BYTES as u64) as u8;
+        let now = PastAccess {
             site,
+            offset,
             size,
+            context: cx.id,
             access: access as u8,
-            reserved: 0,
-            count: 1,
-            silent: 0,
-        });
-        if cx.counts.is_full() {
-            cx.spill(&self.host);
+        };
+        self.add_count(cx, addr - u64::from(offset), now, 1, 0);
+    }
+
+    /// Settles the store of `cx` that is awaited, if there is one, now that it has been made.
+    pub fn settle_store(&self, cx: &mut ShadowContext, effect: StoreEffect) {
+        let Some(awaited) = cx.awaited.take() else {
+            return;
+        };
+        let AwaitedStore {
+            detail, line, wait, ..
+        } = awaited;
+        let silent = detail.lock(&self.host).settle_wait(&wait, effect);
+        let Some(silent) = silent else { return };
+        if let Some(logged) = &awaited.logged {
+            self.amend_record(cx, logged, line, wait.store, silent);
+        }
+        if silent && awaited.is_counted {
+            self.add_count(cx, line, wait.store, 0, 1);
         }
     }
 
@@ -342,7 +357,10 @@ impl<H: CollectorHost> ShadowMemory<H> {
             LineState::Detailed(detail) => unsafe { &*detail },
             _ => match self.line_detail(cx, shadow, line, now) {
                 Some(detail) => detail,
-                None => return self.log_access(cx, shadow, addr, now, hot, None),
+                None => {
+                    self.log_access(cx, shadow, addr, now, hot, None);
+                    return;
+                }
             },
         };
         detail.prefetch(now);
@@ -353,9 +371,19 @@ impl<H: CollectorHost> ShadowMemory<H> {
             cx.lost += 1;
             return;
         };
-        self.log_access(cx, shadow, addr, now, hot, outcome.silent);
+        let logged = self.log_access(cx, shadow, addr, now, hot, outcome.silent);
         drop(held);
         self.record_outcome(cx, addr, now, &outcome);
+        if let Some(wait) = outcome.awaited {
+            cx.awaited = Some(AwaitedStore {
+                detail,
+                line: addr,
+                wait,
+                logged,
+                is_counted: outcome.events >= self.config.count_from
+                    || self.config.count_from == u32::MAX,
+            });
+        }
         if outcome.event.is_some() && outcome.events == self.config.burst_from {
             self.heat_regions(cx, addr);
         }
@@ -458,17 +486,28 @@ impl<H: CollectorHost> ShadowMemory<H> {
         events: u32,
         silent: bool,
     ) {
-        if events < self.config.count_from {
-            return;
+        if events >= self.config.count_from {
+            let line = addr - u64::from(now.offset);
+            self.add_count(cx, line, now, 1, u32::from(silent));
         }
+    }
+
+    fn add_count(
+        &self,
+        cx: &mut ShadowContext,
+        line: u64,
+        access: PastAccess,
+        count: u32,
+        silent: u32,
+    ) {
         cx.counts.add(&CountRecord {
-            addr,
-            site: now.site,
-            size: now.size,
-            access: now.access,
+            addr: line + u64::from(access.offset),
+            site: access.site,
+            size: access.size,
+            access: access.access,
             reserved: 0,
-            count: 1,
-            silent: u32::from(silent),
+            count,
+            silent,
         });
         if cx.counts.is_full() {
             cx.spill(&self.host);

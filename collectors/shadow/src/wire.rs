@@ -303,11 +303,15 @@ pub struct SummaryRecord {
     pub bursts_dropped: u64,
     /// Table entries lost because a table was full (0 in a sound recording).
     pub entries_lost: u64,
-    /// 1 if values were seen.
+    /// 0 if no values were seen, [`STORED_VALUES_SEEN`], or 1 if all were.
     pub values_seen: u32,
     /// 1 if the window was closed by its end marker.
     pub window_closed: u32,
 }
+
+/// Value of [`SummaryRecord::values_seen`] of a collector that knows whether stores are silent, and
+/// does not compare loads.
+pub const STORED_VALUES_SEEN: u32 = 2;
 
 /// Return addresses that an allocation keeps.
 pub const FRAMES_MAX: usize = 8;

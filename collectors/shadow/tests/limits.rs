@@ -160,7 +160,7 @@ fn vector_accesses_are_compared_only_as_far_as_values_go() {
     for _ in 0..10 {
         for cx in &mut machine.contexts {
             let value = || {
-                Some(AccessValue {
+                Some(AccessValue::Seen {
                     bytes: [1; 16],
                     certain: true,
                 })

@@ -37,7 +37,7 @@ fn hammer(
                 for n in 0..accesses {
                     let (addr, kind) = access(cx.id.into(), n);
                     let value = || {
-                        Some(AccessValue {
+                        Some(AccessValue::Seen {
                             bytes: [n as u8 / 16; 16],
                             certain: n % 5 > 0,
                         })

@@ -11,7 +11,22 @@
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use super::sited;
-use crate::access::{READ, READ_WRITE, WRITE, touch};
+use crate::access::{READ, READ_WRITE, WRITE, touch, touch_atomic};
+use crate::values::tell_effect;
+
+/// Defines a read-write whose name is that of the atomic type's method.
+macro_rules! updates {
+    ($ty:ty, $name:ident: |$before:ident, $v:ident| $after:expr) => {
+        pub unsafe extern "C" fn $name(a: *mut $ty, $v: $ty, pc: u64) -> $ty {
+            unsafe {
+                change(a, READ_WRITE, pc, |cell| {
+                    let $before = cell.$name($v, SeqCst);
+                    ($before, $after)
+                })
+            }
+        }
+    };
+}
 
 macro_rules! operations {
     ($module:ident, $ty:ty, $atomic:ty) => {
@@ -20,41 +35,41 @@ macro_rules! operations {
 
             const BYTES: usize = size_of::<$ty>();
 
+            /// Records a store or a read-write and makes it. `operation` returns the value before
+            /// and the value after. Returns the value before.
+            ///
             /// # Safety
             /// `at` may be accessed atomically, as the program would have done.
-            unsafe fn at<'a>(at: *mut $ty, kind: u8, pc: u64) -> &'a $atomic {
-                touch(at as u64, BYTES, kind, pc);
+            #[inline(always)]
+            unsafe fn change(
+                at: *mut $ty,
+                kind: u8,
+                pc: u64,
+                operation: impl FnOnce(&$atomic) -> ($ty, $ty),
+            ) -> $ty {
+                touch_atomic(at as u64, BYTES, kind, pc);
                 // SAFETY: as promised by the caller. Compilers call this only for aligned objects.
-                unsafe { &*at.cast::<$atomic>() }
+                let (before, after) = operation(unsafe { &*at.cast::<$atomic>() });
+                tell_effect(at as u64, before == after);
+                before
             }
 
             pub unsafe extern "C" fn load(a: *mut $ty, pc: u64) -> $ty {
-                unsafe { at(a, READ, pc).load(SeqCst) }
+                touch(a as u64, BYTES, READ, pc);
+                unsafe { &*a.cast::<$atomic>() }.load(SeqCst)
             }
             pub unsafe extern "C" fn store(a: *mut $ty, v: $ty, pc: u64) {
-                unsafe { at(a, WRITE, pc).store(v, SeqCst) }
+                unsafe { change(a, WRITE, pc, |cell| (cell.swap(v, SeqCst), v)) };
             }
             pub unsafe extern "C" fn exchange(a: *mut $ty, v: $ty, pc: u64) -> $ty {
-                unsafe { at(a, READ_WRITE, pc).swap(v, SeqCst) }
+                unsafe { change(a, READ_WRITE, pc, |cell| (cell.swap(v, SeqCst), v)) }
             }
-            pub unsafe extern "C" fn fetch_add(a: *mut $ty, v: $ty, pc: u64) -> $ty {
-                unsafe { at(a, READ_WRITE, pc).fetch_add(v, SeqCst) }
-            }
-            pub unsafe extern "C" fn fetch_sub(a: *mut $ty, v: $ty, pc: u64) -> $ty {
-                unsafe { at(a, READ_WRITE, pc).fetch_sub(v, SeqCst) }
-            }
-            pub unsafe extern "C" fn fetch_and(a: *mut $ty, v: $ty, pc: u64) -> $ty {
-                unsafe { at(a, READ_WRITE, pc).fetch_and(v, SeqCst) }
-            }
-            pub unsafe extern "C" fn fetch_or(a: *mut $ty, v: $ty, pc: u64) -> $ty {
-                unsafe { at(a, READ_WRITE, pc).fetch_or(v, SeqCst) }
-            }
-            pub unsafe extern "C" fn fetch_xor(a: *mut $ty, v: $ty, pc: u64) -> $ty {
-                unsafe { at(a, READ_WRITE, pc).fetch_xor(v, SeqCst) }
-            }
-            pub unsafe extern "C" fn fetch_nand(a: *mut $ty, v: $ty, pc: u64) -> $ty {
-                unsafe { at(a, READ_WRITE, pc).fetch_nand(v, SeqCst) }
-            }
+            updates! { $ty, fetch_add: |before, v| before.wrapping_add(v) }
+            updates! { $ty, fetch_sub: |before, v| before.wrapping_sub(v) }
+            updates! { $ty, fetch_and: |before, v| before & v }
+            updates! { $ty, fetch_or: |before, v| before | v }
+            updates! { $ty, fetch_xor: |before, v| before ^ v }
+            updates! { $ty, fetch_nand: |before, v| !(before & v) }
             pub unsafe extern "C" fn compare_exchange(
                 a: *mut $ty,
                 expected: *mut $ty,
@@ -62,13 +77,12 @@ macro_rules! operations {
                 pc: u64,
             ) -> i32 {
                 unsafe {
-                    match at(a, READ_WRITE, pc).compare_exchange(*expected, v, SeqCst, SeqCst) {
-                        Ok(_) => 1,
-                        Err(found) => {
-                            *expected = found;
-                            0
-                        }
+                    let wanted = *expected;
+                    let found = compare_exchange_val(a, wanted, v, pc);
+                    if found != wanted {
+                        *expected = found;
                     }
+                    i32::from(found == wanted)
                 }
             }
             pub unsafe extern "C" fn compare_exchange_val(
@@ -78,9 +92,12 @@ macro_rules! operations {
                 pc: u64,
             ) -> $ty {
                 unsafe {
-                    match at(a, READ_WRITE, pc).compare_exchange(expected, v, SeqCst, SeqCst) {
-                        Ok(found) | Err(found) => found,
-                    }
+                    change(a, READ_WRITE, pc, |cell| {
+                        match cell.compare_exchange(expected, v, SeqCst, SeqCst) {
+                            Ok(before) => (before, v),
+                            Err(before) => (before, before),
+                        }
+                    })
                 }
             }
         }

@@ -8,7 +8,8 @@
 use std::arch::asm;
 
 use super::sited;
-use crate::access::{READ, READ_WRITE, WRITE, touch};
+use crate::access::{READ, READ_WRITE, WRITE, touch, touch_atomic};
+use crate::values::tell_effect;
 
 /// Stores `new` if `at` holds `expected`. Returns the old value.
 ///
@@ -36,17 +37,19 @@ unsafe fn swap_if(at: *mut u128, expected: u128, new: u128) -> u128 {
 /// # Safety
 /// The same as of [`swap_if`].
 unsafe fn update(at: *mut u128, pc: u64, new: impl Fn(u128) -> u128) -> u128 {
-    touch(at as u64, 16, READ_WRITE, pc);
     // SAFETY: as promised by the caller.
-    unsafe { update_untold(at, new) }
+    unsafe { update_as(READ_WRITE, at, pc, new) }
 }
 
-unsafe fn update_untold(at: *mut u128, new: impl Fn(u128) -> u128) -> u128 {
+unsafe fn update_as(kind: u8, at: *mut u128, pc: u64, new: impl Fn(u128) -> u128) -> u128 {
+    touch_atomic(at as u64, 16, kind, pc);
     let mut seen = 0;
     loop {
+        let after = new(seen);
         // SAFETY: as promised by the caller.
-        let found = unsafe { swap_if(at, seen, new(seen)) };
+        let found = unsafe { swap_if(at, seen, after) };
         if found == seen {
+            tell_effect(at as u64, after == found);
             return found;
         }
         seen = found;
@@ -59,8 +62,7 @@ unsafe extern "C" fn load(a: *mut u128, pc: u64) -> u128 {
     unsafe { swap_if(a, 0, 0) }
 }
 unsafe extern "C" fn store(a: *mut u128, v: u128, pc: u64) {
-    touch(a as u64, 16, WRITE, pc);
-    unsafe { update_untold(a, |_| v) };
+    unsafe { update_as(WRITE, a, pc, |_| v) };
 }
 unsafe extern "C" fn exchange(a: *mut u128, v: u128, pc: u64) -> u128 {
     unsafe { update(a, pc, |_| v) }
@@ -84,10 +86,9 @@ unsafe extern "C" fn fetch_nand(a: *mut u128, v: u128, pc: u64) -> u128 {
     unsafe { update(a, pc, |old| !(old & v)) }
 }
 unsafe extern "C" fn compare_exchange(a: *mut u128, expected: *mut u128, v: u128, pc: u64) -> i32 {
-    touch(a as u64, 16, READ_WRITE, pc);
     unsafe {
         let wanted = *expected;
-        let found = swap_if(a, wanted, v);
+        let found = compare_exchange_val(a, wanted, v, pc);
         if found != wanted {
             *expected = found;
         }
@@ -95,8 +96,10 @@ unsafe extern "C" fn compare_exchange(a: *mut u128, expected: *mut u128, v: u128
     }
 }
 unsafe extern "C" fn compare_exchange_val(a: *mut u128, expected: u128, v: u128, pc: u64) -> u128 {
-    touch(a as u64, 16, READ_WRITE, pc);
-    unsafe { swap_if(a, expected, v) }
+    touch_atomic(a as u64, 16, READ_WRITE, pc);
+    let found = unsafe { swap_if(a, expected, v) };
+    tell_effect(a as u64, found != expected || expected == v);
+    found
 }
 
 sited! {

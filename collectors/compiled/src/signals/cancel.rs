@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
 
 use crate::real::real;
 use crate::thread::inside::restore_word;
-use crate::{modules, sys, tls};
+use crate::{modules, sys, tls, values};
 
 /// Signal by which glibc cancels a thread. Its `sigaction` refuses the number.
 const SIGCANCEL: c_int = 32;
@@ -130,6 +130,7 @@ unsafe extern "C-unwind" fn on_cancel(
         if super::put_off(signal, info, context) {
             return;
         }
+        values::forget_store();
         let registers = &raw mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
         let interrupted = *registers;
         if is_runtime_code(interrupted[libc::REG_RIP as usize] as usize) {

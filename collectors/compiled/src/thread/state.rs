@@ -8,6 +8,7 @@ use relayout_shadow::{CONTEXTS_MAX, ShadowContext};
 use crate::gap::GapTimer;
 use crate::signals::deferred::DeferredSignal;
 use crate::stack::{CallerFrame, StackBounds};
+use crate::values::StoreWatch;
 
 /// Bytes of a thread's name in the kernel, including the final newline of `/proc`.
 pub(super) const NAME_BYTES: usize = 16;
@@ -44,6 +45,7 @@ pub struct RecordedThread {
     /// Name that was appended last.
     pub(super) name: [u8; NAME_BYTES],
     pub gaps: GapTimer,
+    pub store: StoreWatch,
     pub stack: Option<StackBounds>,
     pub signal_stack: *mut u8,
     pub deferred: DeferredSignal,

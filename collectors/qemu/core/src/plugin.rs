@@ -267,7 +267,7 @@ impl RecordingPlugin {
             let mut bytes = [0; 16];
             bytes[..8].copy_from_slice(&value.low.to_le_bytes());
             bytes[8..].copy_from_slice(&value.high.to_le_bytes());
-            Some(AccessValue {
+            Some(AccessValue::Seen {
                 bytes,
                 certain: data & UNCERTAIN == 0,
             })

@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering::*;
 use super::parts::{LineExtension, LineTenure, LineValues, conflict_record};
 use super::{
     AccessOutcome, LineDetail, LineHistory, READ_TRANSFER, UPGRADE, WORD_BYTES, WRITE_TRANSFER,
-    byte_mask, touched_bytes,
+    byte_mask, touched_bytes, touched_words,
 };
 use crate::host::AccessValue;
 use crate::past::PastAccess;
@@ -50,9 +50,11 @@ impl DetailGuard<'_> {
             event: None,
             settled: None,
             silent: None,
+            awaited: None,
             order_error: false,
             events: detail.events(),
         };
+        let waited = self.end_wait();
         self.admit_context(now.context);
         let holders = detail.holders.load(Relaxed);
         let had = holders & bit != 0;
@@ -68,8 +70,12 @@ impl DetailGuard<'_> {
             self.history().note_gain(now);
         }
         if writes || !had {
-            let value = value().filter(|value| usize::from(now.size) <= value.bytes.len());
-            self.compare(now, mask, value, rest, &mut out);
+            match value() {
+                Some(AccessValue::Awaited) if writes => {
+                    out.awaited = self.begin_wait(now, touched_bytes(waited) & mask != 0, rest);
+                }
+                value => self.compare(now, mask, value, rest, &mut out),
+            }
         }
         if writes {
             if had && holders != bit {
@@ -80,7 +86,8 @@ impl DetailGuard<'_> {
                     ..conflict_record(line, now, other, UPGRADE)
                 });
             }
-            self.apply_store(now, mask, out.silent == Some(true));
+            let is_unchanged = out.silent == Some(true) || out.awaited.is_some();
+            self.apply_store(now, mask, is_unchanged);
         }
         if out.event.is_some() {
             out.events = out.events.saturating_add(1);
@@ -140,7 +147,7 @@ impl DetailGuard<'_> {
     /// Compares a value with what the line is known to hold, or notes that it is not known any
     /// more.
     #[inline]
-    fn compare(
+    pub(super) fn compare(
         &mut self,
         now: PastAccess,
         mask: u64,
@@ -149,15 +156,21 @@ impl DetailGuard<'_> {
         out: &mut AccessOutcome,
     ) {
         let detail = self.detail;
-        let rest = match value {
+        let seen = match value {
+            Some(AccessValue::Seen { bytes, certain }) if usize::from(now.size) <= bytes.len() => {
+                Some((bytes, certain))
+            }
+            _ => None,
+        };
+        let rest = match seen {
             Some(_) => detail.extension_or_make(rest),
             None => detail.extension(),
         };
         let Some(rest) = rest else { return };
         // SAFETY: under the lock.
         let values = unsafe { &mut *rest.values.get() };
-        match value {
-            Some(value) => values.compare(now, mask, &value, out),
+        match seen {
+            Some((bytes, certain)) => values.compare(now, mask, &bytes, certain, out),
             None if now.access != 0 => values.valid &= !mask,
             None => {}
         }
@@ -181,9 +194,7 @@ impl DetailGuard<'_> {
         detail.stored.store(true, Relaxed);
         locked.last_write = now;
         if !silent {
-            let first = usize::from(now.offset) / WORD_BYTES;
-            let last = usize::from(now.offset + now.size - 1) / WORD_BYTES;
-            locked.writes[first..=last].fill(now);
+            locked.writes[touched_words(now)].fill(now);
         }
     }
 }
@@ -202,7 +213,8 @@ impl LineValues {
         &mut self,
         now: PastAccess,
         mask: u64,
-        value: &AccessValue,
+        new: &[u8; 16],
+        certain: bool,
         out: &mut AccessOutcome,
     ) {
         let at = usize::from(now.offset);
@@ -211,16 +223,16 @@ impl LineValues {
             return;
         };
         let known = self.valid & mask == mask;
-        let same = old.iter().zip(&value.bytes).all(|(old, new)| old == new);
+        let same = old.iter().zip(new).all(|(old, new)| old == new);
         if now.access == 0 {
             out.order_error = known && !same;
         } else {
-            out.silent = value.certain.then_some(known && same);
+            out.silent = certain.then_some(known && same);
         }
         if !same {
-            old.copy_from_slice(&value.bytes[..size]);
+            old.copy_from_slice(&new[..size]);
         }
-        if value.certain {
+        if certain {
             self.valid |= mask;
         } else {
             self.valid &= !mask;

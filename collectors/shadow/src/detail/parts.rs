@@ -94,6 +94,9 @@ pub struct LineValues {
 #[repr(C)]
 pub struct LineExtension {
     pub values: UnsafeCell<LineValues>,
+    /// The last store, while it is not known whether it changes bytes; else its size is 0. Only
+    /// accessed under the lock.
+    pub awaited: UnsafeCell<PastAccess>,
 }
 
 impl LineExtension {

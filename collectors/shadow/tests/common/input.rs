@@ -59,7 +59,7 @@ impl Input {
         let context = &mut contexts[usize::from(self.context)];
         let value = || {
             self.value
-                .map(|(bytes, certain)| AccessValue { bytes, certain })
+                .map(|(bytes, certain)| AccessValue::Seen { bytes, certain })
         };
         shadow.access(context, self.addr, self.size, self.access, site, value);
         shadow.pass_accesses(context, 1, self.addr);

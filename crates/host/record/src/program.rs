@@ -56,6 +56,8 @@ pub struct ProgramRecording {
     pub slices: Option<f64>,
     /// Accesses that are counted.
     pub counts: CountedAccesses,
+    /// Silent stores are found out, by the compiled-in runtime.
+    pub values: bool,
     /// Ordered accesses kept in all, if not the collector's default.
     pub bursts: Option<u64>,
     /// Accesses of a thread between yields of its CPU, on average; 0 for none, `None`: as is good

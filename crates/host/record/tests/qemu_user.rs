@@ -69,6 +69,7 @@ impl CompiledProgram {
             backend: None,
             slices: None,
             counts: CountedAccesses::Shared,
+            values: false,
             bursts: None,
             yield_every: None,
             seed: 1,

@@ -2,7 +2,7 @@
 
 use relayout_shadow::wire::{
     AllocRecord, BurstRecord, ConflictRecord, CountRecord, LineRecord, PairRecord, RecordKind,
-    RegionRecord, SummaryRecord, WireRecord,
+    RegionRecord, STORED_VALUES_SEEN, SummaryRecord, WireRecord,
 };
 
 use super::SegmentLosses;
@@ -252,6 +252,14 @@ impl AssembledRows {
             .map_or(self.values_shown, |summary| summary.values_seen != 0)
     }
 
+    /// Returns whether loads were compared with what the last store left.
+    fn loads_seen(&self) -> bool {
+        match self.summary {
+            Some(summary) => !matches!(summary.values_seen, 0 | STORED_VALUES_SEEN),
+            None => self.lines.iter().any(|row| row.order_errors > Some(0)),
+        }
+    }
+
     /// Adds up what belongs together, and sorts.
     pub(super) fn sum_up(&mut self) {
         self.sum_lines();
@@ -265,10 +273,12 @@ impl AssembledRows {
         self.regions
             .sort_unstable_by_key(|row| (row.start, row.first_ticket, row.end_ticket));
         self.regions.dedup();
-        if !self.values_seen() {
+        if !self.loads_seen() {
             self.lines
                 .iter_mut()
                 .for_each(|row| row.order_errors = None);
+        }
+        if !self.values_seen() {
             self.counts.iter_mut().for_each(|row| row.silent = None);
             self.bursts.iter_mut().for_each(|row| row.silent = None);
         }

@@ -28,6 +28,7 @@ impl<'s> SampledProgram<'s> {
         let options = [
             ("--slices", recording.slices.is_some()),
             ("--counts", recording.counts != CountedAccesses::default()),
+            ("--values", recording.values),
             ("--bursts", recording.bursts.is_some()),
             ("--yield", recording.yield_every.is_some()),
         ];

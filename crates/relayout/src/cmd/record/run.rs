@@ -48,6 +48,10 @@ pub struct Args {
     /// Count accesses by place and instruction for lines that are written and shared, or for all
     #[arg(long, value_name = "WHICH", default_value = "shared")]
     counts: CountedLines,
+    /// Find out which stores leave every byte as it was, so that 'advise' can propose checks before
+    /// stores; costs time on lines that threads share. For programs built with 'relayout cc'
+    #[arg(long)]
+    values: bool,
     /// Keep N accesses in order, for replaying layouts [default: 4000000]
     #[arg(long, value_name = "N")]
     bursts: Option<u64>,
@@ -137,6 +141,7 @@ fn recording(args: &Args, seed: u64) -> ProgramRecording {
             CountedLines::Shared => CountedAccesses::Shared,
             CountedLines::All => CountedAccesses::All,
         },
+        values: args.values,
         bursts: args.bursts,
         yield_every: args.yield_every,
         seed,

@@ -26,6 +26,7 @@ fn recording(words: &[&str]) -> ProgramRecording {
         backend: Some(ProgramBackend::Perf),
         slices: None,
         counts: CountedAccesses::default(),
+        values: false,
         bursts: None,
         yield_every: None,
         seed: 1,
