@@ -34,22 +34,11 @@ fn runtime_options(recording: &ProgramRecording) -> String {
         CountedAccesses::Shared => "shared",
         CountedAccesses::All => "all",
     };
-<<<<<<< ours
     let yield_every = ProgramBackend::CompiledIn.yield_every(recording);
-    let options = collector_options(yield_every, recording.seed, recording.bursts);
-    format!("{options},counts={counts}")
-=======
-    let mut options = format!(
-        "counts={counts},yield={},seed={}",
-        ProgramBackend::CompiledIn.yield_every(recording),
-        recording.seed
-    );
+    let mut options = collector_options(yield_every, recording.seed, recording.bursts);
+    options.push_str(&format!(",counts={counts}"));
     if recording.values {
         options.push_str(",values=1");
     }
-    if let Some(bursts) = recording.bursts {
-        options.push_str(&format!(",bursts={bursts}"));
-    }
     options
->>>>>>> theirs
 }
