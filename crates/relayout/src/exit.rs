@@ -31,6 +31,13 @@ impl From<ExitStatus> for ExitCode {
     }
 }
 
+impl ExitStatus {
+    /// Returns [`Failed`](Self::Failed) if the thing asked about failed.
+    pub fn failed_if(has_failed: bool) -> Self {
+        if has_failed { Self::Failed } else { Self::Done }
+    }
+}
+
 impl From<ErrorCategory> for ExitStatus {
     fn from(category: ErrorCategory) -> Self {
         match category {

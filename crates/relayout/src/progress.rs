@@ -35,23 +35,19 @@ impl TerminalProgress {
     }
 
     fn with_terminal(prefix: String, quiet: bool, terminal: bool) -> Self {
-        let bar = (!quiet && terminal).then(|| {
-            let style = ProgressStyle::with_template("{spinner} {elapsed:>4} {msg}");
-            let bar = ProgressBar::new_spinner();
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-            bar.enable_steady_tick(Duration::from_millis(100));
-            bar
-        });
+        let bar = match (quiet, terminal) {
+            (true, _) => Some(ProgressBar::hidden()),
+            (false, true) => Some(new_spinner()),
+            (false, false) => None,
+        };
         let now = Instant::now();
-        let prefix = if quiet { String::new() } else { prefix };
-        let progress = Self {
+        Self {
             bar,
-            prefix,
+            prefix: if quiet { String::new() } else { prefix },
             begun: now,
             patience: Duration::ZERO,
             drawn: Cell::new(now),
-        };
-        progress.silenced(quiet)
+        }
     }
 
     /// For what takes long only on large input: no lines for the first second.
@@ -62,13 +58,6 @@ impl TerminalProgress {
         }
     }
 
-    fn silenced(mut self, quiet: bool) -> Self {
-        if quiet {
-            self.bar = Some(ProgressBar::hidden());
-        }
-        self
-    }
-
     /// Shows the state of a step, on a terminal only.
     pub fn update(&self, text: &str) {
         if let Some(bar) = &self.bar {
@@ -76,12 +65,22 @@ impl TerminalProgress {
         }
     }
 
-    /// Takes the spinner away.
-    pub fn finish(&self) {
+    /// Removes the line of the finished step, and returns its result.
+    pub fn finish_after<T>(&self, result: T) -> T {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+        result
     }
+}
+
+fn new_spinner() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed:>4} {msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
 }
 
 impl TerminalProgress {

@@ -17,7 +17,7 @@ pub fn with_resolved_profile<T>(
     then: impl FnOnce(&ResolvedProfile<'_>, &DebugImages<'_, '_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let progress = TerminalProgress::when_slow();
-    let result = relayout_session::with_resolved_profile(profile, debug, &progress, then);
-    progress.finish();
-    result
+    progress.finish_after(relayout_session::with_resolved_profile(
+        profile, debug, &progress, then,
+    ))
 }

@@ -12,6 +12,7 @@
 
 mod accesses;
 mod advised;
+mod advised_type;
 mod compile_test;
 mod configuration;
 mod gains;
@@ -27,9 +28,11 @@ mod patch;
 mod save;
 mod scenarios;
 mod searched;
+mod what_if;
 
 pub use accesses::MemberAccesses;
-pub use advised::{AdviceRequest, AdviceRun, AdvisedType, PatchedType, advise_types};
+pub use advised::{AdviceRequest, AdviceRun, PatchedType, advise_types};
+pub use advised_type::AdvisedType;
 pub use compile_test::{CompileTest, CompileVerdict};
 pub use gains::predict_gains;
 pub use gathered::{GatheredType, gather_type};
@@ -42,4 +45,5 @@ pub use objects::{ContendedType, SizeEffects, struct_offsets};
 pub use patch::{EditedCandidate, PatchOutcome, PatchReach, WrittenPatch};
 pub use save::{HARDWARE_SCRIPT, rejected_path, write_hardware_script, write_mails};
 pub use scenarios::{OtherScenario, ScenarioKind, ScenarioScores};
-pub use searched::{SearchedType, score_layout_files, score_layouts};
+pub use searched::{SearchedType, score_layouts};
+pub use what_if::score_layout_files;

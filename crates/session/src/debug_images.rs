@@ -39,11 +39,15 @@ pub fn with_debug_images<T, E: From<Error>>(
         .collect();
     let path = debug_path(unused_files.first().map(PathBuf::as_path), meta)?;
     let main_file = open_main_file(&path, meta)?;
-    let library_files: Vec<Option<DebugFile>> = { modules.iter().zip(&chosen) }
+    let library_files: Vec<Option<DebugFile>> = modules
+        .iter()
+        .zip(&chosen)
         .map(|(module, chosen)| open_library(module, chosen))
         .collect();
     let main_debug = read_main_file(&path, &main_file, meta, progress)?;
-    let library_debug: Vec<Option<DwarfFile<'_>>> = { modules.iter().zip(&library_files) }
+    let library_debug: Vec<Option<DwarfFile<'_>>> = modules
+        .iter()
+        .zip(&library_files)
         .map(|(module, file)| read_library(module, file.as_ref()?))
         .collect();
     let mut library_notes = LibraryNotes::default();

@@ -12,7 +12,7 @@ use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 
 use crate::{Error, with_both_types};
 
-pub use hot::{HotDiff, HotMemberTraffic, HotMove, HotPair, HotTypeTraffic};
+pub use hot::{HotDiff, HotMove, HotPair, HotTypeTraffic};
 pub use select::{DiffSelection, TypeOrder};
 
 /// Two builds and the types of them to compare.

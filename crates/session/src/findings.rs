@@ -1,5 +1,7 @@
 //! Findings of a resolved profile.
 
+use relayout_check::RecordedHotMember;
+use relayout_contend::finding::FindingMember;
 use relayout_contend::{FindSettings, Findings, find_with};
 
 use crate::{ResolvedNames, ResolvedProfile};
@@ -15,4 +17,17 @@ pub fn rank_findings(
 ) -> Findings {
     resolved.progress.step("ranking cache lines");
     find_with(resolved.profile, names, &FindSettings { pair_coefficient })
+}
+
+/// Returns a finding's member with its traffic; `None` for one before the start of its object.
+pub(crate) fn recorded_member(member: &FindingMember) -> Option<RecordedHotMember> {
+    Some(RecordedHotMember {
+        path: member.name.clone(),
+        offset: u64::try_from(member.offset).ok()?,
+        size: member.size,
+        reads: member.reads,
+        writes: member.writes,
+        contexts: member.contexts,
+        transfers: member.transfers,
+    })
 }

@@ -101,7 +101,8 @@ fn variables_beside<'f>(finding: &'f Finding, name: &str) -> BTreeSet<&'f str> {
     };
     let members = members.iter().map(|member| member.name.as_str());
     let neighbours = finding.neighbours.keys().map(String::as_str);
-    { members.chain(neighbours) }
+    members
+        .chain(neighbours)
         .filter(|other| *other != name && !other.is_empty())
         .collect()
 }
@@ -139,7 +140,10 @@ fn read_variable_extents(file: &DwarfFile<'_>) -> HashMap<String, Option<(u64, u
         .clone()
         .map(|symbol| (symbol.address, symbol.size))
         .collect();
-    let declared = { file.globals().iter().chain(file.static_locals()) }
+    let declared = file
+        .globals()
+        .iter()
+        .chain(file.static_locals())
         .map(|global| (global.name, global.address));
     let mut extents: HashMap<String, Option<(u64, u64)>> = HashMap::new();
     for (name, address) in declared.chain(symbols.map(|symbol| (symbol.name, symbol.address))) {

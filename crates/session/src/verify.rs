@@ -1,5 +1,6 @@
 //! Experiments on a change: programs started many times without and with it, and judged.
 
+mod budget;
 mod error;
 mod experiment;
 pub mod kernel;

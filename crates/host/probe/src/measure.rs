@@ -44,7 +44,7 @@ pub fn measure_machine(
     interrupt: InterruptFlag,
 ) -> Result<MachineFile, Error> {
     let steal = StealTicks::read();
-    let mut tally = WindowTally::default();
+    let mut tally = WindowTally::new(progress, interrupt);
     let pairs = topology::choose_pairs(&topology::read_cpus());
     let mut file = MachineFile {
         schema: SCHEMA.to_owned(),
@@ -65,14 +65,15 @@ pub fn measure_machine(
     };
     match pairs.split_first() {
         Some((nearest, others)) => {
-            measure_pair(*nearest, &mut file, &mut tally, progress, interrupt)?;
-            measure_accesses(*nearest, &mut file, &mut tally, progress, interrupt)?;
-            measure_transfers(others, &mut file, &mut tally, progress, interrupt)?;
+            measure_pair(*nearest, &mut file, &mut tally)?;
+            measure_accesses(*nearest, &mut file, &mut tally)?;
+            measure_transfers(others, &mut file, &mut tally)?;
         }
-        None => note_single_cpu(&mut file),
+        None => tally.note_single_cpu(),
     }
-    measure_alone(&mut file, &mut tally, progress, interrupt)?;
-    file.noise = tally.noise();
+    measure_alone(&mut file, &mut tally)?;
+    file.noise = Some(estimate::median(&tally.spreads)).filter(|noise| noise.is_finite());
+    file.unknown = tally.unknown;
     file.windows = WindowSummary {
         taken: tally.taken,
         kept: tally.kept,
@@ -87,27 +88,24 @@ pub fn measure_machine(
 fn measure_transfers(
     pairs: &[CpuPair],
     file: &mut MachineFile,
-    tally: &mut WindowTally,
-    progress: &dyn RecordingProgress,
-    interrupt: InterruptFlag,
+    tally: &mut WindowTally<'_>,
 ) -> Result<(), Error> {
     for pair in pairs {
-        progress.step(&format!(
+        tally.progress.step(&format!(
             "moving a line between CPU {} and CPU {}",
             pair.cpu_a, pair.cpu_b
         ));
         let transfer_plan = plan_rounds(vec![ProbeLoop::HandOver], TRANSFER_ROUNDS);
-        let windows = tally.run_plan([pair.cpu_a, pair.cpu_b], &transfer_plan, interrupt)?;
+        let windows = tally.run_plan([pair.cpu_a, pair.cpu_b], &transfer_plan)?;
         file.transfers.push(transfer_cost(*pair, &windows, tally));
     }
-    file.unknown.append(&mut tally.unknown);
     Ok(())
 }
 
 fn transfer_cost(
     pair: CpuPair,
     windows: &Result<Vec<ProbeWindow>, String>,
-    tally: &mut WindowTally,
+    tally: &mut WindowTally<'_>,
 ) -> TransferCost {
     let key = format!("transfers[{},{}].ns", pair.cpu_a, pair.cpu_b);
     let estimate = tally.value_or_unknown(
@@ -128,13 +126,11 @@ fn transfer_cost(
 fn measure_pair(
     pair: CpuPair,
     file: &mut MachineFile,
-    tally: &mut WindowTally,
-    progress: &dyn RecordingProgress,
-    interrupt: InterruptFlag,
+    tally: &mut WindowTally<'_>,
 ) -> Result<(), Error> {
     use WordDistance::{Apart, Buddy, Same};
     let (a, b) = (pair.cpu_a, pair.cpu_b);
-    progress.step(&format!(
+    tally.progress.step(&format!(
         "moving lines, pairs of lines, silent stores, words across lines, on CPU {a} and CPU {b}"
     ));
     let two_writers = [Same, Buddy, Apart].map(ProbeLoop::TwoWriters);
@@ -151,7 +147,7 @@ fn measure_pair(
     if HAS_SPLITS {
         loops.extend(split);
     }
-    let windows = tally.run_plan([a, b], &plan_rounds(loops, ROUNDS), interrupt)?;
+    let windows = tally.run_plan([a, b], &plan_rounds(loops, ROUNDS))?;
     file.transfers.push(transfer_cost(pair, &windows, tally));
     let pairs = [
         ("two-writers", two_writers),
@@ -168,24 +164,18 @@ fn measure_pair(
     }
     file.pair_coefficient = largest_coefficient(&file.pairs);
     if file.pair_coefficient.value.is_none() {
-        let why = "no pattern of use could be measured".to_owned();
-        tally.unknown.push(UnknownValue {
-            what: "pair_coefficient".into(),
-            why,
-        });
+        tally.note_unknown("pair_coefficient", "no pattern of use could be measured");
     }
-    let estimate = tally.value_or_unknown(
+    (file.silent_store_ratio, file.intervals.silent_store_ratio) = tally.ratio_and_interval(
         "silent_store_ratio",
         estimate_windows(&windows, silent, estimate::ratio),
     );
-    (file.silent_store_ratio, file.intervals.silent_store_ratio) = value_and_interval(estimate);
-    let estimate = match HAS_SPLITS {
+    let split_ratio = match HAS_SPLITS {
         true => estimate_windows(&windows, split, estimate::ratio),
         false => Err(UnknownReason::Architecture),
     };
     (file.split_ratio, file.intervals.split_ratio) =
-        value_and_interval(tally.value_or_unknown("split_ratio", estimate));
-    file.unknown.append(&mut tally.unknown);
+        tally.ratio_and_interval("split_ratio", split_ratio);
     Ok(())
 }
 
@@ -193,12 +183,10 @@ fn measure_pair(
 fn measure_accesses(
     pair: CpuPair,
     file: &mut MachineFile,
-    tally: &mut WindowTally,
-    progress: &dyn RecordingProgress,
-    interrupt: InterruptFlag,
+    tally: &mut WindowTally<'_>,
 ) -> Result<(), Error> {
     let (a, b) = (pair.cpu_a, pair.cpu_b);
-    progress.step(&format!(
+    tally.progress.step(&format!(
         "loads, stores, updates and exchanges of one line, on CPU {a} and CPU {b}"
     ));
     let alone_loop = |kind| ProbeLoop::Compete(kind, WordUse::Store, WordDistance::Apart);
@@ -215,7 +203,7 @@ fn measure_accesses(
         .into_iter()
         .chain(use_pairs().map(|((kind, _), (other, _))| contended_loop(kind, other)));
     let access_plan = plan_rounds(loops.collect(), ACCESS_ROUNDS);
-    let windows = tally.run_plan([a, b], &access_plan, interrupt)?;
+    let windows = tally.run_plan([a, b], &access_plan)?;
     for ((kind, name), (other, against_name)) in use_pairs() {
         let mut cost = |field: &str, kernel| {
             let estimate = estimate_windows(&windows, [kernel], estimate::cost);
@@ -231,21 +219,17 @@ fn measure_accesses(
             contended_ns: cost("contended_ns", contended_loop(kind, other)),
         });
     }
-    file.unknown.append(&mut tally.unknown);
     Ok(())
 }
 
 /// Measures everything that one CPU can do.
-fn measure_alone(
-    file: &mut MachineFile,
-    tally: &mut WindowTally,
-    progress: &dyn RecordingProgress,
-    interrupt: InterruptFlag,
-) -> Result<(), Error> {
+fn measure_alone(file: &mut MachineFile, tally: &mut WindowTally<'_>) -> Result<(), Error> {
     let Some(cpu) = topology::read_cpus().first().map(|cpu| cpu.number) else {
         return Ok(());
     };
-    progress.step(&format!("words across lines, on CPU {cpu}"));
+    tally
+        .progress
+        .step(&format!("words across lines, on CPU {cpu}"));
     let local = [ProbeLoop::LocalSplit, ProbeLoop::LocalWhole];
     let atomic = [ProbeLoop::AtomicSplit, ProbeLoop::AtomicWhole];
     let trapped = topology::split_locks_are_trapped();
@@ -256,34 +240,17 @@ fn measure_alone(
             loops.extend(atomic);
         }
     }
-    let windows = tally.run_plan([cpu, cpu], &plan_rounds(loops, ROUNDS), interrupt)?;
+    let windows = tally.run_plan([cpu, cpu], &plan_rounds(loops, ROUNDS))?;
     let ratio = |loops, trapped| match (HAS_SPLITS, trapped) {
         (false, _) => Err(UnknownReason::Architecture),
         (true, true) => Err(UnknownReason::Trapped),
         (true, false) => estimate_windows(&windows, loops, estimate::ratio),
     };
-    let estimate = tally.value_or_unknown("split_local_ratio", ratio(local, false));
-    (file.split_local_ratio, file.intervals.split_local_ratio) = value_and_interval(estimate);
-    let estimate = tally.value_or_unknown("split_atomic_ratio", ratio(atomic, trapped));
-    (file.split_atomic_ratio, file.intervals.split_atomic_ratio) = value_and_interval(estimate);
-    file.unknown.append(&mut tally.unknown);
+    (file.split_local_ratio, file.intervals.split_local_ratio) =
+        tally.ratio_and_interval("split_local_ratio", ratio(local, false));
+    (file.split_atomic_ratio, file.intervals.split_atomic_ratio) =
+        tally.ratio_and_interval("split_atomic_ratio", ratio(atomic, trapped));
     Ok(())
-}
-
-/// Notes that one CPU alone shares no line.
-fn note_single_cpu(file: &mut MachineFile) {
-    for key in [
-        "transfers",
-        "accesses",
-        "pair_coefficient",
-        "silent_store_ratio",
-        "split_ratio",
-    ] {
-        file.unknown.push(UnknownValue {
-            what: key.to_owned(),
-            why: "takes two CPUs, and this process may run on one".to_owned(),
-        });
-    }
 }
 
 fn plan_rounds(loops: Vec<ProbeLoop>, rounds: usize) -> MeasurementPlan {
@@ -346,14 +313,6 @@ fn largest_coefficient(pairs: &[PairTest]) -> ProbeEstimate {
     known.max_by(by_value).unwrap_or_default()
 }
 
-fn value_and_interval(estimate: ProbeEstimate) -> (Option<f64>, Option<RatioInterval>) {
-    let interval = estimate.low.zip(estimate.high);
-    (
-        estimate.value,
-        interval.map(|(low, high)| RatioInterval { low, high }),
-    )
-}
-
 /// Why something is not known.
 #[derive(Debug, thiserror::Error)]
 enum UnknownReason {
@@ -367,9 +326,10 @@ enum UnknownReason {
     Architecture,
 }
 
-/// Counts over all windows.
-#[derive(Default)]
-struct WindowTally {
+/// Counts over all windows, and the values that they did not yield.
+struct WindowTally<'w> {
+    progress: &'w dyn RecordingProgress,
+    interrupt: InterruptFlag,
     taken: u64,
     kept: u64,
     fifo: bool,
@@ -377,18 +337,29 @@ struct WindowTally {
     unknown: Vec<UnknownValue>,
 }
 
-impl WindowTally {
+impl<'w> WindowTally<'w> {
+    fn new(progress: &'w dyn RecordingProgress, interrupt: InterruptFlag) -> Self {
+        Self {
+            progress,
+            interrupt,
+            taken: 0,
+            kept: 0,
+            fifo: false,
+            spreads: Vec::new(),
+            unknown: Vec::new(),
+        }
+    }
+
     /// Runs a plan. The inner error tells why it could not run.
     fn run_plan(
         &mut self,
         cpus: [u32; 2],
         plan: &MeasurementPlan,
-        interrupt: InterruptFlag,
     ) -> Result<Result<Vec<ProbeWindow>, String>, Error> {
         if plan.loops.is_empty() {
             return Ok(Ok(Vec::new()));
         }
-        let MeasuredWindows { windows, fifo } = match crew::run_plan(cpus, plan, interrupt) {
+        let MeasuredWindows { windows, fifo } = match crew::run_plan(cpus, plan, self.interrupt) {
             Ok(measured) => measured,
             Err(error) => {
                 return Ok(Err(format!(
@@ -396,7 +367,7 @@ impl WindowTally {
                 )));
             }
         };
-        if interrupt.is_set() {
+        if self.interrupt.is_set() {
             return Err(Error::Interrupted);
         }
         self.fifo |= fifo;
@@ -419,20 +390,43 @@ impl WindowTally {
         estimate: Result<ProbeEstimate, UnknownReason>,
     ) -> ProbeEstimate {
         estimate.unwrap_or_else(|why| {
-            self.note_unknown(key, &why);
+            self.note_unknown(key, &why.to_string());
             ProbeEstimate::default()
         })
     }
 
-    fn note_unknown(&mut self, key: &str, why: &UnknownReason) {
+    /// Splits an estimate into its value and its interval.
+    fn ratio_and_interval(
+        &mut self,
+        key: &str,
+        estimate: Result<ProbeEstimate, UnknownReason>,
+    ) -> (Option<f64>, Option<RatioInterval>) {
+        let estimate = self.value_or_unknown(key, estimate);
+        let interval = estimate.low.zip(estimate.high);
+        (
+            estimate.value,
+            interval.map(|(low, high)| RatioInterval { low, high }),
+        )
+    }
+
+    fn note_unknown(&mut self, key: &str, why: &str) {
         self.unknown.push(UnknownValue {
             what: key.to_owned(),
-            why: why.to_string(),
+            why: why.to_owned(),
         });
     }
 
-    fn noise(&mut self) -> Option<f64> {
-        Some(estimate::median(&self.spreads)).filter(|noise| noise.is_finite())
+    /// Notes that one CPU alone shares no line.
+    fn note_single_cpu(&mut self) {
+        for key in [
+            "transfers",
+            "accesses",
+            "pair_coefficient",
+            "silent_store_ratio",
+            "split_ratio",
+        ] {
+            self.note_unknown(key, "takes two CPUs, and this process may run on one");
+        }
     }
 }
 

@@ -216,11 +216,11 @@ fn has_flag(info: &str, flag: &str) -> bool {
 /// Counts the numbers in a list such as `0-3,8`; 0 for another text.
 fn count_listed(list: &str) -> u32 {
     let range_length = |range: RangeInclusive<u32>| (range.end() - range.start()).saturating_add(1);
-    let lengths = parse_cpu_list(list)
+    parse_cpu_list(list)
         .unwrap_or_default()
         .into_iter()
-        .map(range_length);
-    lengths.fold(0, u32::saturating_add)
+        .map(range_length)
+        .fold(0, u32::saturating_add)
 }
 
 #[cfg(test)]

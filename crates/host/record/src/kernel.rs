@@ -89,9 +89,9 @@ impl<'a> GuestKernel<'a> {
     pub fn function_at(&self, address: u64) -> Option<&'a str> {
         let symbols = self.dwarf.symbols();
         let after = symbols.partition_point(|s| s.address <= address);
-        let near = symbols[..after].iter().rev().take(NEARBY_SYMBOLS_MAX);
+        let mut near = symbols[..after].iter().rev().take(NEARBY_SYMBOLS_MAX);
         let holds = |s: &&ElfSymbol<'_>| s.is_function() && address - s.address < s.size;
-        { near }.find(holds).map(|s| s.name)
+        near.find(holds).map(|s| s.name)
     }
 
     /// Code not to watch, as `[from, to)`.

@@ -59,11 +59,14 @@ pub fn read_snapshot(
         Some(frames) => {
             ranges.extend(slab::ranges(&memory, &offsets, &frames, run, pages));
             // Static data of CPUs are in the direct map too, and are better known.
-            let percpu_ranges: Vec<_> = { ranges.iter() }
+            let percpu_ranges: Vec<_> = ranges
+                .iter()
                 .filter(|range| range.kind == RangeKind::PerCpu)
                 .map(|range| range.start.0..range.start.0 + range.bytes)
                 .collect();
-            let others: Vec<u64> = { pages.iter().copied() }
+            let others: Vec<u64> = pages
+                .iter()
+                .copied()
                 .filter(|page| !percpu_ranges.iter().any(|range| range.contains(page)))
                 .collect();
             ranges.extend(pages::ranges(&memory, &offsets, &frames, run, &others));
@@ -89,38 +92,24 @@ fn area_ranges(
 ) -> Result<Vec<RangeRow>, Error> {
     let text = kernel.symbol_address("_text")?;
     let end = kernel.symbol_address("_end")?;
-    let mut ranges = vec![range_row(
-        run,
-        RangeKind::Image,
-        text,
-        end.saturating_sub(text),
-    )];
-    let read_base = |name: &str| {
-        kernel
-            .symbol_address(name)
-            .ok()
-            .and_then(|at| memory.read_u64(at))
-    };
-    if let Some(start) = read_base("page_offset_base") {
-        ranges.push(range_row(
-            run,
-            RangeKind::DirectMap,
-            start,
-            memory.physical_end(),
-        ));
-    }
-    if let Some(start) = read_base("vmemmap_base") {
-        ranges.push(range_row(
-            run,
+    let image = range_row(run, RangeKind::Image, text, end.saturating_sub(text));
+    let physical_end = memory.physical_end();
+    let areas = [
+        ("page_offset_base", RangeKind::DirectMap, physical_end),
+        (
+            "vmemmap_base",
             RangeKind::PageArray,
-            start,
-            memory.physical_end() / PAGE_BYTES * 64,
-        ));
-    }
-    if let Some(start) = read_base("vmalloc_base") {
-        ranges.push(range_row(run, RangeKind::Vmalloc, start, VMALLOC_BYTES));
-    }
-    Ok(ranges)
+            physical_end / PAGE_BYTES * 64,
+        ),
+        ("vmalloc_base", RangeKind::Vmalloc, VMALLOC_BYTES),
+    ];
+    let area_row = |(base, kind, bytes)| {
+        let start = memory.read_u64(kernel.symbol_address(base).ok()?)?;
+        Some(range_row(run, kind, start, bytes))
+    };
+    Ok(std::iter::once(image)
+        .chain(areas.into_iter().filter_map(area_row))
+        .collect())
 }
 
 const PAGE_BYTES: u64 = 4096;

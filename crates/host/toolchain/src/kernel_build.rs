@@ -325,7 +325,8 @@ impl KernelBuilder {
         ProgramCommand {
             text: words[first..].join(" "),
             words,
-            environment: { CONSTANT.iter() }
+            environment: CONSTANT
+                .iter()
                 .map(|(name, value)| ((*name).into(), (*value).into()))
                 .collect(),
         }
@@ -372,7 +373,8 @@ fn first_errors(lines: &[String]) -> String {
         .iter()
         .position(is_error)
         .unwrap_or(lines.len().saturating_sub(TAIL_LINES));
-    let shown: Vec<&str> = { lines[first..].iter() }
+    let shown: Vec<&str> = lines[first..]
+        .iter()
         .take(TAIL_LINES)
         .map(String::as_str)
         .collect();

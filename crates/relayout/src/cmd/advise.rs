@@ -173,10 +173,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             let names = ResolvedNames::new(resolved, images);
             let run = advise_types(resolved, &names, &request)?;
             let has_mails = save_patches(args, resolved, &run, &request)?;
-            let exit = match run.has_bad_patch() {
-                true => ExitStatus::Failed,
-                false => ExitStatus::Done,
-            };
+            let exit = ExitStatus::failed_if(run.has_bad_patch());
             if args.json {
                 return Ok((advise_document(resolved, &run, args.top).to_json()?, exit));
             }

@@ -187,14 +187,22 @@ fn check_layouts(args: &Args) -> anyhow::Result<ExitStatus> {
             debug: args.debug.as_deref(),
             line_share_min: args.min_share / 100.0,
         };
-        let update = update_lock(&request, &rules, profiles, &progress, &print_note);
-        progress.finish();
-        print_text(&render_lock_update(&update?))?;
+        let update = progress.finish_after(update_lock(
+            &request,
+            &rules,
+            profiles,
+            &progress,
+            &print_note,
+        ))?;
+        print_text(&render_lock_update(&update))?;
         return Ok(ExitStatus::Done);
     }
-    let subjects = open_subjects(&request, &rules.config, &progress, &print_note);
-    progress.finish();
-    let subjects = subjects?;
+    let subjects = progress.finish_after(open_subjects(
+        &request,
+        &rules.config,
+        &progress,
+        &print_note,
+    ))?;
     let outcome = check_subjects(&request, &rules, &subjects, &print_note)?;
     for warning in &outcome.warnings {
         print_note(&warning_text(warning, &rules.path));
@@ -248,10 +256,7 @@ fn request(args: &Args) -> CheckRequest {
 }
 
 fn exit_code(outcome: &CheckOutcome) -> ExitStatus {
-    match outcome.violations.is_empty() {
-        true => ExitStatus::Done,
-        false => ExitStatus::Failed,
-    }
+    ExitStatus::failed_if(!outcome.violations.is_empty())
 }
 
 fn emit(

@@ -111,18 +111,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         .context("cannot start threads")?;
     let (rendered, differs) = threads.install(|| compare(args))?;
     print_text(&rendered)?;
-    Ok(if args.exit_code && differs {
-        ExitStatus::Failed
-    } else {
-        ExitStatus::Done
-    })
+    Ok(ExitStatus::failed_if(args.exit_code && differs))
 }
 
 fn compare(args: &Args) -> anyhow::Result<(String, bool)> {
     let progress = TerminalProgress::when_slow();
-    let comparison = compare_builds(&request(args), &progress, &print_note);
-    progress.finish();
-    let comparison = comparison?;
+    let comparison =
+        progress.finish_after(compare_builds(&request(args), &progress, &print_note))?;
     let contents = DiffContents {
         comparison: &comparison,
         old: &args.old,

@@ -46,9 +46,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let interrupt = InterruptFlag::catch();
     let progress = TerminalProgress::new(String::new(), false);
-    let measured = relayout_probe::measure_machine(&progress, interrupt);
-    progress.finish();
-    let file = measured?;
+    let file = progress.finish_after(relayout_probe::measure_machine(&progress, interrupt))?;
     let is_measured =
         file.pair_coefficient.value.is_some() && file.transfers.iter().any(|t| t.ns.is_some());
     let place = match &args.output {
@@ -76,7 +74,10 @@ fn unmeasured_reason(file: &MachineFile) -> String {
         let needed = ["transfers", "pair"];
         needed.iter().any(|prefix| unknown.what.starts_with(prefix))
     };
-    let why: BTreeSet<&str> = { file.unknown.iter().filter(needed) }
+    let why: BTreeSet<&str> = file
+        .unknown
+        .iter()
+        .filter(needed)
         .map(|unknown| unknown.why.as_str())
         .collect();
     let why: Vec<&str> = why.into_iter().collect();

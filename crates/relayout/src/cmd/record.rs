@@ -64,9 +64,7 @@ impl RepeatedRecording {
                 times => format!("recording {} of {times}: ", number + 1),
             };
             let progress = (self.progress)(prefix, self.quiet);
-            let recorded = record(number, &progress);
-            progress.finish();
-            recorded
+            progress.finish_after(record(number, &progress))
         })?;
         let (profile, problem) = recordings.save(output, force, &command_line())?;
         if !self.quiet {

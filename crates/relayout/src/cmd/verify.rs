@@ -159,19 +159,20 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 }
 
 fn exit_code(outcome: &ExperimentOutcome) -> ExitStatus {
-    match outcome.verdict {
-        ChangeVerdict::Worse => ExitStatus::Failed,
-        ChangeVerdict::Better | ChangeVerdict::Same | ChangeVerdict::Unclear => ExitStatus::Done,
-    }
+    ExitStatus::failed_if(outcome.verdict == ChangeVerdict::Worse)
 }
 
 fn measure(args: &Args, rules: &JudgingRules) -> anyhow::Result<MeasuredRuns> {
     let settings = settings(args)?;
     let interrupt = InterruptFlag::catch();
     let progress = TerminalProgress::new(String::new(), false);
-    let measured = measure_programs(&settings, rules, args.save.as_deref(), &progress, interrupt);
-    progress.finish();
-    Ok(measured?)
+    Ok(progress.finish_after(measure_programs(
+        &settings,
+        rules,
+        args.save.as_deref(),
+        &progress,
+        interrupt,
+    ))?)
 }
 
 fn settings(args: &Args) -> anyhow::Result<ProgramSettings> {

@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
-use relayout_search::{LayoutAdvice, Options, RankedLayout};
+use relayout_search::Options;
 use relayout_toolchain::kernel_build::KernelConfiguration;
 
-use super::accesses::{MemberAccesses, member_accesses};
+use super::accesses::member_accesses;
+use super::advised_type::AdvisedType;
 use super::compile_test::CompileTester;
 use super::configuration::{ConfigurationBuild, shapes_of_type};
 use super::gains::predict_gains;
 use super::gathered::{GatheredType, gather_type};
-use super::guards::{GuardAdvice, best_guards};
+use super::guards::best_guards;
 use super::layout_files::read_layout_files;
-use super::layout_pool::LayoutPool;
 use super::objects::{ContendedType, rank_contended_types};
 use super::patch::{PatchOutcome, WrittenPatch, order_use_sentences, write_best_candidate};
 use super::scenarios::{GuardedType, ScenarioScores, add_workload_scores, score_configurations};
@@ -84,61 +84,6 @@ impl AdviceRun<'_> {
     }
 }
 
-/// A type with scores, guards, scenarios and gains.
-pub struct AdvisedType<'a> {
-    /// Candidates and scores.
-    pub searched: SearchedType<'a>,
-    /// Members with the functions that access them.
-    pub accesses: Vec<MemberAccesses>,
-    /// Guards of stores that mostly change nothing.
-    pub guards: Option<GuardAdvice>,
-    /// Scores in other workloads and configurations.
-    pub scenarios: ScenarioScores,
-}
-
-impl AdvisedType<'_> {
-    /// Returns the layouts without guards; `None` if nothing was searched.
-    pub fn unguarded_pool(&self) -> Option<LayoutPool<'_>> {
-        Some(LayoutPool {
-            statements: &[],
-            user_layouts: &self.searched.user_layouts,
-            advice: self.searched.outcome.as_ref().ok()?,
-            scenarios: &self.scenarios.unguarded,
-        })
-    }
-
-    /// Returns the layouts with guards.
-    pub fn guarded_pool(&self) -> Option<LayoutPool<'_>> {
-        let guards = self.guards.as_ref()?;
-        Some(LayoutPool {
-            statements: &guards.statements,
-            user_layouts: &[],
-            advice: &guards.guarded.advice,
-            scenarios: &self.scenarios.guarded,
-        })
-    }
-
-    /// Returns the layouts with guards if they are clearly better than those without.
-    pub fn better_guarded_pool(&self) -> Option<LayoutPool<'_>> {
-        self.guards
-            .as_ref()
-            .filter(|guards| guards.guarded.is_better())
-            .and_then(|_| self.guarded_pool())
-    }
-
-    /// Returns the best candidate, with guards or without.
-    pub fn best_candidate(&self) -> Option<&RankedLayout> {
-        self.better_guarded_pool()
-            .or_else(|| self.unguarded_pool())?
-            .best()
-    }
-
-    /// Returns the advice without guards; `None` if nothing was searched.
-    pub fn advice(&self) -> Option<&LayoutAdvice> {
-        self.searched.outcome.as_ref().ok()
-    }
-}
-
 /// An advised type with its patch.
 pub struct PatchedType<'a> {
     /// Scores and predictions.
@@ -189,7 +134,9 @@ pub fn advise_types<'a>(
         guarded_types.push(GuardedType { searched, guards });
     }
     let top = request.top;
-    let mut scenarios: Vec<ScenarioScores> = { guarded_types.iter().enumerate() }
+    let mut scenarios: Vec<ScenarioScores> = guarded_types
+        .iter()
+        .enumerate()
         .map(|indexed| score_configurations(resolved, indexed, &builds, top, &options))
         .collect();
     for path in &request.workloads {
@@ -302,7 +249,8 @@ fn patch_types<'a>(
             })
             .collect());
     };
-    let chosen: Vec<_> = { advised.iter() }
+    let chosen: Vec<_> = advised
+        .iter()
         .map(|advised| write_best_candidate(resolved, advised, source, request.top))
         .collect();
     let tester = match request.compile.is_empty() {
@@ -318,7 +266,8 @@ fn patch_types<'a>(
                 let compile_tests = match (&tester, chosen.edited.candidate(&advised)) {
                     (Some(tester), Some(candidate)) => {
                         let subject = (&advised.searched.gathered, &candidate.scored);
-                        tester.test_configurations(&request.compile, subject, &chosen.edited)?
+                        let edit = (&*chosen.edited.diff, &*chosen.edited.paths);
+                        tester.test_configurations(&request.compile, subject, edit)?
                     }
                     _ => Vec::new(),
                 };

@@ -14,7 +14,6 @@ use relayout_toolchain::kernel_build::{
 
 use super::configuration::shape_in_catalog;
 use super::gathered::GatheredType;
-use super::patch::EditedCandidate;
 use crate::{Error, ResolvedProfile};
 
 /// Result of compiling a patch in one configuration.
@@ -95,7 +94,7 @@ impl<'a> CompileTester<'a> {
         Ok(Self { resolved, builder })
     }
 
-    /// Compiles the edit of a type in each configuration.
+    /// Compiles the edit of a type, a diff of files, in each configuration.
     ///
     /// # Errors
     /// A tool is missing, or the source cannot be configured.
@@ -103,7 +102,7 @@ impl<'a> CompileTester<'a> {
         &self,
         configurations: &[KernelConfiguration],
         (gathered, candidate): (&GatheredType<'_>, &ScoredLayout),
-        edited: &EditedCandidate,
+        (diff, paths): (&str, &[String]),
     ) -> Result<Vec<CompileTest>, Error> {
         let watch = BuildWatch {
             progress: self.resolved.progress,
@@ -111,9 +110,9 @@ impl<'a> CompileTester<'a> {
             interrupt: InterruptFlag::catch(),
         };
         let test_configuration = |configuration: &KernelConfiguration| {
-            let objects =
-                self.builder
-                    .compile_objects(&edited.diff, configuration, &edited.paths, &watch);
+            let objects = self
+                .builder
+                .compile_objects(diff, configuration, paths, &watch);
             let objects = objects?;
             Ok(CompileTest {
                 configuration: configuration.to_string(),
@@ -242,7 +241,8 @@ mod tests {
             ty: long,
             offset,
             bits: None,
-            declared_align: { align.iter() }
+            declared_align: align
+                .iter()
                 .find(|(aligned_name, _)| *aligned_name == name)
                 .map(|(_, align)| *align),
             decl: None,

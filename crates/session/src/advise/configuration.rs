@@ -56,7 +56,9 @@ pub(super) fn shape_in_catalog(
     let entries = catalog.find_definitions(name);
     let loaded = catalog.load(&entries)?;
     let abi = catalog.abi(&loaded.types);
-    let aggregate = { loaded.ids.iter() }
+    let aggregate = loaded
+        .ids
+        .iter()
         .filter_map(|id| loaded.types.aggregate(*id))
         .find(|aggregate| aggregate.complete);
     let shape = aggregate.map(|aggregate| {

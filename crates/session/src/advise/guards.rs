@@ -184,7 +184,9 @@ pub(super) fn best_guards(
             continue;
         }
         let next_advice = guard_search.search_with_guards(set, fewer_guards);
-        let is_better = { next_advice.as_ref() }.is_some_and(|advice| advice.guarded.is_better());
+        let is_better = next_advice
+            .as_ref()
+            .is_some_and(|advice| advice.guarded.is_better());
         if best_advice.is_none() || is_better {
             best_advice = next_advice;
         }
@@ -245,9 +247,10 @@ impl GuardSearch<'_, '_> {
         count: usize,
         fewer_guards: Option<&GuardAdvice>,
     ) -> Option<(u64, Vec<GuardableStore>)> {
-        let costs_and_sets = { statement_sets(candidates, count).into_iter() }
-            .map(|set| (self.least_cost(&set, fewer_guards), set));
-        costs_and_sets.min_by_key(|(least_cost, _)| *least_cost)
+        statement_sets(candidates, count)
+            .into_iter()
+            .map(|set| (self.least_cost(&set, fewer_guards), set))
+            .min_by_key(|(least_cost, _)| *least_cost)
     }
 
     fn least_cost(&self, set: &[GuardableStore], fewer_guards: Option<&GuardAdvice>) -> u64 {

@@ -162,7 +162,11 @@ impl LayoutFileReader<'_> {
         let name = member.names.first().cloned().unwrap_or_default();
         let extent = self.member_extent(member)?;
         let has_name = |own: &String| member.names.contains(own);
-        let known_atom = { self.shape.atoms.iter() }.find(|atom| atom.names.iter().any(has_name));
+        let known_atom = self
+            .shape
+            .atoms
+            .iter()
+            .find(|atom| atom.names.iter().any(has_name));
         let unread_bound = member
             .bounds
             .iter()

@@ -1,6 +1,5 @@
 //! The layouts of a search, with their scores in other scenarios.
 
-use relayout_search::order::MemberOrder;
 use relayout_search::{LayoutAdvice, RankedLayout, UserLayout};
 
 use super::guards::GuardableStore;
@@ -26,7 +25,7 @@ impl<'a> LayoutPool<'a> {
     }
 
     /// Returns the scenarios that a layout clearly hurts; `listed_index` is its place in
-    /// `listed_orders`.
+    /// the layouts that are scored in other scenarios.
     pub fn scenarios_hurt_by(&self, listed_index: usize) -> Vec<&'a OtherScenario> {
         let is_hurt = |scenario: &&OtherScenario| {
             scenario
@@ -36,7 +35,7 @@ impl<'a> LayoutPool<'a> {
         self.scenarios.iter().filter(is_hurt).collect()
     }
 
-    /// Returns the place in `listed_orders` of a candidate, by its index; `None` if it is not
+    /// Returns the place in the layouts that are scored in other scenarios of a candidate, by its index; `None` if it is not
     /// listed.
     pub fn listed_index(&self, top: usize, candidate: usize) -> Option<usize> {
         let mut shown = self.advice.shown_candidates(top).into_iter();
@@ -52,19 +51,4 @@ impl<'a> LayoutPool<'a> {
                 .listed_index(top, candidate)
                 .is_some_and(is_harmless_at)
     }
-}
-
-/// Returns the layouts that are scored in other scenarios: those of the user, then the candidates
-/// worth showing.
-pub(super) fn listed_orders(
-    user_layouts: &[UserLayout],
-    advice: &LayoutAdvice,
-    top: usize,
-) -> Vec<MemberOrder> {
-    let given = user_layouts.iter().map(|given| given.order.clone());
-    let found = advice
-        .shown_candidates(top)
-        .into_iter()
-        .map(|index| MemberOrder::from_arrangement(advice.candidates[index].arrangement.clone()));
-    given.chain(found).collect()
 }

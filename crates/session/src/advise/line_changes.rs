@@ -117,7 +117,8 @@ fn ranked_uses<'u>(uses: impl Iterator<Item = &'u OffsetUse<'u>>) -> Vec<NamedUs
         let sum = by_name.entry(line_use.name).or_default();
         *sum = (sum.0 + line_use.count, sum.1 || line_use.is_written);
     }
-    let mut ranked: Vec<NamedUses> = { by_name.into_iter() }
+    let mut ranked: Vec<NamedUses> = by_name
+        .into_iter()
         .map(|(name, (count, is_written))| NamedUses {
             name: name.to_owned(),
             is_written,

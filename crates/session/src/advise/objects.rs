@@ -198,7 +198,10 @@ pub(super) fn find_objects<'a>(
 /// Returns the names of all structs in the profile, including those inside of others.
 pub(super) fn struct_names(resolved: &ResolvedProfile<'_>) -> BTreeSet<String> {
     let types = resolved.resolution.types();
-    let mut unvisited: Vec<TypeId> = { resolved.resolution.objects().iter() }
+    let mut unvisited: Vec<TypeId> = resolved
+        .resolution
+        .objects()
+        .iter()
         .map(|object| object.ty)
         .collect();
     let (mut seen, mut names) = (BTreeSet::new(), BTreeSet::new());

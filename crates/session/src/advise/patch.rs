@@ -8,7 +8,7 @@ use std::path::Path;
 
 use relayout_search::{AdviceVerdict, RankedLayout};
 
-use super::advised::AdvisedType;
+use super::advised_type::AdvisedType;
 use super::compile_test::CompileTest;
 use super::guards::GuardableStore;
 use super::layout_pool::LayoutPool;

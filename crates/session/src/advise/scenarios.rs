@@ -10,7 +10,6 @@ use relayout_search::{
 
 use super::configuration::ConfigurationBuild;
 use super::guards::{GuardAdvice, StoreCounts};
-use super::layout_pool::listed_orders;
 use super::objects::find_objects;
 use super::searched::{SearchedType, score_layouts};
 use crate::{Error, ResolvedNames, ResolvedProfile, with_resolved_profile};
@@ -102,14 +101,18 @@ pub(super) fn score_configurations(
         let scenario = |build: &ConfigurationBuild| OtherScenario {
             name: build.name.clone(),
             kind: ScenarioKind::Configuration,
-            results: { build.shapes[type_index].as_ref() }
+            results: build.shapes[type_index]
+                .as_ref()
                 .map(|shape| score_in_build(code, shape, &orders, options.pair_coefficient))
                 .map_err(String::clone),
             store_counts: Vec::new(),
         };
         builds.iter().map(scenario).collect()
     };
-    let unguarded = { searched.outcome.as_ref().ok() }
+    let unguarded = searched
+        .outcome
+        .as_ref()
+        .ok()
         .map(|_| scenarios(&guarded_type.unguarded_orders(top), subject.into()));
     let guarded = guarded_type.guards.as_ref().map(|guards| {
         let code = guards.guarded_code(subject);
@@ -146,7 +149,9 @@ pub(super) fn add_workload_scores(
             let (unguarded, guarded) = match workload {
                 Ok(workload) => (
                     Ok(workload.unguarded),
-                    { workload.guarded }.map(|(results, counts)| (Ok(results), counts)),
+                    workload
+                        .guarded
+                        .map(|(results, counts)| (Ok(results), counts)),
                 ),
                 Err(error) => {
                     let reason = error.to_string();
@@ -236,4 +241,19 @@ fn after_current(advice: &LayoutAdvice, ranked: &[RankedLayout]) -> Vec<VariantS
     std::iter::once(VariantScore::from(&advice.current))
         .chain(ranked.iter().map(VariantScore::from))
         .collect()
+}
+
+/// Returns the layouts that are scored in other scenarios: those of the user, then the candidates
+/// worth showing.
+fn listed_orders(
+    user_layouts: &[UserLayout],
+    advice: &LayoutAdvice,
+    top: usize,
+) -> Vec<MemberOrder> {
+    let given = user_layouts.iter().map(|given| given.order.clone());
+    let found = advice
+        .shown_candidates(top)
+        .into_iter()
+        .map(|index| MemberOrder::from_arrangement(advice.candidates[index].arrangement.clone()));
+    given.chain(found).collect()
 }

@@ -1,14 +1,10 @@
 //! A type with scored layouts.
 
-use std::path::PathBuf;
-
 use relayout_layout::abi::StructShape;
 use relayout_search::{AdviceRefusal, AdviceSubject, LayoutAdvice, Options, UserLayout};
 
-use super::gains::predict_gains;
 use super::gathered::{GatheredType, gather_type};
-use super::layout_files::read_layout_files;
-use crate::{Error, ProbedMachine, ResolvedProfile};
+use crate::{Error, ResolvedProfile};
 
 /// A type with the layouts that were scored by replay.
 pub struct SearchedType<'a> {
@@ -71,29 +67,4 @@ pub fn score_layouts<'a, E: From<Error>>(
         resolved,
         options,
     ))
-}
-
-/// Scores the layouts in `files` for the struct `name` and predicts their gains; nothing else is
-/// searched. Also returns sentences that say why there is no prediction.
-///
-/// # Errors
-/// The profile has no object of the struct, or a file does not describe a layout of it.
-pub fn score_layout_files<'a>(
-    resolved: &ResolvedProfile<'a>,
-    name: &str,
-    files: &[PathBuf],
-    machine: &ProbedMachine,
-) -> Result<(SearchedType<'a>, Vec<String>), Error> {
-    let options = Options {
-        budget_accesses: 0,
-        intervals: 0,
-        pair_coefficient: machine.pair_coefficient,
-        ..Options::default()
-    };
-    let mut searched = score_layouts(resolved, name, &options, |shape| {
-        read_layout_files(resolved, shape, files)
-    })?;
-    let mut notes: Vec<String> = machine.missing_costs_note.iter().cloned().collect();
-    notes.extend(predict_gains(resolved, &mut searched, None, machine, 0));
-    Ok((searched, notes))
 }

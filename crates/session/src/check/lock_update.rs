@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use relayout_check::hot::{ContendedLine, HotSelection, select_hot};
 use relayout_check::{
-    LayoutLock, LockRecord, LockUpdate, ProfileFacts, RecentProfile, RecordedHotMember,
-    record_layouts,
+    LayoutLock, LockRecord, LockUpdate, ProfileFacts, RecentProfile, record_layouts,
 };
-use relayout_contend::finding::{FindingMember, LinePlace};
+use relayout_contend::finding::LinePlace;
 use relayout_contend::{Finding, FindingSubject};
 use relayout_files::{RecordingProgress, write_atomically};
 use relayout_resolve::FileId;
 
 use super::{CheckError, CheckRequest, CheckRules, with_file};
+use crate::findings::recorded_member;
 use crate::{ResolvedNames, rank_findings, with_resolved_profile};
 
 /// Profiles that show which members are hot.
@@ -132,21 +132,9 @@ fn lines_of_finding(finding: &Finding) -> Vec<ContendedLine> {
         line_offset: place.line_offset,
         line_bytes: finding.line_bytes.into(),
         share: finding.share * place.transfers as f64 / all,
-        members: finding.members.iter().filter_map(hot_member).collect(),
+        members: finding.members.iter().filter_map(recorded_member).collect(),
     };
     finding.places.iter().map(line).collect()
-}
-
-fn hot_member(member: &FindingMember) -> Option<RecordedHotMember> {
-    Some(RecordedHotMember {
-        path: member.name.clone(),
-        offset: u64::try_from(member.offset).ok()?,
-        size: member.size,
-        reads: member.reads,
-        writes: member.writes,
-        contexts: member.contexts,
-        transfers: member.transfers,
-    })
 }
 
 /// Names the hot types and members that the record lacks.

@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use relayout_check::RecordedHotMember;
 use relayout_contend::Findings;
 use relayout_diff::{DiffStatus, LayoutDiff, TypeDiff, TypeLayout, lines_overlap};
 use relayout_files::RecordingProgress;
 use relayout_layout::catalog::TypeCatalog;
 use relayout_layout::{ArrayElements, LocatedMember, TypeArena, TypeId};
 
+use crate::findings::recorded_member;
 use crate::{Error, ResolvedNames, rank_findings, with_resolved_profile};
 
 /// Hot members of a type that are compared, most transfers first.
@@ -27,31 +29,14 @@ pub struct HotTypeTraffic {
     /// Bytes into a line at which objects with transfers began, if all began at one.
     pub phase: Option<u64>,
     /// Members on its contended lines, most transfers first.
-    pub members: Vec<HotMemberTraffic>,
-}
-
-/// A member that was accessed on a contended line.
-#[derive(Clone, Debug)]
-pub struct HotMemberTraffic {
-    /// Path through types: `mmap_lock.owner.counter`.
-    pub path: String,
-    /// Bytes from the start of the type, in the recorded build.
-    pub offset: u64,
-    /// Loads, read-writes included.
-    pub reads: u64,
-    /// Stores, read-writes included.
-    pub writes: u64,
-    /// Contexts that accessed it.
-    pub contexts: u32,
-    /// Transfers whose access was to it.
-    pub transfers: u64,
+    pub members: Vec<RecordedHotMember>,
 }
 
 /// A hot member in both builds.
 #[derive(Clone, Debug)]
 pub struct HotMove {
     /// The member.
-    pub member: HotMemberTraffic,
+    pub member: RecordedHotMember,
     /// The member's path without a last part that says nothing more: `mmap_lock.owner`.
     pub short: String,
     /// Place in the old build.
@@ -90,7 +75,7 @@ pub struct HotDiff {
     /// Pairs that changed, the hottest first.
     pub pairs: Vec<HotPair>,
     /// Members that only the old build has, most transfers first.
-    pub gone: Vec<HotMemberTraffic>,
+    pub gone: Vec<RecordedHotMember>,
 }
 
 /// Reads a profile's hot types, most transfers first.
@@ -110,7 +95,7 @@ pub(super) fn read_hot_types(
 
 fn hot_types(findings: &Findings) -> Vec<HotTypeTraffic> {
     let mut types: BTreeMap<&str, HotTypeTraffic> = BTreeMap::new();
-    let mut members: BTreeMap<(&str, &str, i64), HotMemberTraffic> = BTreeMap::new();
+    let mut members: BTreeMap<(&str, String, u64), RecordedHotMember> = BTreeMap::new();
     for finding in &findings.findings {
         let name = finding.subject.type_name();
         let phase = finding.phase();
@@ -124,24 +109,21 @@ fn hot_types(findings: &Findings) -> Vec<HotTypeTraffic> {
         found.transfers += finding.tally.transfers();
         found.share += finding.share;
         found.phase = found.phase.filter(|known| Some(*known) == phase);
-        for member in finding.members.iter().filter(|each| !each.name.is_empty()) {
-            let Ok(offset) = u64::try_from(member.offset) else {
-                continue;
-            };
-            let hot = members
-                .entry((name, &member.name, member.offset))
-                .or_insert_with(|| HotMemberTraffic {
-                    path: member.name.clone(),
-                    offset,
-                    reads: 0,
-                    writes: 0,
-                    contexts: 0,
-                    transfers: 0,
-                });
-            hot.reads += member.reads;
-            hot.writes += member.writes;
-            hot.transfers += member.transfers;
-            hot.contexts = hot.contexts.max(member.contexts);
+        for member in finding.members.iter().filter_map(recorded_member) {
+            if !member.path.is_empty() {
+                let hot = members
+                    .entry((name, member.path.clone(), member.offset))
+                    .or_insert_with(|| RecordedHotMember {
+                        reads: 0,
+                        writes: 0,
+                        transfers: 0,
+                        ..member.clone()
+                    });
+                hot.reads += member.reads;
+                hot.writes += member.writes;
+                hot.transfers += member.transfers;
+                hot.contexts = hot.contexts.max(member.contexts);
+            }
         }
     }
     for ((name, _, _), member) in members {
@@ -153,18 +135,16 @@ fn hot_types(findings: &Findings) -> Vec<HotTypeTraffic> {
     for found in &mut types {
         found
             .members
-            .sort_by_key(|member| std::cmp::Reverse((member.transfers, member.accesses())));
+            .sort_by_key(|member| std::cmp::Reverse((member.transfers, accesses(member))));
         found.members.truncate(MEMBERS_MAX);
     }
     types.sort_by_key(|found| std::cmp::Reverse(found.transfers));
     types
 }
 
-impl HotMemberTraffic {
-    /// Loads and stores; what does both counts twice.
-    fn accesses(&self) -> u64 {
-        self.reads.saturating_add(self.writes)
-    }
+/// Loads and stores; what does both counts twice.
+fn accesses(member: &RecordedHotMember) -> u64 {
+    member.reads.saturating_add(member.writes)
 }
 
 /// Finds the hot members of the changed types in both builds, by index in [`LayoutDiff::types`].
@@ -222,7 +202,7 @@ impl ComparedFiles<'_, '_, '_> {
             .collect();
         shorten_names(&mut moves);
         let pairs = changed_pairs(&moves, self.line_bytes);
-        let has = |(types, id): &(TypeArena, TypeId), member: &HotMemberTraffic| {
+        let has = |(types, id): &(TypeArena, TypeId), member: &RecordedHotMember| {
             let at = ArrayElements::AtOffset(member.offset);
             types.locate_path(*id, &member.path, at).is_some()
         };
@@ -258,7 +238,7 @@ fn load_shape(
 /// Finds a member in both builds. The recorded build can be either or another: elements of arrays
 /// are those at the recorded offset, in the first build that has the member there.
 fn locate_move(
-    member: &HotMemberTraffic,
+    member: &RecordedHotMember,
     (old, old_id): &(TypeArena, TypeId),
     (new, new_id): &(TypeArena, TypeId),
 ) -> Option<HotMove> {
@@ -322,7 +302,7 @@ fn changed_pairs(moves: &[HotMove], line_bytes: u64) -> Vec<HotPair> {
             }
             let lines_shared = if together { after } else { before };
             let stored = hot_move.member.writes > 0 || other.member.writes > 0;
-            let heat = hot_move.member.accesses().min(other.member.accesses());
+            let heat = accesses(&hot_move.member).min(accesses(&other.member));
             found.push(HotPair {
                 first,
                 second,

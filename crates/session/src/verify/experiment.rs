@@ -1,7 +1,5 @@
 //! An experiment with programs: starts both sides in turn, and stops when every metric is decided.
 
-use std::time::Instant;
-
 use crate::HostError as Error;
 use relayout_files::InterruptFlag;
 use relayout_measure::{CpuSchedule, ProgramLaunch, ProgramStarter};
@@ -12,6 +10,7 @@ use relayout_verify::runs::{
     ExperimentEnding, ExperimentRuns, ExperimentSetup, ProgramStart, SCHEMA, StartFate,
 };
 
+use super::budget::TimeBudget;
 use super::sides::ComparedSides;
 use super::{
     ComparedPrograms, ExperimentProgress, ProgramSettings, VerifyError, changes_so_far,
@@ -30,7 +29,7 @@ pub(super) struct ProgramExperiment<'s> {
     schedule: CpuSchedule,
     starter: ProgramStarter,
     interrupt: InterruptFlag,
-    begun: Instant,
+    budget: TimeBudget,
     /// Starts so far.
     pub runs: ExperimentRuns,
 }
@@ -68,7 +67,7 @@ impl<'s> ProgramExperiment<'s> {
             schedule,
             starter: ProgramStarter::new(interrupt)?,
             interrupt,
-            begun: Instant::now(),
+            budget: TimeBudget::begin(settings.budget),
             runs: ExperimentRuns {
                 schema: SCHEMA.to_owned(),
                 setup,
@@ -88,7 +87,7 @@ impl<'s> ProgramExperiment<'s> {
         rules: &JudgingRules,
         progress: &dyn ExperimentProgress,
     ) -> Result<(), VerifyError> {
-        self.begun = Instant::now();
+        self.budget = TimeBudget::begin(self.settings.budget);
         let plan = self.runs.plan();
         for warmup in 0..self.runs.setup.warmups {
             progress.step(&format!(
@@ -156,20 +155,13 @@ impl<'s> ProgramExperiment<'s> {
         2.0 * pairs as f64 * total_s / (starts.len().max(1)) as f64
     }
 
-    /// Describes the time that is left.
     fn time_left(&self, pairs: usize) -> String {
-        let mut seconds = self.estimate_s(pairs);
-        if let Some(budget) = self.settings.budget {
-            seconds = seconds.min(budget.saturating_sub(self.begun.elapsed()).as_secs_f64());
-        }
-        format!("at most {:.0} s", seconds.ceil())
+        self.budget.describe_left(self.estimate_s(pairs))
     }
 
     /// Tells whether another pair would end after the budget.
     fn is_time_up(&self) -> bool {
-        self.settings.budget.is_some_and(|budget| {
-            self.begun.elapsed().as_secs_f64() + self.estimate_s(1) > budget.as_secs_f64()
-        })
+        self.budget.is_exceeded_by(self.estimate_s(1))
     }
 
     /// Starts one side, and again while the machine runs other programs: a few times, and over the

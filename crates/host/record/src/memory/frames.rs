@@ -1,6 +1,7 @@
 //! Pages and their descriptors.
 
 use super::PAGE_BYTES;
+use super::layout::KernelOffsets;
 use super::paging::GuestMemory;
 use crate::{Error, GuestKernel};
 
@@ -46,4 +47,18 @@ impl PageFrames {
         self.direct_map_base
             .checked_add(number.checked_mul(PAGE_BYTES)?)
     }
+}
+
+/// Returns the descriptor that describes a page: of a compound page, that of its first page.
+pub fn head_descriptor(
+    memory: &GuestMemory<'_>,
+    offsets: &KernelOffsets,
+    descriptor: u64,
+) -> Option<u64> {
+    let compound = memory.read_u64(descriptor + offsets.page_compound_head)?;
+    Some(if compound & 1 == 1 {
+        compound - 1
+    } else {
+        descriptor
+    })
 }

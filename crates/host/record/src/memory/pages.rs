@@ -5,7 +5,7 @@ use relayout_profile::RunId;
 use relayout_profile::{RangeKind, RangeRow};
 
 use super::files::FileNames;
-use super::frames::PageFrames;
+use super::frames::{PageFrames, head_descriptor};
 use super::layout::KernelOffsets;
 use super::paging::GuestMemory;
 use super::{PAGE_BYTES, range_row};
@@ -62,13 +62,7 @@ fn page_kind(
     offsets: &KernelOffsets,
     descriptor: u64,
 ) -> Option<PageKind> {
-    // The first page of a compound page has the description.
-    let compound = memory.read_u64(descriptor + offsets.page_compound_head)?;
-    let descriptor = if compound & 1 == 1 {
-        compound - 1
-    } else {
-        descriptor
-    };
+    let descriptor = head_descriptor(memory, offsets, descriptor)?;
     let flags = memory.read_u64(descriptor.wrapping_add(offsets.page_flags))?;
     let has_flag = |bit: u32| flags >> bit & 1 == 1;
     if has_flag(offsets.slab_flag_bit) {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use relayout_profile::{RangeKind, RangeRow};
 
-use super::frames::PageFrames;
+use super::frames::{PageFrames, head_descriptor};
 use super::layout::KernelOffsets;
 use super::paging::GuestMemory;
 use super::{PAGE_BYTES, range_row};
@@ -53,14 +53,7 @@ impl SlabWalk<'_, '_> {
     /// The slab that the page at `address` (in the direct map) is part of.
     fn slab_range(&mut self, run: RunId, address: u64) -> Option<RangeRow> {
         let page = self.frames.descriptor(address)?;
-        let compound = self
-            .memory
-            .read_u64(page + self.offsets.page_compound_head)?;
-        let head = if compound & 1 == 1 {
-            compound - 1
-        } else {
-            page
-        };
+        let head = head_descriptor(self.memory, self.offsets, page)?;
         let flags = self.memory.read_u64(head + self.offsets.page_flags)?;
         if flags >> self.offsets.slab_flag_bit & 1 == 0 {
             return None;

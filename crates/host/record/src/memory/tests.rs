@@ -62,7 +62,10 @@ fn check(pages: &[u64], kind: RangeKind, expect: &[(u64, u64, &str)]) {
     with_snapshot(pages, |snapshot| {
         assert_eq!(snapshot.gaps, Vec::<String>::new());
         let is_part = |row: &&RangeRow| row.kind == kind && row.bytes < 32 << 20;
-        let found: Vec<_> = { snapshot.ranges.iter().filter(is_part) }
+        let found: Vec<_> = snapshot
+            .ranges
+            .iter()
+            .filter(is_part)
             .filter(|row| kind != RangeKind::DirectMap || !row.owner.is_empty())
             .map(|row| (row.start.0, row.bytes, row.owner.as_str()))
             .collect();

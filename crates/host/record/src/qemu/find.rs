@@ -14,68 +14,59 @@ use crate::Error;
 const INTERFACES: [u32; 2] = [4, 1];
 
 /// Kind of QEMU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum QemuMode {
-    /// A machine, for a kernel.
-    Machine,
-    /// A single program.
-    Program,
-}
-
-impl QemuMode {
-    /// The program's name.
-    fn program_name(self) -> &'static str {
-        match self {
-            Self::Machine => "qemu-system-x86_64",
-            Self::Program => "qemu-x86_64",
-        }
-    }
-
-    /// Names another one.
-    fn env_variable(self) -> &'static str {
-        match self {
-            Self::Machine => "RELAYOUT_QEMU",
-            Self::Program => "RELAYOUT_QEMU_USER",
-        }
-    }
-
-    fn package_hint(self) -> String {
-        let package = system_package(self.program_name());
-        match self {
-            Self::Machine => format!("package {package}, or scripts/setup.sh"),
-            Self::Program => format!(
-                "scripts/setup.sh, or {DISTRIBUTION} 12's package {package}: later ones are linked \
-                 statically and take no plugins"
-            ),
-        }
-    }
-
+struct QemuMode {
+    /// Name of the program.
+    program_name: &'static str,
+    /// Variable that names another program.
+    env_variable: &'static str,
+    /// Beginning of the version text.
+    version_prefix: &'static str,
     /// Arguments with which it does nothing, up to the plugin.
-    fn idle_arguments(self) -> &'static [&'static str] {
-        match self {
-            Self::Machine => &[
-                "-M",
-                "none",
-                "-accel",
-                "tcg",
-                "-nodefaults",
-                "-display",
-                "none",
-                "-S",
-                "-plugin",
-            ],
-            Self::Program => &["-plugin"],
-        }
-    }
-
-    /// Returns the beginning of its version text.
-    fn version_prefix(self) -> &'static str {
-        match self {
-            Self::Machine => "QEMU emulator version ",
-            Self::Program => "qemu-x86_64 version ",
-        }
-    }
+    idle_arguments: &'static [&'static str],
+    /// Program to run in a trial, which does not come to that.
+    trial_program: Option<&'static str>,
+    /// Returns the program that setup unpacked.
+    cached: fn(&CacheFolder) -> Option<PathBuf>,
+    /// Returns the remedy for a missing program, given its package.
+    remedy: fn(&str) -> String,
 }
+
+/// A machine, for a kernel.
+const MACHINE: QemuMode = QemuMode {
+    program_name: "qemu-system-x86_64",
+    env_variable: "RELAYOUT_QEMU",
+    version_prefix: "QEMU emulator version ",
+    idle_arguments: &[
+        "-M",
+        "none",
+        "-accel",
+        "tcg",
+        "-nodefaults",
+        "-display",
+        "none",
+        "-S",
+        "-plugin",
+    ],
+    trial_program: None,
+    cached: CacheFolder::qemu_system,
+    remedy: |package| format!("package {package}, or scripts/setup.sh"),
+};
+
+/// A single program.
+const PROGRAM: QemuMode = QemuMode {
+    program_name: "qemu-x86_64",
+    env_variable: "RELAYOUT_QEMU_USER",
+    version_prefix: "qemu-x86_64 version ",
+    idle_arguments: &["-plugin"],
+    trial_program: Some("/proc/self/exe"),
+    cached: CacheFolder::qemu_user,
+    remedy: |package| {
+        format!(
+            "scripts/setup.sh, or {DISTRIBUTION} 12's package {package}: later ones are linked \
+             statically and take no plugins"
+        )
+    },
+};
 
 /// A QEMU and the plugin for it.
 #[derive(Clone, Debug)]
@@ -111,7 +102,7 @@ pub fn find_collector(
     requested: Option<&Path>,
     cache: Option<&CacheFolder>,
 ) -> Result<QemuCollector, Error> {
-    find_qemu(QemuMode::Machine, requested, cache)
+    find_qemu(&MACHINE, requested, cache)
 }
 
 /// Finds a QEMU for single programs at `$RELAYOUT_QEMU_USER`, in the cache, or in `$PATH`, and
@@ -120,24 +111,21 @@ pub fn find_collector(
 /// # Errors
 /// Those of [`find_collector`].
 pub fn find_program_collector(cache: Option<&CacheFolder>) -> Result<QemuCollector, Error> {
-    find_qemu(QemuMode::Program, None, cache)
+    find_qemu(&PROGRAM, None, cache)
 }
 
 fn find_qemu(
-    mode: QemuMode,
+    mode: &QemuMode,
     requested: Option<&Path>,
     cache: Option<&CacheFolder>,
 ) -> Result<QemuCollector, Error> {
     let requested = requested.map(Path::to_owned);
-    let qemu = match requested.or_else(|| env::var_os(mode.env_variable()).map(Into::into)) {
+    let qemu = match requested.or_else(|| env::var_os(mode.env_variable).map(Into::into)) {
         Some(path) => existing_program(path, mode)?,
         None => cache
-            .and_then(|cache| match mode {
-                QemuMode::Machine => cache.qemu_system(),
-                QemuMode::Program => cache.qemu_user(),
-            })
-            .or_else(|| find_in_path(mode.program_name()))
-            .ok_or_else(|| missing_qemu(mode.program_name().into(), mode))?,
+            .and_then(mode.cached)
+            .or_else(|| find_in_path(mode.program_name))
+            .ok_or_else(|| missing_qemu(mode.program_name.into(), mode))?,
     };
     let version = read_version(&qemu, mode)?;
     let mut plugin_error = String::from("its output says nothing");
@@ -161,7 +149,7 @@ fn find_qemu(
     })
 }
 
-fn existing_program(path: PathBuf, mode: QemuMode) -> Result<PathBuf, Error> {
+fn existing_program(path: PathBuf, mode: &QemuMode) -> Result<PathBuf, Error> {
     if path.components().count() == 1 && !path.exists() {
         return find_in_path(&path).ok_or_else(|| missing_qemu(path.display().to_string(), mode));
     }
@@ -172,22 +160,22 @@ fn existing_program(path: PathBuf, mode: QemuMode) -> Result<PathBuf, Error> {
     }
 }
 
-fn missing_qemu(file: String, mode: QemuMode) -> Error {
+fn missing_qemu(file: String, mode: &QemuMode) -> Error {
     relayout_files::Error::Missing {
         missing: file,
-        remedy: Some(mode.package_hint()),
+        remedy: Some((mode.remedy)(&system_package(mode.program_name))),
     }
     .into()
 }
 
-fn read_version(qemu: &Path, mode: QemuMode) -> Result<String, Error> {
+fn read_version(qemu: &Path, mode: &QemuMode) -> Result<String, Error> {
     let output = Command::new(qemu)
         .arg("--version")
         .stdin(Stdio::null())
         .output()
         .map_err(cannot("run", qemu))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.strip_prefix(mode.version_prefix())
+    text.strip_prefix(mode.version_prefix)
         .and_then(|t| t.split_whitespace().next())
         .map(str::to_owned)
         .ok_or_else(|| Error::NoPlugins {
@@ -202,12 +190,11 @@ fn plugin_path(interface: u32) -> Result<PathBuf, Error> {
 }
 
 /// Starts QEMU with the plugin, which reports that it was loaded and ends QEMU.
-fn try_plugin(qemu: &Path, plugin: &Path, mode: QemuMode) -> Result<Result<(), String>, Error> {
+fn try_plugin(qemu: &Path, plugin: &Path, mode: &QemuMode) -> Result<Result<(), String>, Error> {
     let output = Command::new(qemu)
-        .args(mode.idle_arguments())
+        .args(mode.idle_arguments)
         .arg(format!("{},probe=1", comma_doubled(plugin)))
-        // A program wants one to run; it does not come to that.
-        .args((mode == QemuMode::Program).then_some("/proc/self/exe"))
+        .args(mode.trial_program)
         .stdin(Stdio::null())
         .output()
         .map_err(cannot("run", qemu))?;

@@ -59,11 +59,14 @@ pub fn options_not_taken(options: &str, config: &str) -> Result<Vec<String>, Err
             .iter()
             .any(|later| option_name(later) == option_name(line))
     };
-    let missing: Vec<String> = { wanted.iter().enumerate() }
+    let missing: Vec<String> = wanted
+        .iter()
+        .enumerate()
         .filter(|(nth, line)| is_last_of_name(*nth, line) && !has_option(config, line))
         .map(|(_, line)| (*line).to_owned())
         .collect();
-    let options: Vec<String> = { INDISPENSABLE.iter() }
+    let options: Vec<String> = INDISPENSABLE
+        .iter()
         .filter(|line| !has_option(config, line))
         .map(|line| (*line).to_owned())
         .collect();

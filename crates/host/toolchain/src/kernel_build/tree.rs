@@ -126,7 +126,9 @@ impl SourceCopy<'_> {
         let differs = |(name, entry): &(&String, &FileStamp)| {
             touched.contains(*name) || previous.0.get(*name) != Some(entry)
         };
-        let stale: Vec<&String> = { manifest.0.iter() }
+        let stale: Vec<&String> = manifest
+            .0
+            .iter()
             .filter(differs)
             .map(|(name, _)| name)
             .collect();
@@ -140,8 +142,12 @@ impl SourceCopy<'_> {
             }
             self.copy_file(name, &manifest.0[*name])?;
         }
-        let gone = { previous.0.keys() }.chain(&touched);
-        for name in gone.filter(|name| !manifest.0.contains_key(*name)) {
+        for name in previous
+            .0
+            .keys()
+            .chain(&touched)
+            .filter(|name| !manifest.0.contains_key(*name))
+        {
             remove_if_present(&self.dir().join(name))?;
         }
         self.save_json(MANIFEST_FILE, manifest)?;

@@ -135,9 +135,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     };
     let Some(output) = args.output.as_deref().filter(|_| !args.idle) else {
         let progress = TerminalProgress::new(String::new(), args.quiet);
-        let recorded = record(0, &progress);
-        progress.finish();
-        let recorded = recorded?;
+        let recorded = progress.finish_after(record(0, &progress))?;
         recorded.problem.map_or(Ok(()), Err)?;
         print_text(&idle_text(&recorded.profile))?;
         return Ok(ExitStatus::Done);

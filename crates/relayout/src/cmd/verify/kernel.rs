@@ -121,9 +121,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let interrupt = InterruptFlag::catch();
     let progress = TerminalProgress::new(String::new(), args.quiet);
     let rules = judging_rules(args.margin);
-    let verified = verify_kernel(&settings(args), &rules, &progress, interrupt);
-    progress.finish();
-    let verified = verified?;
+    let verified =
+        progress.finish_after(verify_kernel(&settings(args), &rules, &progress, interrupt))?;
     let contents = KernelContents {
         verification: &verified,
         patch: &args.patch,

@@ -5,7 +5,7 @@ use std::path::Path;
 use relayout_patch::{EditRefusal, conditional_members, edit_struct, guard_store, unified_diff};
 use relayout_search::{LayoutChange, RankedLayout};
 
-use super::super::advised::AdvisedType;
+use super::super::advised_type::AdvisedType;
 use super::super::gathered::GatheredType;
 use super::super::layout_pool::LayoutPool;
 use super::super::line_changes::placement_reason;
@@ -128,7 +128,9 @@ impl<'a> SourceTree<'a> {
             files.insert(0, edited);
             reach = edited_reach;
         }
-        let diffs = { files.iter() }.map(|file| unified_diff(&file.path, &file.old, &file.new));
+        let diffs = files
+            .iter()
+            .map(|file| unified_diff(&file.path, &file.old, &file.new));
         Ok(EditedCandidate {
             candidate_index,
             is_guarded: !pool.statements.is_empty(),

@@ -130,7 +130,9 @@ fn patched_layout(
 ) -> Result<Option<PatchedLayout>, VerifyError> {
     let loaded = catalog.load(&catalog.find_definitions(name))?;
     let abi = catalog.abi(&loaded.types);
-    let found = { loaded.ids.iter() }
+    let found = loaded
+        .ids
+        .iter()
         .filter_map(|id| loaded.types.aggregate(*id))
         .find(|aggregate| aggregate.complete && aggregate.size == size);
     let Some(aggregate) = found else {
@@ -140,7 +142,7 @@ fn patched_layout(
     let Ok(shape) = abi.shape(flat.as_ref().unwrap_or(aggregate)) else {
         return Ok(None);
     };
-    let entries = { shape.atoms.iter().zip(1..) }.map(|(atom, line)| OrderEntry {
+    let entries = shape.atoms.iter().zip(1..).map(|(atom, line)| OrderEntry {
         line,
         names: atom.names.clone(),
         align: atom.align.max(1),
@@ -149,7 +151,9 @@ fn patched_layout(
     Ok(Some(PatchedLayout {
         entries: entries.collect(),
         type_align: shape.type_align.max(1),
-        offsets: { shape.atoms.iter() }
+        offsets: shape
+            .atoms
+            .iter()
             .map(|atom| (atom.name.clone(), atom.offset))
             .collect(),
     }))

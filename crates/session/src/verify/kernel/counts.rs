@@ -90,7 +90,9 @@ impl MemberFinder<'_> {
     fn member_at(&mut self, row: &ConflictRow, name: &str) -> Option<String> {
         let object = self.resolution.object_at(row.run, row.addr)?;
         let types = self.types;
-        let places = { self.places.entry((object.ty, name.to_owned())) }
+        let places = self
+            .places
+            .entry((object.ty, name.to_owned()))
             .or_insert_with(|| struct_offsets(types, object.ty, name));
         let offset = row.addr - object.base;
         places.iter().find_map(|(start, id)| {

@@ -1,7 +1,7 @@
 //! An experiment with kernels: boots both in turn until every metric is decided.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::HostError as Error;
 use relayout_files::cannot;
@@ -15,6 +15,7 @@ use super::boots::{BootSetting, PrefixedProgress, PreparedKernels};
 use super::counts::count_transfers;
 use super::samples::{BootSample, BootSamples, DetailSelection};
 use crate::record::sign_profile;
+use crate::verify::budget::TimeBudget;
 use crate::verify::{ExperimentProgress, VerifyError, changes_so_far, seed_from_clock};
 
 /// Recordings of the first kernel that are kept for replay, for each setting.
@@ -26,7 +27,7 @@ pub(super) struct KernelExperiment<'a> {
     boots: Vec<BootSetting>,
     names: Vec<String>,
     plan: ExperimentPlan,
-    begun: Instant,
+    budget: TimeBudget,
     pub samples: BootSamples,
     /// Recordings of the first kernel, by setting.
     pub kept: BTreeMap<String, Vec<Profile>>,
@@ -59,7 +60,7 @@ impl<'a> KernelExperiment<'a> {
             boots,
             names,
             plan,
-            begun: Instant::now(),
+            budget: TimeBudget::begin(settings.budget),
             samples: BootSamples {
                 setup,
                 ending: ExperimentEnding::CutOff,
@@ -76,7 +77,7 @@ impl<'a> KernelExperiment<'a> {
         rules: &JudgingRules,
         shown: &dyn ExperimentProgress,
     ) -> Result<(), VerifyError> {
-        self.begun = Instant::now();
+        self.budget = TimeBudget::begin(self.settings.budget);
         let looks = self.plan.looks();
         for pair in 0..self.plan.pairs {
             if self.is_time_up() {
@@ -190,25 +191,18 @@ impl<'a> KernelExperiment<'a> {
     }
 
     fn time_left(&self, pair: usize) -> String {
+        let pairs_left = self.plan.pairs - pair;
         match self.samples.is_empty() {
             true => String::new(),
-            false => {
-                let seconds = self.pair_s() * (self.plan.pairs - pair) as f64;
-                let budget = self
-                    .settings
-                    .budget
-                    .map(|budget| budget.saturating_sub(self.begun.elapsed()));
-                let seconds =
-                    seconds.min(budget.map_or(f64::INFINITY, |left: Duration| left.as_secs_f64()));
-                format!(", at most {:.0} s", seconds.ceil())
-            }
+            false => format!(
+                ", {}",
+                self.budget.describe_left(self.pair_s() * pairs_left as f64)
+            ),
         }
     }
 
     /// Returns true if another pair would exceed the time budget.
     fn is_time_up(&self) -> bool {
-        self.settings.budget.is_some_and(|budget| {
-            self.begun.elapsed().as_secs_f64() + self.pair_s() > budget.as_secs_f64()
-        })
+        self.budget.is_exceeded_by(self.pair_s())
     }
 }

@@ -185,7 +185,7 @@ fn require_same_offsets(
         });
     }
     for (atom, place) in shape.atoms.iter().zip(&scored.layout.places) {
-        let new_place = { after.offsets.iter() }.find(|(name, _)| *name == atom.name);
+        let new_place = after.offsets.iter().find(|(name, _)| *name == atom.name);
         if new_place.is_some_and(|(_, offset)| *offset != place.offset) {
             return Err(ReplayRefusal::OtherOffset {
                 member: atom.name.clone(),

@@ -79,7 +79,9 @@ impl BootSamples {
 
     /// The metrics of all boots.
     pub fn runs(&self, which: DetailSelection) -> ExperimentRuns {
-        let numbers: Vec<CountMetric> = { self.count_metrics().into_iter() }
+        let numbers: Vec<CountMetric> = self
+            .count_metrics()
+            .into_iter()
             .filter(|number| match which {
                 DetailSelection::Without => !number.is_detail,
                 DetailSelection::Only => number.is_detail,
@@ -88,8 +90,9 @@ impl BootSamples {
             .collect();
         let mut starts: BTreeMap<(usize, ExperimentSide), ProgramStart> = BTreeMap::new();
         for sample in &self.boots {
-            let start =
-                { starts.entry((sample.pair, sample.side)) }.or_insert_with(|| ProgramStart {
+            let start = starts
+                .entry((sample.pair, sample.side))
+                .or_insert_with(|| ProgramStart {
                     side: sample.side,
                     pair: sample.pair,
                     fate: StartFate::Kept,
@@ -123,8 +126,10 @@ impl BootSamples {
     }
 
     fn is_counted(&self, number: &CountMetric, setting: &str) -> bool {
-        let boots = self.boots.iter().filter(|sample| sample.setting == setting);
-        { boots }.any(|sample| (number.count)(&sample.counts) > 0)
+        self.boots
+            .iter()
+            .filter(|sample| sample.setting == setting)
+            .any(|sample| (number.count)(&sample.counts) > 0)
     }
 
     /// Settings of the boots, in the order of the first pair.
@@ -227,9 +232,12 @@ impl BootSamples {
                         .types
                         .get(&name)
                         .map(|type_counts| type_counts.members.iter());
-                    let others = { members_of_type.into_iter().flatten() }
-                        .filter(|(member, _)| !members.contains(member));
-                    others.map(|(_, transfers)| transfers).sum()
+                    members_of_type
+                        .into_iter()
+                        .flatten()
+                        .filter(|(member, _)| !members.contains(member))
+                        .map(|(_, transfers)| transfers)
+                        .sum()
                 }),
             });
         }

@@ -1,0 +1,64 @@
+//! A type with all that advice says of it, but for a patch.
+
+use relayout_search::{LayoutAdvice, RankedLayout};
+
+use super::accesses::MemberAccesses;
+use super::guards::GuardAdvice;
+use super::layout_pool::LayoutPool;
+use super::scenarios::ScenarioScores;
+use super::searched::SearchedType;
+
+/// A type with scores, guards, scenarios and gains.
+pub struct AdvisedType<'a> {
+    /// Candidates and scores.
+    pub searched: SearchedType<'a>,
+    /// Members with the functions that access them.
+    pub accesses: Vec<MemberAccesses>,
+    /// Guards of stores that mostly change nothing.
+    pub guards: Option<GuardAdvice>,
+    /// Scores in other workloads and configurations.
+    pub scenarios: ScenarioScores,
+}
+
+impl AdvisedType<'_> {
+    /// Returns the layouts without guards; `None` if nothing was searched.
+    pub fn unguarded_pool(&self) -> Option<LayoutPool<'_>> {
+        Some(LayoutPool {
+            statements: &[],
+            user_layouts: &self.searched.user_layouts,
+            advice: self.searched.outcome.as_ref().ok()?,
+            scenarios: &self.scenarios.unguarded,
+        })
+    }
+
+    /// Returns the layouts with guards.
+    pub fn guarded_pool(&self) -> Option<LayoutPool<'_>> {
+        let guards = self.guards.as_ref()?;
+        Some(LayoutPool {
+            statements: &guards.statements,
+            user_layouts: &[],
+            advice: &guards.guarded.advice,
+            scenarios: &self.scenarios.guarded,
+        })
+    }
+
+    /// Returns the layouts with guards if they are clearly better than those without.
+    pub fn better_guarded_pool(&self) -> Option<LayoutPool<'_>> {
+        self.guards
+            .as_ref()
+            .filter(|guards| guards.guarded.is_better())
+            .and_then(|_| self.guarded_pool())
+    }
+
+    /// Returns the best candidate, with guards or without.
+    pub fn best_candidate(&self) -> Option<&RankedLayout> {
+        self.better_guarded_pool()
+            .or_else(|| self.unguarded_pool())?
+            .best()
+    }
+
+    /// Returns the advice without guards; `None` if nothing was searched.
+    pub fn advice(&self) -> Option<&LayoutAdvice> {
+        self.searched.outcome.as_ref().ok()
+    }
+}

@@ -1,0 +1,35 @@
+//! Layouts that the user asks about, scored and predicted without a search.
+
+use std::path::PathBuf;
+
+use relayout_search::Options;
+
+use super::gains::predict_gains;
+use super::layout_files::read_layout_files;
+use super::searched::{SearchedType, score_layouts};
+use crate::{Error, ProbedMachine, ResolvedProfile};
+
+/// Scores the layouts in `files` for the struct `name` and predicts their gains; nothing else is
+/// searched. Also returns sentences that say why there is no prediction.
+///
+/// # Errors
+/// The profile has no object of the struct, or a file does not describe a layout of it.
+pub fn score_layout_files<'a>(
+    resolved: &ResolvedProfile<'a>,
+    name: &str,
+    files: &[PathBuf],
+    machine: &ProbedMachine,
+) -> Result<(SearchedType<'a>, Vec<String>), Error> {
+    let options = Options {
+        budget_accesses: 0,
+        intervals: 0,
+        pair_coefficient: machine.pair_coefficient,
+        ..Options::default()
+    };
+    let mut searched = score_layouts(resolved, name, &options, |shape| {
+        read_layout_files(resolved, shape, files)
+    })?;
+    let mut notes: Vec<String> = machine.missing_costs_note.iter().cloned().collect();
+    notes.extend(predict_gains(resolved, &mut searched, None, machine, 0));
+    Ok((searched, notes))
+}
