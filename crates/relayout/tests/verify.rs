@@ -124,6 +124,44 @@ fn saved_and_judged_again() {
     );
 }
 
+/// Starts that scatter by a quarter cannot tell a change of 2% from none: the verdict is "unclear",
+/// never "same", unless the user's margin is as wide as the interval.
+#[test]
+fn scatter_beyond_the_margin_is_unclear() {
+    let place = Place::new();
+    for (name, factor) in [("old", 5), ("new", 8)] {
+        let body = format!(
+            "n=$(cat {name}.count 2>/dev/null || echo 0)\necho $((n + 1)) > {name}.count\n\
+             echo rate: $((1000 + n * {factor} % 13 * 40))"
+        );
+        place.script(name, &body);
+    }
+    let sides = [
+        "--before", "./old", "--after", "./new", "--runs", "12", "--seed", "1",
+    ];
+    let arguments = [&sides[..], &["--metric", RATE, "--save", "s.json"]].concat();
+    let text = run(&place, &arguments).stdout;
+    assert!(text.ends_with("verdict: unclear\n"), "{text}");
+    assert!(
+        text.contains("the margin is 2%, and the interval reaches "),
+        "{text}"
+    );
+    let found = json(&run(&place, &["--load", "s.json", "--json"]));
+    let metric = &found["metrics"][0];
+    assert_eq!(metric["margin_percent"], 2.0);
+    assert_eq!(metric["verdict"], "unclear");
+    let reached = metric["margin_reached_percent"].as_f64().unwrap();
+    assert!(reached > 2.0, "{metric}");
+    for (factor, verdict) in [(0.99, "unclear"), (1.01, "same")] {
+        let margin = format!("{}", factor * reached);
+        let found = json(&run(
+            &place,
+            &["--load", "s.json", "--json", "--margin", &margin],
+        ));
+        assert_eq!(found["verdict"], verdict, "{found}");
+    }
+}
+
 /// Real threads on a real line: each of them is faster with a line of its own.
 #[test]
 fn false_sharing() {
@@ -192,7 +230,7 @@ before           after
 ---------------- ---------------------------
          %stddev     %change         %stddev
              \\          |                \\    metric  95% interval    verdict
-     15782            -0.1%      15765        rate    [-0.1%, -0.1%]  same (within 1%)  ranges apart
+     15782            -0.1%      15765        rate    [-0.1%, -0.1%]  same (within 2%)  ranges apart
 
 6 pairs of starts in random order, seed 1; CPUs [CPUS]; warm-ups discarded: 2
 verdict: same

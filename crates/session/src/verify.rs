@@ -80,17 +80,6 @@ pub struct JudgedRuns {
     pub details: ExperimentOutcome,
 }
 
-/// Returns the rules for a margin, a fraction; `None` for a margin that follows from the noise.
-pub fn judging_rules(margin: Option<f64>) -> JudgingRules {
-    match margin {
-        Some(margin) => JudgingRules {
-            margin,
-            widen: false,
-        },
-        None => JudgingRules::default(),
-    }
-}
-
 /// Judges the metrics of an experiment.
 pub fn judge(runs: &ExperimentRuns, rules: &JudgingRules) -> JudgedRuns {
     JudgedRuns {

@@ -68,12 +68,7 @@ impl LocationEstimate {
     /// Half the width of the interval that misses the true location in `alpha` of all experiments:
     /// the t interval with the bootstrap's standard error (Hesterberg 2015, 5.2).
     pub fn half_width(&self, alpha: f64) -> f64 {
-        self.quantile_above(0.5 * alpha)
-    }
-
-    /// Distance above the true location that the estimate exceeds in `share` of all experiments.
-    pub fn quantile_above(&self, share: f64) -> f64 {
-        self.error * t_quantile(1.0 - share, self.freedom())
+        self.error * t_quantile(1.0 - 0.5 * alpha, self.freedom())
     }
 
     /// Probability of a location at least as far from 0 if the true location is 0.

@@ -13,27 +13,19 @@ use crate::plan::{ALPHA, ExperimentPlan};
 use crate::runs::{ExperimentRuns, MetricSeries};
 use relayout_statistics::reject_hypotheses;
 
-/// Default margin, as a fraction. Noise can widen the margin up to [`MARGIN_BY_NOISE_MAX`].
-pub const MARGIN: f64 = 0.01;
-/// Largest margin that noise can cause, as a fraction. With more noise, no metric is called the
-/// same.
-pub const MARGIN_BY_NOISE_MAX: f64 = 0.25;
+/// Default margin, as a fraction.
+pub const MARGIN: f64 = 0.02;
 
 /// Settings of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JudgingRules {
     /// Largest change that does not matter, as a fraction.
     pub margin: f64,
-    /// Widens the margin at the last look to the smallest change that the experiment can detect.
-    pub widen: bool,
 }
 
 impl Default for JudgingRules {
     fn default() -> Self {
-        Self {
-            margin: MARGIN,
-            widen: true,
-        }
+        Self { margin: MARGIN }
     }
 }
 
@@ -45,9 +37,9 @@ pub enum ChangeVerdict {
     Better,
     /// The change is a regression.
     Worse,
-    /// The change is smaller than the margin.
+    /// The confidence interval of the change lies within the margin.
     Same,
-    /// The starts do not decide between the other verdicts.
+    /// The interval contains both 0 and changes beyond the margin, or the starts are too few.
     Unclear,
 }
 
@@ -103,10 +95,11 @@ pub struct JudgedMetric {
     /// Probability of a change at least this large if there is no real change, corrected for the
     /// number of looks.
     pub p_value: Option<f64>,
-    /// Largest change that does not matter or cannot be distinguished from noise, as a fraction.
+    /// Largest change that does not matter, as a fraction.
     pub margin: f64,
-    /// True if noise widened the margin beyond the given one.
-    pub margin_is_noise: bool,
+    /// Smallest margin that would hold the interval, as a fraction: the starts exclude larger
+    /// changes.
+    pub margin_reached: Option<f64>,
     /// Verdict on this metric.
     pub verdict: ChangeVerdict,
     /// Reason for the verdict [`ChangeVerdict::Unclear`].
@@ -138,8 +131,7 @@ impl ExperimentOutcome {
     }
 }
 
-/// Judges all metrics together, over the pairs that are complete. Only the last look widens the
-/// margin.
+/// Judges all metrics together, over the pairs that are complete.
 pub fn judge_runs(runs: &ExperimentRuns, rules: &JudgingRules) -> ExperimentOutcome {
     let series = runs.series();
     judge_series(
@@ -160,10 +152,9 @@ pub fn judge_series(
     is_last: bool,
 ) -> ExperimentOutcome {
     let alpha = plan.alpha(pairs, is_last);
-    let widen_for = (rules.widen && is_last).then_some(series.len());
     let comparisons: Vec<MetricComparison> = series
         .iter()
-        .map(|series| compare_series(series, rules.margin, alpha, widen_for, plan.seed))
+        .map(|series| compare_series(series, rules.margin, alpha, plan.seed))
         .collect();
     // A look that spends less than ALPHA needs proportionally smaller p-values.
     let p_values: Vec<f64> = comparisons

@@ -1,4 +1,4 @@
-//! Experiments with identical sides, which `verify` must call the same, on recorded noise.
+//! Experiments with identical sides, which `verify` must not call better or worse, on recorded noise.
 //!
 //! The files in `noise/` hold one number for each start of a real program, in chronological order.
 //! The head of a file describes its recording. A section of a file serves as an experiment: two
@@ -8,7 +8,7 @@ mod common;
 
 use common::judge_by_looks;
 use relayout_statistics::random::SplitMix64;
-use relayout_verify::judge::{ChangeVerdict, JudgingRules, judge_series};
+use relayout_verify::judge::{ChangeVerdict, JudgingRules, MARGIN, judge_series};
 use relayout_verify::metric::{BetterDirection, MetricDescription};
 use relayout_verify::plan::ExperimentPlan;
 use relayout_verify::runs::MetricSeries;
@@ -17,6 +17,9 @@ use relayout_verify::runs::MetricSeries;
 const EXPERIMENTS: u64 = 100;
 /// Number of pairs, which is the default of the command.
 const PAIRS: usize = 30;
+
+/// Margin that holds the interval of each recording that is not too noisy.
+const WIDE_MARGIN: f64 = 0.25;
 
 /// Name and content of a recording.
 type Recording = (&'static str, &'static str);
@@ -68,21 +71,27 @@ fn experiment(starts: &[f64], seed: u64, change: f64) -> MetricSeries {
     }
 }
 
-/// Share of the experiments that end with `verdict`.
-fn share(starts: &[f64], change: f64, verdict: ChangeVerdict) -> f64 {
+/// Share of the experiments that end with `verdict`, at a margin.
+fn share(starts: &[f64], change: f64, margin: f64, verdict: ChangeVerdict) -> f64 {
     let found = (0..EXPERIMENTS).filter(|&seed| {
         let series = experiment(starts, seed, change);
-        judge_by_looks(&series, seed, &JudgingRules::default()).verdict == verdict
+        judge_by_looks(&series, seed, &JudgingRules { margin }).verdict == verdict
     });
     found.count() as f64 / EXPERIMENTS as f64
 }
 
 #[test]
-fn same_in_19_of_20() {
+fn same_or_unclear_in_19_of_20() {
     for (name, text) in RECORDINGS {
-        let same = share(&starts(text), 1.0, ChangeVerdict::Same);
-        eprintln!("{name}: same in {same:.3}");
-        assert!(same >= 0.95, "{name}: {same}");
+        let starts = starts(text);
+        let [same, unclear] = [ChangeVerdict::Same, ChangeVerdict::Unclear]
+            .map(|verdict| share(&starts, 1.0, MARGIN, verdict));
+        let wide = share(&starts, 1.0, WIDE_MARGIN, ChangeVerdict::Same);
+        eprintln!(
+            "{name}: same in {same:.3}, unclear in {unclear:.3}; with 25%: same in {wide:.3}"
+        );
+        assert!(same + unclear >= 0.95, "{name}: {same} {unclear}");
+        assert!(wide >= 0.95, "{name}: {wide}");
     }
 }
 
@@ -93,7 +102,7 @@ fn too_noisy() {
     for (name, text) in TOO_NOISY {
         let starts = starts(text);
         let [same, unclear] = [ChangeVerdict::Same, ChangeVerdict::Unclear]
-            .map(|verdict| share(&starts, 1.0, verdict));
+            .map(|verdict| share(&starts, 1.0, MARGIN, verdict));
         eprintln!("{name}: same in {same:.3}, unclear in {unclear:.3}");
         assert!(same + unclear >= 0.94, "{name}: {same} {unclear}");
         assert!(unclear >= 0.1, "{name}: {same} {unclear}");
@@ -109,7 +118,7 @@ fn changes_are_found() {
             (1.5, ChangeVerdict::Better),
             (1.0 / 1.5, ChangeVerdict::Worse),
         ] {
-            let found = share(&starts, change, expect);
+            let found = share(&starts, change, MARGIN, expect);
             eprintln!("{name}: {expect:?} in {found:.3}");
             assert!(found >= 0.95, "{name}: {found}");
         }
@@ -125,8 +134,10 @@ fn many_at_once() {
             .map(|(_, text)| experiment(&starts(text), seed, 1.0));
         let all: Vec<MetricSeries> = all.collect();
         let plan = ExperimentPlan { pairs: PAIRS, seed };
-        judge_series(&all, plan, PAIRS, &JudgingRules::default(), true).verdict
-            == ChangeVerdict::Same
+        let rules = JudgingRules {
+            margin: WIDE_MARGIN,
+        };
+        judge_series(&all, plan, PAIRS, &rules, true).verdict == ChangeVerdict::Same
     });
     let same = same.count();
     eprintln!("same in {same} of 100");

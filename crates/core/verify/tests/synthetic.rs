@@ -5,7 +5,9 @@ mod common;
 use common::{Noise, assert_rate, experiment};
 use proptest::prelude::*;
 use relayout_statistics::random::SplitMix64;
-use relayout_verify::judge::{ChangeScale, ChangeVerdict, JudgingRules, judge_series};
+use relayout_verify::judge::{
+    ChangeScale, ChangeVerdict, JudgedMetric, JudgingRules, judge_series,
+};
 use relayout_verify::metric::{BetterDirection, MetricDescription};
 use relayout_verify::plan::ExperimentPlan;
 use relayout_verify::runs::MetricSeries;
@@ -21,24 +23,39 @@ const KINDS: [Noise; 5] = [
 /// Number of experiments for each tested rate.
 const EXPERIMENTS: u64 = 150;
 
-/// Identical sides are called the same with every kind of noise, also with several looks.
+/// Counts the experiments that end with one of `verdicts`, at the default margin.
+fn count_verdicts(noise: Noise, deviation: f64, change: f64, verdicts: &[ChangeVerdict]) -> usize {
+    let rules = JudgingRules::default();
+    let verdict = |seed| experiment(noise, deviation, change, 30, seed, &rules).verdict;
+    (0..EXPERIMENTS)
+        .filter(|&seed| verdicts.contains(&verdict(seed)))
+        .count()
+}
+
+/// Identical sides are neither better nor worse with every kind of noise, also with several looks.
+/// With little noise they are the same. Starts that scatter by 30% cannot exclude a change of 2%.
 #[test]
 fn nothing_is_found_where_there_is_nothing() {
     for noise in KINDS {
-        for deviation in [0.003, 0.03] {
-            let verdict = |seed| {
-                experiment(noise, deviation, 1.0, 30, seed, &JudgingRules::default()).verdict
-            };
-            let same = (0..EXPERIMENTS)
-                .filter(|&seed| verdict(seed) == ChangeVerdict::Same)
-                .count();
-            assert_rate(
-                &format!("{noise:?} {deviation}: same"),
-                same,
-                EXPERIMENTS,
-                0.97,
-            );
+        for (deviation, expect) in [
+            (0.003, &[ChangeVerdict::Same][..]),
+            (0.03, &[ChangeVerdict::Same, ChangeVerdict::Unclear]),
+            (0.3, &[ChangeVerdict::Unclear]),
+        ] {
+            let found = count_verdicts(noise, deviation, 1.0, expect);
+            let name = format!("{noise:?} {deviation}: {expect:?}");
+            assert_rate(&name, found, EXPERIMENTS, 0.97);
         }
+    }
+}
+
+/// A change just beyond the margin is called the same in at most 5% of the experiments.
+#[test]
+fn changes_beyond_the_margin_are_not_the_same() {
+    for noise in KINDS {
+        let same = count_verdicts(noise, 0.02, 1.0201, &[ChangeVerdict::Same]);
+        let name = format!("{noise:?}: not the same");
+        assert_rate(&name, EXPERIMENTS as usize - same, EXPERIMENTS, 0.95);
     }
 }
 
@@ -48,7 +65,7 @@ fn nothing_is_found_among_many() {
     let outcome = |seed| {
         let mut random = SplitMix64::new(seed);
         let series: Vec<MetricSeries> = (0..10)
-            .map(|_| common::series(Noise::Normal, 0.05, 1.0, 30, &mut random))
+            .map(|_| common::series(Noise::Normal, 0.01, 1.0, 30, &mut random))
             .collect();
         let plan = ExperimentPlan { pairs: 30, seed };
         judge_series(&series, plan, 30, &JudgingRules::default(), true).verdict
@@ -108,10 +125,14 @@ fn series(pairs: Vec<(f64, f64)>, better: BetterDirection) -> MetricSeries {
     }
 }
 
-fn judged(series: MetricSeries, seed: u64) -> relayout_verify::judge::JudgedMetric {
+fn judged(series: MetricSeries, seed: u64) -> JudgedMetric {
+    judged_with(series, seed, &JudgingRules::default())
+}
+
+fn judged_with(series: MetricSeries, seed: u64, rules: &JudgingRules) -> JudgedMetric {
     let pairs = series.pairs.len();
     let plan = ExperimentPlan { pairs, seed };
-    let mut outcome = judge_series(&[series], plan, pairs, &JudgingRules::default(), true);
+    let mut outcome = judge_series(&[series], plan, pairs, rules, true);
     outcome.metrics.remove(0)
 }
 
@@ -171,6 +192,38 @@ proptest! {
         prop_assert_eq!(judged_metric.verdict, other.verdict);
         let lower = judged(series(pairs, BetterDirection::Lower), seed);
         prop_assert_eq!(judged_metric.verdict, opposite(lower.verdict));
+    }
+
+    /// The interval of the ratio alone decides: "same" within the margin, else "better" or "worse"
+    /// without 1, else "unclear".
+    #[test]
+    fn interval_decides(
+        ratios in prop::collection::vec(-1.0..1.0, 6..30),
+        scatter in prop::sample::select(vec![0.0, 0.003, 0.03, 0.3]),
+        change in prop::sample::select(vec![0.9, 0.99, 1.0, 1.01, 1.1]),
+        margin in prop::sample::select(vec![0.005, 0.02, 0.1, 0.5]),
+        seed: u64,
+    ) {
+        let after = |ratio: &f64| 1000.0 * change * f64::exp(scatter * ratio);
+        let pairs = ratios.iter().map(|ratio| (1000.0, after(ratio))).collect();
+        let rules = JudgingRules { margin };
+        let found = judged_with(series(pairs, BetterDirection::Higher), seed, &rules);
+        prop_assert!(close(found.margin, margin));
+        let [low, high] = found.interval.unwrap().map(|end| 1.0 + end);
+        let reached = found.margin_reached.unwrap();
+        prop_assert!(close(1.0 + reached, high.max(1.0 / low)));
+        prop_assume!((reached - margin).abs() > 1e-9);
+        let expect = if low > 1.0 / (1.0 + margin) && high < 1.0 + margin {
+            ChangeVerdict::Same
+        } else if low > 1.0 {
+            ChangeVerdict::Better
+        } else if high < 1.0 {
+            ChangeVerdict::Worse
+        } else {
+            ChangeVerdict::Unclear
+        };
+        prop_assert_eq!(found.verdict, expect);
+        prop_assert_eq!(found.why.is_some(), expect == ChangeVerdict::Unclear);
     }
 
     /// Any values give an outcome, and a verdict always agrees with its interval.

@@ -9,8 +9,8 @@ use relayout_files::InterruptFlag;
 use relayout_report::Document as _;
 use relayout_report::verify::{VerifyContents, render_text, verify_document};
 use relayout_session::verify::{
-    ComparedPrograms, MeasuredRuns, PatchedBuild, ProgramSettings, VerifyError, judge,
-    judging_rules, load_runs, measure_programs,
+    ComparedPrograms, MeasuredRuns, PatchedBuild, ProgramSettings, VerifyError, judge, load_runs,
+    measure_programs,
 };
 use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgingRules};
 use relayout_verify::metric::{FORMS, Metric};
@@ -30,8 +30,8 @@ Examples:
   relayout verify kernel --source linux --patch fix.patch --workload mntns
 
 better and worse: the change is there, at an error rate of 5 % over all metrics and all looks; same: \
-what change there may be is smaller than the margin; unclear: these starts do not tell. docs/verify.md \
-describes the method.
+its whole interval lies within --margin; unclear: the interval contains no change, and changes beyond \
+--margin. docs/verify.md describes the method.
 
 Exit code 0: better, same or unclear; 1: worse; 2: bad input; 3: no permission, a tool is missing, or the \
 machine is too busy for --disturbed; 4: a command failed.";
@@ -83,9 +83,9 @@ pub struct Args {
     /// Discard the first N starts of each side
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(..=100))]
     warmup: u16,
-    /// Changes up to this many percent do not matter [default: 1, or what the starts can tell]
-    #[arg(long, value_name = "PERCENT", value_parser = arguments::margin)]
-    margin: Option<f64>,
+    /// Call it the same where the interval of the change lies within this many percent of none
+    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = arguments::margin)]
+    margin: f64,
     /// Let both use only these CPUs (0-3,8) [default: all that relayout may use]
     #[arg(long, value_name = "CPUS")]
     pin: Option<String>,
@@ -135,7 +135,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         print_text(&format!("{FORMS}\n"))?;
         return Ok(ExitStatus::Done);
     }
-    let rules = judging_rules(args.margin);
+    let rules = JudgingRules {
+        margin: args.margin,
+    };
     let measured = match &args.load {
         Some(path) => MeasuredRuns {
             runs: load_runs(path)?,

@@ -70,7 +70,8 @@ pub(super) struct MetricDocument<'a> {
     change_is: &'static str,
     p_value: Option<f64>,
     margin_percent: f64,
-    margin_from: &'static str,
+    /// Smallest margin with which the interval would give "same".
+    margin_reached_percent: Option<f64>,
     /// No value of one side lies within those of the other.
     ranges_apart: bool,
     verdict: &'static str,
@@ -237,10 +238,7 @@ fn metric_document(metric: &JudgedMetric) -> MetricDocument<'_> {
         },
         p_value: metric.p_value,
         margin_percent: percent(metric.margin),
-        margin_from: match metric.margin_is_noise {
-            true => "noise",
-            false => "given",
-        },
+        margin_reached_percent: metric.margin_reached.map(percent),
         ranges_apart: metric.before.is_apart_from(&metric.after),
         verdict: metric.verdict.as_str(),
         why: metric.why,

@@ -159,10 +159,11 @@ fn metric_note(metric: &JudgedMetric) -> Option<String> {
     if let Some(why) = metric.why {
         parts.push(why.to_owned());
     }
-    if metric.margin_is_noise {
-        let margin = table::percent(metric.margin, is_points);
+    if let (ChangeVerdict::Unclear, Some(reached)) = (metric.verdict, metric.margin_reached) {
+        let [margin, reached] =
+            [metric.margin, reached].map(|margin| table::percent(margin, is_points));
         parts.push(format!(
-            "changes below {margin} could not be told from none"
+            "the margin is {margin}, and the interval reaches {reached}"
         ));
     }
     if metric.unmatched > 0 {

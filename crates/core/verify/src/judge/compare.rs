@@ -1,15 +1,8 @@
 //! Comparison of one metric's pairs: size of the change and its uncertainty.
 
-use super::{
-    ChangeScale, ChangeVerdict, JudgedMetric, MARGIN_BY_NOISE_MAX, SideSummary,
-    verdict_of_direction,
-};
+use super::{ChangeScale, ChangeVerdict, JudgedMetric, SideSummary, verdict_of_direction};
 use crate::runs::MetricSeries;
 use relayout_statistics::{LocationEstimate, estimate_location, median};
-
-/// Probability per direction that the widened margin is too narrow to call two identical sides the
-/// same, over all metrics of an experiment.
-const TOO_NARROW: f64 = 0.005;
 
 /// Comparison of one metric, before the correction for the number of metrics.
 ///
@@ -27,19 +20,16 @@ pub(super) struct MetricComparison {
     half_width: f64,
     /// Margin, in the symmetric form.
     margin: f64,
-    margin_is_noise: bool,
     pub p_value: f64,
     /// True if there are too few pairs to reach a p-value of alpha.
     is_too_few: bool,
 }
 
-/// Compares the two sides at the confidence 1 - `alpha`. `widen_for` is the number of comparisons
-/// in the experiment if noise may widen the margin, and `None` otherwise.
+/// Compares the two sides at the confidence 1 - `alpha`.
 pub(super) fn compare_series(
     series: &MetricSeries,
     margin: f64,
     alpha: f64,
-    widen_for: Option<usize>,
     seed: u64,
 ) -> MetricComparison {
     let (before, after): (Vec<f64>, Vec<f64>) = series.pairs.iter().copied().unzip();
@@ -63,7 +53,7 @@ pub(super) fn compare_series(
     };
     let estimate = estimate_location(&changes, seed);
     let half_width = estimate.map_or(f64::INFINITY, |found| found.half_width(alpha));
-    let mut comparison = MetricComparison {
+    MetricComparison {
         before: SideSummary::from_values(&before),
         after: SideSummary::from_values(&after),
         scale,
@@ -71,19 +61,9 @@ pub(super) fn compare_series(
         estimate,
         half_width,
         margin: in_form(margin),
-        margin_is_noise: false,
         p_value: estimate.map_or(1.0, |found| found.p_value()),
         is_too_few: estimate.is_none_or(|found| found.p_least() > alpha),
-    };
-    if let (Some(comparisons), Some(found)) = (widen_for, estimate) {
-        let noise = half_width + found.quantile_above(TOO_NARROW / comparisons.max(1) as f64);
-        let noise = noise.min(in_form(MARGIN_BY_NOISE_MAX));
-        if noise > comparison.margin {
-            comparison.margin = noise;
-            comparison.margin_is_noise = true;
-        }
     }
-    comparison
 }
 
 fn change_scale(series: &MetricSeries) -> ChangeScale {
@@ -123,8 +103,8 @@ impl MetricComparison {
             change: self.estimate.and_then(|found| fraction(found.location)),
             interval: interval.and_then(|[low, high]| Some([fraction(low)?, fraction(high)?])),
             p_value: self.estimate.map(|_| p_value),
-            margin: self.margin_fraction(),
-            margin_is_noise: self.margin_is_noise,
+            margin: fraction(self.margin).unwrap_or(0.0),
+            margin_reached: interval.and_then(|[low, high]| fraction(high.max(-low))),
             verdict,
             why,
             unmatched: series.unmatched,
@@ -148,7 +128,7 @@ impl MetricComparison {
             return unclear("the values are too large to compare");
         }
         let excludes_zero = low > 0.0 || high < 0.0;
-        if low > -self.margin && high < self.margin || low == 0.0 && high == 0.0 {
+        if low >= -self.margin && high <= self.margin {
             (ChangeVerdict::Same, None)
         } else if excludes_zero && rejected {
             (
@@ -158,7 +138,7 @@ impl MetricComparison {
         } else if excludes_zero {
             unclear("among so many comparisons such a change is likely by chance")
         } else {
-            unclear("the starts differ too much for so few of them")
+            unclear("the interval contains no change, and changes beyond the margin")
         }
     }
 
@@ -178,9 +158,5 @@ impl MetricComparison {
             }
         };
         Some(fraction).filter(|fraction| fraction.is_finite())
-    }
-
-    fn margin_fraction(&self) -> f64 {
-        self.fraction(self.margin).unwrap_or(0.0)
     }
 }

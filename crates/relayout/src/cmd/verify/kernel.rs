@@ -7,8 +7,8 @@ use std::time::Duration;
 use relayout_files::InterruptFlag;
 use relayout_report::Document as _;
 use relayout_report::verify::kernel::{KernelContents, kernel_document, render_text};
-use relayout_session::verify::judging_rules;
 use relayout_session::verify::kernel::{KernelSettings, verify_kernel};
+use relayout_verify::judge::JudgingRules;
 
 use crate::arguments;
 use crate::exit::ExitStatus;
@@ -71,9 +71,9 @@ pub struct Args {
     /// Begin no boots that would end later than this (90, 90s, 5m, 1h); building does not count
     #[arg(long, value_name = "TIME", value_parser = arguments::time)]
     budget: Option<Duration>,
-    /// Changes up to this many percent do not matter [default: 1, or what the boots can tell]
-    #[arg(long, value_name = "PERCENT", value_parser = arguments::margin)]
-    margin: Option<f64>,
+    /// Call it the same where the interval of the change lies within this many percent of none
+    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = arguments::margin)]
+    margin: f64,
     /// Count this type [default: those that the patch lays out differently]; may be given more than
     /// once
     #[arg(long = "type", value_name = "NAME")]
@@ -120,7 +120,9 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let interrupt = InterruptFlag::catch();
     let progress = TerminalProgress::new(String::new(), args.quiet);
-    let rules = judging_rules(args.margin);
+    let rules = JudgingRules {
+        margin: args.margin,
+    };
     let verified =
         progress.finish_after(verify_kernel(&settings(args), &rules, &progress, interrupt))?;
     let contents = KernelContents {

@@ -138,7 +138,7 @@ fn fewer() {
 #[test]
 fn misses_that_moved() {
     let expect = [
-        "transfers of one: the same within",
+        "transfers of one: the same within 2.0% (",
         "false by first touch: fewer (-50.0%",
         ". Misses moved from a (1.00 to 0.50) to b (1.00 to 1.50) per operation: at each of these members, all \
          boots with the patch lie beyond all without it, and the lines still move: a profile of misses by \
@@ -148,6 +148,21 @@ fn misses_that_moved() {
         [(2000, 1000), (2000, 500)],
         [100_000, 100_000],
         ChangeVerdict::Same,
+        &expect,
+    );
+}
+
+/// Boots that differ by more than the margin are not called the same.
+#[test]
+fn too_noisy_to_tell() {
+    let expect = [
+        "transfers of one: unclear (",
+        ", the interval contains no change, and changes beyond the margin",
+    ];
+    check(
+        [(40, 20), (40, 20)],
+        [100_000, 100_000],
+        ChangeVerdict::Unclear,
         &expect,
     );
 }
