@@ -13,7 +13,7 @@ use relayout_shadow::wire::{
 };
 
 #[path = "../../crates/core/perf-data/tests/perf/builder/mod.rs"]
-mod perf;
+pub(crate) mod perf;
 
 use crate::hostile;
 use crate::targets::{self, join, pack};
@@ -43,6 +43,7 @@ pub fn target_seeds(target: &str) -> Vec<Vec<u8>> {
             let program = program();
             vec![program[section(&program, ".text").bytes].to_vec()]
         }
+        "guest_memory" => targets::guest_memory_seeds(),
         "kept" => vec![targets::kept_content()],
         "locations" => vec![program_with(&["-O2"]), program_with(&["-O2", "-gdwarf-4"])],
         "layout_order" => vec![
@@ -51,6 +52,7 @@ pub fn target_seeds(target: &str) -> Vec<Vec<u8>> {
                 .to_vec(),
         ],
         "perf_data" => perf_files(),
+        "perf_samples" => targets::perf_samples_seeds(),
         "profile" => vec![pack(&encode(&profile()).expect("sound rows"))],
         "program_run" => vec![program_run()],
         "segments" => vec![join(&segment_files())],

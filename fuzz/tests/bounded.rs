@@ -208,7 +208,8 @@ macro_rules! bounded {
 
 bounded! {
     boot_image btf btf_split catalog check check_lock companions compile_commands diff dwarf evidence
-    instructions kept layout_order locations perf_data profile program_run segments source_edit
+    guest_memory instructions kept layout_order locations perf_data perf_samples profile program_run
+    segments source_edit
 }
 
 /// The corpus holds every hostile input exactly as the code generates it.

@@ -5,9 +5,11 @@ mod catalog;
 mod check;
 mod code;
 mod compile_commands;
+mod guest_memory;
 mod join;
 mod kept;
 mod perf_data;
+mod perf_samples;
 mod profile;
 mod program_run;
 mod segments;
@@ -19,9 +21,11 @@ pub use catalog::{catalog, diff};
 pub use check::{check, check_lock};
 pub use code::{evidence, instructions, locations};
 pub use compile_commands::compile_commands;
+pub use guest_memory::{guest_memory, guest_memory_seeds};
 pub use join::{join, split};
 pub use kept::{kept, kept_content, with_kept};
 pub use perf_data::perf_data;
+pub use perf_samples::{perf_samples, perf_samples_seeds};
 pub use profile::{pack, profile, unpack};
 pub use program_run::program_run;
 pub use segments::segments;
@@ -32,7 +36,7 @@ pub use types::{btf, btf_split, companions, dwarf, layout_order, shape};
 pub type Target = fn(&[u8]);
 
 /// All of them, by name.
-pub const ALL: [(&str, Target); 20] = [
+pub const ALL: [(&str, Target); 22] = [
     ("boot_image", boot_image),
     ("btf", btf),
     ("btf_split", btf_split),
@@ -44,11 +48,13 @@ pub const ALL: [(&str, Target); 20] = [
     ("diff", diff),
     ("dwarf", dwarf),
     ("evidence", evidence),
+    ("guest_memory", guest_memory),
     ("instructions", instructions),
     ("kept", kept),
     ("layout_order", layout_order),
     ("locations", locations),
     ("perf_data", perf_data),
+    ("perf_samples", perf_samples),
     ("profile", profile),
     ("program_run", program_run),
     ("segments", segments),

@@ -1,55 +1,22 @@
 //! Reads the memory of a kernel in miniature, which a C compiler lays out.
 
-use relayout_profile::RunId;
-use std::path::PathBuf;
-use std::process::Command;
-
-use relayout_layout::dwarf::{DwarfFile, SectionStore};
+use relayout_layout::dwarf::SectionStore;
 use relayout_profile::RangeKind;
 
 use super::*;
+use guest::{IMAGE, compile_guest, kernel, physical_memory};
 
-const IMAGE: u64 = 0xffff_ffff_8000_0000;
-const MEMORY_BYTES: u64 = 64 * PAGE_BYTES;
+mod guest;
+
 const CHUNKS: u64 = 0xffff_ffff_9000_0000;
 const VMALLOC: u64 = 0xffff_c900_0000_0000;
-
-/// The kernel, linked to its place.
-fn compile_guest() -> Vec<u8> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let source = folder.path().join("guest.c");
-    std::fs::write(&source, include_str!("tests/guest.c")).expect("written");
-    let out = folder.path().join("vmlinux");
-    let status = Command::new("cc")
-        .args(["-g", "-O0", "-fno-pie", "-no-pie", "-static", "-nostdlib"])
-        .args(["-ffreestanding", "-mcmodel=kernel", "-fcf-protection=none"])
-        .args(["-Wl,-Ttext-segment=0xffffffff80000000", "-Wl,-e,0"])
-        .args(["-Wl,--defsym=_text=0xffffffff80000000", "-o"])
-        .args([&out, &source])
-        .status();
-    assert!(status.is_ok_and(|done| done.success()), "cc failed");
-    std::fs::read(out).expect("linked")
-}
-
-fn kernel<'a>(elf: &'a [u8], store: &'a SectionStore) -> GuestKernel<'a> {
-    GuestKernel {
-        image_path: PathBuf::from("bzImage"),
-        debug_path: PathBuf::from("vmlinux"),
-        dwarf: DwarfFile::parse_with_store(elf, store).expect("the compiler's own file"),
-        release: String::new(),
-        build_id: String::new(),
-    }
-}
 
 /// Calls `inspect` with a snapshot of the whole memory where `pages` matter.
 fn with_snapshot(pages: &[u64], inspect: impl FnOnce(MemorySnapshot)) {
     let elf = compile_guest();
     let store = SectionStore::default();
     let kernel = kernel(&elf, &store);
-    let mut memory = vec![0; MEMORY_BYTES as usize];
-    for (address, byte) in (IMAGE..).zip(&mut memory) {
-        *byte = kernel.dwarf.bytes_at(address, 1).map_or(0, |byte| byte[0]);
-    }
+    let memory = physical_memory(&kernel);
     inspect(read_snapshot(&kernel, &memory, RunId(0), 2, pages).expect("nothing is missing"));
 }
 

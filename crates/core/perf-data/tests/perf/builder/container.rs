@@ -47,12 +47,16 @@ impl File {
         let freq = u64::from(attr.freq) << 10;
         let flags = 1 << 8 | 1 << 9 | freq | 1 << 13 | 1 << 17 | 1 << 18 | 1 << 23 | 1 << 24;
         let mut bytes = [self.u32(attr.kind), self.u32(128)].concat();
-        bytes.extend(self.u64s(&[attr.config, attr.period, attr.sample_type, 0]));
+        bytes.extend(self.u64s(&[attr.config, attr.period, attr.sample_type]));
+        bytes.extend(self.u64(attr.read_format));
         bytes.extend(match self.order {
             Order::Little => u64::to_le_bytes(flags),
             // Big-endian compilers fill bit fields from the high bits on.
             Order::Big => u64::to_be_bytes(flags.reverse_bits()),
         });
+        // Wakeup, breakpoint, config1, config2.
+        bytes.extend([0; 24]);
+        bytes.extend(self.u64s(&[attr.branch_sample_type, attr.regs_user]));
         bytes.resize(128, 0);
         bytes
     }

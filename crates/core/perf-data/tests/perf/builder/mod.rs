@@ -56,6 +56,9 @@ pub struct Attr {
     pub period: u64,
     pub freq: bool,
     pub sample_type: u64,
+    pub read_format: u64,
+    pub branch_sample_type: u64,
+    pub regs_user: u64,
     pub ids: Vec<u64>,
 }
 
@@ -68,6 +71,9 @@ impl Attr {
             period: 1,
             freq: false,
             sample_type,
+            read_format: 0,
+            branch_sample_type: 0,
+            regs_user: 0,
             ids: vec![id],
         }
     }
