@@ -23,7 +23,11 @@ pub fn target_seeds(target: &str) -> Vec<Vec<u8>> {
     match target {
         "boot_image" => vec![boot_image()],
         "btf" => vec![btf()],
-        "btf_split" => vec![join(&[btf(), btf()]), hostile_seed(target, "split-sound")],
+        "btf_split" => vec![
+            join(&[btf(), btf()]),
+            hostile_seed(target, "split-sound"),
+            hostile_seed(target, "distilled-sound"),
+        ],
         "catalog" => [target_seeds("dwarf"), target_seeds("btf")].concat(),
         "check" => vec![include_bytes!("../seeds/relayout.toml").to_vec()],
         "check_lock" => vec![include_bytes!("../seeds/relayout.lock").to_vec()],

@@ -244,8 +244,11 @@ fn seeds_are_sound() {
     let btf = relayout_layout::btf::BtfFile::parse(seed).unwrap();
     assert_eq!(btf.find_types("everything").len(), 1);
     for seed in seeds::target_seeds("btf_split") {
-        let [base, own] = targets::split(&seed);
-        let parsed = relayout_layout::btf::BtfFile::parse_split(&own, &base);
+        let [base, own, distilled] = targets::split(&seed);
+        let parsed = match distilled.is_empty() {
+            true => relayout_layout::btf::BtfFile::parse_split(&own, &base),
+            false => relayout_layout::btf::BtfFile::parse_distilled(&own, &distilled, &base),
+        };
         assert_eq!(parsed.unwrap().is_split(), true);
     }
     relayout_record::bzimage::version(&seeds::target_seeds("boot_image")[0]).unwrap();

@@ -108,6 +108,32 @@ fn member_removed() {
     );
 }
 
+/// `struct_group()` of the kernel declares its members twice, without and with a name.
+#[test]
+fn members_of_a_group_are_printed_once() {
+    let group = |members: &str| {
+        format!("long a; union {{ struct {{ {members} }}; struct {{ {members} }} fast; }}; long z;")
+    };
+    let source = |members: &str| format!("struct s {{ {} }} s;", group(members));
+    let pair = Pair::new(&source("int x, y;"), &source("int y, x;"));
+    let text = pair.text("s");
+    assert!(!text.contains("fast."), "{text}");
+    let found = pair.json("s");
+    let members = found["types"][0]["members"].as_array().unwrap().iter();
+    let names: Vec<&str> = members
+        .map(|member| member["name"].as_str().unwrap())
+        .collect();
+    let moved = ["x", "y"].map(|name| names.iter().filter(|found| **found == name).count());
+    assert_eq!(moved, [1, 1], "{found}");
+    // Members that differ from those beside them are others, and are all printed.
+    let other = "union { struct { int x; }; struct { int y, x; } fast; }; long z;";
+    let pair = Pair::new(
+        &format!("struct s {{ {other} }} s;"),
+        "struct s { long z; } s;",
+    );
+    assert!(pair.text("s").contains("fast.x"));
+}
+
 #[test]
 fn member_changed() {
     check("grew", "int a; int b; int c;", "int a; long b; int c;");

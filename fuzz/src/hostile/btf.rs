@@ -179,6 +179,23 @@ pub(super) fn split_cases() -> Vec<HostileCase> {
         "split-ring-over-both",
         join(&[back.bytes(), own(2, names + 1)]),
     ));
+    // Distilled bases: the whole one, one with a type that the kernel has in another size, and one
+    // with a kind that has no place in it.
+    let kernel = {
+        let mut kernel = HostileBtf::new();
+        kernel.structure(STRUCT, NAME, 8, &[(1, 0), (1, 32)]);
+        kernel.bytes()
+    };
+    for (name, kind, size) in [
+        ("distilled-sound", STRUCT, 8),
+        ("distilled-other-size", STRUCT, 9),
+        ("distilled-typedef", TYPEDEF, 1),
+    ] {
+        let mut distilled = HostileBtf::new();
+        distilled.record(NAME, kind, 0, false, size, &[]);
+        let own = own(2, distilled.strings.len() as u32 + 1);
+        cases.push((name, join(&[kernel.clone(), own, distilled.bytes()])));
+    }
     cases.extend(
         self::cases()
             .into_iter()

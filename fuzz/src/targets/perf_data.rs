@@ -12,6 +12,12 @@ pub fn perf_data(data: &[u8]) {
             return;
         }
     };
+    let counted = recording.samples.len() as u64
+        + recording.repeated
+        + recording.without_address
+        + recording.unknown_event;
+    assert!(counted <= recording.sample_records, "a sample is counted twice");
+    assert!(recording.samples.iter().all(|sample| sample.addr != 0), "an access without address");
     kernel_text(&recording);
     let kernel = perf::choose_target(&recording, None, true).ok();
     let process = perf::choose_target(&recording, None, false).ok();

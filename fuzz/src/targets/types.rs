@@ -97,8 +97,12 @@ pub fn btf(data: &[u8]) {
 
 /// The BTF of a kernel, and that of a module.
 pub fn btf_split(data: &[u8]) {
-    let [base, own] = split(data);
-    if let Ok(btf) = BtfFile::parse_split(&own, &base) {
+    let [base, own, distilled] = split(data);
+    let parsed = match distilled.is_empty() {
+        true => BtfFile::parse_split(&own, &base),
+        false => BtfFile::parse_distilled(&own, &distilled, &base),
+    };
+    if let Ok(btf) = parsed {
         use_btf(&btf, &own);
     }
 }

@@ -81,6 +81,16 @@ pub enum Error {
         /// Problem at that offset.
         problem: &'static str,
     },
+    /// The kernel's BTF lacks a type of a module's distilled base.
+    #[error(
+        "this module was built for a kernel with other types: {wanted}, which its BTF refers to (.BTF.base), {problem} in the BTF of the kernel (--btf-base); give the vmlinux of a kernel that can load the module"
+    )]
+    DistilledBtf {
+        /// Keyword, name and size of the type.
+        wanted: String,
+        /// Reason why no type of the kernel stands for it.
+        problem: &'static str,
+    },
     /// No entry begins at this offset.
     #[error("no debug information entry at offset {:#x} of .debug_info", .0.0)]
     NoSuchDie(DieOffset),

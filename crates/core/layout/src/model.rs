@@ -51,7 +51,10 @@ pub enum Type {
         target: Option<TypeId>,
         /// Size in bytes.
         size: u64,
-        /// `*`, `&` or `&&`.
+        /// Natural alignment in bytes: that of a word, of which a pointer to a member function
+        /// has two.
+        align: u64,
+        /// `*`, `&`, `&&` or `::*`.
         sigil: &'static str,
     },
     /// Array with an entry of `counts` for each dimension.

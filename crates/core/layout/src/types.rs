@@ -150,9 +150,9 @@ impl TypeArena {
             return 1;
         }
         match self.get(id) {
-            Type::Base { size, .. } | Type::Enum { size, .. } | Type::Pointer { size, .. } => {
-                scalar_align(*size)
-            }
+            Type::Base { size, .. }
+            | Type::Enum { size, .. }
+            | Type::Pointer { align: size, .. } => scalar_align(*size),
             Type::Array { element, .. } => self.align_at(*element, depth + 1, known),
             Type::Typedef {
                 declared_align: Some(align),

@@ -99,10 +99,35 @@ impl MemberCollector<'_> {
         });
         for member in aggregate.members.iter().chain(variants) {
             self.visits += 1;
-            if self.members.len() < MEMBERS_MAX && self.visits < VISITS_MAX {
+            let fits = self.members.len() < MEMBERS_MAX && self.visits < VISITS_MAX;
+            if fits && !self.is_group_name(aggregate, member) {
                 self.collect_member(member, base, prefix, depth);
             }
         }
+    }
+
+    /// Returns true if `member` only names the members of an anonymous struct beside it in a union,
+    /// as the kernel's `struct_group()` does. They are collected once, without the name.
+    fn is_group_name(&mut self, aggregate: &Aggregate, member: &Member) -> bool {
+        if aggregate.kind != AggregateKind::Union || member.name.is_none() {
+            return false;
+        }
+        let is_untagged_struct = |types: &TypeArena, id| {
+            let found = types.aggregate(id);
+            found.is_some_and(|found| {
+                found.complete && found.name.is_none() && found.kind == AggregateKind::Struct
+            })
+        };
+        if !is_untagged_struct(self.types, member.ty) {
+            return false;
+        }
+        let layout = self.fingerprints.fingerprint(member.ty);
+        aggregate.members.iter().any(|other| {
+            other.name.is_none()
+                && other.offset == member.offset
+                && is_untagged_struct(self.types, other.ty)
+                && self.fingerprints.fingerprint(other.ty) == layout
+        })
     }
 
     fn collect_member(&mut self, member: &Member, base: u64, prefix: &str, depth: u32) {

@@ -82,9 +82,9 @@ impl<'t> AlignmentFacts<'t> {
             return 1;
         }
         match self.types.get(id) {
-            Type::Base { size, .. } | Type::Enum { size, .. } | Type::Pointer { size, .. } => {
-                (*size).max(1)
-            }
+            Type::Base { size, .. }
+            | Type::Enum { size, .. }
+            | Type::Pointer { align: size, .. } => (*size).max(1),
             Type::Array { element, .. } => self.natural_at(*element, depth + 1),
             Type::Aggregate(aggregate) => {
                 if let Some(align) = self.natural.borrow().get(&id) {

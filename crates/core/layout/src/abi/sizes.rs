@@ -151,7 +151,7 @@ impl<'t> AbiEngine<'t> {
         }
         match self.lookup(id)? {
             Type::Base { name, size } => Some(self.target.base_align(name, *size)),
-            Type::Enum { size, .. } | Type::Pointer { size, .. } => {
+            Type::Enum { size, .. } | Type::Pointer { align: size, .. } => {
                 Some(self.target.integer_align(*size))
             }
             Type::Array { element, .. } => self.align_at(*element, depth + 1),

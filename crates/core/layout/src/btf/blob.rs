@@ -126,7 +126,8 @@ impl<'a> BtfBlob<'a> {
         Ok(blob)
     }
 
-    fn string_bytes(&self) -> &[u8] {
+    /// All names.
+    pub(super) fn string_bytes(&self) -> &[u8] {
         &self.bytes[self.strings.clone()]
     }
 
@@ -150,7 +151,8 @@ impl<'a> BtfBlob<'a> {
         self.first_string
     }
 
-    fn end_id(&self) -> Option<u32> {
+    /// Id after the last one; `None` if ids run out.
+    pub(super) fn end_id(&self) -> Option<u32> {
         u32::try_from(self.starts.len())
             .ok()?
             .checked_add(self.first_id)
@@ -192,6 +194,21 @@ impl<'a> BtfBlob<'a> {
         })
     }
 
+    /// Blob of the same byte order with these words as records and these names.
+    pub(super) fn with_contents(&self, types: &[u32], strings: &[u8]) -> Vec<u8> {
+        let number = |word: u32| match self.little_endian {
+            true => word.to_le_bytes(),
+            false => word.to_be_bytes(),
+        };
+        let types_bytes = 4 * types.len() as u32;
+        let parts = [0, types_bytes, types_bytes, strings.len() as u32];
+        let mut bytes = self.bytes[..4].to_vec();
+        let words = [HEADER_BYTES as u32].into_iter().chain(parts);
+        bytes.extend(words.chain(types.iter().copied()).flat_map(number));
+        bytes.extend(strings);
+        bytes
+    }
+
     fn record_at(&self, start: usize) -> Result<BtfRecord, MalformedBtf> {
         let info = self.u32(start + 4)?;
         Ok(BtfRecord {
@@ -207,7 +224,7 @@ impl<'a> BtfBlob<'a> {
 
 impl BtfRecord {
     /// Length of the whole record in bytes.
-    fn byte_len(&self, at: usize) -> Result<usize, MalformedBtf> {
+    pub(super) fn byte_len(&self, at: usize) -> Result<usize, MalformedBtf> {
         let rest = match self.kind {
             KIND_INT | KIND_VARIABLE | KIND_DECL_TAG => 4,
             KIND_ARRAY => 12,

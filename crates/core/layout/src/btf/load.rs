@@ -200,6 +200,7 @@ impl<'b, 'a> BtfTypeLoader<'b, 'a> {
         Ok(Type::Pointer {
             target,
             size: self.btf.pointer_size,
+            align: self.btf.pointer_size,
             sigil: "*",
         })
     }

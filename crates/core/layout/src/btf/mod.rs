@@ -10,6 +10,7 @@
 //! *const *` nor `int (*f)(void)` can be restored from that.
 
 mod blob;
+mod distilled;
 mod load;
 use std::borrow::Cow;
 
@@ -47,15 +48,45 @@ impl<'a> BtfFile<'a> {
         Self::new(None, own, pointer_size)
     }
 
-    /// Reads split BTF, as of a kernel module, with the BTF of its kernel as base.
+    /// Reads split BTF, as of a kernel module, with the BTF of its kernel as base. BTF with a
+    /// distilled base (`.BTF.base`) is relocated to this kernel.
     ///
     /// # Errors
     /// Same as [`parse`](Self::parse); a `base` that is split itself, or that ends before the names
-    /// that are used begin.
+    /// that are used begin; a kernel without the types of the distilled base.
     pub fn parse_split(bytes: &'a [u8], base: &'a [u8]) -> Result<Self, Error> {
+        match distilled_section(bytes)? {
+            Some(distilled) => Self::parse_distilled(bytes, &distilled, base),
+            None => Self::parse_with_base(base, |_| Ok(btf_section(bytes)?)),
+        }
+    }
+
+    /// Reads split BTF with a distilled base, raw BTF, and relocates it to the BTF of a kernel.
+    ///
+    /// # Errors
+    /// Same as [`parse_split`](Self::parse_split).
+    pub fn parse_distilled(
+        bytes: &'a [u8],
+        distilled: &[u8],
+        base: &'a [u8],
+    ) -> Result<Self, Error> {
+        Self::parse_with_base(base, |kernel| {
+            let (section, pointer_size) = btf_section(bytes)?;
+            let distilled = BtfBlob::parse(Cow::Borrowed(distilled), None)?;
+            let own = BtfBlob::parse(section, Some(&distilled))?;
+            let relocated = distilled::relocate(&own, &distilled, kernel)?;
+            Ok((Cow::Owned(relocated), pointer_size))
+        })
+    }
+
+    /// Reads the BTF that `section` returns for a base, and the base.
+    fn parse_with_base(
+        base: &'a [u8],
+        section: impl FnOnce(&BtfBlob<'_>) -> Result<(Cow<'a, [u8]>, Option<u64>), Error>,
+    ) -> Result<Self, Error> {
         let (base, base_pointer_size) = btf_section(base)?;
         let base = BtfBlob::parse(base, None)?;
-        let (section, pointer_size) = btf_section(bytes)?;
+        let (section, pointer_size) = section(&base)?;
         let own = BtfBlob::parse(section, Some(&base))?;
         Self::new(Some(base), own, pointer_size.or(base_pointer_size))
     }
@@ -167,6 +198,14 @@ fn definition_kind(record: &BtfRecord) -> Option<DefinitionKind> {
         blob::KIND_INT | blob::KIND_FLOAT => DefinitionKind::Base,
         _ => return None,
     })
+}
+
+/// Distilled base of a module.
+fn distilled_section(bytes: &[u8]) -> Result<Option<Cow<'_, [u8]>>, Error> {
+    if blob::has_magic(bytes) {
+        return Ok(None);
+    }
+    ElfBinary::parse(bytes)?.section(".BTF.base")
 }
 
 /// BTF section of a file, and the size of a pointer in bytes where the file tells.

@@ -27,10 +27,21 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
                 self.fill_members(id, depth + 1)?;
             }
             let size = context.number(dw::DW_AT_byte_size);
-            let size = size.unwrap_or(u64::from(context.unit.encoding().address_size));
+            let word = u64::from(context.unit.encoding().address_size);
+            // The Itanium C++ ABI (2.3): a pointer to a member function is the function and what
+            // to add to `this`; compilers write no size.
+            let is_function = |id| {
+                matches!(
+                    self.types.get(self.types.innermost(id)),
+                    Type::Function { .. }
+                )
+            };
+            let is_pair = tag == dw::DW_TAG_ptr_to_member_type && target.is_some_and(is_function);
+            let size = size.unwrap_or(if is_pair { 2 * word } else { word });
             return Ok(Type::Pointer {
                 target,
                 size,
+                align: if is_pair { size / 2 } else { size },
                 sigil,
             });
         }
@@ -50,7 +61,19 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
             },
             dw::DW_TAG_enumeration_type => self.read_enum(context, depth)?,
             dw::DW_TAG_array_type => self.read_array(context, need, depth)?,
-            dw::DW_TAG_subroutine_type => self.read_function(context, depth)?,
+            dw::DW_TAG_subroutine_type => {
+                let function = self.read_function(context, depth)?;
+                // Go gives its functions a size: their values are pointers.
+                match context.number(dw::DW_AT_byte_size) {
+                    Some(size) => Type::Pointer {
+                        target: Some(self.types.add(function)),
+                        size,
+                        align: size,
+                        sigil: "*",
+                    },
+                    None => function,
+                }
+            }
             dw::DW_TAG_unspecified_type => Type::Unknown(
                 self.name_of(context)
                     .unwrap_or_else(|| "unspecified type".to_owned()),

@@ -116,7 +116,11 @@ struct Right : virtual Base { int right; };
 struct Diamond : Left, Right { int own; };
 struct Outer { struct Inner { char x; }; struct Later; Inner in; };
 struct Outer::Later { int late; double far; };
-} struct Front { long n, m; }; }
+} struct Front { long n, m; };
+using Function = void (int);
+struct Calls {
+  bool flag; void (b::Base::*call)(int); int b::Base::*data; Function b::Base::*named[2]; char tail;
+}; }
 #define S(t) std::printf("%zu ", sizeof(t))
 #define O(t, m) std::printf("%zu ", offsetof(t, m))
 int main() {
@@ -126,7 +130,10 @@ int main() {
   using Shorts = a::b::Array<short, 7>;
   S(a::Front); O(a::Front, n); O(a::Front, m); S(Shorts); O(Shorts, values);
   S(a::b::Diamond); S(a::b::Outer::Later); O(a::b::Outer::Later, late); O(a::b::Outer::Later, far);
-  asm volatile("" :: "r"(&d), "r"(&f), "r"(&r), "r"(&m), "r"(&o), "r"(&l), "r"(&g), "r"(&s) : "memory");
+  using a::Calls; Calls c;
+  S(Calls); O(Calls, flag); O(Calls, call); O(Calls, data); O(Calls, named); O(Calls, tail);
+  S(c.flag); S(c.call); S(c.data); S(c.named); S(c.tail);
+  asm volatile("" :: "r"(&d), "r"(&f), "r"(&r), "r"(&m), "r"(&o), "r"(&l), "r"(&g), "r"(&s), "r"(&c) : "memory");
 }
 "#;
 
@@ -196,6 +203,17 @@ fn c_plus_plus_types(catalog: &TypeCatalog<'_>, said: &[u64], case: &str) {
     with_aggregate(catalog, "a::b::Outer::Later", |_, aggregate| {
         places(aggregate, &mut found)
     });
+    with_aggregate(catalog, "a::Calls", |types, aggregate| {
+        places(aggregate, &mut found);
+        sizes(types, aggregate, &mut found);
+        let gaps = AggregateGaps::from_aggregate(types, aggregate);
+        assert_eq!(gaps.holes().collect::<Vec<_>>(), [7], "{case}");
+        let aligned = aggregate
+            .members
+            .iter()
+            .map(|member| types.align_of(member.ty));
+        assert_eq!(aligned.collect::<Vec<_>>(), [1, 8, 8, 8, 1], "{case}");
+    });
     assert_eq!(found, said, "{case}");
     with_aggregate(catalog, "Base", |_, aggregate| {
         assert_eq!(aggregate.members.len(), 2, "{case}: static members")
@@ -211,7 +229,9 @@ type Outer struct { X bool; I Inner; S []string; M map[string]int; F func(int) e
 func main() {
 	var o Outer
 	fmt.Println(unsafe.Sizeof(o), unsafe.Offsetof(o.X), unsafe.Offsetof(o.I), unsafe.Offsetof(o.S),
-		unsafe.Offsetof(o.M), unsafe.Offsetof(o.F), unsafe.Offsetof(o.E))
+		unsafe.Offsetof(o.M), unsafe.Offsetof(o.F), unsafe.Offsetof(o.E),
+		unsafe.Sizeof(o.X), unsafe.Sizeof(o.I), unsafe.Sizeof(o.S), unsafe.Sizeof(o.M), unsafe.Sizeof(o.F),
+		unsafe.Sizeof(o.E))
 	if o.X { template.New("x") }
 }
 "#;
@@ -225,8 +245,11 @@ fn go() {
     let said = numbers(&folder.run(&folder.path("it").display().to_string()));
     with_catalog(&folder, "it", |catalog| {
         let mut found = Vec::new();
-        with_aggregate(catalog, "main.Outer", |_, aggregate| {
-            places(aggregate, &mut found)
+        with_aggregate(catalog, "main.Outer", |types, aggregate| {
+            places(aggregate, &mut found);
+            sizes(types, aggregate, &mut found);
+            let gaps = AggregateGaps::from_aggregate(types, aggregate);
+            assert_eq!(gaps.holes().count(), 1, "only the one behind X");
         });
         assert_eq!(found, said);
         load_every_aggregate(catalog);
@@ -242,6 +265,12 @@ fn numbers(text: &str) -> Vec<u64> {
 fn places(aggregate: &Aggregate, found: &mut Vec<u64>) {
     found.push(aggregate.size);
     found.extend(aggregate.members.iter().map(|member| member.offset));
+}
+
+/// Adds the sizes of the members; 0 for one that has none.
+fn sizes(types: &TypeArena, aggregate: &Aggregate, found: &mut Vec<u64>) {
+    let sizes = { aggregate.members.iter() }.map(|member| types.size_of(member.ty).unwrap_or(0));
+    found.extend(sizes);
 }
 
 #[track_caller]

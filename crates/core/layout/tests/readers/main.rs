@@ -1,6 +1,7 @@
 //! Readers on objects of each language, format and byte order, against the compilers' own sizes and
 //! offsets.
 
+mod distilled;
 mod languages;
 mod parts;
 mod targets;

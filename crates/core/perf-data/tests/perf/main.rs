@@ -3,4 +3,5 @@
 mod builder;
 mod decode;
 mod oracle;
+mod published;
 mod refuse;

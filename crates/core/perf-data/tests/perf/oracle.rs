@@ -6,7 +6,8 @@ use relayout_perf_data::decode;
 
 use crate::builder::*;
 
-fn perf(arguments: &[&str], file: &[u8]) -> String {
+/// Returns what perf prints about a file.
+pub fn perf(arguments: &[&str], file: &[u8]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("perf.data");
     std::fs::write(&path, file).unwrap();

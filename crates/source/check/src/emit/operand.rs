@@ -92,7 +92,7 @@ pub fn c_member(types: &TypeArena, place: &MatchedMember) -> Result<CMember, Str
     };
     let aligned = |size: u64| size > 0 && place.offset().is_multiple_of(size);
     let is_aligned_scalar = match stripped {
-        Type::Pointer { size, .. } => aligned(*size),
+        Type::Pointer { align, .. } => aligned(*align),
         Type::Enum { size, .. } => *size <= ALIGNED_SCALAR_MAX && aligned(*size),
         Type::Base { name, size } => {
             let is_long = name.contains("long") && !name.contains("long long");

@@ -66,6 +66,9 @@ impl StructEmitter<'_, '_> {
             Some(Type::Pointer { size, .. }) if *size == self.abi.target.pointer_size => {
                 plain("void *".to_owned())
             }
+            Some(Type::Pointer { size, align, .. }) if *size == 2 * align => {
+                Ok(("void *".to_owned(), "[2]".to_owned()))
+            }
             Some(Type::Pointer { size, .. }) => {
                 let found = unsigned_of_size(*size).map(str::to_owned);
                 plain(found.ok_or_else(|| not_c(format!("a pointer of {size} bytes")))?)
