@@ -67,7 +67,8 @@ fn fields(change: &[u8]) -> (u8, u32, u64) {
     )
 }
 
-/// Changes of each kind at every word that the kernel uses first.
+/// Pages of each kind alone, and with one change of each kind. A list, a table and a descriptor
+/// that lead to the last addresses overflowed once.
 pub fn guest_memory_seeds() -> Vec<Vec<u8>> {
     let change = |kind: u8, place: u32, number: u64| {
         [&[kind][..], &place.to_le_bytes(), &number.to_le_bytes()].concat()
@@ -75,6 +76,9 @@ pub fn guest_memory_seeds() -> Vec<Vec<u8>> {
     let pages = (40..54).map(|page: u32| change(7, page * PAGE_BYTES as u32, 0xffff_ffff_9000_1000));
     let pages: Vec<u8> = pages.flatten().collect();
     let changes = (0..6).map(|kind| change(kind, 7 * u32::from(kind), 3 * u64::from(kind)).to_vec());
+    // The array of page descriptors, and each other word, in the last page of addresses.
+    let last = (0..64).map(|word| change(2, word, 9).to_vec());
+    let changes = changes.chain(last);
     let changed = changes.map(|change| [pages.clone(), change].concat());
     std::iter::once(pages.clone()).chain(changed).collect()
 }

@@ -55,7 +55,7 @@ pub fn head_descriptor(
     offsets: &KernelOffsets,
     descriptor: u64,
 ) -> Option<u64> {
-    let compound = memory.read_u64(descriptor + offsets.page_compound_head)?;
+    let compound = memory.read_u64(descriptor.wrapping_add(offsets.page_compound_head))?;
     Some(if compound & 1 == 1 {
         compound - 1
     } else {

@@ -155,7 +155,8 @@ impl PercpuChunk {
                 return None;
             }
             let bytes = self.bytes - self.start_offset;
-            let mut range = range_row(run, RangeKind::PerCpu, start + self.start_offset, bytes);
+            let start = start.wrapping_add(self.start_offset);
+            let mut range = range_row(run, RangeKind::PerCpu, start, bytes);
             range.id = cpu;
             // Above the offsets of static data, and the same for all CPUs.
             let number = (self.number + 1) * units.bytes + self.start_offset;

@@ -54,7 +54,8 @@ impl SlabWalk<'_, '_> {
     fn slab_range(&mut self, run: RunId, address: u64) -> Option<RangeRow> {
         let page = self.frames.descriptor(address)?;
         let head = head_descriptor(self.memory, self.offsets, page)?;
-        let flags = self.memory.read_u64(head + self.offsets.page_flags)?;
+        let read_head = |offset: u64| self.memory.read_u64(head.wrapping_add(offset));
+        let flags = read_head(self.offsets.page_flags)?;
         if flags >> self.offsets.slab_flag_bit & 1 == 0 {
             return None;
         }
@@ -64,11 +65,11 @@ impl SlabWalk<'_, '_> {
         if address.checked_sub(start)? >= bytes {
             return None;
         }
-        let cache = self.memory.read_u64(head + self.offsets.slab_cache)?;
+        let cache = read_head(self.offsets.slab_cache)?;
         let cache = self.read_cache(cache)?;
         let mut range = range_row(run, RangeKind::Slab, start, bytes);
         range.owner.clone_from(&cache.name);
-        range.first = Addr(start + cache.left_pad_bytes);
+        range.first = Addr(start.wrapping_add(cache.left_pad_bytes));
         range.stride = cache.stride;
         range.object_bytes = cache.object_bytes;
         Some(range)
@@ -76,14 +77,17 @@ impl SlabWalk<'_, '_> {
 
     /// Order of the compound page at `head`; 0 if it is not one.
     fn compound_order(&self, head: u64) -> u32 {
-        let next = head + self.offsets.page_size;
-        let tail = self.memory.read_u64(next + self.offsets.page_compound_head);
+        let next = head.wrapping_add(self.offsets.page_size);
+        let tail = next.wrapping_add(self.offsets.page_compound_head);
+        let tail = self.memory.read_u64(tail);
         let order = self
             .offsets
             .compound_order
-            .and_then(|at| self.memory.read_u32(next + at));
+            .and_then(|at| self.memory.read_u32(next.wrapping_add(at)));
         match (tail, order) {
-            (Some(tail), Some(order)) if tail == head + 1 => (order & 0xff).min(ORDER_MAX),
+            (Some(tail), Some(order)) if tail == head.wrapping_add(1) => {
+                (order & 0xff).min(ORDER_MAX)
+            }
             _ => 0,
         }
     }
@@ -93,16 +97,13 @@ impl SlabWalk<'_, '_> {
         self.caches
             .entry(at)
             .or_insert_with(|| {
-                let stride = memory
-                    .read_u32(at + offsets.cache_size)
-                    .filter(|&s| s > 0)?;
-                let object_bytes = memory.read_u32(at + offsets.cache_object_size)?;
-                let left_pad_bytes = offsets
-                    .cache_red_left_pad
-                    .and_then(|o| memory.read_u32(at + o))
-                    .unwrap_or(0);
+                let read_int = |offset: u64| memory.read_u32(at.wrapping_add(offset));
+                let stride = read_int(offsets.cache_size).filter(|&s| s > 0)?;
+                let object_bytes = read_int(offsets.cache_object_size)?;
+                let left_pad_bytes = offsets.cache_red_left_pad.and_then(read_int).unwrap_or(0);
+                let name = memory.read_u64(at.wrapping_add(offsets.cache_name))?;
                 Some(SlabCacheShape {
-                    name: memory.read_text(memory.read_u64(at + offsets.cache_name)?)?,
+                    name: memory.read_text(name)?,
                     stride,
                     object_bytes: object_bytes.min(stride),
                     left_pad_bytes: u64::from(left_pad_bytes.min(stride)),

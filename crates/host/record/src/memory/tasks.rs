@@ -26,10 +26,11 @@ pub fn stack_ranges(
         gaps.push("the list of tasks".into());
     }
     let mut ranges = Vec::new();
+    let mut tasks_seen = 0;
     for leader in std::iter::once(init).chain(leaders) {
         let threads = memory
-            .read_u64(leader + offsets.task_signal)
-            .map(|signal| signal + offsets.signal_thread_head)
+            .read_u64(leader.wrapping_add(offsets.task_signal))
+            .map(|signal| signal.wrapping_add(offsets.signal_thread_head))
             .and_then(|head| Some((head, memory.read_u64(head)?)))
             .map(|(head, first)| {
                 let first = first.wrapping_sub(offsets.task_thread_node);
@@ -43,7 +44,9 @@ pub fn stack_ranges(
                 .iter()
                 .filter_map(|&task| stack_range(memory, offsets, run, task)),
         );
-        if ranges.len() > TASKS_MAX {
+        // Damaged lists can give each leader the same long list.
+        tasks_seen += threads.len();
+        if tasks_seen > TASKS_MAX {
             break;
         }
     }
@@ -56,9 +59,9 @@ fn stack_range(
     run: RunId,
     task: u64,
 ) -> Option<RangeRow> {
-    let start = memory.read_u64(task.checked_add(offsets.task_stack)?)?;
+    let start = memory.read_u64(task.wrapping_add(offsets.task_stack))?;
     let mut range = range_row(run, RangeKind::Stack, start, offsets.stack_bytes);
-    range.owner = memory.read_text(task + offsets.task_comm)?;
-    range.id = memory.read_u32(task + offsets.task_pid)?;
+    range.owner = memory.read_text(task.wrapping_add(offsets.task_comm))?;
+    range.id = memory.read_u32(task.wrapping_add(offsets.task_pid))?;
     Some(range)
 }
