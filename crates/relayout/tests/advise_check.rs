@@ -217,7 +217,7 @@ fn no_check_is_written_that_hurts_another_workload() {
         shown.contains("left the value as it was in 0 of 800 cases"),
         "{shown}"
     );
-    let why = "No patch: each layout with \"check before storing 'cpu' (node.c:11)\" that is clearly better hurts \
+    let why = "No patch: each layout with \"store to 'cpu' only if it differs (node.c:11)\" that is clearly better hurts \
                another workload or configuration.";
     assert!(shown.contains(why), "{shown}");
     assert!(shown.contains("found 1 hurts q: not advised."), "{shown}");
@@ -267,7 +267,7 @@ fn two_checks_that_belong_together() {
     let shown = flowing_text(&place, words);
     for part in [
         "with checks before the 2 stores alone",
-        "Patch: check before storing 'cpu' (node.c:11), check before storing 'prev' (node.c:15).",
+        "Patch: store to 'cpu' only if it differs (node.c:11), store to 'prev' only if it differs (node.c:15).",
         "+ if (node.cpu != 1) + node.cpu = 1;",
         "+ if (node.prev != 2) + node.prev = 2;",
     ] {

@@ -2,43 +2,53 @@
 
 use std::path::Path;
 
+use crate::words::counted;
 use relayout_profile::{Profile, RecordedRun};
 
 fn total(profile: &Profile, number: fn(&RecordedRun) -> u64) -> u64 {
     profile.meta.runs.iter().map(number).sum()
 }
 
-/// Summarizes the recording of a kernel.
+/// Returns `812 accesses`, `69.8 M accesses`.
+fn access_count(profile: &Profile) -> String {
+    const IN_FULL_MAX: u64 = 100_000;
+    match total(profile, |run| run.accesses) {
+        count @ ..IN_FULL_MAX => counted(count, "access"),
+        count => format!("{:.1} M accesses", count as f64 / 1e6),
+    }
+}
+
+///  Summarizes the recording of a kernel.
 pub fn kernel_summary(output: &Path, profile: &Profile) -> String {
     format!(
-        "{}: {} on {} CPUs of Linux {}: {} operations, {:.1} M accesses, {} transfers, {:.1} s of CPU \
-         time in the window\n",
+        "{}: {} on {} CPUs of Linux {}: {}, {}, {}, {:.1} s of CPU time in the \
+         window\n",
         output.display(),
         profile.meta.workload,
         profile.meta.contexts,
         profile.meta.release,
-        total(profile, |run| run.operations),
-        total(profile, |run| run.accesses) as f64 / 1e6,
-        profile.transfers(),
+        counted(total(profile, |run| run.operations), "operation"),
+        access_count(profile),
+        counted(profile.transfers(), "transfer"),
         total(profile, |run| run.window_cpu_ns) as f64 / 1e9,
     )
 }
 
-/// Summarizes the recording of a program.
+///  Summarizes the recording of a program.
 pub fn program_summary(output: &Path, profile: &Profile) -> String {
     let threads = profile.meta.runs.iter().map(|run| run.threads.len());
     format!(
-        "{}: {}: {} threads, {:.1} M accesses, {} transfers, {:.1} s of CPU time\n",
+        "{}: {}: {}, {}, {}, {:.1} s of CPU time\n",
         output.display(),
         profile.meta.workload,
-        threads.max().unwrap_or(0),
-        total(profile, |run| run.accesses) as f64 / 1e6,
-        profile.transfers(),
+        counted(threads.max().unwrap_or(0) as u64, "thread"),
+        access_count(profile),
+        counted(profile.transfers(), "transfer"),
         total(profile, |run| run.window_cpu_ns) as f64 / 1e9,
     )
 }
 
-/// Summarizes imported samples.
+///  Summarizes imported samples.
 pub fn samples_summary(output: &Path, profile: &Profile) -> String {
     let meta = &profile.meta;
     let origin = match meta.target.as_str() {
@@ -59,7 +69,7 @@ pub fn samples_summary(output: &Path, profile: &Profile) -> String {
     )
 }
 
-/// Renders the windows of a recording without a workload.
+///  Renders the windows of a recording without a workload.
 pub fn idle_text(profile: &Profile) -> String {
     let runs = profile.meta.runs.iter();
     runs.map(|run| {

@@ -47,7 +47,7 @@ pub fn replayed_own_line(remedy: &Remedy) -> Option<OwnLineTransfers> {
 
 /// A sentence; `who` is what a context is (`CPU`, `thread`), `position` names a place in the
 /// source.
-#[expect(clippy::too_many_lines, reason = "one arm for each remedy")]
+
 pub fn remedy_sentence(
     remedy: &Remedy,
     context_noun: &str,
@@ -71,41 +71,8 @@ pub fn remedy_sentence(
              look at, not replayed: alignment, or where it is allocated."
         ),
         Remedy::Align { bytes, replayed } => align_sentence(*bytes, replayed.as_ref()),
-        Remedy::GuardStore {
-            member,
-            members,
-            source,
-            stores,
-            silent,
-            replayed,
-            own_line,
-        } => {
-            let place = position(source);
-            let instruction = match members {
-                0 | 1 => format!("Store to `{member}` only if it differs ({place}): "),
-                _ => format!(
-                    "Store only what differs of what is copied or cleared here, `{member}` among it ({place}): "
-                ),
-            };
-            let replayed = replayed.as_ref().map(replayed_words).unwrap_or_default();
-            let shown_own_line = own_line.as_ref().filter(|_| *members < 2);
-            let own_line_words = shown_own_line
-                .map(own_line_replayed_words)
-                .unwrap_or_default();
-            format!(
-                "{instruction}{silent} of {stores} stores changed nothing{replayed}.{own_line_words}"
-            )
-        }
-        Remedy::Lock { apart, replayed } => match apart {
-            true => format!(
-                "Put the lock on a line of its own{}.",
-                replayed_words(replayed)
-            ),
-            false => format!(
-                "Leave the lock with its data: on a line of its own it would not save a tenth{}.",
-                replayed_words(replayed)
-            ),
-        },
+        Remedy::GuardStore { .. } => guard_sentence(remedy, position),
+        Remedy::Lock { apart, replayed } => lock_sentence(*apart, replayed),
         Remedy::Shared {
             member,
             pattern: how,
@@ -129,6 +96,40 @@ pub fn remedy_sentence(
              every cache."
         ),
     }
+}
+
+fn guard_sentence(remedy: &Remedy, position: impl Fn(&SiteSource) -> String) -> String {
+    let Remedy::GuardStore {
+        member,
+        members,
+        source,
+        stores,
+        silent,
+        replayed,
+        own_line,
+    } = remedy
+    else {
+        return String::new();
+    };
+    let place = position(source);
+    let instruction = match members {
+        0 | 1 => format!("Store to `{member}` only if it differs ({place}): "),
+        _ => format!(
+            "Store only what differs of what is copied or cleared here, `{member}` among it ({place}): "
+        ),
+    };
+    let replayed = replayed.as_ref().map(replayed_words).unwrap_or_default();
+    let own_line = own_line.as_ref().filter(|_| *members < 2);
+    let own_line = own_line.map(own_line_replayed_words).unwrap_or_default();
+    format!("{instruction}{silent} of {stores} stores changed nothing{replayed}.{own_line}")
+}
+
+fn lock_sentence(apart: bool, replayed: &ReplayComparison) -> String {
+    let advice = match apart {
+        true => "Put the lock on a line of its own",
+        false => "Leave the lock with its data: on a line of its own it would not save a tenth",
+    };
+    format!("{advice}{}.", replayed_words(replayed))
 }
 
 fn align_sentence(bytes: u64, replayed: Option<&ReplayComparison>) -> String {

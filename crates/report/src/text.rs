@@ -15,7 +15,7 @@ use relayout_contend::{Finding, FindingSubject, Findings};
 
 use crate::ReportContents;
 use crate::select::strip_type_tag;
-use crate::words::ContextNoun;
+use crate::words::{ContextNoun, counted};
 use sources::SourcePositions;
 
 /// Name of the collector that is compiled into programs.
@@ -51,9 +51,9 @@ fn write_report(out: &mut String, report: &ReportContents) -> fmt::Result {
     } else {
         write_table(out, &shown, findings.estimated, context_noun)?;
         if selected_count > shown.len() {
-            let left = (selected_count - shown.len()) as u64;
-            let plural = if left == 1 { "" } else { "s" };
-            writeln!(out, "{left:>5} more line{plural}; --top 0 shows all")?;
+            let left = selected_count - shown.len();
+            let lines = if left == 1 { "line" } else { "lines" };
+            writeln!(out, "{left:>5} more {lines}; --top 0 shows all")?;
         }
         for finding in &shown {
             let placed = production.and_then(|all| all.get(finding.rank));
@@ -89,18 +89,30 @@ fn write_table(
         true => "---- estimated ---",
         false => "------ HITM ------",
     };
-    writeln!(out, "                  {events}  --- false ---")?;
+    writeln!(out, "                  {events}   ------- false --------")?;
     writeln!(
         out,
-        " Rank  Transfers   Share  Read   Write  Touch   Life  Upgrades  Objects  {:>4}  Stable  Kind           Line",
-        context_noun.column_title()
+        "{:>5} {:>10}  {:>6} {:>5} {:>7} {:>10} {:>11} {:>9} {:>8} {:>5} {:>7}  {:<13}  {}",
+        "Rank",
+        "Transfers",
+        "Share",
+        "Read",
+        "Write",
+        "First use",
+        "Whole stay",
+        "Upgrades",
+        "Objects",
+        context_noun.column_title(),
+        "Stable",
+        "Kind",
+        "Line"
     )?;
     for finding in findings {
         let tally = &finding.tally;
         let transfers = tally.transfers();
         writeln!(
             out,
-            "{:>5} {:>10}  {:>6} {:>5} {:>7} {:>6} {:>6} {:>9} {:>8} {:>5} {:>7}  {:<13}  {}",
+            "{:>5} {:>10}  {:>6} {:>5} {:>7} {:>10} {:>11} {:>9} {:>8} {:>5} {:>7}  {:<13}  {}",
             finding.rank,
             transfers,
             percent(finding.share),
@@ -144,7 +156,7 @@ fn write_instrumented_note(
     )
 }
 
-/// `pcpu_chunk +0`, `runqueues (rq) +64`, `pthread_mutex_t at 8 places`.
+/// `pcpu_chunk +0`, `runqueues (rq) +64`, `pthread_mutex_t, 8 objects`.
 fn finding_name(finding: &Finding) -> String {
     let subject = &finding.subject;
     let name = match subject.variable() {
@@ -156,7 +168,7 @@ fn finding_name(finding: &Finding) -> String {
     };
     match finding.places.len() {
         0 | 1 => format!("{name} {:+}", finding.line_offset),
-        places => format!("{name} at {places} places"),
+        _ => format!("{name}, {}", counted(finding.objects, "object")),
     }
 }
 

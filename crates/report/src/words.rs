@@ -4,7 +4,12 @@ use relayout_profile::ProfileMeta;
 
 /// Returns `1 pair`, `2 pairs`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+    let ending = match count {
+        1 => "",
+        _ if noun.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{count} {noun}{ending}")
 }
 
 /// Returns `1 more pair`, `2 more pairs`.

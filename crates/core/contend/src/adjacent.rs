@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_profile::{AccessKind, Addr, ContextId, PairRow, Profile};
+use relayout_profile::{AccessKind, ContextId, PairRow, Profile};
 use rustc_hash::FxHashSet;
 
 use crate::finding::{
@@ -22,7 +22,7 @@ use crate::finding::{
 };
 use crate::group::{TargetCache, object_at, pair_key};
 use crate::identify::{AccessTarget, AddressNamer, TargetObject};
-use crate::names::{other_side_name, target_name};
+use crate::names::{MemberKey, access_sides, member_key, types_path};
 use crate::ranks::RunWeights;
 use crate::replay::CoherenceTally;
 use crate::source_cache::SourceCache;
@@ -165,7 +165,7 @@ fn adjacent_finding<I: AddressNamer>(
     Finding {
         rank: 0,
         kind: FindingKind::AdjacentLine,
-        types_path: types_path(samples),
+        types_path: types_path({ samples.iter() }.map(|sample| (sample.here, sample.row.samples))),
         subject,
         line_offset,
         places: Vec::new(),
@@ -199,19 +199,6 @@ fn poisson_interval(samples: u64) -> [f64; 2] {
     [bound(n, -Z), bound(n + 1.0, Z)]
 }
 
-/// Returns the types down to the member that is disturbed most.
-fn types_path(samples: &[ResolvedPairSample]) -> Vec<String> {
-    let mut most: BTreeMap<&[String], u64> = BTreeMap::new();
-    for sample in samples {
-        if let AccessTarget::Member { member, .. } = sample.here {
-            *most.entry(&member.types_path).or_default() += sample.row.samples;
-        }
-    }
-    // The first of equals in order of names.
-    let path = most.into_iter().rev().max_by_key(|(_, samples)| *samples);
-    path.map(|(path, _)| path.to_vec()).unwrap_or_default()
-}
-
 /// Contexts that used a member, and those that stored to it.
 #[derive(Default)]
 struct PairUsers {
@@ -222,7 +209,7 @@ struct PairUsers {
 /// Returns the members at both ends, if they are of the same object. The profile counts only how
 /// often they met, not their loads and stores.
 fn disturbed_members(samples: &[ResolvedPairSample]) -> Vec<FindingMember> {
-    let mut users: BTreeMap<(i64, u64, String), PairUsers> = BTreeMap::new();
+    let mut users: BTreeMap<MemberKey, PairUsers> = BTreeMap::new();
     for sample in samples {
         let row = sample.row;
         let home = object_at(sample.here);
@@ -236,7 +223,13 @@ fn disturbed_members(samples: &[ResolvedPairSample]) -> Vec<FindingMember> {
             ),
         ];
         for (place, addr, context, access) in ends {
-            let Some(key) = home.and_then(|home| member_key(home, place, addr)) else {
+            let key = home.and_then(|home| {
+                let is_elsewhere =
+                    matches!(place, AccessTarget::Member { object, .. } if object != home);
+                let offset = |variable: &TargetObject| variable.base.wrapping_sub(home.base) as i64;
+                member_key(place, addr, offset).filter(|_| !is_elsewhere)
+            });
+            let Some(key) = key else {
                 continue;
             };
             let users = users.entry(key).or_default();
@@ -246,7 +239,7 @@ fn disturbed_members(samples: &[ResolvedPairSample]) -> Vec<FindingMember> {
             }
         }
     }
-    let member = |((offset, size, name), users): ((i64, u64, String), PairUsers)| FindingMember {
+    let member = |((offset, size, name), users): (MemberKey, PairUsers)| FindingMember {
         name,
         offset,
         size,
@@ -260,29 +253,6 @@ fn disturbed_members(samples: &[ResolvedPairSample]) -> Vec<FindingMember> {
     users.into_iter().map(member).collect()
 }
 
-/// Returns offset, size and name of `place` in the object `home`; `None` if it is in another
-/// object.
-fn member_key(home: &TargetObject, place: &AccessTarget, addr: Addr) -> Option<(i64, u64, String)> {
-    match place {
-        AccessTarget::Member { object, .. } if object != home => None,
-        AccessTarget::Member { member, .. } if member.path.is_empty() => {
-            Some((addr.wrapping_sub(home.base) as i64, 1, String::new()))
-        }
-        AccessTarget::Member { member, .. } => {
-            Some((member.offset as i64, member.size, member.path.clone()))
-        }
-        AccessTarget::Scalar(object) => {
-            let offset = object.base.wrapping_sub(home.base) as i64;
-            Some((
-                offset,
-                object.bytes,
-                object.variable.clone().unwrap_or_default(),
-            ))
-        }
-        AccessTarget::Unresolved(_) => None,
-    }
-}
-
 fn adjacent_pairs<I: AddressNamer>(
     samples: &[ResolvedPairSample],
     sources: &mut SourceCache<'_, I>,
@@ -290,17 +260,10 @@ fn adjacent_pairs<I: AddressNamer>(
     let mut sums: BTreeMap<(AccessSide, AccessSide), (u64, u64)> = BTreeMap::new();
     for sample in samples {
         let row = sample.row;
-        let here = AccessSide {
-            member: target_name(sample.here),
-            access: row.access,
-            source: sources.get(row.site),
-        };
-        let there = AccessSide {
-            member: other_side_name(sample.here, sample.there),
-            access: row.other_access,
-            source: sources.get(row.other_site),
-        };
-        let sum = sums.entry((here, there)).or_default();
+        let sides = [(row.site, row.access), (row.other_site, row.other_access)];
+        let sum = sums
+            .entry(access_sides([sample.here, sample.there], sides, sources))
+            .or_default();
         sum.0 += row.samples;
         sum.1 += sample.pair_transfers;
     }

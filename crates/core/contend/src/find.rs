@@ -233,7 +233,10 @@ fn group_finding<I: AddressNamer>(
     Finding {
         rank: 0,
         kind: joined.kind,
-        types_path: types_path(group),
+        types_path: types_path(
+            { group.conflicts.iter() }
+                .map(|conflict| (conflict.here, group::row_tally(conflict.row).transfers())),
+        ),
         subject: group.subject.clone(),
         line_offset: group.line_offset,
         places: joined.places.clone(),

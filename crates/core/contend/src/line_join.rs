@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use relayout_profile::ConflictRow;
 use rustc_hash::FxHashSet;
 
 use crate::detect::{self, DetectContext};
 use crate::finding::{FindingKind, FindingSubject, LinePlace};
 use crate::group::{self, LineGroup, object_at};
 use crate::identify::AccessTarget;
+use crate::names::most_by_name;
 use crate::replay::CoherenceTally;
 
 /// Groups that become one finding.
@@ -113,17 +113,13 @@ pub(crate) fn object_count(group: &LineGroup) -> u64 {
 /// Returns the member with the most transfers; the first of equals. `None` for a line of scalars,
 /// which has its name from it already.
 fn hottest_member<'a>(group: &LineGroup<'a>) -> Option<&'a str> {
-    let mut transfers: BTreeMap<&str, u64> = BTreeMap::new();
-    for conflict in &group.conflicts {
-        if let AccessTarget::Member { member, .. } = conflict.here {
-            let sum = transfers.entry(&member.path).or_default();
-            *sum = sum.saturating_add(missed_transfers(conflict.row));
+    let conflicts = group.conflicts.iter();
+    let transfers = conflicts.filter_map(|conflict| match conflict.here {
+        AccessTarget::Member { member, .. } => {
+            let count = group::row_tally(conflict.row).transfers();
+            Some((member.path.as_str(), count))
         }
-    }
-    let most = transfers.into_iter().rev().max_by_key(|(_, sum)| *sum);
-    most.map(|(path, _)| path)
-}
-
-fn missed_transfers(row: &ConflictRow) -> u64 {
-    group::row_tally(row).transfers()
+        _ => None,
+    });
+    most_by_name(transfers).map(|(path, _)| path)
 }

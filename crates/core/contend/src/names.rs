@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use relayout_profile::{AccessKind, Addr, SiteId};
+
+use crate::finding::AccessSide;
 use crate::group::{self, LineGroup, object_at};
-use crate::identify::AccessTarget;
+use crate::identify::{AccessTarget, AddressNamer, TargetObject};
+use crate::source_cache::SourceCache;
 
 pub(crate) fn target_name(place: &AccessTarget) -> String {
     match place {
@@ -15,7 +19,7 @@ pub(crate) fn target_name(place: &AccessTarget) -> String {
 
 /// Returns the name of `there`, the other side of an access to `here`; with the object's name
 /// before it where that is another object.
-pub(crate) fn other_side_name(here: &AccessTarget, there: &AccessTarget) -> String {
+fn other_side_name(here: &AccessTarget, there: &AccessTarget) -> String {
     let own = target_name(there);
     match (there, object_at(here) == object_at(there)) {
         (AccessTarget::Member { .. }, false) => match object_name(there) {
@@ -24,6 +28,23 @@ pub(crate) fn other_side_name(here: &AccessTarget, there: &AccessTarget) -> Stri
         },
         _ => own,
     }
+}
+
+/// Returns an access and the other side of it, as findings name them.
+pub(crate) fn access_sides<I: AddressNamer>(
+    [here, there]: [&AccessTarget; 2],
+    [own, other]: [(SiteId, AccessKind); 2],
+    sources: &mut SourceCache<'_, I>,
+) -> (AccessSide, AccessSide) {
+    let mut side = |member, (site, access)| AccessSide {
+        member,
+        access,
+        source: sources.get(site),
+    };
+    (
+        side(target_name(here), own),
+        side(other_side_name(here, there), other),
+    )
 }
 
 /// Returns the name of an object as a whole.
@@ -62,19 +83,48 @@ pub(crate) fn origins(group: &LineGroup) -> BTreeMap<String, u64> {
     origins
 }
 
-/// Returns the types down to the member with the most transfers.
-pub(crate) fn types_path(group: &LineGroup) -> Vec<String> {
-    let mut transfers: BTreeMap<&[String], u64> = BTreeMap::new();
-    for conflict in &group.conflicts {
-        if let AccessTarget::Member { member, .. } = conflict.here {
-            *transfers.entry(&member.types_path).or_default() +=
-                group::row_tally(conflict.row).transfers();
-        }
+/// Returns the types down to the member with the most transfers, given by target.
+pub(crate) fn types_path<'t>(
+    transfers: impl Iterator<Item = (&'t AccessTarget, u64)>,
+) -> Vec<String> {
+    let members = transfers.filter_map(|(target, count)| match target {
+        AccessTarget::Member { member, .. } => Some((member.types_path.as_slice(), count)),
+        _ => None,
+    });
+    most_by_name(members).map_or_else(Vec::new, |(path, _)| path.to_vec())
+}
+
+/// Sums counts by name and returns the largest sum: the first of equals in order of names.
+pub(crate) fn most_by_name<N: Ord>(counts: impl Iterator<Item = (N, u64)>) -> Option<(N, u64)> {
+    let mut sums: BTreeMap<N, u64> = BTreeMap::new();
+    for (name, count) in counts {
+        let sum = sums.entry(name).or_default();
+        *sum = sum.saturating_add(count);
     }
-    // The first of equals in order of names.
-    let most = transfers
-        .into_iter()
-        .rev()
-        .max_by_key(|(_, transfers)| *transfers);
-    most.map(|(path, _)| path.to_vec()).unwrap_or_default()
+    sums.into_iter().rev().max_by_key(|(_, sum)| *sum)
+}
+
+/// Offset, size and name of a member of a finding.
+pub(crate) type MemberKey = (i64, u64, String);
+
+/// Returns the key of the target of an access. A hole has no bounds of its own, so the byte names
+/// it. `scalar_offset` gives the offset of a variable.
+pub(crate) fn member_key(
+    target: &AccessTarget,
+    addr: Addr,
+    scalar_offset: impl FnOnce(&TargetObject) -> i64,
+) -> Option<MemberKey> {
+    match target {
+        AccessTarget::Member { object, member } if member.path.is_empty() => {
+            Some((addr.wrapping_sub(object.base) as i64, 1, String::new()))
+        }
+        AccessTarget::Member { member, .. } => {
+            Some((member.offset as i64, member.size, member.path.clone()))
+        }
+        AccessTarget::Scalar(object) => {
+            let name = object.variable.clone().unwrap_or_default();
+            Some((scalar_offset(object), object.bytes, name))
+        }
+        AccessTarget::Unresolved(_) => None,
+    }
 }

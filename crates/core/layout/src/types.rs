@@ -87,6 +87,21 @@ impl TypeArena {
         at
     }
 
+    /// Type behind qualifiers alone.
+    pub fn strip_qualifiers(&self, id: TypeId) -> TypeId {
+        let mut at = id;
+        for _ in 0..NESTING_MAX {
+            match self.get(at) {
+                Type::Qualified {
+                    target: Some(target),
+                    ..
+                } => at = *target,
+                _ => break,
+            }
+        }
+        at
+    }
+
     /// Type behind typedefs, qualifiers and arrays.
     pub(crate) fn innermost(&self, id: TypeId) -> TypeId {
         let mut at = id;

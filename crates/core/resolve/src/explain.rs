@@ -159,7 +159,7 @@ impl Resolution {
 /// Returns true for the same type, and for one of the same name and size, since units repeat
 /// definitions.
 fn is_same_type(types: &TypeArena, a: TypeId, b: TypeId) -> bool {
-    let (a, b) = (unqualified(types, a), unqualified(types, b));
+    let (a, b) = (types.strip_qualifiers(a), types.strip_qualifiers(b));
     if a == b || types.strip_typedefs(a) == types.strip_typedefs(b) {
         return true;
     }
@@ -172,20 +172,4 @@ fn is_same_type(types: &TypeArena, a: TypeId, b: TypeId) -> bool {
         _ => None,
     };
     x.size == y.size && name(x, a).is_some_and(|a| Some(a) == name(y, b))
-}
-
-/// Longest chain of qualifiers: `const volatile restrict _Atomic` in any order, and some to spare.
-const QUALIFIERS_MAX: usize = 8;
-
-fn unqualified(types: &TypeArena, mut ty: TypeId) -> TypeId {
-    for _ in 0..QUALIFIERS_MAX {
-        match types.get(ty) {
-            Type::Qualified {
-                target: Some(target),
-                ..
-            } => ty = *target,
-            _ => break,
-        }
-    }
-    ty
 }

@@ -140,15 +140,8 @@ impl<'f, 'a> SourceMap<'f, 'a> {
     }
 
     fn symbol(&self, pc: u64) -> Option<&'f str> {
-        let symbols = self.file.symbols();
-        let after = symbols.partition_point(|s| s.address <= pc);
-        let near = symbols[..after]
-            .iter()
-            .rev()
-            .take(16)
-            .filter(|s| s.is_function());
-        let holds = |s: &&relayout_layout::dwarf::ElfSymbol<'f>| pc - s.address < s.size;
-        let symbol = { near }.find(holds)?;
+        let mut near = self.file.symbols_up_to(pc).take(16);
+        let symbol = near.find(|s| s.is_function() && pc - s.address < s.size)?;
         Some(symbol.name)
     }
 }

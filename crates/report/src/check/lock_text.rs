@@ -3,6 +3,8 @@
 use relayout_check::{LockRecord, RecordedType};
 use relayout_session::check::UpdatedLock;
 
+use crate::words::counted;
+
 /// Renders the hot types of each recorded file, and the path of the lock file.
 pub fn render_lock_update(update: &UpdatedLock) -> String {
     let mut text: String = update.files.iter().map(record_text).collect();
@@ -20,14 +22,12 @@ fn record_text(record: &LockRecord) -> String {
         Some(profile) => format!(", shown by {}", profile.workload),
         None => String::new(),
     };
-    let types = match hot.len() {
-        1 => "1 type".to_owned(),
-        count => format!("{count} types"),
-    };
+    let types = counted(hot.len() as u64, "type");
     let types_text: String = hot.iter().map(|recorded| type_text(recorded)).collect();
     format!(
-        "{}: {types} with {members} hot members{shown_by}\n{types_text}",
-        record.file
+        "{}: {types} with {}{shown_by}\n{types_text}",
+        record.file,
+        counted(members as u64, "hot member"),
     )
 }
 

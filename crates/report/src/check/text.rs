@@ -5,6 +5,8 @@ use std::path::Path;
 
 use relayout_check::{CheckOutcome, CheckWarning, PushingChange, Violation, WaivedViolation};
 
+use crate::words::counted;
+
 /// Renders each violation with its cause, then a sentence on all assertions. `config` is the file
 /// of the rules.
 pub fn render_text(outcome: &CheckOutcome, config: &Path) -> String {
@@ -80,8 +82,8 @@ fn push_text(push: &PushingChange) -> String {
         0 => (push.bits / 8, "byte"),
         _ => (push.bits, "bit"),
     };
-    let plural = if number.abs() == 1 { "" } else { "s" };
-    format!("{push}: {number:+} {unit}{plural}")
+    let sign = if number < 0 { '-' } else { '+' };
+    format!("{push}: {sign}{}", counted(number.unsigned_abs(), unit))
 }
 
 /// `relayout.toml:12, in vmlinux, configuration rt`
@@ -120,18 +122,16 @@ fn write_waived(out: &mut String, waived: &WaivedViolation, config: &Path) -> fm
 }
 
 fn summary_text(outcome: &CheckOutcome) -> String {
-    let checked = match outcome.checked {
-        1 => "1 assertion".to_owned(),
-        count => format!("{count} assertions"),
-    };
+    let checked = counted(outcome.checked, "assertion");
     let waived = match outcome.waived.len() {
         0 => String::new(),
         count => format!("; {count} waived"),
     };
-    match outcome.violations.len() {
-        0 => format!("{checked} checked, none violated{waived}"),
-        count => format!("{checked} checked, {count} violated{waived}"),
-    }
+    let violated = match outcome.violations.len() {
+        0 => "none".to_owned(),
+        count => count.to_string(),
+    };
+    format!("{checked} checked, {violated} violated{waived}")
 }
 
 /// Renders a warning with its place in the file of the rules, `config`.

@@ -1,5 +1,6 @@
 //! Both layouts of a type, and the words for sizes, places and lists.
 
+use crate::words::counted;
 use relayout_diff::{MemberMove, PlacedMember, TypeDiffDetail, TypeLayout};
 
 /// A type in both files, and what is different.
@@ -37,11 +38,9 @@ impl<'d> ShapePair<'d> {
 
 /// `4 bytes`, `1 byte`, `3 bits`.
 pub(super) fn size_text(bits: u64) -> String {
-    match (bits.is_multiple_of(8), bits / 8, bits) {
-        (true, 1, _) => "1 byte".to_owned(),
-        (true, bytes, _) => format!("{bytes} bytes"),
-        (false, _, 1) => "1 bit".to_owned(),
-        (false, _, bits) => format!("{bits} bits"),
+    match bits % 8 {
+        0 => counted(bits / 8, "byte"),
+        _ => counted(bits, "bit"),
     }
 }
 
@@ -67,14 +66,5 @@ pub(super) fn join_names<S: AsRef<str>>(names: &[S], max: usize) -> String {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         Some((last, _)) => last.clone(),
         None => String::new(),
-    }
-}
-
-/// `1 member`, `2 members`.
-pub(super) fn count_text(number: usize, noun: &str) -> String {
-    if number == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{number} {noun}s")
     }
 }

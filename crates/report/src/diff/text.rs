@@ -10,10 +10,11 @@ use std::fmt::Write as _;
 use rayon::prelude::*;
 use relayout_diff::{DiffStatus, LayoutDiff, TypeDiff, TypeDiffDetail, TypeLayout};
 
-use super::shape_pair::{ShapePair, count_text, join_names, size_text};
+use super::shape_pair::{ShapePair, join_names, size_text};
 use relayout_session::diff::size_growth;
 
 use super::DiffContents;
+use crate::words::counted;
 
 /// Types that are named of those that hold a changed one.
 const HOLDERS_MAX: usize = 5;
@@ -88,7 +89,7 @@ fn sizes_text(contents: &DiffContents<'_>, old: &TypeLayout, new: &TypeLayout) -
     let lines = |shape: &TypeLayout| shape.size.div_ceil(contents.line_bytes);
     let (before, after) = (lines(old), lines(new));
     let lines = if before == after {
-        count_text(usize::try_from(after).unwrap_or(usize::MAX), "line")
+        counted(after, "line")
     } else {
         format!("{before} -> {after} lines")
     };
@@ -165,7 +166,7 @@ fn holders_text(diff: &LayoutDiff, index: usize, contents: &DiffContents<'_>) ->
         })
         .collect();
     let verb = if affected.len() == 1 { "holds" } else { "hold" };
-    let types = count_text(affected.len(), "type");
+    let types = counted(affected.len() as u64, "type");
     Some(format!(
         "and {types} that {verb} it: {}",
         join_names(&named, HOLDERS_MAX)
@@ -179,7 +180,7 @@ fn summary_text(diff: &LayoutDiff) -> String {
         .filter(|each| each.by_itself)
         .count();
     let folded = with(DiffStatus::Changed).count() - own;
-    let mut text = format!("{} changed", count_text(own, "type"));
+    let mut text = format!("{} changed", counted(own as u64, "type"));
     if folded > 0 {
         let _ = write!(text, ", {folded} more only because they hold one of them");
     }

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use relayout_contend::Finding;
 use relayout_contend::finding::{AdjacentLines, AdjacentPair, LinePairs};
 
-use super::detail::{access_words, source_words};
+use super::detail::{access_words, shown_name, source_words};
 use super::sources::SourcePositions;
 use crate::words::{ContextNoun, count_more, counted};
 
@@ -41,10 +41,7 @@ pub(super) fn write_adjacent(
         context_noun.column_title()
     )?;
     for member in &finding.members {
-        let name = match member.name.as_str() {
-            "" => "(hole)",
-            name => name,
-        };
+        let name = shown_name(&member.name);
         let line = (member.offset - finding.line_offset).div_euclid(finding.line_bytes.into());
         writeln!(
             out,

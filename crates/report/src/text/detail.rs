@@ -214,11 +214,7 @@ fn write_members(out: &mut String, finding: &Finding, context_noun: ContextNoun)
             true => count.to_string(),
             false => "?".to_owned(),
         };
-        let name = if member.name.is_empty() {
-            "(hole)"
-        } else {
-            &member.name
-        };
+        let name = shown_name(&member.name);
         writeln!(
             out,
             "   {:>6} {:>5}  {:<36} {:>10} {:>10} {:>7}  {:>4} {:>7} {:>10}",
@@ -242,7 +238,7 @@ fn write_members(out: &mut String, finding: &Finding, context_noun: ContextNoun)
 fn write_pairs(out: &mut String, finding: &Finding, sources: &SourcePositions) -> fmt::Result {
     writeln!(
         out,
-        "   {:>9}  Touch  Life  {:>8}  {:<52} Invalidated by",
+        "   {:>9}  False (first use, whole stay)  {:>8}  {:<52} Invalidated by",
         "Transfers", "Upgrades", "Missed"
     )?;
     let transfers_min = finding.tally.transfers() as f64 * PAIR_SHARE_MIN;
@@ -257,7 +253,7 @@ fn write_pairs(out: &mut String, finding: &Finding, sources: &SourcePositions) -
         let transfers = tally.transfers();
         writeln!(
             out,
-            "   {:>9}  {:>5} {:>5}  {:>8}  {:<52} {}",
+            "   {:>9}  {:>17} {:>11}  {:>8}  {:<52} {}",
             transfers,
             percent_of(tally.false_first_touch, transfers),
             percent_of(tally.false_lifetime, transfers),
@@ -267,7 +263,7 @@ fn write_pairs(out: &mut String, finding: &Finding, sources: &SourcePositions) -
         )?;
         writeln!(
             out,
-            "{:38}{:<52} {}",
+            "{:56}{:<52} {}",
             "",
             source_words(here, sources),
             source_words(there, sources)
@@ -286,18 +282,18 @@ fn write_pairs(out: &mut String, finding: &Finding, sources: &SourcePositions) -
 }
 
 /// `R base_addr`
+/// Returns the name of a member; a hole has none.
+pub(super) fn shown_name(member: &str) -> &str {
+    if member.is_empty() { "(hole)" } else { member }
+}
+
 pub(super) fn access_words(side: &AccessSide) -> String {
     let letter = match side.access {
         AccessKind::Read => "R ",
         AccessKind::Write => "W ",
         AccessKind::ReadWrite => "RW",
     };
-    let member = if side.member.is_empty() {
-        "(hole)"
-    } else {
-        &side.member
-    };
-    format!("{letter} {member}")
+    format!("{letter} {}", shown_name(&side.member))
 }
 
 /// `osq_lock kernel/locking/osq_lock.c:128 (vcpu_is_preempted)`; an inlined function in brackets.

@@ -50,10 +50,10 @@ pub struct StoreCounts {
 }
 
 impl GuardableStore {
-    /// Returns the change in words: `check before storing 'cpu' (osq_lock.c:99)`.
+    /// Returns the change in words: `store to 'cpu' only if it differs (osq_lock.c:99)`.
     pub fn guard_words(&self) -> String {
         format!(
-            "check before storing '{}' ({})",
+            "store to '{}' only if it differs ({})",
             self.member,
             self.source_position()
         )

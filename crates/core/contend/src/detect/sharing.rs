@@ -13,7 +13,7 @@ use relayout_profile::{CoherenceEvent, Profile};
 use crate::finding::FindingKind;
 use crate::group::{LineGroup, ResolvedConflict, object_at};
 use crate::identify::AccessTarget;
-use crate::names::target_name;
+use crate::names::{most_by_name, target_name};
 use crate::remedy::Remedy;
 use crate::replay::CoherenceTally;
 
@@ -29,26 +29,24 @@ pub(super) fn classify(tally: &CoherenceTally) -> FindingKind {
 /// transfers are between objects, else the two members with the most. Two members of one name are
 /// elements of an array.
 pub(super) fn separate_remedy(group: &LineGroup) -> Option<Remedy> {
-    let (mut pairs, mut between_objects) = (BTreeMap::<(String, String), u64>::new(), 0_u64);
-    for conflict in &group.conflicts {
-        let transfers = conflict.row.false_lifetime;
-        if object_at(conflict.here) != object_at(conflict.there) {
-            between_objects = between_objects.saturating_add(transfers);
-            continue;
-        }
-        let names = (target_name(conflict.here), target_name(conflict.there));
-        *pairs.entry(names).or_default() += transfers;
-    }
-    let within_objects: u64 = pairs.values().sum();
-    if between_objects > within_objects {
+    let (within, between): (Vec<&ResolvedConflict>, Vec<&ResolvedConflict>) =
+        { group.conflicts.iter() }
+            .partition(|conflict| object_at(conflict.here) == object_at(conflict.there));
+    let sum = |conflicts: &[&ResolvedConflict]| {
+        let transfers = conflicts.iter().map(|conflict| conflict.row.false_lifetime);
+        transfers.fold(0, u64::saturating_add)
+    };
+    let between_objects = sum(&between);
+    if between_objects > sum(&within) {
         return Some(Remedy::SeparateObjects {
             transfers: between_objects,
         });
     }
-    let most = pairs
-        .into_iter()
-        .rev()
-        .max_by_key(|(_, transfers)| *transfers);
+    let pairs = within.into_iter().map(|conflict| {
+        let names = (target_name(conflict.here), target_name(conflict.there));
+        (names, conflict.row.false_lifetime)
+    });
+    let most = most_by_name(pairs);
     let ((member, from), transfers) = most.filter(|(_, transfers)| *transfers > 0)?;
     Some(match member == from {
         true => Remedy::SeparateElements { member, transfers },

@@ -6,7 +6,8 @@ use relayout_profile::{AccessKind, Addr, ContextId};
 
 use crate::finding::FindingMember;
 use crate::group::{self, LineGroup};
-use crate::identify::AccessTarget;
+use crate::identify::{AccessTarget, TargetObject};
+use crate::names::{MemberKey, member_key};
 
 /// Counts of one member.
 #[derive(Default)]
@@ -20,9 +21,17 @@ struct MemberCounts {
 }
 
 pub(super) fn accessed_members(group: &LineGroup) -> Vec<FindingMember> {
-    let mut members: BTreeMap<(i64, u64, String), MemberCounts> = BTreeMap::new();
+    // Each variable of a line of scalars is a member, at its distance from the variable that gave the
+    // line its name.
+    let key = |target: &AccessTarget, addr: Addr| {
+        let line = addr.align_down(group.line_bytes);
+        let offset =
+            |object: &TargetObject| object.base.wrapping_sub(line) as i64 + group.line_offset;
+        member_key(target, addr, offset)
+    };
+    let mut members: BTreeMap<MemberKey, MemberCounts> = BTreeMap::new();
     for count in &group.counts {
-        let Some(key) = member_key(group, count.target, count.row.addr) else {
+        let Some(key) = key(count.target, count.row.addr) else {
             continue;
         };
         let member = members.entry(key).or_default();
@@ -43,7 +52,7 @@ pub(super) fn accessed_members(group: &LineGroup) -> Vec<FindingMember> {
         }
     }
     for conflict in &group.conflicts {
-        let Some(key) = member_key(group, conflict.here, conflict.row.addr) else {
+        let Some(key) = key(conflict.here, conflict.row.addr) else {
             continue;
         };
         let member = members.entry(key).or_default();
@@ -64,29 +73,4 @@ pub(super) fn accessed_members(group: &LineGroup) -> Vec<FindingMember> {
             transfers: gathered.transfers,
         })
         .collect()
-}
-
-/// Returns offset, size and name of the target of an access. A hole has no bounds of its own, so
-/// the byte names it.
-fn member_key(group: &LineGroup, place: &AccessTarget, addr: Addr) -> Option<(i64, u64, String)> {
-    match place {
-        AccessTarget::Member { object, member } if member.path.is_empty() => {
-            Some((addr.wrapping_sub(object.base) as i64, 1, String::new()))
-        }
-        AccessTarget::Member { member, .. } => {
-            Some((member.offset as i64, member.size, member.path.clone()))
-        }
-        // Each variable of a line of scalars is a member, at its distance from the variable that
-        // gave the line its name.
-        AccessTarget::Scalar(object) => {
-            let line = addr - addr % group.line_bytes;
-            let offset = object.base.wrapping_sub(line) as i64 + group.line_offset;
-            Some((
-                offset,
-                object.bytes,
-                object.variable.clone().unwrap_or_default(),
-            ))
-        }
-        AccessTarget::Unresolved(_) => None,
-    }
 }

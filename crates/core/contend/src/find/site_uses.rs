@@ -7,7 +7,7 @@ use relayout_profile::{AccessKind, ConflictRow};
 use crate::finding::{AccessSide, ConflictPair, SiteUse};
 use crate::group::{self, LineGroup};
 use crate::identify::{AddressNamer, SiteSource};
-use crate::names::{other_side_name, target_name};
+use crate::names::access_sides;
 use crate::replay::CoherenceTally;
 use crate::source_cache::SourceCache;
 
@@ -63,17 +63,9 @@ pub(super) fn conflict_pairs<I: AddressNamer>(
     let mut pairs: BTreeMap<(AccessSide, AccessSide), CoherenceTally> = BTreeMap::new();
     for conflict in &group.conflicts {
         let row = conflict.row;
-        let here = AccessSide {
-            member: target_name(conflict.here),
-            access: row.access,
-            source: sources.get(row.site),
-        };
-        let there = AccessSide {
-            member: other_side_name(conflict.here, conflict.there),
-            access: row.other_access,
-            source: sources.get(row.other_site),
-        };
-        *pairs.entry((here, there)).or_default() += group::row_tally(row);
+        let sides = [(row.site, row.access), (row.other_site, row.other_access)];
+        let key = access_sides([conflict.here, conflict.there], sides, sources);
+        *pairs.entry(key).or_default() += group::row_tally(row);
     }
     let mut pairs: Vec<ConflictPair> = pairs
         .into_iter()

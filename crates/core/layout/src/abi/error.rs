@@ -19,7 +19,7 @@ pub enum AbiError {
         kind: AggregateKind,
     },
     /// The size or alignment of a member is not known.
-    #[error("size of {member} in {name} is not known")]
+    #[error("the size of {} in {name} is not known", member_words(member))]
     UnknownSize {
         /// Name of the type.
         name: String,
@@ -98,4 +98,12 @@ pub enum AbiError {
         /// Reason.
         why: String,
     },
+}
+
+/// Words for a member: its name, if it has one.
+fn member_words(name: &str) -> &str {
+    match name {
+        "" => "an unnamed member",
+        name => name,
+    }
 }

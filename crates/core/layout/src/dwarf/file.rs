@@ -239,6 +239,19 @@ impl<'a> DwarfFile<'a> {
             .get_or_init(|| symbols::sorted_symbols(&self.elf))
     }
 
+    /// Symbols at exactly `address`, larger before smaller.
+    pub fn symbols_at(&self, address: u64) -> impl Iterator<Item = &ElfSymbol<'a>> {
+        let first = self.symbols().partition_point(|s| s.address < address);
+        let rest = &self.symbols()[first..];
+        rest.iter().take_while(move |s| s.address == address)
+    }
+
+    /// Symbols at `address` or before it, the nearest first.
+    pub fn symbols_up_to(&self, address: u64) -> impl Iterator<Item = &ElfSymbol<'a>> {
+        let after = self.symbols().partition_point(|s| s.address <= address);
+        self.symbols()[..after].iter().rev()
+    }
+
     /// `len` bytes of code or initialised data at the linked `address`; `None` if no section of the
     /// file has them all.
     pub fn bytes_at(&self, address: u64, len: usize) -> Option<&'a [u8]> {

@@ -258,10 +258,8 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         if let Some(name) = self.stub_target_name(target) {
             return Some(name);
         }
-        let symbols = self.debug_file().symbols();
-        let first = symbols.partition_point(|s| s.address < target);
-        let same = symbols[first..].iter().take_while(|s| s.address == target);
-        { same }.find(|s| s.is_function()).map(|s| s.name)
+        let mut same = self.debug_file().symbols_at(target);
+        same.find(|s| s.is_function()).map(|s| s.name)
     }
 
     /// Returns the name of the function that the stub at `target` jumps to.
@@ -303,9 +301,7 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
 
     /// Returns the register through which the code at `target` jumps, if it is a retpoline.
     fn thunk_register(&self, target: u64) -> Option<DwarfRegister> {
-        let symbols = self.debug_file().symbols();
-        let first = symbols.partition_point(|s| s.address < target);
-        let mut same = symbols[first..].iter().take_while(|s| s.address == target);
+        let mut same = self.debug_file().symbols_at(target);
         let name = same.find_map(|s| s.name.strip_prefix(RETPOLINE))?;
         self.program.machine.register_by_name(name)
     }
@@ -344,14 +340,6 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
             .globals
             .thread_local_variable(&self.program.store, at)?;
         self.type_at(variable, at)
-    }
-
-    /// Returns the entry with this offset in the file.
-    pub fn file_die(&self, offset: DieOffset) -> FileDie {
-        FileDie {
-            file: self.id,
-            offset,
-        }
     }
 }
 

@@ -96,7 +96,7 @@ impl KeptEvidence {
             let entry = self.types.get(index.0 as usize).copied();
             *types
                 .entry(index)
-                .or_insert_with(|| entry.and_then(|entry| store.load_at_entry(entry)))
+                .or_insert_with(|| entry.and_then(|entry| store.load_entry(entry)))
         };
         let mut restore_site = |site: &SiteCode<'_>| {
             let place = SiteKey::from_code(site);

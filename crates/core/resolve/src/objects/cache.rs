@@ -74,14 +74,8 @@ pub fn cache_type(
     object_bytes: u64,
     votes: &Votes,
 ) -> Option<CacheType> {
-    if let Some(ty) = type_by_name(program, cache, object_bytes) {
-        return Some(CacheType {
-            ty,
-            offset: 0,
-            elected: None,
-        });
-    }
-    if let Some(ty) = type_of_cut_name(program, cache, votes) {
+    let by_name = type_by_name(program, cache, object_bytes);
+    if let Some(ty) = by_name.or_else(|| type_of_cut_name(program, cache, votes)) {
         return Some(CacheType {
             ty,
             offset: 0,

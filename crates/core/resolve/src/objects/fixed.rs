@@ -197,15 +197,5 @@ pub fn readable_type_name(types: &TypeArena, ty: TypeId) -> String {
     {
         return format!("{element} [{count}]");
     }
-    let mut at = ty;
-    for _ in 0..DIMENSIONS_MAX {
-        match types.get(at) {
-            Type::Qualified {
-                target: Some(target),
-                ..
-            } => at = *target,
-            _ => break,
-        }
-    }
-    types.name_of(at)
+    types.name_of(types.strip_qualifiers(ty))
 }

@@ -105,8 +105,26 @@ impl ObjectFinder<'_, '_, '_> {
                 .range_row(cell)
                 .filter(|row| row.kind == RangeKind::Vmalloc)?;
             let element = element.split_once(" [").map_or(element, |parts| parts.0);
-            Some(format!("{element} of {}()", row.owner))
+            Some(format!(
+                "{}[] allocated in {}()",
+                usual_name(element),
+                row.owner
+            ))
         };
         best.map(|best| best.0).or_else(made)
     }
+}
+
+/// Returns the name of an integer type as C programs write it: `unsigned long` for
+/// `long unsigned int`.
+fn usual_name(dwarf_name: &str) -> String {
+    let is_int = |word: &&str| *word == "int";
+    let (unsigned, rest): (Vec<&str>, Vec<&str>) =
+        dwarf_name.split(' ').partition(|word| *word == "unsigned");
+    let all_words = unsigned.iter().chain(&rest).copied();
+    let words: Vec<&str> = match rest.len() {
+        0 | 1 => all_words.collect(),
+        _ => all_words.filter(|word| !is_int(word)).collect(),
+    };
+    words.join(" ")
 }

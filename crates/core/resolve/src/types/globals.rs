@@ -168,18 +168,13 @@ impl<'f, 'a> GlobalVariables<'f, 'a> {
 
     fn symbol_size(&self, variable: &PlacedVariable) -> Option<u64> {
         let (start, name) = (variable.address, die::name_of(self.file, variable.entry)?);
-        let symbols = self.file.symbols();
-        let first = symbols.partition_point(|s| s.address < start);
-        let same = symbols[first..].iter().take_while(|s| s.address == start);
-        same.filter(|s| s.name == name).map(|s| s.size).next()
+        let mut same = self.file.symbols_at(start);
+        same.find(|s| s.name == name).map(|s| s.size)
     }
 
     fn symbol_variable(&self, is_kind: IsKind, address: u64) -> Option<ProgramVariable<'f>> {
-        let symbols = self.file.symbols();
-        let after = symbols.partition_point(|s| s.address <= address);
-        let near = symbols[..after].iter().rev().take(CANDIDATES_MAX);
-        let holds = |s: &&ElfSymbol<'_>| is_kind(s) && address - s.address < s.size;
-        let symbol = { near }.find(holds)?;
+        let mut near = self.file.symbols_up_to(address).take(CANDIDATES_MAX);
+        let symbol = near.find(|s| is_kind(s) && address - s.address < s.size)?;
         Some(ProgramVariable {
             name: VariableName::Symbol(symbol.name),
             start: symbol.address,

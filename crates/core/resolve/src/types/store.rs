@@ -120,12 +120,6 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         loaded
     }
 
-    /// Loads the type of an entry as declared, for an entry that [`entries`](Self::entries)
-    /// returned.
-    pub fn load_at_entry(&self, die: FileDie) -> Option<TypeId> {
-        self.load_entry(die)
-    }
-
     /// Returns the entry of each loaded type, the first one if there are several. Types that no
     /// file declares have none.
     pub fn entries(&self) -> FxHashMap<TypeId, FileDie> {
@@ -298,7 +292,8 @@ impl<'f, 'a> TypeStore<'f, 'a> {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn load_entry(&self, die: FileDie) -> Option<TypeId> {
+    /// Loads the type of an entry as declared.
+    pub fn load_entry(&self, die: FileDie) -> Option<TypeId> {
         let ty = self.write_tables().load(die)?;
         Some(self.canonical(ty))
     }

@@ -9,7 +9,7 @@ use relayout_search::{
 use relayout_session::advise::{GatheredType, MemberAccesses};
 
 use super::{PoolView, change_words, given_name, line_changes};
-use crate::words::counted;
+use crate::words::{count_more, counted};
 use crate::wrap::wrap_text;
 
 /// Columns before the words of an effect.
@@ -46,10 +46,14 @@ pub(in crate::advise) fn push_member_accesses(text: &mut String, accesses: &[Mem
 }
 
 /// Returns the conclusion about the best candidate.
-#[expect(clippy::too_many_lines, reason = "one arm for each verdict")]
 pub(in crate::advise) fn verdict_sentences(view: &PoolView<'_>) -> String {
     let advice = view.pool.advice;
-    let today = &advice.current;
+    let best = advice.candidates.first();
+    let interval = best.and_then(|best| best.interval);
+    let no_advice = |finding: String| {
+        let needed = true_sharing_words(&advice.current);
+        format!("No advice: the best layout found {finding}; {needed}.\n")
+    };
     match &advice.verdict {
         AdviceVerdict::NoTransfers => {
             "Its recorded objects show no transfers between contexts: there is nothing to gain.\n"
@@ -58,69 +62,54 @@ pub(in crate::advise) fn verdict_sentences(view: &PoolView<'_>) -> String {
         AdviceVerdict::NothingBetter { first_touch } => {
             nothing_better_sentences(view, *first_touch)
         }
-        AdviceVerdict::Unclear => {
-            let best = advice.candidates.first().and_then(|best| best.interval);
-            let reason = match best {
-                Some(best) => format!(
-                    "the best changes all transfers by {}, which is within what differs from stretch \
-                     to stretch of the recording",
-                    interval_words(best)
-                ),
-                None => "there are too few transfers to tell a change from chance".to_owned(),
-            };
-            let text = format!(
-                "No layout found is clearly better: {reason}; {}.\n",
-                true_sharing_words(today)
-            );
-            let text = text + &held_out_sentence(advice);
-            text + &fewest_events_sentence(view)
-        }
-        AdviceVerdict::Unstable => {
-            let best = advice.candidates.first();
-            let runs = best.map_or(String::new(), |best| transfers_by_run(advice, best));
-            format!(
-                "No advice: the best layout found has fewer transfers in some recordings and more in \
-                 others ({runs}); {}.\n",
-                true_sharing_words(today)
-            )
-        }
-        AdviceVerdict::Slight => {
-            let best = advice.candidates.first().and_then(|best| best.interval);
-            format!(
-                "No advice: the best layout found saves less than 1% of the transfers ({}); {}.\n",
-                best.map_or(String::new(), interval_words),
-                true_sharing_words(today)
-            )
-        }
-        AdviceVerdict::Slower => {
-            let best = advice.candidates.first();
-            let gain = best
-                .and_then(|best| best.gain.as_ref())
-                .map(|gain| gain.ratio);
-            let gain = gain.map_or(String::new(), |ratio| {
-                format!(
-                    ": {:.2} times today's throughput ({:.2} to {:.2})",
-                    ratio.value, ratio.low, ratio.high
-                )
-            });
-            format!(
-                "No advice: the best layout found has fewer transfers, but is predicted to be slower{gain}; {}.\n",
-                true_sharing_words(today)
-            )
-        }
+        AdviceVerdict::Unclear => unclear_sentences(view, interval),
+        AdviceVerdict::Unstable => no_advice(format!(
+            "has fewer transfers in some recordings and more in others ({})",
+            best.map_or(String::new(), |best| transfers_by_run(advice, best))
+        )),
+        AdviceVerdict::Slight => no_advice(format!(
+            "saves less than 1% of the transfers ({})",
+            interval.map_or(String::new(), interval_words)
+        )),
+        AdviceVerdict::Slower => no_advice(slower_words(best)),
         AdviceVerdict::Traded => {
-            let best = advice.candidates.first();
-            let best = best.map_or(0, |best| transfers_and_upgrades(best));
-            let text = format!(
-                "No advice: the best layout found has fewer transfers, but transfers and upgrades together go \
-                 from {}; {}.\n",
-                from_to_words(transfers_and_upgrades(today), best),
-                true_sharing_words(today)
-            );
-            text + &fewest_events_sentence(view)
+            let events = best.map_or(0, |best| transfers_and_upgrades(best));
+            let words = from_to_words(transfers_and_upgrades(&advice.current), events);
+            no_advice(format!(
+                "has fewer transfers, but transfers and upgrades together go from {words}"
+            )) + &fewest_events_sentence(view)
         }
         AdviceVerdict::Better => held_out_sentence(advice),
     }
+}
+
+/// Returns the conclusion where the best candidate may be better by chance.
+fn unclear_sentences(view: &PoolView<'_>, interval: Option<ChangeInterval>) -> String {
+    let advice = view.pool.advice;
+    let reason = match interval {
+        Some(best) => format!(
+            "the best changes all transfers by {}, which is within what differs from stretch to \
+             stretch of the recording",
+            interval_words(best)
+        ),
+        None => "there are too few transfers to tell a change from chance".to_owned(),
+    };
+    format!(
+        "No layout found is clearly better: {reason}; {}.\n{}{}",
+        true_sharing_words(&advice.current),
+        held_out_sentence(advice),
+        fewest_events_sentence(view)
+    )
+}
+
+/// Returns what is predicted of a candidate that has fewer transfers and loses throughput.
+fn slower_words(best: Option<&RankedLayout>) -> String {
+    let gain = best.and_then(|best| best.gain.as_ref());
+    let gain = gain.map_or(String::new(), |gain| {
+        let GainRatio { value, low, high } = gain.ratio;
+        format!(": {value:.2} times today's throughput ({low:.2} to {high:.2})")
+    });
+    format!("has fewer transfers, but is predicted to be slower{gain}")
 }
 
 /// Returns the conclusion where no candidate has fewer transfers.
@@ -356,11 +345,9 @@ pub(in crate::advise) fn memory_sentences(
         let names: Vec<String> = shown
             .map(|(name, count)| format!("{count} {name}"))
             .collect();
-        let unnamed = ranked.len().saturating_sub(HOLDERS_MAX);
-        let unnamed = if unnamed > 0 {
-            format!(" and {unnamed} more types")
-        } else {
-            String::new()
+        let unnamed = match ranked.len().saturating_sub(HOLDERS_MAX) {
+            0 => String::new(),
+            count => format!(" and {}", count_more(count as u64, "type")),
         };
         let _ = write!(
             text,
@@ -392,17 +379,8 @@ fn cache_words(gathered: &GatheredType<'_>, name: Option<&str>) -> String {
 
 /// Appends the transfers of today's layout by the offset in a line at which objects begin.
 pub(in crate::advise) fn push_phases(text: &mut String, advice: &LayoutAdvice) {
-    let least = advice
-        .transfers_by_phase
-        .iter()
-        .map(|(_, transfers)| *transfers)
-        .min();
-    let most = advice
-        .transfers_by_phase
-        .iter()
-        .map(|(_, transfers)| *transfers)
-        .max();
-    if least == most {
+    let mut neighbours = advice.transfers_by_phase.windows(2);
+    if neighbours.all(|pair| pair[0].1 == pair[1].1) {
         return;
     }
     let phases: Vec<String> = (advice.transfers_by_phase.iter())

@@ -5,7 +5,8 @@ use relayout_diff::MoveCause;
 use relayout_layout::LocatedMember;
 
 use super::pushed;
-use crate::diff::shape_pair::{ShapePair, count_text, join_names, place_text};
+use crate::diff::shape_pair::{ShapePair, join_names, place_text};
+use crate::words::counted;
 use relayout_session::diff::{HotDiff, HotMove, HotPair};
 
 /// Changed pairs of one type that are said.
@@ -236,7 +237,7 @@ pub(super) fn moves(hot: &HotDiff, line_bytes: u64) -> Vec<String> {
                 member.transfers,
                 member.reads,
                 member.writes,
-                count_text(member.contexts as usize, "context")
+                counted(member.contexts.into(), "context")
             )
         })
         .collect();

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::diff::shape_pair::{ShapePair, count_text, join_names};
+use crate::diff::shape_pair::{ShapePair, join_names};
+use crate::words::counted;
 
 /// Largest number of neighbours that a sentence names.
 const NEIGHBOURS_MAX: usize = 6;
@@ -34,7 +35,7 @@ pub(super) fn sentences(pair: &ShapePair<'_>, line_bytes: u64) -> Vec<String> {
     let rest = groups.iter().skip(CROSSINGS_MAX);
     let rest: usize = rest.map(|group| group.members.len()).sum();
     if rest > 0 {
-        let members = count_text(rest, "more member");
+        let members = counted(rest as u64, "more member");
         lines.push(format!(
             "{members} changed neighbours (--json lists all pairs)"
         ));

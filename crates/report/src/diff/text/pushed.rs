@@ -2,7 +2,8 @@
 
 use relayout_diff::{MemberMove, MemberPush, MoveCause, PusherAction};
 
-use crate::diff::shape_pair::{ShapePair, count_text, join_names, place_text, size_text};
+use crate::diff::shape_pair::{ShapePair, join_names, place_text, size_text};
+use crate::words::counted;
 
 /// A sentence for each push; with `verbose` also each member that it moved.
 pub(super) fn sentences(pair: &ShapePair<'_>, verbose: bool) -> Vec<String> {
@@ -64,7 +65,7 @@ fn push_sentence(
     if !rest.is_empty() {
         text.push_str(&format!(
             ", and {} after it",
-            count_text(rest.len(), "member")
+            counted(rest.len() as u64, "member")
         ));
         let by = |member: &&MemberMove| {
             let (old, new) = pair.fields(member)?;
