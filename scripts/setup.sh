@@ -8,6 +8,8 @@
 #
 # Exit codes: 0 all there; 2 usage; 3 something cannot be had: it is named with its package.
 set -euo pipefail
+# relayout runs nothing of the cache that others can change.
+umask go-w
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 for part in say cache aptroot kernel qemu system; do

@@ -16,18 +16,19 @@ relayout-diff: relayout-layout
 relayout-pahole-text: relayout-layout
 relayout-check: relayout-diff relayout-layout
 relayout-perf-data:
-relayout-profile: relayout-perf-data relayout-shadow
+relayout-profile: relayout-perf-data relayout-shadow relayout-temporary
 relayout-resolve: relayout-layout relayout-profile
 relayout-contend: relayout-layout relayout-profile relayout-statistics
 relayout-search: relayout-contend relayout-layout relayout-profile relayout-statistics
 relayout-session: relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-toolchain relayout-verify
 relayout-report: relayout-check relayout-contend relayout-diff relayout-layout relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-resolve relayout-search relayout-session relayout-verify
-relayout-files: relayout-layout
+relayout-files: relayout-layout relayout-temporary
 relayout-measure: relayout-files
 relayout-probe: relayout-files relayout-statistics
 relayout-record: relayout-files relayout-layout relayout-perf-data relayout-profile relayout-shadow relayout-statistics
 relayout-toolchain: relayout-files relayout-measure
 relayout: relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-report relayout-resolve relayout-search relayout-session relayout-toolchain relayout-verify
+relayout-temporary:
 relayout-testkit:
 xtask:
 relayout-rt: relayout-shadow

@@ -53,6 +53,7 @@ enum CliCommand {
 }
 
 fn main() -> ExitCode {
+    relayout_files::catch_truncation(ExitStatus::Input as u8);
     if let Some(exit) = cmd::cc::intercept::<RelayoutCli>() {
         return exit.into();
     }

@@ -6,11 +6,12 @@ mod experiment;
 pub mod kernel;
 mod sides;
 
-use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use relayout_files::{InterruptFlag, RecordingProgress, cannot, write_atomically};
+use relayout_files::{
+    InterruptFlag, RecordingProgress, cannot, read_regular_text, write_atomically,
+};
 use relayout_verify::judge::{ExperimentOutcome, JudgedMetric, JudgingRules, judge_runs};
 use relayout_verify::metric::Metric;
 use relayout_verify::runs::ExperimentRuns;
@@ -118,7 +119,7 @@ pub fn measure_programs(
 /// # Errors
 /// The file cannot be read, or is none that `--save` wrote.
 pub fn load_runs(path: &Path) -> Result<ExperimentRuns, VerifyError> {
-    let text = fs::read_to_string(path).map_err(cannot("read", path))?;
+    let text = read_regular_text(path).map_err(cannot("read", path))?;
     ExperimentRuns::parse(&text).map_err(|source| VerifyError::Load {
         path: path.to_owned(),
         source,

@@ -4,13 +4,13 @@
 //! disk, here because nobody should have to repeat how that is done safely: a folder of the name
 //! asked for is a whole profile or is not there.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use relayout_temporary::{PARTIAL_PREFIX, TemporaryFolder, parent_folder, remove_abandoned};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use tempfile::TempDir;
 
 use crate::model::Profile;
 use crate::parquet::{
@@ -79,13 +79,16 @@ pub fn validate_target(dir: &Path, options: &WriteOptions) -> Result<(), Error> 
     if dir.file_name().is_none() {
         return Err(Error::NoName { path: dir.into() });
     }
+    // A recording that fails from here on removes what a killed one left, too.
+    remove_abandoned(parent_folder(dir), PARTIAL_PREFIX);
     may_replace(dir, *options).map(|_| ())
 }
 
 /// Writes `profile` as the folder `dir`, readable by the user alone.
 ///
-/// It is written beside, as `.NAME.partial-XXXXXX`, synced to disk, and renamed: `dir` is never
-/// half a profile. If anything fails, the partial folder is removed and `dir` is as it was.
+/// It is written beside, as a [temporary folder](TemporaryFolder), synced to disk, and renamed:
+/// `dir` is never half a profile. If anything fails, the partial folder is removed and `dir` is as
+/// it was. The next profile in the same folder removes the partial folder of a killed process.
 ///
 /// # Errors
 /// [`Error::Exists`], [`Error::Occupied`], [`Error::NoName`], [`Error::Io`] (a full disk, a
@@ -171,15 +174,8 @@ fn foreign_content(dir: &Path) -> Result<Option<String>, Error> {
 }
 
 /// A temporary folder beside `dir` with `files` in it, synced.
-fn write_partial(dir: &Path, files: &ProfileFiles) -> Result<TempDir, Error> {
-    let no_name = || Error::NoName { path: dir.into() };
-    let mut prefix = std::ffi::OsString::from(".");
-    prefix.push(dir.file_name().ok_or_else(no_name)?);
-    prefix.push(".partial-");
-    let partial = tempfile::Builder::new()
-        .prefix(&prefix)
-        .permissions(Permissions::from_mode(0o700))
-        .tempdir_in(parent_folder(dir))
+fn write_partial(dir: &Path, files: &ProfileFiles) -> Result<TemporaryFolder, Error> {
+    let partial = TemporaryFolder::create(parent_folder(dir), PARTIAL_PREFIX)
         .map_err(|e| io_error("create", dir, e))?;
     for (name, bytes) in files {
         write_file(&partial.path().join(name), bytes)
@@ -200,7 +196,7 @@ fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Renames `partial` to `dir`, where nothing may be.
-fn move_new(partial: &TempDir, dir: &Path) -> Result<Option<PathBuf>, Error> {
+fn move_new(partial: &TemporaryFolder, dir: &Path) -> Result<Option<PathBuf>, Error> {
     match renameat_with(CWD, partial.path(), CWD, dir, RenameFlags::NOREPLACE) {
         Err(rustix::io::Errno::EXIST) => Err(Error::Exists { path: dir.into() }),
         Err(e) if flags_unsupported(e) => fs::rename(partial.path(), dir)
@@ -214,7 +210,7 @@ fn move_new(partial: &TempDir, dir: &Path) -> Result<Option<PathBuf>, Error> {
 
 /// Exchanges `partial` and `dir`, in one step where the file system can; returns where the old one
 /// is now.
-fn exchange_folders(partial: &TempDir, dir: &Path) -> Result<Option<PathBuf>, Error> {
+fn exchange_folders(partial: &TemporaryFolder, dir: &Path) -> Result<Option<PathBuf>, Error> {
     match renameat_with(CWD, partial.path(), CWD, dir, RenameFlags::EXCHANGE) {
         Ok(()) => return Ok(Some(partial.path().into())),
         Err(e) if flags_unsupported(e) => {}
@@ -242,7 +238,9 @@ fn read_file_if_there(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     match fs::metadata(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(read_error(e)),
-        Ok(kind) if !kind.is_file() => return Err(read_error(io::ErrorKind::InvalidInput.into())),
+        Ok(kind) if !kind.is_file() => {
+            return Err(read_error(io::Error::other("it is not a regular file")));
+        }
         Ok(_) => {}
     }
     let mut bytes = Vec::new();
@@ -256,13 +254,6 @@ fn sync_dir(dir: &Path) -> Result<(), Error> {
     File::open(dir)
         .and_then(|dir| dir.sync_all())
         .map_err(|e| io_error("sync", dir, e))
-}
-
-fn parent_folder(dir: &Path) -> &Path {
-    match dir.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
 }
 
 fn io_error(action: &'static str, path: &Path, source: io::Error) -> Error {

@@ -3,15 +3,17 @@
 //! Their loss costs only time. So no function here fails: a file that cannot be read counts as
 //! absent, and a file that cannot be written is not kept.
 
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use relayout_temporary::{PARTIAL_PREFIX, TemporaryFile};
 use rustix::fs::OFlags;
 
 use crate::CacheFolder;
+use crate::trust::is_private;
 
 /// Variable that switches the cache off if it is set and not empty.
 const NO_CACHE_VARIABLE: &str = "RELAYOUT_NO_CACHE";
@@ -74,12 +76,9 @@ impl CachedFiles {
         if !is_private(&fs::symlink_metadata(&self.0)?) {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
-        let mut partial = tempfile::Builder::new()
-            .permissions(Permissions::from_mode(0o600))
-            .tempfile_in(&self.0)?;
-        partial.write_all(bytes)?;
-        partial.persist(self.0.join(name))?;
-        Ok(())
+        let partial = TemporaryFile::create(&self.0, PARTIAL_PREFIX, 0o600)?;
+        partial.as_file().write_all(bytes)?;
+        partial.rename_to(&self.0.join(name))
     }
 
     /// Removes the least recently used files until the rest has at most `bytes_max`.
@@ -105,13 +104,11 @@ impl CachedFiles {
     }
 }
 
-/// Returns true if the user owns the file, and nobody else can write to it.
-fn is_private(metadata: &fs::Metadata) -> bool {
-    metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & 0o022 == 0
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
     use super::*;
 
     fn folder() -> (tempfile::TempDir, CachedFiles) {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use memmap2::Mmap;
 use relayout_layout::dwarf::{SplitUnit, SupplementaryLink};
 use relayout_layout::links::{DebugLink, DebugLinks};
+use relayout_temporary::parent_folder;
 
 use crate::Error;
 use crate::files::map_file;
@@ -147,11 +148,4 @@ pub(crate) fn split_unit_paths(path: &Path, unit: &SplitUnit) -> Vec<PathBuf> {
             .map(|name| folder.join(name)),
     );
     places
-}
-
-fn parent_folder(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
 }

@@ -64,6 +64,20 @@ pub enum Error {
         /// The step, as an infinitive: `apply patches`.
         purpose: &'static str,
     },
+    /// Others could have changed a file that would be run.
+    #[error(
+        "{} belongs to user {owner} and has the mode {mode:o}, so that others can change it, and relayout \
+         would run the change: make it your own, and 'chmod -R go-w' it",
+        path.display()
+    )]
+    Untrusted {
+        /// The file or folder.
+        path: PathBuf,
+        /// Number of its owner.
+        owner: u32,
+        /// Its permissions.
+        mode: u32,
+    },
     /// The user stopped the step.
     #[error("interrupted")]
     Interrupted,
@@ -73,7 +87,9 @@ impl Error {
     /// Returns who has to act.
     pub fn category(&self) -> ErrorCategory {
         match self {
-            Self::Missing { .. } | Self::NoProgram { .. } => ErrorCategory::Environment,
+            Self::Missing { .. } | Self::NoProgram { .. } | Self::Untrusted { .. } => {
+                ErrorCategory::Environment
+            }
             Self::Interrupted => ErrorCategory::Interrupted,
             Self::File(_) | Self::Debug { .. } | Self::NoDebugFile { .. } => ErrorCategory::Input,
         }

@@ -1,37 +1,50 @@
 //! Atomic writes, mapped files, ends of files and full names.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use memmap2::{Mmap, MmapMut};
+use relayout_temporary::{PARTIAL_PREFIX, TemporaryFile, parent_folder};
 
 use crate::file_error::{FileError, cannot};
+use crate::regular_files::{open_regular, require_replaceable};
 
-/// Bytes that are read of a file that cannot be mapped: pipes and devices may have no end.
+/// Bytes that are read of a file that cannot be mapped: a pipe may have no end.
 const READ_BYTES_MAX: u64 = 1 << 30;
+/// Permissions of any new file, less the user's mask.
+const FILE_MODE: u32 = 0o666;
+/// Permissions of a new program, less the user's mask.
+const PROGRAM_MODE: u32 = 0o777;
 
 /// Writes a file, and creates its folder if necessary. An older file at `path` stays until the new
-/// one is complete.
+/// one is complete. A link is followed.
 ///
 /// # Errors
-/// The folder cannot be created or written to.
+/// The folder cannot be created or written to, or `path` exists and is no regular file.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let parent = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+    write_with_mode(path, bytes, FILE_MODE)
+}
+
+/// Like [`write_atomically`], for a file that is a program.
+///
+/// # Errors
+/// Those of [`write_atomically`].
+pub fn write_program_atomically(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    write_with_mode(path, bytes, PROGRAM_MODE)
+}
+
+fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FileError> {
+    require_replaceable(path).map_err(cannot("write", path))?;
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = &*target;
+    let parent = parent_folder(path);
     fs::create_dir_all(parent).map_err(cannot("create", parent))?;
     let write = || -> io::Result<()> {
-        let mut partial = tempfile::Builder::new()
-            // The permissions of any new file, less the user's mask.
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(parent)?;
-        partial.write_all(bytes)?;
+        let partial = TemporaryFile::create(parent, PARTIAL_PREFIX, mode)?;
+        partial.as_file().write_all(bytes)?;
         partial.as_file().sync_all()?;
-        partial.persist(path)?;
-        Ok(())
+        partial.rename_to(path)
     };
     write().map_err(cannot("write", path))
 }
@@ -42,18 +55,15 @@ pub fn canonical_name(path: &Path) -> String {
     full.display().to_string()
 }
 
-/// Maps a file to read it. A file that cannot be mapped, such as those in `/sys/kernel/btf`, is
-/// read instead.
+/// Maps a regular file to read it. A file that cannot be mapped, such as those in
+/// `/sys/kernel/btf`, and a pipe that is open already, are read instead.
 ///
 /// # Errors
-/// The file cannot be opened or read, or is a folder.
+/// The file cannot be opened or read, or is no regular file.
 pub fn map_file(path: &Path) -> io::Result<Mmap> {
-    let file = File::open(path)?;
-    if file.metadata()?.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    // SAFETY: the map is only read. If another process truncates the file, this process ends, like
-    // every tool that maps debug files.
+    let file = open_regular(path)?;
+    // SAFETY: the map is only read. If another process truncates the file, this process ends
+    // (`catch_truncation`).
     match unsafe { Mmap::map(&file) } {
         Ok(map) if !map.is_empty() => Ok(map),
         _ => {

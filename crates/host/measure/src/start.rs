@@ -10,13 +10,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use relayout_files::{
-    FileError, InterruptFlag, cannot, die_with_parent, last_lines, private_dir, program_in,
+    FileError, InterruptFlag, TemporaryFolder, cannot, die_with_parent, last_lines, private_dir,
+    program_in,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
 };
-use tempfile::TempDir;
 
 use super::error::describe_exit;
 use super::lost_cpu::CpuCounters;
@@ -71,7 +71,7 @@ pub struct ProgramOutcome {
 /// Starts programs one at a time. Their output goes to files in the starter's folder, which is
 /// removed with it. So nothing has to run beside them to read pipes.
 pub struct ProgramStarter {
-    dir: TempDir,
+    dir: TemporaryFolder,
     interrupt: InterruptFlag,
 }
 

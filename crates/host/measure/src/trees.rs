@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use relayout_files::{cannot, run_program};
+use relayout_files::{cannot, open_regular, run_program};
 
 use super::Error;
 
@@ -35,6 +35,7 @@ impl SourceTrees {
     pub fn create(source: &Path, patch: &Path, folder: &Path) -> Result<Self, Error> {
         let source = fs::canonicalize(source).map_err(cannot("find", source))?;
         let patch_path = fs::canonicalize(patch).map_err(cannot("read", patch))?;
+        open_regular(&patch_path).map_err(cannot("read", patch))?;
         if !source.is_dir() {
             let error = std::io::ErrorKind::NotADirectory.into();
             return Err(cannot("copy", &source)(error).into());

@@ -1,10 +1,9 @@
 //! The machine file: what `relayout probe` measured, for the commands that weigh findings with it.
 
-use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use relayout_files::{CacheFolder, cannot, write_atomically};
+use relayout_files::{CacheFolder, cannot, open_regular, write_atomically};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -159,7 +158,7 @@ impl MachineFile {
     /// # Errors
     /// The file cannot be read, is no machine file, or has impossible numbers.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let file = fs::File::open(path).map_err(cannot("read", path))?;
+        let file = open_regular(path).map_err(cannot("read", path))?;
         let mut text = Vec::new();
         file.take(FILE_BYTES_MAX + 1)
             .read_to_end(&mut text)

@@ -1,9 +1,8 @@
 //! A kernel to record: boot image and debug file of one build.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use relayout_files::{DebugFile, cannot};
+use relayout_files::{DebugFile, cannot, read_regular};
 use relayout_layout::dwarf::{DwarfFile, ElfSymbol};
 
 use crate::{Error, bzimage};
@@ -41,7 +40,7 @@ impl<'a> GuestKernel<'a> {
     /// # Errors
     /// One of the two cannot be read or is of another kind, or they are of different builds.
     pub fn open(image: &Path, debug: &'a DebugFile) -> Result<Self, Error> {
-        let bytes = fs::read(image).map_err(cannot("read", image))?;
+        let bytes = read_regular(image).map_err(cannot("read", image))?;
         let image_version = bzimage::version(&bytes).map_err(|why| Error::Image {
             path: image.to_owned(),
             why,

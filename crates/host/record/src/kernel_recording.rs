@@ -4,18 +4,19 @@
 mod assemble;
 mod watch;
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use relayout_files::{InterruptFlag, RecordingProgress, cannot};
+use relayout_files::{InterruptFlag, RecordingProgress, cannot, read_regular};
 
 use self::watch::watch_window;
 use crate::elf::requested_loader;
 use crate::marker::has_start_marker;
 use crate::outcome::RecordingOutcome;
-use crate::qemu::{QemuConfig, QemuMachine, comma_doubled};
-use crate::workspace::{RecordingWorkspace, collector_options};
+use crate::qemu::{QemuConfig, QemuMachine, path_option};
+use crate::workspace::{GuestMemory, RecordingWorkspace, collector_options};
 use crate::{Error, GuestKernel, QemuCollector, guest, initramfs};
 
 /// Kernel parameters that recording rests on: addresses as linked, one type per slab cache, no
@@ -80,7 +81,8 @@ pub fn record_kernel(
     progress: &dyn RecordingProgress,
     interrupt: InterruptFlag,
 ) -> Result<RecordingOutcome, Error> {
-    let workspace = RecordingWorkspace::for_guest(recording.memory_bytes)?;
+    let workspace = RecordingWorkspace::create()?;
+    let memory = GuestMemory::create(recording.memory_bytes, &workspace)?;
     let program = program_bytes(recording)?;
     let archive = match (&recording.work, &program) {
         (GuestWork::Program { arguments, .. }, Some(bytes)) => {
@@ -95,7 +97,7 @@ pub fn record_kernel(
         collector,
         image: kernel.image_path.clone(),
         cpus: recording.cpus,
-        memory_bytes: recording.memory_bytes,
+        memory: &memory,
         append: kernel_command_line(recording),
         plugin_options: plugin_options(recording, kernel, &workspace, program.as_deref()),
         extra_arguments: &recording.qemu_arguments,
@@ -103,19 +105,23 @@ pub fn record_kernel(
     let mut machine = QemuMachine::start(&config, &workspace)?;
     let ending = watch_window(&mut machine, &workspace, recording, progress, interrupt)?;
     if machine.exit_status().is_none() {
-        // Memory stays as it is now, also when QEMU is gone: its file is ours.
+        // Memory stays as it is now, also when QEMU is gone: its file is open here.
         machine.stop()?;
     }
     progress.step("reading what was recorded");
     machine.quit()?;
-    assemble::assemble_profile(recording, kernel, collector, &machine, &workspace, ending)
+    let files = assemble::GuestFiles {
+        workspace: &workspace,
+        memory: &memory,
+    };
+    assemble::assemble_profile(recording, kernel, collector, &machine, files, ending)
 }
 
 fn program_bytes(recording: &KernelRecording) -> Result<Option<Vec<u8>>, Error> {
     let GuestWork::Program { path, .. } = &recording.work else {
         return Ok(None);
     };
-    let bytes = fs::read(path).map_err(cannot("read", path))?;
+    let bytes = read_regular(path).map_err(cannot("read", path))?;
     let refuse = |why| {
         Err(Error::Program {
             path: path.clone(),
@@ -170,7 +176,7 @@ fn plugin_options(
     kernel: &GuestKernel<'_>,
     workspace: &RecordingWorkspace,
     program: Option<&[u8]>,
-) -> String {
+) -> OsString {
     let skip: Vec<String> = kernel
         .bulk_code()
         .iter()
@@ -178,8 +184,7 @@ fn plugin_options(
         .collect();
     let mut options = collector_options(recording.yield_every, recording.seed, recording.bursts);
     options.push_str(&format!(
-        ",dir={},skip={}",
-        comma_doubled(workspace.dir()),
+        ",skip={}",
         skip.join("+")
     ));
     if recording.idle {
@@ -188,5 +193,5 @@ fn plugin_options(
     if program.is_some_and(has_start_marker) {
         options.push_str(",own=1");
     }
-    options
+    path_option(format!("{options},dir="), workspace.dir())
 }

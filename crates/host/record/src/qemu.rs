@@ -2,8 +2,9 @@
 
 mod find;
 mod machine;
+mod option;
 mod qmp;
 
-pub(crate) use self::find::comma_doubled;
 pub use self::find::{QemuCollector, find_collector, find_program_collector};
 pub(crate) use self::machine::{QemuConfig, QemuMachine};
+pub(crate) use self::option::path_option;

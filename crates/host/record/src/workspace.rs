@@ -1,23 +1,22 @@
-//! The private folder of one recording: control file, segments, console, sockets, guest memory.
+//! The private folder of one recording (control file, segments, console), and the guest's memory.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Acquire;
 
-use memmap2::MmapOptions;
-use relayout_files::{cannot, free_bytes, private_dir};
+use memmap2::{Mmap, MmapOptions};
+use relayout_files::{TemporaryFolder, cannot, private_dir};
 use relayout_shadow::control::{CONTROL_BYTES, RecordingControl};
-use tempfile::TempDir;
+use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
 
 use crate::Error;
 
 /// Removed with all that is in it when dropped.
 pub struct RecordingWorkspace {
-    dir: TempDir,
-    /// Apart, because it wants memory behind it rather than a disk; only for guests.
-    memory: Option<TempDir>,
+    dir: TemporaryFolder,
     control: &'static RecordingControl,
 }
 
@@ -26,26 +25,7 @@ impl RecordingWorkspace {
     pub fn create() -> Result<Self, Error> {
         let dir = private_dir(&std::env::temp_dir())?;
         let control = map_control(&dir.path().join("control"))?;
-        Ok(Self {
-            dir,
-            memory: None,
-            control,
-        })
-    }
-
-    /// Creates a workspace with space for that much memory of a guest.
-    pub fn for_guest(memory_bytes: u64) -> Result<Self, Error> {
-        let workspace = Self::create()?;
-        let shared = Path::new("/dev/shm");
-        let memory = if free_bytes(shared).is_some_and(|free| free >= memory_bytes) {
-            private_dir(shared)?
-        } else {
-            private_dir(&std::env::temp_dir())?
-        };
-        Ok(Self {
-            memory: Some(memory),
-            ..workspace
-        })
+        Ok(Self { dir, control })
     }
 
     pub fn file_path(&self, name: &str) -> PathBuf {
@@ -56,11 +36,6 @@ impl RecordingWorkspace {
         self.dir.path()
     }
 
-    /// The file that is the guest's memory.
-    pub fn memory_file(&self) -> PathBuf {
-        self.memory.as_ref().unwrap_or(&self.dir).path().join("ram")
-    }
-
     /// Error number with which the collector stopped, 0 if it has none.
     pub fn collector_errno(&self) -> i32 {
         self.control.error.load(Acquire) as i32
@@ -68,7 +43,7 @@ impl RecordingWorkspace {
 
     /// The collector's error, as that of writing to this folder.
     pub fn write_error(&self) -> Error {
-        let source = std::io::Error::from_raw_os_error(self.collector_errno());
+        let source = io::Error::from_raw_os_error(self.collector_errno());
         cannot("write the recording to", self.dir())(source).into()
     }
 
@@ -86,19 +61,86 @@ pub fn collector_options(yield_every: u32, seed: u64, bursts: Option<u64>) -> St
     )
 }
 
+/// A guest's memory: a file without a name. It is gone when the last process that has it open is,
+/// however that ends.
+pub struct GuestMemory {
+    file: File,
+    bytes: u64,
+}
+
+impl GuestMemory {
+    /// Makes the file, in memory if so much is free, else on the disk of the workspace.
+    pub fn create(bytes: u64, workspace: &RecordingWorkspace) -> Result<Self, Error> {
+        let in_memory = available_memory_bytes().is_some_and(|available| available >= bytes);
+        let file = match in_memory.then(|| create_in_memory(bytes)) {
+            Some(Ok(file)) => file,
+            Some(Err(_)) | None => {
+                let path = workspace.file_path("ram");
+                create_on_disk(&path, bytes).map_err(cannot("make the guest's memory:", &path))?
+            }
+        };
+        Ok(Self { file, bytes })
+    }
+
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Maps the memory as QEMU left it.
+    pub fn map(&self) -> io::Result<Mmap> {
+        // SAFETY: QEMU has ended, and nobody else has the file.
+        unsafe { Mmap::map(&self.file) }
+    }
+}
+
+fn create_in_memory(bytes: u64) -> io::Result<File> {
+    let file = File::from(memfd_create("relayout-guest", MemfdFlags::CLOEXEC)?);
+    file.set_len(bytes)?;
+    Ok(file)
+}
+
+fn create_on_disk(path: &Path, bytes: u64) -> io::Result<File> {
+    let file = create_private_file(path)?;
+    fs::remove_file(path)?;
+    file.set_len(bytes)?;
+    // With a hole, a full disk would end QEMU by SIGBUS in the middle of the recording.
+    match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
+        Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => Ok(file),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Returns the bytes of memory that processes can still use; `None` where the system does not tell.
+fn available_memory_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kib << 10)
+}
+
+fn create_private_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+}
+
 fn map_control(path: &Path) -> Result<&'static RecordingControl, Error> {
-    let create_file = || -> std::io::Result<File> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)?;
+    let create_file = || -> io::Result<File> {
+        let file = create_private_file(path)?;
         // Allocates the blocks: with a hole, a full disk would end a writer to the mapping by
         // SIGBUS. SAFETY: the call takes an open file and two numbers.
         match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, CONTROL_BYTES as libc::off_t) } {
             0 => Ok(file),
-            error => Err(std::io::Error::from_raw_os_error(error)),
+            error => Err(io::Error::from_raw_os_error(error)),
         }
     };
     let file = create_file().map_err(cannot("create", path))?;
@@ -108,4 +150,20 @@ fn map_control(path: &Path) -> Result<&'static RecordingControl, Error> {
     // SAFETY: the mapping begins at a page, has the bytes of the control, and is never unmapped;
     // all fields are atomics.
     Ok(unsafe { &*map.as_mut_ptr().cast::<RecordingControl>() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_has_no_name() {
+        let workspace = RecordingWorkspace::create().unwrap();
+        let before = fs::read_dir(workspace.dir()).unwrap().count();
+        let memory = GuestMemory::create(1 << 20, &workspace).unwrap();
+        let on_disk = create_on_disk(&workspace.file_path("ram"), 1 << 20).unwrap();
+        assert_eq!(memory.map().unwrap().len(), 1 << 20);
+        assert_eq!(on_disk.metadata().unwrap().len(), 1 << 20);
+        assert_eq!(fs::read_dir(workspace.dir()).unwrap().count(), before);
+    }
 }

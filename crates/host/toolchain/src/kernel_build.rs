@@ -84,7 +84,7 @@ impl KernelPatch {
     /// The file cannot be read.
     pub fn read(path: &Path, reverse: bool) -> Result<Self, Error> {
         let path = fs::canonicalize(path).map_err(cannot("read", path))?;
-        let bytes = fs::read(&path).map_err(cannot("read", &path))?;
+        let bytes = relayout_files::read_regular(&path).map_err(cannot("read", &path))?;
         Ok(Self {
             path,
             bytes,
@@ -151,6 +151,8 @@ impl KernelBuilder {
         let manifest = SourceManifest::read(&source)?;
         let folder = cache.dir().join("built").join(folder_name(&source));
         fs::create_dir_all(&folder).map_err(cannot("create", &folder))?;
+        // A build runs programs that it made there.
+        cache.require_private(&folder)?;
         Ok(Self {
             options: config::merged_options(config)?,
             source,

@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod kinds;
 mod profiles;
 mod recording;
 mod types;

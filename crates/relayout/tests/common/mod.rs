@@ -1,6 +1,7 @@
 //! The built command in a folder of its own, and input files for it.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod disk;
 pub mod hot;
 pub mod profile;
 pub mod programs;

@@ -165,7 +165,6 @@ impl Drop for Running {
 #[derive(Default)]
 pub struct Qemu {
     pid: u32,
-    memory: PathBuf,
 }
 
 impl Qemu {
@@ -181,11 +180,9 @@ impl Qemu {
             .split('\0')
             .next()
             .filter(|p| p.ends_with("qemu-system-x86_64"))?;
-        let memory = command.split("mem-path=").nth(1)?.split(',').next()?;
-        Some(Self {
-            pid,
-            memory: memory.into(),
-        })
+        // Its memory has no name, so that nothing is left of it when QEMU is gone.
+        assert!(command.contains("mem-path=/proc/self/fd/"), "{command}");
+        Some(Self { pid })
     }
 
     pub fn kill(&self) {
@@ -194,11 +191,6 @@ impl Qemu {
 
     fn check_gone(&self) {
         wait(|| (!Path::new(&format!("/proc/{}", self.pid)).exists()).then_some(()));
-    }
-
-    /// Folder of the guest's memory.
-    pub fn memory_folder(&self) -> PathBuf {
-        self.memory.parent().unwrap().to_owned()
     }
 }
 

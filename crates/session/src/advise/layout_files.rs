@@ -109,7 +109,7 @@ struct LayoutFileReader<'a> {
 
 impl LayoutFileReader<'_> {
     fn read_file(&self, path: &Path) -> Result<UserLayout, Error> {
-        let bytes = std::fs::read(path).map_err(cannot("read", path))?;
+        let bytes = relayout_files::read_regular(path).map_err(cannot("read", path))?;
         let in_file = |source| Error::LayoutFile {
             path: path.to_owned(),
             source,

@@ -1,9 +1,8 @@
 //! Patches and scripts as files.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use relayout_files::cannot;
+use relayout_files::{write_atomically, write_program_atomically};
 use relayout_patch::PatchMail;
 
 use crate::Error;
@@ -31,7 +30,7 @@ pub fn write_mails(file: &Path, mails: &[PatchMail]) -> Result<(), Error> {
         .enumerate()
         .map(|(index, mail)| mail.to_text(index + 1, mails.len()))
         .collect();
-    Ok(std::fs::write(file, text).map_err(cannot("write", file))?)
+    Ok(write_atomically(file, text.as_bytes())?)
 }
 
 /// Writes [`HARDWARE_SCRIPT`] as an executable file.
@@ -39,9 +38,5 @@ pub fn write_mails(file: &Path, mails: &[PatchMail]) -> Result<(), Error> {
 /// # Errors
 /// The file cannot be written.
 pub fn write_hardware_script(file: &Path) -> Result<(), Error> {
-    let write = || {
-        std::fs::write(file, HARDWARE_SCRIPT)?;
-        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755))
-    };
-    Ok(write().map_err(cannot("write", file))?)
+    Ok(write_program_atomically(file, HARDWARE_SCRIPT.as_bytes())?)
 }

@@ -170,6 +170,7 @@ fn find_file(file: &Path, database: &CompileDatabase) -> Result<PathBuf, CheckEr
     Ok(file
         .canonicalize()
         .or_else(|error| folder.join(file).canonicalize().map_err(|_| error))
+        .and_then(|path| relayout_files::open_regular(&path).map(|_| path))
         .map_err(cannot("find", file))?)
 }
 
@@ -179,7 +180,7 @@ fn select_recipe(
     header: &Path,
 ) -> Result<CompileRecipe, CheckError> {
     let read = |path: &Path| {
-        let bytes = std::fs::read(path).ok()?;
+        let bytes = relayout_files::read_regular(path).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
     let recipe = match &sources.like {
@@ -196,5 +197,5 @@ fn select_recipe(
 fn kernel_config(directory: &Path) -> Option<String> {
     KERNEL_CONFIGS
         .iter()
-        .find_map(|name| std::fs::read_to_string(directory.join(name)).ok())
+        .find_map(|name| relayout_files::read_regular_text(&directory.join(name)).ok())
 }

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-use std::{env, fs, io};
+use std::{env, io};
 
 use relayout_check::{CheckConfig, Date, FileFacts, KernelConfig, LayoutLock};
-
-use relayout_files::cannot;
+use relayout_files::{cannot, read_regular_text};
 
 use super::{CheckError, CheckRequest};
 
@@ -44,7 +43,7 @@ impl CheckRules {
             None => path.with_file_name(LOCK_NAME),
         };
         let is_optional = request.lock.is_none();
-        let lock = match fs::read_to_string(&lock_path) {
+        let lock = match read_regular_text(&lock_path) {
             Err(error) if is_optional && error.kind() == io::ErrorKind::NotFound => None,
             text => {
                 let text = text.map_err(cannot("read", &lock_path))?;
@@ -92,7 +91,7 @@ pub(super) fn file_facts(path: &Path, kconfig: Option<&Path>) -> Result<FileFact
 }
 
 pub(super) fn read_text(path: &Path) -> Result<String, CheckError> {
-    Ok(fs::read_to_string(path).map_err(cannot("read", path))?)
+    Ok(read_regular_text(path).map_err(cannot("read", path))?)
 }
 
 /// Returns the day of `$SOURCE_DATE_EPOCH`, which reproducible builds set, or else today.

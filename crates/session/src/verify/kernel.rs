@@ -153,11 +153,14 @@ fn open_builder(
     patch: &KernelPatch,
     progress: &dyn ExperimentProgress,
 ) -> Result<(KernelBuilder, Vec<String>), VerifyError> {
-    let source = settings
-        .source
-        .clone()
-        .or_else(|| cache.kernel_source())
-        .ok_or(VerifyError::NoKernelSource)?;
+    let source = match &settings.source {
+        Some(source) => source.clone(),
+        None => {
+            let source = cache.kernel_source().ok_or(VerifyError::NoKernelSource)?;
+            cache.require_private(&source).map_err(Error::from)?;
+            source
+        }
+    };
     let jobs = settings
         .jobs
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));

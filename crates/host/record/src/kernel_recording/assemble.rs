@@ -15,13 +15,20 @@ use super::watch::WindowEnding;
 use super::{GuestWork, KernelRecording};
 use crate::outcome::{RecordingOutcome, describe_losses};
 use crate::qemu::QemuMachine;
-use crate::workspace::RecordingWorkspace;
-use crate::{Error, GuestKernel, QemuCollector, memory};
+use crate::workspace::{GuestMemory, RecordingWorkspace};
+use crate::{Error, GuestKernel, QemuCollector};
 
 /// Pages as the kernel's slabs are made of.
 const PAGE_BYTES: u64 = 4096;
 /// Lines of the console that a profile keeps.
 const CONSOLE_LINES: usize = 2000;
+
+/// Files that QEMU left.
+#[derive(Clone, Copy)]
+pub struct GuestFiles<'g> {
+    pub workspace: &'g RecordingWorkspace,
+    pub memory: &'g GuestMemory,
+}
 
 /// QEMU has ended; `ending` is how its window did.
 pub fn assemble_profile(
@@ -29,9 +36,10 @@ pub fn assemble_profile(
     kernel: &GuestKernel<'_>,
     collector: &QemuCollector,
     machine: &QemuMachine,
-    workspace: &RecordingWorkspace,
+    files: GuestFiles<'_>,
     ending: WindowEnding,
 ) -> Result<RecordingOutcome, Error> {
+    let GuestFiles { workspace, memory } = files;
     let assembled = read_segments(workspace, recording.cpus)?;
     let mut notes = describe_losses(&assembled, "CPU");
     let problem = match ending {
@@ -40,10 +48,11 @@ pub fn assemble_profile(
     };
     let run = profile_run(recording, &assembled, workspace, machine, problem.as_ref());
     let mut profile = assembled.profile;
-    match map_segments(&workspace.memory_file()) {
+    match memory.map() {
         Ok(bytes) => {
             let pages = pages_that_matter(&profile);
-            let snapshot = memory::read_snapshot(kernel, &bytes, RunId(0), recording.cpus, &pages)?;
+            let snapshot =
+                crate::memory::read_snapshot(kernel, &bytes, RunId(0), recording.cpus, &pages)?;
             profile.ranges = snapshot.ranges;
             notes.extend(
                 snapshot

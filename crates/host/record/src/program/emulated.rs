@@ -12,7 +12,7 @@ use super::inspect::{InspectedProgram, ProgramKind};
 use super::{AttachedProgram, CountedAccesses, ProgramBackend, ProgramRecording};
 use crate::Error;
 use crate::marker::has_start_marker;
-use crate::qemu::{comma_doubled, find_program_collector};
+use crate::qemu::{find_program_collector, path_option};
 use crate::workspace::{RecordingWorkspace, collector_options};
 
 /// All features of QEMU's CPU, so that programs for newer CPUs run. Without the fast string
@@ -35,17 +35,11 @@ pub fn attach_qemu(
     let collector = find_program_collector(CacheFolder::locate().as_ref())?;
     let path = &inspected.path;
     let program = map_file(path).map_err(cannot("read", path))?;
-    let mut plugin = OsString::from(comma_doubled(&collector.plugin));
-    plugin.push(",");
-    plugin.push(plugin_options(
-        recording,
-        workspace,
-        has_start_marker(&program),
-    ));
+    let options = plugin_options(recording, workspace, has_start_marker(&program));
     let mut command = Command::new(&collector.qemu);
     command
         .args(["-cpu", CPU, "-plugin"])
-        .arg(plugin)
+        .arg(collector.plugin_argument(&options))
         .arg("-0")
         .arg(&recording.program)
         .arg(path)
@@ -97,12 +91,11 @@ fn plugin_options(
     recording: &ProgramRecording,
     workspace: &RecordingWorkspace,
     own_markers: bool,
-) -> String {
+) -> OsString {
     let yield_every = ProgramBackend::QemuUser.yield_every(recording);
     let mut options = collector_options(yield_every, recording.seed, recording.bursts);
-    options.push_str(&format!(",dir={}", comma_doubled(workspace.dir())));
     if own_markers {
         options.push_str(",own=1");
     }
-    options
+    path_option(format!("{options},dir="), workspace.dir())
 }

@@ -1,6 +1,7 @@
 //! Search of a QEMU, and of the plugin that it takes.
 
 use std::env;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -8,10 +9,17 @@ use relayout_files::{
     CacheFolder, DISTRIBUTION, cannot, find_in_path, find_installed_library, system_package,
 };
 
+use super::option::path_option;
 use crate::Error;
 
 /// Plugin interfaces that there is a plugin for, best first.
 const INTERFACES: [u32; 2] = [4, 1];
+
+/// Forbids QEMU to start programs, to change its user, and to change priorities.
+const SANDBOX: [&str; 2] = [
+    "-sandbox",
+    "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
+];
 
 /// Kind of QEMU.
 struct QemuMode {
@@ -21,8 +29,10 @@ struct QemuMode {
     env_variable: &'static str,
     /// Beginning of the version text.
     version_prefix: &'static str,
-    /// Arguments with which it does nothing, up to the plugin.
+    /// Arguments with which it does nothing.
     idle_arguments: &'static [&'static str],
+    /// True if it takes [`SANDBOX`], unless it was built without.
+    may_have_sandbox: bool,
     /// Program to run in a trial, which does not come to that.
     trial_program: Option<&'static str>,
     /// Returns the program that setup unpacked.
@@ -45,8 +55,8 @@ const MACHINE: QemuMode = QemuMode {
         "-display",
         "none",
         "-S",
-        "-plugin",
     ],
+    may_have_sandbox: true,
     trial_program: None,
     cached: CacheFolder::qemu_system,
     remedy: |package| format!("package {package}, or scripts/setup.sh"),
@@ -57,7 +67,8 @@ const PROGRAM: QemuMode = QemuMode {
     program_name: "qemu-x86_64",
     env_variable: "RELAYOUT_QEMU_USER",
     version_prefix: "qemu-x86_64 version ",
-    idle_arguments: &["-plugin"],
+    idle_arguments: &[],
+    may_have_sandbox: false,
     trial_program: Some("/proc/self/exe"),
     cached: CacheFolder::qemu_user,
     remedy: |package| {
@@ -79,12 +90,32 @@ pub struct QemuCollector {
     pub interface: u32,
     /// The plugin.
     pub plugin: PathBuf,
+    /// True if this QEMU can confine itself by system call filters (seccomp).
+    pub has_sandbox: bool,
 }
 
 impl QemuCollector {
     /// Returns true if the plugin sees stored values, and so silent stores.
     pub fn sees_values(&self) -> bool {
         self.interface >= 4
+    }
+
+    /// Arguments that confine QEMU, which needs no other program and no other user. The guest is
+    /// code that may be faulty, and so may QEMU's devices be.
+    pub(crate) fn sandbox_arguments(&self) -> &'static [&'static str] {
+        match self.has_sandbox {
+            true => &SANDBOX,
+            false => &[],
+        }
+    }
+
+    /// Value of `-plugin` with these options of the plugin.
+    pub(crate) fn plugin_argument(&self, options: &OsStr) -> OsString {
+        // The key is written, because QEMU takes the part before a `=` in the path for a key.
+        let mut argument = path_option("file=", &self.plugin);
+        argument.push(",");
+        argument.push(options);
+        argument
     }
 
     /// `QEMU 10.0.2, plugin interface 4`
@@ -122,24 +153,32 @@ fn find_qemu(
     let requested = requested.map(Path::to_owned);
     let qemu = match requested.or_else(|| env::var_os(mode.env_variable).map(Into::into)) {
         Some(path) => existing_program(path, mode)?,
-        None => cache
-            .and_then(mode.cached)
-            .or_else(|| find_in_path(mode.program_name))
-            .ok_or_else(|| missing_qemu(mode.program_name.into(), mode))?,
+        None => match cached_qemu(cache, mode)? {
+            Some(path) => path,
+            None => find_in_path(mode.program_name)
+                .ok_or_else(|| missing_qemu(mode.program_name.into(), mode))?,
+        },
     };
     let version = read_version(&qemu, mode)?;
     let mut plugin_error = String::from("its output says nothing");
+    let mut has_sandbox = mode.may_have_sandbox;
     for interface in INTERFACES {
-        let plugin = plugin_path(interface)?;
-        match try_plugin(&qemu, &plugin, mode)? {
-            Ok(()) => {
-                return Ok(QemuCollector {
-                    qemu,
-                    version,
-                    interface,
-                    plugin,
-                });
-            }
+        let mut collector = QemuCollector {
+            qemu: qemu.clone(),
+            version: version.clone(),
+            interface,
+            plugin: plugin_path(interface)?,
+            has_sandbox,
+        };
+        let mut tried = try_plugin(&collector, mode)?;
+        // A QEMU that was built without.
+        if has_sandbox && tried.as_ref().is_err_and(|text| text.contains("sandbox")) {
+            has_sandbox = false;
+            collector.has_sandbox = false;
+            tried = try_plugin(&collector, mode)?;
+        }
+        match tried {
+            Ok(()) => return Ok(collector),
             Err(text) => plugin_error = text,
         }
     }
@@ -147,6 +186,17 @@ fn find_qemu(
         path: qemu,
         why: plugin_error,
     })
+}
+
+fn cached_qemu(cache: Option<&CacheFolder>, mode: &QemuMode) -> Result<Option<PathBuf>, Error> {
+    let Some(cache) = cache else {
+        return Ok(None);
+    };
+    let found = (mode.cached)(cache);
+    if let Some(path) = &found {
+        cache.require_private_program(path)?;
+    }
+    Ok(found)
 }
 
 fn existing_program(path: PathBuf, mode: &QemuMode) -> Result<PathBuf, Error> {
@@ -190,10 +240,16 @@ fn plugin_path(interface: u32) -> Result<PathBuf, Error> {
 }
 
 /// Starts QEMU with the plugin, which reports that it was loaded and ends QEMU.
-fn try_plugin(qemu: &Path, plugin: &Path, mode: &QemuMode) -> Result<Result<(), String>, Error> {
+fn try_plugin(
+    collector: &QemuCollector,
+    mode: &QemuMode,
+) -> Result<Result<(), String>, Error> {
+    let qemu = &collector.qemu;
     let output = Command::new(qemu)
         .args(mode.idle_arguments)
-        .arg(format!("{},probe=1", comma_doubled(plugin)))
+        .args(collector.sandbox_arguments())
+        .arg("-plugin")
+        .arg(collector.plugin_argument("probe=1".as_ref()))
         .args(mode.trial_program)
         .stdin(Stdio::null())
         .output()
@@ -208,9 +264,4 @@ fn try_plugin(qemu: &Path, plugin: &Path, mode: &QemuMode) -> Result<Result<(), 
         .last()
         .unwrap_or("it says nothing")
         .to_owned()))
-}
-
-/// A path as it stands in QEMU's options.
-pub fn comma_doubled(path: &Path) -> String {
-    path.display().to_string().replace(',', ",,")
 }

@@ -1,7 +1,9 @@
 //! One running QEMU.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
@@ -10,10 +12,11 @@ use std::time::{Duration, Instant};
 use relayout_files::{cannot, die_with_parent};
 
 use super::QemuCollector;
+use super::option::path_option;
 use super::qmp::QmpConnection;
 use crate::Error;
 use crate::child::OwnedChild;
-use crate::workspace::RecordingWorkspace;
+use crate::workspace::{GuestMemory, RecordingWorkspace};
 
 /// Time that QEMU may take to end when asked; the plugin writes its last records then.
 const QUIT_LIMIT: Duration = Duration::from_secs(60);
@@ -25,17 +28,16 @@ pub struct QemuConfig<'c> {
     pub collector: &'c QemuCollector,
     pub image: PathBuf,
     pub cpus: u16,
-    pub memory_bytes: u64,
+    pub memory: &'c GuestMemory,
     pub append: String,
-    pub plugin_options: String,
+    pub plugin_options: OsString,
     pub extra_arguments: &'c [String],
 }
 
 /// A QEMU that was started; killed when dropped.
 pub struct QemuMachine {
     child: OwnedChild,
-    qmp: Option<QmpConnection>,
-    socket: PathBuf,
+    qmp: QmpConnection,
     console: PathBuf,
     errors: PathBuf,
 }
@@ -45,8 +47,15 @@ impl QemuMachine {
     pub fn start(config: &QemuConfig<'_>, workspace: &RecordingWorkspace) -> Result<Self, Error> {
         let errors = workspace.file_path("stderr");
         let log = File::create(&errors).map_err(cannot("create", &errors))?;
-        let mut command = Command::new(&config.collector.qemu);
-        add_arguments(&mut command, config, workspace);
+        let program = &config.collector.qemu;
+        // Sockets with a name have one of at most 108 bytes.
+        let (socket, qemu_socket) = UnixStream::pair().map_err(cannot("run", program))?;
+        let files = InheritedFiles {
+            memory: config.memory.file().as_raw_fd(),
+            socket: qemu_socket.as_raw_fd(),
+        };
+        let mut command = Command::new(program);
+        add_arguments(&mut command, config, workspace, files);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -56,15 +65,18 @@ impl QemuMachine {
         let parent = std::process::id();
         // SAFETY: only async-signal-safe calls between fork and exec.
         unsafe {
-            command.pre_exec(move || die_with_parent(parent));
+            command.pre_exec(move || {
+                for file in [files.memory, files.socket] {
+                    // QEMU gets the file under its number here. It fails to open one that it lacks.
+                    libc::fcntl(file, libc::F_SETFD, 0);
+                }
+                die_with_parent(parent)
+            });
         }
-        let child = command
-            .spawn()
-            .map_err(cannot("run", &config.collector.qemu))?;
+        let child = command.spawn().map_err(cannot("run", program))?;
         Ok(Self {
             child: OwnedChild(child),
-            qmp: None,
-            socket: workspace.file_path("qmp"),
+            qmp: QmpConnection::new(socket).map_err(cannot("run", program))?,
             console: workspace.file_path("console"),
             errors,
         })
@@ -133,14 +145,7 @@ impl QemuMachine {
     }
 
     fn send_command(&mut self, name: &str) -> Result<(), Error> {
-        let mut send = || -> io::Result<()> {
-            let qmp = match &mut self.qmp {
-                Some(qmp) => qmp,
-                None => self.qmp.insert(QmpConnection::connect(&self.socket)?),
-            };
-            qmp.send_command(name)
-        };
-        send().map_err(|error| {
+        self.qmp.send_command(name).map_err(|error| {
             self.qemu_error(&format!("did not take the command '{name}' ({error})"))
         })
     }
@@ -153,12 +158,23 @@ fn printable(line: &str) -> String {
         .collect()
 }
 
-fn add_arguments(command: &mut Command, config: &QemuConfig<'_>, workspace: &RecordingWorkspace) {
-    let path = |name: &str| workspace.file_path(name).display().to_string();
+/// Numbers of the open files that QEMU inherits.
+#[derive(Clone, Copy)]
+struct InheritedFiles {
+    memory: RawFd,
+    socket: RawFd,
+}
+
+fn add_arguments(
+    command: &mut Command,
+    config: &QemuConfig<'_>,
+    workspace: &RecordingWorkspace,
+    files: InheritedFiles,
+) {
     let memory = format!(
-        "memory-backend-file,id=mem,size={},mem-path={},share=on",
-        config.memory_bytes,
-        workspace.memory_file().display()
+        "memory-backend-file,id=mem,size={},mem-path=/proc/self/fd/{},share=on",
+        config.memory.bytes(),
+        files.memory
     );
     command
         .args([
@@ -170,8 +186,9 @@ fn add_arguments(command: &mut Command, config: &QemuConfig<'_>, workspace: &Rec
             "none",
             "-no-reboot",
         ])
+        .args(config.collector.sandbox_arguments())
         .args(["-M", "q35,memory-backend=mem", "-object", &memory])
-        .args(["-m", &format!("{}M", config.memory_bytes >> 20)])
+        .args(["-m", &format!("{}M", config.memory.bytes() >> 20)])
         .args([
             "-cpu",
             "max,la57=off,erms=off,fsrm=off",
@@ -179,20 +196,24 @@ fn add_arguments(command: &mut Command, config: &QemuConfig<'_>, workspace: &Rec
             &config.cpus.to_string(),
         ])
         .args(["-accel", "tcg,thread=multi,tb-size=512"])
+        .arg("-chardev")
+        .arg(path_option(
+            "file,id=console,path=",
+            &workspace.file_path("console"),
+        ))
+        .args(["-serial", "chardev:console"])
         .args([
             "-chardev",
-            &format!("file,id=console,path={}", path("console")),
+            &format!("socket,id=qmp,fd={}", files.socket),
+            "-mon",
+            "chardev=qmp,mode=control",
         ])
-        .args(["-serial", "chardev:console"])
-        .args(["-qmp", &format!("unix:{},server=on,wait=off", path("qmp"))])
-        .args(["-initrd", &path("initrd"), "-append", &config.append])
+        .arg("-initrd")
+        .arg(workspace.file_path("initrd"))
+        .args(["-append", &config.append])
         .arg("-kernel")
         .arg(&config.image)
         .arg("-plugin")
-        .arg(format!(
-            "{},{}",
-            config.collector.plugin.display(),
-            config.plugin_options
-        ))
+        .arg(config.collector.plugin_argument(&config.plugin_options))
         .args(config.extra_arguments);
 }

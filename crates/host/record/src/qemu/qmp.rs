@@ -2,8 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -14,31 +13,27 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 pub struct QmpConnection {
     reader: BufReader<UnixStream>,
     writer: UnixStream,
+    is_greeted: bool,
 }
 
 impl QmpConnection {
-    /// Connects to the socket, which QEMU may not have made yet.
-    pub fn connect(path: &Path) -> io::Result<Self> {
-        let deadline = Instant::now() + TIMEOUT;
-        let stream = loop {
-            match UnixStream::connect(path) {
-                Ok(stream) => break stream,
-                Err(error) if Instant::now() > deadline => return Err(error),
-                Err(_) => std::thread::sleep(Duration::from_millis(20)),
-            }
-        };
+    /// Takes this end of a pair of sockets, whose other end QEMU has.
+    pub fn new(stream: UnixStream) -> io::Result<Self> {
         stream.set_read_timeout(Some(TIMEOUT))?;
-        let mut qmp = Self {
+        Ok(Self {
             reader: BufReader::new(stream.try_clone()?),
             writer: stream,
-        };
-        qmp.read_message()?;
-        qmp.send_command("qmp_capabilities")?;
-        Ok(qmp)
+            is_greeted: false,
+        })
     }
 
     /// Gives a command without arguments and waits for its answer; events in between are dropped.
     pub fn send_command(&mut self, name: &str) -> io::Result<()> {
+        if !self.is_greeted {
+            self.read_message()?;
+            self.is_greeted = true;
+            self.send_command("qmp_capabilities")?;
+        }
         writeln!(self.writer, "{}", json!({ "execute": name }))?;
         loop {
             let answer = self.read_message()?;

@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use relayout_files::{CacheFolder, Error, cannot};
+use relayout_files::{CacheFolder, Error, cannot, write_atomically};
 
 const STAND_IN_NAMES: [&str; 2] = ["libtsan.so", "libtsan_preinit.o"];
 const EMPTY_SCRIPT: &str =
@@ -50,9 +50,7 @@ fn create_stand_in(folder: &Path) -> io::Result<()> {
             continue;
         }
         // Others may be about to do the same.
-        let new = folder.join(format!(".{name}-{}", std::process::id()));
-        fs::write(&new, EMPTY_SCRIPT)?;
-        fs::rename(&new, &file)?;
+        write_atomically(&file, EMPTY_SCRIPT.as_bytes()).map_err(|error| error.source)?;
     }
     Ok(())
 }

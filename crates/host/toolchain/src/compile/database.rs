@@ -56,7 +56,7 @@ impl CompileDatabase {
     /// # Errors
     /// The file cannot be read, and the errors of [`parse`](Self::parse).
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let bytes = std::fs::read(path).map_err(cannot("read", path))?;
+        let bytes = relayout_files::read_regular(path).map_err(cannot("read", path))?;
         let path = std::path::absolute(path).map_err(cannot("find", path))?;
         Self::parse(&bytes, &path)
     }

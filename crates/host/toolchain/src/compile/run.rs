@@ -8,9 +8,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use relayout_files::{InterruptFlag, cannot, die_with_parent, private_dir, program_in};
+use relayout_files::{
+    InterruptFlag, TemporaryFolder, cannot, die_with_parent, private_dir, program_in,
+};
 use rustix::process::{Pid, Signal, kill_process_group};
-use tempfile::TempDir;
 
 use super::{CompileRecipe, Error, HeaderUnit};
 
@@ -36,7 +37,7 @@ const CLANG_FLAGS: &[&str] = &["-fstandalone-debug"];
 /// Compiles units. Its folder is removed, with all that the compiler leaves in it, when it is
 /// dropped.
 pub struct UnitCompiler {
-    dir: TempDir,
+    dir: TemporaryFolder,
     interrupt: InterruptFlag,
 }
 

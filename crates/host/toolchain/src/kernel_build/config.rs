@@ -1,9 +1,8 @@
 //! The configuration: as little as the workloads need, so that a kernel is built in minutes.
 
-use std::fs;
 use std::path::Path;
 
-use relayout_files::cannot;
+use relayout_files::{cannot, read_regular_text};
 
 use super::Error;
 
@@ -36,7 +35,7 @@ const INDISPENSABLE: &[&str] = &[
 pub fn merged_options(user_file: Option<&Path>) -> Result<String, Error> {
     let mut text = DEFAULT_OPTIONS.to_owned();
     if let Some(path) = user_file {
-        text.push_str(&fs::read_to_string(path).map_err(cannot("read", path))?);
+        text.push_str(&read_regular_text(path).map_err(cannot("read", path))?);
     }
     Ok(text)
 }

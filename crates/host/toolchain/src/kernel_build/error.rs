@@ -13,6 +13,9 @@ pub enum Error {
     /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
+    /// A file that a build runs could have been changed by others.
+    #[error(transparent)]
+    Files(#[from] relayout_files::Error),
     /// The folder is not the source of a kernel.
     #[error(
         "{} is not the top of a Linux source tree: {why}; {DISTRIBUTION}'s is unpacked from \
@@ -128,6 +131,7 @@ impl Error {
             | Self::Busy { .. } => ErrorCategory::Environment,
             Self::Make { .. } => ErrorCategory::Guest,
             Self::Measure(error) => error.category(),
+            Self::Files(error) => error.category(),
             Self::Interrupted => ErrorCategory::Interrupted,
             _ => ErrorCategory::Input,
         }

@@ -88,7 +88,7 @@ impl KernelImages {
         if dir.exists() {
             fs::remove_dir_all(&dir).map_err(cannot("remove", &dir))?;
         }
-        fs::rename(partial.keep(), &dir).map_err(cannot("rename", &dir))?;
+        partial.rename_to(&dir).map_err(cannot("rename", &dir))?;
         self.remove_unused();
         Ok(kernel_in(&dir))
     }

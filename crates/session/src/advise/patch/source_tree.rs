@@ -181,7 +181,7 @@ impl<'a> SourceTree<'a> {
         if let Some(open_index) = files.iter().position(|known| known.path == path) {
             return Ok(files.remove(open_index));
         }
-        let old = std::fs::read_to_string(self.source.join(&path))
+        let old = relayout_files::read_regular_text(&self.source.join(&path))
             .map_err(|error| format!("{path}: {error}"))?;
         let new = old.clone();
         Ok(EditedFile {

@@ -1,0 +1,142 @@
+//! Regular files, where nothing else will do: a pipe may have no writer, and a device no end.
+
+use std::fs::{self, File, FileType, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// Folders with the files that this process has open. A pipe among them has a writer: the user said
+/// `<(COMMAND)`, or `COMMAND | relayout ... /dev/stdin`.
+const OPEN_FILES: [&str; 3] = ["/dev/stdin", "/dev/fd", "/proc/self/fd"];
+
+/// Something else than a regular file.
+#[derive(Debug, thiserror::Error)]
+#[error("it is {kind}, and a regular file is needed")]
+struct NotRegular {
+    kind: &'static str,
+}
+
+/// Opens a regular file to read it, or a pipe that this process has open already. Never waits.
+///
+/// # Errors
+/// The file cannot be opened, or is a folder, a FIFO, a socket or a device.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let is_open = OPEN_FILES.iter().any(|folder| path.starts_with(folder));
+    let accept = |kind: FileType| match kind {
+        kind if kind.is_file() || is_open && kind.is_fifo() => Ok(()),
+        kind if kind.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        kind => {
+            let kind = describe_kind(kind);
+            Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                NotRegular { kind },
+            ))
+        }
+    };
+    // Before it is opened, because that alone makes some devices do something.
+    let found = fs::metadata(path)?.file_type();
+    accept(found)?;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    if !found.is_fifo() {
+        options.custom_flags(OFlags::NONBLOCK.bits() as i32);
+    }
+    let file = options.open(path)?;
+    accept(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+fn describe_kind(kind: FileType) -> &'static str {
+    if kind.is_fifo() {
+        "a FIFO"
+    } else if kind.is_socket() {
+        "a socket"
+    } else if kind.is_char_device() || kind.is_block_device() {
+        "a device"
+    } else {
+        "of an unknown kind"
+    }
+}
+
+/// Reads a regular file.
+///
+/// # Errors
+/// Those of [`open_regular`], and failures to read.
+pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads a regular file that is text.
+///
+/// # Errors
+/// Those of [`read_regular`], and text that is not UTF-8.
+pub fn read_regular_text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    open_regular(path)?.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Fails if `path`, to which a file is to be written, exists and is none: a device or pipe would be
+/// replaced by the file.
+///
+/// # Errors
+/// It exists and is no regular file.
+pub(crate) fn require_replaceable(path: &Path) -> io::Result<()> {
+    match fs::metadata(path).map(|found| found.file_type()) {
+        Ok(kind) if kind.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(kind) if !kind.is_file() => {
+            let kind = describe_kind(kind);
+            Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                NotRegular { kind },
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn only_regular_files_are_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("file"), "text").unwrap();
+        let fifo = (rustix::fs::FileType::Fifo, 0o600.into());
+        rustix::fs::mknodat(rustix::fs::CWD, path("fifo"), fifo.0, fifo.1, 0).unwrap();
+        let _socket = UnixListener::bind(path("socket")).unwrap();
+        std::os::unix::fs::symlink("fifo", path("link")).unwrap();
+        assert_eq!(read_regular_text(&path("file")).unwrap(), "text");
+        for (name, expect) in [
+            ("fifo", "it is a FIFO, and a regular file is needed"),
+            ("link", "it is a FIFO, and a regular file is needed"),
+            ("socket", "it is a socket, and a regular file is needed"),
+            ("/dev/null", "it is a device, and a regular file is needed"),
+            (".", "is a directory"),
+        ] {
+            let error = open_regular(&path(name)).unwrap_err().to_string();
+            assert_eq!(error, expect, "{name}");
+            let error = require_replaceable(&path(name)).unwrap_err().to_string();
+            assert_eq!(error, expect, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_open_pipe_is_read() {
+        use std::io::Write;
+        use std::os::fd::AsRawFd;
+        let (reader, mut writer) = io::pipe().unwrap();
+        writer.write_all(b"text").unwrap();
+        drop(writer);
+        let path = format!("/proc/self/fd/{}", reader.as_raw_fd());
+        assert_eq!(read_regular(path.as_ref()).unwrap(), b"text");
+    }
+}
