@@ -9,7 +9,6 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::CommandExt as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -20,6 +19,16 @@ use common::{Place, names, start};
 
 /// For started processes to be gone after their parent.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Runs a command whose /dev/shm is full.
+const WITHOUT_SHARED_MEMORY: [&str; 6] = [
+    "/usr/bin/unshare",
+    "-m",
+    "/bin/sh",
+    "-c",
+    "mount -t tmpfs -o size=4k tmpfs /dev/shm && exec \"$@\"",
+    "sh",
+];
 
 /// A command, and the way to tell that its output is whole.
 #[derive(Clone, Copy)]
@@ -96,7 +105,7 @@ const QUICK: [FaultyCommand; 8] = [
     command("report", "report p --json", OutputKind::Printed),
     command(
         "advise",
-        "advise p pair --source tree --patch {out}",
+        "advise p pair --source . --patch {out}",
         OutputKind::Text,
     ),
     command("show", "show shared", OutputKind::Printed),
@@ -267,8 +276,7 @@ impl FaultStand {
                 disk = Some(Disk::mount(temporary.clone(), &random_size(self)));
             }
             Fault::SharedMemory => {
-                let full = "mount -t tmpfs -o size=4k tmpfs /dev/shm && exec \"$@\"";
-                wrapper = &["/usr/bin/unshare", "-m", "/bin/sh", "-c", full, "sh"];
+                wrapper = &WITHOUT_SHARED_MEMORY;
             }
             Fault::Signal(_) | Fault::Parallel => {}
         }
