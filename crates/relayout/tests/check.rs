@@ -137,6 +137,9 @@ fn rules_that_cannot_be_used() {
         2,
         "relayout: cannot read none: No such file or directory (os error 2)",
     );
+    let updated = place.run_words("check --lock new.lock --update a.o");
+    assert_eq!(updated.code, Some(0), "{updated:?}");
+    assert!(place.path("new.lock").exists());
     place.refuses(
         "check --config none a.o",
         2,

@@ -81,6 +81,10 @@ pub fn check_subjects(
         })?,
         None => Vec::new(),
     };
+    // Only an update makes a lock file that was asked for.
+    if let (Some(path), None) = (&request.lock, &rules.lock) {
+        std::fs::metadata(path).map_err(CheckError::read(path))?;
+    }
     let settings = CheckSettings {
         today: request.today.unwrap_or_else(today),
         configurations: &request.configurations,

@@ -42,9 +42,8 @@ impl CheckRules {
             Some(path) => path.clone(),
             None => path.with_file_name(LOCK_NAME),
         };
-        let is_optional = request.lock.is_none();
         let lock = match read_regular_text(&lock_path) {
-            Err(error) if is_optional && error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             text => {
                 let text = text.map_err(cannot("read", &lock_path))?;
                 Some(LayoutLock::parse(&text).map_err(CheckError::config(&lock_path))?)
