@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 
 use relayout_check::emit::{AssertionEmitter, EmitForm, EmittedAssertions};
 use relayout_check::{CheckOutcome, CheckSettings, Date, FileFacts, LayoutCheck};
+use relayout_files::cannot;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 
 use crate::with_types;
@@ -83,7 +84,7 @@ pub fn check_subjects(
     };
     // Only an update makes a lock file that was asked for.
     if let (Some(path), None) = (&request.lock, &rules.lock) {
-        std::fs::metadata(path).map_err(CheckError::read(path))?;
+        std::fs::metadata(path).map_err(cannot("read", path))?;
     }
     let settings = CheckSettings {
         today: request.today.unwrap_or_else(today),

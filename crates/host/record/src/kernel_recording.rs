@@ -183,10 +183,7 @@ fn plugin_options(
         .map(|(from, to)| format!("{from:x}-{to:x}"))
         .collect();
     let mut options = collector_options(recording.yield_every, recording.seed, recording.bursts);
-    options.push_str(&format!(
-        ",skip={}",
-        skip.join("+")
-    ));
+    options.push_str(&format!(",skip={}", skip.join("+")));
     if recording.idle {
         options.push_str(",mode=idle");
     }

@@ -157,7 +157,7 @@ fn open_builder(
         Some(source) => source.clone(),
         None => {
             let source = cache.kernel_source().ok_or(VerifyError::NoKernelSource)?;
-            cache.require_private(&source).map_err(Error::from)?;
+            cache.require_private(&source)?;
             source
         }
     };

@@ -240,10 +240,7 @@ fn plugin_path(interface: u32) -> Result<PathBuf, Error> {
 }
 
 /// Starts QEMU with the plugin, which reports that it was loaded and ends QEMU.
-fn try_plugin(
-    collector: &QemuCollector,
-    mode: &QemuMode,
-) -> Result<Result<(), String>, Error> {
+fn try_plugin(collector: &QemuCollector, mode: &QemuMode) -> Result<Result<(), String>, Error> {
     let qemu = &collector.qemu;
     let output = Command::new(qemu)
         .args(mode.idle_arguments)
