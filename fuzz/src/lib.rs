@@ -10,7 +10,7 @@
 //!   `artifacts/`.
 //! - `cargo run --release --manifest-path fuzz/Cargo.toml --example seeds` writes seeds and hostile
 //!   inputs to `corpus/`, and `cargo +nightly fuzz run --features libfuzzer TARGET` starts from
-//!   there.
+//!   there. `scripts/fuzz.sh SECONDS` does so for all targets, and keeps their inputs in `work/`.
 //!
 //! An input that failed once goes to `corpus/TARGET/` with the fix.
 
