@@ -25,6 +25,7 @@ pub(crate) use self::paging::LowMemory;
 
 /// Ranges of the guest's memory for one run, sorted by start.
 pub struct MemorySnapshot {
+    /// Ranges, each once.
     pub ranges: Vec<RangeRow>,
     /// Descriptions of the data that could not be read.
     pub gaps: Vec<String>,

@@ -43,7 +43,8 @@ pub struct Args {
     /// Read BTF even if there is DWARF
     #[arg(long)]
     pub btf: bool,
-    /// Types that the BTF of a kernel module is based on: the vmlinux of the same build, or its BTF
+    /// Types that the BTF of a kernel module is based on: the vmlinux of the same build, or its BTF;
+    /// for a module with `.BTF.base`, of any kernel that can load it
     #[arg(long, value_name = "FILE")]
     pub btf_base: Option<PathBuf>,
     /// Print every definition of a name that has several, not only the first
