@@ -26,6 +26,20 @@ pub fn start() -> Option<()> {
     stacks::start()
 }
 
+/// Keeps all entries as they are until [`end_fork`].
+pub fn begin_fork() {
+    for shards in [&HEAP, &NAMED] {
+        shards.lock_all();
+    }
+}
+
+/// Ends [`begin_fork`], in the parent and in the child.
+pub fn end_fork(is_child: bool) {
+    for shards in [&HEAP, &NAMED] {
+        shards.unlock_all(is_child);
+    }
+}
+
 /// Name of an object, as the program gave it.
 #[derive(Clone, Copy)]
 pub struct ObjectNaming {
@@ -81,6 +95,7 @@ fn insert_entry(
         stack,
         name: named.name,
         stride: named.stride,
+        forks: shards.forks(),
     };
     let mut shard = shards.lock(start);
     let Some(old) = shard.find(start) else {
@@ -164,8 +179,7 @@ pub fn append_all(cx: &mut ShadowContext) {
             let Some(mut shard) = shards.try_lock(n) else {
                 continue;
             };
-            shard.for_each(|entry| {
-                let mut entry = *entry;
+            shard.for_each(|mut entry| {
                 if entry.end_ticket == u64::MAX {
                     entry.events += events_since(&entry);
                 }

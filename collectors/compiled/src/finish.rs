@@ -1,5 +1,6 @@
 //! End of a recording: waits for the other threads and appends everything that was gathered.
 
+use std::ffi::c_int;
 use std::sync::atomic::Ordering::*;
 
 use relayout_shadow::ShadowContext;
@@ -15,12 +16,12 @@ use crate::{allocs, modules, thread, tls, window};
 /// Longest wait for threads that are inside the runtime.
 const WAIT_MAX_NS: u64 = 2_000_000_000;
 
-/// Gives up the recording in a child of the recorded process, which shares a copy of its memory.
-pub fn forget_recording() {
-    control().others.fetch_add(1, AcqRel);
-    recording::set_over();
-    tls::set_thread(0);
-    tls::set_word(tls::INSIDE);
+/// Notes the signal that ends the process, and does the same as [`finish`].
+pub fn finish_by_signal(signal: c_int) {
+    if is_recorded_process() && recording::is_recorded() {
+        control().signal.store(signal as u32, Release);
+    }
+    finish();
 }
 
 /// Appends everything and ends the recording. The calling thread is not recorded any more.

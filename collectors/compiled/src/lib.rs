@@ -22,6 +22,7 @@ mod access;
 mod allocs;
 mod entry;
 mod finish;
+mod fork;
 mod gap;
 mod gate;
 mod interpose;

@@ -52,6 +52,12 @@ pub fn code_around(pc: u64) -> Option<Range<u64>> {
     found
 }
 
+/// Lists all modules again, for a forked child.
+pub fn list_again() {
+    LISTED.store(0, Release);
+    list_new();
+}
+
 /// Appends a `module` line for each module if some were loaded since the last call.
 pub fn list_new() {
     let mut adds = 0;

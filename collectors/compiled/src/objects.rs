@@ -21,13 +21,40 @@ static NAMES: AtomicPtr<Name> = AtomicPtr::new(null_mut());
 static LOCK: AtomicU32 = AtomicU32::new(0);
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// Returns the number of a type's name, from 1. The caller is inside the runtime.
-fn number_name(text: &[u8]) -> Option<u32> {
+/// Keeps the names as they are until [`unlock_names`].
+pub fn lock_names() {
     while LOCK.compare_exchange_weak(0, 1, Acquire, Relaxed).is_err() {
         sys::relax();
     }
-    let number = number_name_locked(text);
+}
+
+pub fn unlock_names() {
     LOCK.store(0, Release);
+}
+
+/// Appends a line for each name, for a forked child, which knows those of its parent.
+pub fn list_names() {
+    let (names, count) = (NAMES.load(Relaxed), COUNT.load(Relaxed));
+    for n in 0..count {
+        // SAFETY: `count` names were written.
+        list_name(n + 1, unsafe { &*names.add(n as usize) });
+    }
+}
+
+fn list_name(number: u32, name: &Name) {
+    let mut line = FixedText::new();
+    line.push(b"name ");
+    line.push_decimal(number.into());
+    line.push(b" ");
+    line.push(name.bytes());
+    append_line(&mut line);
+}
+
+/// Returns the number of a type's name, from 1. The caller is inside the runtime.
+fn number_name(text: &[u8]) -> Option<u32> {
+    lock_names();
+    let number = number_name_locked(text);
+    unlock_names();
     number
 }
 
@@ -50,12 +77,7 @@ fn number_name_locked(text: &[u8]) -> Option<u32> {
         return None;
     }
     let number = count as u32 + 1;
-    let mut line = FixedText::new();
-    line.push(b"name ");
-    line.push_decimal(number.into());
-    line.push(b" ");
-    line.push(name.bytes());
-    append_line(&mut line);
+    list_name(number, &name);
     // SAFETY: below the size of the table.
     unsafe { names.add(count).write(name) };
     COUNT.store(number, Relaxed);

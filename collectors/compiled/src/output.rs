@@ -1,13 +1,19 @@
 //! Recording folder: segment files, the `map` file, and the control page.
 //!
-//! All files are opened at the start, since the program may drop its privileges later. Their
-//! descriptors get high numbers. A program may close descriptors that it does not know and get the
-//! same numbers for files of its own, so each descriptor is verified before a write.
+//! The first process opens all files at the start, since the program may drop its privileges later.
+//! A further process (a forked child, or a program that was executed) has a folder of its own within
+//! the recording folder; unless it is the superuser's, it makes its files as it needs them. Descriptors get high numbers. A
+//! program may close descriptors that it does not know, as daemons do, and get the same numbers for
+//! files of its own. So each descriptor is verified before a write, and opened again if it is gone.
 
+use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_int, c_void};
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::*};
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 
-use relayout_shadow::control::{CONTROL_BYTES, RecordingControl, RecordingStage};
+use relayout_shadow::control::{
+    CONTROL_BYTES, FOLLOWED_FOLDER, FOLLOWED_MAX, RecordingControl, RecordingStage,
+};
 use relayout_shadow::wire::{SegmentHeader, as_header_bytes};
 use relayout_shadow::{CONTEXTS_MAX, CollectorHost};
 
@@ -20,28 +26,31 @@ const DESCRIPTOR_MIN: c_int = 512;
 
 /// File of the folder.
 struct OutputFile {
+    /// -1 while the file is not open.
     descriptor: AtomicI32,
+    /// Number of the file, once it was made; see [`inode`].
     inode: AtomicU64,
 }
 
-static SEGMENTS: [OutputFile; CONTEXTS_MAX] = [const {
-    OutputFile {
-        descriptor: AtomicI32::new(-1),
-        inode: AtomicU64::new(0),
+impl OutputFile {
+    const fn closed() -> Self {
+        Self {
+            descriptor: AtomicI32::new(-1),
+            inode: AtomicU64::new(0),
+        }
     }
-}; CONTEXTS_MAX];
-static MAP: OutputFile = OutputFile {
-    descriptor: AtomicI32::new(-1),
-    inode: AtomicU64::new(0),
-};
+}
+
+static SEGMENTS: [OutputFile; CONTEXTS_MAX] = [const { OutputFile::closed() }; CONTEXTS_MAX];
+static MAP: OutputFile = OutputFile::closed();
 
 /// Process whose recording the files belong to; 0 if none is recorded.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
-
-/// Makes the calling process the one that is recorded.
-pub fn set_recorded_process() {
-    PROCESS.store(sys::pid(), Release);
-}
+/// Number of this process's folder among the further processes; 0: the first process, whose files
+/// are in the recording folder itself.
+static FOLDER_NUMBER: AtomicU32 = AtomicU32::new(0);
+/// Control page of the first process, by which further ones get their numbers.
+static FIRST_CONTROL: AtomicPtr<RecordingControl> = AtomicPtr::new(null_mut());
 
 /// Returns true if the calling process is the recorded one. Asks the kernel, since a child made by
 /// a raw system call has a copy of this memory.
@@ -52,109 +61,281 @@ pub fn is_recorded_process() -> bool {
 /// Path in the folder.
 type Path = FixedText<4096>;
 
-fn file_path(folder: &CStr, name: &[u8]) -> Option<Path> {
-    let mut path = Path::new();
-    path.push(folder.to_bytes());
+struct FolderPath(UnsafeCell<Option<Path>>);
+
+// SAFETY: written by the thread that starts the recording, before there is another one.
+unsafe impl Sync for FolderPath {}
+
+/// The recording folder, which the environment names; the program may change that.
+static FOLDER: FolderPath = FolderPath(UnsafeCell::new(None));
+
+/// Returns the path of a file of this process; `None` if it is too long.
+fn file_path(name: &[u8]) -> Option<Path> {
+    let mut path = folder_path()?;
     path.push(b"/");
     path.push(name);
     path.push(b"\0");
     (!path.is_cut()).then_some(path)
 }
 
+/// Returns the folder of this process.
+fn folder_path() -> Option<Path> {
+    let mut path = Path::new();
+    // SAFETY: written before any other use.
+    path.push(unsafe { (*FOLDER.0.get()).as_ref() }?.bytes());
+    let number = FOLDER_NUMBER.load(Relaxed);
+    if number != 0 {
+        path.push(b"/");
+        path.push(FOLLOWED_FOLDER.as_bytes());
+        path.push_decimal(number.into());
+    }
+    Some(path)
+}
+
 /// Reason for which a process is not recorded.
 pub enum NotRecorded {
-    /// Another process is recorded.
+    /// Another process is recorded, and no further ones are.
     Taken,
     /// A system call failed with this `errno`.
     Error(c_int),
 }
 
-/// Claims the recording for this process, and maps its control page over the runtime's own, with
-/// the gate shut.
+/// Claims a recording for this process, the first or a further one, and maps its control page over
+/// the runtime's own, with the gate shut.
 pub fn attach_control(folder: &CStr) -> Result<(), NotRecorded> {
-    use NotRecorded::Error;
-    let path = file_path(folder, b"control").ok_or(Error(libc::ENAMETOOLONG))?;
-    // SAFETY: the path ends in NUL, and `stat` is ours.
-    unsafe {
-        let flags = libc::O_RDWR | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        let file = libc::open(path.bytes().as_ptr().cast(), flags);
-        if file < 0 {
-            return Err(Error(sys::errno()));
-        }
-        let mut stat = std::mem::zeroed::<libc::stat>();
-        let sound = libc::fstat(file, &mut stat) == 0 && stat.st_size >= CONTROL_BYTES as i64;
-        let claimed = if sound {
-            claim_control(file)
-        } else {
-            Err(Error(libc::EINVAL))
-        };
-        libc::close(file);
-        claimed
-    }
-}
-
-unsafe fn claim_control(file: c_int) -> Result<(), NotRecorded> {
-    let map = |at: *const c_void, flags: c_int| {
-        // SAFETY: MAP_FIXED is used only over the runtime's own page.
-        unsafe { sys::map(at, CONTROL_BYTES, libc::MAP_SHARED | flags, file) }
-            .map_err(NotRecorded::Error)
-    };
-    let elsewhere = map(std::ptr::null(), 0)?;
-    // SAFETY: a mapping of the control file; all fields are atomics.
-    let control = unsafe { &*elsewhere.cast::<RecordingControl>() };
-    let is_ours = control
+    let mut path = Path::new();
+    path.push(folder.to_bytes());
+    // SAFETY: called once, before any other use.
+    unsafe { *FOLDER.0.get() = Some(path) };
+    let first = map_first_control()?;
+    FIRST_CONTROL.store(std::ptr::from_ref(first).cast_mut(), Release);
+    let is_first = first
         .process
         .compare_exchange(0, sys::pid(), AcqRel, Relaxed)
         .is_ok();
-    let claimed = if is_ours {
-        control.stopped.store(1, SeqCst);
-        map((&raw const PAGE).cast(), libc::MAP_FIXED).map(drop)
+    if is_first {
+        open_page(c"control", libc::O_RDWR).map_err(NotRecorded::Error)?;
     } else {
-        control.others.fetch_add(1, AcqRel);
-        Err(NotRecorded::Taken)
-    };
-    // SAFETY: nothing refers to the mapping any more.
-    unsafe { sys::unmap(elsewhere, CONTROL_BYTES) };
-    claimed
+        claim_folder()?;
+    }
+    set_process(is_first);
+    Ok(())
 }
 
-/// Creates the files.
+fn map_first_control() -> Result<&'static RecordingControl, NotRecorded> {
+    let file = open_in_folder(c"control", libc::O_RDWR).map_err(NotRecorded::Error)?;
+    // SAFETY: `stat` is ours; a new mapping; the descriptor is ours.
+    let mapped = unsafe {
+        let mut stat = std::mem::zeroed::<libc::stat>();
+        let sound = libc::fstat(file, &mut stat) == 0 && stat.st_size >= CONTROL_BYTES as i64;
+        let mapped = if sound {
+            sys::map(null(), CONTROL_BYTES, libc::MAP_SHARED, file)
+        } else {
+            Err(libc::EINVAL)
+        };
+        libc::close(file);
+        mapped
+    };
+    // SAFETY: a mapping of the control file, never unmapped; all fields are atomics.
+    mapped
+        .map(|at| unsafe { &*at.cast::<RecordingControl>() })
+        .map_err(NotRecorded::Error)
+}
+
+/// Gives this process a folder of its own, with a control page in it, if further processes are
+/// recorded. Otherwise counts it.
+fn claim_folder() -> Result<(), NotRecorded> {
+    // SAFETY: null, or a mapping that stays.
+    let Some(first) = (unsafe { FIRST_CONTROL.load(Acquire).as_ref() }) else {
+        return Err(NotRecorded::Taken);
+    };
+    if first.follows.load(Acquire) == 0 {
+        first.others.fetch_add(1, AcqRel);
+        return Err(NotRecorded::Taken);
+    }
+    if first.folders.fetch_add(1, AcqRel) < FOLLOWED_MAX {
+        let number = first.followed.fetch_add(1, AcqRel) + 1;
+        FOLDER_NUMBER.store(number, Relaxed);
+        match make_folder() {
+            Ok(()) => return Ok(()),
+            Err(errno) => {
+                first.folders.fetch_sub(1, AcqRel);
+                first.others.fetch_add(1, AcqRel);
+                return Err(NotRecorded::Error(errno));
+            }
+        }
+    }
+    first.folders.fetch_sub(1, AcqRel);
+    first.others.fetch_add(1, AcqRel);
+    Err(NotRecorded::Taken)
+}
+
+fn make_folder() -> Result<(), c_int> {
+    let mut path = folder_path().ok_or(libc::ENAMETOOLONG)?;
+    path.push(b"\0");
+    if path.is_cut() {
+        return Err(libc::ENAMETOOLONG);
+    }
+    // SAFETY: the path ends in NUL.
+    if unsafe { libc::mkdir(path.bytes().as_ptr().cast(), 0o700) } != 0 {
+        return Err(sys::errno());
+    }
+    open_page(c"control", libc::O_RDWR | libc::O_CREAT | libc::O_EXCL)
+}
+
+/// Maps the control page of this process over the runtime's own, with the gate shut.
+fn open_page(name: &CStr, flags: c_int) -> Result<(), c_int> {
+    let paused = control_of_parent().map_or(0, |control| control.paused.load(Relaxed));
+    let file = open_in_folder(name, flags)?;
+    // SAFETY: the descriptor is ours. The pages are allocated, so that a full disk is an error here
+    // and not a signal later. MAP_FIXED is used only over the runtime's own page.
+    unsafe {
+        let allocated = match flags & libc::O_CREAT {
+            0 => 0,
+            _ => libc::posix_fallocate(file, 0, CONTROL_BYTES as i64),
+        };
+        let mapped = match allocated {
+            0 => map_page(file, paused),
+            errno => Err(errno),
+        };
+        libc::close(file);
+        mapped
+    }
+}
+
+unsafe fn map_page(file: c_int, paused: u32) -> Result<(), c_int> {
+    // SAFETY: a new mapping.
+    let elsewhere = unsafe { sys::map(null(), CONTROL_BYTES, libc::MAP_SHARED, file) }?;
+    // SAFETY: a mapping of the control file; all fields are atomics.
+    let page = unsafe { &*elsewhere.cast::<RecordingControl>() };
+    page.stopped.store(1, SeqCst);
+    if FOLDER_NUMBER.load(Relaxed) != 0 {
+        page.paused.store(paused, SeqCst);
+    }
+    // SAFETY: the runtime's own page is replaced; then nothing refers to the other mapping.
+    unsafe {
+        let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+        let mapped = sys::map(
+            (&raw const PAGE).cast::<c_void>(),
+            CONTROL_BYTES,
+            flags,
+            file,
+        );
+        sys::unmap(elsewhere, CONTROL_BYTES);
+        mapped.map(drop)
+    }
+}
+
+/// The page whose `paused` holds for all processes.
+fn control_of_parent() -> Option<&'static RecordingControl> {
+    // SAFETY: null, or a mapping that stays.
+    unsafe { FIRST_CONTROL.load(Acquire).as_ref() }
+}
+
+/// Makes the calling process the one that the page, the folder and the descriptors belong to.
+fn set_process(is_first: bool) {
+    let control = control();
+    control.attached_ns.store(sys::boot_ns(), Release);
+    control.parent.store(sys::parent_pid(), Release);
+    PROCESS.store(sys::pid(), Release);
+    if !is_first {
+        control.process.store(sys::pid(), Release);
+    }
+}
+
+/// Gives a forked child, in which one thread runs, a folder of its own. The parent's files stay the
+/// parent's.
+pub fn attach_child() -> Result<(), NotRecorded> {
+    for output in SEGMENTS.iter().chain([&MAP]) {
+        let file = output.descriptor.swap(-1, AcqRel);
+        if file >= 0 && inode(file) == Some(output.inode.load(Relaxed)) {
+            // SAFETY: the descriptor is ours.
+            unsafe { libc::close(file) };
+        }
+        output.inode.store(0, Relaxed);
+    }
+    claim_folder()?;
+    set_process(false);
+    create_files().map_err(NotRecorded::Error)
+}
+
+/// Returns true if so many processes are recorded that each has to do with little memory.
+pub fn is_crowded() -> bool {
+    /// Processes whose shadows have huge pages.
+    const ROOMY_MAX: u32 = 16;
+    control_of_parent().is_some_and(|first| first.folders.load(Relaxed) > ROOMY_MAX)
+}
+
+fn open_in_folder(name: &CStr, flags: c_int) -> Result<c_int, c_int> {
+    let path = file_path(name.to_bytes()).ok_or(libc::ENAMETOOLONG)?;
+    let flags = flags | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    // SAFETY: the path ends in NUL.
+    match unsafe { libc::open(path.bytes().as_ptr().cast(), flags, 0o600) } {
+        -1 => Err(sys::errno()),
+        file => Ok(file),
+    }
+}
+
+/// Creates the files of the first process, and of any that may drop its privileges later. Other
+/// processes, of which there may be many, make files as they need them.
 ///
 /// # Errors
 /// The `errno` of the first file that cannot be created.
-pub fn create_files(folder: &CStr) -> Result<(), c_int> {
-    create_file(&MAP, folder, b"map")?;
+pub fn create_files() -> Result<(), c_int> {
+    // SAFETY: no arguments.
+    if FOLDER_NUMBER.load(Relaxed) != 0 && unsafe { libc::geteuid() } != 0 {
+        return Ok(());
+    }
+    open_file(&MAP, None)?;
     for (n, output) in SEGMENTS.iter().enumerate() {
-        let mut name = FixedText::<32>::new();
-        name.push(b"ctx-");
-        name.push_decimal(n as u64);
-        name.push(b".seg");
-        create_file(output, folder, name.bytes())?;
+        open_file(output, Some(n as u8))?;
     }
     Ok(())
 }
 
-fn create_file(output: &OutputFile, folder: &CStr, name: &[u8]) -> Result<(), c_int> {
-    let path = file_path(folder, name).ok_or(libc::ENAMETOOLONG)?;
-    // SAFETY: the path ends in NUL; descriptors are ours.
-    unsafe {
-        let flags =
-            libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
-        let low = libc::open(path.bytes().as_ptr().cast(), flags, 0o600);
-        if low < 0 {
-            return Err(sys::errno());
-        }
-        let mut file = libc::fcntl(low, libc::F_DUPFD_CLOEXEC, DESCRIPTOR_MIN);
-        if file < 0 {
-            file = low;
-        } else {
-            libc::close(low);
-        }
-        let inode = inode(file).ok_or(libc::EBADF)?;
-        output.inode.store(inode, Relaxed);
-        output.descriptor.store(file, Release);
+/// Creates the segments of a context that begins, so that they exist even if nothing is appended.
+pub fn begin_context(context: u8) {
+    let output = &SEGMENTS[usize::from(context)];
+    if output.descriptor.load(Acquire) < 0
+        && let Err(errno) = open_file(output, Some(context))
+    {
+        fail_recording(errno);
     }
-    Ok(())
+}
+
+/// Opens the segments of a context, or the map, and creates the file if this is the first time.
+/// Returns its descriptor.
+fn open_file(output: &OutputFile, context: Option<u8>) -> Result<c_int, c_int> {
+    let mut name = FixedText::<32>::new();
+    match context {
+        Some(context) => {
+            name.push(b"ctx-");
+            name.push_decimal(context.into());
+            name.push(b".seg");
+        }
+        None => name.push(b"map"),
+    }
+    name.push(b"\0");
+    let name = CStr::from_bytes_until_nul(name.bytes()).map_err(|_| libc::EINVAL)?;
+    let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT;
+    let low = open_in_folder(name, flags)?;
+    // SAFETY: descriptors are ours.
+    let file = unsafe {
+        match libc::fcntl(low, libc::F_DUPFD_CLOEXEC, DESCRIPTOR_MIN) {
+            -1 => low,
+            high => {
+                libc::close(low);
+                high
+            }
+        }
+    };
+    let found = inode(file).ok_or(libc::EBADF)?;
+    let known = output.inode.swap(found, Relaxed);
+    if known != 0 && known != found {
+        return Err(libc::ESTALE);
+    }
+    output.descriptor.store(file, Release);
+    Ok(file)
 }
 
 /// Returns a number for the file behind a descriptor, of its device and inode.
@@ -173,20 +354,22 @@ pub fn append_line(line: &mut FixedText<4400>) {
         return;
     }
     let _errno = SavedErrno::save();
-    append_to(&MAP, line.bytes(), &[]);
+    append_to(&MAP, None, line.bytes(), &[]);
 }
 
-/// Appends both parts, or stops the recording.
-fn append_to(output: &OutputFile, head: &[u8], payload: &[u8]) {
+/// Appends both parts to the segments of a context, or to the map, or stops the recording.
+fn append_to(output: &OutputFile, context: Option<u8>, head: &[u8], payload: &[u8]) {
     if control().error.load(Relaxed) != 0 || !is_recorded_process() {
         return;
     }
     let file = output.descriptor.load(Acquire);
-    if inode(file) != Some(output.inode.load(Relaxed)) {
-        return fail_recording(libc::EBADF);
-    }
-    if let Err(error) = write_all(file, head, payload) {
-        fail_recording(error);
+    let is_ours = file >= 0 && inode(file) == Some(output.inode.load(Relaxed));
+    let opened = match is_ours {
+        true => Ok(file),
+        false => open_file(output, context),
+    };
+    if let Err(errno) = opened.and_then(|file| write_all(file, head, payload)) {
+        fail_recording(errno);
     }
 }
 
@@ -236,7 +419,7 @@ impl CollectorHost for RtHost {
     fn append(&self, context: u8, header: &SegmentHeader, payload: &[u8]) {
         let _errno = SavedErrno::save();
         if let Some(output) = SEGMENTS.get(usize::from(context)) {
-            append_to(output, as_header_bytes(header), payload);
+            append_to(output, Some(context), as_header_bytes(header), payload);
         }
     }
 

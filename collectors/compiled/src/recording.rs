@@ -29,7 +29,7 @@ static PARTS: RuntimeParts = RuntimeParts(UnsafeCell::new(MaybeUninit::uninit())
 /// Stores the shadow and the options.
 ///
 /// # Safety
-/// Only one thread calls this, once, between [`begin_start`] and [`end_start`].
+/// Only one thread calls this, once, between [`begin_start`] or [`restart`] and [`end_start`].
 pub unsafe fn set_parts(shadow: ShadowMemory<RtHost>, options: Options) {
     // SAFETY: other threads read the parts only after STATE has become RECORDED.
     unsafe { (*PARTS.0.get()).write((shadow, options)) };
@@ -70,6 +70,11 @@ pub fn begin_start() -> bool {
 /// Ends the start: the process is recorded, or never will be.
 pub fn end_start(is_recorded: bool) {
     STATE.store(if is_recorded { RECORDED } else { OVER }, Release);
+}
+
+/// Begins a recording of its own in a forked child, in which no other thread runs.
+pub fn restart() {
+    STATE.store(STARTING, Release);
 }
 
 /// Claims the end of the recording for the caller; false if the process is not recorded or another

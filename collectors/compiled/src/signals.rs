@@ -237,7 +237,7 @@ unsafe extern "C" fn finish_and_raise(
         return;
     }
     let _errno = SavedErrno::save();
-    finish::finish();
+    finish::finish_by_signal(signal);
     // SAFETY: plain data.
     let mut action = unsafe { std::mem::zeroed::<libc::sigaction>() };
     action.sa_sigaction = libc::SIG_DFL;

@@ -13,8 +13,8 @@ use crate::output::{self, NotRecorded, RtHost};
 use crate::real::find_all;
 use crate::sys::{self, SavedErrno};
 use crate::thread::inside::restore_word;
-use crate::window::open_window;
-use crate::{allocs, gap, modules, recording, signals, thread, tls};
+use crate::window::{self, open_window};
+use crate::{allocs, fork, gap, memory, modules, objects, recording, signals, thread, tls};
 
 /// Binary logarithm of the number of pages whose lines are followed: 14 GB of the program's memory.
 const PAGE_TABLE_BITS: u32 = 22;
@@ -33,6 +33,7 @@ pub fn start() {
     recording::end_start(is_recorded);
     if is_recorded {
         signals::watch_fatal();
+        fork::watch_forks();
         // A program that calls relayout_start() is not recorded before that call.
         if modules::is_referred_to(c"relayout_rt_start") {
             control()
@@ -56,20 +57,58 @@ fn attach_recording(folder: &CStr) -> bool {
             return false;
         }
     }
-    output::set_recorded_process();
-    let made = output::create_files(folder).and_then(|()| make_parts().ok_or(libc::ENOMEM));
+    let options = Options::parse(sys::env(c"RELAYOUT_OPTIONS"));
+    let made = output::create_files().and_then(|()| {
+        let parts = make_shadow(options).and_then(|()| allocs::start());
+        gap::start();
+        parts.and_then(|()| thread::start()).ok_or(libc::ENOMEM)
+    });
     if let Err(errno) = made {
         output::fail_recording(errno);
         return false;
     }
-    sys::membarrier(sys::MEMBARRIER_REGISTER_PRIVATE_EXPEDITED);
-    modules::list_new();
-    control().magic.store(CONTROL_MAGIC, Release);
+    begin_listing();
     true
 }
 
-fn make_parts() -> Option<()> {
-    let options = Options::parse(sys::env(c"RELAYOUT_OPTIONS"));
+/// Prepares the system and the files of a process whose shadow is made.
+fn begin_listing() {
+    sys::membarrier(sys::MEMBARRIER_REGISTER_PRIVATE_EXPEDITED);
+    modules::list_again();
+    control().magic.store(CONTROL_MAGIC, Release);
+}
+
+/// Begins the recording of a forked child, in which only the calling thread runs. The parent was
+/// recorded. False if the child is not.
+pub fn start_child() -> bool {
+    let stage = control().state.load(Acquire);
+    let was_open = window::forget_window();
+    recording::restart();
+    thread::forget_all();
+    let is_recorded = match output::attach_child() {
+        Ok(()) => {
+            // SAFETY: the parent's shadow and contexts are not used any more: all threads are
+            // forgotten, and the shadow is replaced.
+            unsafe { memory::forget_all(output::is_crowded()) };
+            make_shadow(*recording::options()).is_some()
+        }
+        Err(_) => false,
+    };
+    recording::end_start(is_recorded);
+    if !is_recorded {
+        return false;
+    }
+    begin_listing();
+    objects::list_names();
+    if was_open {
+        open_window();
+    } else {
+        control().state.store(stage, Release);
+    }
+    true
+}
+
+fn make_shadow(options: Options) -> Option<()> {
     let mut config = ShadowConfig::new(CONTEXTS_MAX);
     config.page_table_bits = PAGE_TABLE_BITS;
     config.burst_total_max = options.bursts.unwrap_or(config.burst_total_max);
@@ -78,11 +117,9 @@ fn make_parts() -> Option<()> {
         config.count_from = u32::MAX;
     }
     let shadow = ShadowMemory::new(config, RtHost)?;
-    // SAFETY: the only call, by the thread that starts the recording.
+    // SAFETY: the only call in this process, by the thread that starts the recording.
     unsafe { recording::set_parts(shadow, options) };
-    allocs::start()?;
-    gap::start();
-    thread::start()
+    Some(())
 }
 
 type Constructor = extern "C" fn();

@@ -91,6 +91,11 @@ pub fn thread_cpu_ns() -> u64 {
     time_ns(time)
 }
 
+/// Returns the time since the system was booted, on the clock by which it dates processes.
+pub fn boot_ns() -> u64 {
+    clock_ns(libc::CLOCK_BOOTTIME)
+}
+
 fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = ZERO_TIME;
     // SAFETY: the kernel writes to `time` only.
@@ -111,6 +116,11 @@ pub fn pid() -> u32 {
     // SAFETY: no arguments. The value is not cached, so it is right in a child that shares this
     // memory.
     unsafe { libc::syscall(libc::SYS_getpid) as u32 }
+}
+
+pub fn parent_pid() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { libc::syscall(libc::SYS_getppid) as u32 }
 }
 
 pub fn tid() -> u32 {

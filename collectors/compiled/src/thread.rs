@@ -14,7 +14,7 @@ use relayout_shadow::{CONTEXTS_MAX, ShadowContext};
 use self::inside::{InsideRuntime, enter_known};
 use self::state::{ENDED, LIVE, NAME_BYTES, RecordedThread, THREADS, USED, threads_made};
 use crate::gate::control;
-use crate::output::append_line;
+use crate::output::{append_line, begin_context};
 use crate::recording::{self, options, shadow};
 use crate::signals::alt_stack;
 use crate::stack::StackBounds;
@@ -191,6 +191,7 @@ fn make_thread(n: usize) -> Option<*mut RecordedThread> {
         (*thread).state.store(LIVE, Relaxed);
     }
     THREADS[n].store(thread, Release);
+    begin_context(n as u8);
     Some(thread)
 }
 
@@ -248,6 +249,26 @@ unsafe extern "C" fn on_end(value: *mut c_void) {
         // The thread stays inside until it is gone.
         std::mem::forget(inside);
     }
+}
+
+/// Forgets all threads in a forked child: only the calling one runs in it, and gets a new context
+/// at its next access.
+pub fn forget_all() {
+    let own = tls::thread() as *mut RecordedThread;
+    // From here on, no signal is deferred.
+    tls::set_thread(0);
+    // SAFETY: null, or the calling thread's own.
+    if let Some(own) = unsafe { own.as_mut() } {
+        own.deferred.discard();
+    }
+    for slot in &THREADS {
+        let thread = slot.swap(null_mut(), AcqRel);
+        if !thread.is_null() {
+            // SAFETY: nothing in this process refers to the parent's threads any more.
+            unsafe { sys::unmap(thread.cast(), size_of::<RecordedThread>()) };
+        }
+    }
+    USED.store(0, Release);
 }
 
 /// Waits until no other thread is inside, at most until `until_ns` on the monotonic clock.

@@ -16,6 +16,12 @@ pub fn is_window_open() -> bool {
     OPENED[0].load(Acquire) != 0
 }
 
+/// Shuts the window in a forked child, of which the parent's time is no part. Returns whether it was
+/// open.
+pub fn forget_window() -> bool {
+    OPENED[0].swap(0, AcqRel) != 0
+}
+
 /// Opens the window.
 pub fn open_window() {
     if !recording::is_recorded() || is_window_open() {

@@ -76,7 +76,30 @@ pub struct RecordingControl {
     /// Number of interruptions, counted by the process that sets `paused` or `stopped`. Programs
     /// only.
     pub pauses: AtomicU32,
+    /// Written by the host: 1 if the processes that come after the first are recorded, too. Each of
+    /// them has a folder with a page of its own. First page only.
+    pub follows: AtomicU32,
+    /// Number of the last further process; they count from 1, which is the number of the folder
+    /// (see [`FOLLOWED_FOLDER`]). First page only.
+    pub followed: AtomicU32,
+    /// Further processes whose folders are there, at most [`FOLLOWED_MAX`]. The host subtracts those
+    /// that it has removed. First page only.
+    pub folders: AtomicU32,
+    /// Process that forked this one, or ran its program. Programs only.
+    pub parent: AtomicU32,
+    /// Signal that ended the process; 0 if it ended otherwise, or before its collector could tell.
+    pub signal: AtomicU32,
+    /// Writable mappings that the process can share with others (`MAP_SHARED`). Programs only.
+    pub shared_mappings: AtomicU32,
+    /// Time on the clock since boot at which the process attached itself, so that a later process
+    /// with its number is not taken for it. Programs only.
+    pub attached_ns: AtomicU64,
 }
+
+/// Folders of further processes that are there at the same time, at most.
+pub const FOLLOWED_MAX: u32 = 512;
+/// Folder of a further process, within that of the recording, before its number.
+pub const FOLLOWED_FOLDER: &str = "process-";
 const _: () = assert!(size_of::<RecordingControl>() <= CONTROL_BYTES);
 const _: () = {
     let paused = core::mem::offset_of!(RecordingControl, paused);

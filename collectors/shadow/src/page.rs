@@ -134,6 +134,8 @@ pub struct PageShadow {
     pub watchers: [AtomicU8; LINES_PER_PAGE / 2],
     /// By pair of lines: pair transfers sampled.
     pub pair_samples: [AtomicU32; LINES_PER_PAGE / 2],
+    /// Page shadow that was made before this one; null for the first.
+    next: AtomicPtr<PageShadow>,
 }
 
 /// Pages whose places in a [`PageTable`] are side by side: programs use memory in stretches, and
@@ -145,6 +147,8 @@ pub struct PageTable {
     slots: *mut AtomicPtr<PageShadow>,
     mask: usize,
     used: AtomicU32,
+    /// Page shadow that was made last. A list of them all, since most slots of most tables are empty.
+    last: AtomicPtr<PageShadow>,
 }
 
 impl PageTable {
@@ -156,6 +160,7 @@ impl PageTable {
             slots,
             mask: (1 << bits) - 1,
             used: AtomicU32::new(0),
+            last: AtomicPtr::new(core::ptr::null_mut()),
         })
     }
 
@@ -193,7 +198,9 @@ impl PageTable {
             if slot.compare_exchange(found, fresh, AcqRel, Acquire).is_ok() {
                 self.used.fetch_add(1, Relaxed);
                 // SAFETY: just published, never freed.
-                return Some(unsafe { &*fresh });
+                let shadow = unsafe { &*fresh };
+                self.list_page(shadow);
+                return Some(shadow);
             }
         }
     }
@@ -212,12 +219,23 @@ impl PageTable {
         }
     }
 
+    fn list_page(&self, shadow: &'static PageShadow) {
+        let mut last = self.last.load(Relaxed);
+        loop {
+            shadow.next.store(last, Relaxed);
+            let own = core::ptr::from_ref(shadow).cast_mut();
+            match self.last.compare_exchange_weak(last, own, Release, Relaxed) {
+                Ok(_) => return,
+                Err(other) => last = other,
+            }
+        }
+    }
+
     /// All page shadows.
     pub fn iter(&self) -> impl Iterator<Item = &'static PageShadow> + '_ {
-        (0..=self.mask).filter_map(|at| {
-            // SAFETY: within the table; page shadows are never freed.
-            unsafe { (*self.slots.add(at)).load(Acquire).as_ref() }
-        })
+        // SAFETY: null, or a page shadow, which is never freed.
+        let shadow = |at: &AtomicPtr<PageShadow>| unsafe { at.load(Acquire).as_ref() };
+        core::iter::successors(shadow(&self.last), move |page| shadow(&page.next))
     }
 
     /// Returns the first slot to search for the page at `page`.

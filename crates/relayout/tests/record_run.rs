@@ -94,6 +94,20 @@ fn finds_what_threads_share() {
 }
 
 #[test]
+fn the_two_dashes_may_be_left_out() {
+    let place = place();
+    // The dash is the program's, and so is what looks like an option of the command.
+    let ended = check(&place, "./shared fail --seed x", 4, "");
+    assert!(
+        ended.stderr.contains("./shared ended with status 7"),
+        "{ended:?}"
+    );
+    let ended = place.said("record run --sead 3 ./shared");
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("'--seed'"), "{ended:?}");
+}
+
+#[test]
 fn repeats_and_slices() {
     let place = place();
     check(&place, "--repeat 2 -- ./shared", 0, "");
@@ -139,7 +153,29 @@ fn what_a_failing_program_did_is_kept() {
     );
     check(&place, "--force -- ./shared fail", 4, kept);
     assert_eq!(read_run(&place)["complete"], true);
+    let incomplete = |name: &str| {
+        let run = read_run(&place);
+        assert_eq!(
+            (&run["complete"], &run["signal"]),
+            (&false.into(), &name.into()),
+            "{run}"
+        );
+        let ended = place.said("report out --json");
+        let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+        let told = &report["runs"][0];
+        assert_eq!(
+            (&told["complete"], &told["signal"]),
+            (&false.into(), &name.into()),
+            "{told}"
+        );
+        let text = place.said("report out").stdout;
+        assert!(
+            text.contains("run 0 is incomplete: ") && text.contains(name),
+            "{text}"
+        );
+    };
     let ended = check(&place, "--force -- ./shared abort", 4, kept);
+    incomplete("SIGABRT");
     assert!(
         ended
             .stderr
@@ -148,6 +184,7 @@ fn what_a_failing_program_did_is_kept() {
     );
     assert_eq!(finding(&place, "pair")["kind"], "false-sharing");
     let ended = check(&place, "--force -- ./shared crash", 4, kept);
+    incomplete("SIGSEGV");
     assert!(
         ended
             .stderr
@@ -157,6 +194,7 @@ fn what_a_failing_program_did_is_kept() {
     assert_eq!(finding(&place, "pair")["kind"], "false-sharing");
     let line = "relayout: ./shared was ended by signal 9 (SIGKILL)";
     check(&place, "--force -- ./shared kill", 4, line);
+    incomplete("SIGKILL");
     let run = read_run(&place);
     assert_eq!(
         (&run["complete"], &run["ended"]),
@@ -172,7 +210,9 @@ fn a_program_that_ends_at_once_has_an_empty_profile() {
     let place = place();
     place.write("at_once.c", "int main(void) { return 0; }\n");
     assert_eq!(place.said("cc -- gcc at_once.c -o at_once").code, Some(0));
-    let ended = check(&place, "-- ./at_once", 0, "");
+    let line = "relayout: nothing was recorded of ./at_once: it ended before code built with relayout cc \
+                accessed memory that threads can share";
+    let ended = check(&place, "-- ./at_once", 4, line);
     assert!(ended.stdout.contains(" 0 transfers"), "{ended:?}");
     assert_eq!(place.said("report out").code, Some(0));
 }
@@ -219,7 +259,12 @@ fn signals_go_to_the_program_and_what_was_recorded_is_kept() {
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     assert!(output.stdout.starts_with(b"told to end\n"), "{output:?}");
     assert_eq!(finding(&place, "pair")["kind"], "false-sharing");
-    assert_eq!(read_run(&place)["ended"], "interrupted");
+    let run = read_run(&place);
+    assert_eq!(run["ended"], "interrupted by SIGINT");
+    assert_eq!(
+        (&run["complete"], &run["signal"]),
+        (&false.into(), &"SIGINT".into())
+    );
     assert_eq!(common::names(&place.path("tmp")), Vec::<String>::new());
 }
 
@@ -282,8 +327,9 @@ fn what_a_script_starts_is_recorded() {
     assert_eq!(finding(&place, "pair")["kind"], "false-sharing");
     place.script("nothing", "exit 3");
     let ended = place.said("record run -o none -- ./nothing");
-    assert_eq!(ended.code, Some(2), "{ended:?}");
-    let why = "cannot record ./nothing: it ended with status 3; until then, no code built with";
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    let why =
+        "nothing was recorded of ./nothing: it ended with status 3; until then, no code built with";
     assert!(ended.stderr.contains(why), "{ended:?}");
     assert!(!place.path("none").exists());
 }

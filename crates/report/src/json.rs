@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use finding::{FindingDocument, finding_document};
 use relayout_contend::CoherenceTally;
 use relayout_contend::finding::{LinePairs, UnresolvedLines};
-use relayout_profile::{ProfileMeta, RecordedRun};
+use relayout_profile::{ProfileMeta, RecordedProcess, RecordedRun};
 use schemars::JsonSchema;
 use serde::Serialize;
 use site::{SiteDocument, site_document};
@@ -75,11 +75,32 @@ struct RunDocument<'a> {
     seed: u64,
     complete: bool,
     ended: &'a str,
+    /// Name of the signal that ended the program before its time, or at which the user ended the
+    /// recording.
+    signal: Option<&'a str>,
+    /// Process whose memory the run's addresses are of.
+    process: Option<ProcessDocument<'a>>,
     window_wall_ns: u64,
     window_cpu_ns: u64,
     accesses: u64,
     operations: u64,
     bursts_dropped: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ProcessDocument<'a> {
+    pid: u32,
+    parent_pid: u32,
+    program: &'a str,
+    /// False for the first process of a recording.
+    is_further: bool,
+    /// Mappings that it could share with other processes. Transfers between processes are not
+    /// recorded.
+    shared_mappings: u32,
+    /// Of the first process: further ones that had no transfers, and have no run.
+    without_transfers: u32,
+    /// Of the first process: further ones that were not recorded.
+    left_out: u32,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -173,11 +194,25 @@ fn run_document(run: &RecordedRun) -> RunDocument<'_> {
         seed: run.seed,
         complete: run.complete,
         ended: &run.ended,
+        signal: run.signal.as_deref(),
+        process: run.process.as_ref().map(process_document),
         window_wall_ns: run.window_wall_ns,
         window_cpu_ns: run.window_cpu_ns,
         accesses: run.accesses,
         operations: run.operations,
         bursts_dropped: run.bursts_dropped,
+    }
+}
+
+fn process_document(process: &RecordedProcess) -> ProcessDocument<'_> {
+    ProcessDocument {
+        pid: process.pid,
+        parent_pid: process.parent_pid,
+        program: &process.program,
+        is_further: process.is_further,
+        shared_mappings: process.shared_mappings,
+        without_transfers: process.without_transfers,
+        left_out: process.left_out,
     }
 }
 

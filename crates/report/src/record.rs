@@ -18,7 +18,7 @@ fn access_count(profile: &Profile) -> String {
     }
 }
 
-///  Summarizes the recording of a kernel.
+/// Summarizes the recording of a kernel.
 pub fn kernel_summary(output: &Path, profile: &Profile) -> String {
     format!(
         "{}: {} on {} CPUs of Linux {}: {}, {}, {}, {:.1} s of CPU time in the \
@@ -34,21 +34,30 @@ pub fn kernel_summary(output: &Path, profile: &Profile) -> String {
     )
 }
 
-///  Summarizes the recording of a program.
+/// Summarizes the recording of a program.
 pub fn program_summary(output: &Path, profile: &Profile) -> String {
-    let threads = profile.meta.runs.iter().map(|run| run.threads.len());
+    let runs = &profile.meta.runs;
+    let threads = runs.iter().map(|run| run.threads.len());
+    let further = runs.iter().filter(|run| run.is_further_process()).count();
+    let threads = match further {
+        0 => counted(threads.max().unwrap_or(0) as u64, "thread"),
+        _ => format!(
+            "{} processes, {}",
+            runs.len(),
+            counted(threads.sum::<usize>() as u64, "thread")
+        ),
+    };
     format!(
-        "{}: {}: {}, {}, {}, {:.1} s of CPU time\n",
+        "{}: {}: {threads}, {}, {}, {:.1} s of CPU time\n",
         output.display(),
         profile.meta.workload,
-        counted(threads.max().unwrap_or(0) as u64, "thread"),
         access_count(profile),
         counted(profile.transfers(), "transfer"),
         total(profile, |run| run.window_cpu_ns) as f64 / 1e9,
     )
 }
 
-///  Summarizes imported samples.
+/// Summarizes imported samples.
 pub fn samples_summary(output: &Path, profile: &Profile) -> String {
     let meta = &profile.meta;
     let origin = match meta.target.as_str() {

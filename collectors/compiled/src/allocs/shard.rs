@@ -26,9 +26,22 @@ pub struct AllocationEntry {
     pub stack: u32,
     pub name: u32,
     pub stride: u32,
+    /// Forks between the first process and the one that wrote the entry; see [`Self::renew`].
+    pub forks: u32,
 }
 
 impl AllocationEntry {
+    /// Makes an entry of the process that forked this one the child's own: its events and tickets
+    /// were the parent's.
+    pub fn renew(&mut self, forks: u32) {
+        if self.forks != forks {
+            self.forks = forks;
+            self.first_ticket = 0;
+            self.events_before = 0;
+            self.events = 0;
+        }
+    }
+
     /// Returns true if `other` is the same memory allocated again by the same caller.
     pub fn is_like(&self, other: &Self) -> bool {
         let key = |e: &Self| (e.start, e.bytes, e.stack, e.name, e.stride);
@@ -52,6 +65,8 @@ struct ShardSlot {
 /// Entries by address.
 pub struct AllocationShards {
     slots: [ShardSlot; SHARDS],
+    /// Forks between the first process and this one.
+    forks: AtomicU32,
 }
 
 // SAFETY: a shard is only accessed under its lock.
@@ -74,12 +89,38 @@ impl AllocationShards {
                     }),
                 }
             }; SHARDS],
+            forks: AtomicU32::new(0),
+        }
+    }
+
+    /// Returns the forks between the first process and this one.
+    pub fn forks(&self) -> u32 {
+        self.forks.load(Relaxed)
+    }
+
+    /// Locks all shards, so that a fork finds none of them half changed.
+    pub fn lock_all(&self) {
+        for n in 0..SHARDS {
+            std::mem::forget(self.lock_slot(n));
+        }
+    }
+
+    /// Unlocks the shards that [`lock_all`](Self::lock_all) has locked. In a forked child, the
+    /// entries are from then on those of the parent.
+    pub fn unlock_all(&self, is_child: bool) {
+        self.forks.fetch_add(u32::from(is_child), Relaxed);
+        for slot in &self.slots {
+            slot.lock.store(0, Release);
         }
     }
 
     /// Locks the shard of `start`.
     pub fn lock(&self, start: u64) -> ShardGuard<'_> {
-        let slot = &self.slots[hash(start) as usize >> 4 & (SHARDS - 1)];
+        self.lock_slot(hash(start) as usize >> 4 & (SHARDS - 1))
+    }
+
+    fn lock_slot(&self, n: usize) -> ShardGuard<'_> {
+        let slot = &self.slots[n];
         let mut spins = 0u32;
         while slot
             .lock
@@ -93,7 +134,10 @@ impl AllocationShards {
                 std::hint::spin_loop();
             }
         }
-        ShardGuard { slot }
+        ShardGuard {
+            slot,
+            forks: self.forks(),
+        }
     }
 
     /// Locks shard `n` unless it is locked.
@@ -102,13 +146,17 @@ impl AllocationShards {
         slot.lock
             .compare_exchange(0, 1, Acquire, Relaxed)
             .is_ok()
-            .then_some(ShardGuard { slot })
+            .then_some(ShardGuard {
+                slot,
+                forks: self.forks(),
+            })
     }
 }
 
 /// Shard whose lock is held.
 pub struct ShardGuard<'a> {
     slot: &'a ShardSlot,
+    forks: u32,
 }
 
 impl Drop for ShardGuard<'_> {
@@ -124,11 +172,16 @@ impl ShardGuard<'_> {
     }
 
     pub fn find(&mut self, start: u64) -> Option<&mut AllocationEntry> {
+        let forks = self.forks;
         let shard = self.shard();
         let at = shard.entry_index(start)?;
         // SAFETY: within the table.
         let entry = unsafe { &mut *shard.entries.add(at) };
-        (entry.start == start).then_some(entry)
+        if entry.start != start {
+            return None;
+        }
+        entry.renew(forks);
+        Some(entry)
     }
 
     /// Adds an entry with a new address. It is dropped if memory is exhausted.
@@ -148,9 +201,13 @@ impl ShardGuard<'_> {
         self.shard().remove(start);
     }
 
-    pub fn for_each(&mut self, mut each: impl FnMut(&AllocationEntry)) {
+    pub fn for_each(&mut self, mut each: impl FnMut(AllocationEntry)) {
+        let forks = self.forks;
         for entry in self.shard().entries_mut() {
             if entry.start != 0 {
+                // A copy: what a child leaves as it was shares its memory with the parent.
+                let mut entry = *entry;
+                entry.renew(forks);
                 each(entry);
             }
         }

@@ -12,6 +12,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 
+use crate::gate::control;
 use crate::real::real;
 use crate::stack::CallerFrame;
 use crate::{allocs, recording, thread};
@@ -324,6 +325,10 @@ unsafe extern "C-unwind" fn mmap_for(
     let at = unsafe { real(wish, bytes, rights, flags, file, offset) };
     if at != libc::MAP_FAILED {
         record_allocation(at, bytes, pc, frame);
+        let shared = libc::MAP_SHARED & flags != 0 && rights & libc::PROT_WRITE != 0;
+        if shared && recording::is_recorded() {
+            control().shared_mappings.fetch_add(1, Relaxed);
+        }
     }
     at
 }

@@ -1,4 +1,4 @@
-//! Functions that fork, run another program, or end the process without its destructors.
+//! Functions that run another program, or end the process without its destructors.
 
 #![allow(
     clippy::undocumented_unsafe_blocks,
@@ -7,25 +7,44 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
-use crate::finish::{finish, forget_recording};
-use crate::output::is_recorded_process;
+use crate::finish::finish;
+use crate::output::{append_line, is_recorded_process};
 use crate::real::real;
 use crate::{recording, signals, sys};
 
 type Str = *const c_char;
 type List = *const *const c_char;
 
+/// Replaces `daemon`, whose parent ends by a call within the C library that nobody sees.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn fork() -> libc::pid_t {
-    let Some(real) = real!(fork: fn() -> libc::pid_t) else {
-        return -1;
-    };
-    let was_recorded = recording::is_recorded();
-    let child = unsafe { real() };
-    if child == 0 && was_recorded {
-        forget_recording();
+pub unsafe extern "C-unwind" fn daemon(stays_in_folder: c_int, keeps_streams: c_int) -> c_int {
+    // SAFETY: the C library's functions, with arguments of their types.
+    unsafe {
+        match libc::fork() {
+            -1 => return -1,
+            0 => {}
+            _ => _exit(0),
+        }
+        if libc::setsid() == -1 {
+            return -1;
+        }
+        if stays_in_folder == 0 {
+            libc::chdir(c"/".as_ptr());
+        }
+        if keeps_streams == 0 {
+            let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+            if null < 0 {
+                return -1;
+            }
+            for stream in 0..3 {
+                libc::dup2(null, stream);
+            }
+            if null > 2 {
+                libc::close(null);
+            }
+        }
+        0
     }
-    child
 }
 
 #[unsafe(no_mangle)]
@@ -64,8 +83,20 @@ unsafe fn before_exec(path: Str) {
     let can_run = unsafe { !path.is_null() && libc::access(path, libc::X_OK) == 0 };
     drop(errno);
     if can_run {
-        finish();
+        // SAFETY: the caller's own string, and not null.
+        finish_for(unsafe { CStr::from_ptr(path) }.to_bytes());
     }
+}
+
+/// Ends the recording of this process for the program that replaces it.
+fn finish_for(program: &[u8]) {
+    let mut line = crate::text::FixedText::new();
+    line.push(b"exec ");
+    for &byte in program {
+        line.push(&[if byte == b'\n' { b' ' } else { byte }]);
+    }
+    append_line(&mut line);
+    finish();
 }
 
 /// Does the same as [`before_exec`] for a name that is searched in `PATH`.
@@ -125,8 +156,8 @@ pub unsafe extern "C-unwind" fn execvpe(name: Str, args: List, env: List) -> c_i
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn fexecve(file: c_int, args: List, env: List) -> c_int {
-    if is_recorded_process() {
-        finish();
+    if recording::is_recorded() && is_recorded_process() {
+        finish_for(b"a file that it had open");
     }
     unsafe {
         real!(fexecve: fn(c_int, List, List) -> c_int).map_or(-1, |real| real(file, args, env))

@@ -25,6 +25,14 @@ impl DeferredSignal {
         unsafe { (&raw mut self.signal).write_volatile(signal) };
     }
 
+    /// Drops the signal in a forked child, since the parent gets it, and restores the mask.
+    pub fn discard(&mut self) {
+        if self.is_set() {
+            self.signal = 0;
+            sys::set_signal_mask(self.mask);
+        }
+    }
+
     /// Sends the signal again, now that the thread is outside, and restores the mask.
     #[cold]
     #[inline(never)]

@@ -23,7 +23,7 @@ use crate::finding::{
 use crate::group::{TargetCache, object_at, pair_key};
 use crate::identify::{AccessTarget, AddressNamer, TargetObject};
 use crate::names::{MemberKey, access_sides, member_key, types_path};
-use crate::ranks::RunWeights;
+use crate::ranks::{RecordingIndex, RunWeights};
 use crate::replay::CoherenceTally;
 use crate::source_cache::SourceCache;
 
@@ -49,6 +49,7 @@ pub(crate) fn find_adjacent<I: AddressNamer>(
     places: &TargetCache,
     line_bytes: u32,
     coefficient: Option<f64>,
+    recordings: &RecordingIndex,
     sources: &mut SourceCache<'_, I>,
 ) -> (Vec<(Finding, RunWeights)>, LinePairs) {
     let groups = group_samples(profile, places, line_bytes.into());
@@ -75,12 +76,11 @@ pub(crate) fn find_adjacent<I: AddressNamer>(
     let Some(coefficient) = coefficient.filter(|&c| c > 0.0) else {
         return (Vec::new(), line_pairs);
     };
-    let runs = profile.meta.runs.len();
     let findings = candidates
         .map(|((subject, offset), samples)| {
             let subject = (subject.clone(), *offset);
             let finding = adjacent_finding(subject, line_bytes, coefficient, samples, sources);
-            (finding, costs_by_run(samples, coefficient, runs))
+            (finding, costs_by_run(samples, coefficient, recordings))
         })
         .collect();
     (findings, line_pairs)
@@ -127,11 +127,15 @@ fn represented_transfers(samples: &[ResolvedPairSample]) -> u64 {
     each.fold(0, u64::saturating_add)
 }
 
-fn costs_by_run(samples: &[ResolvedPairSample], coefficient: f64, runs: usize) -> RunWeights {
-    let mut costs = vec![0.0; runs];
+fn costs_by_run(
+    samples: &[ResolvedPairSample],
+    coefficient: f64,
+    recordings: &RecordingIndex,
+) -> RunWeights {
+    let mut costs = vec![0.0; recordings.count];
     for sample in samples {
-        if let Some(cost) = costs.get_mut(usize::from(sample.row.run)) {
-            *cost += sample.pair_transfers as f64 * coefficient;
+        if let Some(recording) = recordings.recording_of(sample.row.run) {
+            costs[recording] += sample.pair_transfers as f64 * coefficient;
         }
     }
     costs.into_iter().map(|cost| cost as u64).collect()

@@ -18,7 +18,7 @@ use crate::group::{self, GroupedRows, LineGroup, TargetCache};
 use crate::identify::{AccessTarget, AddressNamer};
 use crate::line_join::{self, JoinedGroup};
 use crate::names::{neighbours, origins, types_path};
-use crate::ranks::{RunRanks, RunWeights, transfers_by_run};
+use crate::ranks::{RecordingIndex, RunRanks, RunWeights, transfers_by_run};
 use crate::rates::{self, ObservedHitm};
 use crate::replay::CoherenceTally;
 use crate::source_cache::SourceCache;
@@ -90,8 +90,10 @@ fn rank_findings(
     totals.hitm = observed.and_then(ObservedHitm::total);
     let mut sources = SourceCache::new(identify);
     let replays = GroupReplays::new(profile);
+    let recordings = RecordingIndex::from_meta(&profile.meta);
     let context = DetectContext {
         profile,
+        recordings: &recordings,
         line_bytes: line_bytes.into(),
         replays: &replays,
     };
@@ -102,10 +104,7 @@ fn rank_findings(
             let mut finding = group_finding(joined, &context, &mut sources);
             finding.estimated = observed.is_some();
             finding.hitm = observed.and_then(|observed| observed.on_lines_of(&joined.group));
-            (
-                finding,
-                transfers_by_run(&joined.group, profile.meta.runs.len()),
-            )
+            (finding, transfers_by_run(&joined.group, &recordings))
         })
         .collect();
     let (adjacent, line_pairs) = adjacent::find_adjacent(
@@ -113,12 +112,13 @@ fn rank_findings(
         &places,
         line_bytes,
         settings.pair_coefficient,
+        &recordings,
         &mut sources,
     );
     findings.extend(adjacent);
     findings
         .sort_by_key(|(finding, _)| std::cmp::Reverse((finding.weight(), finding.tally.upgrades)));
-    let ranks = RunRanks::new(profile.meta.runs.len(), &findings);
+    let ranks = RunRanks::new(recordings.count, &findings);
     let findings = findings
         .into_iter()
         .enumerate()

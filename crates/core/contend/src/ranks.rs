@@ -1,16 +1,46 @@
-//! Ranks of findings in each run alone, and their stability.
+//! Ranks of findings in each recording alone, and their stability.
+
+use relayout_profile::{ProfileMeta, RecordedRun, RunId};
 
 use crate::finding::{Finding, share};
 use crate::group::{self, LineGroup};
 
-/// Weight by which a finding is ranked, in each run alone.
+/// Weight by which a finding is ranked, in each recording alone.
 pub(crate) type RunWeights = Vec<u64>;
 
-pub(crate) fn transfers_by_run(group: &LineGroup, runs: usize) -> RunWeights {
-    let mut transfers = vec![0; runs];
+/// Recordings of a profile: each is a run and the further processes that follow it.
+pub(crate) struct RecordingIndex {
+    by_run: Vec<usize>,
+    /// Number of recordings.
+    pub count: usize,
+}
+
+impl RecordingIndex {
+    pub fn from_meta(meta: &ProfileMeta) -> Self {
+        let mut count = 0;
+        let mut recording_of = |run: &RecordedRun| {
+            if count == 0 || !run.is_further_process() {
+                count += 1;
+            }
+            count - 1
+        };
+        Self {
+            by_run: meta.runs.iter().map(&mut recording_of).collect(),
+            count,
+        }
+    }
+
+    /// Returns the recording, from 0, that a run is of.
+    pub fn recording_of(&self, run: RunId) -> Option<usize> {
+        self.by_run.get(usize::from(run)).copied()
+    }
+}
+
+pub(crate) fn transfers_by_run(group: &LineGroup, recordings: &RecordingIndex) -> RunWeights {
+    let mut transfers = vec![0; recordings.count];
     for conflict in &group.conflicts {
-        if let Some(sum) = transfers.get_mut(usize::from(conflict.row.run)) {
-            *sum += group::row_tally(conflict.row).transfers();
+        if let Some(recording) = recordings.recording_of(conflict.row.run) {
+            transfers[recording] += group::row_tally(conflict.row).transfers();
         }
     }
     transfers

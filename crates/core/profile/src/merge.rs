@@ -43,6 +43,22 @@ pub enum Error {
 /// # Errors
 /// [`Error`] names what keeps them apart.
 pub fn merge(profiles: Vec<Profile>) -> Result<Profile, Error> {
+    append_profiles(profiles, validate_same_origin)
+}
+
+/// Merges the processes of one recording: each is a run of its own, since addresses of two
+/// processes are unrelated. They may be of different programs.
+///
+/// # Errors
+/// [`Error`] names what keeps them apart.
+pub fn merge_processes(profiles: Vec<Profile>) -> Result<Profile, Error> {
+    append_profiles(profiles, |_, _| Ok(()))
+}
+
+fn append_profiles(
+    profiles: Vec<Profile>,
+    validate_origin: fn(&ProfileMeta, &ProfileMeta) -> Result<(), Error>,
+) -> Result<Profile, Error> {
     let mut profiles = profiles.into_iter();
     let mut merged = profiles.next().ok_or(Error::Nothing)?;
     let mut numbers = (0..)
@@ -50,6 +66,7 @@ pub fn merge(profiles: Vec<Profile>) -> Result<Profile, Error> {
         .map(|(number, site)| (site.clone(), SiteId(number)))
         .collect::<FxHashMap<_, _>>();
     for profile in profiles {
+        validate_origin(&merged.meta, &profile.meta)?;
         append_profile(&mut merged, &mut numbers, profile)?;
     }
     Ok(merged)
@@ -60,7 +77,6 @@ fn append_profile(
     numbers: &mut FxHashMap<Site, SiteId>,
     mut profile: Profile,
 ) -> Result<(), Error> {
-    validate_same_origin(&merged.meta, &profile.meta)?;
     let run = first_run(&merged.meta, &profile.meta)?;
     if !has_same_modules(&merged.meta, &profile.meta) {
         // An address says nothing without its run; later runs like the first are not looked for.

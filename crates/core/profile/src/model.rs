@@ -3,8 +3,8 @@
 //! Addresses are guest (or process) virtual addresses. A *line* is 64 bytes unless
 //! [`ProfileMeta::line_bytes`] says otherwise and is named by the address of its first byte. A
 //! *context* is a CPU (kernel recordings) or a thread (programs). A *site* is one memory
-//! instruction. `run` numbers the recordings merged into one profile from 0; addresses of different
-//! runs are unrelated.
+//! instruction. `run` numbers the recordings merged into one profile from 0, and within each
+//! recording of a program its processes; addresses of different runs are unrelated.
 
 pub use relayout_shadow::AccessKind;
 use serde::{Deserialize, Serialize};
@@ -323,13 +323,48 @@ pub enum AccessCoverage {
     Samples,
 }
 
-/// One recording among those merged.
+/// Process of a run of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct RecordedProcess {
+    /// Its number in the system.
+    pub pid: u32,
+    /// Number of the process that forked it, or started its program, when recording began.
+    pub parent_pid: u32,
+    /// Path of its program.
+    pub program: String,
+    /// False for the first process of a recording; true for each that it forked or executed. Their
+    /// runs follow that of the first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_further: bool,
+    /// Writable mappings that it could share with other processes (`MAP_SHARED`). Accesses of one
+    /// process to them are not joined with those of another.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shared_mappings: u32,
+    /// Of the first process: further processes that had no transfer between their threads, and so
+    /// have no run.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub without_transfers: u32,
+    /// Of the first process: further processes that were not recorded.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// One recording among those merged, or one process of a recording.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
 pub struct RecordedRun {
     /// Seed given to the workload and to the yields.
     pub seed: u64,
-    /// False if the recording was cut off (Ctrl-C, a killed guest, a full disk); `ended` says how.
+    /// False if the recording was cut off (Ctrl-C, a signal, a killed guest, a full disk); `ended`
+    /// says how.
     pub complete: bool,
+    /// Name of the signal that ended the program before its time (`SIGSEGV`), or at which the user
+    /// ended the recording (`SIGINT`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
     /// Why the window ended, in words.
     pub ended: String,
     /// Wall time of the window in nanoseconds.
@@ -357,6 +392,17 @@ pub struct RecordedRun {
     /// Threads, by context; none for kernels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<ProgramThread>,
+    /// Process whose memory the addresses are of; `None` for kernels, and where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<RecordedProcess>,
+}
+
+impl RecordedRun {
+    /// Returns true if the run is a further process of the recording that the run before it belongs
+    /// to, and so no repetition.
+    pub fn is_further_process(&self) -> bool {
+        self.process.as_ref().is_some_and(|p| p.is_further)
+    }
 }
 
 /// A named setting, as given or by default, in words.

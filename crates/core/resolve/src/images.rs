@@ -5,7 +5,7 @@
 //! run. [`DebugImages::locate`] turns the latter into the former, a [`LinkedAddress`].
 
 use relayout_layout::dwarf::DwarfFile;
-use relayout_profile::{LoadedModule, Profile, RunId};
+use relayout_profile::{LoadedModule, Profile, RecordedRun, RunId};
 use rustc_hash::FxHashSet;
 
 /// Index of a file in its [`DebugImages`].
@@ -65,7 +65,7 @@ impl<'f, 'a> DebugImages<'f, 'a> {
             return images;
         }
         for run in &profile.meta.runs {
-            let program = main_module(profile, &run.modules).map(|m| (m.start, m.bias));
+            let program = main_module(profile, run).map(|m| (m.start, m.bias));
             let mut mapped: Vec<MappedModule> = Vec::new();
             for module in &run.modules {
                 let file = if Some((module.start, module.bias)) == program {
@@ -143,15 +143,15 @@ impl<'f, 'a> DebugImages<'f, 'a> {
     }
 }
 
-/// Returns the module of the program itself: by the profile's build id, else by its path, else the
-/// first in the list.
-pub fn main_module<'m>(profile: &Profile, modules: &'m [LoadedModule]) -> Option<&'m LoadedModule> {
-    let meta = &profile.meta;
+/// Returns the module of the profile's program itself: by its build id, else by its path, else the
+/// first in the list. A further process may be of another program, and then has none.
+pub fn main_module<'m>(profile: &Profile, run: &'m RecordedRun) -> Option<&'m LoadedModule> {
+    let (meta, modules) = (&profile.meta, &run.modules);
     let by_id = |m: &&LoadedModule| !meta.build_id.is_empty() && m.build_id == meta.build_id;
     let by_path = |m: &&LoadedModule| m.path == meta.debug_file || m.path == meta.release;
     let mut found = modules.iter().find(by_id);
     found = found.or_else(|| modules.iter().find(by_path));
-    found.or_else(|| modules.first())
+    found.or_else(|| modules.first().filter(|_| !run.is_further_process()))
 }
 
 /// Returns the modules of all runs that hold an instruction or an address of the profile, by path
@@ -161,7 +161,7 @@ pub fn modules_used(profile: &Profile) -> Vec<LoadedModule> {
     let mut seen: FxHashSet<(&str, &str)> = FxHashSet::default();
     for (n, run) in profile.meta.runs.iter().enumerate() {
         let Ok(n) = u16::try_from(n) else { break };
-        let program = main_module(profile, &run.modules);
+        let program = main_module(profile, run);
         let mut modules: Vec<&LoadedModule> = run.modules.iter().collect();
         modules.sort_by_key(|module| module.start);
         let mut marks = vec![false; modules.len()];
@@ -191,7 +191,7 @@ pub fn modules_used(profile: &Profile) -> Vec<LoadedModule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use relayout_profile::{ProfileMeta, RecordedRun, Site};
+    use relayout_profile::{ProfileMeta, Site};
 
     fn module(path: &str, start: u64, bias: u64) -> LoadedModule {
         LoadedModule {
@@ -232,7 +232,7 @@ mod tests {
             ],
             &[],
         );
-        let main = main_module(&all, &all.meta.runs[0].modules);
+        let main = main_module(&all, &all.meta.runs[0]);
         assert_eq!(main.map(|m| m.path.as_str()), Some("/bin/p"));
     }
 

@@ -71,6 +71,14 @@ pub enum Error {
         /// The reason, and the remedy.
         why: String,
     },
+    /// The program ran, and nothing of it was recorded.
+    #[error("nothing was recorded of {program}: {why}")]
+    NothingRecorded {
+        /// Name of the program.
+        program: String,
+        /// The reason, and the remedy.
+        why: String,
+    },
     /// The recorded program failed.
     #[error("{program} {how}")]
     ProgramFailed {
@@ -117,6 +125,9 @@ pub enum Error {
     /// The collector's files are not those of one recording.
     #[error("the collector's files cannot be read")]
     Segments(#[source] relayout_profile::segments::Error),
+    /// The processes of a recording cannot be one profile.
+    #[error("the processes of the recording cannot be merged")]
+    Processes(#[source] relayout_profile::merge::Error),
     /// A `perf.data` file yields no profile.
     #[error("{}", path.display())]
     Perf {
@@ -175,9 +186,10 @@ impl Error {
         match self {
             Self::Files(error) => error.category(),
             Self::NoPlugins { .. } => ErrorCategory::Environment,
-            Self::Guest { .. } | Self::Qemu { .. } | Self::ProgramFailed { .. } => {
-                ErrorCategory::Guest
-            }
+            Self::Guest { .. }
+            | Self::Qemu { .. }
+            | Self::ProgramFailed { .. }
+            | Self::NothingRecorded { .. } => ErrorCategory::Guest,
             Self::Interrupted => ErrorCategory::Interrupted,
             _ => ErrorCategory::Input,
         }

@@ -110,11 +110,18 @@ pub fn record_kernel(
     }
     progress.step("reading what was recorded");
     machine.quit()?;
+    let ended_window = interrupt.is_set();
     let files = assemble::GuestFiles {
         workspace: &workspace,
         memory: &memory,
     };
-    assemble::assemble_profile(recording, kernel, collector, &machine, files, ending)
+    let recorded =
+        assemble::assemble_profile(recording, kernel, collector, &machine, files, ending)?;
+    // A signal that came after the window aborts; the next one ends relayout at once.
+    match interrupt.is_set() && !ended_window {
+        true => Err(Error::Interrupted),
+        false => Ok(recorded),
+    }
 }
 
 fn program_bytes(recording: &KernelRecording) -> Result<Option<Vec<u8>>, Error> {

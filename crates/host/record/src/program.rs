@@ -4,9 +4,11 @@
 mod assemble;
 mod backend;
 mod compiled;
+mod empty;
 mod emulated;
 mod inspect;
 mod launch;
+mod processes;
 mod sampled;
 mod signals;
 mod slices;
@@ -65,6 +67,9 @@ pub struct ProgramRecording {
     pub yield_every: Option<u32>,
     /// Seed of the yields, and of where slices begin.
     pub seed: u64,
+    /// Whether processes that the program forks or executes are recorded, too; `None`: if the
+    /// backend can.
+    pub follow_forks: Option<bool>,
     /// Time limit of the program, which is then stopped; that is a failure.
     pub time_limit: Option<Duration>,
     /// Time after which the program is told to end (SIGTERM), as is usual for servers.
@@ -114,6 +119,7 @@ pub fn record_program(
     if available_cpus() == 1 {
         progress.warn(single_cpu_warning(backend, backend.yield_every(recording)));
     }
+    signals.begin_recording();
     let workspace = RecordingWorkspace::create()?;
     let attached = match backend {
         ProgramBackend::CompiledIn => compiled::attach_runtime(recording, &inspected, &workspace)?,
@@ -124,6 +130,9 @@ pub fn record_program(
         }
     };
     progress.step(&format!("recording with {backend}"));
+    if backend.follows_forks(recording) {
+        processes::follow_processes(&workspace);
+    }
     let began = Instant::now();
     let mut program = launch::start_program(attached.command, &inspected.path)?;
     let ending = watch::watch_program(
@@ -134,6 +143,7 @@ pub fn record_program(
         progress,
         signals,
     )?;
+    let signals_seen = signals.begin_last_phase();
     progress.step("reading what was recorded");
     let facts = assemble::RecordingFacts {
         recording,
@@ -143,6 +153,7 @@ pub fn record_program(
         collector: attached.collector,
         fixed_addresses: program.fixed_addresses,
         wall: began.elapsed(),
+        is_aborted: &|| signals.count() > signals_seen,
     };
     assemble::assemble_profile(facts, &workspace, ending)
 }

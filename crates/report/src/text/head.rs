@@ -86,6 +86,9 @@ fn or_unknown(text: &str) -> &str {
     if text.is_empty() { "(unknown)" } else { text }
 }
 
+/// Incomplete runs that are listed, at most.
+const INCOMPLETE_MAX: usize = 8;
+
 fn write_runs(out: &mut String, runs: &[RecordedRun]) -> fmt::Result {
     let sum_of_runs = |value: fn(&RecordedRun) -> u64| runs.iter().map(value).sum::<u64>();
     // A program without markers has none, which is not a number of them.
@@ -93,19 +96,57 @@ fn write_runs(out: &mut String, runs: &[RecordedRun]) -> fmt::Result {
         0 => String::new(),
         count => format!(", {count} operations"),
     };
+    let repeats = runs.iter().filter(|run| !run.is_further_process()).count();
+    let processes = match runs.len() - repeats {
+        0 => String::new(),
+        _ => format!(" of {} processes", runs.len()),
+    };
     let text = format!(
-        "{}: {} accesses{operations}, {:.1} s ({:.1} s CPU)",
-        runs.len(),
+        "{repeats}{processes}: {} accesses{operations}, {:.1} s ({:.1} s CPU)",
         sum_of_runs(|run| run.accesses),
         sum_of_runs(|run| run.window_wall_ns) as f64 / 1e9,
         sum_of_runs(|run| run.window_cpu_ns) as f64 / 1e9,
     );
     write_labelled(out, "runs", &text)?;
-    for (number, run) in runs.iter().enumerate().filter(|(_, run)| !run.complete) {
+    let incomplete = || runs.iter().enumerate().filter(|(_, run)| !run.complete);
+    for (number, run) in incomplete().take(INCOMPLETE_MAX) {
+        let process = run.process.as_ref().filter(|_| runs.len() > 1);
+        let process = process.map_or(String::new(), |p| format!(" (process {})", p.pid));
+        let ended = or_unknown(&run.ended);
         write_labelled(
             out,
             "",
-            &format!("run {number} is incomplete: {}", or_unknown(&run.ended)),
+            &format!("run {number}{process} is incomplete: {ended}"),
+        )?;
+    }
+    if let more @ 1.. = incomplete().count().saturating_sub(INCOMPLETE_MAX) {
+        write_labelled(out, "", &format!("{more} more runs are incomplete"))?;
+    }
+    write_process_remarks(out, runs)
+}
+
+/// Writes what the profile does not hold of a program's processes.
+fn write_process_remarks(out: &mut String, runs: &[RecordedRun]) -> fmt::Result {
+    let processes = || runs.iter().filter_map(|run| run.process.as_ref());
+    let without: u32 = processes().map(|process| process.without_transfers).sum();
+    let left_out: u32 = processes().map(|process| process.left_out).sum();
+    if without > 0 {
+        let text = format!("further processes without transfers between their threads: {without}");
+        write_labelled(out, "", &text)?;
+    }
+    if left_out > 0 {
+        write_labelled(
+            out,
+            "",
+            &format!("processes that were not recorded: {left_out}"),
+        )?;
+    }
+    let is_alone = processes().count() < 2 && without + left_out == 0;
+    if !is_alone && processes().any(|process| process.shared_mappings > 0) {
+        write_labelled(
+            out,
+            "",
+            "processes share memory (MAP_SHARED); transfers between processes are not recorded",
         )?;
     }
     Ok(())

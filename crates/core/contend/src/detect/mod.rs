@@ -11,11 +11,12 @@ mod straddle;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_profile::{Profile, RunId};
+use relayout_profile::Profile;
 
 use crate::finding::FindingKind;
 use crate::group::LineGroup;
 use crate::identify::AddressNamer;
+use crate::ranks::RecordingIndex;
 use crate::remedy::Remedy;
 use crate::replay::CoherenceTally;
 use crate::source_cache::SourceCache;
@@ -26,6 +27,7 @@ pub(crate) use remote_read::notable_remote_reads as remote_reads;
 /// Input of detectors besides the group.
 pub(crate) struct DetectContext<'a> {
     pub profile: &'a Profile,
+    pub recordings: &'a RecordingIndex,
     pub line_bytes: u64,
     pub replays: &'a GroupReplays<'a>,
 }
@@ -54,33 +56,35 @@ pub(crate) fn classify(
         .unwrap_or_else(|| sharing::classify(tally))
 }
 
-/// Returns the number of runs by the kind that the group has in that run alone. Empty with one run.
+/// Returns the number of recordings by the kind that the group has in that recording alone. Empty
+/// with one recording.
 pub(crate) fn kinds_by_run(
     group: &LineGroup,
     context: &DetectContext,
 ) -> BTreeMap<FindingKind, u32> {
     let mut kinds = BTreeMap::new();
-    if context.profile.meta.runs.len() < 2 {
+    let recordings = context.recordings;
+    if recordings.count < 2 {
         return kinds;
     }
-    let runs: BTreeSet<RunId> = group
+    let present: BTreeSet<Option<usize>> = group
         .conflicts
         .iter()
-        .map(|conflict| conflict.row.run)
+        .map(|conflict| recordings.recording_of(conflict.row.run))
         .collect();
-    for run in runs {
+    for recording in present {
         let alone = LineGroup {
             subject: group.subject.clone(),
             conflicts: group
                 .conflicts
                 .iter()
-                .filter(|c| c.row.run == run)
+                .filter(|c| recordings.recording_of(c.row.run) == recording)
                 .copied()
                 .collect(),
             counts: group
                 .counts
                 .iter()
-                .filter(|c| c.row.run == run)
+                .filter(|c| recordings.recording_of(c.row.run) == recording)
                 .copied()
                 .collect(),
             ..*group

@@ -31,6 +31,15 @@ impl ProgramBackend {
         };
         recording.yield_every.unwrap_or(default)
     }
+
+    /// Returns whether processes that the program forks or executes are recorded, too.
+    pub fn follows_forks(self, recording: &ProgramRecording) -> bool {
+        let default = match self {
+            Self::CompiledIn => true,
+            Self::QemuUser | Self::Perf => false,
+        };
+        recording.follow_forks.unwrap_or(default)
+    }
 }
 
 /// Accesses of a thread between yields. Without, threads that share a CPU run for whole slices of

@@ -78,6 +78,11 @@ fn refuse_unrecordable(
              a copy without that bit, as the user that it needs",
         );
     }
+    if recording.follow_forks == Some(true) {
+        return refuse(
+            "qemu-user records one process: leave out --follow-forks, or build it with relayout cc",
+        );
+    }
     if recording.counts == CountedAccesses::All {
         return refuse(
             "under qemu-user accesses are counted where lines are written and shared only: leave out \

@@ -108,14 +108,47 @@ pub fn signal_process(process: u32, signal: i32) {
 
 /// Returns true if a process, which need not be a child, still runs. A zombie does not.
 pub fn is_running(process: u32) -> bool {
-    let Some(stat) = read_proc_file(process, "stat") else {
-        return false;
-    };
-    // The state follows the name, which is in parentheses and may hold anything.
-    let state = stat
-        .rsplit_once(") ")
-        .and_then(|(_, rest)| rest.chars().next());
-    !matches!(state, None | Some('Z' | 'X' | 'x'))
+    read_stat(process).is_some_and(|stat| stat.is_alive)
+}
+
+/// Returns true if the process that had this number at `attached_ns` on the clock since boot still
+/// runs: a later one began after that.
+pub fn is_same_process(process: u32, attached_ns: u64) -> bool {
+    // SAFETY: no pointer.
+    let ticks_in_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    let tick_ns = 1_000_000_000 / u64::try_from(ticks_in_second).unwrap_or(100).max(1);
+    read_stat(process).is_some_and(|stat| {
+        stat.is_alive && stat.began_ticks.saturating_mul(tick_ns) <= attached_ns
+    })
+}
+
+/// Returns the process group of a process, or of this one for 0; `None` if the process is gone.
+pub fn process_group(process: u32) -> Option<i32> {
+    let process = i32::try_from(process).ok()?;
+    // SAFETY: no pointer.
+    let group = unsafe { libc::getpgid(process) };
+    (group >= 0).then_some(group)
+}
+
+/// Used fields of `/proc/PID/stat`.
+struct ProcessStat {
+    is_alive: bool,
+    /// Start of the process since boot, in ticks of the system.
+    began_ticks: u64,
+}
+
+fn read_stat(process: u32) -> Option<ProcessStat> {
+    /// Number of `starttime` among the fields after the name, from 0.
+    const START_FIELD: usize = 19;
+    let stat = read_proc_file(process, "stat")?;
+    // The name is in parentheses and may hold anything.
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let mut fields = fields.split(' ');
+    let state = fields.next()?;
+    Some(ProcessStat {
+        is_alive: !matches!(state, "Z" | "X" | "x"),
+        began_ticks: fields.nth(START_FIELD - 1)?.parse().ok()?,
+    })
 }
 
 /// Threads of a process, if it runs.
@@ -147,13 +180,22 @@ pub fn describe_failure(status: ExitStatus) -> Option<String> {
             };
             Some(format!(
                 "was ended by signal {signal} ({}{core})",
-                signal_name(signal).unwrap_or("a signal that programs seldom get")
+                name_of_signal(signal)
             ))
         }
         (None, None) => Some("ended in an unknown way".into()),
     }
 }
 
+/// Returns the name of the signal that ended a program.
+pub fn ending_signal(status: ExitStatus) -> Option<&'static str> {
+    status.signal().map(name_of_signal)
+}
+
+/// Returns the name of a signal.
+pub fn name_of_signal(signal: i32) -> &'static str {
+    signal_name(signal).unwrap_or("a signal that programs seldom get")
+}
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -31,6 +31,7 @@ impl<'s> SampledProgram<'s> {
             ("--values", recording.values),
             ("--bursts", recording.bursts.is_some()),
             ("--yield", recording.yield_every.is_some()),
+            ("--follow-forks", recording.follow_forks == Some(true)),
         ];
         if let Some((option, _)) = options.iter().find(|(_, is_given)| *is_given) {
             return Err(Error::Unrecordable {

@@ -6,6 +6,8 @@ static SIGNAL_COUNT: AtomicU32 = AtomicU32::new(0);
 static LAST_SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// The last one came from the terminal, which sends it to the program too.
 static FROM_TERMINAL: AtomicU32 = AtomicU32::new(0);
+/// 1 once the program has ended: signals are relayout's own, and the second one ends it.
+static IS_LAST_PHASE: AtomicU32 = AtomicU32::new(0);
 
 /// Signals that asked this process to stop. All values share them.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +51,18 @@ impl StopSignals {
         SIGNAL_COUNT.load(Acquire)
     }
 
+    /// Makes the next signal abort what relayout does itself, and the one after that end it at once.
+    /// Returns the number of signals so far.
+    pub(super) fn begin_last_phase(self) -> u32 {
+        IS_LAST_PHASE.store(1, Release);
+        self.count()
+    }
+
+    /// Makes signals the program's again: another recording begins.
+    pub(super) fn begin_recording(self) {
+        IS_LAST_PHASE.store(0, Release);
+    }
+
     /// The last one, if more than `seen` came.
     pub(super) fn latest_after(self, seen: u32) -> Option<ReceivedSignal> {
         (self.count() > seen).then(|| ReceivedSignal {
@@ -64,7 +78,8 @@ extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, _context: *mut 
     let from_kernel = !info.is_null() && unsafe { (*info).si_code } == libc::SI_KERNEL;
     LAST_SIGNAL.store(signal, Relaxed);
     FROM_TERMINAL.store(u32::from(from_kernel), Relaxed);
-    if SIGNAL_COUNT.fetch_add(1, Release) >= 1 {
+    let earlier = SIGNAL_COUNT.fetch_add(1, Release);
+    if earlier >= 1 || IS_LAST_PHASE.load(Acquire) != 0 {
         // SAFETY: as above.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }

@@ -4,8 +4,9 @@
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::time::{Duration, Instant};
 
-use relayout_shadow::control::RecordingControl;
 use relayout_statistics::random::XorShift64Star;
+
+use super::processes::ProcessTable;
 
 /// Length of a slice: several turns of threads that share a CPU, so that a thread uses in the slice
 /// what another wrote in it.
@@ -13,17 +14,16 @@ pub const SLICE_DURATION: Duration = Duration::from_millis(20);
 
 /// Opens and closes slices, a fraction `share` of the time, until `ended`. The time between slices
 /// varies by half, so that no rhythm of the program keeps away from them.
-pub fn run_slices(control: &RecordingControl, share: f64, seed: u64, ended: &AtomicBool) {
+pub fn run_slices(processes: &ProcessTable<'_>, share: f64, seed: u64, ended: &AtomicBool) {
     let pause = SLICE_DURATION.mul_f64((1.0 - share) / share);
     let mut random = XorShift64Star::new(seed);
     while !ended.load(Acquire) {
-        control.paused.store(0, Release);
+        processes.set_paused(false);
         sleep_until(SLICE_DURATION, ended);
-        control.paused.store(1, Release);
-        control.pauses.fetch_add(1, Release);
+        processes.set_paused(true);
         sleep_until(pause.mul_f64(0.5 + random.unit()), ended);
     }
-    control.paused.store(0, Release);
+    processes.set_paused(false);
 }
 
 /// Sleeps, but not long after `ended`.

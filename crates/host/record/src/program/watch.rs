@@ -1,13 +1,17 @@
-//! The program from its start to its end.
+//! The program from its start to its end, and the processes that it forked or executed.
 
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
+use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::time::{Duration, Instant};
 
 use relayout_files::{RUNTIME, RecordingProgress};
 use relayout_shadow::control::{RecordingControl, RecordingStage};
 
-use super::launch::{RunningProgram, describe_failure, is_running, signal_process, thread_count};
+use super::launch::{
+    RunningProgram, describe_failure, ending_signal, is_running, name_of_signal, process_group,
+    signal_process, thread_count,
+};
+use super::processes::{EndedProcesses, ProcessTable};
 use super::{ProgramBackend, ProgramRecording, StopSignals, slices};
 use crate::Error;
 use crate::workspace::RecordingWorkspace;
@@ -22,9 +26,17 @@ pub struct ProgramEnding {
     pub problem: Option<Error>,
     /// Why it ended, in words.
     pub description: String,
+    /// Signal that ended the program before its time, or at which the user ended the recording.
+    pub signal: Option<&'static str>,
+    /// The recording was ended before the program would have ended by itself.
+    pub was_cut_off: bool,
+    /// Processes that were told to end, because the recording had lasted as long as it should.
+    pub was_as_asked: bool,
+    /// Further processes.
+    pub processes: EndedProcesses,
 }
 
-/// Waits until the program, and the process that is recorded, have ended.
+/// Waits until the program, and all processes that are recorded, have ended.
 ///
 /// # Errors
 /// Nothing was recorded.
@@ -36,33 +48,44 @@ pub fn watch_program(
     progress: &dyn RecordingProgress,
     signals: StopSignals,
 ) -> Result<ProgramEnding, Error> {
-    let control = workspace.control();
     let ended = AtomicBool::new(false);
-    std::thread::scope(|scope| {
+    let processes = ProcessTable::new(workspace, program.id());
+    let (cause, status) = std::thread::scope(|scope| {
         if let Some(share) = recording.slices {
-            let ended = &ended;
-            scope.spawn(move || slices::run_slices(control, share, recording.seed, ended));
+            let (ended, processes) = (&ended, &processes);
+            scope.spawn(move || slices::run_slices(processes, share, recording.seed, ended));
         }
         let mut watch = ProgramWatch {
             program,
-            control,
+            control: workspace.control(),
             recording,
             backend,
             signals,
             signals_seen: signals.count(),
             began: Instant::now(),
             told_to_end: None,
+            processes: &processes,
         };
         let cause = watch.wait_for_end(progress);
         ended.store(true, Release);
-        watch.describe_ending(cause, workspace)
-    })
+        (cause, watch.program.exit_status())
+    });
+    let end = ProgramEnd {
+        cause,
+        status,
+        is_first: workspace.control().process.load(Acquire) == program.id(),
+        control: workspace.control(),
+        recording,
+        backend,
+    };
+    end.describe(processes, workspace)
 }
 
 /// Cause for which the program was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StopCause {
-    User,
+    /// The user sent this signal.
+    User(i32),
     TimeLimit,
     /// The time of `stop_after` was over.
     StopAfter,
@@ -79,13 +102,15 @@ struct ProgramWatch<'w> {
     began: Instant,
     /// Time at which the program was told to end, and the cause.
     told_to_end: Option<(Instant, StopCause)>,
+    processes: &'w ProcessTable<'w>,
 }
 
 impl ProgramWatch<'_> {
     fn wait_for_end(&mut self, progress: &dyn RecordingProgress) -> Option<StopCause> {
-        while self.program.exit_status().is_none() || self.surviving_process().is_some() {
+        while self.program.exit_status().is_none() || self.is_any_left() {
             self.pass_signals_on();
             self.keep_time();
+            self.processes.update();
             // What perf samples it counts itself, at its end.
             if self.backend != ProgramBackend::Perf {
                 self.show_progress(progress);
@@ -98,16 +123,16 @@ impl ProgramWatch<'_> {
     }
 
     fn show_progress(&self, progress: &dyn RecordingProgress) {
-        let read = |n: &AtomicU64| n.load(Relaxed);
+        let (accesses, transfers) = self.processes.progress();
         let process = self.control.process.load(Relaxed);
-        progress.program(
-            read(&self.control.accesses),
-            read(&self.control.transfers),
-            thread_count(process).unwrap_or(0),
-        );
+        progress.program(accesses, transfers, thread_count(process).unwrap_or(0));
     }
 
-    /// The recorded process, if it is not the program itself and still runs.
+    fn is_any_left(&self) -> bool {
+        self.surviving_process().is_some() || self.processes.is_any_running()
+    }
+
+    /// The first recorded process, if it is not the program itself and still runs.
     fn surviving_process(&self) -> Option<u32> {
         let process = self.control.process.load(Acquire);
         let other = process != 0 && process != self.program.id();
@@ -120,13 +145,11 @@ impl ProgramWatch<'_> {
         };
         self.signals_seen = self.signals.count();
         if received.earlier_signals > 0 {
-            return self.send_signal(libc::SIGKILL);
+            return self.send_signal(libc::SIGKILL, false);
         }
-        if !received.reached_program {
-            self.send_signal(received.signal);
-        }
+        self.send_signal(received.signal, received.reached_program);
         self.told_to_end
-            .get_or_insert((Instant::now(), StopCause::User));
+            .get_or_insert((Instant::now(), StopCause::User(received.signal)));
     }
 
     fn keep_time(&mut self) {
@@ -141,42 +164,84 @@ impl ProgramWatch<'_> {
                     StopCause::TimeLimit
                 };
                 self.told_to_end = Some((Instant::now(), cause));
-                self.send_signal(libc::SIGTERM);
+                self.send_signal(libc::SIGTERM, false);
             }
-            Some((at, cause)) if cause != StopCause::User && at.elapsed() >= GRACE => {
-                self.send_signal(libc::SIGKILL);
+            Some((at, StopCause::TimeLimit | StopCause::StopAfter)) if at.elapsed() >= GRACE => {
+                self.send_signal(libc::SIGKILL, false);
             }
             _ => {}
         }
     }
 
-    fn send_signal(&mut self, signal: i32) {
-        let left_behind = self.surviving_process();
-        self.program.send_signal(signal);
-        if let Some(process) = left_behind {
+    /// Sends a signal to all processes; if the terminal has sent it to its foreground group
+    /// already, only to those in other groups.
+    fn send_signal(&mut self, signal: i32, is_from_terminal: bool) {
+        let reached = |process| is_from_terminal && process_group(process) == process_group(0);
+        if let Some(process) = self
+            .surviving_process()
+            .filter(|&process| !reached(process))
+        {
             signal_process(process, signal);
         }
+        if !reached(self.program.id()) {
+            self.program.send_signal(signal);
+        }
+        self.processes.send_signal(signal, is_from_terminal);
     }
+}
 
-    fn describe_ending(
-        &mut self,
-        cause: Option<StopCause>,
+/// All that is known of a program that has ended.
+struct ProgramEnd<'e> {
+    cause: Option<StopCause>,
+    status: Option<ExitStatus>,
+    /// The program itself is the first recorded process.
+    is_first: bool,
+    control: &'e RecordingControl,
+    recording: &'e ProgramRecording,
+    backend: ProgramBackend,
+}
+
+impl ProgramEnd<'_> {
+    fn describe(
+        self,
+        processes: ProcessTable<'_>,
         workspace: &RecordingWorkspace,
     ) -> Result<ProgramEnding, Error> {
-        let status = self.program.exit_status();
-        let problem = self.find_problem(cause, status, workspace);
+        let problem = self.find_problem(self.cause, self.status, workspace);
         if self.control.process.load(Acquire) == 0 {
             return Err(self.nothing_recorded(problem));
         }
-        let description = match (&problem, cause) {
-            (Some(error), _) => error.first_line(),
-            (None, Some(_)) => "the program was stopped, as asked for".into(),
-            (None, None) => "the program ended".into(),
+        let was_as_asked = self.cause == Some(StopCause::StopAfter);
+        let signal = match self.cause {
+            Some(StopCause::User(signal)) => Some(name_of_signal(signal)),
+            _ => self
+                .signal()
+                .filter(|&name| !(was_as_asked && name == "SIGTERM")),
         };
+        let description = match (&problem, signal, self.cause) {
+            (Some(Error::Interrupted), Some(signal), _) => format!("interrupted by {signal}"),
+            (Some(error), ..) => error.first_line(),
+            (None, Some(signal), _) => format!("the process was ended by {signal}"),
+            (None, None, Some(_)) => "the program was stopped, as asked for".into(),
+            (None, None, None) => "the program ended".into(),
+        };
+        let stopped = matches!(self.cause, Some(StopCause::User(_) | StopCause::TimeLimit));
         Ok(ProgramEnding {
             problem,
             description,
+            signal,
+            was_cut_off: stopped || signal.is_some(),
+            was_as_asked,
+            processes: processes.into_ended(),
         })
+    }
+
+    /// Returns the signal that ended the first recorded process.
+    fn signal(&self) -> Option<&'static str> {
+        match self.is_first {
+            true => self.status.and_then(ending_signal),
+            false => noted_signal(self.control),
+        }
     }
 
     fn find_problem(
@@ -204,7 +269,7 @@ impl ProgramWatch<'_> {
             return Some(workspace.write_error());
         }
         match cause {
-            Some(StopCause::User) => return Some(Error::Interrupted),
+            Some(StopCause::User(_)) => return Some(Error::Interrupted),
             Some(StopCause::TimeLimit) => {
                 let limit = self.recording.time_limit.unwrap_or_default();
                 let how = format!(
@@ -238,18 +303,25 @@ impl ProgramWatch<'_> {
             Some(Error::ProgramFailed { how, .. }) => format!("it {how}; until then, "),
             _ => String::new(),
         };
-        Error::Unrecordable {
-            path: self.recording.program.clone().into(),
+        Error::NothingRecorded {
+            program: self.program_name(),
             why: format!(
                 "{before}no code built with relayout cc ran in it. Was it built with 'relayout cc' as \
-                 compiler and as linker (look for {} in the output of ldd)? Does what it starts get the \
-                 environment of this command?",
-                RUNTIME
+                 compiler and as linker (look for {RUNTIME} in the output of ldd)? Does what it starts get \
+                 the environment of this command?"
             ),
         }
     }
 
     fn program_name(&self) -> String {
         self.recording.program.to_string_lossy().into_owned()
+    }
+}
+
+/// Returns the signal that a collector noted as the end of its process.
+pub fn noted_signal(control: &RecordingControl) -> Option<&'static str> {
+    match control.signal.load(Acquire) {
+        0 => None,
+        signal => Some(name_of_signal(signal as i32)),
     }
 }

@@ -21,14 +21,16 @@ Examples:
   relayout record run --slices 0.05 --stop-after 30 -o out.relayout -- ./server
   relayout report out.relayout
 
-Ctrl-C goes to the program, and what was recorded is kept. Exit codes: 0 done, 4 the program failed, \
-130 interrupted; the profile is written in all three cases.";
+Ctrl-C goes to the program and to all that it started, and what was recorded is kept. Exit codes: 0 done, \
+4 the program failed or nothing was recorded, 130 interrupted; what was recorded is written in all three \
+cases.";
 
 /// Run a program and record which threads touch which bytes of its memory
 ///
 /// The program should have been built with 'relayout cc' and 'relayout c++' (see 'relayout help
-/// cc'). Its input, output and error streams are left alone. One process is recorded: the first
-/// that holds code built so, which may also be one that a script starts.
+/// cc'). Its input, output and error streams are left alone. The first process that holds code
+/// built so, which may also be one that a script starts, is recorded, and all such processes that
+/// are forked or executed from then on. The recording ends with the last of them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -65,6 +67,13 @@ pub struct Args {
     /// Record N times with other seeds, and keep how stable each finding was
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     repeat: u16,
+    /// Record the processes that the program forks or executes, too, each with its own memory
+    /// [default, if the program was built with 'relayout cc']
+    #[arg(long, overrides_with = "no_follow_forks")]
+    follow_forks: bool,
+    /// Record the first process only
+    #[arg(long)]
+    no_follow_forks: bool,
     /// Tell the program to end (SIGTERM) after this many seconds; as for servers, which do not end
     /// by themselves
     #[arg(long, value_name = "SECONDS", value_parser = arguments::seconds)]
@@ -75,8 +84,8 @@ pub struct Args {
     /// Say less
     #[arg(short, long)]
     quiet: bool,
-    /// The program, and its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    /// The program, and its arguments; what begins with a dash from here on is the program's
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
 }
 
@@ -145,6 +154,11 @@ fn recording(args: &Args, seed: u64) -> ProgramRecording {
         bursts: args.bursts,
         yield_every: args.yield_every,
         seed,
+        follow_forks: match (args.follow_forks, args.no_follow_forks) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        },
         time_limit: args.time_limit,
         stop_after: args.stop_after,
     }
