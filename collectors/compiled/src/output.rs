@@ -2,7 +2,7 @@
 //!
 //! The first process opens all files at the start, since the program may drop its privileges later.
 //! A further process (a forked child, or a program that was executed) has a folder of its own within
-//! the recording folder; unless it is the superuser's, it makes its files as it needs them. Descriptors get high numbers. A
+//! the recording folder, and makes most of its files as it needs them. Descriptors get high numbers. A
 //! program may close descriptors that it does not know, as daemons do, and get the same numbers for
 //! files of its own. So each descriptor is verified before a write, and opened again if it is gone.
 
@@ -259,11 +259,11 @@ pub fn attach_child() -> Result<(), NotRecorded> {
     create_files().map_err(NotRecorded::Error)
 }
 
-/// Returns true if so many processes are recorded that each has to do with little memory.
+/// Returns true if the program makes so many processes that each has to do with little memory.
 pub fn is_crowded() -> bool {
     /// Processes whose shadows have huge pages.
     const ROOMY_MAX: u32 = 16;
-    control_of_parent().is_some_and(|first| first.folders.load(Relaxed) > ROOMY_MAX)
+    FOLDER_NUMBER.load(Relaxed) > ROOMY_MAX
 }
 
 fn open_in_folder(name: &CStr, flags: c_int) -> Result<c_int, c_int> {
@@ -276,31 +276,32 @@ fn open_in_folder(name: &CStr, flags: c_int) -> Result<c_int, c_int> {
     }
 }
 
-/// Creates the files of the first process, and of any that may drop its privileges later. Other
-/// processes, of which there may be many, make files as they need them.
+/// Creates the files of the first process, and the first ones of any that may drop its privileges
+/// later. Other processes, of which there may be many, make files as they need them.
 ///
 /// # Errors
 /// The `errno` of the first file that cannot be created.
 pub fn create_files() -> Result<(), c_int> {
+    /// Contexts of a further process that runs as the superuser.
+    const PRIVILEGED: usize = 8;
     // SAFETY: no arguments.
-    if FOLDER_NUMBER.load(Relaxed) != 0 && unsafe { libc::geteuid() } != 0 {
-        return Ok(());
-    }
+    let contexts = match (FOLDER_NUMBER.load(Relaxed), unsafe { libc::geteuid() }) {
+        (0, _) => CONTEXTS_MAX,
+        (_, 0) => PRIVILEGED,
+        _ => return Ok(()),
+    };
     open_file(&MAP, None)?;
-    for (n, output) in SEGMENTS.iter().enumerate() {
+    for (n, output) in SEGMENTS.iter().enumerate().take(contexts) {
         open_file(output, Some(n as u8))?;
     }
     Ok(())
 }
 
 /// Creates the segments of a context that begins, so that they exist even if nothing is appended.
-pub fn begin_context(context: u8) {
+/// False if they cannot be made: the process may have dropped its privileges.
+pub fn begin_context(context: u8) -> bool {
     let output = &SEGMENTS[usize::from(context)];
-    if output.descriptor.load(Acquire) < 0
-        && let Err(errno) = open_file(output, Some(context))
-    {
-        fail_recording(errno);
-    }
+    output.descriptor.load(Acquire) >= 0 || open_file(output, Some(context)).is_ok()
 }
 
 /// Opens the segments of a context, or the map, and creates the file if this is the first time.

@@ -179,6 +179,9 @@ fn take_thread() -> Option<*mut RecordedThread> {
 }
 
 fn make_thread(n: usize) -> Option<*mut RecordedThread> {
+    if !begin_context(n as u8) {
+        return None;
+    }
     let context = ShadowContext::allocate(n as u8, &shadow().host)?;
     let thread = sys::zeroed(size_of::<RecordedThread>())?.cast::<RecordedThread>();
     // SAFETY: fresh zeroed memory. Zero is valid for all other fields; the bytes of `None` are
@@ -191,7 +194,6 @@ fn make_thread(n: usize) -> Option<*mut RecordedThread> {
         (*thread).state.store(LIVE, Relaxed);
     }
     THREADS[n].store(thread, Release);
-    begin_context(n as u8);
     Some(thread)
 }
 

@@ -144,7 +144,7 @@ fn only_the_first_process_if_that_is_asked_for() {
     let (ended, report) = record(&place, "--no-follow-forks -- ./forks daemon", 4);
     assert_eq!(processes(&report).len(), 1, "{report}");
     assert_eq!(processes(&report)[0]["left_out"], 1, "{report}");
-    let why = "as daemons do, are not recorded: leave out --no-follow-forks";
+    let why = "as daemons do, are not recorded (1): leave out --no-follow-forks";
     assert!(ended.stderr.contains(why), "{ended:?}");
 }
 

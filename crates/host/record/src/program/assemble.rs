@@ -245,7 +245,7 @@ fn read_segments(dir: &Path) -> Result<Vec<(u16, Mmap)>, Error> {
     }
     // Made beforehand, for threads that never came; before the last one's, an empty file is that of
     // a thread that accessed nothing while it was watched.
-    while files.last().is_some_and(|(_, map)| map.is_empty()) {
+    while files.len() > 1 && files.last().is_some_and(|(_, map)| map.is_empty()) {
         files.pop();
     }
     // If sites have numbers, a file of its own defines them.

@@ -23,8 +23,8 @@ pub fn explain_empty(
             _ => "build it with relayout cc, or have it stay in the foreground",
         };
         return Some(format!(
-            "no line moved between threads of its first process, and the {others} processes that it forked \
-             or started, as daemons do, are not recorded: {remedy}"
+            "no line moved between threads of its first process, and processes that it forked or started, \
+             as daemons do, are not recorded ({others}): {remedy}"
         ));
     }
     if profile.meta.runs.iter().any(|run| run.accesses > 0) || !profile.lines.is_empty() {

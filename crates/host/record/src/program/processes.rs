@@ -10,11 +10,12 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::*;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use memmap2::{MmapMut, MmapOptions};
 use relayout_shadow::control::{CONTROL_BYTES, FOLLOWED_FOLDER, RecordingControl, RecordingStage};
 
-use super::launch::{is_same_process, process_group, signal_process};
+use super::launch::{is_running, is_same_process, process_group, signal_process};
 use crate::workspace::RecordingWorkspace;
 
 /// Further process of a recording.
@@ -112,6 +113,12 @@ pub struct EndedProcesses {
     pub without_transfers: u32,
 }
 
+/// Longest wait for a process whose parent has ended, and which has not attached itself. It may never
+/// do so.
+const ORPHAN_WAIT: Duration = Duration::from_secs(2);
+/// Longest wait for a process that has taken a number.
+const NUMBER_WAIT: Duration = Duration::from_secs(10);
+
 /// Dropped processes that are kept in mind, at most; of more, only the number is known.
 const DROPPED_MAX: usize = 1 << 16;
 
@@ -188,6 +195,19 @@ impl<'w> ProcessTable<'w> {
         processes.any(|process| process.is_running(self.program))
     }
 
+    /// Returns true if a process may still attach itself that was forked or started by one that has
+    /// ended, since nothing has run for `quiet`.
+    pub fn is_any_expected(&self, quiet: Duration) -> bool {
+        if self.workspace.control().follows.load(Acquire) == 0 {
+            return false;
+        }
+        match self.rows().awaited.is_empty() {
+            true => quiet < ORPHAN_WAIT && has_orphans(self.program),
+            // It has its number, and makes its folder.
+            false => quiet < NUMBER_WAIT,
+        }
+    }
+
     /// Sends a signal to all that run; if the terminal has sent it to its foreground group already,
     /// only to those in other groups, where daemons are.
     pub fn send_signal(&self, signal: i32, is_from_terminal: bool) {
@@ -246,6 +266,22 @@ impl<'w> ProcessTable<'w> {
             without_transfers: rows.without_transfers,
         }
     }
+}
+
+/// Returns true if a process other than `program` runs that has become this one's child.
+fn has_orphans(program: u32) -> bool {
+    let tasks = fs::read_dir("/proc/self/task")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let is_orphan = |id: &str| {
+        let id = id.parse();
+        id.is_ok_and(|id| id != program && is_running(id))
+    };
+    children
+        .into_iter()
+        .any(|list| list.split_whitespace().any(is_orphan))
 }
 
 /// Has further processes of the recording followed, from before the program starts.

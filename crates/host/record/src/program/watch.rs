@@ -107,7 +107,13 @@ struct ProgramWatch<'w> {
 
 impl ProgramWatch<'_> {
     fn wait_for_end(&mut self, progress: &dyn RecordingProgress) -> Option<StopCause> {
-        while self.program.exit_status().is_none() || self.is_any_left() {
+        let mut last_seen = Instant::now();
+        loop {
+            if self.program.exit_status().is_none() || self.is_any_left() {
+                last_seen = Instant::now();
+            } else if !self.processes.is_any_expected(last_seen.elapsed()) {
+                break;
+            }
             self.pass_signals_on();
             self.keep_time();
             self.processes.update();
