@@ -479,23 +479,23 @@ fn signals_at_random_times() {
     judge(&counts);
 }
 
+fn run_all_faults(commands: &[FaultyCommand], cases_each: u32) {
+    let mut stand = FaultStand::new(2);
+    let faults = [&SIGNALS[..], &SHORTAGES[..]].concat();
+    let count =
+        |command: &FaultyCommand| (command.name, stand.run_cases(*command, &faults, cases_each));
+    let counts: Vec<_> = commands.iter().map(count).collect();
+    judge(&counts);
+}
+
 #[test]
 #[ignore = "needs the right to mount a file system"]
 fn all_faults() {
-    let mut stand = FaultStand::new(2);
-    let mut all = Vec::new();
-    let faults = [&SIGNALS[..], &SHORTAGES[..]].concat();
-    for command in QUICK {
-        all.push((
-            command.name,
-            stand.run_cases(command, &faults, 3 * rounds()),
-        ));
-    }
-    for command in SLOW {
-        all.push((
-            command.name,
-            stand.run_cases(command, &faults, 2 * rounds()),
-        ));
-    }
-    judge(&all);
+    run_all_faults(&QUICK, 4 * rounds());
+}
+
+#[test]
+#[ignore = "needs the right to mount a file system, and takes minutes"]
+fn all_faults_of_slow_commands() {
+    run_all_faults(&SLOW, rounds());
 }

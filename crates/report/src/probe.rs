@@ -1,9 +1,10 @@
 //! Text output of `relayout probe`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use relayout_probe::{CpuRelation, MachineFile, RatioInterval};
+use relayout_probe::{CpuRelation, MachineFile, RatioInterval, UnknownValue};
 
 /// Renders the machine file as text. `place` is the path of the written file.
 pub fn probe_text(file: &MachineFile, place: Option<&Path>) -> String {
@@ -14,9 +15,7 @@ pub fn probe_text(file: &MachineFile, place: Option<&Path>) -> String {
     }
     out.push('\n');
     windows(&mut out, file);
-    for unknown in &file.unknown {
-        let _ = writeln!(out, "not known: {}: {}", unknown.what, unknown.why);
-    }
+    unknown_values(&mut out, &file.unknown);
     if let Some(place) = place {
         let _ = writeln!(out, "written to {}", place.display());
     }
@@ -161,6 +160,33 @@ fn windows(out: &mut String, file: &MachineFile) {
     );
 }
 
+/// Adds a line that counts the unknown values by kind, with the most frequent reason.
+fn unknown_values(out: &mut String, unknown: &[UnknownValue]) {
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for value in unknown {
+        let kind = value.what.split(['[', '.']).next().unwrap_or_default();
+        *kinds.entry(kind).or_default() += 1;
+        *reasons.entry(&value.why).or_default() += 1;
+    }
+    let Some((reason, _)) = reasons.iter().max_by_key(|(_, count)| **count) else {
+        return;
+    };
+    let kinds: Vec<String> = kinds
+        .iter()
+        .map(|(kind, count)| match count {
+            1 => (*kind).to_owned(),
+            count => format!("{kind} ({count})"),
+        })
+        .collect();
+    let others = match reasons.len() - 1 {
+        0 => String::new(),
+        1 => ", and 1 other reason (see --json)".to_owned(),
+        count => format!(", and {count} other reasons (see --json)"),
+    };
+    let _ = writeln!(out, "not known: {}: {reason}{others}", kinds.join(", "));
+}
+
 fn relation(relation: CpuRelation) -> &'static str {
     match relation {
         CpuRelation::SmtSibling => "one core",
@@ -183,5 +209,39 @@ fn pair_words(value: f64) -> &'static str {
         "of what sharing a line costs"
     } else {
         "the two lines of a pair do not disturb each other, or not measurably"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(unknown: &[(&str, &str)], expect: &str) {
+        let value = |(what, why): &(&str, &str)| UnknownValue {
+            what: (*what).to_owned(),
+            why: (*why).to_owned(),
+        };
+        let mut out = String::new();
+        unknown_values(&mut out, &unknown.iter().map(value).collect::<Vec<_>>());
+        assert_eq!(out, expect);
+    }
+
+    #[test]
+    fn many_unknown_values_are_one_line() {
+        check(&[], "");
+        check(
+            &[("split_ratio", "noise")],
+            "not known: split_ratio: noise\n",
+        );
+        check(
+            &[
+                ("accesses[load,store].alone_ns", "5 of 30 rounds"),
+                ("accesses[load,store].contended_ns", "6 of 30 rounds"),
+                ("accesses[store,store].alone_ns", "6 of 30 rounds"),
+                ("pairs[0]", "too wide"),
+            ],
+            "not known: accesses (3), pairs: 6 of 30 rounds, and 2 other reasons (see --json)\n",
+        );
     }
 }
