@@ -63,11 +63,11 @@ pub unsafe extern "C" fn access<const SIZE: u8, const KIND: u8>(addr: u64, pc: u
 #[cold]
 #[inline(never)]
 fn first_access(addr: u64, size: u8, kind: u8, pc: u64) {
-    drop(thread::enter());
-    let word = tls::word();
-    if word > tls::INSIDE && size > 0 {
-        // SAFETY: the calling thread's word.
-        unsafe { finish_access(addr, size, kind, pc, word as *mut RecordedThread, true) };
+    if let Some(thread) = thread::recorded_thread()
+        && size > 0
+    {
+        // SAFETY: the calling thread's state.
+        unsafe { finish_access(addr, size, kind, pc, thread, true) };
     }
 }
 
@@ -151,19 +151,14 @@ fn touch_lines(addr: u64, bytes: usize, number: u8, pc: u64, is_whole: bool) {
     if bytes == 0 {
         return;
     }
-    if tls::word() == tls::NEW {
-        drop(thread::enter());
-    }
-    let word = tls::word();
-    if word <= tls::INSIDE {
+    let Some(thread) = thread::recorded_thread() else {
         return;
-    }
-    let thread = word as *mut RecordedThread;
+    };
     let end = addr.saturating_add(bytes as u64);
     let mut at = addr;
     while at < end {
         // A gap that began at an earlier line of this access would end at the next line: drop it.
-        tls::set_word(word);
+        tls::set_word(thread as usize);
         let part = (LINE - at % LINE).min(end - at) as u8;
         // SAFETY: the calling thread's word, as in `access`.
         unsafe {

@@ -50,9 +50,22 @@ pub fn enter() -> Option<InsideRuntime> {
     if word == tls::NEW && !attach_thread() {
         return None;
     }
-    let thread = tls::word() as *mut RecordedThread;
-    // SAFETY: the word is neither NEW nor INSIDE, so it is a thread, which is never freed.
+    // The word may be NEW again, after a signal that was deferred until then.
+    let thread = tls::thread() as *mut RecordedThread;
+    // SAFETY: the calling thread's own, which is never freed, and the thread is outside.
     Some(unsafe { enter_known(thread) })
+}
+
+/// Returns the calling thread's state; `None` if the thread is inside already, or is not recorded.
+/// A thread whose word is NEW enters the runtime once.
+#[inline]
+pub fn recorded_thread() -> Option<*mut RecordedThread> {
+    let word = tls::word();
+    if word == tls::NEW {
+        drop(enter()?);
+        return Some(tls::thread() as *mut RecordedThread);
+    }
+    (word != tls::INSIDE).then_some(word as *mut RecordedThread)
 }
 
 /// Gives the calling thread a context, or ends the gap that is being timed. False if it has no
@@ -70,10 +83,10 @@ fn attach_thread() -> bool {
     let known = tls::thread();
     if known != 0 {
         // SAFETY: the calling thread's own, and the thread is outside the runtime.
-        let mut inside = unsafe { enter_known(known as *mut RecordedThread) };
+        let inside = unsafe { enter_known(known as *mut RecordedThread) };
         let is_within = inside.0.gaps.end_gap(now);
         if !is_within && inside.0.store.is_set() {
-            settle_store(&mut inside);
+            settle_store(inside);
         }
         return true;
     }

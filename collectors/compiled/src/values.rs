@@ -16,7 +16,7 @@ use crate::gate::control;
 use crate::recording::{options, shadow};
 use crate::thread::inside::{InsideRuntime, enter_known};
 use crate::thread::state::RecordedThread;
-use crate::tls;
+use crate::{sys, tls};
 
 /// The last store of one thread, until its effect is known.
 #[derive(Clone, Copy)]
@@ -28,6 +28,8 @@ pub struct StoreWatch {
     is_told: bool,
     /// The store is silent, if that was told.
     is_silent: bool,
+    /// The thread lets another one run, but not before the store: that would part the two.
+    pub pauses_after: bool,
     /// Interruptions of the recording when the store was announced.
     pauses: u32,
     /// Bytes before the store, if they could be read.
@@ -49,6 +51,7 @@ impl StoreWatch {
             size,
             is_told: false,
             is_silent: false,
+            pauses_after: false,
             pauses: control().pauses.load(Relaxed),
             before,
         };
@@ -81,6 +84,7 @@ pub const NO_WATCH: StoreWatch = StoreWatch {
     size: 0,
     is_told: false,
     is_silent: false,
+    pauses_after: false,
     pauses: 0,
     before: None,
 };
@@ -191,10 +195,15 @@ pub fn tell_effect(addr: u64, is_silent: bool) {
 /// Settles the thread's last store at its next entry into the runtime.
 #[cold]
 #[inline(never)]
-pub fn settle_store(inside: &mut InsideRuntime) {
+pub fn settle_store(inside: InsideRuntime) {
+    let pauses = inside.0.store.pauses_after;
     let effect = inside.0.store.end();
     // SAFETY: the thread is inside, so only this call uses the context.
     unsafe { shadow().settle_store(&mut *inside.0.context, effect) };
+    drop(inside);
+    if pauses {
+        sys::relax();
+    }
 }
 
 /// Gives up watching the calling thread's last store: a signal came, maybe before the store.

@@ -117,9 +117,11 @@ pub unsafe fn end_portion(thread: *mut RecordedThread, addr: u64) -> bool {
     if pauses && recording::is_recorded() {
         inside.0.flush_if_due();
     }
+    let is_announced = inside.0.store.is_set();
+    inside.0.store.pauses_after = pauses && is_announced && options().yield_every > 0;
     drop(errno);
     drop(inside);
-    if pauses && options().yield_every > 0 {
+    if pauses && !is_announced && options().yield_every > 0 {
         sys::relax();
     }
     pauses

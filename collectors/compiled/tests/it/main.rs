@@ -8,3 +8,4 @@ mod programs;
 mod same;
 mod sharing;
 mod stand;
+mod values;
