@@ -20,6 +20,14 @@ pub enum Error {
     /// The profile cannot be read.
     #[error("{0}")]
     Profile(#[from] relayout_profile::Error),
+    /// The memory allowed for profiles is no number.
+    #[error("{name} is '{value}': a number of GB above 0 is needed, as in {name}=8")]
+    MemoryVariable {
+        /// Environment variable.
+        name: &'static str,
+        /// Its value.
+        value: String,
+    },
     /// A file, process or measurement failed.
     #[error("{0}")]
     Host(#[from] crate::HostError),
@@ -45,6 +53,18 @@ pub enum Error {
         build_id: String,
         /// Cause.
         source: io::Error,
+    },
+    /// The debug file belongs to another user, and the profile has no build id.
+    #[error(
+        "the profile names the debug file {} without a build id, and the file belongs to another user; \
+         if it is the recorded {kind}, give it with --debug",
+        path.display()
+    )]
+    ForeignDebugFile {
+        /// File.
+        path: PathBuf,
+        /// `vmlinux` or `program`.
+        kind: &'static str,
     },
     /// The debug file is of another build.
     #[error(
@@ -132,6 +152,27 @@ pub enum Error {
         member: String,
         /// Sentence with similar names, or nothing.
         suggestion: String,
+    },
+    /// No object of the profile has the type or variable that a report is asked for.
+    #[error(
+        "no type or variable of the profile is named `{name}`{suggestion} (`relayout report PROFILE \
+         --top 0` lists those that are contended)"
+    )]
+    UnknownFindingName {
+        /// Name.
+        name: String,
+        /// Sentence with similar names, or nothing.
+        suggestion: String,
+    },
+    /// A path is of another kind than its place among the arguments needs.
+    #[error("{} is {found}: {remedy}", path.display())]
+    MisplacedPath {
+        /// Path.
+        path: PathBuf,
+        /// Kind that the path is of.
+        found: &'static str,
+        /// Command that takes it.
+        remedy: String,
     },
     /// No compared build has a type of this name.
     #[error(

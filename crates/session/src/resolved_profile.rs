@@ -10,8 +10,11 @@ use crate::Error;
 use crate::debug_images::with_debug_images;
 use crate::resolution_cache::resolve_with_cache;
 
+/// Environment variable with the memory in GB that the rows of a profile may take.
+const MEMORY_VARIABLE: &str = "RELAYOUT_PROFILE_GB";
+
 /// Size of a cache line in bytes where the profile has none.
-const LINE_BYTES_DEFAULT: u32 = 64;
+pub(crate) const LINE_BYTES_DEFAULT: u32 = 64;
 
 /// A profile, resolved.
 #[derive(Clone, Copy)]
@@ -38,10 +41,27 @@ pub fn with_resolved_profile<T, E: From<Error>>(
     progress: &dyn RecordingProgress,
     then: impl FnOnce(&ResolvedProfile<'_>, &DebugImages<'_, '_>) -> Result<T, E>,
 ) -> Result<T, E> {
+    with_verified_profile(profile, debug, progress, |_| Ok(()), then)
+}
+
+/// Reads and resolves a profile as [`with_resolved_profile`] does, and calls `verify` with the debug files
+/// before the objects are resolved, which may take seconds: to reject other input that does not fit
+/// them.
+///
+/// # Errors
+/// Those of [`with_resolved_profile`] and of `verify`.
+pub fn with_verified_profile<T, E: From<Error>>(
+    profile: &Path,
+    debug: &[PathBuf],
+    progress: &dyn RecordingProgress,
+    verify: impl FnOnce(&DebugImages<'_, '_>) -> Result<(), E>,
+    then: impl FnOnce(&ResolvedProfile<'_>, &DebugImages<'_, '_>) -> Result<T, E>,
+) -> Result<T, E> {
     progress.step("reading the profile");
-    let profile = relayout_profile::read(profile).map_err(Error::Profile)?;
+    let profile = read_profile(profile)?;
     progress.step("reading the debug file");
     with_debug_images(debug, &profile, progress, |images| {
+        verify(images)?;
         progress.step("naming the recorded objects");
         let resolution = resolve_with_cache(&profile, images).map_err(Error::Resolve)?;
         let line_bytes = match profile.meta.line_bytes {
@@ -56,4 +76,20 @@ pub fn with_resolved_profile<T, E: From<Error>>(
         };
         then(&resolved, images)
     })
+}
+
+/// Reads a profile whose rows take no more memory than the format or the user allows.
+fn read_profile(path: &Path) -> Result<Profile, Error> {
+    let Some(allowed) = std::env::var_os(MEMORY_VARIABLE) else {
+        return relayout_profile::read(path).map_err(Error::Profile);
+    };
+    let gigabytes = allowed
+        .to_str()
+        .and_then(|text| text.parse::<f64>().ok())
+        .filter(|gigabytes| *gigabytes > 0.0)
+        .ok_or_else(|| Error::MemoryVariable {
+            name: MEMORY_VARIABLE,
+            value: allowed.display().to_string(),
+        })?;
+    relayout_profile::read_within(path, (gigabytes * 1e9) as u64).map_err(Error::Profile)
 }

@@ -48,5 +48,5 @@ pub mod validate;
 pub use ids::{Addr, ContextId, RunId, SiteId};
 pub use merge::merge;
 pub use model::*;
-pub use parquet::{FormatError, ProfileFiles, decode, encode};
-pub use store::{Error, WriteOptions, read, validate_target, write};
+pub use parquet::{FormatError, ProfileFiles, decode, decode_within, encode};
+pub use store::{Error, WriteOptions, read, read_within, validate_target, write};

@@ -6,6 +6,7 @@
 //! A table is described once, in `schema`, by the name and coding of its columns; `value` says how
 //! a field type is stored. Writing and reading are generic over that.
 
+mod budget;
 mod column;
 mod error;
 mod meta;
@@ -22,6 +23,7 @@ use bytes::Bytes;
 pub use self::error::{FormatError, TableError};
 pub use self::meta::{FORMAT_VERSION, META_FILE, declared_version};
 
+use self::budget::DecodeBudget;
 use self::meta::{MetaFile, TableEntry};
 use self::schema::{SiteRow, TableRow};
 use crate::ids::SiteId;
@@ -81,9 +83,23 @@ pub fn encode(profile: &Profile) -> Result<ProfileFiles, FormatError> {
 /// The profile that `files` hold. Files of other names are passed over.
 ///
 /// # Errors
-/// Any [`FormatError`]; never a panic, and never memory out of proportion to the files' sizes.
+/// Any [`FormatError`]; never a panic. Rows take at most 1 GiB, or 256 bytes for each byte of the
+/// files if that is more; [`decode_within`] takes another bound.
 pub fn decode(files: ProfileFiles) -> Result<Profile, FormatError> {
-    let (meta, mut decoder) = ProfileDecoder::open(files)?;
+    let file_bytes = files.values().map(|bytes| bytes.len() as u64).sum();
+    decode_with_budget(files, DecodeBudget::for_files(file_bytes))
+}
+
+/// The profile that `files` hold, if its rows take at most `rows_bytes_max` bytes of memory.
+///
+/// # Errors
+/// Those of [`decode`].
+pub fn decode_within(files: ProfileFiles, rows_bytes_max: u64) -> Result<Profile, FormatError> {
+    decode_with_budget(files, DecodeBudget::with_limit(rows_bytes_max))
+}
+
+fn decode_with_budget(files: ProfileFiles, budget: DecodeBudget) -> Result<Profile, FormatError> {
+    let (meta, mut decoder) = ProfileDecoder::open(files, budget)?;
     let profile = Profile {
         meta,
         sites: sites_from_rows(decoder.take_table()?)?,
@@ -130,18 +146,23 @@ impl ProfileEncoder {
 struct ProfileDecoder {
     files: ProfileFiles,
     tables: BTreeMap<String, TableEntry>,
+    budget: DecodeBudget,
 }
 
 impl ProfileDecoder {
     /// Checks every file against `meta.json` before any is decoded.
-    fn open(files: ProfileFiles) -> Result<(ProfileMeta, Self), FormatError> {
+    fn open(files: ProfileFiles, budget: DecodeBudget) -> Result<(ProfileMeta, Self), FormatError> {
         let meta = files
             .get(META_FILE)
             .ok_or_else(|| FormatError::NotAProfile {
                 reason: format!("it has no {META_FILE}"),
             })?;
         let MetaFile { meta, tables, .. } = MetaFile::parse(meta)?;
-        let decoder = Self { files, tables };
+        let decoder = Self {
+            files,
+            tables,
+            budget,
+        };
         for table in TABLES {
             if !decoder.is_older_than(table) {
                 decoder.validate_file(table)?;
@@ -193,8 +214,13 @@ impl ProfileDecoder {
         let rows = self.table_entry(table)?.rows;
         let missing = FormatError::MissingTable { table };
         let bytes = self.files.remove(&file_name(table)).ok_or(missing)?;
-        read::read_table(Bytes::from(bytes), rows)
-            .map_err(|source| FormatError::Table { table, source })
+        read::read_table(Bytes::from(bytes), rows, &mut self.budget).map_err(|source| {
+            if source.is_too_large() {
+                FormatError::TooLarge { table, source }
+            } else {
+                FormatError::Table { table, source }
+            }
+        })
     }
 }
 

@@ -14,7 +14,8 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::model::Profile;
 use crate::parquet::{
-    FormatError, META_FILE, ProfileFiles, declared_version, decode, encode, file_names,
+    FormatError, META_FILE, ProfileFiles, declared_version, decode, decode_within, encode,
+    file_names,
 };
 
 /// Treatment of an existing profile by [`write()`].
@@ -117,6 +118,22 @@ pub fn write(dir: &Path, profile: &Profile, options: &WriteOptions) -> Result<()
 /// [`Error::Io`] if `dir` or a file in it cannot be read, [`Error::Format`] if it is not a profile,
 /// is damaged, or is of a newer format.
 pub fn read(dir: &Path) -> Result<Profile, Error> {
+    read_decoded(dir, decode)
+}
+
+/// Reads the profile in the folder `dir`, if its rows take at most `rows_bytes_max` bytes of
+/// memory.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_within(dir: &Path, rows_bytes_max: u64) -> Result<Profile, Error> {
+    read_decoded(dir, |files| decode_within(files, rows_bytes_max))
+}
+
+fn read_decoded(
+    dir: &Path,
+    decode: impl FnOnce(ProfileFiles) -> Result<Profile, FormatError>,
+) -> Result<Profile, Error> {
     let format_error = |source| Error::Format {
         path: dir.into(),
         source,

@@ -6,11 +6,14 @@ use ::parquet::basic::{Encoding, Repetition, Type as PhysicalType};
 use ::parquet::column::reader::ColumnReaderImpl;
 use ::parquet::data_type::DataType;
 use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::RowGroupMetaData;
 use ::parquet::file::properties::WriterPropertiesBuilder;
-use ::parquet::file::reader::RowGroupReader;
 use ::parquet::file::writer::SerializedColumnWriter;
 use ::parquet::schema::types::{ColumnDescriptor, ColumnPath, Type, TypePtr};
 
+use bytes::Bytes;
+
+use super::budget::DecodeBudget;
 use super::error::TableError;
 use super::pages::CheckedPages;
 use super::value::{ColumnValue, StoredValue};
@@ -51,15 +54,16 @@ pub(super) trait AnyColumn<R>: Sync {
     fn open<'a>(
         &'a self,
         found: &ColumnDescriptor,
-        group: &dyn RowGroupReader,
+        file: &Arc<Bytes>,
+        group: &RowGroupMetaData,
         index: usize,
     ) -> Result<Box<dyn ColumnSource<R> + 'a>, TableError>;
 }
 
 /// An open column of a row group.
 pub(super) trait ColumnSource<R> {
-    /// Sets the field of each of `rows` from the next values.
-    fn fill(&mut self, rows: &mut [R]) -> Result<(), TableError>;
+    /// Sets the field of each of `rows` from the next values. Their texts count against `budget`.
+    fn fill(&mut self, rows: &mut [R], budget: &mut DecodeBudget) -> Result<(), TableError>;
 }
 
 /// A column whose field is a `V`.
@@ -125,15 +129,16 @@ impl<R, V: ColumnValue> AnyColumn<R> for TableColumn<R, V> {
     fn open<'a>(
         &'a self,
         found: &ColumnDescriptor,
-        group: &dyn RowGroupReader,
+        file: &Arc<Bytes>,
+        group: &RowGroupMetaData,
         index: usize,
     ) -> Result<Box<dyn ColumnSource<R> + 'a>, TableError> {
         let physical = V::Physical::get_physical_type();
         self.validate_schema(found, physical)?;
-        let rows = u64::try_from(group.metadata().num_rows()).unwrap_or(0);
-        let pages = CheckedPages::new(group.get_column_page_reader(index)?, physical, rows);
+        let rows = u64::try_from(group.num_rows()).unwrap_or(0);
+        let pages = CheckedPages::open(file, group.column(index), physical, rows)?;
         let reader = ColumnReaderImpl::<V::Physical>::new(
-            group.metadata().schema_descr().column(index),
+            group.schema_descr().column(index),
             Box::new(pages),
         );
         Ok(Box::new(TypedSource {
@@ -181,7 +186,15 @@ struct TypedSource<'a, R, V: ColumnValue> {
 }
 
 impl<R, V: ColumnValue> TypedSource<'_, R, V> {
-    fn store_value(&self, row: &mut R, stored: Option<&StoredValue<V>>) -> Result<(), TableError> {
+    fn store_value(
+        &self,
+        row: &mut R,
+        stored: Option<&StoredValue<V>>,
+        budget: &mut DecodeBudget,
+    ) -> Result<(), TableError> {
+        if let Some(text) = stored.map(V::text_bytes).filter(|&bytes| bytes > 0) {
+            budget.charge_text(self.column.name, text)?;
+        }
         let value = V::from_stored(stored).ok_or_else(|| TableError::Value {
             column: self.column.name,
             found: display_stored(stored),
@@ -192,7 +205,7 @@ impl<R, V: ColumnValue> TypedSource<'_, R, V> {
 }
 
 impl<R, V: ColumnValue> ColumnSource<R> for TypedSource<'_, R, V> {
-    fn fill(&mut self, rows: &mut [R]) -> Result<(), TableError> {
+    fn fill(&mut self, rows: &mut [R], budget: &mut DecodeBudget) -> Result<(), TableError> {
         self.values.clear();
         self.levels.clear();
         let levels = V::NULLABLE.then_some(&mut self.levels);
@@ -209,12 +222,12 @@ impl<R, V: ColumnValue> ColumnSource<R> for TypedSource<'_, R, V> {
             let pairs = rows.iter_mut().zip(&self.values);
             return pairs
                 .into_iter()
-                .try_for_each(|(row, value)| self.store_value(row, Some(value)));
+                .try_for_each(|(row, value)| self.store_value(row, Some(value), budget));
         }
         let mut values = self.values.iter();
         for (row, &level) in rows.iter_mut().zip(&self.levels) {
             let stored = if level > 0 { values.next() } else { None };
-            self.store_value(row, stored)?;
+            self.store_value(row, stored, budget)?;
         }
         Ok(())
     }

@@ -72,6 +72,15 @@ pub enum FormatError {
         #[source]
         source: TableError,
     },
+    /// A table's rows take more memory than a reader allows.
+    #[error("{table}.parquet is too large to read")]
+    TooLarge {
+        /// Name of the table.
+        table: &'static str,
+        /// Memory needed and allowed.
+        #[source]
+        source: TableError,
+    },
     /// Rows contradict each other or the metadata.
     #[error(transparent)]
     Invalid(#[from] InvalidRow),
@@ -131,14 +140,49 @@ pub enum TableError {
         /// Rows there should be.
         expected: u64,
     },
-    /// More rows than a file of this size can have been written with.
-    #[error("claims {rows} rows in {bytes} bytes")]
+    /// The rows take more memory than is allowed for the profile.
+    #[error(
+        "with its {rows} rows the profile needs {} of memory, and at most {} are allowed for files of this size; if the profile is to be trusted, allow more with RELAYOUT_PROFILE_GB",
+        gigabytes(*.needed), gigabytes(*.limit)
+    )]
     TooManyRows {
-        /// Rows claimed.
+        /// Rows of the table.
         rows: u64,
+        /// Bytes that its rows and those of the tables before it take.
+        needed: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
+    /// The texts of the rows take more memory than is allowed for the profile.
+    #[error(
+        "the texts of column `{column}` need more than the {} of memory that are allowed for files of this size; if the profile is to be trusted, allow more with RELAYOUT_PROFILE_GB",
+        gigabytes(*.limit)
+    )]
+    TooMuchText {
+        /// Name of the column.
+        column: &'static str,
+        /// Bytes allowed.
+        limit: u64,
+    },
+    /// Columns share bytes of the file, or lie outside of it.
+    #[error("the columns claim {claimed} bytes of a file of {bytes}")]
+    ChunksOverlap {
+        /// Bytes of all columns of all row groups.
+        claimed: u64,
         /// Bytes of the file.
         bytes: u64,
     },
+}
+
+impl TableError {
+    /// Returns true if a reader that allows more memory may read the table.
+    pub(super) fn is_too_large(&self) -> bool {
+        matches!(self, Self::TooManyRows { .. } | Self::TooMuchText { .. })
+    }
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.2} GB", bytes as f64 / 1e9)
 }
 
 fn cut_or_grown(found: u64, expected: u64) -> &'static str {

@@ -4,28 +4,67 @@
 //! reserve memory for values that are not there, and an encoding that does not fit the column's
 //! type, or a dictionary that is not there, makes it panic. Everything that a page may legitimately
 //! be is said here.
+//!
+//! Pages are decompressed here for the same reason: the library fills a buffer of the size that a
+//! header claims, up to 2 GiB, before it looks at the compressed bytes.
 
-use ::parquet::basic::{Encoding, Type as PhysicalType};
+use std::sync::Arc;
+
+use ::parquet::basic::{Compression, Encoding, Type as PhysicalType};
 use ::parquet::column::page::{Page, PageMetadata, PageReader};
 use ::parquet::errors::{ParquetError, Result};
+use ::parquet::file::metadata::ColumnChunkMetaData;
+use ::parquet::file::serialized_reader::SerializedPageReader;
+use bytes::Bytes;
+
+/// Most bytes that a compressed byte stands for: Snappy copies up to 64 bytes by an element of 3.
+const SNAPPY_RATIO_MAX: usize = 22;
 
 /// Pages of one column chunk, refused unless they can be what this crate writes.
 pub(super) struct CheckedPages {
-    inner: Box<dyn PageReader>,
+    inner: SerializedPageReader<Bytes>,
+    is_compressed: bool,
     physical: PhysicalType,
+    rows: u64,
     rows_left: u64,
     dictionary_seen: bool,
 }
 
 impl CheckedPages {
-    /// Wraps the pages of a column of `physical` values in a row group of `rows` rows.
-    pub(super) fn new(inner: Box<dyn PageReader>, physical: PhysicalType, rows: u64) -> Self {
-        Self {
-            inner,
+    /// Opens the pages of `chunk`, a column of `physical` values in a row group of `rows` rows.
+    pub(super) fn open(
+        file: &Arc<Bytes>,
+        chunk: &ColumnChunkMetaData,
+        physical: PhysicalType,
+        rows: u64,
+    ) -> Result<Self> {
+        let is_compressed = match chunk.compression() {
+            Compression::UNCOMPRESSED => false,
+            Compression::SNAPPY => true,
+            other => return Err(unexpected_page(format!("compressed by {other}"))),
+        };
+        // The library hands out the pages as they are in the file.
+        let chunk = chunk.clone().into_builder();
+        let chunk = chunk.set_compression(Compression::UNCOMPRESSED).build()?;
+        Ok(Self {
+            inner: SerializedPageReader::new(Arc::clone(file), &chunk, rows as usize, None)?,
+            is_compressed,
             physical,
+            rows,
             rows_left: rows,
             dictionary_seen: false,
+        })
+    }
+
+    /// Replaces the bytes of the page by what they decompress to.
+    fn decompress_page(&self, page: &mut Page) -> Result<()> {
+        match page {
+            Page::DictionaryPage { buf, .. } | Page::DataPage { buf, .. } if self.is_compressed => {
+                *buf = decompress_snappy(buf)?;
+            }
+            _ => {}
         }
+        Ok(())
     }
 
     fn validate_page(&mut self, page: &Page) -> Result<()> {
@@ -62,9 +101,10 @@ impl CheckedPages {
             PhysicalType::INT64 => bytes / 8,
             other => return Err(unexpected_page(format!("dictionary of {other}"))),
         };
-        if values as usize > room {
+        if values as usize > room || u64::from(values) > self.rows {
             return Err(unexpected_page(format!(
-                "dictionary of {values} values in {bytes} bytes"
+                "dictionary of {values} values in {bytes} bytes for {} rows",
+                self.rows
             )));
         }
         self.dictionary_seen = true;
@@ -97,14 +137,30 @@ impl CheckedPages {
     }
 }
 
+fn decompress_snappy(compressed: &[u8]) -> Result<Bytes> {
+    let bytes = snap::raw::decompress_len(compressed)?;
+    if bytes > compressed.len().saturating_mul(SNAPPY_RATIO_MAX) {
+        return Err(unexpected_page(format!(
+            "{bytes} bytes compressed to {}",
+            compressed.len()
+        )));
+    }
+    let mut decompressed = vec![0; bytes];
+    if bytes > 0 {
+        snap::raw::Decoder::new().decompress(compressed, &mut decompressed)?;
+    }
+    Ok(decompressed.into())
+}
+
 fn unexpected_page(reason: String) -> ParquetError {
     ParquetError::General(format!("unexpected page: {reason}"))
 }
 
 impl PageReader for CheckedPages {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
-        let page = self.inner.get_next_page()?;
-        if let Some(page) = &page {
+        let mut page = self.inner.get_next_page()?;
+        if let Some(page) = &mut page {
+            self.decompress_page(page)?;
             self.validate_page(page)?;
         }
         Ok(page)

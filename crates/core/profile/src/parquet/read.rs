@@ -1,21 +1,20 @@
 //! A Parquet file to rows.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
-use ::parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
-use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::file::metadata::{
+    ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
+};
 use ::parquet::schema::types::SchemaDescriptor;
 use bytes::Bytes;
 
+use super::budget::DecodeBudget;
 use super::column::{AnyColumn, BATCH_ROWS};
 use super::error::TableError;
 use super::schema::TableRow;
 
-/// Most rows for each byte of a file. The writer ends a page after 20,000 rows, and each column has
-/// pages of its own with headers of some 20 bytes, so that a real file stays far below.
-const ROWS_PER_BYTE_MAX: u64 = 1024;
-
-/// The rows of the Parquet file `bytes`, which must be `expected_rows`.
+/// The rows of the Parquet file `bytes`, which must be `expected_rows` and fit into `budget`.
 ///
 /// The library still asserts on some malformed input (numbers that do not end in delta-coded
 /// pages); that becomes [`TableError::Decoder`]. Only forged files get there: any other damage
@@ -23,8 +22,10 @@ const ROWS_PER_BYTE_MAX: u64 = 1024;
 pub(super) fn read_table<R: TableRow>(
     bytes: Bytes,
     expected_rows: u64,
+    budget: &mut DecodeBudget,
 ) -> Result<Vec<R>, TableError> {
-    catch_unwind(AssertUnwindSafe(|| read_rows(bytes, expected_rows))).unwrap_or_else(|panic| {
+    let read = AssertUnwindSafe(|| read_rows(bytes, expected_rows, budget));
+    catch_unwind(read).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
         Err(TableError::Decoder(
@@ -33,27 +34,30 @@ pub(super) fn read_table<R: TableRow>(
     })
 }
 
-fn read_rows<R: TableRow>(bytes: Bytes, expected_rows: u64) -> Result<Vec<R>, TableError> {
-    let file_bytes = bytes.len() as u64;
-    let reader = SerializedFileReader::new(bytes)?;
-    let found = reader.metadata().file_metadata().num_rows();
+fn read_rows<R: TableRow>(
+    bytes: Bytes,
+    expected_rows: u64,
+    budget: &mut DecodeBudget,
+) -> Result<Vec<R>, TableError> {
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes)?;
+    let found = metadata.file_metadata().num_rows();
     if u64::try_from(found) != Ok(expected_rows) {
         return Err(TableError::Rows {
             found,
             expected: expected_rows,
         });
     }
-    if expected_rows > file_bytes.saturating_mul(ROWS_PER_BYTE_MAX) {
-        return Err(TableError::TooManyRows {
-            rows: expected_rows,
-            bytes: file_bytes,
-        });
-    }
+    budget.charge_rows::<R>(expected_rows)?;
+    validate_chunks(&metadata, bytes.len() as u64)?;
     let columns = R::columns();
-    let indexes = column_indexes(&columns, reader.metadata().file_metadata().schema_descr())?;
-    let mut rows = Vec::new();
-    for group in 0..reader.num_row_groups() {
-        read_group(&reader, group, &columns, &indexes, expected_rows, &mut rows)?;
+    let reader = TableReader {
+        file: Arc::new(bytes),
+        indexes: column_indexes(&columns, metadata.file_metadata().schema_descr())?,
+        columns: &columns,
+    };
+    let mut rows = Vec::with_capacity(expected_rows as usize);
+    for group in metadata.row_groups() {
+        reader.read_group(group, expected_rows, &mut rows, budget)?;
     }
     if rows.len() as u64 != expected_rows {
         return Err(TableError::Rows {
@@ -83,55 +87,78 @@ fn column_indexes<R: TableRow>(
         .collect()
 }
 
-fn read_group<R: TableRow>(
-    reader: &SerializedFileReader<Bytes>,
-    group: usize,
-    columns: &[Box<dyn AnyColumn<R>>],
-    indexes: &[usize],
-    expected_rows: u64,
-    rows: &mut Vec<R>,
-) -> Result<(), TableError> {
-    let group = reader.get_row_group(group)?;
-    let claimed = group.metadata().num_rows();
-    let left = expected_rows - rows.len() as u64;
-    let group_rows =
-        u64::try_from(claimed)
-            .ok()
-            .filter(|&n| n <= left)
-            .ok_or(TableError::Rows {
-                found: claimed,
-                expected: left,
-            })?;
-    validate_chunks(group.metadata())?;
-    let schema = group.metadata().schema_descr();
-    let mut sources = columns
-        .iter()
-        .zip(indexes)
-        .map(|(column, &i)| column.open(&schema.column(i), group.as_ref(), i))
-        .collect::<Result<Vec<_>, _>>()?;
-    let end = rows.len() + group_rows as usize;
-    while rows.len() < end {
-        let start = rows.len();
-        rows.resize(end.min(start + BATCH_ROWS), R::blank());
-        for source in &mut sources {
-            source.fill(&mut rows[start..])?;
+/// A file and the place of each column in it.
+struct TableReader<'c, R> {
+    file: Arc<Bytes>,
+    columns: &'c [Box<dyn AnyColumn<R>>],
+    indexes: Vec<usize>,
+}
+
+impl<R: TableRow> TableReader<'_, R> {
+    fn read_group(
+        &self,
+        group: &RowGroupMetaData,
+        expected_rows: u64,
+        rows: &mut Vec<R>,
+        budget: &mut DecodeBudget,
+    ) -> Result<(), TableError> {
+        let claimed = group.num_rows();
+        let left = expected_rows - rows.len() as u64;
+        let group_rows =
+            u64::try_from(claimed)
+                .ok()
+                .filter(|&n| n <= left)
+                .ok_or(TableError::Rows {
+                    found: claimed,
+                    expected: left,
+                })?;
+        let schema = group.schema_descr();
+        let mut sources = self
+            .columns
+            .iter()
+            .zip(&self.indexes)
+            .map(|(column, &i)| column.open(&schema.column(i), &self.file, group, i))
+            .collect::<Result<Vec<_>, _>>()?;
+        let end = rows.len() + group_rows as usize;
+        while rows.len() < end {
+            let start = rows.len();
+            rows.resize(end.min(start + BATCH_ROWS), R::blank());
+            for source in &mut sources {
+                source.fill(&mut rows[start..], budget)?;
+            }
         }
+        Ok(())
+    }
+}
+
+/// Chunks must lie in the file, each in bytes of its own: otherwise a small file decodes the same
+/// bytes for each of thousands of row groups. The library asserts that no place is negative.
+fn validate_chunks(metadata: &ParquetMetaData, file_bytes: u64) -> Result<(), TableError> {
+    let mut claimed = 0_u64;
+    let groups = metadata.row_groups().iter();
+    for chunk in groups.flat_map(RowGroupMetaData::columns) {
+        let start = chunk
+            .dictionary_page_offset()
+            .unwrap_or(chunk.data_page_offset());
+        let Ok(bytes) = u64::try_from(chunk.compressed_size()) else {
+            return Err(negative_place(chunk));
+        };
+        if start < 0 {
+            return Err(negative_place(chunk));
+        }
+        claimed = claimed.saturating_add(bytes);
+    }
+    if claimed > file_bytes {
+        return Err(TableError::ChunksOverlap {
+            claimed,
+            bytes: file_bytes,
+        });
     }
     Ok(())
 }
 
-/// The library asserts that chunks do not start before the file or have negative lengths.
-fn validate_chunks(group: &RowGroupMetaData) -> Result<(), TableError> {
-    let negative = |chunk: &&ColumnChunkMetaData| {
-        let start = chunk
-            .dictionary_page_offset()
-            .unwrap_or(chunk.data_page_offset());
-        start < 0 || chunk.compressed_size() < 0
-    };
-    match group.columns().iter().find(negative) {
-        Some(chunk) => Err(TableError::ChunkPlace {
-            column: chunk.column_path().string(),
-        }),
-        None => Ok(()),
+fn negative_place(chunk: &ColumnChunkMetaData) -> TableError {
+    TableError::ChunkPlace {
+        column: chunk.column_path().string(),
     }
 }

@@ -23,6 +23,11 @@ pub(super) trait ColumnValue: Sized + 'static {
     /// The stored value; `None` is a null and comes from nullable columns only.
     fn to_stored(&self) -> Option<StoredValue<Self>>;
 
+    /// Bytes of memory that a field with the stored value takes beside its row.
+    fn text_bytes(_stored: &StoredValue<Self>) -> usize {
+        0
+    }
+
     /// The field for a stored value (`None` for a null); `None` if no field has it.
     fn from_stored(stored: Option<&StoredValue<Self>>) -> Option<Self>;
 }
@@ -109,6 +114,10 @@ impl ColumnValue for String {
         Some(ByteArray::from(self.as_str()))
     }
 
+    fn text_bytes(stored: &ByteArray) -> usize {
+        stored.len()
+    }
+
     fn from_stored(stored: Option<&ByteArray>) -> Option<Self> {
         let text = str::from_utf8(stored?.data()).ok()?;
         Some(text.to_owned())
@@ -126,6 +135,10 @@ impl ColumnValue for Vec<u8> {
         Some(ByteArray::from(self.clone()))
     }
 
+    fn text_bytes(stored: &ByteArray) -> usize {
+        stored.len()
+    }
+
     fn from_stored(stored: Option<&ByteArray>) -> Option<Self> {
         stored.map(|bytes| bytes.data().to_vec())
     }
@@ -141,6 +154,10 @@ impl<V: ColumnValue> ColumnValue for Option<V> {
 
     fn to_stored(&self) -> Option<StoredValue<V>> {
         self.as_ref().and_then(V::to_stored)
+    }
+
+    fn text_bytes(stored: &StoredValue<V>) -> usize {
+        V::text_bytes(stored)
     }
 
     fn from_stored(stored: Option<&StoredValue<V>>) -> Option<Self> {
