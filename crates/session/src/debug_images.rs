@@ -21,6 +21,10 @@ const LIBRARIES_NAMED_MAX: usize = 4;
 /// is the kernel's or the program's. Other files are read from the path in the profile, or from
 /// where debug packages put the split-off part. Warnings name libraries without debug information.
 ///
+/// A path in the profile may lead anywhere, because anybody may have written the profile. The file
+/// there must be a regular ELF file of the build id that the profile has. If the profile has none, the
+/// file must belong to the user or to root, and a warning names it.
+///
 /// # Errors
 /// A file of the kernel or program has no usable debug information; and those of `then`.
 pub fn with_debug_images<T, E: From<Error>>(
@@ -37,13 +41,16 @@ pub fn with_debug_images<T, E: From<Error>>(
         .map(|module| take_by_build_id(&mut unused_files, &module.build_id))
         .map(Option::unwrap_or_default)
         .collect();
-    let path = debug_path(unused_files.first().map(PathBuf::as_path), meta)?;
-    let main_file = open_main_file(&path, meta)?;
+    let given = unused_files.first().map(PathBuf::as_path);
+    let path = debug_path(given, meta)?;
+    let mut unproven = UnprovenFiles::default();
+    let main_file = open_main_file(&path, given.is_some(), meta, &mut unproven)?;
     let library_files: Vec<Option<DebugFile>> = modules
         .iter()
         .zip(&chosen)
-        .map(|(module, chosen)| open_library(module, chosen))
+        .map(|(module, chosen)| open_library(module, chosen, &mut unproven))
         .collect();
+    unproven.warn(progress);
     let main_debug = read_main_file(&path, &main_file, meta, progress)?;
     let library_debug: Vec<Option<DwarfFile<'_>>> = modules
         .iter()
@@ -76,8 +83,11 @@ fn take_by_build_id(given: &mut Vec<PathBuf>, build_id: &str) -> Option<PathBuf>
 }
 
 fn build_id_of_file(path: &Path) -> Option<String> {
-    let map = relayout_files::map_file(path).ok()?;
-    let id = DebugLinks::read(&map).ok()?.build_id?;
+    build_id_of_bytes(&relayout_files::map_file(path).ok()?)
+}
+
+fn build_id_of_bytes(bytes: &[u8]) -> Option<String> {
+    let id = DebugLinks::read(bytes).ok()?.build_id?;
     Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -89,15 +99,91 @@ fn debug_path(given: Option<&Path>, meta: &ProfileMeta) -> Result<PathBuf, Error
     }
 }
 
-fn open_main_file(path: &Path, meta: &ProfileMeta) -> Result<DebugFile, Error> {
+fn open_main_file(
+    path: &Path,
+    is_given: bool,
+    meta: &ProfileMeta,
+    unproven: &mut UnprovenFiles,
+) -> Result<DebugFile, Error> {
     let unreadable = |source| Error::DebugFile {
         path: path.to_owned(),
         kind: main_file_kind(meta),
         build_id: meta.build_id.clone(),
         source,
     };
-    let map = relayout_files::map_file(path).map_err(unreadable)?;
+    if is_given {
+        let map = relayout_files::map_file(path).map_err(unreadable)?;
+        return Ok(DebugFile::find_or_keep(path, map, debug_folders()));
+    }
+    let map = relayout_files::map_named_elf(path).map_err(unreadable)?;
+    match NamedFileProof::find(path, &map, &meta.build_id) {
+        NamedFileProof::SameBuild => {}
+        NamedFileProof::NoBuildId => unproven.0.push(path.to_owned()),
+        NamedFileProof::OtherBuild { found } => return Err(other_build(path, found, meta)),
+        NamedFileProof::ForeignOwner => {
+            return Err(Error::ForeignDebugFile {
+                path: path.to_owned(),
+                kind: main_file_kind(meta),
+            });
+        }
+    }
     Ok(DebugFile::find_or_keep(path, map, debug_folders()))
+}
+
+/// Reason for reading, or for not reading, a file that a profile names.
+enum NamedFileProof {
+    /// The file has the build id that the profile has.
+    SameBuild,
+    /// The profile has no build id. The file belongs to the user or to root.
+    NoBuildId,
+    /// The file has another build id, or none (empty).
+    OtherBuild { found: String },
+    /// The profile has no build id, and the file belongs to another user.
+    ForeignOwner,
+}
+
+impl NamedFileProof {
+    fn find(path: &Path, bytes: &[u8], build_id: &str) -> Self {
+        if build_id.is_empty() {
+            return match relayout_files::is_owned_by_user_or_root(path) {
+                true => Self::NoBuildId,
+                false => Self::ForeignOwner,
+            };
+        }
+        let found = build_id_of_bytes(bytes).unwrap_or_default();
+        match found.eq_ignore_ascii_case(build_id) {
+            true => Self::SameBuild,
+            false => Self::OtherBuild { found },
+        }
+    }
+}
+
+/// Files that are read because of their path in the profile alone.
+#[derive(Default)]
+struct UnprovenFiles(Vec<PathBuf>);
+
+impl UnprovenFiles {
+    fn warn(&self, progress: &dyn RecordingProgress) {
+        if self.0.is_empty() {
+            return;
+        }
+        let named = self.0.iter().map(|path| path.display().to_string());
+        progress.warn(&format!(
+            "the profile names {}, but no build id that would tell whether that is what was recorded; \
+             name the file with --debug if it is not",
+            first_names(named.collect())
+        ));
+    }
+}
+
+/// Joins the first names of a list, and counts the others.
+fn first_names(mut names: Vec<String>) -> String {
+    let count = names.len();
+    if count > LIBRARIES_NAMED_MAX {
+        names.truncate(LIBRARIES_NAMED_MAX);
+        names.push(format!("{} more", count - LIBRARIES_NAMED_MAX));
+    }
+    names.join(", ")
 }
 
 fn read_main_file<'a>(
@@ -136,14 +222,22 @@ fn lacks_debug_info(error: &relayout_layout::Error) -> bool {
     )
 }
 
-fn open_library(module: &LoadedModule, chosen: &Path) -> Option<DebugFile> {
-    let given = !chosen.as_os_str().is_empty();
-    let path = if given {
-        chosen
-    } else {
-        Path::new(&module.path)
-    };
-    let map = relayout_files::map_file(path).ok()?;
+fn open_library(
+    module: &LoadedModule,
+    chosen: &Path,
+    unproven: &mut UnprovenFiles,
+) -> Option<DebugFile> {
+    if !chosen.as_os_str().is_empty() {
+        let map = relayout_files::map_file(chosen).ok()?;
+        return Some(DebugFile::find_or_keep(chosen, map, debug_folders()));
+    }
+    let path = Path::new(&module.path);
+    let map = relayout_files::map_named_elf(path).ok()?;
+    match NamedFileProof::find(path, &map, &module.build_id) {
+        NamedFileProof::SameBuild => {}
+        NamedFileProof::NoBuildId => unproven.0.push(path.to_owned()),
+        NamedFileProof::OtherBuild { .. } | NamedFileProof::ForeignOwner => return None,
+    }
     Some(DebugFile::find_or_keep(path, map, debug_folders()))
 }
 
@@ -175,8 +269,8 @@ impl LibraryNotes {
             Some(file) if file.has_debug_info() => {}
             Some(_) => self.without_debug_info.push(name.to_owned()),
             None => progress.warn(&format!(
-                "{} is missing or of another build: nothing in it is named; give the recorded one \
-                 with --debug FILE",
+                "{} is missing, of another build, or (without a build id) another user's: nothing in it \
+                 is named; give the recorded one with --debug FILE",
                 module.path
             )),
         }
@@ -187,19 +281,10 @@ impl LibraryNotes {
         if count == 0 {
             return;
         }
-        let mut names: Vec<String> = self
-            .without_debug_info
-            .iter()
-            .take(LIBRARIES_NAMED_MAX)
-            .cloned()
-            .collect();
-        if count > LIBRARIES_NAMED_MAX {
-            names.push(format!("{} more", count - LIBRARIES_NAMED_MAX));
-        }
         progress.warn(&format!(
             "{count} of {library_count} libraries without debug information ({}): only their \
              symbols are known; install their debug packages (-dbgsym, debuginfo)",
-            names.join(", ")
+            first_names(self.without_debug_info.clone())
         ));
     }
 }
@@ -220,14 +305,17 @@ fn verify_build_id(path: &Path, debug: &DwarfFile<'_>, meta: &ProfileMeta) -> Re
     if found.eq_ignore_ascii_case(&meta.build_id) {
         return Ok(());
     }
-    Err(Error::OtherBuild {
+    Err(other_build(path, found, meta))
+}
+
+fn other_build(path: &Path, found: String, meta: &ProfileMeta) -> Error {
+    Error::OtherBuild {
         path: path.to_owned(),
         kind: main_file_kind(meta),
-        found: if found.is_empty() {
-            "missing".to_owned()
-        } else {
-            found
+        found: match found.as_str() {
+            "" => "missing".to_owned(),
+            _ => found,
         },
         expected: meta.build_id.clone(),
-    })
+    }
 }

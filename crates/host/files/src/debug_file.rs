@@ -12,7 +12,7 @@ use relayout_layout::dwarf::{
 use crate::Error;
 use crate::debug_search::{self, DebugFolders};
 use crate::file_error::cannot;
-use crate::files::map_file;
+use crate::files::{map_file, map_named_elf};
 
 /// A mapped ELF file with debug information, and the files that it refers to (`.dwo`, `.dwp`, the
 /// supplementary file of `dwz`), which are mapped when its types are read.
@@ -180,5 +180,5 @@ impl CompanionFiles for DebugFile {
 
 /// Maps the first of the paths that exists.
 fn map_first(paths: impl IntoIterator<Item = PathBuf>) -> Option<Mmap> {
-    paths.into_iter().find_map(|path| map_file(&path).ok())
+    paths.into_iter().find_map(|path| map_named_elf(&path).ok())
 }

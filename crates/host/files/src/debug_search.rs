@@ -9,7 +9,7 @@ use relayout_layout::links::{DebugLink, DebugLinks};
 use relayout_temporary::parent_folder;
 
 use crate::Error;
-use crate::files::map_file;
+use crate::files::map_named_elf;
 
 /// Root folder into which distributions install debug files.
 const INSTALLED_ROOT: &str = "/usr/lib/debug";
@@ -44,7 +44,7 @@ pub fn find_separate_file(
     let mut missing = Vec::new();
     let mut other_builds = Vec::new();
     for (place, identity) in candidate_paths(path, &links, folders) {
-        let Ok(map) = map_file(&place) else {
+        let Ok(map) = map_named_elf(&place) else {
             missing.push(place);
             continue;
         };
@@ -87,7 +87,9 @@ fn candidate_paths<'l>(
         let by_id = folders.0.iter().filter_map(|root| build_id_path(root, id));
         places.extend(by_id.map(|place| (place, DebugFileIdentity::BuildId(id))));
     }
-    if let Some(link) = &links.debug_link {
+    // A link names a file without its folder. One with a folder would lead anywhere.
+    let plain = |link: &&DebugLink| !link.name.contains('/');
+    if let Some(link) = links.debug_link.as_ref().filter(plain) {
         let by_name = debug_link_paths(path, link, folders).into_iter();
         places.extend(by_name.map(|place| (place, DebugFileIdentity::Checksum(link.crc))));
     }

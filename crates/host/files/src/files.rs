@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use memmap2::{Mmap, MmapMut};
@@ -12,6 +13,8 @@ use crate::regular_files::{open_regular, require_replaceable};
 
 /// Bytes that are read of a file that cannot be mapped: a pipe may have no end.
 const READ_BYTES_MAX: u64 = 1 << 30;
+/// First bytes of an ELF file.
+const ELF_MAGIC: &[u8] = b"\x7fELF";
 /// Permissions of any new file, less the user's mask.
 const FILE_MODE: u32 = 0o666;
 /// Permissions of a new program, less the user's mask.
@@ -53,6 +56,33 @@ fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FileError
 pub fn canonical_name(path: &Path) -> String {
     let full = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     full.display().to_string()
+}
+
+/// Maps an ELF file that another file names: the debug file of a profile, or the part that was split
+/// off a program. Whoever wrote that name may have meant harm, so that only a regular file is opened,
+/// and only an ELF file is read further than its first bytes.
+///
+/// # Errors
+/// The file cannot be opened, is not a regular file, or is not an ELF file.
+pub fn map_named_elf(path: &Path) -> io::Result<Mmap> {
+    let refuse = |reason: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    let file = open_regular(path)?;
+    // Pipes and files of /proc have no length, and reading some of them waits.
+    if file.metadata()?.len() == 0 {
+        return refuse("it is empty");
+    }
+    // SAFETY: as in `map_file`.
+    let map = unsafe { Mmap::map(&file) }?;
+    if !map.starts_with(ELF_MAGIC) {
+        return refuse("it is not an ELF file");
+    }
+    Ok(map)
+}
+
+/// Returns true if the file belongs to the user who runs this process, or to root.
+pub fn is_owned_by_user_or_root(path: &Path) -> bool {
+    let owner = fs::metadata(path).map(|metadata| metadata.uid());
+    owner.is_ok_and(|owner| owner == 0 || owner == rustix::process::geteuid().as_raw())
 }
 
 /// Maps a regular file to read it. A file that cannot be mapped, such as those in

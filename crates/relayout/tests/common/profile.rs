@@ -52,6 +52,14 @@ pub fn write_stores(
     path
 }
 
+/// GNU build id of a file, in hexadecimal; empty if it has none or is not there.
+pub fn build_id(path: &Path) -> String {
+    let links = fs::read(path).ok();
+    let links = links.and_then(|bytes| relayout_layout::links::DebugLinks::read(&bytes).ok());
+    let id = links.and_then(|links| links.build_id).unwrap_or_default();
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Changes a word of the `meta.json` of the profile at `profile`.
 pub fn edit_meta(profile: &Path, from: &str, to: &str) {
     let path = profile.join("meta.json");
@@ -60,7 +68,7 @@ pub fn edit_meta(profile: &Path, from: &str, to: &str) {
     fs::write(&path, text.replace(from, to)).unwrap();
 }
 
-/// Metadata of a recording of a kernel with two CPUs.
+/// Metadata of a recording of a kernel with two CPUs; without a `build_id`, that of `debug`.
 pub fn meta(debug: &Path, build_id: &str) -> ProfileMeta {
     ProfileMeta {
         tool_version: "0.1.0".into(),
@@ -70,7 +78,10 @@ pub fn meta(debug: &Path, build_id: &str) -> ProfileMeta {
         contexts: 2,
         machine: "x86_64".into(),
         debug_file: debug.display().to_string(),
-        build_id: build_id.into(),
+        build_id: match build_id {
+            "" => self::build_id(debug),
+            build_id => build_id.to_owned(),
+        },
         runs: vec![RecordedRun {
             complete: true,
             ..RecordedRun::default()

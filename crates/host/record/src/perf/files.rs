@@ -7,7 +7,7 @@ use std::path::Path;
 use memmap2::Mmap;
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, elf};
-use relayout_files::{DebugFile, map_file};
+use relayout_files::{DebugFile, is_owned_by_user_or_root, map_named_elf};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_perf_data::{MappedFile, PerfRecording, kernel_text, process_modules};
 use relayout_profile::LoadedModule;
@@ -125,7 +125,7 @@ fn join_paths(paths: &[&str]) -> String {
 fn find_local_file(mapped: &MappedFile, unproven: &mut Vec<String>) -> (LocalFile, String) {
     let path = Path::new(&mapped.path);
     let recorded = mapped.build_id.clone();
-    let Some(map) = path.is_file().then(|| map_file(path).ok()).flatten() else {
+    let Ok(map) = map_named_elf(path) else {
         return (LocalFile::Missing, recorded);
     };
     let own = build_id(&map).unwrap_or_default();
@@ -146,6 +146,9 @@ fn find_local_file(mapped: &MappedFile, unproven: &mut Vec<String>) -> (LocalFil
         return (LocalFile::OtherBuild, recorded);
     }
     if mapped.inode.is_none() {
+        if !is_owned_by_user_or_root(path) {
+            return (LocalFile::OtherBuild, recorded);
+        }
         unproven.push(mapped.path.clone());
     }
     (LocalFile::Matching(map), own)
