@@ -54,8 +54,27 @@ fn each_rule_holds_and_does_not() {
         ("different_lines = ['lock.*', 'flags']", ""),
         (
             "different_lines = ['users', 'lock.*']",
-            "users, lock.count and lock.owner on different lines / \
+            "users and (lock.count, lock.owner) on different lines / \
              users at 0 on line 0, lock.count at 8 on line 0, lock.owner at 16 on line 0",
+        ),
+        // A glob's matches may share lines with each other, and a member is not apart from itself.
+        (
+            "different_lines = ['flags', 'slots']",
+            "flags and slots on different lines / \
+             flags at 64 on line 1, slots at 80 on lines 1 to 2",
+        ),
+        (
+            "different_lines = ['pad', 'p*', 'flags']",
+            "a member p* that no other entry of the group names / none",
+        ),
+        (
+            "different_lines = ['lock.*', 'lock.owner', 'flags']",
+            "lock.count and lock.owner on different lines / \
+             lock.count at 8 on line 0, lock.owner at 16 on line 0",
+        ),
+        (
+            "different_lines = ['lock.*', 'lock.o*r', 'flags']",
+            "a member lock.o*r that no other entry of the group names / none",
         ),
         ("different_pairs = ['users', 'slots[3]']", ""),
         (

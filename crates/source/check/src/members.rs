@@ -1,5 +1,7 @@
 //! Lookup of the members of a type by path.
 
+use std::collections::HashMap;
+
 use relayout_layout::{Aggregate, Member, SourceLine, Type, TypeArena, TypeId};
 
 use crate::MemberPattern;
@@ -76,6 +78,25 @@ pub(crate) fn find_members(
         at = inner;
     }
     Ok(at)
+}
+
+/// Leaves each member to one of the groups that `patterns` match, for rules that keep groups apart: no
+/// member can lie apart from itself. The member belongs to the pattern that names it without a glob,
+/// else to the first that matches it. So `["lock", "*"]` keeps `lock` apart from all other members.
+pub(crate) fn leave_to_one_group(patterns: &[MemberPattern], groups: &mut [Vec<MatchedMember>]) {
+    let mut owners: HashMap<String, usize> = HashMap::new();
+    let closed_first = [false, true].into_iter().flat_map(|is_open| {
+        let numbered = patterns.iter().enumerate();
+        numbered.filter(move |(_, pattern)| pattern.is_open() == is_open)
+    });
+    for (index, _) in closed_first {
+        for member in groups.get(index).into_iter().flatten() {
+            owners.entry(member.path.clone()).or_insert(index);
+        }
+    }
+    for (index, group) in groups.iter_mut().enumerate() {
+        group.retain(|member| owners.get(&member.path) == Some(&index));
+    }
 }
 
 /// Returns a place that covers the whole type.

@@ -247,6 +247,13 @@ impl LayoutRule {
     }
 }
 
+impl LayoutRule {
+    /// Returns true for the rules that keep the entries of a group apart.
+    pub(crate) fn is_apart(&self) -> bool {
+        matches!(self, Self::DifferentLines(_) | Self::DifferentPairs(_))
+    }
+}
+
 impl RuleId {
     /// All rule kinds with their keys in the configuration, and a sentence that describes each.
     const TABLE: [(Self, &str, &str); 12] = [
@@ -312,6 +319,55 @@ impl RuleId {
     /// Key of the rule in the configuration.
     pub fn as_str(self) -> &'static str {
         self.row().1
+    }
+
+    /// Name of the rule for lists of rules in code scanning: `DifferentLines`.
+    pub fn title(self) -> String {
+        let words = self.as_str().split('_');
+        let capitals = words.map(|word| word[..1].to_ascii_uppercase() + &word[1..]);
+        capitals.collect()
+    }
+
+    /// Reason for asserting the rule, and the direction of a remedy.
+    pub fn purpose(self) -> &'static str {
+        match self {
+            Self::SizeMax | Self::Size => {
+                "A larger type takes more cache lines, and fewer objects fit into a slab. Find the \
+                 member that grew or came in, and the holes that could take it."
+            }
+            Self::Align => {
+                "Objects of a type that is aligned to a cache line begin on a line, so that lines of \
+                 members count from its start. Give the type its alignment again."
+            }
+            Self::At => {
+                "Other code, another language or a file format relies on the offset. Move the member \
+                 back, or change what relies on it."
+            }
+            Self::Aligned => {
+                "A member that is aligned to a cache line begins on a line in every object. Give the \
+                 member or its type the alignment again."
+            }
+            Self::SameLine | Self::WithinLine => {
+                "Code uses the members together, and one cache line serves all of them. Move the \
+                 member that left the line back, or what pushed it elsewhere."
+            }
+            Self::DifferentLines | Self::DifferentPairs => {
+                "Different CPUs write the members, and on one line they invalidate each other's \
+                 copies (false sharing). Move a member away, or align it to a line of its own."
+            }
+            Self::NoStraddle => {
+                "A member on more lines than its size needs costs two transfers instead of one, and \
+                 a split lock if it is atomic. Move the member to an offset that is a multiple of its size."
+            }
+            Self::AsRecorded => {
+                "A recording showed which members are hot and shared a line or did not. Compare the \
+                 layout with relayout.lock, and record again if the change is intended."
+            }
+            Self::Exists => {
+                "A rule about a missing type or member asserts nothing. Correct the name in \
+                 relayout.toml, or set `optional = true` if some builds lack it."
+            }
+        }
     }
 
     /// Sentence that describes the rule.

@@ -191,8 +191,15 @@ fn read_group(
     let rule = make(paths);
     // In a rule that keeps members together, a glob stands for all members that match it. In a rule
     // that separates members, a glob stands for one group.
-    let together = matches!(rule, LayoutRule::SameLine(_) | LayoutRule::WithinLine(_));
-    let several = together && rule.members().iter().any(MemberPattern::is_open);
+    if rule.is_apart()
+        && let Some((twice, value)) = repeated_entry(&names)
+    {
+        value.add_problem(format!(
+            "`{twice}` is in the group twice, and no member lies apart from itself"
+        ));
+        return None;
+    }
+    let several = !rule.is_apart() && rule.members().iter().any(MemberPattern::is_open);
     if names.len() < least && !several {
         group.add_problem("this takes at least two members");
         return None;
@@ -201,4 +208,13 @@ fn read_group(
         rule,
         at: group.at(),
     })
+}
+
+fn repeated_entry<'n, 'v, 'r, 't>(
+    names: &'n [(&'v str, TomlValue<'r, 't>)],
+) -> Option<&'n (&'v str, TomlValue<'r, 't>)> {
+    let earlier = |index: usize, path: &str| names[..index].iter().any(|(other, _)| *other == path);
+    let numbered = names.iter().enumerate();
+    let mut repeated = numbered.filter(|(index, (path, _))| earlier(*index, path));
+    repeated.next().map(|(_, entry)| entry)
 }

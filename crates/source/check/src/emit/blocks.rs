@@ -313,13 +313,7 @@ impl EmittedDefinition<'_> {
         let mut operands: Vec<Vec<CMember>> = Vec::new();
         let mut places: Vec<MatchedMember> = Vec::new();
         let mut items = Vec::new();
-        for pattern in rule.members() {
-            let found = members::find_members(self.types, self.id, pattern);
-            let found =
-                found.map_err(|TooManyMatches| format!("`{pattern}` matches too many members"))?;
-            if found.is_empty() && !optional {
-                return Err(format!("{} has no member `{pattern}`", self.name));
-            }
+        for found in self.member_groups(rule, optional)? {
             let mut group = Vec::new();
             for place in found {
                 match operand::c_member(self.types, &place) {
@@ -352,6 +346,28 @@ impl EmittedDefinition<'_> {
             guard: Vec::new(),
         }));
         Ok(items)
+    }
+
+    /// Returns the members that each pattern of the rule matches.
+    fn member_groups(
+        &self,
+        rule: &LayoutRule,
+        optional: bool,
+    ) -> Result<Vec<Vec<MatchedMember>>, String> {
+        let mut groups = Vec::new();
+        for pattern in rule.members() {
+            let found = members::find_members(self.types, self.id, pattern);
+            let found =
+                found.map_err(|TooManyMatches| format!("`{pattern}` matches too many members"))?;
+            if found.is_empty() && !optional {
+                return Err(format!("{} has no member `{pattern}`", self.name));
+            }
+            groups.push(found);
+        }
+        if rule.is_apart() {
+            members::leave_to_one_group(rule.members(), &mut groups);
+        }
+        Ok(groups)
     }
 
     /// Creates calls of the kernel's own assertions on marked groups. Those assertions also

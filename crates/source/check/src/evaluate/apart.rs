@@ -28,7 +28,7 @@ pub(super) fn judge_apart(
         .filter_map(|(stretch, spans)| {
             let culprit = spans.iter().max_by_key(|span| span.group)?.place;
             let places: Vec<&MatchedMember> = spans.iter().map(|span| span.place).collect();
-            let paths = join_names(places.iter().map(|place| &*place.path));
+            let paths = grouped_names(&spans);
             let expected = match lines {
                 1 => format!("{paths} on different lines"),
                 _ => format!("{paths} on different {stretch_bytes}-byte pairs of lines"),
@@ -40,6 +40,21 @@ pub(super) fn judge_apart(
             Some(breach)
         })
         .collect()
+}
+
+/// Names the members, those of a group that has several in brackets: they may share a line with each
+/// other. `users and (lock.count, lock.owner)`.
+fn grouped_names(spans: &[TouchedStretch<'_>]) -> String {
+    let mut groups: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+    for span in spans {
+        groups.entry(span.group).or_default().push(&span.place.path);
+    }
+    let names = groups.into_values().map(|paths| match &paths[..] {
+        [path] => (*path).to_owned(),
+        paths => format!("({})", paths.join(", ")),
+    });
+    let names: Vec<String> = names.collect();
+    join_names(names.iter().map(String::as_str))
 }
 
 /// Returns the stretches that members of different groups share. Two members that share several

@@ -61,6 +61,17 @@ pub(crate) fn judge_assertion(
         }
         groups.push(found);
     }
+    if rule.is_apart() && breaches.is_empty() {
+        let was_found: Vec<bool> = groups.iter().map(|group| !group.is_empty()).collect();
+        members::leave_to_one_group(rule.members(), &mut groups);
+        let emptied = rule
+            .members()
+            .iter()
+            .zip(&groups)
+            .zip(was_found)
+            .filter(|((_, group), was_found)| *was_found && group.is_empty());
+        breaches.extend(emptied.map(|((pattern, _), _)| claimed_members(subject, pattern)));
+    }
     if !breaches.is_empty() {
         return Ok(breaches);
     }
@@ -131,6 +142,19 @@ fn missing_member(subject: &RuleSubject<'_>, path: &str) -> RuleBreach {
             [] => "none".to_owned(),
             close => format!("none; close: {}", close.join(", ")),
         },
+        decl: subject.decl.cloned(),
+        ..RuleBreach::default()
+    }
+}
+
+/// Creates the breach for a glob whose matches all belong to other entries of its group: it would
+/// assert nothing.
+fn claimed_members(subject: &RuleSubject<'_>, pattern: &MemberPattern) -> RuleBreach {
+    RuleBreach {
+        rule: Some(RuleId::Exists),
+        member: pattern.as_str().to_owned(),
+        expected: format!("a member {pattern} that no other entry of the group names"),
+        found: "none".to_owned(),
         decl: subject.decl.cloned(),
         ..RuleBreach::default()
     }
