@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use relayout_files::ErrorCategory;
 use relayout_session::HostError as Error;
 
+use crate::print::print_note;
+
 /// Exit status of the command. The numbers are part of its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -60,7 +62,7 @@ pub fn print_error(error: &anyhow::Error) -> ExitStatus {
             text.push_str(&cause);
         }
     }
-    eprintln!("relayout: {text}");
+    print_note(&text);
     if error.chain().any(is_disk_full) {
         return ExitStatus::Environment;
     }

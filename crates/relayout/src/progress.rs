@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use relayout_files::RecordingProgress;
+use relayout_report::escape_text;
 use relayout_session::verify::ExperimentProgress;
+
+use crate::print::{print_line, print_note};
 
 /// Steps of analyses that begin earlier than this are not worth a line.
 const SLOW_STEP: Duration = Duration::from_secs(1);
@@ -61,8 +64,12 @@ impl TerminalProgress {
     /// Shows the state of a step, on a terminal only.
     pub fn update(&self, text: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_message(format!("{}{text}", self.prefix));
+            self.set_message(bar, text);
         }
+    }
+
+    fn set_message(&self, bar: &ProgressBar, text: &str) {
+        bar.set_message(escape_text(&format!("{}{text}", self.prefix)).into_owned());
     }
 
     /// Removes the line of the finished step, and returns its result.
@@ -102,13 +109,13 @@ impl TerminalProgress {
 impl RecordingProgress for TerminalProgress {
     fn step(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.set_message(format!("{}{text}", self.prefix)),
+            Some(bar) => self.set_message(bar, text),
             None if self.begun.elapsed() < self.patience => {}
-            None => eprintln!(
+            None => print_line(&format!(
                 "{:>5.1} s  {}{text}",
                 self.begun.elapsed().as_secs_f64(),
                 self.prefix
-            ),
+            )),
         }
     }
 
@@ -121,7 +128,7 @@ impl RecordingProgress for TerminalProgress {
     }
 
     fn warn(&self, text: &str) {
-        let print_warning = || eprintln!("relayout: warning: {text}");
+        let print_warning = || print_note(&format!("warning: {text}"));
         match &self.bar {
             Some(bar) => bar.suspend(print_warning),
             None => print_warning(),

@@ -5,6 +5,8 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
+use crate::escape::json_text;
+
 /// A JSON document. Its first key is `schema`, with the value [`Document::SCHEMA`].
 pub trait Document: Serialize + JsonSchema {
     /// Name and version, such as `relayout/report/1`. A change of a key or of its meaning needs a
@@ -16,7 +18,7 @@ pub trait Document: Serialize + JsonSchema {
     /// # Errors
     /// Those of the serializer, which has none to give for these types.
     fn to_json(&self) -> Result<String, serde_json::Error> {
-        let mut text = serde_json::to_string_pretty(self)?;
+        let mut text = json_text(self, true)?;
         text.push('\n');
         Ok(text)
     }

@@ -23,6 +23,7 @@ pub mod check;
 pub mod diff;
 mod doctor;
 mod document;
+mod escape;
 mod explain;
 pub mod json;
 mod probe;
@@ -42,6 +43,7 @@ use relayout_session::ProductionBuild;
 
 pub use doctor::survey_text;
 pub use document::{Document, DocumentSchema, document_schemas};
+pub use escape::escape_text;
 pub use explain::{ExplainDocument, explain_document, explain_text};
 pub use probe::probe_text;
 pub use select::FindingSelection;

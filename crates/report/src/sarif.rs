@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 use relayout_check::{CheckOutcome, CheckWarning, RuleId, Violation, WaivedViolation};
 use serde::Serialize;
 
+use crate::escape::json_text;
+
 /// Schema of the format.
 const SARIF_SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// Name of the base that source files are relative to.
@@ -21,6 +23,8 @@ const SOURCE_ROOT: &str = "SRCROOT";
 pub struct SarifContext<'a> {
     /// Version of the tool.
     pub version: &'a str,
+    /// Page about the tool, as an absolute URI; empty if there is none.
+    pub information_uri: &'a str,
     /// The file of the rules, as it should be named.
     pub config: &'a str,
     /// The folders of the source, as the compiler and the configuration name them: what lies below
@@ -49,6 +53,7 @@ pub fn render(
                 driver: SarifDriver {
                     name: "relayout",
                     version: context.version,
+                    information_uri: context.information_uri,
                     rules: RuleId::all().map(sarif_rule).collect(),
                 },
             },
@@ -68,7 +73,7 @@ pub fn render(
             results: open.chain(waived).collect(),
         }],
     };
-    let mut text = serde_json::to_string_pretty(&log)?;
+    let mut text = json_text(&log, true)?;
     text.push('\n');
     Ok(text)
 }
@@ -97,9 +102,12 @@ struct SarifTool<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct SarifDriver<'a> {
     name: &'static str,
     version: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    information_uri: &'a str,
     rules: Vec<SarifRule>,
 }
 
@@ -107,9 +115,27 @@ struct SarifDriver<'a> {
 #[serde(rename_all = "camelCase")]
 struct SarifRule {
     id: &'static str,
+    name: String,
     short_description: SarifText,
-    help: SarifText,
+    full_description: SarifText,
+    help: SarifHelp,
     default_configuration: RuleConfiguration,
+    properties: RuleProperties,
+}
+
+#[derive(Serialize)]
+struct SarifHelp {
+    text: String,
+    markdown: String,
+}
+
+#[derive(Serialize)]
+struct RuleProperties {
+    tags: [&'static str; 2],
+    /// A rule compares numbers of the build: no violation is a guess.
+    precision: &'static str,
+    #[serde(rename = "problem.severity")]
+    severity: &'static str,
 }
 
 #[derive(Serialize)]
@@ -234,13 +260,36 @@ struct SarifRegion {
 fn sarif_rule(id: RuleId) -> SarifRule {
     SarifRule {
         id: id.as_str(),
+        name: id.title(),
         short_description: SarifText::new(id.help()),
-        help: SarifText::new(format!(
-            "{} Asserted by `{id}` in relayout.toml; docs/check.md says how.",
-            id.help()
-        )),
+        full_description: SarifText::new(format!("{} {}", id.help(), id.purpose())),
+        help: SarifHelp {
+            text: rule_help(id, ""),
+            markdown: rule_help(id, "`"),
+        },
         default_configuration: RuleConfiguration { level: "error" },
+        properties: RuleProperties {
+            tags: ["layout", "performance"],
+            precision: "very-high",
+            severity: "error",
+        },
     }
+}
+
+/// Returns the help of a rule, with `mark` around the words that one types.
+fn rule_help(id: RuleId, mark: &str) -> String {
+    let asserted = match id {
+        RuleId::Exists => {
+            format!(
+                "{mark}relayout check{mark} asserts this of all names in {mark}relayout.toml{mark}."
+            )
+        }
+        id => format!("The key {mark}{id}{mark} in {mark}relayout.toml{mark} asserts it."),
+    };
+    format!(
+        "{} {asserted} {mark}docs/check.md{mark} of relayout describes the keys and waivers.",
+        id.purpose()
+    )
 }
 
 fn violation_result<'a>(

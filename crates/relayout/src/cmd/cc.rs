@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use relayout_toolchain::cc::{CompilerDriver, CompilerError, become_compiler, rust_flags};
 
 use crate::exit::{self, ExitStatus};
-use crate::print::print_text;
+use crate::print::{print_line, print_text};
 
 const USE: &str = "\
 Stands in for the compiler, and becomes it after adding what lets the code announce its accesses:
@@ -68,7 +68,7 @@ pub fn intercept<C: CommandFactory>() -> Option<ExitStatus> {
         );
     }
     let error = become_compiler(driver, &arguments, |note| {
-        eprintln!("relayout cc: note: {note}");
+        print_line(&format!("relayout cc: note: {note}"));
     });
     let exit = match &error {
         CompilerError::NotRun { .. } | CompilerError::UnknownCompiler { .. } => {

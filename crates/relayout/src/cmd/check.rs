@@ -16,7 +16,7 @@ use relayout_session::check::{
 };
 
 use crate::exit::{self, ExitStatus};
-use crate::print::{print_note, print_text};
+use crate::print::{print_line, print_note, print_text};
 use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
@@ -213,7 +213,7 @@ fn check_layouts(args: &Args) -> anyhow::Result<ExitStatus> {
     if let Some(target) = args.emit {
         print_text(&emit(&request, &rules, &subjects, target)?)?;
         if !outcome.violations.is_empty() {
-            eprint!("{}", render_text(&outcome, &rules.path));
+            print_line(render_text(&outcome, &rules.path).trim_end_matches('\n'));
         }
         return Ok(exit_code(&outcome));
     }
@@ -286,6 +286,7 @@ fn render_sarif(args: &Args, outcome: &CheckOutcome, rules: &Path) -> anyhow::Re
     source_roots.extend(config.parent().map(|folder| folder.display().to_string()));
     let context = sarif::SarifContext {
         version: env!("CARGO_PKG_VERSION"),
+        information_uri: env!("CARGO_PKG_REPOSITORY"),
         config: &config.display().to_string(),
         source_roots: &source_roots,
     };

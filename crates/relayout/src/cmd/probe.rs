@@ -8,7 +8,7 @@ use relayout_probe::{MachineFile, UnknownValue};
 use relayout_report::probe_text;
 
 use crate::exit::ExitStatus;
-use crate::print::print_text;
+use crate::print::{print_note, print_text};
 use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if is_measured {
         return Ok(ExitStatus::Done);
     }
-    eprintln!("relayout: {}", unmeasured_reason(&file));
+    print_note(&unmeasured_reason(&file));
     Ok(ExitStatus::Environment)
 }
 
@@ -91,14 +91,16 @@ fn unmeasured_reason(file: &MachineFile) -> String {
 /// show what was measured.
 fn keep_for_commands(file: &MachineFile) -> Option<PathBuf> {
     let Some(path) = MachineFile::default_path() else {
-        eprintln!("relayout: not kept for other commands: no $HOME; name a file with -o FILE");
+        print_note("not kept for other commands: no $HOME; name a file with -o FILE");
         return None;
     };
     match file.write(&path) {
         Ok(()) => Some(path),
         Err(error) => {
             let error = anyhow::Error::from(error);
-            eprintln!("relayout: not kept for other commands: {error:#}; name a file with -o FILE");
+            print_note(&format!(
+                "not kept for other commands: {error:#}; name a file with -o FILE"
+            ));
             None
         }
     }

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Document;
+use crate::escape::json_text;
 
 /// Anonymous members nest; more than this is damaged debug information.
 const DEPTH_MAX: u32 = 32;
@@ -122,7 +123,7 @@ pub fn type_json(
         padding: gaps.padding,
         cachelines: size.map(|size| size.div_ceil(line_bytes)),
     };
-    serde_json::to_string(&row).expect("the keys are strings, and no value fails to serialize")
+    json_text(&row, false).expect("the keys are strings, and no value fails to serialize")
 }
 
 fn alternatives<'t>(
