@@ -16,8 +16,21 @@ pub fn with_resolved_profile<T>(
     debug: &[PathBuf],
     then: impl FnOnce(&ResolvedProfile<'_>, &DebugImages<'_, '_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
+    with_verified_profile(profile, debug, |_| Ok(()), then)
+}
+
+/// Reads and resolves a profile as [`relayout_session::with_verified_profile`] does.
+///
+/// # Errors
+/// Those of [`relayout_session::with_verified_profile`].
+pub fn with_verified_profile<T>(
+    profile: &Path,
+    debug: &[PathBuf],
+    verify: impl FnOnce(&DebugImages<'_, '_>) -> anyhow::Result<()>,
+    then: impl FnOnce(&ResolvedProfile<'_>, &DebugImages<'_, '_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let progress = TerminalProgress::when_slow();
-    progress.finish_after(relayout_session::with_resolved_profile(
-        profile, debug, &progress, then,
+    progress.finish_after(relayout_session::with_verified_profile(
+        profile, debug, &progress, verify, then,
     ))
 }

@@ -38,19 +38,7 @@ impl FindingSelection {
             }
             None => finding.share,
         };
-        let is_named = |wanted: &String| {
-            let wanted = strip_type_tag(wanted);
-            finding.subject.type_name() == wanted
-                || finding.subject.variable() == Some(wanted)
-                || finding.types_path.iter().any(|name| name == wanted)
-        };
+        let is_named = |name: &String| finding.is_about(name);
         share >= self.share_min && self.type_name.as_ref().is_none_or(is_named)
     }
-}
-
-/// Without `struct` or `union`.
-pub(crate) fn strip_type_tag(name: &str) -> &str {
-    let tags = ["struct ", "union "];
-    let stripped = tags.iter().find_map(|tag| name.strip_prefix(tag));
-    stripped.unwrap_or(name).trim()
 }

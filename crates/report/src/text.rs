@@ -14,7 +14,6 @@ use relayout_contend::finding::UnresolvedLines;
 use relayout_contend::{Finding, FindingSubject, Findings};
 
 use crate::ReportContents;
-use crate::select::strip_type_tag;
 use crate::words::{ContextNoun, counted};
 use sources::SourcePositions;
 
@@ -70,7 +69,7 @@ fn no_findings_sentence(findings: &Findings, type_name: Option<&str>) -> String 
     match (findings.findings.len(), type_name) {
         (0, _) => "No line of a known object was moved between contexts.".to_owned(),
         (count, Some(name)) => {
-            let suggestion = findings.suggest_names(strip_type_tag(name));
+            let suggestion = findings.suggest_names(name);
             format!(
                 "None of the {count} contended lines is of `{name}` (or all are below --min-share){suggestion}."
             )

@@ -2,9 +2,12 @@
 
 use relayout_check::RecordedHotMember;
 use relayout_contend::finding::FindingMember;
-use relayout_contend::{FindSettings, Findings, find_with};
+use relayout_contend::{FindSettings, Findings, find_with, strip_type_tag};
+use relayout_layout::suggestions;
+use relayout_resolve::ObjectKind;
 
-use crate::{ResolvedNames, ResolvedProfile};
+use crate::advise::struct_names;
+use crate::{Error, ResolvedNames, ResolvedProfile};
 
 /// Ranks the contended cache lines of a profile.
 ///
@@ -29,5 +32,46 @@ pub(crate) fn recorded_member(member: &FindingMember) -> Option<RecordedHotMembe
         writes: member.writes,
         contexts: member.contexts,
         transfers: member.transfers,
+    })
+}
+
+/// Verifies that `name` is a type or variable of the profile, contended or not. A name that nothing has is
+/// a slip of the pen, and an empty report would look like the absence of contention.
+///
+/// # Errors
+/// No object of the profile has the name, or a type of the name in it.
+pub fn verify_type_name(
+    name: &str,
+    resolved: &ResolvedProfile<'_>,
+    findings: &Findings,
+) -> Result<(), Error> {
+    let wanted = strip_type_tag(name);
+    if findings
+        .findings
+        .iter()
+        .any(|finding| finding.is_about(wanted))
+    {
+        return Ok(());
+    }
+    let mut names = struct_names(resolved);
+    let objects = resolved.resolution.objects().iter();
+    let variables = objects.filter_map(|object| match &object.kind {
+        ObjectKind::Global { symbol }
+        | ObjectKind::PerCpu { symbol, .. }
+        | ObjectKind::ThreadLocal { symbol, .. } => Some(symbol.clone()),
+        _ => None,
+    });
+    names.extend(variables);
+    if names.contains(wanted) {
+        return Ok(());
+    }
+    let mut suggestion = findings.suggest_names(wanted);
+    if suggestion.is_empty() {
+        let similar = suggestions::similar_names(names.iter().map(String::as_str), wanted);
+        suggestion = suggestions::suggestion_suffix(&similar);
+    }
+    Err(Error::UnknownFindingName {
+        name: wanted.to_owned(),
+        suggestion,
     })
 }

@@ -35,8 +35,16 @@ impl Findings {
                 types.chain(subject.variable()).chain([subject.type_name()])
             })
             .collect();
-        suggestions::suggestion_suffix(&suggestions::similar_names(names, name))
+        let similar = suggestions::similar_names(names, strip_type_tag(name));
+        suggestions::suggestion_suffix(&similar)
     }
+}
+
+/// Returns the name of a type without `struct` or `union`.
+pub fn strip_type_tag(name: &str) -> &str {
+    let tags = ["struct ", "union "];
+    let stripped = tags.iter().find_map(|tag| name.strip_prefix(tag));
+    stripped.unwrap_or(name).trim()
 }
 
 /// Totals of line pairs: two lines aligned to twice the line size, which some processors fetch
@@ -224,6 +232,17 @@ pub struct Finding {
     pub kinds_by_run: BTreeMap<FindingKind, u32>,
     /// Possible remedies; none where the finding [is unstable](Self::is_unstable).
     pub remedies: Vec<Remedy>,
+}
+
+impl Finding {
+    /// Returns true if the finding's type, its variable, or a type on the way to the contended member
+    /// has this name (with or without `struct`).
+    pub fn is_about(&self, name: &str) -> bool {
+        let wanted = strip_type_tag(name);
+        self.subject.type_name() == wanted
+            || self.subject.variable() == Some(wanted)
+            || self.types_path.iter().any(|name| name == wanted)
+    }
 }
 
 impl Finding {

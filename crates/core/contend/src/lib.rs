@@ -54,7 +54,7 @@ pub mod throughput;
 mod traces;
 
 pub use find::{FindSettings, find, find_with};
-pub use finding::{Finding, FindingKind, FindingSubject, Findings, ProfileTotals};
+pub use finding::{Finding, FindingKind, FindingSubject, Findings, ProfileTotals, strip_type_tag};
 pub use identify::{AccessTarget, AddressNamer, SiteSource, TargetObject};
 pub use remedy::Remedy;
 pub use replay::{

@@ -65,7 +65,7 @@ pub enum OrderError {
     },
     /// The list lacks members.
     #[error(
-        "these members of struct {type_name} are not in the list: {}",
+        "these members of struct {type_name} are not in the list: {}{hint}",
         shortened(names)
     )]
     Missing {
@@ -73,6 +73,8 @@ pub enum OrderError {
         type_name: String,
         /// Names.
         names: Vec<String>,
+        /// New member that may be a misspelt one of them, with its line; or nothing.
+        hint: String,
     },
     /// A flexible array has to stay last.
     #[error("'{name}' ends in an array of unknown length and has to stay last")]
@@ -122,6 +124,37 @@ pub struct MemberOrder {
 /// # Errors
 /// If the list does not name every member exactly once, or if a flexible array is not last.
 pub fn parse(text: &str, shape: &StructShape) -> Result<MemberOrder, OrderError> {
+    OrderList::parse(text)?.arrange(shape)
+}
+
+/// A list of members as written, for any type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderList {
+    /// Members, in order.
+    pub entries: Vec<OrderEntry>,
+    /// Alignment attribute of the type in bytes; 1 for none.
+    pub type_align: u64,
+}
+
+impl OrderList {
+    /// Parses a list whose type is not known yet.
+    ///
+    /// # Errors
+    /// A line is more than a member and its alignment.
+    pub fn parse(text: &str) -> Result<Self, OrderError> {
+        parse_lines(text)
+    }
+
+    /// Builds the order of the type `shape`.
+    ///
+    /// # Errors
+    /// The same as [`parse`].
+    pub fn arrange(&self, shape: &StructShape) -> Result<MemberOrder, OrderError> {
+        arrange_entries(&self.entries, self.type_align, shape)
+    }
+}
+
+fn parse_lines(text: &str) -> Result<OrderList, OrderError> {
     let mut entries = Vec::new();
     let mut type_align = 1;
     for (number, line) in text.lines().enumerate() {
@@ -150,7 +183,10 @@ pub fn parse(text: &str, shape: &StructShape) -> Result<MemberOrder, OrderError>
             }),
         }
     }
-    arrange_entries(&entries, type_align, shape)
+    Ok(OrderList {
+        entries,
+        type_align,
+    })
 }
 
 /// Builds the order of `entries`. `type_align` is the alignment attribute of the type in bytes, 1
@@ -185,6 +221,7 @@ pub fn arrange_entries(
     if !missing.is_empty() {
         return Err(OrderError::Missing {
             type_name: shape.name.clone(),
+            hint: misspelt_member(entries, shape, &missing),
             names: missing,
         });
     }
@@ -204,6 +241,21 @@ pub fn arrange_entries(
         }),
         None => Ok(order),
     }
+}
+
+/// Names the first new member that is like a missing one.
+fn misspelt_member(entries: &[OrderEntry], shape: &StructShape, missing: &[String]) -> String {
+    let is_known = |name: &&String| shape.atoms.iter().any(|atom| atom.names.contains(name));
+    let new = entries
+        .iter()
+        .filter(|entry| !entry.names.iter().any(|name| is_known(&name)))
+        .filter_map(|entry| Some((entry.line, entry.names.first()?)));
+    let mut meant = new.filter_map(|(line, name)| {
+        let similar = suggestions::similar_names(missing.iter().map(String::as_str), name);
+        let member = similar.into_iter().next()?;
+        Some(format!("; line {line} has '{name}', is '{member}' meant?"))
+    });
+    meant.next().unwrap_or_default()
 }
 
 impl MemberOrder {

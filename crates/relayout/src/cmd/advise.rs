@@ -6,10 +6,10 @@ use anyhow::bail;
 use relayout_report::Document as _;
 use relayout_report::advise::{AdviceTextOptions, advise_document, advise_text, patch_mail};
 use relayout_session::advise::{
-    AdviceRequest, AdviceRun, PatchOutcome, advise_types, rejected_path, write_hardware_script,
-    write_mails,
+    AdviceRequest, AdviceRun, PatchOutcome, advise_types, read_layout_files, rejected_path,
+    verify_layout_files, write_hardware_script, write_mails,
 };
-use relayout_session::{ProbedMachine, ResolvedNames, ResolvedProfile};
+use relayout_session::{ProbedMachine, ResolvedNames, ResolvedProfile, verify_profile_path};
 use relayout_toolchain::kernel_build::KernelConfiguration;
 
 use crate::exit::ExitStatus;
@@ -151,14 +151,16 @@ fn parse_named_file(text: &str) -> Result<(String, PathBuf), String> {
 /// # Errors
 /// Unreadable input, a layout file that does not fit its type, an unwritable patch.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    verify_profile_path("advise", &args.profile, &args.types)?;
     args.validate_paths()?;
     let machine = args.machine.read_probed(args.pair_coefficient)?;
     if args.types.len() != 1 && !(args.layout.is_empty() && args.keep.is_empty()) {
         bail!("--layout and --keep name members, so they need one TYPE");
     }
+    let layout_type = args.types.first().map(String::as_str).unwrap_or_default();
     let request = AdviceRequest {
         types: args.types.clone(),
-        layout_files: args.layout.clone(),
+        layout_files: read_layout_files(layout_type, &args.layout)?,
         pinned: args.keep.clone(),
         debug: args.debug.clone(),
         workloads: args.also.clone(),
@@ -168,8 +170,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         top: args.top,
         machine,
     };
-    let (output, exit) =
-        resolved::with_resolved_profile(&args.profile, &args.debug, |resolved, images| {
+    let (output, exit) = resolved::with_verified_profile(
+        &args.profile,
+        &args.debug,
+        |images| {
+            Ok(verify_layout_files(
+                images,
+                layout_type,
+                &request.layout_files,
+            )?)
+        },
+        |resolved, images| {
             let names = ResolvedNames::new(resolved, images);
             let run = advise_types(resolved, &names, &request)?;
             let has_mails = save_patches(args, resolved, &run, &request)?;
@@ -186,7 +197,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
                 rejected_file: args.patch.as_deref().map(rejected_path),
             };
             Ok((advise_text(resolved, &run, &options), exit))
-        })?;
+        },
+    )?;
     print_text(&output)?;
     Ok(exit)
 }

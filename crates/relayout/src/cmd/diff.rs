@@ -8,6 +8,7 @@ use relayout_layout::catalog::DebugInfoFormat;
 use relayout_report::Document as _;
 use relayout_report::diff::{DiffContents, diff_document, render_text};
 use relayout_session::diff::{DiffRequest, DiffSelection, TypeOrder, compare_builds};
+use relayout_session::verify_debug_path;
 
 use crate::exit::ExitStatus;
 use crate::print::{print_note, print_text};
@@ -115,6 +116,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 }
 
 fn compare(args: &Args) -> anyhow::Result<(String, bool)> {
+    for file in [&args.old, &args.new] {
+        verify_debug_path("diff", file, &[])?;
+    }
     let progress = TerminalProgress::when_slow();
     let comparison =
         progress.finish_after(compare_builds(&request(args), &progress, &print_note))?;

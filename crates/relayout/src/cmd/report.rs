@@ -7,7 +7,7 @@ use relayout_report::{
 };
 use relayout_session::{
     ProductionBuild, ResolvedNames, ResolvedProfile, explain_finding, pair_coefficient_or_measured,
-    rank_findings,
+    rank_findings, verify_profile_path, verify_type_name,
 };
 
 use crate::print::print_text;
@@ -63,6 +63,7 @@ pub struct Args {
 /// # Errors
 /// A profile or debug file that cannot be read or do not go together, or a failed write.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    verify_profile_path("report", &args.profile, &[])?;
     let rendered = resolved::with_resolved_profile(&args.profile, &args.debug, |input, images| {
         render(args, input, &ResolvedNames::new(input, images))
     })?;
@@ -82,6 +83,9 @@ fn render(
             true => Ok(explain_document(&explained).to_json()?),
             false => Ok(explain_text(&explained)),
         };
+    }
+    if let Some(name) = &args.type_name {
+        verify_type_name(name, resolved, &findings)?;
     }
     let read = |path: &PathBuf| ProductionBuild::read(path, &findings, resolved.progress);
     let production = args.production.as_ref().map(read).transpose()?;

@@ -11,7 +11,7 @@ use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_pahole_text::Options;
 use relayout_report::show::{layout_text, sizes_text, type_json};
 use relayout_session::show::{ShowOrder, ShownType, TypeLimits, TypeSelection, render_types};
-use relayout_session::with_types;
+use relayout_session::{verify_debug_path, with_types};
 
 use crate::print::print_note;
 use output::TypesOutput;
@@ -137,6 +137,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             .build_global()
             .context("cannot start threads")?;
     }
+    verify_debug_path("show", &args.file, &args.types)?;
     let format = if args.btf {
         DebugInfoFormat::Btf
     } else {

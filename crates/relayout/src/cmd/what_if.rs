@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use relayout_report::Document as _;
 use relayout_report::advise::{what_if_document, what_if_text};
-use relayout_session::advise::score_layout_files;
+use relayout_session::advise::{read_layout_files, score_layout_files, verify_layout_files};
+use relayout_session::verify_profile_path;
 
 use super::advise::MachineArgs;
 use crate::print::print_text;
@@ -50,13 +51,20 @@ pub struct Args {
 /// Unreadable input, a layout that does not fit the type.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let machine = args.machine.read_probed(args.pair_coefficient)?;
-    let output = resolved::with_resolved_profile(&args.profile, &args.debug, |resolved, _| {
-        let (searched, notes) =
-            score_layout_files(resolved, &args.type_name, &args.layout, &machine)?;
-        match args.json {
-            true => Ok(what_if_document(resolved, &searched, &notes).to_json()?),
-            false => Ok(what_if_text(resolved, &searched, &notes)),
-        }
-    })?;
+    let type_name = &args.type_name;
+    verify_profile_path("what-if", &args.profile, std::slice::from_ref(type_name))?;
+    let layouts = read_layout_files(type_name, &args.layout)?;
+    let output = resolved::with_verified_profile(
+        &args.profile,
+        &args.debug,
+        |images| Ok(verify_layout_files(images, type_name, &layouts)?),
+        |resolved, _| {
+            let (searched, notes) = score_layout_files(resolved, type_name, &layouts, &machine)?;
+            match args.json {
+                true => Ok(what_if_document(resolved, &searched, &notes).to_json()?),
+                false => Ok(what_if_text(resolved, &searched, &notes)),
+            }
+        },
+    )?;
     print_text(&output)
 }

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod kinds;
+mod names;
 mod profiles;
 mod recording;
 mod types;

@@ -11,6 +11,7 @@ const READERS: [&str; 3] = ["report p", "advise p", "what-if p point --layout la
 #[test]
 fn not_a_profile() {
     let place = Place::new();
+    place.write("layout", "x\ntag\ny\n");
     for command in READERS {
         place.refuses(
             command,
@@ -44,6 +45,7 @@ fn not_a_profile() {
 #[test]
 fn damaged_profile() {
     let place = kernel();
+    place.write("layout", "x\ntag\ny\n");
     let path = profile::write(&place, "p", &place.path("vmlinux"), "");
     let table = path.join("conflicts.parquet");
     let whole = fs::read(&table).unwrap();
@@ -75,6 +77,7 @@ fn damaged_profile() {
 #[test]
 fn profile_of_a_newer_format() {
     let place = kernel();
+    place.write("layout", "x\ntag\ny\n");
     let path = profile::write(&place, "p", &place.path("vmlinux"), "");
     profile::edit_meta(&path, "relayout/profile/2", "relayout/profile/3");
     for command in READERS {
@@ -89,6 +92,7 @@ fn profile_of_a_newer_format() {
 #[test]
 fn debug_file_is_of_another_build_than_the_profile() {
     let place = kernel();
+    place.write("layout", "x\ntag\ny\n");
     profile::write(&place, "p", &place.path("vmlinux"), "00112233");
     for command in READERS {
         let before = place.files();
@@ -110,6 +114,7 @@ fn debug_file_is_of_another_build_than_the_profile() {
 #[test]
 fn debug_file_of_the_profile_cannot_be_used() {
     let place = kernel();
+    place.write("layout", "x\ntag\ny\n");
     profile::write(&place, "p", &place.path("gone"), "0011");
     for command in READERS {
         place.refuses(

@@ -12,7 +12,7 @@ use super::configuration::{ConfigurationBuild, shapes_of_type};
 use super::gains::predict_gains;
 use super::gathered::{GatheredType, gather_type};
 use super::guards::best_guards;
-use super::layout_files::read_layout_files;
+use super::layout_files::{LayoutFile, fit_layout_files};
 use super::objects::{ContendedType, rank_contended_types};
 use super::patch::{PatchOutcome, WrittenPatch, order_use_sentences, write_best_candidate};
 use super::scenarios::{GuardedType, ScenarioScores, add_workload_scores, score_configurations};
@@ -29,8 +29,8 @@ const EFFORT_DIVISOR: u64 = 10;
 pub struct AdviceRequest {
     /// Structs; if empty, those with the most transfers.
     pub types: Vec<String>,
-    /// Files with layouts to score, for a single struct.
-    pub layout_files: Vec<PathBuf>,
+    /// Layouts to score, for a single struct.
+    pub layout_files: Vec<LayoutFile>,
     /// Members that stay at their offsets, in a single struct.
     pub pinned: Vec<String>,
     /// Debug files that replace those of the profiles.
@@ -116,7 +116,7 @@ pub fn advise_types<'a>(
         .collect::<Result<_, Error>>()?;
     let mut searched = Vec::new();
     for (type_index, gathered) in gathered.into_iter().enumerate() {
-        let user_layouts = read_layout_files(resolved, &gathered.shape, &request.layout_files)?;
+        let user_layouts = fit_layout_files(resolved, &gathered.shape, &request.layout_files)?;
         let shapes = shapes_of_type(&builds, type_index);
         searched.push(SearchedType::search(
             gathered,

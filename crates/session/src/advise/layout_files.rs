@@ -2,14 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use relayout_contend::strip_type_tag;
 use relayout_files::cannot;
-use relayout_layout::TypeArena;
 use relayout_layout::abi::{AbiEngine, StructShape};
-use relayout_layout::type_words;
-use relayout_patch::{DeclaredAlignment, DeclaredMember};
+use relayout_layout::dwarf::{DieOffset, DwarfTypeLoader};
+use relayout_layout::{TypeArena, suggestions, type_words};
+use relayout_patch::{DeclaredAlignment, DeclaredMember, DeclaredStruct};
+use relayout_resolve::DebugImages;
 use relayout_search::UserLayout;
-use relayout_search::order::{self, MemberOrder, OrderEntry, OrderError};
+use relayout_search::order::{self, MemberOrder, OrderEntry, OrderError, OrderList};
 
+use crate::resolved_profile::LINE_BYTES_DEFAULT;
 use crate::{Error, ResolvedProfile};
 
 const EXPECTED: &str = "a struct as C or as pahole prints it, or one member per line, is needed";
@@ -28,7 +31,9 @@ pub enum LayoutFileProblem {
     #[error("{0}")]
     Order(#[from] OrderError),
     /// A new member has a length that is no number.
-    #[error("line {line}: '{name}' is new, and its length '{bound}' is no number: write one")]
+    #[error(
+        "line {line}: '{name}' is new, and its length '{bound}' is no number: write one{suggestion}"
+    )]
     UnknownLength {
         /// Line in the file.
         line: u32,
@@ -36,11 +41,13 @@ pub enum LayoutFileProblem {
         name: String,
         /// Length as written.
         bound: String,
+        /// Sentence with members of similar names, or nothing.
+        suggestion: String,
     },
     /// A new member has a type of unknown size.
     #[error(
         "line {line}: '{name}' is new, and the size of its type '{type_text}' is not known: declare \
-         it as an array of char"
+         it as an array of char{suggestion}"
     )]
     UnknownSize {
         /// Line in the file.
@@ -49,6 +56,8 @@ pub enum LayoutFileProblem {
         name: String,
         /// Type as written.
         type_text: String,
+        /// Sentence with members of similar names, or nothing.
+        suggestion: String,
     },
     /// A member has another size than the recorded one.
     #[error(
@@ -81,34 +90,119 @@ pub enum LayoutFileProblem {
     },
 }
 
-/// Reads layouts of the struct `shape` from files. The name of a layout is that of its file,
-/// without extension.
+/// A file with a layout, as written. The struct's members are not known yet.
+#[derive(Clone, Debug)]
+pub struct LayoutFile {
+    path: PathBuf,
+    text: LayoutText,
+}
+
+#[derive(Clone, Debug)]
+enum LayoutText {
+    /// One member on a line.
+    Members(OrderList),
+    /// The struct as C or as pahole prints it.
+    Definition(DeclaredStruct),
+}
+
+/// Reads files with layouts of the struct `type_name`. Which members the struct has is not known yet,
+/// so that mistakes of form are found before anything else is read.
 ///
 /// # Errors
-/// A file cannot be read, or does not describe a layout of the struct.
-pub fn read_layout_files(
+/// A file cannot be read, or has neither form.
+pub fn read_layout_files(type_name: &str, files: &[PathBuf]) -> Result<Vec<LayoutFile>, Error> {
+    let tag = strip_type_tag(type_name);
+    files
+        .iter()
+        .map(|path| LayoutFile::read(path, tag))
+        .collect()
+}
+
+/// Verifies that the files name the members of the struct `type_name`, by the debug information
+/// alone, before the objects of a profile are resolved. A file passes if it fits a struct of this
+/// name, or if only the resolved types can tell.
+///
+/// # Errors
+/// A file does not describe a layout of the struct.
+pub fn verify_layout_files(
+    images: &DebugImages<'_, '_>,
+    type_name: &str,
+    files: &[LayoutFile],
+) -> Result<(), Error> {
+    let tag = strip_type_tag(type_name);
+    for file in files {
+        let mut refusal = None;
+        let mut fits = false;
+        for debug in images.files() {
+            let mut loader = DwarfTypeLoader::new(debug);
+            for die in debug.distinct_types(tag) {
+                match verify_against(&mut loader, die, file) {
+                    Ok(()) => fits = true,
+                    Err(error) => refusal = refusal.or(Some(error)),
+                }
+            }
+        }
+        if let Some(error) = refusal.filter(|_| !fits) {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// Verifies a file against a definition. Passes for what is no struct.
+fn verify_against(
+    loader: &mut DwarfTypeLoader<'_, '_>,
+    die: DieOffset,
+    file: &LayoutFile,
+) -> Result<(), Error> {
+    let Ok(id) = loader.load(die) else {
+        return Ok(());
+    };
+    let types = loader.types();
+    let aggregate = types.aggregate(types.strip_typedefs(id));
+    let Some(aggregate) = aggregate.filter(|aggregate| aggregate.complete) else {
+        return Ok(());
+    };
+    let abi = AbiEngine::new(types);
+    let flattened = abi.flatten_anonymous(aggregate);
+    let Ok(shape) = abi.shape(flattened.as_ref().unwrap_or(aggregate)) else {
+        return Ok(());
+    };
+    let fitter = LayoutFitter {
+        types,
+        shape: &shape,
+        line_bytes: LINE_BYTES_DEFAULT,
+    };
+    match fitter.fit(file) {
+        // The types of new members may be among the resolved ones. A missing member stays missing.
+        Err(Error::LayoutFile {
+            source: LayoutFileProblem::UnknownLength { .. } | LayoutFileProblem::UnknownSize { .. },
+            ..
+        }) if fitter.names_all_members(file) => Ok(()),
+        result => result.map(|_| ()),
+    }
+}
+
+/// Fits layouts from files to the struct `shape`. The name of a layout is that of its file, without
+/// extension.
+///
+/// # Errors
+/// A file does not describe a layout of the struct.
+pub(super) fn fit_layout_files(
     resolved: &ResolvedProfile<'_>,
     shape: &StructShape,
-    files: &[PathBuf],
+    files: &[LayoutFile],
 ) -> Result<Vec<UserLayout>, Error> {
-    let reader = LayoutFileReader {
+    let fitter = LayoutFitter {
         types: resolved.resolution.types(),
         shape,
         line_bytes: resolved.line_bytes,
     };
-    files.iter().map(|path| reader.read_file(path)).collect()
+    files.iter().map(|file| fitter.fit(file)).collect()
 }
 
-/// Reader of layouts of a struct.
-struct LayoutFileReader<'a> {
-    types: &'a TypeArena,
-    shape: &'a StructShape,
-    /// Bytes of a cache line.
-    line_bytes: u32,
-}
-
-impl LayoutFileReader<'_> {
-    fn read_file(&self, path: &Path) -> Result<UserLayout, Error> {
+impl LayoutFile {
+    fn read(path: &Path, tag: &str) -> Result<Self, Error> {
         let bytes = relayout_files::read_regular(path).map_err(cannot("read", path))?;
         let in_file = |source| Error::LayoutFile {
             path: path.to_owned(),
@@ -118,35 +212,67 @@ impl LayoutFileReader<'_> {
         if text.trim().is_empty() {
             return Err(in_file(LayoutFileProblem::Empty));
         }
-        let order = match text.contains('{') {
-            true => self.order_from_c(path, &text)?,
-            false => order::parse(&text, self.shape).map_err(|error| in_file(error.into()))?,
+        let name = path.display().to_string();
+        let text = match text.contains('{') {
+            true => LayoutText::Definition(
+                relayout_patch::read_declared_struct(&name, &text, tag)
+                    .map_err(Error::Definition)?,
+            ),
+            false => {
+                LayoutText::Members(OrderList::parse(&text).map_err(|error| in_file(error.into()))?)
+            }
         };
-        let stem = path.file_stem().unwrap_or(path.as_os_str());
+        Ok(Self {
+            path: path.to_owned(),
+            text,
+        })
+    }
+}
+
+/// Fits layouts of files to a struct.
+struct LayoutFitter<'a> {
+    types: &'a TypeArena,
+    shape: &'a StructShape,
+    /// Bytes of a cache line.
+    line_bytes: u32,
+}
+
+impl LayoutFitter<'_> {
+    fn fit(&self, file: &LayoutFile) -> Result<UserLayout, Error> {
+        let order = match &file.text {
+            LayoutText::Members(list) => list.arrange(self.shape).map_err(Into::into),
+            LayoutText::Definition(declared) => self.order_from_c(declared),
+        };
+        let order = order.map_err(|source| Error::LayoutFile {
+            path: file.path.clone(),
+            source,
+        })?;
+        let stem = file.path.file_stem().unwrap_or(file.path.as_os_str());
         Ok(UserLayout {
             name: stem.to_string_lossy().into_owned(),
             order,
         })
     }
 
-    fn order_from_c(&self, path: &Path, text: &str) -> Result<MemberOrder, Error> {
-        let file = path.display().to_string();
-        let declared = relayout_patch::read_declared_struct(&file, text, &self.shape.name)
-            .map_err(Error::Definition)?;
+    fn order_from_c(&self, declared: &DeclaredStruct) -> Result<MemberOrder, LayoutFileProblem> {
         let align = self.align_bytes(declared.alignment);
-        let entries: Result<Vec<OrderEntry>, LayoutFileProblem> = declared
-            .members
-            .iter()
-            .map(|member| self.order_entry(member))
-            .collect();
-        let arrange =
-            |entries: Vec<OrderEntry>| Ok(order::arrange_entries(&entries, align, self.shape)?);
-        entries
-            .and_then(arrange)
-            .map_err(|source| Error::LayoutFile {
-                path: path.to_owned(),
-                source,
-            })
+        let members = declared.members.iter();
+        let entries = members.map(|member| self.order_entry(member));
+        let entries: Vec<OrderEntry> = entries.collect::<Result<_, LayoutFileProblem>>()?;
+        Ok(order::arrange_entries(&entries, align, self.shape)?)
+    }
+
+    /// Returns true if a definition names each member of the struct that has a name.
+    fn names_all_members(&self, file: &LayoutFile) -> bool {
+        let LayoutText::Definition(declared) = &file.text else {
+            return true;
+        };
+        let is_named = |name: &String| {
+            let mut members = declared.members.iter();
+            members.any(|member| member.names.contains(name))
+        };
+        let mut atoms = self.shape.atoms.iter();
+        atoms.all(|atom| atom.names.is_empty() || atom.names.iter().any(is_named))
     }
 
     fn align_bytes(&self, align: Option<DeclaredAlignment>) -> u64 {
@@ -172,18 +298,7 @@ impl LayoutFileReader<'_> {
             .iter()
             .find(|bound| bound.parse::<u64>().is_err());
         match (known_atom, extent) {
-            (None, None) => Err(match unread_bound {
-                Some(bound) => LayoutFileProblem::UnknownLength {
-                    line,
-                    name,
-                    bound: bound.clone(),
-                },
-                None => LayoutFileProblem::UnknownSize {
-                    line,
-                    name,
-                    type_text: member.type_text.clone(),
-                },
-            }),
+            (None, None) => Err(self.unknown_member(member, unread_bound)),
             // A member of another type would be accessed differently, which no recording tells.
             (Some(atom), Some((bytes, _)))
                 if bytes != atom.size && member.names.len() == 1 && !atom.flexible =>
@@ -201,6 +316,31 @@ impl LayoutFileReader<'_> {
                 align: self.align_bytes(member.alignment),
                 extent,
             }),
+        }
+    }
+
+    fn unknown_member(
+        &self,
+        member: &DeclaredMember,
+        unread_bound: Option<&String>,
+    ) -> LayoutFileProblem {
+        let line = member.line;
+        let name = member.names.first().cloned().unwrap_or_default();
+        let similar = suggestions::similar_members(self.shape, &name);
+        let suggestion = suggestions::suggestion_suffix(&similar);
+        match unread_bound {
+            Some(bound) => LayoutFileProblem::UnknownLength {
+                line,
+                name,
+                bound: bound.clone(),
+                suggestion,
+            },
+            None => LayoutFileProblem::UnknownSize {
+                line,
+                name,
+                type_text: member.type_text.clone(),
+                suggestion,
+            },
         }
     }
 

@@ -196,7 +196,7 @@ pub(super) fn find_objects<'a>(
 }
 
 /// Returns the names of all structs in the profile, including those inside of others.
-pub(super) fn struct_names(resolved: &ResolvedProfile<'_>) -> BTreeSet<String> {
+pub(crate) fn struct_names(resolved: &ResolvedProfile<'_>) -> BTreeSet<String> {
     let types = resolved.resolution.types();
     let mut unvisited: Vec<TypeId> = resolved
         .resolution

@@ -1,11 +1,9 @@
 //! Layouts that the user asks about, scored and predicted without a search.
 
-use std::path::PathBuf;
-
 use relayout_search::Options;
 
 use super::gains::predict_gains;
-use super::layout_files::read_layout_files;
+use super::layout_files::{LayoutFile, fit_layout_files};
 use super::searched::{SearchedType, score_layouts};
 use crate::{Error, ProbedMachine, ResolvedProfile};
 
@@ -17,7 +15,7 @@ use crate::{Error, ProbedMachine, ResolvedProfile};
 pub fn score_layout_files<'a>(
     resolved: &ResolvedProfile<'a>,
     name: &str,
-    files: &[PathBuf],
+    files: &[LayoutFile],
     machine: &ProbedMachine,
 ) -> Result<(SearchedType<'a>, Vec<String>), Error> {
     let options = Options {
@@ -27,7 +25,7 @@ pub fn score_layout_files<'a>(
         ..Options::default()
     };
     let mut searched = score_layouts(resolved, name, &options, |shape| {
-        read_layout_files(resolved, shape, files)
+        fit_layout_files(resolved, shape, files)
     })?;
     let mut notes: Vec<String> = machine.missing_costs_note.iter().cloned().collect();
     notes.extend(predict_gains(resolved, &mut searched, None, machine, 0));
