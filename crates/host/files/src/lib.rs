@@ -39,8 +39,8 @@ pub use debug_search::{DebugFolders, find_separate_file};
 pub use error::{Error, ErrorCategory};
 pub use file_error::{FileError, cannot};
 pub use files::{
-    canonical_name, is_owned_by_user_or_root, last_lines, map_file, map_named_elf, write_atomically,
-    write_program_atomically,
+    canonical_name, is_owned_by_user_or_root, last_lines, map_file, map_named_elf,
+    write_atomically, write_program_atomically,
 };
 pub use folders::{free_bytes, private_dir};
 pub use git::{git_author, run_git, run_program};
