@@ -219,6 +219,7 @@ impl RecordedThread {
         self.rounds = 0;
         self.name = [0; NAME_BYTES];
         self.allocates_for = None;
+        self.store = NO_WATCH;
         self.random =
             (options().seed ^ u64::from(id) << 56 | 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         self.flushed_ns = sys::now_ns();
