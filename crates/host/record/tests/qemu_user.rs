@@ -73,6 +73,7 @@ impl CompiledProgram {
             bursts: None,
             yield_every: None,
             seed: 1,
+            follow_forks: None,
             time_limit: None,
             stop_after: None,
         }

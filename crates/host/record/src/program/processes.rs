@@ -69,12 +69,13 @@ impl FollowedProcess {
             return false;
         }
         let (id, attached_ns) = (self.id(), self.control().attached_ns.load(Acquire));
-        let mut status = 0;
-        // SAFETY: the kernel writes to `status` only. Another process's child is left alone.
-        if id != program
-            && unsafe { libc::waitpid(id as libc::pid_t, &mut status, libc::WNOHANG) } == id as i32
-        {
-            self.status = Some(ExitStatus::from_raw(status));
+        if id != program {
+            let mut status = 0;
+            // SAFETY: the kernel writes to `status` only. Another process's child is left alone.
+            let ended = unsafe { libc::waitpid(id as libc::pid_t, &mut status, libc::WNOHANG) };
+            if ended == id as libc::pid_t {
+                self.status = Some(ExitStatus::from_raw(status));
+            }
         }
         self.has_ended = self.status.is_some() || !is_same_process(id, attached_ns);
         !self.has_ended

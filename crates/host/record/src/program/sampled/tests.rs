@@ -30,6 +30,7 @@ fn recording(words: &[&str]) -> ProgramRecording {
         bursts: None,
         yield_every: None,
         seed: 1,
+        follow_forks: None,
         time_limit: None,
         stop_after: None,
     }
