@@ -58,6 +58,7 @@ fn main() -> ExitCode {
         return exit.into();
     }
     let cli = RelayoutCli::parse();
+    relayout_files::remove_abandoned_files();
     let result = match cli.command {
         CliCommand::Record(target) => cmd::record::run(&target),
         CliCommand::Show(args) => cmd::show::run(&args).map(|()| ExitStatus::Done),

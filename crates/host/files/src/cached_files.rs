@@ -38,6 +38,11 @@ impl CachedFiles {
         Some(Self(CacheFolder::locate()?.dir().join(FOLDER)))
     }
 
+    /// Path of the folder.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.0
+    }
+
     /// Returns the content of a file.
     pub fn read(&self, name: &str) -> Option<Vec<u8>> {
         let path = self.0.join(name);

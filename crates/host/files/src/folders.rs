@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use relayout_temporary::{TemporaryFolder, WORK_PREFIX};
+use relayout_temporary::{PARTIAL_PREFIX, TemporaryFolder, WORK_PREFIX, remove_abandoned};
 
+use crate::CachedFiles;
 use crate::file_error::{FileError, cannot};
 
 /// Creates a folder in `parent` that only this user can read. It is removed when dropped, or, if
@@ -13,6 +14,15 @@ use crate::file_error::{FileError, cannot};
 /// The folder cannot be created.
 pub fn private_dir(parent: &Path) -> Result<TemporaryFolder, FileError> {
     TemporaryFolder::create(parent, WORK_PREFIX).map_err(cannot("make a folder in", parent))
+}
+
+/// Removes what killed processes left in the folder for temporary files and in the cache of results.
+/// Commands that make no temporary files call this, too.
+pub fn remove_abandoned_files() {
+    remove_abandoned(&std::env::temp_dir(), WORK_PREFIX);
+    if let Some(cached) = CachedFiles::locate() {
+        remove_abandoned(cached.dir(), PARTIAL_PREFIX);
+    }
 }
 
 /// Returns the bytes that are free in the file system of `dir`; `None` where the system does not

@@ -42,7 +42,7 @@ pub use files::{
     canonical_name, is_owned_by_user_or_root, last_lines, map_file, map_named_elf,
     write_atomically, write_program_atomically,
 };
-pub use folders::{free_bytes, private_dir};
+pub use folders::{free_bytes, private_dir, remove_abandoned_files};
 pub use git::{git_author, run_git, run_program};
 pub use installed::{RUNTIME, find_installed_library};
 pub use processes::{die_with_parent, find_in_path, program_in};
