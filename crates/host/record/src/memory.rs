@@ -63,7 +63,7 @@ pub fn read_snapshot(
             let percpu_ranges: Vec<_> = ranges
                 .iter()
                 .filter(|range| range.kind == RangeKind::PerCpu)
-                .map(|range| range.start.0..range.start.0 + range.bytes)
+                .map(|range| range.start.0..range.start.0.saturating_add(range.bytes))
                 .collect();
             let others: Vec<u64> = pages
                 .iter()

@@ -36,7 +36,9 @@ pub fn ranges(
             PageKind::File(mapping) => files.describe_mapping(mapping),
         };
         match ranges.last_mut() {
-            Some(last) if last.owner == owner && last.start + last.bytes == Addr(page) => {
+            Some(last)
+                if last.owner == owner && last.start.saturating_add(last.bytes) == Addr(page) =>
+            {
                 last.bytes += PAGE_BYTES;
             }
             _ => {

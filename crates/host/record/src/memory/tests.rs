@@ -114,3 +114,27 @@ fn memory_that_says_nothing_is_a_gap() {
         read_snapshot(&kernel, &empty, RunId(0), 2, &[page(44)]).expect("nothing is missing");
     assert!(found.gaps.len() >= 4, "{:?}", found.gaps);
 }
+
+/// A damaged word can lead to the last addresses, where the offset of a member overflowed.
+#[test]
+fn the_last_addresses_are_read_as_nothing() {
+    let elf = compile_guest();
+    let store = SectionStore::default();
+    let kernel = kernel(&elf, &store);
+    let pages: Vec<u64> = (40..54).map(page).collect();
+    for name in [
+        "vmemmap_base",
+        "init_task",
+        "pcpu_first_chunk",
+        "vmap_area_list",
+    ] {
+        let start = kernel.symbol_address(name).expect("a symbol") - IMAGE;
+        for word in 0..16 {
+            let mut memory = physical_memory(&kernel);
+            let at = (start + 8 * word) as usize;
+            memory[at..at + 8].copy_from_slice(&(u64::MAX - 16).to_le_bytes());
+            let found = read_snapshot(&kernel, &memory, RunId(0), 2, &pages);
+            assert!(found.is_ok_and(|snapshot| !snapshot.ranges.is_empty()));
+        }
+    }
+}
