@@ -47,7 +47,6 @@ pub fn replayed_own_line(remedy: &Remedy) -> Option<OwnLineTransfers> {
 
 /// A sentence; `who` is what a context is (`CPU`, `thread`), `position` names a place in the
 /// source.
-
 pub fn remedy_sentence(
     remedy: &Remedy,
     context_noun: &str,

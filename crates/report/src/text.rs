@@ -91,7 +91,7 @@ fn write_table(
     writeln!(out, "                  {events}   ------- false --------")?;
     writeln!(
         out,
-        "{:>5} {:>10}  {:>6} {:>5} {:>7} {:>10} {:>11} {:>9} {:>8} {:>5} {:>7}  {:<13}  {}",
+        "{:>5} {:>10}  {:>6} {:>5} {:>7} {:>10} {:>11} {:>9} {:>8} {:>5} {:>7}  {:<13}  Line",
         "Rank",
         "Transfers",
         "Share",
@@ -103,8 +103,7 @@ fn write_table(
         "Objects",
         context_noun.column_title(),
         "Stable",
-        "Kind",
-        "Line"
+        "Kind"
     )?;
     for finding in findings {
         let tally = &finding.tally;

@@ -32,13 +32,16 @@ fn names(parent: &Path) -> Vec<String> {
 /// Part of the other tests: a process that makes a folder with a file in it, and a file, and waits.
 #[test]
 fn process_that_holds_temporaries() {
-    let Some(parent) = std::env::var_os(PARENT_VARIABLE) else {
-        return;
-    };
-    let folder = TemporaryFolder::create(parent.as_ref(), WORK_PREFIX).unwrap();
+    if let Some(parent) = std::env::var_os(PARENT_VARIABLE) {
+        hold_temporaries(Path::new(&parent));
+    }
+}
+
+fn hold_temporaries(parent: &Path) {
+    let folder = TemporaryFolder::create(parent, WORK_PREFIX).unwrap();
     fs::create_dir(folder.path().join("sub")).unwrap();
     fs::write(folder.path().join("sub/segment"), "bytes").unwrap();
-    let _file = TemporaryFile::create(parent.as_ref(), WORK_PREFIX, 0o600).unwrap();
+    let _file = TemporaryFile::create(parent, WORK_PREFIX, 0o600).unwrap();
     println!("\nheld");
     std::thread::sleep(std::time::Duration::from_secs(300));
 }

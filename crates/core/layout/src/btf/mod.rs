@@ -57,7 +57,7 @@ impl<'a> BtfFile<'a> {
     pub fn parse_split(bytes: &'a [u8], base: &'a [u8]) -> Result<Self, Error> {
         match distilled_section(bytes)? {
             Some(distilled) => Self::parse_distilled(bytes, &distilled, base),
-            None => Self::parse_with_base(base, |_| Ok(btf_section(bytes)?)),
+            None => Self::parse_with_base(base, |_| btf_section(bytes)),
         }
     }
 

@@ -67,7 +67,10 @@ fn a_file_survives_writing_and_reading() {
     };
     other.write(&path).unwrap();
     assert_eq!(MachineFile::read(&path).unwrap(), other);
-    assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    assert_eq!(
+        std::fs::read_dir(path.parent().unwrap()).unwrap().count(),
+        1
+    );
 }
 
 #[test]

@@ -33,7 +33,6 @@ fn recording(words: &[&str]) -> ProgramRecording {
         follow_forks: None,
         time_limit: None,
         stop_after: None,
-        follow_forks: None,
     }
 }
 
