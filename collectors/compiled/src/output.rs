@@ -236,7 +236,12 @@ fn control_of_parent() -> Option<&'static RecordingControl> {
 fn set_process(is_first: bool) {
     let control = control();
     control.attached_ns.store(sys::boot_ns(), Release);
-    control.parent.store(sys::parent_pid(), Release);
+    // The parent of a forked child may have ended. Its number is still here.
+    let parent = match PROCESS.load(Relaxed) {
+        0 => sys::parent_pid(),
+        forked => forked,
+    };
+    control.parent.store(parent, Release);
     PROCESS.store(sys::pid(), Release);
     if !is_first {
         control.process.store(sys::pid(), Release);

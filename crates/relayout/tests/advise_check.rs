@@ -175,7 +175,7 @@ fn text_and_message_say_what_each_is_worth() {
         assert!(said.contains(store), "{said}");
         // A sentence of the message begins with it.
         assert!(
-            said.contains("heck before storing 'cpu' (node.c:11)"),
+            said.contains("tore to 'cpu' only if it differs (node.c:11)"),
             "{said}"
         );
         assert!(

@@ -4,7 +4,7 @@
 //! content, so there is nothing to go on with: the process says which file it was, and ends.
 
 use std::ffi::CStr;
-use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 
 const MAPPINGS: &CStr = c"/proc/self/maps";
 /// Bytes of a line of [`MAPPINGS`]: a path, and five numbers before it.
@@ -12,6 +12,8 @@ const LINE_BYTES_MAX: usize = 4096 + 128;
 const READ_BYTES: usize = 4096;
 
 static EXIT_CODE: AtomicI32 = AtomicI32::new(2);
+/// A thread is printing the message.
+static IS_SAID: AtomicBool = AtomicBool::new(false);
 
 /// From now on, an access to a mapped file behind its end prints a message with the name of the
 /// file, and ends the process with `exit_code`. Temporary files stay then, and the next run removes
@@ -24,7 +26,7 @@ pub fn catch_truncation(exit_code: u8) {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = on_bus_error as *const () as usize;
         // On the thread's own stack: the alternative one is too small for the buffers.
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_RESETHAND;
+        action.sa_flags = libc::SA_SIGINFO;
         libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut());
     }
 }
@@ -40,13 +42,27 @@ extern "C" fn on_bus_error(
     if code == libc::BUS_ADRERR
         && let Some(path) = mapped_path(address, &mut line)
     {
+        if IS_SAID.swap(true, Relaxed) {
+            // Several threads read the file.
+            wait_for_end();
+        }
         write_error(b"relayout: ");
         write_error(path);
         write_error(b" was cut short while it was read; try again when it is complete\n");
         // SAFETY: ends the process.
         unsafe { libc::_exit(EXIT_CODE.load(Relaxed)) }
     }
-    // Of another cause: the default action, restored by now, follows when the access is repeated.
+    // Of another cause: the default action follows when the access is repeated.
+    // SAFETY: the default action needs no handler.
+    unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
+}
+
+/// Waits until another thread ends the process.
+fn wait_for_end() -> ! {
+    loop {
+        // SAFETY: no arguments.
+        unsafe { libc::pause() };
+    }
 }
 
 fn write_error(text: &[u8]) {

@@ -36,14 +36,18 @@ pub fn explain_empty(
         .first()
         .map_or("", |run| run.ended.as_str());
     let stage = RecordingStage::from_u32(first.state.load(Acquire));
+    let code = match facts.backend {
+        ProgramBackend::CompiledIn => "code built with relayout cc",
+        _ => "its code",
+    };
     let closed = profile.meta.runs.iter().any(|run| run.window_wall_ns > 0);
     Some(if facts.recording.slices.is_some() {
         "it made no access in the slices that are watched: leave out --slices, or take a larger share".into()
     } else if stage == RecordingStage::Waiting || !closed {
         "it has a marker that begins its recording (relayout_start), and ended before it came to that".into()
     } else if ended.starts_with("the program replaced") {
-        format!("{ended}, before code built with relayout cc accessed memory")
+        format!("{ended}, before {code} accessed memory")
     } else {
-        "it ended before code built with relayout cc accessed memory that threads can share".into()
+        format!("it ended before {code} accessed memory that threads can share")
     })
 }
