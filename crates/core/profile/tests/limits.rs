@@ -105,6 +105,28 @@ fn a_page_that_claims_to_become_huge_is_refused() {
     check_peak();
 }
 
+/// The library decodes the first value even of none.
+#[test]
+fn delta_coded_values_that_are_not_there_are_refused() {
+    let files = with_columns("lines", 10, |column| {
+        // Blocks of 128 values in 4 parts, no values, and a first value.
+        let page = Page::DataPage {
+            buf: Bytes::from_static(&[0x80, 0x01, 0x04, 0x00, 0x00]),
+            num_values: 10,
+            encoding: Encoding::DELTA_BINARY_PACKED,
+            def_level_encoding: Encoding::RLE,
+            rep_level_encoding: Encoding::RLE,
+            statistics: None,
+        };
+        let pages = [dictionary_page(column, ""), page].map(|page| {
+            let bytes = page.buffer().len();
+            CompressedPage::new(page, bytes)
+        });
+        (Compression::UNCOMPRESSED, pages.into())
+    });
+    check_error(files, "10 delta-coded values whose header says otherwise");
+}
+
 /// Row groups that share their bytes would decode a small file thousands of times.
 #[test]
 fn row_groups_with_the_same_bytes_are_refused() {

@@ -79,12 +79,16 @@ impl CheckedPages {
                 num_values,
                 encoding,
                 def_level_encoding,
+                buf,
                 ..
             } => {
                 if *def_level_encoding != Encoding::RLE {
                     return Err(unexpected_page(format!(
                         "levels coded as {def_level_encoding}"
                     )));
+                }
+                if *encoding == Encoding::DELTA_BINARY_PACKED {
+                    validate_delta_header(buf, *num_values)?;
                 }
                 self.validate_data(*num_values, *encoding)
             }
@@ -135,6 +139,30 @@ impl CheckedPages {
             })?;
         Ok(())
     }
+}
+
+/// Verifies that the header of delta-coded values (bytes of a block, parts of a block, number of
+/// values) says as many values as the page has: of none, the library decodes the first. Columns with
+/// levels are not coded so.
+fn validate_delta_header(bytes: &[u8], values: u32) -> Result<()> {
+    let mut rest = bytes.iter();
+    let mut next_number = || {
+        let mut number = 0_u64;
+        for (byte, shift) in rest.by_ref().zip((0..u64::BITS).step_by(7)) {
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(number);
+            }
+        }
+        None
+    };
+    let header = [next_number(), next_number(), next_number()];
+    if header[2] == Some(values.into()) {
+        return Ok(());
+    }
+    Err(unexpected_page(format!(
+        "{values} delta-coded values whose header says otherwise"
+    )))
 }
 
 fn decompress_snappy(compressed: &[u8]) -> Result<Bytes> {
