@@ -9,7 +9,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use relayout_fuzz::memory::{MemoryAccount, CountingAllocator};
+use relayout_fuzz::memory::{CountingAllocator, MemoryAccount};
 use relayout_fuzz::mutate::{FuzzRandom, cut_variants, mutate};
 use relayout_fuzz::{hostile, seeds, targets};
 
@@ -253,12 +253,10 @@ fn seeds_are_sound() {
     }
     relayout_record::bzimage::version(&seeds::target_seeds("boot_image")[0]).unwrap();
     for seed in seeds::target_seeds("perf_data") {
-        assert_eq!(
-            relayout_perf_data::decode(&seed).unwrap().samples.len(),
-            6
-        );
+        assert_eq!(relayout_perf_data::decode(&seed).unwrap().samples.len(), 6);
     }
-    let profile = relayout_profile::decode(targets::unpack(&seeds::target_seeds("profile")[0])).unwrap();
+    let profile =
+        relayout_profile::decode(targets::unpack(&seeds::target_seeds("profile")[0])).unwrap();
     assert_eq!(
         (
             profile.sites.len(),

@@ -1,8 +1,8 @@
-use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_diff::{DiffSide, TypeDiffDetail, compare_sides};
+use relayout_layout::ElfIdentity;
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 use relayout_layout::links::DebugLinks;
-use relayout_layout::ElfIdentity;
 use relayout_pahole_text as pahole;
 
 use super::check::judge_all;

@@ -1,7 +1,10 @@
 use std::sync::OnceLock;
 
 use relayout_check::emit::{AssertionEmitter, EmitForm};
-use relayout_check::{CheckConfig, CheckSettings, Date, FileFacts, KernelConfig, LayoutCheck, LayoutLock, baseline_types};
+use relayout_check::{
+    CheckConfig, CheckSettings, Date, FileFacts, KernelConfig, LayoutCheck, LayoutLock,
+    baseline_types,
+};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 
@@ -46,14 +49,29 @@ pub(super) fn judge_all(catalog: &TypeCatalog<'_>, data: &[u8]) {
     let text = "[[type]]\nname = \"*\"\nsize_max = 64\nalign = 8\n\
                 no_straddle = [\"*\"]\nwithin_line = [[\"*\"]]\n";
     let config = CONFIG.get_or_init(|| CheckConfig::parse(text).expect("a sound configuration"));
-    judge_file(config, None, catalog, &FileFacts::from_headers("program", data));
+    judge_file(
+        config,
+        None,
+        catalog,
+        &FileFacts::from_headers("program", data),
+    );
 }
 
 fn judge_seed(config: &CheckConfig, lock: Option<&LayoutLock>) {
-    judge_file(config, lock, catalog(), &FileFacts::from_headers("program", program()));
+    judge_file(
+        config,
+        lock,
+        catalog(),
+        &FileFacts::from_headers("program", program()),
+    );
 }
 
-fn judge_file(config: &CheckConfig, lock: Option<&LayoutLock>, catalog: &TypeCatalog<'_>, facts: &FileFacts) {
+fn judge_file(
+    config: &CheckConfig,
+    lock: Option<&LayoutLock>,
+    catalog: &TypeCatalog<'_>,
+    facts: &FileFacts,
+) {
     let known = baseline_types(config, facts, catalog).unwrap_or_default();
     let today = Date::from_unix_seconds(1_800_000_000);
     let mut check = LayoutCheck::new(

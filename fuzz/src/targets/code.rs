@@ -1,7 +1,10 @@
 use std::sync::OnceLock;
 
 use relayout_layout::dwarf::{DwarfFile, SectionStore};
-use relayout_profile::{AccessKind, Addr, CoherenceEvent, ConflictRow, ContextId, CountRow, LineRow, Profile, ProfileMeta, RecordedRun, RunId, Site, SiteId};
+use relayout_profile::{
+    AccessKind, Addr, CoherenceEvent, ConflictRow, ContextId, CountRow, LineRow, Profile,
+    ProfileMeta, RecordedRun, RunId, Site, SiteId,
+};
 use relayout_resolve::insn::instruction_set;
 use relayout_resolve::{DebugImages, Options, resolve};
 
@@ -58,7 +61,8 @@ pub fn locations(data: &[u8]) {
         let options = Options {
             check_build_id: false,
         };
-        let resolution = resolve(&profile, &DebugImages::from_single_file(&debug), options).expect("a sound profile");
+        let resolution = resolve(&profile, &DebugImages::from_single_file(&debug), options)
+            .expect("a sound profile");
         for row in &profile.counts {
             resolution.address_owner(row.run, row.addr, row.size.into());
         }
@@ -76,8 +80,12 @@ pub fn evidence(data: &[u8]) {
     let debug = DwarfFile::parse_with_store(&program, &store).expect("the compiler's own file");
     for name in MACHINES {
         let profile = profile_of_code(name, text.address, &data[..len], &debug);
-        let resolution =
-            resolve(&profile, &DebugImages::from_single_file(&debug), Options::default()).expect("a sound profile");
+        let resolution = resolve(
+            &profile,
+            &DebugImages::from_single_file(&debug),
+            Options::default(),
+        )
+        .expect("a sound profile");
         for row in &profile.counts {
             resolution.address_owner(row.run, row.addr, row.size.into());
         }
@@ -87,7 +95,12 @@ pub fn evidence(data: &[u8]) {
 }
 
 /// Accesses from every place in the program's code.
-pub(super) fn profile_of_code(name: &str, address: u64, code: &[u8], debug: &DwarfFile<'_>) -> Profile {
+pub(super) fn profile_of_code(
+    name: &str,
+    address: u64,
+    code: &[u8],
+    debug: &DwarfFile<'_>,
+) -> Profile {
     let machine = instruction_set(name).expect("a machine that is known");
     let sites: Vec<Site> = (0..code.len())
         .map(|at| {

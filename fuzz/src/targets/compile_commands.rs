@@ -5,7 +5,8 @@ use relayout_toolchain::compile::{CompileCommand, CompileDatabase, CompileRecipe
 /// `compile_commands.json`, and what is kept of its commands. Response files hold the text itself,
 /// and so include themselves.
 pub fn compile_commands(data: &[u8]) {
-    let Ok(database) = CompileDatabase::parse(data, Path::new("/project/compile_commands.json")) else {
+    let Ok(database) = CompileDatabase::parse(data, Path::new("/project/compile_commands.json"))
+    else {
         return;
     };
     let text = String::from_utf8_lossy(data);

@@ -23,7 +23,10 @@ pub fn guest_memory(data: &[u8]) {
     static STORE: OnceLock<SectionStore> = OnceLock::new();
     static KERNEL: OnceLock<(GuestKernel<'static>, Vec<u8>, Vec<usize>)> = OnceLock::new();
     let (kernel, memory, used) = KERNEL.get_or_init(|| {
-        let kernel = kernel(GUEST.get_or_init(compile_guest), STORE.get_or_init(SectionStore::default));
+        let kernel = kernel(
+            GUEST.get_or_init(compile_guest),
+            STORE.get_or_init(SectionStore::default),
+        );
         let memory = physical_memory(&kernel);
         let is_used = |at: &usize| memory[*at..at + 8] != [0; 8];
         let used = (0..memory.len()).step_by(8).filter(is_used).collect();
@@ -73,9 +76,11 @@ pub fn guest_memory_seeds() -> Vec<Vec<u8>> {
     let change = |kind: u8, place: u32, number: u64| {
         [&[kind][..], &place.to_le_bytes(), &number.to_le_bytes()].concat()
     };
-    let pages = (40..54).map(|page: u32| change(7, page * PAGE_BYTES as u32, 0xffff_ffff_9000_1000));
+    let pages =
+        (40..54).map(|page: u32| change(7, page * PAGE_BYTES as u32, 0xffff_ffff_9000_1000));
     let pages: Vec<u8> = pages.flatten().collect();
-    let changes = (0..6).map(|kind| change(kind, 7 * u32::from(kind), 3 * u64::from(kind)).to_vec());
+    let changes =
+        (0..6).map(|kind| change(kind, 7 * u32::from(kind), 3 * u64::from(kind)).to_vec());
     // The array of page descriptors, and each other word, in the last page of addresses.
     let last = (0..64).map(|word| change(2, word, 9).to_vec());
     let changes = changes.chain(last);

@@ -1,6 +1,6 @@
-use relayout_profile::validate::validate;
 use relayout_perf_data::{decode, kernel_text, process_modules};
 use relayout_profile::perf::{self, ImportOptions, ImportTarget, SampledInstruction};
+use relayout_profile::validate::validate;
 
 /// A file of perf, made a profile of every process that has samples and of the kernel: whatever the
 /// file, the profile can be written.
@@ -16,8 +16,14 @@ pub fn perf_data(data: &[u8]) {
         + recording.repeated
         + recording.without_address
         + recording.unknown_event;
-    assert!(counted <= recording.sample_records, "a sample is counted twice");
-    assert!(recording.samples.iter().all(|sample| sample.addr != 0), "an access without address");
+    assert!(
+        counted <= recording.sample_records,
+        "a sample is counted twice"
+    );
+    assert!(
+        recording.samples.iter().all(|sample| sample.addr != 0),
+        "an access without address"
+    );
     kernel_text(&recording);
     let kernel = perf::choose_target(&recording, None, true).ok();
     let process = perf::choose_target(&recording, None, false).ok();

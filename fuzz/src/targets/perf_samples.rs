@@ -18,7 +18,14 @@ pub fn perf_samples(data: &[u8]) {
         2 => File::spe(),
         _ => File::pebs().big_endian(),
     };
-    let mask = |at: usize| u64::from(u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]));
+    let mask = |at: usize| {
+        u64::from(u32::from_le_bytes([
+            head[at],
+            head[at + 1],
+            head[at + 2],
+            head[at + 3],
+        ]))
+    };
     for attr in &mut file.attrs {
         *attr = Attr {
             sample_type: attr.sample_type ^ mask(1),
@@ -62,12 +69,25 @@ pub fn perf_samples_seeds() -> Vec<Vec<u8>> {
     use crate::seeds::perf::{
         BRANCH_STACK, CALLCHAIN, ID, RAW, READ, REGS_USER, STACK_USER, STREAM_ID,
     };
-    let body: Vec<u8> = (0..12).flat_map(|n| (0x1000_0142_u64 + n * 8).to_le_bytes()).collect();
+    let body: Vec<u8> = (0..12)
+        .flat_map(|n| (0x1000_0142_u64 + n * 8).to_le_bytes())
+        .collect();
     let record = [&[0, 0, 12][..], &body].concat();
-    let fields = [0, READ, CALLCHAIN, RAW, BRANCH_STACK, REGS_USER, STACK_USER, ID | STREAM_ID];
+    let fields = [
+        0,
+        READ,
+        CALLCHAIN,
+        RAW,
+        BRANCH_STACK,
+        REGS_USER,
+        STACK_USER,
+        ID | STREAM_ID,
+    ];
     let seed = |processor: u8, field: u64| {
         let masks = [field as u32, 0x1f, 1 << 17, 0xff].map(u32::to_le_bytes);
         [&[processor][..], &masks.concat(), &record, &record].concat()
     };
-    (0..8).flat_map(|processor| fields.map(|field| seed(processor, field))).collect()
+    (0..8)
+        .flat_map(|processor| fields.map(|field| seed(processor, field)))
+        .collect()
 }

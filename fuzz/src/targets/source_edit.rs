@@ -1,6 +1,6 @@
 use relayout_patch::{
-    MemberPosition, SourceChange, WrittenAlignment, edit_struct, find_suspicious_uses, guard_store, inverse_changes, member_order,
-    unified_diff,
+    MemberPosition, SourceChange, WrittenAlignment, edit_struct, find_suspicious_uses, guard_store,
+    inverse_changes, member_order, unified_diff,
 };
 
 /// A line with a struct and two of its members, and then C text in which they are moved and
@@ -30,7 +30,8 @@ fn edited<E>(
     change: &SourceChange,
     before: &Result<Vec<String>, E>,
 ) {
-    let edit = |text: &str, changes: &[SourceChange]| edit_struct(file, text, name, Some(1), changes);
+    let edit =
+        |text: &str, changes: &[SourceChange]| edit_struct(file, text, name, Some(1), changes);
     let Ok(new) = edit(source, std::slice::from_ref(change)) else {
         return;
     };

@@ -5,8 +5,8 @@ use relayout_layout::btf::{BtfFile, BtfTypeLoader};
 use relayout_layout::dwarf::{
     CompanionFiles, DwarfFile, DwarfTypeLoader, SectionStore, SplitUnit, SupplementaryLink,
 };
-use relayout_pahole_text::{self as pahole, Options};
 use relayout_layout::{ElfIdentity, TypeArena, TypeId};
+use relayout_pahole_text::{self as pahole, Options};
 use relayout_search::order;
 
 use super::split;

@@ -2,7 +2,7 @@
 
 use gimli::constants as dw;
 
-use super::{DwarfBuilder, AttributeValue, text};
+use super::{AttributeValue, DwarfBuilder, text};
 use crate::hostile::HostileCase;
 
 const DEEP: usize = 100_000;
@@ -100,7 +100,10 @@ fn structs(depth: usize, name: Option<&str>, in_array: bool) -> Vec<u8> {
         if name.is_some() {
             dwarf.member("inner", held, 0);
         } else {
-            dwarf.entry(dw::DW_TAG_member, &[(dw::DW_AT_type, AttributeValue::Ref(held))]);
+            dwarf.entry(
+                dw::DW_TAG_member,
+                &[(dw::DW_AT_type, AttributeValue::Ref(held))],
+            );
         }
         dwarf.close();
         inner = outer;
@@ -150,7 +153,10 @@ fn doubling(named: bool, union: bool) -> Vec<u8> {
         for half in 0..2u64 {
             let offset = if union { 0 } else { half * (4 << level) };
             let ty = (dw::DW_AT_type, AttributeValue::Ref(inner));
-            let at = (dw::DW_AT_data_member_location, AttributeValue::Number(offset));
+            let at = (
+                dw::DW_AT_data_member_location,
+                AttributeValue::Number(offset),
+            );
             let name = (dw::DW_AT_name, text(format!("m{half}")));
             match named {
                 true => dwarf.entry(dw::DW_TAG_member, &[name, ty, at]),
@@ -193,13 +199,19 @@ fn doubling_nothing() -> Vec<u8> {
     for _ in 0..DOUBLINGS {
         let outer = dwarf.open(dw::DW_TAG_structure_type, std::slice::from_ref(&size));
         for _ in 0..2 {
-            dwarf.entry(dw::DW_TAG_member, &[(dw::DW_AT_type, AttributeValue::Ref(inner))]);
+            dwarf.entry(
+                dw::DW_TAG_member,
+                &[(dw::DW_AT_type, AttributeValue::Ref(inner))],
+            );
         }
         dwarf.close();
         inner = outer;
     }
     dwarf.structure("holder", 8);
-    dwarf.entry(dw::DW_TAG_member, &[(dw::DW_AT_type, AttributeValue::Ref(inner))]);
+    dwarf.entry(
+        dw::DW_TAG_member,
+        &[(dw::DW_AT_type, AttributeValue::Ref(inner))],
+    );
     dwarf.close();
     dwarf.program()
 }

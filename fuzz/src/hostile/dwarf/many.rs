@@ -2,7 +2,7 @@
 
 use gimli::constants as dw;
 
-use super::{DwarfBuilder, UnitHeader, AttributeValue, text};
+use super::{AttributeValue, DwarfBuilder, UnitHeader, text};
 use crate::hostile::HostileCase;
 use crate::hostile::elf::{ElfBuilder, ElfSection};
 
@@ -67,7 +67,10 @@ fn enumerators(count: u64) -> Vec<u8> {
 fn dimensions(count: u64) -> Vec<u8> {
     let mut dwarf = DwarfBuilder::new();
     let int = dwarf.int();
-    let array = dwarf.open(dw::DW_TAG_array_type, &[(dw::DW_AT_type, AttributeValue::Ref(int))]);
+    let array = dwarf.open(
+        dw::DW_TAG_array_type,
+        &[(dw::DW_AT_type, AttributeValue::Ref(int))],
+    );
     for _ in 0..count {
         dwarf.entry(
             dw::DW_TAG_subrange_type,

@@ -2,7 +2,7 @@
 
 use gimli::{DwAt, constants as dw};
 
-use super::{DwarfBuilder, AttributeValue, text};
+use super::{AttributeValue, DwarfBuilder, text};
 use crate::hostile::HostileCase;
 
 const NUMBERS: [u64; 12] = [
@@ -138,14 +138,20 @@ fn arrays() -> Vec<u8> {
     let int = dwarf.int();
     let mut array_types = Vec::new();
     let mut array = |dwarf: &mut DwarfBuilder, bounds: &[(DwAt, AttributeValue)]| {
-        let array = dwarf.open(dw::DW_TAG_array_type, &[(dw::DW_AT_type, AttributeValue::Ref(int))]);
+        let array = dwarf.open(
+            dw::DW_TAG_array_type,
+            &[(dw::DW_AT_type, AttributeValue::Ref(int))],
+        );
         dwarf.entry(dw::DW_TAG_subrange_type, bounds);
         dwarf.entry(dw::DW_TAG_subrange_type, bounds);
         dwarf.close();
         array_types.push(array);
     };
     for number in NUMBERS {
-        array(&mut dwarf, &[(dw::DW_AT_count, AttributeValue::Number(number))]);
+        array(
+            &mut dwarf,
+            &[(dw::DW_AT_count, AttributeValue::Number(number))],
+        );
         array(
             &mut dwarf,
             &[(dw::DW_AT_upper_bound, AttributeValue::Number(number))],
@@ -184,7 +190,10 @@ fn bases() -> Vec<u8> {
             dw::DW_TAG_inheritance,
             &[
                 (dw::DW_AT_type, AttributeValue::Ref(base)),
-                (dw::DW_AT_data_member_location, AttributeValue::Number(number)),
+                (
+                    dw::DW_AT_data_member_location,
+                    AttributeValue::Number(number),
+                ),
                 (dw::DW_AT_virtuality, AttributeValue::Number(1)),
             ],
         );
@@ -213,7 +222,10 @@ fn enumerators() -> Vec<u8> {
             ],
         );
         for value in NUMBERS {
-            for value in [AttributeValue::Number(value), AttributeValue::Signed(value.cast_signed())] {
+            for value in [
+                AttributeValue::Number(value),
+                AttributeValue::Signed(value.cast_signed()),
+            ] {
                 dwarf.entry(dw::DW_TAG_enumerator, &[(dw::DW_AT_const_value, value)]);
             }
         }

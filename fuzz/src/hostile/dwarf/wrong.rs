@@ -2,7 +2,7 @@
 
 use gimli::constants as dw;
 
-use super::{DwarfBuilder, UnitHeader, AttributeValue, text};
+use super::{AttributeValue, DwarfBuilder, UnitHeader, text};
 use crate::hostile::HostileCase;
 use crate::hostile::elf::{ElfBuilder, ElfSection};
 
@@ -118,7 +118,10 @@ fn indirect() -> Vec<u8> {
         name.extend(b"s\0");
         dwarf.entry(
             dw::DW_TAG_structure_type,
-            &[(dw::DW_AT_name, AttributeValue::Raw(dw::DW_FORM_indirect, name))],
+            &[(
+                dw::DW_AT_name,
+                AttributeValue::Raw(dw::DW_FORM_indirect, name),
+            )],
         );
         let mut number = vec![indirect; length];
         number.push(dw::DW_FORM_implicit_const.0 as u8);
