@@ -22,7 +22,8 @@ pub fn allowed_cpus() -> Vec<usize> {
         .collect()
 }
 
-/// Restricts the calling thread to these CPUs, each of those that [`allowed_cpus`] can return. Async-signal-safe.
+/// Restricts the calling thread to these CPUs, each of those that [`allowed_cpus`] can return.
+/// Async-signal-safe.
 ///
 /// # Errors
 /// The thread may not use any of them.

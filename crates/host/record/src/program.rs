@@ -67,7 +67,7 @@ pub struct ProgramRecording {
     pub yield_every: Option<u32>,
     /// Seed of the yields, and of where slices begin.
     pub seed: u64,
-    /// Whether processes that the program forks or executes are recorded, too; `None`: if the
+    /// Processes that the program forks or executes are recorded, too; `None`: if the
     /// backend can.
     pub follow_forks: Option<bool>,
     /// Time limit of the program, which is then stopped; that is a failure.

@@ -40,7 +40,7 @@ pub(super) fn relocate(
     Ok(own.with_contents(&types, &strings))
 }
 
-/// Where the ids and names of a module's BTF lead.
+/// Targets of the ids and names of a module's BTF.
 struct BtfRelocation {
     /// Id in the kernel's BTF of each type of the distilled base, `void` first.
     ids: Vec<BtfId>,
