@@ -29,7 +29,7 @@ ADVISE = (
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(ROOT / "docs", os.path.join(folder, "docs"))
-        recorded = run(RECORD, folder)[-1:]
+        recorded = [line for line in run(RECORD, folder) if line.startswith("mntns.relayout:")]
         reported = trim_report(run(REPORT, folder))
         advised = trim_advice(run(ADVISE, folder))
     blocks = [(RECORD, recorded), (REPORT, reported), (ADVISE, advised)]
@@ -60,7 +60,7 @@ def section(lines, first, is_end):
 
 
 def trim_report(lines):
-    head = [line for line in lines[:10] if line.strip() and line.split(":")[0].split()[0] == "transfers"]
+    head = [line for line in lines[:12] if line.split()[:1] in (["transfers"], ["false"])]
     table = section(lines, "                  ------", lambda line: not line)
     row = next(line for line in table if f" {WANTED} " in line)
     finding = section(lines, f"#{row.split()[0]} ", lambda line: not line)

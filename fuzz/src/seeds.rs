@@ -228,10 +228,12 @@ fn segment_files() -> Vec<Vec<u8>> {
         line: 0x1000,
         reads: 3,
         writes: 5,
-        read_transfers: 1,
+        first_reads: 1,
+        later_reads: 0,
         write_transfers: 2,
         upgrades: 1,
         order_errors: 0,
+        reserved: 0,
     };
     let context = |number: u16, other: u16| {
         let mut file = Vec::new();

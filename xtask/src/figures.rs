@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::docs::DocComments;
 use crate::source::SourceFile;
+use crate::statements::CodeSize;
 use crate::types::Definitions;
 use crate::{skips, statements, tokens};
 
@@ -47,13 +48,7 @@ impl Figures {
             ),
         ]);
         figures.extend(subcommand_figure(files));
-        figures.push(Figure {
-            title: "statements, items and match arms outside tests",
-            value: statements::count_statements(files) as f64,
-            unit: "",
-            limit: None,
-            offences: Vec::new(),
-        });
+        figures.extend(size_figures(files));
         Self(figures)
     }
 
@@ -133,6 +128,28 @@ fn subcommand_figure(files: &[SourceFile]) -> Option<Figure> {
         offences: too_long
             .map(|(name, lines)| format!("{name} {lines}"))
             .collect(),
+    })
+}
+
+/// The size of the code, which is only printed.
+fn size_figures(files: &[SourceFile]) -> [Figure; 5] {
+    let size = CodeSize::measure(files);
+    [
+        ("statements outside tests", size.statements),
+        ("match arms outside tests", size.match_arms),
+        ("functions outside tests", size.functions),
+        (
+            "types, implementations, constants outside tests",
+            size.definitions,
+        ),
+        ("`use` and `mod` outside tests", size.imports),
+    ]
+    .map(|(title, count)| Figure {
+        title,
+        value: count as f64,
+        unit: "",
+        limit: None,
+        offences: Vec::new(),
     })
 }
 

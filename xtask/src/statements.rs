@@ -7,48 +7,57 @@ use syn::visit::Visit;
 
 use crate::source::{SourceFile, is_cfg_test};
 
-/// Counts statements, items and match arms of the product: outside tests and outside of this crate.
-pub fn count_statements(files: &[SourceFile]) -> usize {
-    let mut counter = StatementCounter::default();
-    for file in files {
-        if !file.is_test() && !file.path.starts_with("xtask") {
-            counter.visit_file(&file.syntax);
-        }
-    }
-    counter.count
-}
-
+/// The size of the product: without tests and without this crate.
 #[derive(Default)]
-struct StatementCounter {
-    count: usize,
+pub struct CodeSize {
+    /// Statements in bodies of functions. An item among them is no statement.
+    pub statements: usize,
+    pub match_arms: usize,
+    /// Functions and methods with a body.
+    pub functions: usize,
+    /// Types, traits, implementations, constants, macros.
+    pub definitions: usize,
+    /// `use` and `mod`: more of them where code stands in more and smaller files.
+    pub imports: usize,
 }
 
-impl<'ast> Visit<'ast> for StatementCounter {
-    fn visit_item(&mut self, item: &'ast syn::Item) {
-        if let syn::Item::Mod(module) = item
-            && is_cfg_test(&module.attrs)
-        {
-            return;
+impl CodeSize {
+    pub fn measure(files: &[SourceFile]) -> Self {
+        let mut size = Self::default();
+        for file in files {
+            if !file.is_test() && !file.path.starts_with("xtask") {
+                size.visit_file(&file.syntax);
+            }
         }
-        self.count += 1;
+        size
+    }
+}
+
+impl<'ast> Visit<'ast> for CodeSize {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        match item {
+            syn::Item::Mod(module) if is_cfg_test(&module.attrs) => return,
+            syn::Item::Mod(_) | syn::Item::Use(_) => self.imports += 1,
+            syn::Item::Fn(_) => self.functions += 1,
+            _ => self.definitions += 1,
+        }
         syn::visit::visit_item(self, item);
     }
 
     fn visit_stmt(&mut self, statement: &'ast syn::Stmt) {
-        // An item among statements is counted as an item.
         if !matches!(statement, syn::Stmt::Item(_)) {
-            self.count += 1;
+            self.statements += 1;
         }
         syn::visit::visit_stmt(self, statement);
     }
 
     fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
-        self.count += 1;
+        self.functions += 1;
         syn::visit::visit_impl_item_fn(self, function);
     }
 
     fn visit_arm(&mut self, arm: &'ast syn::Arm) {
-        self.count += 1;
+        self.match_arms += 1;
         syn::visit::visit_arm(self, arm);
     }
 }

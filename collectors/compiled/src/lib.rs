@@ -20,6 +20,7 @@ compile_error!("the runtime is for Linux on x86-64");
 
 mod access;
 mod allocs;
+mod announced;
 mod entry;
 mod finish;
 mod fork;
@@ -36,6 +37,7 @@ mod recording;
 mod signals;
 mod stack;
 mod start;
+mod store_watch;
 mod sys;
 mod text;
 mod thread;

@@ -126,7 +126,7 @@ fn program_path(link: &mut [u8; 4096]) -> Option<&[u8]> {
 }
 
 /// Appends a `tls` line for each module with thread-local variables in the calling thread.
-pub fn list_tls(context: u8) {
+pub fn list_tls(context: u16) {
     for_each_module(|info| {
         let tls = headers(info).iter().find(|h| h.p_type == libc::PT_TLS);
         if let Some(header) = tls.filter(|_| !info.dlpi_tls_data.is_null()) {

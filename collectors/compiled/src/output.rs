@@ -15,7 +15,7 @@ use relayout_shadow::control::{
     CONTROL_BYTES, FOLLOWED_FOLDER, FOLLOWED_MAX, RecordingControl, RecordingStage,
 };
 use relayout_shadow::wire::{SegmentHeader, as_header_bytes};
-use relayout_shadow::{CONTEXTS_MAX, CollectorHost};
+use relayout_shadow::{CONTEXTS_MAX, CollectorHost, FRESH_CONTEXTS};
 
 use crate::gate::{PAGE, control};
 use crate::sys::{self, SavedErrno};
@@ -23,6 +23,11 @@ use crate::text::FixedText;
 
 /// Lowest number that descriptors are moved to, if possible.
 const DESCRIPTOR_MIN: c_int = 512;
+
+/// Milliseconds between two attempts of a further process to take a folder.
+const FOLDER_WAIT_MS: u32 = 20;
+/// Number of these attempts.
+const FOLDER_WAITS_MAX: u32 = 50;
 
 /// File of the folder.
 struct OutputFile {
@@ -61,6 +66,40 @@ pub fn is_recorded_process() -> bool {
 /// Path in the folder.
 type Path = FixedText<4096>;
 
+/// A path in memory of its own: a thread that begins may have a stack of a few pages.
+struct MappedPath(*mut Path);
+
+impl MappedPath {
+    /// An empty path; `None` if there is no memory.
+    fn new() -> Option<Self> {
+        // Zeroed memory is an empty text.
+        Some(Self(sys::zeroed(size_of::<Path>())?.cast()))
+    }
+}
+
+impl std::ops::Deref for MappedPath {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        // SAFETY: mapped, of that size, and this value's own.
+        unsafe { &*self.0 }
+    }
+}
+
+impl std::ops::DerefMut for MappedPath {
+    fn deref_mut(&mut self) -> &mut Path {
+        // SAFETY: as above.
+        unsafe { &mut *self.0 }
+    }
+}
+
+impl Drop for MappedPath {
+    fn drop(&mut self) {
+        // SAFETY: this value's own, which nothing uses any more.
+        unsafe { sys::unmap(self.0.cast(), size_of::<Path>()) };
+    }
+}
+
 struct FolderPath(UnsafeCell<Option<Path>>);
 
 // SAFETY: written by the thread that starts the recording, before there is another one.
@@ -69,8 +108,8 @@ unsafe impl Sync for FolderPath {}
 /// The recording folder, which the environment names; the program may change that.
 static FOLDER: FolderPath = FolderPath(UnsafeCell::new(None));
 
-/// Returns the path of a file of this process; `None` if it is too long.
-fn file_path(name: &[u8]) -> Option<Path> {
+/// Returns the path of a file of this process; `None` if it is too long, or there is no memory.
+fn file_path(name: &[u8]) -> Option<MappedPath> {
     let mut path = folder_path()?;
     path.push(b"/");
     path.push(name);
@@ -79,8 +118,8 @@ fn file_path(name: &[u8]) -> Option<Path> {
 }
 
 /// Returns the folder of this process.
-fn folder_path() -> Option<Path> {
-    let mut path = Path::new();
+fn folder_path() -> Option<MappedPath> {
+    let mut path = MappedPath::new()?;
     // SAFETY: written before any other use.
     path.push(unsafe { (*FOLDER.0.get()).as_ref() }?.bytes());
     let number = FOLDER_NUMBER.load(Relaxed);
@@ -153,7 +192,7 @@ fn claim_folder() -> Result<(), NotRecorded> {
         first.others.fetch_add(1, AcqRel);
         return Err(NotRecorded::Taken);
     }
-    if first.folders.fetch_add(1, AcqRel) < FOLLOWED_MAX {
+    if take_folder(first) {
         let number = first.followed.fetch_add(1, AcqRel) + 1;
         FOLDER_NUMBER.store(number, Relaxed);
         match make_folder() {
@@ -165,9 +204,20 @@ fn claim_folder() -> Result<(), NotRecorded> {
             }
         }
     }
-    first.folders.fetch_sub(1, AcqRel);
     first.others.fetch_add(1, AcqRel);
     Err(NotRecorded::Taken)
+}
+
+/// Takes one of the folders that may be there at a time. On a busy machine, the host needs a moment to
+/// remove those of ended processes.
+fn take_folder(first: &RecordingControl) -> bool {
+    let more = |folders: u32| (folders < FOLLOWED_MAX).then_some(folders + 1);
+    (0..FOLDER_WAITS_MAX).any(|wait| {
+        if wait > 0 {
+            sys::sleep_ms(FOLDER_WAIT_MS);
+        }
+        first.folders.fetch_update(AcqRel, Acquire, more).is_ok()
+    })
 }
 
 fn make_folder() -> Result<(), c_int> {
@@ -291,27 +341,27 @@ pub fn create_files() -> Result<(), c_int> {
     const PRIVILEGED: usize = 8;
     // SAFETY: no arguments.
     let contexts = match (FOLDER_NUMBER.load(Relaxed), unsafe { libc::geteuid() }) {
-        (0, _) => CONTEXTS_MAX,
+        (0, _) => FRESH_CONTEXTS,
         (_, 0) => PRIVILEGED,
         _ => return Ok(()),
     };
     open_file(&MAP, None)?;
     for (n, output) in SEGMENTS.iter().enumerate().take(contexts) {
-        open_file(output, Some(n as u8))?;
+        open_file(output, Some(n as u16))?;
     }
     Ok(())
 }
 
 /// Creates the segments of a context that begins, so that they exist even if nothing is appended.
 /// False if they cannot be made: the process may have dropped its privileges.
-pub fn begin_context(context: u8) -> bool {
+pub fn begin_context(context: u16) -> bool {
     let output = &SEGMENTS[usize::from(context)];
     output.descriptor.load(Acquire) >= 0 || open_file(output, Some(context)).is_ok()
 }
 
 /// Opens the segments of a context, or the map, and creates the file if this is the first time.
 /// Returns its descriptor.
-fn open_file(output: &OutputFile, context: Option<u8>) -> Result<c_int, c_int> {
+fn open_file(output: &OutputFile, context: Option<u16>) -> Result<c_int, c_int> {
     let mut name = FixedText::<32>::new();
     match context {
         Some(context) => {
@@ -364,7 +414,7 @@ pub fn append_line(line: &mut FixedText<4400>) {
 }
 
 /// Appends both parts to the segments of a context, or to the map, or stops the recording.
-fn append_to(output: &OutputFile, context: Option<u8>, head: &[u8], payload: &[u8]) {
+fn append_to(output: &OutputFile, context: Option<u16>, head: &[u8], payload: &[u8]) {
     if control().error.load(Relaxed) != 0 || !is_recorded_process() {
         return;
     }
@@ -422,7 +472,7 @@ impl CollectorHost for RtHost {
         crate::memory::zeroed(bytes)
     }
 
-    fn append(&self, context: u8, header: &SegmentHeader, payload: &[u8]) {
+    fn append(&self, context: u16, header: &SegmentHeader, payload: &[u8]) {
         let _errno = SavedErrno::save();
         if let Some(output) = SEGMENTS.get(usize::from(context)) {
             append_to(output, Some(context), as_header_bytes(header), payload);

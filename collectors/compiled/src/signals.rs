@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering:
 use crate::real::real;
 use crate::sys::{self, SavedErrno};
 use crate::thread::state::RecordedThread;
-use crate::{finish, recording, tls, values};
+use crate::{finish, recording, store_watch, tls, values};
 
 const SIGNALS: usize = 65;
 
@@ -175,7 +175,7 @@ pub unsafe fn sigaction(
 /// All arguments are those that the kernel passed to a handler.
 unsafe fn put_off(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) -> bool {
     // SAFETY: as promised by the caller.
-    if is_fault(signal, info) && unsafe { values::continue_load(context) } {
+    if is_fault(signal, info) && unsafe { store_watch::continue_load(context) } {
         return true;
     }
     let thread = tls::thread() as *mut RecordedThread;

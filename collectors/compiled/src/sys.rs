@@ -134,6 +134,16 @@ pub fn relax() {
     unsafe { plain_call(libc::SYS_sched_yield, [0; 4]) };
 }
 
+/// Suspends this thread for so many milliseconds, or until a signal arrives.
+pub fn sleep_ms(milliseconds: u32) {
+    let time = libc::timespec {
+        tv_sec: i64::from(milliseconds / 1000),
+        tv_nsec: i64::from(milliseconds % 1000) * 1_000_000,
+    };
+    // SAFETY: the time outlives the call.
+    unsafe { plain_call(libc::SYS_nanosleep, [&raw const time as u64, 0, 0, 0]) };
+}
+
 /// Makes a system call without the C library's code, for callers outside the runtime: a thread that
 /// is cancelled in the call is in the runtime's code. Returns the kernel's value.
 ///

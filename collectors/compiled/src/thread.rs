@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
-use relayout_shadow::{CONTEXTS_MAX, ShadowContext};
+use relayout_shadow::{CONTEXTS_MAX, FRESH_CONTEXTS, ShadowContext};
 
 use self::inside::{InsideRuntime, enter_known};
 use self::state::{ENDED, LIVE, NAME_BYTES, RecordedThread, THREADS, USED, threads_made};
@@ -18,9 +18,10 @@ use crate::output::{append_line, begin_context};
 use crate::recording::{self, options, shadow};
 use crate::signals::alt_stack;
 use crate::stack::StackBounds;
+use crate::store_watch::NO_WATCH;
 use crate::sys::{self, SavedErrno};
 use crate::text::FixedText;
-use crate::values::{NO_WATCH, settle_store};
+use crate::values::settle_store;
 use crate::{gap, modules, tls};
 
 /// Rounds in which the C library calls the destructors of thread-specific data.
@@ -117,7 +118,7 @@ fn attach_new_thread() -> bool {
     true
 }
 
-fn announce(thread: &mut RecordedThread, id: u8) {
+fn announce(thread: &mut RecordedThread, id: u16) {
     append_name_line(thread, id);
     if let Some(stack) = thread.stack {
         let mut line = FixedText::new();
@@ -133,7 +134,7 @@ fn announce(thread: &mut RecordedThread, id: u8) {
 }
 
 /// Appends a line with the thread's name if the name has changed.
-fn append_name_line(thread: &mut RecordedThread, id: u8) {
+fn append_name_line(thread: &mut RecordedThread, id: u16) {
     let tid = thread.tid.load(Relaxed);
     let mut path = FixedText::<64>::new();
     path.push(b"/proc/self/task/");
@@ -173,15 +174,27 @@ fn append_name_line(thread: &mut RecordedThread, id: u8) {
     append_line(&mut line);
 }
 
-/// Takes a context that no thread has: a new one, or, when all were used, one whose thread has
-/// ended.
+/// Takes a context that no thread has: a new one as long as there are few, then one whose thread
+/// has ended, then a new one.
 fn take_thread() -> Option<*mut RecordedThread> {
-    if USED.load(Relaxed) < CONTEXTS_MAX as u32 {
-        let n = USED.fetch_add(1, AcqRel) as usize;
-        if n < CONTEXTS_MAX {
-            return make_thread(n);
-        }
+    take_fresh_thread(FRESH_CONTEXTS)
+        .or_else(take_ended_thread)
+        .or_else(|| take_fresh_thread(CONTEXTS_MAX))
+}
+
+/// Takes a context below `end` that no thread has had.
+fn take_fresh_thread(end: usize) -> Option<*mut RecordedThread> {
+    if USED.load(Relaxed) >= end as u32 {
+        return None;
     }
+    let n = USED.fetch_add(1, AcqRel) as usize;
+    if n >= CONTEXTS_MAX {
+        return None;
+    }
+    make_thread(n)
+}
+
+fn take_ended_thread() -> Option<*mut RecordedThread> {
     THREADS.iter().find_map(|slot| {
         let thread = slot.load(Acquire);
         // SAFETY: null, or a thread, never freed.
@@ -192,10 +205,10 @@ fn take_thread() -> Option<*mut RecordedThread> {
 }
 
 fn make_thread(n: usize) -> Option<*mut RecordedThread> {
-    if !begin_context(n as u8) {
+    if !begin_context(n as u16) {
         return None;
     }
-    let context = ShadowContext::allocate(n as u8, &shadow().host)?;
+    let context = ShadowContext::allocate(n as u16, &shadow().host)?;
     let thread = sys::zeroed(size_of::<RecordedThread>())?.cast::<RecordedThread>();
     // SAFETY: fresh zeroed memory. Zero is valid for all other fields; the bytes of `None` are
     // unspecified.

@@ -21,7 +21,7 @@ impl CollectorHost for DiscardingHost {
         let at = unsafe { alloc_zeroed(layout) };
         (!at.is_null()).then_some(at)
     }
-    fn append(&self, _context: u8, _header: &SegmentHeader, payload: &[u8]) {
+    fn append(&self, _context: u16, _header: &SegmentHeader, payload: &[u8]) {
         black_box(payload);
     }
     fn relax(&self) {

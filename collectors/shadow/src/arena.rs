@@ -4,6 +4,25 @@ use crate::host::CollectorHost;
 
 const CHUNK_BYTES: usize = 1 << 20;
 
+/// Memory for the detail of lines: an arena of one context's, and the number of contexts.
+pub struct LineMemory<'a, H> {
+    pub arena: &'a mut ZeroedArena,
+    pub host: &'a H,
+    pub contexts: usize,
+}
+
+impl<H: CollectorHost> LineMemory<'_, H> {
+    /// As [`ZeroedArena::zeroed`].
+    pub fn zeroed<T>(&mut self) -> Option<*mut T> {
+        self.arena.zeroed(self.host)
+    }
+
+    /// As [`ZeroedArena::zeroed_bytes`].
+    pub fn zeroed_bytes(&mut self, bytes: usize, align: usize) -> Option<*mut u8> {
+        self.arena.zeroed_bytes(bytes, align, self.host)
+    }
+}
+
 /// A bump allocator over chunks of the host's memory; one per context, so it takes no lock.
 pub struct ZeroedArena {
     next: usize,

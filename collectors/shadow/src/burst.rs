@@ -104,27 +104,29 @@ fn line_slot(line: u64) -> usize {
 /// An access as a number, which is not 0 since none has no bytes, and its place among its line's.
 #[inline]
 fn access_slot(now: PastAccess, silent: bool) -> (usize, u16) {
-    let kind = u16::from(now.access) << 1 | u16::from(silent);
-    let access = u16::from(now.size) << 9 | u16::from(now.offset) << 3 | kind;
+    let access = now.bytes.to_u16() | u16::from(silent);
     let at = (u32::from(access.wrapping_mul(0x9e37)) * LINE_ACCESSES as u32) >> 16;
     (at as usize, access)
 }
 
+/// Bits of a turn that say whose it is: the context's number and 1.
+const TURN_OWNER_BITS: u32 = 16;
+
 /// The turn of `context` in a page if it is its turn.
 #[inline]
-pub fn own_turn(turn: &AtomicU64, context: u8) -> Option<u64> {
+pub fn own_turn(turn: &AtomicU64, context: u16) -> Option<u64> {
     let now = turn.load(Relaxed);
-    (now as u8 == context + 1).then_some(now)
+    (now as u16 == context + 1).then_some(now)
 }
 
 /// The turn of `context` in a page, begun now if it was another's.
-pub fn take_turn(turn: &AtomicU64, context: u8) -> u64 {
+pub fn take_turn(turn: &AtomicU64, context: u16) -> u64 {
     let mut now = turn.load(Relaxed);
     loop {
-        if now as u8 == context + 1 {
+        if now as u16 == context + 1 {
             return now;
         }
-        let next = ((now >> 8) + 1) << 8 | u64::from(context + 1);
+        let next = ((now >> TURN_OWNER_BITS) + 1) << TURN_OWNER_BITS | u64::from(context + 1);
         match turn.compare_exchange_weak(now, next, Relaxed, Relaxed) {
             Ok(_) => return next,
             Err(other) => now = other,
@@ -134,7 +136,7 @@ pub fn take_turn(turn: &AtomicU64, context: u8) -> u64 {
 
 /// Begins the turn in a page anew, so that all is logged again.
 pub fn renew_turn(turn: &AtomicU64) {
-    turn.fetch_add(1 << 8, Relaxed);
+    turn.fetch_add(1 << TURN_OWNER_BITS, Relaxed);
 }
 
 /// An aligned stretch of memory that is, or was, logged. All-zero is a fresh one.

@@ -45,7 +45,7 @@ pub(crate) struct AwaitedStore {
 /// One context of the recording.
 pub struct ShadowContext {
     /// Its number, below [`crate::CONTEXTS_MAX`].
-    pub id: u8,
+    pub id: u16,
     /// Accesses seen.
     pub accesses: u64,
     /// Coherence transfers into this context.
@@ -74,7 +74,7 @@ pub struct ShadowContext {
 
 impl ShadowContext {
     /// `None` if the host has no memory.
-    pub fn new<H: CollectorHost>(id: u8, host: &H) -> Option<Self> {
+    pub fn new<H: CollectorHost>(id: u16, host: &H) -> Option<Self> {
         Some(Self {
             id,
             accesses: 0,
@@ -104,11 +104,21 @@ impl ShadowContext {
 
     /// Like [`ShadowContext::new`], in memory of the host's: a context is larger than the stacks
     /// that threads of programs may have.
-    pub fn allocate<H: CollectorHost>(id: u8, host: &H) -> Option<*mut Self> {
+    pub fn allocate<H: CollectorHost>(id: u16, host: &H) -> Option<*mut Self> {
         let at = host.zeroed(size_of::<Self>())?.cast::<Self>();
+        // SAFETY: fresh zeroed memory of the right size, not shared yet.
+        unsafe { Self::make_at(at, id, host) }?;
+        Some(at)
+    }
+
+    /// Makes a context at `at`; `None` if the host has no memory.
+    ///
+    /// # Safety
+    /// The memory is zeroed, large enough and aligned, and nobody else has it.
+    pub unsafe fn make_at<H: CollectorHost>(at: *mut Self, id: u16, host: &H) -> Option<()> {
         let bursts = host.zeroed(BUFFER_RECORDS * size_of::<BurstRecord>())?;
-        // SAFETY: fresh zeroed memory of the right size, not shared yet. Zero is valid for all
-        // fields but those that are written here.
+        // SAFETY: as promised by the caller. Zero is valid for all fields but those that are
+        // written here.
         unsafe {
             (&raw mut (*at).id).write(id);
             (&raw mut (*at).counts).write(RecordTable::new(12, 14, host)?);
@@ -121,7 +131,12 @@ impl ShadowContext {
             (&raw mut (*at).tlb).write(empty_tlb(host)?);
             (&raw mut (*at).awaited).write(None);
         }
-        Some(at)
+        Some(())
+    }
+
+    /// Addresses of the pages that the context accessed.
+    pub(crate) fn own_pages(&self) -> impl Iterator<Item = u64> + use<> {
+        count_pages(self.pages).map(|counts| counts.page)
     }
 
     /// Returns true if the effect of the last store is to be
@@ -203,10 +218,12 @@ impl ShadowContext {
             line: 0,
             reads: 0,
             writes: 0,
-            read_transfers: 0,
+            first_reads: 0,
+            later_reads: 0,
             write_transfers: 0,
             upgrades: 0,
             order_errors: 0,
+            reserved: 0,
         };
         self.lines_flushed = self.accesses;
         let mut batch = [empty; LINE_BATCH];
@@ -216,9 +233,7 @@ impl ShadowContext {
             id: self.id,
             sequence: &mut self.sequence,
         };
-        let mut next = self.pages;
-        // SAFETY: count pages are linked by this context only and never freed.
-        while let Some(page) = unsafe { next.as_ref() } {
+        for page in count_pages(self.pages) {
             for line in 0..LINES_PER_PAGE {
                 let cell = page.cells[line].swap(0, Relaxed);
                 if cell == 0 {
@@ -237,7 +252,6 @@ impl ShadowContext {
                     len = 0;
                 }
             }
-            next = page.next;
         }
         out.append(&batch[..len]);
     }
@@ -273,6 +287,13 @@ impl ShadowContext {
     }
 }
 
+/// The count pages of a context, of which `last` was made last.
+fn count_pages(last: *mut CountPage) -> impl Iterator<Item = &'static CountPage> {
+    // SAFETY: null, or linked by this context only and never freed.
+    let page = |at: *mut CountPage| unsafe { at.as_ref() };
+    core::iter::successors(page(last), move |counts| page(counts.next))
+}
+
 /// Memory for the noted pages, none noted yet.
 fn empty_tlb<H: CollectorHost>(host: &H) -> Option<*mut PageTlbEntry> {
     let tlb = host.zeroed(TLB_ENTRIES * size_of::<PageTlbEntry>())?;
@@ -286,7 +307,7 @@ fn empty_tlb<H: CollectorHost>(host: &H) -> Option<*mut PageTlbEntry> {
 
 struct SegmentSink<'a, H: CollectorHost> {
     host: &'a H,
-    id: u8,
+    id: u16,
     sequence: &'a mut u32,
 }
 
@@ -295,7 +316,7 @@ impl<H: CollectorHost> SegmentSink<'_, H> {
         if records.is_empty() {
             return;
         }
-        let header = wire::SegmentHeader::for_records(u16::from(self.id), *self.sequence, records);
+        let header = wire::SegmentHeader::for_records(self.id, *self.sequence, records);
         *self.sequence += 1;
         self.host.append(self.id, &header, wire::as_bytes(records));
     }

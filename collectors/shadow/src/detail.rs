@@ -12,10 +12,11 @@ mod wait;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering::*};
 
-use self::parts::{LineTenure, NEAR};
+use self::parts::{FarContext, FarContexts, LineTenure, NEAR};
 use crate::LINE_BYTES;
+use crate::arena::LineMemory;
 use crate::host::CollectorHost;
-use crate::past::PastAccess;
+use crate::past::{PastAccess, WORD_BYTES};
 use crate::table::prefetch;
 use crate::wire::ConflictRecord;
 
@@ -23,14 +24,16 @@ pub use self::guard::DetailGuard;
 pub use self::parts::LineExtension;
 pub use self::wait::LineWait;
 
-/// Read transfer, write transfer, upgrade: numbers as in [`ConflictRecord::transfer`].
-pub const READ_TRANSFER: u8 = 0;
+/// Kinds of events: numbers as in [`ConflictRecord::transfer`].
+pub const FIRST_READ: u8 = 0;
 pub const WRITE_TRANSFER: u8 = 1;
 pub const UPGRADE: u8 = 2;
+pub const LATER_READ: u8 = 3;
 
-/// Two stores to one word cannot be told apart: which of them an access needed is then not known
-/// for sure, only that it needed one.
-const WORD_BYTES: usize = 4;
+/// Bits of [`LineDetail::stores`]: somebody stored to the line.
+const STORED: u8 = 1;
+/// The effect of a store may be awaited, which the line's extension has.
+const AWAITED: u8 = 2;
 
 /// State that is only accessed under the lock.
 #[repr(C)]
@@ -53,15 +56,17 @@ struct LineHistory {
 /// most accesses need is on few lines of its own.
 #[repr(C, align(64))]
 pub struct LineDetail {
-    /// Contexts with a valid copy.
+    /// The first 64 contexts, those that have a valid copy.
     holders: AtomicU64,
     events: AtomicU32,
     lock: AtomicU8,
-    /// Somebody stored to it; changed under the lock.
-    stored: AtomicBool,
-    /// Contexts whose `stale` masks are kept up to date: those up to the highest that was here. The
-    /// others have the same, `changed`. Changed under the lock.
+    /// [`STORED`] and [`AWAITED`]; changed under the lock.
+    stores: AtomicU8,
+    /// Near contexts whose `stale` masks are kept up to date: those up to the highest that was
+    /// here. The others have the same, `changed`. Changed under the lock.
     known: AtomicU8,
+    /// Some context after the first 64 has a valid copy. Changed under the lock.
+    is_held_far: AtomicBool,
     /// Null until it is needed; set under the lock.
     extension: AtomicPtr<LineExtension>,
     history: UnsafeCell<LineHistory>,
@@ -89,92 +94,61 @@ pub struct AccessOutcome {
     pub events: u32,
 }
 
-/// Byte mask of `size` bytes at `offset` of a line.
-#[inline]
-pub fn byte_mask(offset: u8, size: u8) -> u64 {
-    (u64::MAX >> (64 - u32::from(size))) << offset
-}
-
-/// Byte mask of a remembered access.
-fn touched_bytes(past: PastAccess) -> u64 {
-    if past.size == 0 {
-        0
-    } else {
-        byte_mask(past.offset, past.size)
-    }
-}
-
-/// Words of the line that a remembered access, of at least a byte, touches.
-fn touched_words(past: PastAccess) -> core::ops::RangeInclusive<usize> {
-    let first = usize::from(past.offset) / WORD_BYTES;
-    let last = usize::from(past.offset + past.size - 1) / WORD_BYTES;
-    first..=last
-}
-
 impl LineDetail {
-    /// Takes over a line that `owner` had to itself. Not shared yet. False if there is no memory
+    /// Takes over a line that `owner` had to itself. Not shared yet. `None` if there is no memory
     /// for it.
-    pub fn adopt_private(
+    pub fn adopt_private<H: CollectorHost>(
         &mut self,
-        owner: u8,
+        owner: u16,
         written: u8,
         last: PastAccess,
-        rest: impl FnOnce() -> Option<*mut LineExtension>,
-    ) -> bool {
-        *self.holders.get_mut() = 1 << owner;
+        memory: &mut LineMemory<'_, H>,
+    ) -> Option<()> {
         let locked = self.history.get_mut();
         locked.gains = [PastAccess {
             context: owner,
             ..last
         }; 2];
-        if written == 0 {
-            return true;
+        if written != 0 {
+            locked.adopt_stores(written, last);
+            *self.stores.get_mut() = STORED;
         }
-        locked.last_write = last;
-        let mut changed = 0;
-        for (word, write) in (0u8..).zip(&mut locked.writes) {
-            let at = word * WORD_BYTES as u8;
-            if written >> (at / 8) & 1 == 0 {
-                continue;
-            }
-            let mask = byte_mask(at, WORD_BYTES as u8);
-            let granule = PastAccess {
-                offset: at / 8 * 8,
-                size: 8,
-                ..last
-            };
-            *write = if touched_bytes(last) & mask != 0 {
-                last
-            } else {
-                granule
-            };
-            changed |= mask;
+        self.make_room(owner, memory)?;
+        self.add_holder(owner);
+        if let Some(stale) = self.stale_word(owner) {
+            stale.store(0, Relaxed);
         }
-        locked.changed = changed;
-        *self.stored.get_mut() = true;
-        if !self.has_room(owner, rest) {
-            return false;
-        }
-        *self.known.get_mut() = owner + 1;
-        self.for_each_stale(0..owner, |_, stale| stale.store(changed, Relaxed));
-        true
+        Some(())
     }
 
-    /// Takes over a line that `contexts` have read and nobody wrote. Not shared yet.
-    pub fn adopt_shared(&mut self, contexts: u64) {
-        *self.holders.get_mut() = contexts;
-        let first = contexts.trailing_zeros() as u8;
-        let last = 63 - contexts.leading_zeros() as u8;
-        self.history.get_mut().gains = [
-            PastAccess {
-                context: last,
-                ..PastAccess::default()
-            },
-            PastAccess {
-                context: first,
-                ..PastAccess::default()
-            },
-        ];
+    /// Takes over a line that contexts have read and nobody wrote, with their masks, 64 in each.
+    /// Not shared yet. `None` if there is no memory for it.
+    pub fn adopt_shared<H: CollectorHost>(
+        &mut self,
+        masks: &[u64],
+        memory: &mut LineMemory<'_, H>,
+    ) -> Option<()> {
+        *self.holders.get_mut() = masks[0];
+        let far = (64u16..).step_by(64).zip(&masks[1..]);
+        for (first, &mask) in far.filter(|(_, mask)| **mask != 0) {
+            self.make_room(first, memory)?;
+            self.far()?.holders(first).store(mask, Relaxed);
+            *self.is_held_far.get_mut() = true;
+        }
+        let holders = || {
+            let in_masks = (0u16..).step_by(64).zip(masks);
+            in_masks.flat_map(|(first, mask)| {
+                (0..64)
+                    .filter(move |bit| mask >> bit & 1 == 1)
+                    .map(move |bit| first + bit)
+            })
+        };
+        let reader = |context: Option<u16>| PastAccess {
+            context: context.unwrap_or(0),
+            ..PastAccess::default()
+        };
+        self.history.get_mut().gains = [reader(holders().last()), reader(holders().next())];
+        Some(())
     }
 
     /// Has fetched what `now` needs of a detail besides its first cache line and its own `stale`
@@ -182,7 +156,7 @@ impl LineDetail {
     #[inline]
     pub fn prefetch(&self, now: PastAccess) {
         let locked = self.history.get();
-        let word = usize::from(now.offset) / WORD_BYTES % (LINE_BYTES / WORD_BYTES);
+        let word = usize::from(now.offset()) / WORD_BYTES;
         // SAFETY: only an address is taken, within the struct.
         prefetch(unsafe { (&raw const (*locked).writes).cast::<PastAccess>().add(word) });
         prefetch(
@@ -209,15 +183,15 @@ impl LineDetail {
     /// thread.
     #[inline]
     pub fn is_plain_hit(&self, now: PastAccess) -> bool {
-        now.access == 0 && self.is_held(now.context) && {
+        !now.bytes.is_store() && self.is_held(now.context) && {
             // SAFETY: only this context's thread touches its tenure.
-            self.stale_bytes(now.context) & byte_mask(now.offset, now.size) == 0
+            self.stale_bytes(now.context) & now.bytes.mask() == 0
                 || (self.tenure(now.context)).is_some_and(|tenure| unsafe { (*tenure).is_used() })
         }
     }
 
     /// Settles what is still pending for `context`. Called on its thread, or once none runs.
-    pub fn settle(&self, context: u8, line: u64) -> Option<ConflictRecord> {
+    pub fn settle(&self, context: u16, line: u64) -> Option<ConflictRecord> {
         let tenure = self.tenure(context)?;
         // SAFETY: only this context's thread touches its tenure.
         unsafe { (*tenure).settle(line) }
@@ -225,8 +199,57 @@ impl LineDetail {
 
     /// Returns whether `context` has a copy.
     #[inline]
-    pub fn is_held(&self, context: u8) -> bool {
-        self.holders.load(Relaxed) >> context & 1 == 1
+    pub fn is_held(&self, context: u16) -> bool {
+        if context < 64 {
+            return self.holders.load(Relaxed) >> context & 1 == 1;
+        }
+        (self.far())
+            .is_some_and(|far| far.holders(context).load(Relaxed) >> (context % 64) & 1 == 1)
+    }
+
+    /// Returns whether exactly one context has a copy. Under the lock.
+    #[inline]
+    fn is_held_once(&self) -> bool {
+        let near = self.holders.load(Relaxed);
+        if !self.is_held_far.load(Relaxed) {
+            return near.is_power_of_two();
+        }
+        let far = self.far().map_or(&[][..], FarContexts::all_holders);
+        let ones = far.iter().map(|mask| mask.load(Relaxed).count_ones());
+        near.count_ones() + ones.sum::<u32>() == 1
+    }
+
+    /// Sets bits of `stores`. Under the lock.
+    #[inline]
+    fn note_stores(&self, bits: u8) {
+        self.stores.store(self.stores.load(Relaxed) | bits, Relaxed);
+    }
+
+    /// Notes that `context`, for which there is room, has a copy. Under the lock.
+    fn add_holder(&self, context: u16) {
+        let (word, bit) = (self.holders_word(context), 1 << (context % 64));
+        word.store(word.load(Relaxed) | bit, Relaxed);
+        if context >= 64 {
+            self.is_held_far.store(true, Relaxed);
+        }
+    }
+
+    /// Takes the line from all contexts. Under the lock.
+    fn clear_holders(&self) {
+        self.holders.store(0, Relaxed);
+        if self.is_held_far.load(Relaxed) {
+            self.is_held_far.store(false, Relaxed);
+            let far = self.far().map_or(&[][..], FarContexts::all_holders);
+            far.iter().for_each(|mask| mask.store(0, Relaxed));
+        }
+    }
+
+    /// The word with the holder bit of a context for which there is room.
+    fn holders_word(&self, context: u16) -> &AtomicU64 {
+        match self.far() {
+            Some(far) if context >= 64 => far.holders(context),
+            _ => &self.holders,
+        }
     }
 
     /// The last store to the line; its size is 0 where none is known.
@@ -252,11 +275,32 @@ impl LineDetail {
         DetailGuard { detail: self }
     }
 
-    /// Returns whether there is room for `context`; `rest` makes it if there was none. Under the
-    /// lock.
+    /// Makes room for `context` and begins to keep its mask, if it has none; `None` if there is no
+    /// memory. Under the lock.
     #[inline]
-    fn has_room(&self, context: u8, rest: impl FnOnce() -> Option<*mut LineExtension>) -> bool {
-        usize::from(context) < NEAR || self.extension_or_make(rest).is_some()
+    fn make_room<H: CollectorHost>(
+        &self,
+        context: u16,
+        memory: &mut LineMemory<'_, H>,
+    ) -> Option<()> {
+        // SAFETY: under the lock.
+        let changed = || unsafe { (*self.history.get()).changed };
+        if usize::from(context) < NEAR {
+            let known = self.known.load(Relaxed);
+            if context >= known.into() {
+                let fresh = &self.stale[usize::from(known)..=usize::from(context)];
+                fresh
+                    .iter()
+                    .for_each(|stale| stale.store(changed(), Relaxed));
+                self.known.store(context as u8 + 1, Relaxed);
+            }
+            return Some(());
+        }
+        if self.far().is_some_and(|far| far.context(context).is_some()) {
+            return Some(());
+        }
+        let far = self.extension_or_make(memory)?.far_or_make(memory)?;
+        far.make_room(context, changed(), memory)
     }
 
     #[inline]
@@ -265,71 +309,76 @@ impl LineDetail {
         unsafe { self.extension.load(Acquire).as_ref() }
     }
 
-    /// The rest, made by `make` if there was none. Under the lock.
-    fn extension_or_make(
+    /// The extension, made now if there was none. Under the lock.
+    fn extension_or_make<H: CollectorHost>(
         &self,
-        make: impl FnOnce() -> Option<*mut LineExtension>,
+        memory: &mut LineMemory<'_, H>,
     ) -> Option<&LineExtension> {
         if self.extension().is_none() {
-            self.extension.store(make()?, Release);
+            self.extension.store(memory.zeroed()?, Release);
         }
         self.extension()
     }
 
-    /// Bytes that others have changed since `context` lost the line.
+    /// The contexts that are not near, if any was here.
     #[inline]
-    fn stale_bytes(&self, context: u8) -> u64 {
-        let n = usize::from(context);
-        match self.stale.get(n) {
-            Some(stale) => stale.load(Relaxed),
-            // SAFETY: the context is one of the recording's.
-            None => (self.extension())
-                .map_or(0, |rest| unsafe { rest.far_context(n) }.stale.load(Relaxed)),
+    fn far(&self) -> Option<&FarContexts> {
+        self.extension()?.far()
+    }
+
+    /// The part of a context that is not near, if there is room for it.
+    #[inline]
+    fn far_context(&self, context: u16) -> Option<&FarContext> {
+        self.far()?.context(context)
+    }
+
+    /// The `stale` mask of a context, if there is room for it.
+    #[inline]
+    fn stale_word(&self, context: u16) -> Option<&AtomicU64> {
+        match self.stale.get(usize::from(context)) {
+            Some(stale) => Some(stale),
+            None => Some(&self.far_context(context)?.stale),
         }
     }
 
-    /// Passes the `stale` masks of these contexts; there must be room for them.
+    /// Bytes that others have changed since `context` lost the line.
     #[inline]
-    fn for_each_stale(&self, contexts: core::ops::Range<u8>, mut pass: impl FnMut(u8, &AtomicU64)) {
-        let near = contexts.end.min(NEAR as u8);
-        for context in contexts.start..near {
-            pass(context, &self.stale[usize::from(context)]);
-        }
-        if contexts.end > near
-            && let Some(rest) = self.extension()
-        {
-            for context in contexts.start.max(near)..contexts.end {
-                // SAFETY: the context is one of the recording's.
-                pass(context, unsafe { &rest.far_context(context.into()).stale });
-            }
-        }
+    fn stale_bytes(&self, context: u16) -> u64 {
+        self.stale_word(context)
+            .map_or(0, |stale| stale.load(Relaxed))
     }
 
     /// Returns the address of the tenure of `context`, if it can have one.
     #[inline]
-    fn tenure(&self, context: u8) -> Option<*mut LineTenure> {
-        let n = usize::from(context);
-        match self.tenures.get(n) {
+    fn tenure(&self, context: u16) -> Option<*mut LineTenure> {
+        match self.tenures.get(usize::from(context)) {
             Some(tenure) => Some(tenure.get()),
-            // SAFETY: the context is one of the recording's.
-            None => self
-                .extension()
-                .map(|rest| unsafe { rest.far_context(n) }.tenure.get()),
+            None => Some(self.far_context(context)?.tenure.get()),
         }
     }
 
     /// Notes for all contexts but `writer` that these bytes changed; those that held the line until
-    /// now had seen all before. Under the lock.
-    fn mark_stale(&self, writer: u8, robbed: u64, changed: u64) {
-        self.for_each_stale(0..self.known.load(Relaxed), |context, stale| {
+    /// now had seen all before. Under the lock, before the holders change.
+    fn mark_stale(&self, writer: u16, changed: u64) {
+        let note = |context: u16, holders: u64, stale: &AtomicU64| {
             if context != writer {
-                let kept = if robbed >> context & 1 == 1 {
-                    0
-                } else {
-                    stale.load(Relaxed)
-                };
+                let held = holders >> (context % 64) & 1 == 1;
+                let kept = if held { 0 } else { stale.load(Relaxed) };
                 stale.store(kept | changed, Relaxed);
             }
-        });
+        };
+        let holders = self.holders.load(Relaxed);
+        let known = usize::from(self.known.load(Relaxed));
+        for (context, stale) in (0u16..).zip(&self.stale[..known]) {
+            note(context, holders, stale);
+        }
+        let Some(far) = self.far() else { return };
+        for (n, block) in far.blocks() {
+            let holders = match n.checked_sub(1) {
+                None => holders,
+                Some(n) => far.all_holders()[n].load(Relaxed),
+            };
+            (block.contexts()).for_each(|(context, own)| note(context, holders, &own.stale));
+        }
     }
 }

@@ -5,9 +5,12 @@ use core::sync::atomic::{AtomicU64, Ordering::*};
 
 use crate::burst::own_turn;
 use crate::context::ShadowContext;
+use crate::context_set::ContextSet;
 use crate::host::AccessKind;
-use crate::page::{FLAGS, LineState, PageShadow, granule_mask, is_private, is_read_shared};
-use crate::past::PastAccess;
+use crate::page::{
+    FLAGS, LineState, MASKED_CONTEXTS, PageShadow, granule_mask, is_private, is_read_shared,
+};
+use crate::past::{AccessedBytes, PastAccess};
 use crate::{LINE_BYTES, PAGE_BYTES, REGION_BYTES};
 
 /// Amount that one access adds to its cell of a [`CountPage`].
@@ -22,7 +25,7 @@ pub fn count_increment(access: AccessKind) -> u64 {
 
 /// The most common cases: a line that is private to the context and stays so, or that all only
 /// read, in a page that it used lately. True if that was all.
-#[inline]
+#[inline(always)]
 pub fn count_common_hit(
     cx: &mut ShadowContext,
     addr: u64,
@@ -55,10 +58,8 @@ pub fn count_common_hit(
     if written != 0 {
         let now = PastAccess {
             site,
-            offset,
-            size,
             context: cx.id,
-            access: access as u8,
+            bytes: AccessedBytes::new(offset, size, access as u8),
         };
         counts.stores[line].store(now.to_u64(), Relaxed);
     }
@@ -81,7 +82,7 @@ pub fn region_words(shadow: &PageShadow, n: usize) -> &[AtomicU64] {
 /// Returns whether a load of a hot region was logged in this turn, and need not be logged again.
 #[inline]
 pub fn is_repeated(cx: &ShadowContext, shadow: &PageShadow, addr: u64, now: PastAccess) -> bool {
-    let line = addr - u64::from(now.offset);
+    let line = addr - u64::from(now.offset());
     own_turn(&shadow.turn, cx.id).is_some_and(|turn| cx.filter.has_logged(turn, line, now, false))
 }
 
@@ -90,19 +91,30 @@ pub fn is_repeated(cx: &ShadowContext, shadow: &PageShadow, addr: u64, now: Past
 /// owner's own part.
 #[inline]
 pub fn try_advance(word: &AtomicU64, old: u64, now: PastAccess) -> bool {
-    let Some(next) = advance_state(LineState::decode(old), now) else {
+    let state = LineState::decode(old);
+    if let LineState::WidelyShared(set) = state {
+        return !now.bytes.is_store() && join_readers(word, old, set, now.context);
+    }
+    let Some(next) = advance_state(state, now) else {
         return false;
     };
     let new = next.encode() | old & FLAGS;
     new == old || word.compare_exchange(old, new, AcqRel, Relaxed).is_ok()
 }
 
-/// The state after `now` of a line without detail; `None` if it needs detail from here on.
+/// Notes in a set that a context has a copy. False if the line's word is not `old` any more.
+pub fn join_readers(word: &AtomicU64, old: u64, set: *mut ContextSet, context: u16) -> bool {
+    // SAFETY: sets are never freed.
+    unsafe { (*set).insert(context) };
+    word.load(Acquire) == old
+}
+
+/// The state after `now` of a line without detail; `None` if that needs memory.
 pub fn advance_state(state: LineState, now: PastAccess) -> Option<LineState> {
-    let written = if now.access == 0 {
-        0
+    let written = if now.bytes.is_store() {
+        granule_mask(now.offset(), now.size())
     } else {
-        granule_mask(now.offset, now.size)
+        0
     };
     match state {
         LineState::Private { owner, granules } if owner == now.context => {
@@ -115,21 +127,25 @@ pub fn advance_state(state: LineState, now: PastAccess) -> Option<LineState> {
             owner: now.context,
             granules: written,
         }),
-        LineState::Private { owner, granules: 0 } if written == 0 => Some(LineState::ReadShared {
-            contexts: 1 << owner | 1 << now.context,
-        }),
-        LineState::ReadShared { contexts } if written == 0 => Some(LineState::ReadShared {
-            contexts: contexts | 1 << now.context,
-        }),
+        LineState::Private { owner, granules: 0 }
+            if written == 0 && owner.max(now.context) < MASKED_CONTEXTS =>
+        {
+            Some(LineState::ReadShared {
+                contexts: 1 << owner | 1 << now.context,
+            })
+        }
+        LineState::ReadShared { contexts } if written == 0 && now.context < MASKED_CONTEXTS => {
+            Some(LineState::ReadShared {
+                contexts: contexts | 1 << now.context,
+            })
+        }
         _ => None,
     }
 }
 
 /// The last store of `owner` to a line that is private to it.
-pub fn last_store(shadow: &PageShadow, line: usize, owner: u8) -> PastAccess {
-    // SAFETY: count pages are never freed; a context has one before it touches a line.
-    let counts = unsafe { shadow.counts[usize::from(owner)].load(Acquire).as_ref() };
-    let last = counts.map_or(0, |counts| counts.stores[line].load(Relaxed));
+pub fn last_store(shadow: &PageShadow, line: usize, owner: u16) -> PastAccess {
+    let last = (shadow.counts(owner)).map_or(0, |counts| counts.stores[line].load(Relaxed));
     PastAccess {
         context: owner,
         ..PastAccess::from_u64(last)

@@ -7,7 +7,7 @@ pub trait CollectorHost {
     /// `bytes` of zeroed memory, page-aligned, never given back; `None` if there is none.
     fn zeroed(&self, bytes: usize) -> Option<*mut u8>;
     /// Appends a segment to the file of `context`. Called by the thread that runs it.
-    fn append(&self, context: u8, header: &SegmentHeader, payload: &[u8]);
+    fn append(&self, context: u16, header: &SegmentHeader, payload: &[u8]);
     /// Lets another thread run: a lock is held by a thread that may not be running.
     fn relax(&self);
 }
@@ -65,7 +65,7 @@ pub const PAIR_PERIOD: u32 = 1024;
 /// When detail begins and ends.
 #[derive(Clone, Copy, Debug)]
 pub struct ShadowConfig {
-    /// Contexts, at most `CONTEXTS_MAX`.
+    /// Contexts, at most [`crate::CONTEXTS_MAX`].
     pub contexts: usize,
     /// Coherence events of a line from which its accesses are counted by granule and site.
     pub count_from: u32,

@@ -15,6 +15,7 @@
 mod arena;
 mod burst;
 mod context;
+mod context_set;
 pub mod control;
 mod detail;
 mod fast_path;
@@ -43,4 +44,7 @@ pub const REGION_BYTES: usize = 512;
 /// Regions of a page.
 pub const REGIONS_PER_PAGE: usize = PAGE_BYTES / REGION_BYTES;
 /// Most contexts that can be told apart.
-pub const CONTEXTS_MAX: usize = 48;
+pub const CONTEXTS_MAX: usize = 1024;
+/// Contexts that threads of programs get before one gets the context of a thread that has ended, so
+/// that the accesses of two threads stay apart. Each takes memory and a file.
+pub const FRESH_CONTEXTS: usize = 48;

@@ -54,10 +54,10 @@ impl<H: CollectorHost> ShadowMemory<H> {
         }
         cx.bursts.push(BurstRecord {
             ticket,
-            addr: line + u64::from(now.offset),
+            addr: line + u64::from(now.offset()),
             site: now.site,
-            size: now.size,
-            access: now.access,
+            size: now.size(),
+            access: now.access(),
             silent: silent.map_or(2, u8::from),
             reserved: 0,
         });

@@ -7,12 +7,14 @@
 //! | --- | --- | --- |
 //! | 0 | not touched | |
 //! | 1 | one context only | owner, granules it wrote; its last access is in its [`CountPage`] |
-//! | 2 | several contexts, only reads | mask of them |
+//! | 2 | several contexts, only reads | mask of them, or pointer to a [`ContextSet`] |
 //! | 3 | anything else | pointer to a [`LineDetail`] |
 
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicU64, Ordering::*};
 
+use crate::arena::ZeroedArena;
 use crate::burst::HotRegion;
+use crate::context_set::ContextSet;
 use crate::detail::LineDetail;
 use crate::host::CollectorHost;
 use crate::{CONTEXTS_MAX, LINES_PER_PAGE, PAGE_BYTES, REGIONS_PER_PAGE};
@@ -23,12 +25,15 @@ pub enum LineState {
     Untouched,
     /// `granules`: bit g is set if the owner wrote any of bytes 8g..8g+8.
     Private {
-        owner: u8,
+        owner: u16,
         granules: u8,
     },
+    /// Contexts below [`MASKED_CONTEXTS`], as a mask.
     ReadShared {
         contexts: u64,
     },
+    /// Any contexts.
+    WidelyShared(*mut ContextSet),
     Detailed(*mut LineDetail),
 }
 
@@ -42,8 +47,13 @@ pub const WATCHED: u64 = 8;
 /// Flags of a word besides the state; kept when the state changes.
 pub const FLAGS: u64 = LOGGED | WATCHED;
 
+/// Set with tag 2 if the payload is a pointer.
+const WIDE: u64 = 16;
+/// Contexts that a word's own mask has room for.
+pub const MASKED_CONTEXTS: u16 = 56;
+
 const OWNER_SHIFT: u32 = 4;
-const GRANULES_SHIFT: u32 = 10;
+const GRANULES_SHIFT: u32 = 20;
 
 impl LineState {
     #[inline]
@@ -51,9 +61,12 @@ impl LineState {
         match word & TAG {
             0 => Self::Untouched,
             1 => Self::Private {
-                owner: (word >> OWNER_SHIFT) as u8 & 63,
+                owner: (word >> OWNER_SHIFT) as u16,
                 granules: (word >> GRANULES_SHIFT) as u8,
             },
+            2 if word & WIDE != 0 => {
+                Self::WidelyShared((word & !(TAG | FLAGS | WIDE)) as *mut ContextSet)
+            }
             2 => Self::ReadShared {
                 contexts: word >> 8,
             },
@@ -69,6 +82,7 @@ impl LineState {
                 1 | u64::from(owner) << OWNER_SHIFT | u64::from(granules) << GRANULES_SHIFT
             }
             Self::ReadShared { contexts } => 2 | contexts << 8,
+            Self::WidelyShared(set) => set as u64 | WIDE | 2,
             Self::Detailed(detail) => detail as u64 | 3,
         }
     }
@@ -77,8 +91,8 @@ impl LineState {
 /// Returns whether a line with this word is private to `context`, which has written all of
 /// `granules`, and without flags.
 #[inline]
-pub fn is_private(word: u64, context: u8, granules: u8) -> bool {
-    const OWNER: u64 = 63 << OWNER_SHIFT;
+pub fn is_private(word: u64, context: u16, granules: u8) -> bool {
+    const OWNER: u64 = 0xffff << OWNER_SHIFT;
     let needed = u64::from(granules) << GRANULES_SHIFT;
     word & (TAG | FLAGS | OWNER | needed) == 1 | u64::from(context) << OWNER_SHIFT | needed
 }
@@ -86,8 +100,14 @@ pub fn is_private(word: u64, context: u8, granules: u8) -> bool {
 /// Returns whether a line with this word is only read, by `context` among others, and without
 /// flags.
 #[inline]
-pub fn is_read_shared(word: u64, context: u8) -> bool {
-    word & (TAG | FLAGS) == 2 && word >> (8 + context) & 1 == 1
+pub fn is_read_shared(word: u64, context: u16) -> bool {
+    word & (TAG | FLAGS) == 2
+        && if word & WIDE == 0 {
+            context < MASKED_CONTEXTS && word >> (8 + context) & 1 == 1
+        } else {
+            // SAFETY: sets are never freed.
+            unsafe { (*((word & !(TAG | WIDE)) as *const ContextSet)).contains(context) }
+        }
 }
 
 /// Granules (aligned 8 bytes) touched by `size` bytes at `offset` of a line, as a bit mask.
@@ -120,6 +140,12 @@ impl CountPage {
     }
 }
 
+/// Contexts whose counts for a page are found together.
+const COUNT_GROUP: usize = 64;
+
+/// The counts of a group of contexts for one page. All-zero is none.
+struct CountGroup([AtomicPtr<CountPage>; COUNT_GROUP]);
+
 /// The shadow of one page. All-zero is a fresh one.
 #[repr(C, align(64))]
 pub struct PageShadow {
@@ -129,13 +155,62 @@ pub struct PageShadow {
     /// Whose turn it is in the logs of this page: see [`crate::burst`].
     pub turn: AtomicU64,
     pub regions: [AtomicPtr<HotRegion>; REGIONS_PER_PAGE],
-    pub counts: [AtomicPtr<CountPage>; CONTEXTS_MAX],
+    /// By [`COUNT_GROUP`] contexts.
+    groups: [AtomicPtr<CountGroup>; CONTEXTS_MAX / COUNT_GROUP],
     /// By pair of lines: contexts that watch it.
-    pub watchers: [AtomicU8; LINES_PER_PAGE / 2],
+    pub watchers: [AtomicU16; LINES_PER_PAGE / 2],
     /// By pair of lines: pair transfers sampled.
     pub pair_samples: [AtomicU32; LINES_PER_PAGE / 2],
     /// Page shadow that was made before this one; null for the first.
     next: AtomicPtr<PageShadow>,
+}
+
+impl PageShadow {
+    /// The counts of a context for this page, if it has any.
+    pub fn counts(&self, context: u16) -> Option<&'static CountPage> {
+        let n = usize::from(context);
+        // SAFETY: groups are never freed.
+        let group = unsafe { self.groups[n / COUNT_GROUP].load(Acquire).as_ref() }?;
+        // SAFETY: count pages are never freed.
+        unsafe { group.0[n % COUNT_GROUP].load(Acquire).as_ref() }
+    }
+
+    /// The counts of all contexts but `context` for this page.
+    pub fn counts_of_others(&self, context: u16) -> impl Iterator<Item = &'static CountPage> {
+        let own = usize::from(context);
+        let groups = self.groups.iter().enumerate().filter_map(|(n, group)| {
+            // SAFETY: groups are never freed.
+            Some((n * COUNT_GROUP, unsafe { group.load(Acquire).as_ref() }?))
+        });
+        groups
+            .flat_map(|(first, group)| (first..).zip(&group.0))
+            .filter(move |&(n, _)| n != own)
+            // SAFETY: count pages are never freed.
+            .filter_map(|(_, counts)| unsafe { counts.load(Acquire).as_ref() })
+    }
+
+    /// Sets the counts of `context`, which had none for this page. False if there is no memory.
+    pub fn set_counts<H: CollectorHost>(
+        &self,
+        context: u16,
+        counts: *mut CountPage,
+        arena: &mut ZeroedArena,
+        host: &H,
+    ) -> bool {
+        let n = usize::from(context);
+        let place = &self.groups[n / COUNT_GROUP];
+        if place.load(Acquire).is_null() {
+            let Some(fresh) = arena.zeroed::<CountGroup, H>(host) else {
+                return false;
+            };
+            // Another context may have been faster.
+            let _ = place.compare_exchange(core::ptr::null_mut(), fresh, AcqRel, Acquire);
+        }
+        // SAFETY: not null any more; groups are never freed.
+        let group = unsafe { &*place.load(Acquire) };
+        group.0[n % COUNT_GROUP].store(counts, Release);
+        true
+    }
 }
 
 /// Pages whose places in a [`PageTable`] are side by side: programs use memory in stretches, and

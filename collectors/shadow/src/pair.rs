@@ -82,7 +82,7 @@ impl PairWatches {
 
     /// Draws the distance to the next access that is looked at: from half of `period` to half as
     /// much again.
-    pub(crate) fn draw_period(&mut self, period: u32, context: u8) {
+    pub(crate) fn draw_period(&mut self, period: u32, context: u16) {
         if self.random == 0 {
             self.random = 0x9e37_79b9 ^ u32::from(context);
         }

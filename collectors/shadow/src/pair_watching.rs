@@ -5,12 +5,12 @@ use core::sync::atomic::Ordering::*;
 use crate::context::ShadowContext;
 use crate::fast_path::last_store;
 use crate::host::CollectorHost;
-use crate::page::{CountPage, LineState, PageShadow, WATCHED};
+use crate::page::{CountPage, LineState, MASKED_CONTEXTS, PageShadow, WATCHED};
 use crate::pair::{PAIR_BYTES, PairWatch, RECORDS};
 use crate::past::PastAccess;
 use crate::shadow::ShadowMemory;
 use crate::wire::PairRecord;
-use crate::{CONTEXTS_MAX, LINE_BYTES, PAGE_BYTES};
+use crate::{LINE_BYTES, PAGE_BYTES};
 
 impl ShadowContext {
     /// Returns the most accesses that may pass before the next call of
@@ -50,7 +50,9 @@ impl<H: CollectorHost> ShadowMemory<H> {
         let foreign = |word: u64| match LineState::decode(word) {
             LineState::Private { owner, granules } => owner != cx.id && granules != 0,
             LineState::Detailed(_) => true,
-            LineState::Untouched | LineState::ReadShared { .. } => false,
+            LineState::Untouched | LineState::ReadShared { .. } | LineState::WidelyShared(_) => {
+                false
+            }
         };
         if !words.iter().any(|word| foreign(word.load(Relaxed))) {
             return;
@@ -60,7 +62,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
             shadow,
             first,
             own: lines.map(|line| counts.cells[line].load(Relaxed)),
-            stores: lines.map(|line| self.stores_by_others(shadow, line, cx.id)),
+            stores: lines.map(|line| stores_by_others(shadow, line, cx.id)),
         };
         if watch.stores == [0; 2] || !cx.watches.make_ready(&self.host) {
             return;
@@ -101,7 +103,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
         // Flags that one context sets as another clears them may be lost, and accesses missed.
         let is_next = (own.iter().zip(&counts.cells[first..])).all(|(n, c)| *n == c.load(Relaxed));
         let buddy = line ^ 1;
-        let more = self.stores_by_others(shadow, buddy, cx.id);
+        let more = stores_by_others(shadow, buddy, cx.id);
         let stored = more.wrapping_sub(stores[buddy % 2]).cast_signed() > 0;
         if !is_next || !stored || !is_held(shadow, line, cx.id) {
             return;
@@ -114,18 +116,18 @@ impl<H: CollectorHost> ShadowMemory<H> {
         };
         shadow.pair_samples[first / 2].fetch_add(1, Relaxed);
         let addr = |line: usize, past: PastAccess| {
-            shadow.page + (line * LINE_BYTES) as u64 + u64::from(past.offset)
+            shadow.page + (line * LINE_BYTES) as u64 + u64::from(past.offset())
         };
         cx.watches.push(PairRecord {
             addr: addr(line, now),
             other_addr: addr(buddy, store),
             site: now.site,
             other_site: store.site,
-            size: now.size,
-            access: now.access,
-            other_size: store.size,
-            other_access: store.access,
-            other_context: store.context.into(),
+            size: now.size(),
+            access: now.access(),
+            other_size: store.size(),
+            other_access: store.access(),
+            other_context: store.context,
             reserved: 0,
             samples: 1,
             reserved2: 0,
@@ -135,33 +137,38 @@ impl<H: CollectorHost> ShadowMemory<H> {
         }
     }
 
-    fn stores_by_others(&self, shadow: &PageShadow, line: usize, context: u8) -> u32 {
-        let contexts = self.config.contexts.min(CONTEXTS_MAX);
-        let others = (0..contexts).filter(|&other| other != usize::from(context));
-        // SAFETY: count pages are never freed.
-        let counts = others.filter_map(|n| unsafe { shadow.counts[n].load(Acquire).as_ref() });
-        let stores = counts.map(|counts| (counts.cells[line].load(Relaxed) >> 32) as u32);
-        stores.fold(0, u32::wrapping_add)
-    }
-
     /// The last store to a line, where one is known.
     fn last_store_to(&self, shadow: &PageShadow, line: usize) -> Option<PastAccess> {
         let last = match LineState::decode(shadow.words[line].load(Acquire)) {
             LineState::Private { owner, .. } => last_store(shadow, line, owner),
             // SAFETY: details are never freed.
             LineState::Detailed(detail) => unsafe { (*detail).last_write(&self.host) },
-            LineState::Untouched | LineState::ReadShared { .. } => return None,
+            LineState::Untouched | LineState::ReadShared { .. } | LineState::WidelyShared(_) => {
+                return None;
+            }
         };
-        (last.size > 0).then_some(last)
+        (last.size() > 0).then_some(last)
     }
 }
 
+/// Stores of all contexts but `context` to a line, wrapping.
+fn stores_by_others(shadow: &PageShadow, line: usize, context: u16) -> u32 {
+    shadow
+        .counts_of_others(context)
+        .map(|counts| (counts.cells[line].load(Relaxed) >> 32) as u32)
+        .fold(0, u32::wrapping_add)
+}
+
 /// Returns whether `context` has a copy of a line.
-fn is_held(shadow: &PageShadow, line: usize, context: u8) -> bool {
+fn is_held(shadow: &PageShadow, line: usize, context: u16) -> bool {
     match LineState::decode(shadow.words[line].load(Acquire)) {
         LineState::Untouched => false,
         LineState::Private { owner, .. } => owner == context,
-        LineState::ReadShared { contexts } => contexts >> context & 1 == 1,
+        LineState::ReadShared { contexts } => {
+            context < MASKED_CONTEXTS && contexts >> context & 1 == 1
+        }
+        // SAFETY: sets are never freed.
+        LineState::WidelyShared(set) => unsafe { (*set).contains(context) },
         // SAFETY: details are never freed.
         LineState::Detailed(detail) => unsafe { (*detail).is_held(context) },
     }

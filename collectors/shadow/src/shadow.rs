@@ -2,16 +2,18 @@
 
 use core::sync::atomic::{AtomicU64, Ordering::*};
 
+use crate::arena::LineMemory;
 use crate::burst::region_record;
 use crate::context::{AwaitedStore, PageTlbEntry, ShadowContext};
-use crate::detail::{AccessOutcome, LineDetail, LineExtension, READ_TRANSFER, UPGRADE};
+use crate::context_set::{ContextSet, WORDS};
+use crate::detail::{AccessOutcome, FIRST_READ, LATER_READ, LineDetail, UPGRADE, WRITE_TRANSFER};
 use crate::fast_path::{
-    advance_state, count_common_hit, count_increment, is_repeated, is_within_line, last_store,
-    try_advance,
+    advance_state, count_common_hit, count_increment, is_repeated, is_within_line, join_readers,
+    last_store, try_advance,
 };
 use crate::host::{AccessKind, AccessValue, CollectorHost, ShadowConfig, StoreEffect};
 use crate::page::{CountPage, FLAGS, LOGGED, LineState, PageShadow, PageTable, WATCHED};
-use crate::past::PastAccess;
+use crate::past::{AccessedBytes, PastAccess};
 use crate::wire::{ConflictRecord, CountRecord, LineRecord};
 use crate::{CONTEXTS_MAX, LINE_BYTES, PAGE_BYTES, REGION_BYTES};
 
@@ -104,7 +106,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
         site: u32,
         value: impl FnOnce() -> Option<AccessValue>,
     ) {
-        cx.accesses += 1;
+        cx.accesses = cx.accesses.wrapping_add(1);
         if !Self::try_common_hit(cx, addr, size, access, site) {
             self.access_uncommon(cx, addr, size, access, site, value);
         }
@@ -146,10 +148,8 @@ impl<H: CollectorHost> ShadowMemory<H> {
         let line = (addr as usize % PAGE_BYTES) / LINE_BYTES;
         let now = PastAccess {
             site,
-            offset,
-            size,
             context: cx.id,
-            access: access as u8,
+            bytes: AccessedBytes::new(offset, size, access as u8),
         };
         let word = &shadow.words[line];
         let mut old = word.load(Acquire);
@@ -197,10 +197,8 @@ impl<H: CollectorHost> ShadowMemory<H> {
         let offset = (addr % LINE_BYTES as u64) as u8;
         let now = PastAccess {
             site,
-            offset,
-            size,
             context: cx.id,
-            access: access as u8,
+            bytes: AccessedBytes::new(offset, size, access as u8),
         };
         self.add_count(cx, addr - u64::from(offset), now, 1, 0);
     }
@@ -226,8 +224,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
     /// Ends the window for `cx`: settles and appends all that is pending. To be called for each
     /// context once no other thread is inside [`ShadowMemory::access`].
     pub fn finish(&self, cx: &mut ShadowContext) {
-        let tickets = self.tickets.load(Relaxed);
-        for page in self.pages.iter() {
+        for page in cx.own_pages().filter_map(|page| self.pages.find(page)) {
             for (line, word) in page.words.iter().enumerate() {
                 if let LineState::Detailed(detail) = LineState::decode(word.load(Acquire)) {
                     let line = page.page + (line * LINE_BYTES) as u64;
@@ -237,7 +234,10 @@ impl<H: CollectorHost> ShadowMemory<H> {
                     }
                 }
             }
-            if cx.id == 0 {
+        }
+        if cx.id == 0 {
+            let tickets = self.tickets.load(Relaxed);
+            for page in self.pages.iter() {
                 self.finish_regions(cx, page, tickets);
             }
         }
@@ -271,7 +271,8 @@ impl<H: CollectorHost> ShadowMemory<H> {
         access: AccessKind,
         site: u32,
     ) {
-        cx.accesses -= 1;
+        // A collector may count the whole access later.
+        cx.accesses = cx.accesses.wrapping_sub(1);
         let (mut addr, mut left) = (addr, size);
         while left > 0 {
             let part = (LINE_BYTES as u64 - addr % LINE_BYTES as u64).min(left.into()) as u8;
@@ -308,26 +309,30 @@ impl<H: CollectorHost> ShadowMemory<H> {
             lost,
             ..
         } = cx;
-        let id = usize::from(*id);
         let Some(shadow) = self.pages.find_or_insert(page, || arena.zeroed(&self.host)) else {
             *lost += 1;
             return None;
         };
-        let mut counts = shadow.counts[id].load(Relaxed);
-        if counts.is_null() {
-            let Some(fresh) = arena.zeroed::<CountPage, H>(&self.host) else {
-                *lost += 1;
-                return None;
-            };
-            // SAFETY: fresh zeroed memory, valid as a count page.
-            unsafe {
-                (*fresh).page = page;
-                (*fresh).next = *pages;
+        let counts = match shadow.counts(*id) {
+            Some(counts) => core::ptr::from_ref(counts).cast_mut(),
+            None => {
+                let Some(fresh) = arena.zeroed::<CountPage, H>(&self.host) else {
+                    *lost += 1;
+                    return None;
+                };
+                // SAFETY: fresh zeroed memory, valid as a count page.
+                unsafe {
+                    (*fresh).page = page;
+                    (*fresh).next = *pages;
+                }
+                if !shadow.set_counts(*id, fresh, arena, &self.host) {
+                    *lost += 1;
+                    return None;
+                }
+                *pages = fresh;
+                fresh
             }
-            *pages = fresh;
-            shadow.counts[id].store(fresh, Release);
-            counts = fresh;
-        }
+        };
         let found = PageTlbEntry {
             page,
             shadow,
@@ -367,11 +372,15 @@ impl<H: CollectorHost> ShadowMemory<H> {
         let compare = detail.events() >= self.config.values_from;
         let value = || if compare { value() } else { None };
         let mut held = detail.lock(&self.host);
-        let Some(outcome) = held.access(addr, now, value, || self.new_extension(cx)) else {
+        let Some(outcome) = held.access(addr, now, value, &mut self.line_memory(cx)) else {
             cx.lost += 1;
             return;
         };
-        let logged = self.log_access(cx, shadow, addr, now, hot, outcome.silent);
+        let logged = if hot.is_some() {
+            self.log_access(cx, shadow, addr, now, hot, outcome.silent)
+        } else {
+            None
+        };
         drop(held);
         self.record_outcome(cx, addr, now, &outcome);
         if let Some(wait) = outcome.awaited {
@@ -405,9 +414,15 @@ impl<H: CollectorHost> ShadowMemory<H> {
             let next = match state {
                 // SAFETY: details are never freed.
                 LineState::Detailed(detail) => return Some(unsafe { &*detail }),
+                LineState::WidelyShared(set) if !now.bytes.is_store() => {
+                    if join_readers(word, old, set, now.context) {
+                        return None;
+                    }
+                    continue;
+                }
                 _ => match advance_state(state, now) {
                     Some(next) => next,
-                    None => LineState::Detailed(self.new_detail(cx, shadow, line, state)?),
+                    None => self.widen_or_detail(cx, shadow, line, state, now)?,
                 },
             };
             let new = next.encode() | old & FLAGS;
@@ -421,41 +436,67 @@ impl<H: CollectorHost> ShadowMemory<H> {
         }
     }
 
-    fn new_detail(
+    /// The state after `now` of a line whose word has no more room: a set of readers, or detail.
+    fn widen_or_detail(
         &self,
         cx: &mut ShadowContext,
         shadow: &PageShadow,
         line: usize,
         state: LineState,
-    ) -> Option<*mut LineDetail> {
-        let Some(detail) = cx.arena.zeroed::<LineDetail, H>(&self.host) else {
-            cx.lost += 1;
-            return None;
-        };
-        // SAFETY: fresh zeroed memory, valid as a detail, not shared yet.
-        let fresh = unsafe { &mut *detail };
-        match state {
-            LineState::Private { owner, granules } => {
-                let last = last_store(shadow, line, owner);
-                if !fresh.adopt_private(owner, granules, last, || self.new_extension(cx)) {
-                    cx.lost += 1;
-                    return None;
-                }
+        now: PastAccess,
+    ) -> Option<LineState> {
+        let masks = match state {
+            LineState::Private { owner, granules: 0 } => {
+                let mut masks = [0; WORDS];
+                masks[usize::from(owner) / 64] = 1 << (owner % 64);
+                Some(masks)
             }
-            LineState::ReadShared { contexts } => fresh.adopt_shared(contexts),
-            LineState::Untouched | LineState::Detailed(_) => {}
+            LineState::ReadShared { contexts } => {
+                let mut masks = [0; WORDS];
+                masks[0] = contexts;
+                Some(masks)
+            }
+            // SAFETY: sets are never freed.
+            LineState::WidelyShared(set) => Some(unsafe { (*set).masks() }),
+            LineState::Private { .. } | LineState::Untouched | LineState::Detailed(_) => None,
+        };
+        let mut memory = self.line_memory(cx);
+        let made = match masks {
+            Some(masks) if !now.bytes.is_store() => memory.zeroed().map(|set: *mut ContextSet| {
+                // SAFETY: fresh zeroed memory, not shared yet.
+                unsafe { (*set).insert_all(&masks, now.context) };
+                LineState::WidelyShared(set)
+            }),
+            _ => memory.zeroed().and_then(|detail: *mut LineDetail| {
+                // SAFETY: fresh zeroed memory, valid as a detail, not shared yet.
+                let fresh = unsafe { &mut *detail };
+                match (state, masks) {
+                    (LineState::Private { owner, granules }, _) => {
+                        let last = last_store(shadow, line, owner);
+                        fresh.adopt_private(owner, granules, last, &mut memory)?;
+                    }
+                    (_, Some(masks)) => fresh.adopt_shared(&masks, &mut memory)?,
+                    (_, None) => {}
+                }
+                Some(LineState::Detailed(detail))
+            }),
+        };
+        if made.is_none() {
+            cx.lost += 1;
         }
-        Some(detail)
+        made
     }
 
     /// Memory for what only few lines need.
-    #[cold]
-    fn new_extension(&self, cx: &mut ShadowContext) -> Option<*mut LineExtension> {
-        let bytes = LineExtension::bytes_for(self.config.contexts);
-        let at = (cx.arena).zeroed_bytes(bytes, align_of::<LineExtension>(), &self.host)?;
-        Some(at.cast())
+    fn line_memory<'a>(&'a self, cx: &'a mut ShadowContext) -> LineMemory<'a, H> {
+        LineMemory {
+            arena: &mut cx.arena,
+            host: &self.host,
+            contexts: self.config.contexts,
+        }
     }
 
+    #[inline]
     fn record_outcome(
         &self,
         cx: &mut ShadowContext,
@@ -473,7 +514,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
             self.add_event(cx, line, outcome);
         }
         let silent = outcome.silent == Some(true);
-        let addr = line + u64::from(now.offset);
+        let addr = line + u64::from(now.offset());
         self.count_granule(cx, addr, now, outcome.events, silent);
     }
 
@@ -487,7 +528,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
         silent: bool,
     ) {
         if events >= self.config.count_from {
-            let line = addr - u64::from(now.offset);
+            let line = addr - u64::from(now.offset());
             self.add_count(cx, line, now, 1, u32::from(silent));
         }
     }
@@ -501,10 +542,10 @@ impl<H: CollectorHost> ShadowMemory<H> {
         silent: u32,
     ) {
         cx.counts.add(&CountRecord {
-            addr: line + u64::from(access.offset),
+            addr: line + u64::from(access.offset()),
             site: access.site,
-            size: access.size,
-            access: access.access,
+            size: access.size(),
+            access: access.access(),
             reserved: 0,
             count,
             silent,
@@ -528,10 +569,12 @@ impl<H: CollectorHost> ShadowMemory<H> {
             line,
             reads: 0,
             writes: 0,
-            read_transfers: u32::from(transfer == Some(READ_TRANSFER)),
-            write_transfers: u32::from(transfer == Some(crate::detail::WRITE_TRANSFER)),
+            first_reads: u32::from(transfer == Some(FIRST_READ)),
+            later_reads: u32::from(transfer == Some(LATER_READ)),
+            write_transfers: u32::from(transfer == Some(WRITE_TRANSFER)),
             upgrades: u32::from(transfer == Some(UPGRADE)),
             order_errors: u32::from(outcome.order_error),
+            reserved: 0,
         });
         if cx.events.is_full() {
             cx.spill(&self.host);

@@ -2,8 +2,9 @@
 //!
 //! Two levels: a direct-mapped front, and buckets of a few entries behind it. What falls out goes
 //! to a buffer and from there into a segment: records are deltas, so a key may leave several times,
-//! and no access ever waits for a long search. Nor for memory: what leaves the front waits a while
-//! until its bucket, which mostly is in no cache near, has come.
+//! and no access ever waits for a long search. Nor for memory: a record waits a while for its place
+//! in the front, and what leaves the front for its bucket, until the place, which mostly is in no
+//! cache near, has come.
 //!
 //! A table in which more falls out than it holds is too small for what is accessed again and again:
 //! it grows, or the file would, by a record for each access.
@@ -20,7 +21,7 @@ pub trait SummedRecord: WireRecord {
 }
 
 const BUCKET: usize = 4;
-/// Entries on their way from the front to a bucket that is being fetched.
+/// Entries on their way to the front, and as many from there to a bucket.
 const MOVING: usize = 8;
 /// Entries that fell out, gathered before they are appended.
 const SPILL: usize = 4096;
@@ -37,15 +38,37 @@ struct MovingEntry<E> {
     hash: u64,
 }
 
+impl<E: SummedRecord> MovingEntry<E> {
+    fn none() -> Self {
+        // SAFETY: a record of plain numbers, for which all-zero is valid, and empty.
+        unsafe { core::mem::zeroed() }
+    }
+}
+
+/// Entries on their way to a place that is being fetched. All-zero has none.
+struct EntryQueue<E> {
+    entries: [MovingEntry<E>; MOVING],
+    oldest: usize,
+}
+
+impl<E> EntryQueue<E> {
+    /// Puts in an entry and takes out the oldest.
+    #[inline]
+    fn pass(&mut self, entry: MovingEntry<E>) -> MovingEntry<E> {
+        let at = self.oldest;
+        self.oldest = (at + 1) % MOVING;
+        core::mem::replace(&mut self.entries[at % MOVING], entry)
+    }
+}
+
 /// See the module's documentation.
 pub struct RecordTable<E: SummedRecord> {
     front: *mut E,
     front_mask: usize,
     entries: *mut E,
     mask: usize,
-    /// `MOVING` of them, the oldest at `oldest`.
-    moving: *mut MovingEntry<E>,
-    oldest: usize,
+    /// Entries on their way to the front, then those on their way to a bucket.
+    moving: *mut [EntryQueue<E>; 2],
     spill: *mut E,
     spilt: usize,
     /// Entries that fell out since it has this size.
@@ -62,8 +85,7 @@ impl<E: SummedRecord> RecordTable<E> {
             front_mask: (1 << front_bits) - 1,
             entries: zeroed(1 << bits)?,
             mask: (1 << bits) - 1,
-            moving: host.zeroed(MOVING * size_of::<MovingEntry<E>>())?.cast(),
-            oldest: 0,
+            moving: host.zeroed(size_of::<[EntryQueue<E>; 2]>())?.cast(),
             spill: zeroed(SPILL)?,
             spilt: 0,
             lost: 0,
@@ -94,43 +116,50 @@ impl<E: SummedRecord> RecordTable<E> {
     #[inline]
     pub fn add(&mut self, entry: &E) {
         let hash = entry.hash();
+        prefetch(self.front_slot(hash));
+        let entry = *entry;
+        let oldest = self.queue(0).pass(MovingEntry { entry, hash });
+        if !oldest.entry.is_empty() {
+            self.add_in_front(&oldest);
+        }
+    }
+
+    #[inline]
+    fn queue(&mut self, n: usize) -> &mut EntryQueue<E> {
+        // SAFETY: two zeroed queues, which nothing else refers to.
+        unsafe { &mut (&mut *self.moving)[n] }
+    }
+
+    /// The place in front for `hash`.
+    #[inline]
+    fn front_slot(&self, hash: u64) -> *mut E {
         // SAFETY: the index is below the front's size.
-        let front = unsafe { self.front.add((hash >> 52) as usize & self.front_mask) };
-        // SAFETY: as above, and nothing else refers to it.
-        let slot = unsafe { &mut *front };
-        if slot.same_key(entry) && !slot.is_empty() {
-            slot.add(entry);
+        unsafe { self.front.add((hash >> 52) as usize & self.front_mask) }
+    }
+
+    #[inline]
+    fn add_in_front(&mut self, new: &MovingEntry<E>) {
+        // SAFETY: a place of the front's, and nothing else refers to it.
+        let slot = unsafe { &mut *self.front_slot(new.hash) };
+        if slot.same_key(&new.entry) && !slot.is_empty() {
+            slot.add(&new.entry);
             return;
         }
-        if !slot.is_empty() {
-            let old = *slot;
-            self.move_behind(&old);
+        let old = core::mem::replace(slot, new.entry);
+        if !old.is_empty() {
+            self.move_behind(old);
         }
-        // SAFETY: as above.
-        unsafe { front.write(*entry) };
     }
 
     /// Begins to move an entry behind the front, and ends to move the oldest that is on its way.
-    fn move_behind(&mut self, entry: &E) {
+    fn move_behind(&mut self, entry: E) {
         let hash = entry.hash();
         let bucket = self.bucket(hash);
         prefetch(bucket);
         prefetch(bucket.wrapping_add(BUCKET - 1));
-        let at = self.oldest;
-        self.oldest = (at + 1) % MOVING;
-        self.arrive(at);
-        let entry = *entry;
-        // SAFETY: `at` is below the number of places.
-        unsafe { self.moving.add(at).write(MovingEntry { entry, hash }) };
-    }
-
-    /// Adds what is on its way at place `at`, if anything is, to its bucket.
-    #[inline]
-    fn arrive(&mut self, at: usize) {
-        // SAFETY: callers keep below the number of places; the place is not touched meanwhile.
-        let MovingEntry { entry, hash } = unsafe { &*self.moving.add(at) };
-        if !entry.is_empty() {
-            self.add_behind(entry, *hash);
+        let oldest = self.queue(1).pass(MovingEntry { entry, hash });
+        if !oldest.entry.is_empty() {
+            self.add_behind(&oldest.entry, oldest.hash);
         }
     }
 
@@ -180,11 +209,18 @@ impl<E: SummedRecord> RecordTable<E> {
     /// Hands out everything, in pieces, and empties the table.
     pub fn drain(&mut self, mut put: impl FnMut(&[E])) {
         self.take_spilt(&mut put);
-        for at in 0..MOVING {
-            self.arrive(at);
+        for _ in 0..MOVING {
+            let oldest = self.queue(0).pass(MovingEntry::none());
+            if !oldest.entry.is_empty() {
+                self.add_in_front(&oldest);
+            }
         }
-        // SAFETY: as many as there are; all-zero is none.
-        unsafe { core::ptr::write_bytes(self.moving, 0, MOVING) };
+        for _ in 0..MOVING {
+            let oldest = self.queue(1).pass(MovingEntry::none());
+            if !oldest.entry.is_empty() {
+                self.add_behind(&oldest.entry, oldest.hash);
+            }
+        }
         self.take_spilt(&mut put);
         for (level, len) in [
             (self.front, self.front_mask + 1),
@@ -221,6 +257,7 @@ pub fn prefetch<T>(at: *const T) {
 
 const K: u64 = 0x9e37_79b9_7f4a_7c15;
 
+#[inline]
 fn mix_hash(a: u64, b: u64) -> u64 {
     let x = (a ^ b.rotate_left(32)).wrapping_mul(K);
     (x ^ (x >> 29)).wrapping_mul(K)
@@ -240,7 +277,7 @@ impl SummedRecord for CountRecord {
     }
     #[inline]
     fn is_empty(&self) -> bool {
-        self.count == 0
+        self.count | self.silent == 0
     }
     #[inline]
     fn add(&mut self, o: &Self) {
@@ -287,13 +324,14 @@ impl SummedRecord for LineRecord {
         self.line == o.line
     }
     fn is_empty(&self) -> bool {
-        let transfers = self.read_transfers | self.write_transfers;
+        let transfers = self.first_reads | self.later_reads | self.write_transfers;
         transfers | self.upgrades | self.order_errors == 0 && self.reads | self.writes == 0
     }
     fn add(&mut self, o: &Self) {
         self.reads += o.reads;
         self.writes += o.writes;
-        self.read_transfers += o.read_transfers;
+        self.first_reads += o.first_reads;
+        self.later_reads += o.later_reads;
         self.write_transfers += o.write_transfers;
         self.upgrades += o.upgrades;
         self.order_errors += o.order_errors;
@@ -316,7 +354,7 @@ mod tests {
             // SAFETY: not empty.
             Some(unsafe { alloc_zeroed(layout) })
         }
-        fn append(&self, _: u8, _: &SegmentHeader, _: &[u8]) {}
+        fn append(&self, _: u16, _: &SegmentHeader, _: &[u8]) {}
         fn relax(&self) {}
     }
 
@@ -326,7 +364,7 @@ mod tests {
         let (mut expected, mut found) = (HashMap::new(), HashMap::new());
         let mut collect = |records: &[CountRecord]| {
             for record in records {
-                assert!(record.count > 0);
+                assert!(record.count | record.silent > 0);
                 let sum = found.entry((record.addr, record.site)).or_insert((0, 0));
                 *sum = (sum.0 + record.count, sum.1 + record.silent);
             }
@@ -346,6 +384,19 @@ mod tests {
             table.add(&record);
             let sum = expected.entry((addr, site)).or_insert((0, 0));
             *sum = (sum.0 + 1, sum.1 + silent);
+            if n % 13 == 5 {
+                // An earlier access proves silent later.
+                let (count, silent) = (0, 1);
+                if table.is_full() {
+                    table.take_spilt(&mut collect);
+                }
+                table.add(&CountRecord {
+                    count,
+                    silent,
+                    ..record
+                });
+                sum.1 += 1;
+            }
             if table.is_full() {
                 table.take_spilt(&mut collect);
                 table.grow(&Leaks);

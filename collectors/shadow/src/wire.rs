@@ -9,7 +9,7 @@
 //! record does.
 
 /// Version of the segment format.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 /// First bytes of each segment.
 pub const MAGIC: [u8; 4] = *b"RLS1";
 
@@ -136,14 +136,18 @@ pub struct LineRecord {
     pub reads: u64,
     /// Stores.
     pub writes: u64,
-    /// Read transfers.
-    pub read_transfers: u32,
+    /// Read transfers, the first after a store: the storing context has the only copy.
+    pub first_reads: u32,
+    /// Read transfers of what another context has read since the last store.
+    pub later_reads: u32,
     /// Write transfers.
     pub write_transfers: u32,
     /// Upgrades.
     pub upgrades: u32,
     /// Loads that returned another value than the last store left.
     pub order_errors: u32,
+    /// Zero.
+    pub reserved: u32,
 }
 
 /// Accesses by granule, site and kind.
@@ -188,7 +192,7 @@ pub struct ConflictRecord {
     pub other_access: u8,
     /// The other side's context.
     pub other_context: u16,
-    /// 0 read transfer, 1 write transfer, 2 upgrade.
+    /// 0 first read after a store, 1 write transfer, 2 upgrade, 3 later read.
     pub transfer: u8,
     /// Zero.
     pub reserved: u8,
@@ -362,7 +366,7 @@ macro_rules! records {
 
 records! {
     SiteRecord => Site, 32;
-    LineRecord => Line, 40;
+    LineRecord => Line, 48;
     CountRecord => Count, 24;
     ConflictRecord => Conflict, 48;
     BurstRecord => Burst, 24;

@@ -14,7 +14,7 @@ use relayout_profile::{Addr, RecordedRun, RunId, SiteId, segments};
 use relayout_shadow::wire::SiteRecord;
 use relayout_shadow::{AccessKind, ShadowConfig};
 
-const CONTEXTS: u8 = 4;
+const CONTEXTS: u16 = 4;
 const OBJECT_BYTES: u64 = 384;
 const PERIOD: u32 = 64;
 /// Sites, as numbers.
@@ -83,7 +83,7 @@ fn record(layout: Layout) -> Machine {
         ..ShadowConfig::new(CONTEXTS.into())
     };
     let mut machine = Machine::new(config);
-    let mut access = |context: u8, offset: u64, access: AccessKind, site: u32| {
+    let mut access = |context: u16, offset: u64, access: AccessKind, site: u32| {
         let Machine { shadow, contexts } = &mut machine;
         let cx = &mut contexts[usize::from(context)];
         shadow.access(cx, PAGE + offset, 8, access, site, || None);
@@ -117,7 +117,7 @@ fn findings(layout: Layout, pair_coefficient: Option<f64>) -> Findings {
     }
     let files = shadow.host.files();
     let files: Vec<_> = files.iter().map(|(n, bytes)| (*n, &bytes[..])).collect();
-    let mut assembled = segments::assemble(&files, RunId(0), CONTEXTS.into()).expect("sound");
+    let mut assembled = segments::assemble(&files, RunId(0), CONTEXTS).expect("sound");
     assert_eq!(assembled.losses, segments::SegmentLosses::default());
     assembled.profile.meta.runs = vec![RecordedRun {
         pair_period: Some(PERIOD),

@@ -19,7 +19,7 @@ fn announce(machine: &mut Machine, input: &Input, site: u32) {
     shadow.pass_accesses(context, 1, input.addr);
 }
 
-fn settle(machine: &mut Machine, context: u8, effect: StoreEffect) {
+fn settle(machine: &mut Machine, context: u16, effect: StoreEffect) {
     let Machine { shadow, contexts } = machine;
     shadow.settle_store(&mut contexts[usize::from(context)], effect);
 }
@@ -44,8 +44,8 @@ fn summed(records: &Records) -> [BTreeMap<String, Vec<u64>>; 3] {
         add(1, key, &[c.count.into(), c.silent.into()]);
     }
     for (context, l) in &records.lines {
-        let transfers = [l.read_transfers, l.write_transfers, l.upgrades].map(u64::from);
-        let sums = [l.reads, l.writes, transfers[0], transfers[1], transfers[2]];
+        let events = [l.first_reads, l.later_reads, l.write_transfers, l.upgrades].map(u64::from);
+        let sums = [&[l.reads, l.writes], &events[..]].concat();
         add(2, format!("{context} {:x}", l.line), &sums);
     }
     sums
@@ -87,7 +87,7 @@ proptest! {
     }
 }
 
-fn input(context: u8, access: AccessKind, offset: u64) -> Input {
+fn input(context: u16, access: AccessKind, offset: u64) -> Input {
     Input {
         context,
         addr: PAGE + offset,

@@ -68,7 +68,7 @@ fn is_logged(expected: &Expected, n: usize) -> bool {
 
 /// Numbers of the accesses to logged regions that are no repeats within a turn.
 fn needed(expected: &Expected) -> BTreeSet<usize> {
-    let mut turns: BTreeMap<u64, (u8, HashSet<_>)> = BTreeMap::new();
+    let mut turns: BTreeMap<u64, (u16, HashSet<_>)> = BTreeMap::new();
     let mut needed = BTreeSet::new();
     for n in (0..expected.steps.len()).filter(|&n| is_logged(expected, n)) {
         let Step { input, silent } = &expected.steps[n];
@@ -139,9 +139,9 @@ fn check_log(expected: &Expected, records: &Records) {
     );
 }
 
-fn trace_access(context: u8, burst: &BurstRecord, page: u64) -> TraceAccess {
+fn trace_access(context: u16, burst: &BurstRecord, page: u64) -> TraceAccess {
     TraceAccess {
-        context: ContextId(context.into()),
+        context: ContextId(context),
         offset: (burst.addr - page) as u32,
         size: burst.size,
         access: [Kind::Read, Kind::Write, Kind::ReadWrite][usize::from(burst.access)],
@@ -280,7 +280,7 @@ proptest! {
     }
 }
 
-fn input(context: u8, access: AccessKind, offset: u64) -> Input {
+fn input(context: u16, access: AccessKind, offset: u64) -> Input {
     Input {
         context,
         addr: PAGE + offset,

@@ -9,10 +9,10 @@ use common::input::{Input, PAGE, any_inputs};
 use common::reference::{Event, Line, Reference, Touch};
 use proptest::prelude::*;
 use relayout_shadow::wire::{ConflictRecord, LineRecord};
-use relayout_shadow::{AccessKind, ShadowConfig};
+use relayout_shadow::{AccessKind, CONTEXTS_MAX, ShadowConfig};
 
 /// Line and context.
-type Place = (u64, u8);
+type Place = (u64, u16);
 
 /// Runs both; every part of an access has a site of its own, counted from 1.
 fn run(config: ShadowConfig, inputs: &[Input]) -> (Reference, common::Records) {
@@ -37,8 +37,8 @@ fn touches(reference: &Reference) -> impl Iterator<Item = (u64, &Line, usize, &T
     })
 }
 
-/// Reads, writes, read transfers, write transfers, upgrades, order errors.
-type Totals = [u64; 6];
+/// Reads, writes, first reads, write transfers, upgrades, later reads, order errors.
+type Totals = [u64; 7];
 
 fn expected_totals(reference: &Reference) -> BTreeMap<Place, Totals> {
     let mut totals: BTreeMap<Place, Totals> = BTreeMap::new();
@@ -49,21 +49,22 @@ fn expected_totals(reference: &Reference) -> BTreeMap<Place, Totals> {
         if let Some(event) = &touch.event {
             sum[2 + usize::from(event.transfer)] += 1;
         }
-        sum[5] += u64::from(touch.order_error);
+        sum[6] += u64::from(touch.order_error);
     }
     totals
 }
 
-fn found_totals(lines: &[(u8, LineRecord)]) -> BTreeMap<Place, Totals> {
+fn found_totals(lines: &[(u16, LineRecord)]) -> BTreeMap<Place, Totals> {
     let mut totals: BTreeMap<Place, Totals> = BTreeMap::new();
     for (context, line) in lines {
         let sum = totals.entry((line.line, *context)).or_default();
         let found = [
             line.reads,
             line.writes,
-            line.read_transfers.into(),
+            line.first_reads.into(),
             line.write_transfers.into(),
             line.upgrades.into(),
+            line.later_reads.into(),
             line.order_errors.into(),
         ];
         sum.iter_mut().zip(found).for_each(|(sum, n)| *sum += n);
@@ -88,7 +89,7 @@ fn expected_events(reference: &Reference) -> Events {
         .collect()
 }
 
-fn found_events(conflicts: &[(u8, ConflictRecord)]) -> Events {
+fn found_events(conflicts: &[(u16, ConflictRecord)]) -> Events {
     let mut counts = BTreeMap::new();
     let mut events = Events::new();
     for (_, c) in conflicts {
@@ -108,7 +109,7 @@ fn found_events(conflicts: &[(u8, ConflictRecord)]) -> Events {
 
 fn check_side(touch: &Touch, event: &Event, found: &ConflictRecord) {
     let fits = event.others.iter().any(|other| {
-        u16::from(other.context) == found.other_context
+        other.context == found.other_context
             && other.site.is_none_or(|site| site == found.other_site)
     });
     assert!(fits, "{found:?} is none of {event:?}, by {touch:?}");
@@ -118,7 +119,7 @@ fn check_side(touch: &Touch, event: &Event, found: &ConflictRecord) {
     );
 }
 
-fn check_sides(reference: &Reference, conflicts: &[(u8, ConflictRecord)]) {
+fn check_sides(reference: &Reference, conflicts: &[(u16, ConflictRecord)]) {
     let by_site: BTreeMap<(u64, u32), &Touch> = touches(reference)
         .map(|(start, _, _, touch)| ((start, touch.site), touch))
         .collect();
@@ -130,7 +131,7 @@ fn check_sides(reference: &Reference, conflicts: &[(u8, ConflictRecord)]) {
 }
 
 /// Counted accesses by address and site: context, size, kind, how many, silent ones.
-type Counts = BTreeMap<(u64, u32), (u8, u8, u8, u32, u32)>;
+type Counts = BTreeMap<(u64, u32), (u16, u8, u8, u32, u32)>;
 
 fn expected_counts(reference: &Reference, config: &ShadowConfig) -> Counts {
     touches(reference)
@@ -184,7 +185,7 @@ proptest! {
     }
 }
 
-fn input(context: u8, access: AccessKind, offset: u64, size: u8) -> Input {
+fn input(context: u16, access: AccessKind, offset: u64, size: u8) -> Input {
     Input {
         context,
         addr: PAGE + offset,
@@ -223,6 +224,32 @@ fn an_upgrade_names_a_context_that_has_the_line() {
     ];
     let inputs = inputs.map(|(context, access, offset)| input(context, access, offset, 8));
     assert_eq!(last_other_side(&inputs), (2, 0));
+}
+
+#[test]
+fn contexts_of_every_number_take_part() {
+    use AccessKind::{Read, Write};
+    let last = CONTEXTS_MAX as u16 - 1;
+    let all = [0, 7, 8, 55, 56, 63, 64, 512, last];
+    let readers = all.map(|context| (context, Read, 0));
+    let mut inputs = readers.to_vec();
+    for store in [
+        (last, Write, 0),
+        (8, Write, 8),
+        (64, Write, 0),
+        (0, Write, 16),
+    ] {
+        inputs.push(store);
+        inputs.extend(readers);
+    }
+    let inputs: Vec<Input> = (inputs.into_iter())
+        .map(|(context, access, offset)| input(context, access, offset, 8))
+        .collect();
+    let config = ShadowConfig {
+        page_table_bits: 8,
+        ..ShadowConfig::new(CONTEXTS_MAX)
+    };
+    check_all(config, &inputs);
 }
 
 #[test]

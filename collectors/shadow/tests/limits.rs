@@ -16,7 +16,7 @@ fn small(contexts: usize) -> ShadowConfig {
     }
 }
 
-fn total(lines: &[(u8, LineRecord)], of: impl Fn(&LineRecord) -> u64) -> u64 {
+fn total(lines: &[(u16, LineRecord)], of: impl Fn(&LineRecord) -> u64) -> u64 {
     lines.iter().map(|(_, line)| of(line)).sum()
 }
 
@@ -211,7 +211,7 @@ fn totals_leave_before_they_overflow() {
 
 #[test]
 fn too_many_contexts_are_refused() {
-    for contexts in [0, 49] {
+    for contexts in [0, 1025] {
         assert!(ShadowMemory::new(small(contexts), Memory::new()).is_none());
     }
     let host = Memory::new();

@@ -14,14 +14,14 @@ use relayout_shadow::{AccessKind, LINE_BYTES, ShadowConfig};
 #[derive(Clone, Copy)]
 struct Touch {
     at: usize,
-    context: u8,
+    context: u16,
     line: u64,
     stores: bool,
     addr: u64,
 }
 
 /// A pair transfer: its context, address and site, and the other side's context and address.
-type Found = (u8, u64, u32, u16, u64);
+type Found = (u16, u64, u32, u16, u64);
 
 /// The definition, with the whole history at hand.
 fn expected(inputs: &[Input]) -> Vec<Found> {
@@ -38,7 +38,7 @@ fn expected(inputs: &[Input]) -> Vec<Found> {
             };
             if let Some(other) = other_side(&history, touch) {
                 let site = n as u32 + 1;
-                let other = (u16::from(other.context), other.addr);
+                let other = (other.context, other.addr);
                 found.push((touch.context, touch.addr, site, other.0, other.1));
             }
             history.push(touch);
@@ -67,7 +67,7 @@ fn other_side(history: &[Touch], now: Touch) -> Option<Touch> {
         .copied()
 }
 
-fn record(config: ShadowConfig, inputs: &[Input]) -> Vec<(u8, PairRecord)> {
+fn record(config: ShadowConfig, inputs: &[Input]) -> Vec<(u16, PairRecord)> {
     let mut machine = Machine::new(config);
     for (n, input) in inputs.iter().enumerate() {
         for part in input.parts() {
@@ -117,7 +117,7 @@ proptest! {
     }
 }
 
-fn input(context: u8, access: AccessKind, offset: u64) -> Input {
+fn input(context: u16, access: AccessKind, offset: u64) -> Input {
     Input {
         context,
         addr: PAGE + offset,
@@ -175,7 +175,7 @@ fn workload(accesses: usize) -> Vec<Input> {
         } else {
             AccessKind::Read
         };
-        input(context as u8, access, place * 128 + line * 64)
+        input(context as u16, access, place * 128 + line * 64)
     };
     (0..accesses).map(any).collect()
 }
@@ -186,8 +186,8 @@ fn samples_estimate_the_number_of_pair_transfers() {
     let inputs = workload(if cfg!(miri) { 2_000 } else { 400_000 });
     let all = record(config(4, 1), &inputs);
     let sampled = record(config(4, PERIOD), &inputs);
-    let by_line = |records: &[(u8, PairRecord)]| {
-        let mut sums: BTreeMap<(u8, u64), u64> = BTreeMap::new();
+    let by_line = |records: &[(u16, PairRecord)]| {
+        let mut sums: BTreeMap<(u16, u64), u64> = BTreeMap::new();
         for (context, record) in records {
             *sums.entry((*context, record.addr)).or_default() += u64::from(record.samples);
         }

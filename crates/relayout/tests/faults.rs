@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::disk::Disk;
+use common::disk::SmallDisk;
 use common::programs::data;
 use common::{Place, names, start};
 
@@ -63,7 +63,7 @@ enum OutputState {
 }
 
 #[derive(Clone, Copy)]
-enum Fault {
+enum InjectedFault {
     Signal(i32),
     /// A full disk for the output.
     OutputDisk,
@@ -75,16 +75,16 @@ enum Fault {
     Parallel,
 }
 
-const SIGNALS: [Fault; 3] = [
-    Fault::Signal(libc::SIGKILL),
-    Fault::Signal(libc::SIGTERM),
-    Fault::Signal(libc::SIGINT),
+const SIGNALS: [InjectedFault; 3] = [
+    InjectedFault::Signal(libc::SIGKILL),
+    InjectedFault::Signal(libc::SIGTERM),
+    InjectedFault::Signal(libc::SIGINT),
 ];
-const SHORTAGES: [Fault; 4] = [
-    Fault::OutputDisk,
-    Fault::TemporaryDisk,
-    Fault::SharedMemory,
-    Fault::Parallel,
+const SHORTAGES: [InjectedFault; 4] = [
+    InjectedFault::OutputDisk,
+    InjectedFault::TemporaryDisk,
+    InjectedFault::SharedMemory,
+    InjectedFault::Parallel,
 ];
 
 const fn command(name: &'static str, words: &'static str, output: OutputKind) -> FaultyCommand {
@@ -164,7 +164,9 @@ impl FaultStand {
         for folder in ["tree", "output"] {
             fs::create_dir(place.path(folder)).unwrap();
         }
-        place.write("tree/shared.c", fs::read(data("shared.c")).unwrap());
+        for name in ["shared.c", "pair_counts.h"] {
+            place.write(&format!("tree/{name}"), fs::read(data(name)).unwrap());
+        }
         place.write("tree/shared.h", "struct pair { long left; long right; };\n");
         place.write(
             "tree/other.c",
@@ -258,7 +260,7 @@ impl FaultStand {
     fn run_case(
         &mut self,
         command: FaultyCommand,
-        fault: Fault,
+        fault: InjectedFault,
         reference: &(Duration, Vec<u8>),
     ) -> OutputState {
         self.clear_output();
@@ -267,27 +269,30 @@ impl FaultStand {
         let mut temporary = self.place.path("tmp");
         let mut wrapper: &[&str] = &[];
         match fault {
-            Fault::OutputDisk => {
-                disk = Some(Disk::mount(self.place.path("output"), &random_size(self)));
+            InjectedFault::OutputDisk => {
+                disk = Some(SmallDisk::mount(
+                    self.place.path("output"),
+                    &random_size(self),
+                ));
             }
-            Fault::TemporaryDisk => {
+            InjectedFault::TemporaryDisk => {
                 temporary = self.place.path("small");
                 let _ = fs::create_dir(&temporary);
-                disk = Some(Disk::mount(temporary.clone(), &random_size(self)));
+                disk = Some(SmallDisk::mount(temporary.clone(), &random_size(self)));
             }
-            Fault::SharedMemory => {
+            InjectedFault::SharedMemory => {
                 wrapper = &WITHOUT_SHARED_MEMORY;
             }
-            Fault::Signal(_) | Fault::Parallel => {}
+            InjectedFault::Signal(_) | InjectedFault::Parallel => {}
         }
         let mut child = self.start(command.words, &temporary, wrapper);
         let delay = Duration::from_micros(self.random_below(reference.0.as_micros() as u64));
         match fault {
-            Fault::Signal(signal) => {
+            InjectedFault::Signal(signal) => {
                 std::thread::sleep(delay);
                 send(child.id(), signal);
             }
-            Fault::Parallel => {
+            InjectedFault::Parallel => {
                 // Its own output is a standard one, which nobody compares.
                 let mut other = self.start(
                     "verify --before ./shared --after ./shared --runs 2",
@@ -305,9 +310,9 @@ impl FaultStand {
             command,
             status.success(),
             &reference.1,
-            matches!(fault, Fault::Parallel),
+            matches!(fault, InjectedFault::Parallel),
         );
-        if matches!(fault, Fault::TemporaryDisk) {
+        if matches!(fault, InjectedFault::TemporaryDisk) {
             let left = leaked_names(&temporary);
             assert!(
                 left.is_empty(),
@@ -392,7 +397,7 @@ impl FaultStand {
     fn run_cases(
         &mut self,
         command: FaultyCommand,
-        faults: &[Fault],
+        faults: &[InjectedFault],
         cases_each: u32,
     ) -> CaseCounts {
         let reference = self.reference(command);

@@ -118,6 +118,35 @@ fn thousands_of_children_are_counted() {
     assert_eq!(processes(&report).len(), 1, "{report}");
 }
 
+/// The host removes the folder of a child in which nothing moved while others still come.
+#[test]
+fn children_at_a_time_leave_few_folders() {
+    let place = place();
+    let mut command = place.tool("record run -q -o out -- ./forks many 2000 20");
+    let mut child = common::start(&mut command);
+    let mut folders_most = 0;
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        let workspaces = common::names(&place.path("tmp"));
+        let folders = workspaces.iter().map(|name| {
+            // It may be gone by now.
+            std::fs::read_dir(place.path("tmp").join(name)).map_or(0, Iterator::count)
+        });
+        folders_most = folders.sum::<usize>().max(folders_most);
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    };
+    assert!(status.success(), "{status}");
+    // Those of 512 processes, and the first process's own files.
+    assert!((2..=512 + 64).contains(&folders_most), "{folders_most}");
+    let report = place.said("report out --json").stdout;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let first = &processes(&report)[0];
+    assert_eq!(first["without_transfers"], 2000, "{first}");
+    assert_eq!(first["left_out"], 0, "{first}");
+}
+
 #[test]
 fn memory_that_processes_share_is_not_joined_and_that_is_said() {
     let place = place();

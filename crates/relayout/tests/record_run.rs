@@ -2,7 +2,9 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::process::{Child, Stdio};
 
 use common::programs::recording_place;
@@ -105,6 +107,74 @@ fn the_two_dashes_may_be_left_out() {
     let ended = place.said("record run --sead 3 ./shared");
     assert_eq!(ended.code, Some(2), "{ended:?}");
     assert!(ended.stderr.contains("'--seed'"), "{ended:?}");
+}
+
+/// Compilers call `memcpy` and `memset`, which are seen. What is written in assembly, or was
+/// compiled before, is named.
+#[test]
+fn string_instructions_that_are_not_seen_are_named() {
+    require_programs(&["gcc", "clang"]);
+    let place = recording_place();
+    let source = "#include <string.h>\n\
+                  struct page { char bytes[4096]; } one, other;\n\
+                  void fill_before(struct page *);\n\
+                  __attribute__((noinline)) void copy(void) { one = other; }\n\
+                  __attribute__((noinline)) void clear(void) { memset(&other, 0, sizeof other); }\n\
+                  #ifdef BY_HAND\n\
+                  __attribute__((noinline)) void fill_by_hand(void *to, long n) {\n\
+                  __asm__ volatile(\"rep stosb\" : \"+D\"(to), \"+c\"(n) : \"a\"(0) : \"memory\");\n\
+                  __asm__ volatile(\"std; cld; rep stosb\" : \"+D\"(to), \"+c\"(n) : \"a\"(0)); }\n\
+                  #endif\n\
+                  int main(void) {\n\
+                  copy(); clear();\n\
+                  #ifdef BY_HAND\n\
+                  fill_by_hand(&one, sizeof one); fill_before(&other);\n\
+                  #endif\n\
+                  return one.bytes[5] + other.bytes[7]; }\n";
+    place.write("strings.c", source);
+    let before = "#include <string.h>\n\
+                  void fill_before(char *to) { memset(to, 0, 4096); }\n";
+    place.write("before.c", before);
+    let built = place.other("/usr/bin/gcc", "-Os -c before.c");
+    assert_eq!(built.code, Some(0), "{built:?}");
+    let unseen = |place: &Place, words: &str| {
+        let built = place.said(words);
+        assert_eq!((built.code, &*built.stderr), (Some(0), ""), "{words}");
+        let ended = place.said("record run -q --force -o out -- ./strings");
+        // One thread moves nothing.
+        assert_eq!(ended.code, Some(0), "{words}: {ended:?}");
+        let report = place.said("report out --json").stdout;
+        let report: Value = serde_json::from_str(&report).unwrap();
+        let code = report["unseen_strings"].as_array().expect("a list").clone();
+        let function = |entry: &Value| {
+            let module = entry["module"].as_str().unwrap();
+            assert!(module.ends_with("/strings"), "{entry}");
+            let name = entry["function"].as_str().unwrap().to_owned();
+            (name, entry["instructions"].as_u64().unwrap())
+        };
+        let mut functions: Vec<(String, u64)> = code.iter().map(function).collect();
+        functions.sort();
+        (functions, place.said("report out").stdout)
+    };
+    for compiler in [
+        "gcc -O0",
+        "gcc -Os",
+        "gcc -O2",
+        "gcc -O3",
+        "clang -Os",
+        "clang -O2",
+    ] {
+        let (functions, text) = unseen(&place, &format!("cc -- {compiler} strings.c -o strings"));
+        assert_eq!(functions, [], "{compiler}");
+        assert!(!text.contains("not seen ("), "{text}");
+        let words = format!("cc -- {compiler} -DBY_HAND strings.c before.o -o strings");
+        let (functions, text) = unseen(&place, &words);
+        let expect = [("fill_before".into(), 1), ("fill_by_hand".into(), 2)];
+        assert_eq!(functions, expect, "{compiler}");
+        let sentence = "  3 rep-string instructions in 2 functions were not seen (rep movs, rep stos and \
+                        the like): fill_by_hand,\n  fill_before.\n";
+        assert!(text.contains(sentence), "{text}");
+    }
 }
 
 #[test]
@@ -266,6 +336,67 @@ fn signals_go_to_the_program_and_what_was_recorded_is_kept() {
         (&false.into(), &"SIGINT".into())
     );
     assert_eq!(common::names(&place.path("tmp")), Vec::<String>::new());
+}
+
+/// The step after the program is held until the signal has come: its line has no room in the pipe.
+#[test]
+fn a_signal_after_the_program_leaves_nothing() {
+    let place = place();
+    for number in [libc::SIGINT, libc::SIGTERM] {
+        let (read_end, write_end) = std::io::pipe().unwrap();
+        let mut command = place.tool("record run -o out --yield 50 -- ./shared echo");
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(write_end.try_clone().unwrap());
+        let mut child = start(&mut command);
+        drop(command);
+        let mut errors = BufReader::new(read_end);
+        let mut line = String::new();
+        while !line.contains("recording with") {
+            line.clear();
+            assert!(errors.read_line(&mut line).unwrap() > 0, "it ended");
+        }
+        fill_pipe(write_end);
+        // The program ends with its input.
+        drop(child.stdin.take());
+        while !writes_to_stderr(child.id()) {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        signal(&child, number);
+        let mut text = Vec::new();
+        errors.read_to_end(&mut text).unwrap();
+        let text = String::from_utf8_lossy(&text);
+        let code = child.wait().unwrap().code();
+        assert_eq!(code, Some(130), "{text:?}");
+        assert!(text.contains("reading what was recorded\n"), "{text:?}");
+        assert!(text.ends_with("relayout: interrupted\n"), "{text:?}");
+        assert_eq!(common::names(&place.path("tmp")), Vec::<String>::new());
+        let names = common::names(&place.path(""));
+        assert!(!names.iter().any(|name| name.contains("out")), "{names:?}");
+    }
+}
+
+/// Fills a pipe, and closes its end.
+fn fill_pipe(write_end: std::io::PipeWriter) {
+    // Opened anew, so that only this end does not block.
+    let path = format!("/proc/self/fd/{}", write_end.as_raw_fd());
+    let mut options = std::fs::File::options();
+    let mut end = options
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(path)
+        .unwrap();
+    for block in [4096, 1] {
+        while end.write(&vec![b'\n'; block]).is_ok() {}
+    }
+}
+
+/// Returns true if a process is in `write` to its standard error.
+fn writes_to_stderr(process: u32) -> bool {
+    let call = std::fs::read_to_string(format!("/proc/{process}/syscall")).unwrap();
+    let write_to_stderr = format!("{} 0x2 ", libc::SYS_write);
+    call.starts_with(&write_to_stderr)
 }
 
 #[test]

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use finding::{FindingDocument, finding_document};
 use relayout_contend::CoherenceTally;
 use relayout_contend::finding::{LinePairs, UnresolvedLines};
-use relayout_profile::{ProfileMeta, RecordedProcess, RecordedRun};
+use relayout_profile::boot::{BootChange, RecordedBoot, UnwatchedAccess};
+use relayout_profile::{ProfileMeta, RecordedProcess, RecordedRun, UnseenStringCode};
 use schemars::JsonSchema;
 use serde::Serialize;
 use site::{SiteDocument, site_document};
@@ -43,7 +44,17 @@ pub struct ReportDocument<'a> {
     /// Transfers that hardware told of; not among the others.
     hitm_observed: Option<u64>,
     transfers_total: u64,
+    /// Least and most transfers in a recording; null with one recording.
+    transfers_range: Option<[u64; 2]>,
+    /// In some recording, others took more of the CPU time than the order of findings can be
+    /// trusted with (`runs[].lost_share`).
+    host_was_busy: bool,
     read_transfers: u64,
+    /// Of them: reads of what a store left before another context had read it. Null where reads
+    /// were not told apart.
+    first_reads: Option<u64>,
+    /// The other read transfers.
+    later_reads: Option<u64>,
     write_transfers: u64,
     upgrades: u64,
     false_first_touch: u64,
@@ -54,6 +65,9 @@ pub struct ReportDocument<'a> {
     unresolved: &'a BTreeMap<String, u64>,
     unresolved_classes: Vec<UnresolvedDocument<'a>>,
     line_pairs: LinePairsDocument,
+    /// Code of a program whose repeated string instructions (`rep movs`) were not seen; null where
+    /// nobody looked for it, and where the collector sees all instructions.
+    unseen_strings: Option<Vec<UnseenStringsDocument<'a>>>,
     findings_total: usize,
     findings: Vec<FindingDocument<'a>>,
 }
@@ -68,6 +82,23 @@ struct MachineDocument<'a> {
     contexts: u16,
     line_bytes: u32,
     values_seen: bool,
+    /// Boot of the recorded kernel; null for programs, and for kernels that relayout did not boot.
+    boot: Option<BootDocument<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct BootDocument<'a> {
+    /// Differences from a boot in production: `no-slab-merging`, `no-kaslr`, `no-mitigations`,
+    /// `no-fast-strings`, `no-clock-watchdog`, `no-timer-check`.
+    changes: Vec<&'static str>,
+    /// Model and features of the emulated CPU, as QEMU was given them; null where the profile does
+    /// not hold them.
+    cpu_model: Option<&'a str>,
+    /// Accesses that were not seen: `user-space`, `bulk-functions`, `page-walks`, `dma`.
+    not_watched: Vec<&'static str>,
+    /// Functions of the kernel whose accesses were not seen; null where the profile does not hold
+    /// them.
+    unwatched_functions: Option<&'a [String]>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -82,6 +113,9 @@ struct RunDocument<'a> {
     process: Option<ProcessDocument<'a>>,
     window_wall_ns: u64,
     window_cpu_ns: u64,
+    /// Fraction of the CPU time that the recorded processes wanted and did not get, because the
+    /// host ran others; null where nobody measured it.
+    lost_share: Option<f64>,
     accesses: u64,
     operations: u64,
     bursts_dropped: u64,
@@ -110,6 +144,14 @@ struct LinePairsDocument {
     candidates: u64,
     samples: u64,
     pair_transfers_estimated: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct UnseenStringsDocument<'a> {
+    module: &'a str,
+    function: &'a str,
+    /// Number of such instructions in the function.
+    instructions: u32,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -151,7 +193,11 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
         estimated: findings.estimated,
         hitm_observed: totals.hitm,
         transfers_total: totals.tally.transfers(),
+        transfers_range: totals.transfers_range,
+        host_was_busy: meta.runs.iter().any(RecordedRun::was_host_busy),
         read_transfers,
+        first_reads: totals.first_reads,
+        later_reads: totals.later_reads(),
         write_transfers,
         upgrades,
         false_first_touch,
@@ -166,6 +212,8 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
             .map(unresolved_document)
             .collect(),
         line_pairs: line_pairs_document(&findings.line_pairs),
+        unseen_strings: { meta.unseen_strings.as_ref() }
+            .map(|code| code.iter().map(unseen_strings_document).collect()),
         findings_total: findings.findings.len(),
         findings: selection
             .select_findings(findings)
@@ -186,6 +234,17 @@ fn machine_document(meta: &ProfileMeta) -> MachineDocument<'_> {
         contexts: meta.contexts,
         line_bytes: meta.line_bytes,
         values_seen: meta.values_seen,
+        boot: RecordedBoot::from_meta(meta).map(boot_document),
+    }
+}
+
+fn boot_document(boot: RecordedBoot<'_>) -> BootDocument<'_> {
+    let unwatched = boot.unwatched.into_iter();
+    BootDocument {
+        changes: boot.changes.into_iter().map(BootChange::as_str).collect(),
+        cpu_model: boot.cpu_model,
+        not_watched: unwatched.map(UnwatchedAccess::as_str).collect(),
+        unwatched_functions: boot.unwatched_functions,
     }
 }
 
@@ -198,6 +257,7 @@ fn run_document(run: &RecordedRun) -> RunDocument<'_> {
         process: run.process.as_ref().map(process_document),
         window_wall_ns: run.window_wall_ns,
         window_cpu_ns: run.window_cpu_ns,
+        lost_share: run.lost_share,
         accesses: run.accesses,
         operations: run.operations,
         bursts_dropped: run.bursts_dropped,
@@ -223,6 +283,14 @@ fn line_pairs_document(pairs: &LinePairs) -> LinePairsDocument {
         candidates: pairs.candidates,
         samples: pairs.samples,
         pair_transfers_estimated: pairs.pair_transfers,
+    }
+}
+
+fn unseen_strings_document(code: &UnseenStringCode) -> UnseenStringsDocument<'_> {
+    UnseenStringsDocument {
+        module: &code.module,
+        function: &code.function,
+        instructions: code.instructions,
     }
 }
 

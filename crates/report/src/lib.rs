@@ -30,6 +30,7 @@ mod probe;
 pub mod record;
 mod remedy;
 pub mod sarif;
+mod schema;
 mod select;
 pub mod show;
 pub mod text;
@@ -42,10 +43,11 @@ use relayout_profile::ProfileMeta;
 use relayout_session::ProductionBuild;
 
 pub use doctor::survey_text;
-pub use document::{Document, DocumentSchema, document_schemas};
+pub use document::Document;
 pub use escape::escape_text;
 pub use explain::{ExplainDocument, explain_document, explain_text};
 pub use probe::probe_text;
+pub use schema::{DocumentSchema, document_schemas};
 pub use select::FindingSelection;
 
 /// Input of a report's renderers.

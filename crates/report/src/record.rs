@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::words::counted;
+use crate::words::{busy_host_words, counted};
 use relayout_profile::{Profile, RecordedRun};
 
 fn total(profile: &Profile, number: fn(&RecordedRun) -> u64) -> u64 {
@@ -18,11 +18,18 @@ fn access_count(profile: &Profile) -> String {
     }
 }
 
+/// Returns a line that warns of a busy host, or nothing.
+fn busy_host_warning(profile: &Profile) -> String {
+    busy_host_words(&profile.meta.runs).map_or(String::new(), |words| {
+        format!("{words}; record again when it is idle\n")
+    })
+}
+
 /// Summarizes the recording of a kernel.
 pub fn kernel_summary(output: &Path, profile: &Profile) -> String {
     format!(
         "{}: {} on {} CPUs of Linux {}: {}, {}, {}, {:.1} s of CPU time in the \
-         window\n",
+         window\n{}",
         output.display(),
         profile.meta.workload,
         profile.meta.contexts,
@@ -31,6 +38,7 @@ pub fn kernel_summary(output: &Path, profile: &Profile) -> String {
         access_count(profile),
         counted(profile.transfers(), "transfer"),
         total(profile, |run| run.window_cpu_ns) as f64 / 1e9,
+        busy_host_warning(profile),
     )
 }
 
@@ -48,12 +56,13 @@ pub fn program_summary(output: &Path, profile: &Profile) -> String {
         ),
     };
     format!(
-        "{}: {}: {threads}, {}, {}, {:.1} s of CPU time\n",
+        "{}: {}: {threads}, {}, {}, {:.1} s of CPU time\n{}",
         output.display(),
         profile.meta.workload,
         access_count(profile),
         counted(profile.transfers(), "transfer"),
         total(profile, |run| run.window_cpu_ns) as f64 / 1e9,
+        busy_host_warning(profile),
     )
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Plain text without colour, at most about 120 columns unless names are longer.
 
+mod access_words;
 mod adjacent;
 mod detail;
 mod head;
@@ -12,15 +13,20 @@ use std::fmt::{self, Write};
 
 use relayout_contend::finding::UnresolvedLines;
 use relayout_contend::{Finding, FindingSubject, Findings};
+use relayout_profile::UnseenStringCode;
+use relayout_profile::program::COMPILED_IN_COLLECTOR;
 
 use crate::ReportContents;
 use crate::words::{ContextNoun, counted};
+use crate::wrap::wrap_words;
 use sources::SourcePositions;
 
-/// Name of the collector that is compiled into programs.
-const COMPILED_IN_COLLECTOR: &str = "compiled-in runtime";
 /// Sites shown for each class of unresolved lines.
 const UNRESOLVED_SITES_MAX: usize = 3;
+/// Functions with unseen instructions that are named.
+const UNSEEN_FUNCTIONS_MAX: usize = 8;
+/// Widest line of a sentence.
+const WIDTH: usize = 114;
 
 /// Renders `report`.
 pub fn render(report: &ReportContents) -> String {
@@ -62,6 +68,7 @@ fn write_report(out: &mut String, report: &ReportContents) -> fmt::Result {
     write_unresolved(out, findings, &sources)?;
     adjacent::write_summary(out, &findings.line_pairs)?;
     write_limits(out, findings, &shown)?;
+    write_unseen_strings(out, meta.unseen_strings.as_deref().unwrap_or_default())?;
     write_instrumented_note(out, report, &shown)
 }
 
@@ -85,50 +92,97 @@ fn write_table(
     context_noun: ContextNoun,
 ) -> fmt::Result {
     let events = match estimated {
-        true => "---- estimated ---",
-        false => "------ HITM ------",
+        true => "------- estimated ------",
+        false => "------- transfers ------",
     };
-    writeln!(out, "                  {events}   ------- false --------")?;
     writeln!(
         out,
-        "{:>5} {:>10}  {:>6} {:>5} {:>7} {:>10} {:>11} {:>9} {:>8} {:>5} {:>7}  {:<13}  Line",
+        "Ranked by transfers: first reads of what a store left, later reads of it by other {}s, and writes.\n\
+         Upgrades are not among them.",
+        context_noun.singular()
+    )?;
+    writeln!(out, "                  {events}  ------- false --------")?;
+    writeln!(
+        out,
+        "{:>5} {:>10}  {:>6} {:>5} {:>5} {:>5} {:>10} {:>11} {:>9} {:>8} {:>5}{}  {:<13}  Line",
         "Rank",
         "Transfers",
         "Share",
-        "Read",
+        "First",
+        "Later",
         "Write",
         "First use",
         "Whole stay",
         "Upgrades",
         "Objects",
         context_noun.column_title(),
-        "Stable",
+        match findings.iter().any(|finding| finding.stability.is_some()) {
+            true => format!(" {:>17} {:>7}", "Min to max", "Stable"),
+            false => String::new(),
+        },
         "Kind"
     )?;
     for finding in findings {
         let tally = &finding.tally;
         let transfers = tally.transfers();
+        let known_share =
+            |part: Option<u64>| part.map_or("-".to_owned(), |part| percent_of(part, transfers));
         writeln!(
             out,
-            "{:>5} {:>10}  {:>6} {:>5} {:>7} {:>10} {:>11} {:>9} {:>8} {:>5} {:>7}  {:<13}  {}",
+            "{:>5} {:>10}  {:>6} {:>5} {:>5} {:>5} {:>10} {:>11} {:>9} {:>8} {:>5}{}  {:<13}  {}",
             finding.rank,
             transfers,
             percent(finding.share),
-            percent_of(tally.read_transfers, transfers),
+            known_share(finding.first_reads),
+            known_share(finding.later_reads()),
             percent_of(tally.write_transfers, transfers),
             percent_of(tally.false_first_touch, transfers),
             percent_of(tally.false_lifetime, transfers),
             tally.upgrades,
             finding.objects,
             finding.contexts,
-            finding
-                .stability
-                .map_or("-".to_owned(), |share| format!("{:.0}%", share * 100.0)),
+            repeat_columns(finding),
             finding.kind.as_str(),
             finding_name(finding),
         )?;
     }
     Ok(())
+}
+
+/// Writes how many string instructions of a program announced nothing, and the functions with most.
+fn write_unseen_strings(out: &mut String, code: &[UnseenStringCode]) -> fmt::Result {
+    if code.is_empty() {
+        return Ok(());
+    }
+    let instructions = code.iter().map(|function| u64::from(function.instructions));
+    let mut functions: Vec<&UnseenStringCode> = code.iter().collect();
+    functions.sort_by_key(|function| std::cmp::Reverse(function.instructions));
+    let names = functions.iter().take(UNSEEN_FUNCTIONS_MAX);
+    let names: Vec<&str> = names.map(|function| &*function.function).collect();
+    let more = match functions.len().saturating_sub(UNSEEN_FUNCTIONS_MAX) {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    let sentence = format!(
+        "{} in {} were not seen (rep movs, rep stos and the like): {}{more}.",
+        counted(instructions.sum(), "rep-string instruction"),
+        counted(code.len() as u64, "function"),
+        names.join(", "),
+    );
+    for row in wrap_words(sentence.split(' '), WIDTH) {
+        writeln!(out, "  {row}")?;
+    }
+    Ok(())
+}
+
+/// Columns of a finding of several recordings: its transfers in each, and its stability.
+fn repeat_columns(finding: &Finding) -> String {
+    let Some(stability) = finding.stability else {
+        return String::new();
+    };
+    let range = finding.transfers_range;
+    let range = range.map_or("-".to_owned(), |[least, most]| format!("{least} to {most}"));
+    format!(" {range:>17} {:>6.0}%", stability * 100.0)
 }
 
 /// Of a program that was built to be recorded, and where nothing else said how variables lie in the
@@ -239,6 +293,12 @@ Limits
         )?;
     }
     let totals = &findings.totals;
+    if totals.first_reads.is_none() && totals.tally.read_transfers > 0 {
+        writeln!(
+            out,
+            "  This profile does not tell first reads from later ones."
+        )?;
+    }
     match totals.order_errors {
         Some(errors) if totals.tally.read_transfers > 0 => writeln!(
             out,

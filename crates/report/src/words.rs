@@ -1,6 +1,6 @@
 //! Words that several texts share.
 
-use relayout_profile::ProfileMeta;
+use relayout_profile::{ProfileMeta, RecordedRun};
 
 /// Returns `1 pair`, `2 pairs`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
@@ -15,6 +15,16 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
 /// Returns `1 more pair`, `2 more pairs`.
 pub(crate) fn count_more(count: u64, noun: &str) -> String {
     counted(count, &format!("more {noun}"))
+}
+
+/// Returns a clause that says that the host was too busy with others, if it was.
+pub(crate) fn busy_host_words(runs: &[RecordedRun]) -> Option<String> {
+    let busy = runs.iter().filter(|run| run.was_host_busy());
+    let lost_share = busy.filter_map(|run| run.lost_share).reduce(f64::max)?;
+    Some(format!(
+        "the machine was too busy to trust the order of findings: others took {:.0}% of the CPU time",
+        lost_share * 100.0
+    ))
 }
 
 /// Name of the contexts of a recording.

@@ -7,7 +7,7 @@ use relayout_layout::MemberAt;
 use relayout_profile::ContextId;
 use relayout_profile::{
     AccessKind, CoherenceEvent, ConflictRow, CountRow, LineRow, PairRow, Profile, ProfileMeta,
-    RecordedRun, RecordingSetting, Site,
+    RecordedGuest, RecordedRun, RecordingSetting, Site,
 };
 use relayout_profile::{Addr, RunId, SiteId};
 use relayout_report::{FindingSelection, ReportContents, json, text};
@@ -124,6 +124,7 @@ fn conflict(
         other_site: SiteId(there.1),
         other_access: there.2,
         count,
+        first_reads: Some(if here.2 == READ { count / 4 } else { 0 }),
         false_first_touch: touch,
         false_lifetime: life,
     }
@@ -180,6 +181,7 @@ fn profile() -> Profile {
         reads: 40_000,
         writes: 0,
         read_transfers: 1980,
+        first_reads: Some(495),
         write_transfers: 0,
         upgrades: 0,
         order_errors: Some(4),
@@ -205,6 +207,7 @@ fn meta() -> ProfileMeta {
         ended: "end marker".into(),
         window_wall_ns: 3_200_000_000,
         window_cpu_ns: 6_100_000_000,
+        lost_share: Some(0.02),
         accesses: 26_000_000,
         operations: 12_000,
         ..RecordedRun::default()
@@ -213,6 +216,7 @@ fn meta() -> ProfileMeta {
         seed: 2,
         complete: false,
         ended: "guest panicked".into(),
+        lost_share: Some(0.5),
         ..run.clone()
     };
     let setting = |name: &str, value: &str| RecordingSetting {
@@ -227,7 +231,15 @@ fn meta() -> ProfileMeta {
             setting("cpus", "4"),
             setting("yield", "1000"),
             setting("memory", "2G"),
+            setting(
+                "kernel-command-line",
+                "quiet nokaslr mitigations=off slab_nomerge",
+            ),
         ],
+        guest: Some(RecordedGuest {
+            cpu_model: "max,erms=off,fsrm=off".into(),
+            unwatched_functions: vec!["copy_page".into()],
+        }),
         line_bytes: 64,
         contexts: 4,
         machine: "x86_64".into(),
@@ -241,8 +253,15 @@ fn meta() -> ProfileMeta {
 }
 
 fn rendered(selection: &FindingSelection, render: impl Fn(&ReportContents) -> String) -> String {
-    let profile = profile();
-    let findings = find(&profile, &Kernel);
+    rendered_of(&profile(), selection, render)
+}
+
+fn rendered_of(
+    profile: &Profile,
+    selection: &FindingSelection,
+    render: impl Fn(&ReportContents) -> String,
+) -> String {
+    let findings = find(profile, &Kernel);
     render(&ReportContents {
         meta: &profile.meta,
         findings: &findings,
@@ -254,6 +273,31 @@ fn rendered(selection: &FindingSelection, render: impl Fn(&ReportContents) -> St
 #[test]
 fn text_of_all() {
     insta::assert_snapshot!(rendered(&FindingSelection::default(), text::render));
+}
+
+#[test]
+fn older_profiles_do_not_tell_first_reads() {
+    let mut old = profile();
+    old.lines.iter_mut().for_each(|row| row.first_reads = None);
+    let conflicts = old.conflicts.iter_mut();
+    conflicts.for_each(|row| row.first_reads = None);
+    let all = FindingSelection::default();
+    let text = rendered_of(&old, &all, text::render);
+    for said in [
+        "4894 (4580 reads, 314 writes) and 900 upgrades",
+        "80.6%     -     -    2%",
+        "This profile does not tell first reads from later ones.",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    let document = rendered_of(&old, &all, |report| json::render(report).unwrap());
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    let finding = &document["findings"][0];
+    for part in [&document, finding] {
+        assert!(part["first_reads"].is_null() && part["later_reads"].is_null());
+    }
+    assert_eq!(finding["read_transfers"], 3880);
+    assert_eq!(finding["transfers"], 3944);
 }
 
 #[test]

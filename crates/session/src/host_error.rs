@@ -1,6 +1,6 @@
 //! One error for all crates that reach outside: files, recording, compiling, measuring and probing.
 
-use relayout_files::{ErrorCategory, FileError};
+use relayout_files::{ErrorCategory, FileError, InterruptFlag};
 
 /// Error of one of the crates that reach outside.
 #[derive(Debug, thiserror::Error)]
@@ -86,5 +86,16 @@ impl HostError {
             error.downcast_ref().map(relayout_probe::Error::category),
         ];
         categories.into_iter().flatten().next()
+    }
+}
+
+/// Reports an interrupt instead of the failure of a child process, which Ctrl-C reaches too.
+pub(crate) fn or_interrupted<T>(
+    result: Result<T, HostError>,
+    interrupt: InterruptFlag,
+) -> Result<T, HostError> {
+    match result {
+        Err(_) if interrupt.is_set() => Err(HostError::Interrupted),
+        result => result,
     }
 }

@@ -1,9 +1,11 @@
 //! Recordings: repeated, merged into one profile, signed and written.
 
+mod unseen_strings;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use relayout_files::{CacheFolder, DISTRIBUTION, cannot};
+use relayout_files::{CacheFolder, DISTRIBUTION, cannot, parent_folder};
 use relayout_profile::perf::SampledInstruction;
 use relayout_profile::{Profile, WriteOptions};
 use relayout_record::RecordingOutcome;
@@ -110,23 +112,33 @@ pub fn record_repeatedly(
 }
 
 impl FinishedRecordings {
-    /// Writes the recordings as one profile that names `command`. Returns the profile and the
-    /// failure of the last recording.
+    /// Writes the recordings as one profile that names `command`, unless the user aborts that. Returns
+    /// the profile and the failure of the last recording.
     ///
     /// # Errors
-    /// The recordings cannot be merged, or the profile cannot be written.
+    /// The recordings cannot be merged, the profile cannot be written, or `is_aborted` returned true.
     pub fn save(
         self,
         output: &Path,
         overwrite: bool,
         command: &[String],
+        is_aborted: &dyn Fn() -> bool,
     ) -> Result<(Profile, Option<relayout_record::Error>), RecordError> {
         let mut profile = match <[Profile; 1]>::try_from(self.profiles) {
             Ok([profile]) => profile,
             Err(profiles) => relayout_profile::merge(profiles).map_err(RecordError::Merge)?,
         };
+        profile.meta.unseen_strings = unseen_strings::find_unseen_strings(&profile.meta);
         sign_profile(&mut profile, command);
-        relayout_profile::write(output, &profile, &WriteOptions { overwrite })?;
+        let options = WriteOptions { overwrite };
+        relayout_profile::write_unless(output, &profile, &options, is_aborted).map_err(
+            |error| match error {
+                relayout_profile::Error::Aborted { .. } => {
+                    relayout_record::Error::Interrupted.into()
+                }
+                other => RecordError::Profile(other),
+            },
+        )?;
         Ok((profile, self.problem))
     }
 }
@@ -148,10 +160,7 @@ pub fn require_writable(output: &Path, overwrite: bool) -> Result<(), RecordErro
         }
         other => other?,
     }
-    let parent = output
-        .parent()
-        .filter(|path| !path.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+    let parent = parent_folder(output);
     let probe = parent.join(format!(".relayout-{}", std::process::id()));
     fs::create_dir(&probe)
         .and_then(|()| fs::remove_dir(&probe))

@@ -153,6 +153,7 @@ fn profile_of_sites(sites: Vec<Site>, debug: &DwarfFile<'_>) -> Profile {
             other_site: SiteId(0),
             other_access: AccessKind::Write,
             count: 1,
+            first_reads: None,
             false_first_touch: 1,
             false_lifetime: 1,
         });
@@ -163,6 +164,7 @@ fn profile_of_sites(sites: Vec<Site>, debug: &DwarfFile<'_>) -> Profile {
         reads: 0,
         writes: sites.len() as u64,
         read_transfers: 0,
+        first_reads: None,
         write_transfers: 1,
         upgrades: 0,
         order_errors: None,

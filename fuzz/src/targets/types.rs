@@ -12,6 +12,9 @@ use relayout_search::order;
 use super::split;
 use crate::seeds;
 
+/// Longest text of an expanded type in bytes. With the product's limit, a few nested types would take
+/// most of the time of fuzzing.
+const TEXT_BYTES_MAX: usize = 64 << 10;
 /// Types looked at in one input.
 const TYPES_MAX: usize = 200;
 
@@ -124,7 +127,8 @@ pub(super) fn use_type(types: &TypeArena, id: TypeId, data: &[u8], alignments_kn
             expand,
             hex,
             alignments_known,
-            cacheline_size: 64,
+            text_bytes_max: TEXT_BYTES_MAX,
+            ..Options::default()
         };
         pahole::render(types, id, &options);
     }

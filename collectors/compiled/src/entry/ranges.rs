@@ -4,6 +4,7 @@ use std::ffi::c_void;
 
 use super::sited;
 use crate::access::{READ, WRITE, touch};
+use crate::announced::touch_announced;
 use crate::interpose::memory;
 
 sited! {
@@ -15,11 +16,11 @@ sited! {
 }
 
 extern "C" fn read_range(addr: u64, bytes: usize, pc: u64) {
-    touch(addr, bytes, READ, pc);
+    touch_announced(addr, bytes, READ, pc);
 }
 
 extern "C" fn write_range(addr: u64, bytes: usize, pc: u64) {
-    touch(addr, bytes, WRITE, pc);
+    touch_announced(addr, bytes, WRITE, pc);
 }
 
 #[unsafe(no_mangle)]

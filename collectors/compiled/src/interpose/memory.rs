@@ -9,6 +9,7 @@ use std::arch::asm;
 use std::ffi::{c_int, c_void};
 
 use crate::access::{READ, WRITE, touch};
+use crate::announced::touch_called;
 use crate::entry::sited;
 use crate::real::real;
 
@@ -49,8 +50,8 @@ unsafe fn copy_bytes(to: Bytes, from: Bytes, n: usize) {
 }
 
 fn touch_copy(to: Bytes, from: Bytes, n: usize, pc: u64) {
-    touch(from as u64, n, READ, pc);
-    touch(to as u64, n, WRITE, pc);
+    touch_called(from as u64, n, READ, pc);
+    touch_called(to as u64, n, WRITE, pc);
 }
 
 pub unsafe extern "C-unwind" fn memcpy_at(to: Bytes, from: Bytes, n: usize, pc: u64) -> Bytes {
@@ -123,7 +124,7 @@ unsafe extern "C-unwind" fn mempcpy_chk_at(
 }
 
 pub unsafe extern "C-unwind" fn memset_at(to: Bytes, byte: c_int, n: usize, pc: u64) -> Bytes {
-    touch(to as u64, n, WRITE, pc);
+    touch_called(to as u64, n, WRITE, pc);
     unsafe { plain_set(to, byte, n) }
 }
 

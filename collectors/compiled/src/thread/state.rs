@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 
 use relayout_shadow::{CONTEXTS_MAX, ShadowContext};
 
+use crate::announced::AnnouncedRanges;
 use crate::gap::GapTimer;
 use crate::signals::deferred::DeferredSignal;
 use crate::stack::{CallerFrame, StackBounds};
-use crate::values::StoreWatch;
+use crate::store_watch::StoreWatch;
 
 /// Bytes of a thread's name in the kernel, including the final newline of `/proc`.
 pub(super) const NAME_BYTES: usize = 16;
@@ -51,6 +52,7 @@ pub struct RecordedThread {
     pub deferred: DeferredSignal,
     /// Caller of `operator new`, which an allocation by the `malloc` in it is attributed to.
     pub allocates_for: Option<CallerFrame>,
+    pub announced: AnnouncedRanges,
 }
 
 /// Threads by number of their context. None is ever freed.

@@ -33,9 +33,11 @@ fn threads_that_come_and_go() {
         let of_name = run.map.threads.iter().filter(|t| t.name == name);
         assert_eq!(of_name.count(), 1, "{name}");
     }
+    // More live threads than get contexts of their own at once.
     let run = record(&program, &["1", "100"]);
     run.check_whole();
     assert_eq!(run.printed_number("sum"), 200);
+    assert_eq!(run.threads_lost(), 0);
 }
 
 #[test]

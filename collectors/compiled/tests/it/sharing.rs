@@ -2,7 +2,7 @@
 
 use relayout_profile::{Addr, RangeKind};
 
-use crate::stand::{BOTH, Bench, record, start};
+use crate::stand::{BOTH, Bench, Compiler, record, start};
 
 #[test]
 fn two_counters_on_a_line_and_a_mutex() {
@@ -66,6 +66,25 @@ fn check_sites(run: &crate::stand::Recorded) {
     }
 }
 
+/// GCC announces the copy of a struct, and then makes it by a call.
+#[test]
+fn copies_and_fills_are_seen_once() {
+    for compiler in BOTH {
+        let bench = Bench::new(compiler);
+        let flags: &[&str] = match compiler {
+            Compiler::Gcc => &["-O2", "-mstringop-strategy=libcall"],
+            Compiler::Clang => &["-O2"],
+        };
+        let run = record(&bench.build("copies.c", flags), &[]);
+        run.check_whole();
+        let accesses = |name: &str| run.accesses(run.printed_number(name));
+        assert_eq!(accesses("source"), (2000, 0), "{compiler:?}");
+        for written in ["copy", "filled", "cleared"] {
+            assert_eq!(accesses(written), (0, 2000), "{compiler:?}: {written}");
+        }
+    }
+}
+
 #[test]
 fn virtual_tables_packed_members_and_new() {
     for compiler in BOTH {
@@ -107,7 +126,7 @@ fn virtual_tables_packed_members_and_new() {
 
 #[test]
 fn named_objects_operations_and_window() {
-    let bench = Bench::new(crate::stand::Compiler::Gcc);
+    let bench = Bench::new(Compiler::Gcc);
     let program = bench.build("objects.c", &[]);
     let run = record(&program, &["window"]);
     run.check_whole();
@@ -137,7 +156,7 @@ fn named_objects_operations_and_window() {
 
 #[test]
 fn without_the_runtime_the_header_does_nothing() {
-    let bench = Bench::new(crate::stand::Compiler::Gcc);
+    let bench = Bench::new(Compiler::Gcc);
     for name in ["objects.c", "sharing.c"] {
         let native = bench.build_native(name, &[]);
         assert!(
@@ -152,7 +171,7 @@ fn without_the_runtime_the_header_does_nothing() {
 
 #[test]
 fn paused_by_the_host() {
-    let bench = Bench::new(crate::stand::Compiler::Gcc);
+    let bench = Bench::new(Compiler::Gcc);
     let mut control = [0; 4096];
     control[std::mem::offset_of!(relayout_shadow::control::RecordingControl, paused)] = 1;
     let run = start(&bench.build("sharing.c", &[]), &[], "", &control).wait();
@@ -166,7 +185,7 @@ fn paused_by_the_host() {
 
 #[test]
 fn all_counts() {
-    let bench = Bench::new(crate::stand::Compiler::Gcc);
+    let bench = Bench::new(Compiler::Gcc);
     let program = bench.build("sharing.c", &[]);
     let counted = |options| {
         let run = start(&program, &[], options, &[]).wait();

@@ -240,7 +240,7 @@ impl Running {
 impl Recorded {
     fn read(folder: &Path, status: ExitStatus) -> Self {
         let read = |name: &str| std::fs::read(folder.join(name)).unwrap_or_default();
-        let segments: Vec<(u16, Vec<u8>)> = (0..48)
+        let segments: Vec<(u16, Vec<u8>)> = (0..relayout_shadow::CONTEXTS_MAX as u16)
             .map(|n| (n, read(&format!("ctx-{n}.seg"))))
             .filter(|(_, bytes)| !bytes.is_empty())
             .collect();

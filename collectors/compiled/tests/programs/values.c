@@ -20,7 +20,7 @@ struct shared {
 enum { ROUNDS = 20000 };
 
 static struct shared shared __attribute__((aligned(64)));
-static volatile int done;
+static volatile int disturbing, done;
 
 static void on_alarm(int signal)
 {
@@ -31,14 +31,18 @@ static void on_alarm(int signal)
 
 static void *disturb(void *unused)
 {
-	while (!done)
+	while (!done) {
 		shared.other++;
+		disturbing = 1;
+	}
 	return unused;
 }
 
 static void *store(void *unused)
 {
 	volatile int nothing = 0;
+	while (!disturbing)
+		;
 	for (int i = 0; i < ROUNDS; i++) {
 		char none = -1;
 		shared.same = 7;

@@ -3,7 +3,7 @@
 use std::ffi::{c_uint, c_void};
 use std::sync::atomic::{Ordering::*, compiler_fence};
 
-use crate::cpu::{self, VcpuLookup};
+use crate::cpu::{self, VcpuLookup, VcpuState};
 use crate::instance::plugin;
 use crate::markers::GuestMarker;
 use crate::window::RECORDING;
@@ -32,12 +32,41 @@ pub extern "C" fn on_pause(_vcpu: c_uint, _data: *mut c_void) {
     }
 }
 
-/// Records an access of kernel code.
-pub extern "C" fn on_mem(vcpu: c_uint, info: u32, vaddr: u64, data: *mut c_void) {
-    if !(KERNEL..FIXMAP).contains(&vaddr) {
+/// Records an access of kernel code, by an instruction that reads and writes the same memory if it
+/// `IS_UPDATE`.
+///
+/// Loads and stores share it: of two callbacks of an instruction, one for loads and one for stores,
+/// QEMU 7.2 calls both for each access.
+pub extern "C" fn on_mem<const IS_UPDATE: bool>(
+    vcpu: c_uint,
+    info: u32,
+    vaddr: u64,
+    data: *mut c_void,
+) {
+    // Memory that is not watched is no common hit.
+    if RECORDING.load(Relaxed)
+        // SAFETY: QEMU calls back on the thread of that vCPU.
+        && let VcpuLookup::Cpu(cpu) = unsafe { cpu::cpu_of_vcpu(vcpu as usize) }
+        && cpu.try_common_hit(info, vaddr, cpu.access_kind::<IS_UPDATE>(info), data as u32)
+    {
+        cpu.countdown -= 1;
+        if cpu.countdown == 0 {
+            stop(cpu, vaddr);
+        }
         return;
     }
-    if !RECORDING.load(Relaxed) {
+    finish_access::<IS_UPDATE>(vcpu, info, vaddr, data);
+}
+
+/// Records an access of kernel code that is no common case.
+#[inline(never)]
+extern "C" fn finish_access<const IS_UPDATE: bool>(
+    vcpu: c_uint,
+    info: u32,
+    vaddr: u64,
+    data: *mut c_void,
+) {
+    if !(KERNEL..FIXMAP).contains(&vaddr) || !RECORDING.load(Relaxed) {
         return;
     }
     let Some(plugin) = plugin() else { return };
@@ -48,12 +77,26 @@ pub extern "C" fn on_mem(vcpu: c_uint, info: u32, vaddr: u64, data: *mut c_void)
         VcpuLookup::Without => None,
     };
     if let Some(cpu) = cpu {
-        plugin.access(cpu, info, vaddr, data as u64);
+        let kind = cpu.access_kind::<IS_UPDATE>(info);
+        plugin.access_uncommon(cpu, info, vaddr, kind, data as u64);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn stop(cpu: &mut VcpuState, vaddr: u64) {
+    if let Some(plugin) = plugin() {
+        plugin.stop(cpu, vaddr);
     }
 }
 
 /// Records an access of a program.
-pub extern "C" fn on_program_mem(vcpu: c_uint, info: u32, vaddr: u64, data: *mut c_void) {
+pub extern "C" fn on_program_mem<const IS_UPDATE: bool>(
+    vcpu: c_uint,
+    info: u32,
+    vaddr: u64,
+    data: *mut c_void,
+) {
     // SAFETY: QEMU calls back on the thread of that vCPU.
     let cpu = match unsafe { cpu::cpu_of_vcpu(vcpu as usize) } {
         VcpuLookup::Cpu(cpu) => cpu,
@@ -71,13 +114,21 @@ pub extern "C" fn on_program_mem(vcpu: c_uint, info: u32, vaddr: u64, data: *mut
         && let Some(plugin) = plugin()
         && plugin.is_watching()
     {
-        plugin.access(cpu, info, vaddr, data as u64);
+        let kind = cpu.access_kind::<IS_UPDATE>(info);
+        if !cpu.try_common_hit(info, vaddr, kind, data as u32) {
+            plugin.access_uncommon(cpu, info, vaddr, kind, data as u64);
+        } else {
+            cpu.countdown -= 1;
+            if cpu.countdown == 0 {
+                plugin.stop(cpu, vaddr);
+            }
+        }
     }
     cpu.inside.store(false, Release);
 }
 
 #[cold]
-fn begin_thread(vcpu: usize, vaddr: u64) -> Option<&'static mut cpu::VcpuState> {
+fn begin_thread(vcpu: usize, vaddr: u64) -> Option<&'static mut VcpuState> {
     if !RECORDING.load(Relaxed) {
         return None;
     }

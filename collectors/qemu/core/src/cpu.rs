@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::*};
 use std::time::Instant;
 
-use relayout_shadow::{CONTEXTS_MAX, ShadowContext};
+use relayout_shadow::{AccessKind, CONTEXTS_MAX, CollectorHost, ShadowContext, ShadowMemory};
 
 use crate::api::InfoBits;
 use crate::options::Options;
@@ -20,12 +20,13 @@ const VCPUS_MAX: usize = 4096;
 /// State that one vCPU thread uses alone.
 #[repr(align(128))]
 pub struct VcpuState {
+    /// Its number of accesses lacks those since the last stop.
     pub context: ShadowContext,
     pub info_bits: InfoBits,
     /// Accesses until the next stop, for a pause or a sample of a pair of lines.
     pub countdown: u32,
     /// Value of `countdown` after the last stop.
-    pub portion: u32,
+    portion: u32,
     /// Accesses from the last stop to the next pause.
     pub pause_in: u32,
     /// Value of the context's `accesses` at which the thread reads the clock and the control page
@@ -60,33 +61,36 @@ pub enum VcpuLookup {
 }
 
 impl VcpuState {
-    pub fn new(
-        context: u8,
-        options: &Options,
-        info_bits: InfoBits,
-        host: &SegmentOutput,
-    ) -> Option<Self> {
-        let mut pauses = PauseSchedule::new(options.yield_every, options.seed, context);
-        let mut cpu = Self {
-            context: ShadowContext::new(context, host)?,
-            info_bits,
-            countdown: 0,
-            portion: 0,
-            pause_in: pauses.next_pause(),
-            pauses,
-            flush_check_at: FLUSH_CHECK_EVERY,
-            flushed: Instant::now(),
-            reported: (0, 0),
-            inside: AtomicBool::new(false),
-        };
-        cpu.begin_portion();
-        Some(cpu)
-    }
-
     /// Begins a portion of accesses, up to the next stop.
     pub fn begin_portion(&mut self) {
         self.portion = self.pause_in.min(self.context.accesses_to_sample());
         self.countdown = self.portion;
+    }
+
+    /// Adds the accesses since they were last added to the context's, and returns their number.
+    pub fn settle_portion(&mut self) -> u32 {
+        let made = self.portion - self.countdown;
+        self.portion = self.countdown;
+        self.context.accesses = self.context.accesses.wrapping_add(made.into());
+        made
+    }
+
+    /// Returns the kind of an access, by an instruction that reads and writes the same memory if it
+    /// `IS_UPDATE`.
+    #[inline(always)]
+    pub fn access_kind<const IS_UPDATE: bool>(&self, info: u32) -> AccessKind {
+        match (IS_UPDATE, self.info_bits.is_store(info)) {
+            (true, _) => AccessKind::ReadWrite,
+            (false, true) => AccessKind::Write,
+            (false, false) => AccessKind::Read,
+        }
+    }
+
+    /// Returns true if all of an access is done: it changed nothing for other CPUs.
+    #[inline(always)]
+    pub fn try_common_hit(&mut self, info: u32, vaddr: u64, kind: AccessKind, site: u32) -> bool {
+        let size = self.info_bits.size(info);
+        ShadowMemory::<SegmentOutput>::try_common_hit(&mut self.context, vaddr, size, kind, site)
     }
 }
 
@@ -126,18 +130,44 @@ pub fn is_inside(n: usize) -> bool {
     !at.is_null() && unsafe { &*std::ptr::addr_of!((*at).inside) }.load(Acquire)
 }
 
-/// Stores the state of context `n`.
-pub fn keep_cpu(n: usize, cpu: VcpuState) -> Option<&'static mut VcpuState> {
-    let cpu = Box::leak(Box::new(cpu));
-    CPUS.get(n)?.store(cpu, Release);
+/// Makes the state of a context in memory of its own: it is larger than the stacks that a program's
+/// threads may have.
+pub fn make_cpu(
+    context: u16,
+    options: &Options,
+    info_bits: InfoBits,
+    host: &SegmentOutput,
+) -> Option<&'static mut VcpuState> {
+    let at = (host.zeroed(size_of::<VcpuState>())?).cast::<VcpuState>();
+    let mut pauses = PauseSchedule::new(options.yield_every, options.seed, context);
+    // SAFETY: fresh zeroed memory, aligned as pages are, of the right size and not shared yet. Zero is
+    // valid for all fields but those that are written here.
+    let cpu = unsafe {
+        ShadowContext::make_at(&raw mut (*at).context, context, host)?;
+        (&raw mut (*at).info_bits).write(info_bits);
+        (&raw mut (*at).pause_in).write(pauses.next_pause());
+        (&raw mut (*at).pauses).write(pauses);
+        (&raw mut (*at).flush_check_at).write(FLUSH_CHECK_EVERY);
+        (&raw mut (*at).flushed).write(Instant::now());
+        &mut *at
+    };
+    cpu.begin_portion();
+    CPUS.get(usize::from(context))?.store(cpu, Release);
     Some(cpu)
 }
 
-/// Makes vCPU `n` use `cpu`, or no state if it is `None`.
-pub fn attach_vcpu(n: usize, cpu: Option<&'static mut VcpuState>) {
+/// Makes vCPU `n` use `cpu`, which it returns, or no state if it is `None`. Called by the thread of
+/// that vCPU.
+pub fn attach_vcpu(
+    n: usize,
+    cpu: Option<&'static mut VcpuState>,
+) -> Option<&'static mut VcpuState> {
+    let at = cpu.map_or(WITHOUT, std::ptr::from_mut);
     if let Some(slot) = VCPUS.get(n) {
-        slot.store(cpu.map_or(WITHOUT, std::ptr::from_mut), Release);
+        slot.store(at, Release);
     }
+    // SAFETY: a state, never freed, which only the calling thread uses.
+    (at != WITHOUT).then(|| unsafe { &mut *at })
 }
 
 /// Forgets vCPU `n`, which has ended.

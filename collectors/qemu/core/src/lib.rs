@@ -20,6 +20,7 @@ mod insn;
 mod install;
 mod instance;
 mod markers;
+mod memory;
 mod options;
 mod output;
 mod pause;

@@ -11,15 +11,17 @@ use relayout_shadow::wire::{SegmentHeader, as_header_bytes};
 use relayout_shadow::{CONTEXTS_MAX, CollectorHost};
 
 use crate::append::AppendFile;
+use crate::memory::MemoryPieces;
 
 /// Context number of the sites' segments: no CPU's, so that only one thread writes each file.
-pub const SITES_CONTEXT: u8 = CONTEXTS_MAX as u8;
+pub const SITES_CONTEXT: u16 = CONTEXTS_MAX as u16;
 
 /// Recording folder of the plugin.
 pub struct SegmentOutput {
     files: Vec<AppendFile>,
     sites: AppendFile,
     control: &'static RecordingControl,
+    memory: MemoryPieces,
 }
 
 impl SegmentOutput {
@@ -32,6 +34,7 @@ impl SegmentOutput {
                 .collect::<Result<_, _>>()?,
             sites: create("sites.seg".into())?,
             control: attach_control(dir)?,
+            memory: MemoryPieces::huge(),
         })
     }
 
@@ -45,6 +48,8 @@ impl SegmentOutput {
                 .collect(),
             sites: file("sites.seg".into()),
             control: attach_control(dir)?,
+            // Many processes may be recorded at the same time.
+            memory: MemoryPieces::small(),
         })
     }
 
@@ -53,7 +58,7 @@ impl SegmentOutput {
     }
 
     /// Creates the file of a context that has begun, so that it exists even if nothing is appended.
-    pub fn begin_context(&self, context: u8) {
+    pub fn begin_context(&self, context: u16) {
         if let Some(Err(error)) = self
             .files
             .get(usize::from(context))
@@ -78,21 +83,10 @@ impl SegmentOutput {
 
 impl CollectorHost for SegmentOutput {
     fn zeroed(&self, bytes: usize) -> Option<*mut u8> {
-        // SAFETY: a new private mapping.
-        let at = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                bytes,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
-        (at != libc::MAP_FAILED).then_some(at.cast())
+        self.memory.zeroed(bytes)
     }
 
-    fn append(&self, context: u8, header: &SegmentHeader, payload: &[u8]) {
+    fn append(&self, context: u16, header: &SegmentHeader, payload: &[u8]) {
         let file = self.files.get(usize::from(context)).unwrap_or(&self.sites);
         if self.control.error.load(Relaxed) != 0 {
             return;

@@ -13,7 +13,7 @@ pub struct PauseSchedule {
 impl PauseSchedule {
     /// Makes the series of CPU `cpu`: `every` accesses on average, between half and one and a half
     /// of it, and at most [`EACH_MAX`]. With `every` 0, all distances are [`EACH_MAX`].
-    pub fn new(every: u32, seed: u64, cpu: u8) -> Self {
+    pub fn new(every: u32, seed: u64, cpu: u16) -> Self {
         let random = (seed ^ (u64::from(cpu) << 56)).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         Self { every, random }
     }

@@ -25,9 +25,9 @@ use crate::window::RECORDING;
 /// Interval in which a running thread appends its records, at most.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
-/// Flags in the user data of a memory callback, above the site's number.
-pub const READ_WRITE: u64 = 1 << 32;
-pub const UNCERTAIN: u64 = 1 << 33;
+/// Flag in the user data of a memory callback, above the site's number: the value that the
+/// instruction leaves is unknown.
+pub const UNCERTAIN: u64 = 1 << 32;
 
 /// Called when QEMU has dropped all translated code.
 pub type ResetCallback = extern "C" fn(PluginId);
@@ -67,6 +67,11 @@ impl RecordingPlugin {
         let folder = |e: std::io::Error| format!("{}: {e}", options.dir.display());
         let (contexts, output, program) = if info.system_emulation {
             let cpus = usize::try_from(info.max_vcpus).unwrap_or(0);
+            if cpus > CONTEXTS_MAX {
+                return Err(format!(
+                    "the guest can have {cpus} CPUs; at most {CONTEXTS_MAX} are recorded"
+                ));
+            }
             let output = SegmentOutput::open(&options.dir, cpus).map_err(folder)?;
             (cpus, output, None)
         } else {
@@ -81,8 +86,8 @@ impl RecordingPlugin {
             .map(|f| unsafe { std::mem::transmute::<*mut c_void, GetValue>(f) });
         let mut config = ShadowConfig::new(contexts);
         config.burst_total_max = options.bursts.unwrap_or(config.burst_total_max);
-        let shadow = ShadowMemory::new(config, output).ok_or("too many CPUs, or no memory")?;
-        let plugin = Self {
+        let shadow = ShadowMemory::new(config, output).ok_or("no memory for the table of pages")?;
+        Ok(Self {
             id,
             on_reset,
             contexts,
@@ -98,11 +103,7 @@ impl RecordingPlugin {
             closed_by_marker: AtomicBool::new(false),
             finished: AtomicBool::new(false),
             program,
-        };
-        if plugin.program.is_some() {
-            plugin.make_contexts()?;
-        }
-        Ok(plugin)
+        })
     }
 
     fn stage(&self) -> RecordingStage {
@@ -137,16 +138,6 @@ impl RecordingPlugin {
             // SAFETY: called from a callback, as the interface allows.
             unsafe { api::qemu_plugin_reset(self.id, self.on_reset) };
         }
-    }
-
-    /// Makes all contexts at once. A program's threads have stacks in QEMU that are too small for
-    /// making one.
-    fn make_contexts(&self) -> Result<(), String> {
-        for n in 0..self.contexts {
-            self.make_context(n)
-                .ok_or("no memory for the threads' contexts")?;
-        }
-        Ok(())
     }
 
     pub fn open_window(&self) {
@@ -207,13 +198,11 @@ impl RecordingPlugin {
         };
         for n in (0..self.contexts).rev() {
             // SAFETY: no vCPU is recorded any more.
-            let Some(cpu) = (unsafe { cpu::cpu_of_context(n) }).or_else(|| self.make_context(n))
-            else {
+            let seen = unsafe { cpu::cpu_of_context(n) };
+            let Some(cpu) = seen.or_else(|| (n == 0).then(|| self.make_context(n))?) else {
                 continue;
             };
-            if n > 0 && self.program.is_some() && cpu.context.accesses == 0 {
-                continue;
-            }
+            cpu.settle_portion();
             self.shadow.finish(&mut cpu.context);
             summary.accesses += cpu.context.accesses;
             summary.bursts_dropped += cpu.context.bursts_dropped;
@@ -231,21 +220,16 @@ impl RecordingPlugin {
     /// Makes the state of a machine's CPU `n` and attaches it.
     #[cold]
     pub fn make_cpu(&self, n: usize) -> Option<&'static mut VcpuState> {
-        self.make_context(n)?;
-        // SAFETY: called by the thread of that CPU.
-        cpu::attach_vcpu(n, unsafe { cpu::cpu_of_context(n) });
-        // SAFETY: as above.
-        unsafe { cpu::cpu_of_context(n) }
+        cpu::attach_vcpu(n, self.make_context(n))
     }
 
-    /// Makes the state of context `n`, which must not exist yet. Takes a lot of stack.
+    /// Makes the state of context `n`, which must not exist yet.
     #[inline(never)]
     pub fn make_context(&self, n: usize) -> Option<&'static mut VcpuState> {
         if n >= self.contexts {
             return None;
         }
-        let made = VcpuState::new(n as u8, &self.options, self.info_bits, &self.shadow.host)?;
-        cpu::keep_cpu(n, made)
+        cpu::make_cpu(n as u16, &self.options, self.info_bits, &self.shadow.host)
     }
 
     /// Returns true unless the host has interrupted the recording.
@@ -254,13 +238,16 @@ impl RecordingPlugin {
         self.shadow.host.control().paused.load(Relaxed) == 0
     }
 
+    /// Records an access that [`VcpuState::try_common_hit`] did not do.
     #[inline]
-    pub fn access(&self, cpu: &mut VcpuState, info: u32, vaddr: u64, data: u64) {
-        let access = match (data & READ_WRITE != 0, cpu.info_bits.is_store(info)) {
-            (true, _) => AccessKind::ReadWrite,
-            (false, true) => AccessKind::Write,
-            (false, false) => AccessKind::Read,
-        };
+    pub fn access_uncommon(
+        &self,
+        cpu: &mut VcpuState,
+        info: u32,
+        vaddr: u64,
+        kind: AccessKind,
+        data: u64,
+    ) {
         let value = || {
             // SAFETY: called within the memory callback that `info` belongs to.
             let value = unsafe { self.get_value?(info) };
@@ -272,14 +259,10 @@ impl RecordingPlugin {
                 certain: data & UNCERTAIN == 0,
             })
         };
-        self.shadow.access(
-            &mut cpu.context,
-            vaddr,
-            cpu.info_bits.size(info),
-            access,
-            data as u32,
-            value,
-        );
+        let size = cpu.info_bits.size(info);
+        let (cx, site) = (&mut cpu.context, data as u32);
+        self.shadow
+            .access_uncommon(cx, vaddr, size, kind, site, value);
         cpu.countdown -= 1;
         if cpu.countdown == 0 {
             self.stop(cpu, vaddr);
@@ -288,10 +271,10 @@ impl RecordingPlugin {
 
     /// Ends a portion of accesses after one to `vaddr`: samples its pair of lines, or pauses.
     #[cold]
-    fn stop(&self, cpu: &mut VcpuState, vaddr: u64) {
-        self.shadow
-            .pass_accesses(&mut cpu.context, cpu.portion, vaddr);
-        cpu.pause_in -= cpu.portion;
+    pub fn stop(&self, cpu: &mut VcpuState, vaddr: u64) {
+        let made = cpu.settle_portion();
+        self.shadow.pass_accesses(&mut cpu.context, made, vaddr);
+        cpu.pause_in -= made;
         if cpu.pause_in == 0 {
             cpu.pause_in = cpu.pauses.next_pause();
             self.pause(cpu);
@@ -324,6 +307,7 @@ impl RecordingPlugin {
 
     /// Updates the counters of the control page.
     pub fn report_progress(&self, cpu: &mut VcpuState) {
+        cpu.settle_portion();
         let control = self.shadow.host.control();
         let (accesses, transfers) = (cpu.context.accesses, cpu.context.transfers);
         control

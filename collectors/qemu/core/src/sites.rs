@@ -38,8 +38,7 @@ impl SiteNumbers {
         if self.fresh.is_empty() {
             return;
         }
-        let header =
-            SegmentHeader::for_records(u16::from(SITES_CONTEXT), self.sequence, &self.fresh);
+        let header = SegmentHeader::for_records(SITES_CONTEXT, self.sequence, &self.fresh);
         self.sequence += 1;
         output.append(SITES_CONTEXT, &header, wire::as_bytes(&self.fresh));
         self.fresh.clear();

@@ -2,13 +2,14 @@
 
 use core::sync::atomic::Ordering::*;
 
-use super::parts::{LineExtension, LineTenure, LineValues, conflict_record};
+use super::parts::{LineTenure, LineValues, conflict_record};
 use super::{
-    AccessOutcome, LineDetail, LineHistory, READ_TRANSFER, UPGRADE, WORD_BYTES, WRITE_TRANSFER,
-    byte_mask, touched_bytes, touched_words,
+    AccessOutcome, FIRST_READ, LATER_READ, LineDetail, LineHistory, STORED, UPGRADE, WRITE_TRANSFER,
 };
-use crate::host::AccessValue;
-use crate::past::PastAccess;
+use crate::LINE_BYTES;
+use crate::arena::LineMemory;
+use crate::host::{AccessValue, CollectorHost};
+use crate::past::{AccessedBytes, PastAccess, WORD_BYTES, byte_mask};
 use crate::wire::ConflictRecord;
 
 /// A line whose lock is held.
@@ -30,22 +31,19 @@ impl DetailGuard<'_> {
     }
 
     /// One access, called on its context's thread. `line` is the line's address; `value` gives what
-    /// was loaded or stored where that is known, and is asked only if it matters; `rest` gives
-    /// memory. `None` if there is none of it, and nothing was done.
+    /// was loaded or stored where that is known, and is asked only if it matters. `None` if there
+    /// is no memory for it, and nothing was done.
     #[inline]
-    pub fn access(
+    pub fn access<H: CollectorHost>(
         &mut self,
         line: u64,
         now: PastAccess,
         value: impl FnOnce() -> Option<AccessValue>,
-        mut rest: impl FnMut() -> Option<*mut LineExtension>,
+        memory: &mut LineMemory<'_, H>,
     ) -> Option<AccessOutcome> {
         let detail = self.detail;
-        if !detail.has_room(now.context, &mut rest) {
-            return None;
-        }
-        let bit = 1u64 << now.context;
-        let mask = byte_mask(now.offset, now.size);
+        detail.make_room(now.context, memory)?;
+        let mask = now.bytes.mask();
         let mut out = AccessOutcome {
             event: None,
             settled: None,
@@ -55,30 +53,29 @@ impl DetailGuard<'_> {
             events: detail.events(),
         };
         let waited = self.end_wait();
-        self.admit_context(now.context);
-        let holders = detail.holders.load(Relaxed);
-        let had = holders & bit != 0;
-        let writes = now.access != 0;
+        let had = detail.is_held(now.context);
+        let writes = now.bytes.is_store();
         if had {
             self.note_use(now.context, mask);
         } else {
-            if detail.stored.load(Relaxed) {
+            if detail.stores.load(Relaxed) & STORED != 0 {
                 out.settled = detail.settle(now.context, line);
                 out.event = Some(self.begin_tenure(line, now, mask));
             }
-            detail.holders.store(holders | bit, Relaxed);
+            detail.add_holder(now.context);
             self.history().note_gain(now);
         }
         if writes || !had {
             match value() {
                 Some(AccessValue::Awaited) if writes => {
-                    out.awaited = self.begin_wait(now, touched_bytes(waited) & mask != 0, rest);
+                    out.awaited = self.begin_wait(now, waited.bytes.mask() & mask != 0, memory);
                 }
-                value => self.compare(now, mask, value, rest, &mut out),
+                value => self.compare(now, mask, value, memory, &mut out),
             }
         }
         if writes {
-            if had && holders != bit {
+            let is_alone = detail.is_held_once();
+            if had && !is_alone {
                 let gains = self.history().gains;
                 let other = gains[usize::from(gains[0].context == now.context)];
                 out.event = Some(ConflictRecord {
@@ -87,7 +84,7 @@ impl DetailGuard<'_> {
                 });
             }
             let is_unchanged = out.silent == Some(true) || out.awaited.is_some();
-            self.apply_store(now, mask, is_unchanged);
+            self.apply_store(now, mask, is_unchanged, is_alone);
         }
         if out.event.is_some() {
             out.events = out.events.saturating_add(1);
@@ -96,20 +93,8 @@ impl DetailGuard<'_> {
         Some(out)
     }
 
-    /// Begins to keep the mask of a context, and of those before it.
     #[inline]
-    fn admit_context(&mut self, context: u8) {
-        let detail = self.detail;
-        let known = detail.known.load(Relaxed);
-        if context >= known {
-            let changed = self.history().changed;
-            detail.for_each_stale(known..context + 1, |_, stale| stale.store(changed, Relaxed));
-            detail.known.store(context + 1, Relaxed);
-        }
-    }
-
-    #[inline]
-    fn note_use(&mut self, context: u8, mask: u64) {
+    fn note_use(&mut self, context: u16, mask: u64) {
         if self.detail.stale_bytes(context) & mask != 0
             && let Some(tenure) = self.detail.tenure(context)
         {
@@ -122,15 +107,16 @@ impl DetailGuard<'_> {
         let detail = self.detail;
         let locked = self.history();
         let needed = detail.stale_bytes(now.context) & mask;
-        let latest = needed & touched_bytes(locked.last_write);
+        let latest = needed & locked.last_write.bytes.mask();
         let other = match if latest != 0 { latest } else { needed } {
             0 => locked.last_write,
             bytes => locked.writes[bytes.trailing_zeros() as usize / WORD_BYTES],
         };
-        let transfer = if now.access == 0 {
-            READ_TRANSFER
-        } else {
-            WRITE_TRANSFER
+        let transfer = match now.bytes.is_store() {
+            true => WRITE_TRANSFER,
+            // Since the store nobody else has taken a copy.
+            false if detail.is_held_once() => FIRST_READ,
+            false => LATER_READ,
         };
         let used = needed != 0;
         if let Some(tenure) = detail.tenure(now.context) {
@@ -147,59 +133,84 @@ impl DetailGuard<'_> {
     /// Compares a value with what the line is known to hold, or notes that it is not known any
     /// more.
     #[inline]
-    pub(super) fn compare(
+    pub(super) fn compare<H: CollectorHost>(
         &mut self,
         now: PastAccess,
         mask: u64,
         value: Option<AccessValue>,
-        rest: impl FnOnce() -> Option<*mut LineExtension>,
+        memory: &mut LineMemory<'_, H>,
         out: &mut AccessOutcome,
     ) {
         let detail = self.detail;
         let seen = match value {
-            Some(AccessValue::Seen { bytes, certain }) if usize::from(now.size) <= bytes.len() => {
+            Some(AccessValue::Seen { bytes, certain })
+                if usize::from(now.size()) <= bytes.len() =>
+            {
                 Some((bytes, certain))
             }
             _ => None,
         };
-        let rest = match seen {
-            Some(_) => detail.extension_or_make(rest),
+        let extension = match seen {
+            Some(_) => detail.extension_or_make(memory),
             None => detail.extension(),
         };
-        let Some(rest) = rest else { return };
+        let Some(extension) = extension else { return };
         // SAFETY: under the lock.
-        let values = unsafe { &mut *rest.values.get() };
+        let values = unsafe { &mut *extension.values.get() };
         match seen {
             Some((bytes, certain)) => values.compare(now, mask, &bytes, certain, out),
-            None if now.access != 0 => values.valid &= !mask,
+            None if now.bytes.is_store() => values.valid &= !mask,
             None => {}
         }
     }
 
-    fn apply_store(&mut self, now: PastAccess, mask: u64, silent: bool) {
+    /// A store by a context that has a copy, alone or not.
+    fn apply_store(&mut self, now: PastAccess, mask: u64, silent: bool, is_alone: bool) {
         let detail = self.detail;
         let locked = self.history();
-        let bit = 1u64 << now.context;
-        let robbed = detail.holders.load(Relaxed) & !bit;
         let changed = if silent { 0 } else { mask };
         locked.changed |= changed;
-        if robbed != 0 || changed & !locked.marked != 0 {
-            detail.mark_stale(now.context, robbed, changed);
-            locked.marked = changed | if robbed == 0 { locked.marked } else { 0 };
+        if !is_alone || changed & !locked.marked != 0 {
+            detail.mark_stale(now.context, changed);
+            locked.marked = changed | if is_alone { locked.marked } else { 0 };
         }
-        if robbed != 0 {
+        if !is_alone {
             locked.gains = [now; 2];
+            detail.clear_holders();
+            detail.add_holder(now.context);
         }
-        detail.holders.store(bit, Relaxed);
-        detail.stored.store(true, Relaxed);
+        detail.note_stores(STORED);
         locked.last_write = now;
         if !silent {
-            locked.writes[touched_words(now)].fill(now);
+            locked.writes[now.bytes.words()].fill(now);
         }
     }
 }
 
 impl LineHistory {
+    /// Takes over the stores to a line that one context had to itself: the granules that it wrote,
+    /// and the last store.
+    pub(super) fn adopt_stores(&mut self, written: u8, last: PastAccess) {
+        self.last_write = last;
+        for (word, write) in (0u8..).zip(&mut self.writes) {
+            let at = word * WORD_BYTES as u8;
+            if written >> (at / 8) & 1 == 0 {
+                continue;
+            }
+            let mask = byte_mask(at, WORD_BYTES as u8);
+            let granule = PastAccess {
+                bytes: AccessedBytes::new(at / 8 * 8, 8, last.access()),
+                ..last
+            };
+            *write = if last.bytes.mask() & mask != 0 {
+                last
+            } else {
+                granule
+            };
+            self.changed |= mask;
+        }
+    }
+
     fn note_gain(&mut self, now: PastAccess) {
         if self.gains[0].context != now.context {
             self.gains[1] = self.gains[0];
@@ -217,20 +228,26 @@ impl LineValues {
         certain: bool,
         out: &mut AccessOutcome,
     ) {
-        let at = usize::from(now.offset);
-        let size = usize::from(now.size);
-        let Some(old) = self.bytes.get_mut(at..at + size) else {
+        const SEEN: usize = size_of::<u128>();
+        let start = usize::from(now.offset()).min(LINE_BYTES - SEEN);
+        let shift = (usize::from(now.offset()) - start) * 8;
+        let touched = (u128::MAX >> (128 - 8 * u32::from(now.size()))) << shift;
+        let Some(bytes) = self.bytes[start..].first_chunk_mut::<SEEN>() else {
             return;
         };
+        let (old, new) = (
+            u128::from_le_bytes(*bytes),
+            u128::from_le_bytes(*new) << shift,
+        );
         let known = self.valid & mask == mask;
-        let same = old.iter().zip(new).all(|(old, new)| old == new);
-        if now.access == 0 {
+        let same = (old ^ new) & touched == 0;
+        if !now.bytes.is_store() {
             out.order_error = known && !same;
         } else {
             out.silent = certain.then_some(known && same);
         }
         if !same {
-            old.copy_from_slice(&new[..size]);
+            *bytes = (old & !touched | new & touched).to_le_bytes();
         }
         if certain {
             self.valid |= mask;

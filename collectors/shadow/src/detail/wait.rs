@@ -4,10 +4,12 @@
 //! or at the line's next access, by which the bytes count as changed. So another context that gets
 //! the line in between never counts as misled by a store that did change it.
 
+use core::sync::atomic::Ordering::Relaxed;
+
+use super::AWAITED;
 use super::guard::DetailGuard;
-use super::parts::LineExtension;
-use super::{touched_bytes, touched_words};
-use crate::host::StoreEffect;
+use crate::arena::LineMemory;
+use crate::host::{CollectorHost, StoreEffect};
 use crate::past::PastAccess;
 
 /// An awaited store to a line.
@@ -21,17 +23,18 @@ pub struct LineWait {
 
 impl DetailGuard<'_> {
     /// Begins to wait for `store`. `None` if there is no memory for it.
-    pub(super) fn begin_wait(
+    pub(super) fn begin_wait<H: CollectorHost>(
         &mut self,
         store: PastAccess,
         is_contested: bool,
-        rest: impl FnOnce() -> Option<*mut LineExtension>,
+        memory: &mut LineMemory<'_, H>,
     ) -> Option<LineWait> {
-        let rest = self.detail.extension_or_make(rest)?;
+        let extension = self.detail.extension_or_make(memory)?;
+        self.detail.note_stores(AWAITED);
         // SAFETY: under the lock.
         unsafe {
-            *rest.awaited.get() = store;
-            (*rest.values.get()).valid &= !touched_bytes(store);
+            *extension.awaited.get() = store;
+            (*extension.values.get()).valid &= !store.bytes.mask();
         }
         Some(LineWait {
             store,
@@ -39,11 +42,14 @@ impl DetailGuard<'_> {
         })
     }
 
-    /// Ends a wait: the bytes count as changed. Returns the store, of size 0 if there was none.
+    /// Ends a wait: the bytes count as changed. Returns the store, without bytes if there was none.
     #[inline]
     pub(super) fn end_wait(&mut self) -> PastAccess {
+        if self.detail.stores.load(Relaxed) & AWAITED == 0 {
+            return PastAccess::default();
+        }
         let awaited = self.take_awaited();
-        if awaited.size != 0 {
+        if awaited.size() != 0 {
             self.note_change(awaited);
         }
         awaited
@@ -59,12 +65,12 @@ impl DetailGuard<'_> {
 
     /// Marks what an earlier store changed. Nobody has accessed the line since.
     fn note_change(&mut self, store: PastAccess) {
-        let (detail, changed) = (self.detail, touched_bytes(store));
+        let (detail, changed) = (self.detail, store.bytes.mask());
         let locked = self.history();
         locked.changed |= changed;
         locked.marked |= changed;
-        locked.writes[touched_words(store)].fill(store);
-        detail.mark_stale(store.context, 0, changed);
+        locked.writes[store.bytes.words()].fill(store);
+        detail.mark_stale(store.context, changed);
     }
 
     /// Settles a wait. Returns whether the store was silent; `None` if that is not known.
@@ -73,8 +79,8 @@ impl DetailGuard<'_> {
         let awaited = self.take_awaited();
         let is_waiting = awaited.to_u64() == store.to_u64();
         let is_last = is_waiting
-            || touched_bytes(awaited) & touched_bytes(store) == 0
-                && self.history().writes[touched_words(store)]
+            || awaited.bytes.mask() & store.bytes.mask() == 0
+                && self.history().writes[store.bytes.words()]
                     .iter()
                     .all(|last| last.to_u64() == store.to_u64());
         let silent = match effect {

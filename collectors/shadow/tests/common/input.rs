@@ -11,7 +11,7 @@ pub const PAGE: u64 = 0xffff_8880_0000_4000;
 /// One access as a collector sees it.
 #[derive(Clone)]
 pub struct Input {
-    pub context: u8,
+    pub context: u16,
     pub addr: u64,
     pub size: u8,
     pub access: AccessKind,
@@ -94,7 +94,7 @@ pub fn any_access() -> impl Strategy<Value = AccessKind> {
     ]
 }
 
-fn any_input(context: u8) -> impl Strategy<Value = Input> {
+fn any_input(context: u16) -> impl Strategy<Value = Input> {
     let size = prop_oneof![Just(1), Just(2), Just(4), Just(8), Just(8), Just(16)];
     (any_addr(), size, any_access(), any_value()).prop_map(move |(addr, size, access, value)| {
         Input {
@@ -107,12 +107,22 @@ fn any_input(context: u8) -> impl Strategy<Value = Input> {
     })
 }
 
+/// Numbers of contexts around the limits of what a word, a mask and a block have room for.
+const SCATTERED: [u16; 12] = [0, 7, 8, 9, 55, 56, 63, 64, 65, 100, 128, 129];
+
 /// Sequences with runs of one context, up to `runs` of them, and how many contexts there are.
 pub fn any_inputs(runs: usize) -> impl Strategy<Value = (usize, Vec<Input>)> {
-    // A few, or more than a line's detail has room for at once.
-    prop_oneof![4 => 2..=5u8, 1 => 10..=12u8].prop_flat_map(move |contexts| {
-        let run = (0..contexts).prop_flat_map(|c| prop::collection::vec(any_input(c), 1..6));
+    // A few, more than a line's detail has room for at once, or scattered ones.
+    let contexts = prop_oneof![
+        6 => (2..=5u16).prop_map(|n| (0..n).collect()),
+        1 => (10..=12u16).prop_map(|n| (0..n).collect()),
+        1 => Just(SCATTERED.to_vec()),
+    ];
+    contexts.prop_flat_map(move |contexts: Vec<u16>| {
+        let count = contexts.last().map_or(0, |last| usize::from(*last) + 1);
+        let run = prop::sample::select(contexts)
+            .prop_flat_map(|context| prop::collection::vec(any_input(context), 1..6));
         prop::collection::vec(run, 0..runs)
-            .prop_map(move |runs| (contexts.into(), runs.into_iter().flatten().collect()))
+            .prop_map(move |runs| (count, runs.into_iter().flatten().collect()))
     })
 }

@@ -19,7 +19,7 @@ use relayout_shadow::{CollectorHost, ShadowConfig, ShadowContext, ShadowMemory};
 /// See the module's documentation. Frees its memory when dropped: nothing may use it by then.
 pub struct Memory {
     given: Mutex<Given>,
-    segments: Mutex<Vec<(u8, SegmentHeader, Vec<u8>)>>,
+    segments: Mutex<Vec<(u16, SegmentHeader, Vec<u8>)>>,
 }
 
 struct Given {
@@ -53,7 +53,7 @@ impl Memory {
     pub fn files(&self) -> Vec<(u16, Vec<u8>)> {
         let mut files: BTreeMap<u16, Vec<u8>> = BTreeMap::new();
         for (context, header, payload) in &*self.segments.lock().unwrap() {
-            let file = files.entry(u16::from(*context)).or_default();
+            let file = files.entry(*context).or_default();
             file.extend(wire::as_header_bytes(header));
             file.extend(payload);
         }
@@ -63,10 +63,10 @@ impl Memory {
     /// Returns the appended records; checks every header.
     pub fn records(&self) -> Records {
         let mut records = Records::default();
-        let mut next = [0; 256];
+        let mut next = [0; relayout_shadow::CONTEXTS_MAX];
         for (context, header, payload) in &*self.segments.lock().unwrap() {
             assert_eq!((header.magic, header.version), (wire::MAGIC, wire::VERSION));
-            assert_eq!(header.context, u16::from(*context));
+            assert_eq!(header.context, *context);
             assert_eq!(header.crc, wire::crc32(payload));
             assert_eq!(header.sequence, next[usize::from(*context)]);
             next[usize::from(*context)] += 1;
@@ -89,7 +89,7 @@ impl CollectorHost for Memory {
         (!at.is_null()).then_some(at)
     }
 
-    fn append(&self, context: u8, header: &SegmentHeader, payload: &[u8]) {
+    fn append(&self, context: u16, header: &SegmentHeader, payload: &[u8]) {
         self.segments
             .lock()
             .unwrap()
@@ -113,17 +113,17 @@ impl Drop for Memory {
 /// Appended records, with their context.
 #[derive(Default)]
 pub struct Records {
-    pub lines: Vec<(u8, LineRecord)>,
-    pub counts: Vec<(u8, CountRecord)>,
-    pub conflicts: Vec<(u8, ConflictRecord)>,
-    pub pairs: Vec<(u8, PairRecord)>,
+    pub lines: Vec<(u16, LineRecord)>,
+    pub counts: Vec<(u16, CountRecord)>,
+    pub conflicts: Vec<(u16, ConflictRecord)>,
+    pub pairs: Vec<(u16, PairRecord)>,
     /// By ticket.
-    pub bursts: Vec<(u8, BurstRecord)>,
+    pub bursts: Vec<(u16, BurstRecord)>,
     pub regions: Vec<RegionRecord>,
 }
 
 impl Records {
-    fn add(&mut self, context: u8, kind: RecordKind, payload: &[u8]) {
+    fn add(&mut self, context: u16, kind: RecordKind, payload: &[u8]) {
         match kind {
             RecordKind::Line => self.lines.extend(read(payload).map(|r| (context, r))),
             RecordKind::Count => self.counts.extend(read(payload).map(|r| (context, r))),
@@ -157,7 +157,7 @@ impl Machine {
     pub fn new(config: ShadowConfig) -> Self {
         let shadow = ShadowMemory::new(config, Memory::new()).expect("memory");
         let contexts = (0..config.contexts)
-            .map(|n| ShadowContext::new(n as u8, &shadow.host).expect("memory"))
+            .map(|n| ShadowContext::new(n as u16, &shadow.host).expect("memory"))
             .collect();
         Self { shadow, contexts }
     }

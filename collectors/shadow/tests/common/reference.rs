@@ -18,7 +18,7 @@ use super::input::Input;
 /// One access to one line.
 #[derive(Clone, Debug)]
 pub struct Touch {
-    pub context: u8,
+    pub context: u16,
     pub site: u32,
     pub addr: u64,
     pub size: u8,
@@ -57,7 +57,7 @@ pub struct Event {
 /// A possible other side of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Other {
-    pub context: u8,
+    pub context: u16,
     /// `None` where the shadow cannot know.
     pub site: Option<u32>,
 }
@@ -168,31 +168,36 @@ impl Line {
         }
     }
 
-    fn stores_by_others(&self, context: u8, from: usize, to: usize) -> impl Iterator<Item = usize> {
+    fn stores_by_others(
+        &self,
+        context: u16,
+        from: usize,
+        to: usize,
+    ) -> impl Iterator<Item = usize> {
         (from..to).filter(move |&i| self.touches[i].stores() && self.touches[i].context != context)
     }
 
-    fn last_own(&self, context: u8, at: usize) -> Option<usize> {
+    fn last_own(&self, context: u16, at: usize) -> Option<usize> {
         (0..at).rev().find(|&i| self.touches[i].context == context)
     }
 
     /// Returns whether `context` has a valid copy before touch number `at`.
-    fn has_copy(&self, context: u8, at: usize) -> bool {
+    fn has_copy(&self, context: u16, at: usize) -> bool {
         self.last_own(context, at)
             .is_some_and(|own| self.stores_by_others(context, own, at).next().is_none())
     }
 
     /// Touches that changed the news which `context` has at `at`.
-    fn news(&self, context: u8, at: usize) -> Vec<usize> {
+    fn news(&self, context: u16, at: usize) -> Vec<usize> {
         let from = self.last_own(context, at).unwrap_or(0);
         self.stores_by_others(context, from, at).collect()
     }
 
     /// The event that an access by `context` is, now.
-    fn event(&self, context: u8, bytes: &[u64], stores: bool) -> Option<Event> {
+    fn event(&self, context: u16, bytes: &[u64], stores: bool) -> Option<Event> {
         let now = self.touches.len();
         if self.has_copy(context, now) {
-            let sharers: BTreeSet<u8> = self.touches.iter().map(|t| t.context).collect();
+            let sharers: BTreeSet<u16> = self.touches.iter().map(|t| t.context).collect();
             let sharers = sharers
                 .into_iter()
                 .filter(|&o| o != context && self.has_copy(o, now));
@@ -221,8 +226,15 @@ impl Line {
             needed => self.last_changes(&news, needed),
         };
         let false_first_touch = needed.is_empty();
+        let contexts: BTreeSet<u16> = self.touches.iter().map(|t| t.context).collect();
+        let holders = contexts.into_iter().filter(|&o| self.has_copy(o, now));
+        let transfer = match (stores, holders.count()) {
+            (true, _) => 1,
+            (false, 1) => 0,
+            (false, _) => 3,
+        };
         Some(Event {
-            transfer: u8::from(stores),
+            transfer,
             false_first_touch,
             others,
         })

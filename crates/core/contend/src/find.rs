@@ -18,7 +18,7 @@ use crate::group::{self, GroupedRows, LineGroup, TargetCache};
 use crate::identify::{AccessTarget, AddressNamer};
 use crate::line_join::{self, JoinedGroup};
 use crate::names::{neighbours, origins, types_path};
-use crate::ranks::{RecordingIndex, RunRanks, RunWeights, transfers_by_run};
+use crate::ranks::{self, RecordingIndex, RunRanks, RunWeights, transfers_by_run};
 use crate::rates::{self, ObservedHitm};
 use crate::replay::CoherenceTally;
 use crate::source_cache::SourceCache;
@@ -86,11 +86,12 @@ fn rank_findings(
     };
     let places = TargetCache::new(profile, identify);
     let GroupedRows { groups, unresolved } = group::group_rows(profile, &places, line_bytes.into());
+    let recordings = RecordingIndex::from_meta(&profile.meta);
     let mut totals = sum_totals(profile, &groups, &unresolved, line_bytes.into());
     totals.hitm = observed.and_then(ObservedHitm::total);
+    totals.transfers_range = ranks::range(&ranks::total_transfers(profile, &recordings));
     let mut sources = SourceCache::new(identify);
     let replays = GroupReplays::new(profile);
-    let recordings = RecordingIndex::from_meta(&profile.meta);
     let context = DetectContext {
         profile,
         recordings: &recordings,
@@ -122,10 +123,13 @@ fn rank_findings(
     let findings = findings
         .into_iter()
         .enumerate()
-        .map(|(index, (mut finding, _))| {
+        .map(|(index, (mut finding, by_recording))| {
             finding.rank = index as u32 + 1;
             finding.share = share(finding.tally.transfers(), total_transfers, 0.0);
             finding.stability = ranks.stability(index);
+            if finding.adjacent.is_none() {
+                finding.transfers_range = ranks::range(&by_recording);
+            }
             if finding.is_unstable() {
                 // Advice that holds in some recordings only is none.
                 finding.remedies.clear();
@@ -183,6 +187,7 @@ fn sum_totals(
     *totals.unresolved.entry(ONE_SIDED.to_owned()).or_default() += one_sided.transfers();
     totals.unresolved.retain(|_, transfers| *transfers > 0);
     totals.tally += one_sided;
+    totals.first_reads = first_reads(profile);
     let lines: FxHashSet<_> = profile
         .conflicts
         .iter()
@@ -192,6 +197,14 @@ fn sum_totals(
     let errors = profile.lines.iter().filter_map(|row| row.order_errors);
     totals.order_errors = errors.reduce(|sum, errors| sum + errors);
     totals
+}
+
+/// Returns the first reads of all lines, also those whose other side is not known.
+fn first_reads(profile: &Profile) -> Option<u64> {
+    let of_lines = (profile.lines.iter()).try_fold(0, |sum: u64, row| {
+        Some(sum.saturating_add(row.first_reads?))
+    })?;
+    Some(group::first_reads(&profile.conflicts)?.max(of_lines))
 }
 
 /// Returns the events that the lines counted and the conflicts, whose sum is `conflicts`, lack.
@@ -242,11 +255,13 @@ fn group_finding<I: AddressNamer>(
         places: joined.places.clone(),
         line_bytes: context.line_bytes as u32,
         tally: *tally,
+        first_reads: group::first_reads(group.conflicts.iter().map(|conflict| conflict.row)),
         share: 0.0,
         adjacent: None,
         objects: line_join::object_count(group),
         contexts: contexts.len() as u32,
         stability: None,
+        transfers_range: None,
         estimated: false,
         hitm: None,
         members: accessed_members(group),

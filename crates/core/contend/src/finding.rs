@@ -40,6 +40,10 @@ impl Findings {
     }
 }
 
+fn later_reads(tally: &CoherenceTally, first_reads: Option<u64>) -> Option<u64> {
+    Some(tally.read_transfers.saturating_sub(first_reads?))
+}
+
 /// Returns the name of a type without `struct` or `union`.
 pub fn strip_type_tag(name: &str) -> &str {
     let tags = ["struct ", "union "];
@@ -73,8 +77,12 @@ pub struct ProfileTotals {
     /// All other transfers by class. Transfers in holes of typed objects are under `hole`, those
     /// that only the totals by line have under `other side unknown`.
     pub unresolved: BTreeMap<String, u64>,
+    /// Least and most transfers in a recording; `None` with one recording.
+    pub transfers_range: Option<[u64; 2]>,
     /// Distinct lines with coherence events, over all runs.
     pub lines: u64,
+    /// Of the read transfers: first reads. See [`Finding::first_reads`].
+    pub first_reads: Option<u64>,
     /// Read transfers that returned another value than the last store in recorded order had left;
     /// `None` where values were not recorded.
     pub order_errors: Option<u64>,
@@ -84,6 +92,11 @@ pub struct ProfileTotals {
 }
 
 impl ProfileTotals {
+    /// Returns the read transfers that are no first reads.
+    pub fn later_reads(&self) -> Option<u64> {
+        later_reads(&self.tally, self.first_reads)
+    }
+
     /// Returns the fraction of the transfers that are resolved; 1 without transfers.
     pub fn resolved_share(&self) -> f64 {
         share(self.resolved, self.tally.transfers(), 1.0)
@@ -197,6 +210,9 @@ pub struct Finding {
     pub line_bytes: u32,
     /// Coherence events; none for [`FindingKind::AdjacentLine`], see `adjacent`.
     pub tally: CoherenceTally,
+    /// Of the read transfers: reads of what a store left before any other context had read it. The
+    /// rest are later reads of the same. `None` where they were not told apart.
+    pub first_reads: Option<u64>,
     /// Transfers as a fraction of all in the profile.
     pub share: f64,
     /// Estimate of [`FindingKind::AdjacentLine`], which no sum of transfers includes.
@@ -205,9 +221,12 @@ pub struct Finding {
     pub objects: u64,
     /// Contexts that accessed the line.
     pub contexts: u32,
-    /// Fraction of the runs in which the finding kept its rank: within two ranks of `rank`, or
-    /// within the first ten if it is there. `None` with one run.
+    /// Fraction of the recordings in which the finding kept its rank: within two ranks of `rank`,
+    /// or within the first ten if it is there. `None` with one recording.
     pub stability: Option<f64>,
+    /// Least and most transfers in a recording. `None` with one recording, and for
+    /// [`FindingKind::AdjacentLine`].
+    pub transfers_range: Option<[u64; 2]>,
     /// True if its events are estimates from rates of sampled accesses ([`crate::rates`]).
     pub estimated: bool,
     /// Transfers of its lines that hardware reported (HITM), as samples times their period. They
@@ -246,6 +265,11 @@ impl Finding {
 }
 
 impl Finding {
+    /// Returns the read transfers that are no first reads.
+    pub fn later_reads(&self) -> Option<u64> {
+        later_reads(&self.tally, self.first_reads)
+    }
+
     /// Returns true if the finding has another kind in some runs.
     pub fn is_unstable(&self) -> bool {
         self.kinds_by_run.keys().any(|kind| *kind != self.kind)

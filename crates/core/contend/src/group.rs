@@ -92,6 +92,13 @@ pub(crate) fn row_tally(row: &ConflictRow) -> CoherenceTally {
     }
 }
 
+/// Returns the first reads among the events of rows; `None` if some row does not tell them apart.
+pub(crate) fn first_reads<'a>(rows: impl IntoIterator<Item = &'a ConflictRow>) -> Option<u64> {
+    rows.into_iter().try_fold(0, |sum: u64, row| {
+        Some(sum.saturating_add(row.first_reads?))
+    })
+}
+
 /// Returns the object at a target, if it is known.
 pub(crate) fn object_at(place: &AccessTarget) -> Option<&TargetObject> {
     match place {

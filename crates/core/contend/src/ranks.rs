@@ -1,6 +1,6 @@
 //! Ranks of findings in each recording alone, and their stability.
 
-use relayout_profile::{ProfileMeta, RecordedRun, RunId};
+use relayout_profile::{Profile, ProfileMeta, RecordedRun, RunId};
 
 use crate::finding::{Finding, share};
 use crate::group::{self, LineGroup};
@@ -44,6 +44,36 @@ pub(crate) fn transfers_by_run(group: &LineGroup, recordings: &RecordingIndex) -
         }
     }
     transfers
+}
+
+/// Returns the transfers in each recording: of its lines, or of its conflicts where those are more.
+pub(crate) fn total_transfers(profile: &Profile, recordings: &RecordingIndex) -> RunWeights {
+    let sum = |rows: &mut dyn Iterator<Item = (RunId, u64)>| {
+        let mut transfers = vec![0; recordings.count];
+        for (run, count) in rows {
+            if let Some(recording) = recordings.recording_of(run) {
+                transfers[recording] += count;
+            }
+        }
+        transfers
+    };
+    let lines = profile.lines.iter();
+    let lines = sum(&mut lines.map(|row| (row.run, row.read_transfers + row.write_transfers)));
+    let conflicts = profile.conflicts.iter();
+    let conflicts = sum(&mut conflicts.map(|row| (row.run, group::row_tally(row).transfers())));
+    lines
+        .into_iter()
+        .zip(conflicts)
+        .map(|(a, b)| a.max(b))
+        .collect()
+}
+
+/// Returns the least and the largest value of several recordings; `None` with one.
+pub(crate) fn range(by_recording: &[u64]) -> Option<[u64; 2]> {
+    match by_recording {
+        [] | [_] => None,
+        values => Some([*values.iter().min()?, *values.iter().max()?]),
+    }
 }
 
 /// Ranks of the findings in each run alone.

@@ -118,7 +118,7 @@ impl ObjectTrace {
 /// Coherence events that a replay counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CoherenceTally {
-    /// Loads that fetched the line from another context (HITM).
+    /// Loads that fetched the line from another context.
     pub read_transfers: u64,
     /// Stores that fetched the line from another context.
     pub write_transfers: u64,

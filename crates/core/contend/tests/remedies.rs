@@ -153,6 +153,7 @@ fn lost(here: BurstRow, there: BurstRow, count: u64, false_lifetime: u64) -> Con
         other_site: there.site,
         other_access: there.access,
         count,
+        first_reads: None,
         false_first_touch: false_lifetime,
         false_lifetime,
     }

@@ -50,6 +50,7 @@ fn load_with(subject: u64, other: u64, code: &[(u64, u64)]) -> RecordedLoad {
         reads: 0,
         writes: 500,
         read_transfers: 0,
+        first_reads: None,
         write_transfers: 0,
         upgrades: 0,
         order_errors: None,
@@ -68,6 +69,7 @@ fn load_with(subject: u64, other: u64, code: &[(u64, u64)]) -> RecordedLoad {
         other_site: SiteId(0),
         other_access: AccessKind::Write,
         count,
+        first_reads: None,
         false_first_touch: 0,
         false_lifetime: 0,
     };

@@ -25,6 +25,7 @@
 //!     reads: 10,
 //!     writes: 0,
 //!     read_transfers: 4,
+//!     first_reads: None,
 //!     write_transfers: 0,
 //!     upgrades: 0,
 //!     order_errors: None,
@@ -34,6 +35,7 @@
 //! # Ok::<(), relayout_profile::FormatError>(())
 //! ```
 
+pub mod boot;
 mod ids;
 pub mod merge;
 pub mod model;
@@ -49,4 +51,4 @@ pub use ids::{Addr, ContextId, RunId, SiteId};
 pub use merge::merge;
 pub use model::*;
 pub use parquet::{FormatError, ProfileFiles, decode, decode_within, encode};
-pub use store::{Error, WriteOptions, read, read_within, validate_target, write};
+pub use store::{Error, WriteOptions, read, read_within, validate_target, write, write_unless};

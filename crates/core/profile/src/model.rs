@@ -60,6 +60,9 @@ pub struct LineRow {
     pub writes: u64,
     /// Read transfers into this context.
     pub read_transfers: u64,
+    /// Of them the first reads of what a store left, before any other context read it; the rest
+    /// read what others had read already. `None`: not told apart.
+    pub first_reads: Option<u64>,
     /// Write transfers into this context.
     pub write_transfers: u64,
     /// Upgrades by this context.
@@ -124,6 +127,8 @@ pub struct ConflictRow {
     pub other_access: AccessKind,
     /// Number of events.
     pub count: u64,
+    /// Of read transfers, as [`LineRow::first_reads`]; 0 of other events.
+    pub first_reads: Option<u64>,
     /// Of them: the access itself used no byte that another had written since the context lost
     /// the line. 0 for upgrades.
     pub false_first_touch: u64,
@@ -371,6 +376,11 @@ pub struct RecordedRun {
     pub window_wall_ns: u64,
     /// CPU time of the collector's process in the window, in nanoseconds.
     pub window_cpu_ns: u64,
+    /// Fraction of the CPU time that the recorded processes wanted and certainly did not get,
+    /// because the host ran others; `None` where nobody measured it. All runs of one recording have
+    /// the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_share: Option<f64>,
     /// Accesses seen.
     pub accesses: u64,
     /// Operations that the workload marked.
@@ -397,7 +407,17 @@ pub struct RecordedRun {
     pub process: Option<RecordedProcess>,
 }
 
+/// Largest [`RecordedRun::lost_share`] of a recording whose order of findings can be trusted
+/// (docs/method.md has the experiment).
+pub const LOST_SHARE_MAX: f64 = 0.25;
+
 impl RecordedRun {
+    /// Returns true if the host was too busy with others while it recorded, so that the order of
+    /// findings may be another one on an idle host.
+    pub fn was_host_busy(&self) -> bool {
+        self.lost_share.is_some_and(|share| share > LOST_SHARE_MAX)
+    }
+
     /// Returns true if the run is a further process of the recording that the run before it belongs
     /// to, and so no repetition.
     pub fn is_further_process(&self) -> bool {
@@ -422,6 +442,27 @@ impl RecordingSetting {
             value: value.into(),
         }
     }
+}
+
+/// Emulated machine of a recorded kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct RecordedGuest {
+    /// Model and features of its CPUs, as QEMU was given them: `max,erms=off`.
+    pub cpu_model: String,
+    /// Functions of the kernel whose accesses were not watched.
+    pub unwatched_functions: Vec<String>,
+}
+
+/// Function of a recorded program with repeated string instructions (`rep movs`), whose accesses
+/// the program's code does not announce.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct UnseenStringCode {
+    /// Path of the module.
+    pub module: String,
+    /// Name of the function.
+    pub function: String,
+    /// Number of such instructions in it.
+    pub instructions: u32,
 }
 
 /// Everything about a recording that is not a table.
@@ -460,6 +501,14 @@ pub struct ProfileMeta {
     /// not, transfers of 0 are not known. Only of [`AccessCoverage::Samples`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hitm_seen: bool,
+    /// Machine that a recorded kernel ran on; `None` for programs, samples, and in profiles from
+    /// before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<RecordedGuest>,
+    /// Code of a program whose string instructions were not seen, by module and address; `None`
+    /// where nobody looked for it, and where the collector sees all instructions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unseen_strings: Option<Vec<UnseenStringCode>>,
     /// The recordings merged, by `run`.
     pub runs: Vec<RecordedRun>,
 }
@@ -485,6 +534,32 @@ pub struct Profile {
     pub regions: Vec<RegionRow>,
     /// Uses of memory.
     pub ranges: Vec<RangeRow>,
+}
+
+impl ProfileMeta {
+    /// Returns the first run of the recording that `run` is a part of. It is another one for
+    /// processes that the recorded program forked or executed.
+    ///
+    /// ```
+    /// use relayout_profile::{ProfileMeta, RecordedProcess, RecordedRun, RunId};
+    ///
+    /// let run = |is_further| RecordedRun {
+    ///     process: Some(RecordedProcess { is_further, ..RecordedProcess::default() }),
+    ///     ..RecordedRun::default()
+    /// };
+    /// let runs = vec![run(false), run(true), run(false)];
+    /// let meta = ProfileMeta { runs, ..ProfileMeta::default() };
+    /// assert_eq!(meta.first_run_of_recording(RunId(1)), RunId(0));
+    /// assert_eq!(meta.first_run_of_recording(RunId(2)), RunId(2));
+    /// ```
+    pub fn first_run_of_recording(&self, run: RunId) -> RunId {
+        let numbers = 0..=run.0;
+        let is_first = |number: &u16| {
+            let run = self.runs.get(usize::from(*number));
+            run.is_some_and(|run| !run.is_further_process())
+        };
+        RunId(numbers.rev().find(is_first).unwrap_or(0))
+    }
 }
 
 impl Profile {

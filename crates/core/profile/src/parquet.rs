@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 pub use self::error::{FormatError, TableError};
-pub use self::meta::{FORMAT_VERSION, META_FILE, declared_version};
+pub use self::meta::{META_FILE, declared_version};
 
 use self::budget::DecodeBudget;
 use self::meta::{MetaFile, TableEntry};
@@ -32,6 +32,9 @@ use crate::model::{
     Site,
 };
 use crate::validate;
+
+/// Version of the format that this crate writes, and the newest that it reads.
+pub const FORMAT_VERSION: u32 = 2;
 
 /// Tables that older profiles have not: none of their rows were recorded then.
 const TABLES_ADDED_LATER: [&str; 1] = [PairRow::NAME];

@@ -13,6 +13,10 @@ use crate::ids::RunId;
 use crate::model::{LoadedModule, ProgramThread};
 use crate::segments::{self, AssembledProfile, SiteNames};
 
+/// Start of [`ProfileMeta::collector`](crate::ProfileMeta::collector) where a program's own code
+/// announced its accesses.
+pub const COMPILED_IN_COLLECTOR: &str = "compiled-in runtime";
+
 /// Naming of sites by a program's collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SiteNaming {
@@ -47,6 +51,20 @@ pub fn assemble(
     run: RunId,
     naming: SiteNaming,
 ) -> Result<AssembledProgram, segments::Error> {
+    assemble_unless(files, map, run, naming, &|| false)
+}
+
+/// The same, unless `is_aborted` returns true; it is asked before each segment.
+///
+/// # Errors
+/// Same as [`segments::assemble_named`].
+pub fn assemble_unless(
+    files: &[(u16, &[u8])],
+    map: &ProgramMap,
+    run: RunId,
+    naming: SiteNaming,
+    is_aborted: &dyn Fn() -> bool,
+) -> Result<AssembledProgram, segments::Error> {
     // A file of sites has a number that no context can have.
     let contexts = files
         .iter()
@@ -57,7 +75,7 @@ pub fn assemble(
         SiteNaming::Defined => SiteNames::Defined,
         SiteNaming::ReturnAddresses => SiteNames::ReturnAddresses(&map.modules),
     };
-    let mut assembled = segments::assemble_named(files, run, contexts, names)?;
+    let mut assembled = segments::assemble_named(files, run, contexts, names, is_aborted)?;
     let (ranges, left_out) = ranges::range_rows(map, &assembled.allocs, run);
     assembled.profile.ranges = ranges;
     Ok(AssembledProgram {

@@ -106,6 +106,9 @@ pub enum Error {
         /// Address of the other.
         second: u64,
     },
+    /// The caller wants no result any more.
+    #[error("aborted")]
+    Aborted,
 }
 
 /// Assembles run number `run` from `files`: the context that each belongs to, and its bytes.
@@ -122,34 +125,43 @@ pub fn assemble(
     run: RunId,
     contexts: u16,
 ) -> Result<AssembledProfile, Error> {
-    assemble_named(files, run, contexts, SiteNames::Defined)
+    assemble_named(files, run, contexts, SiteNames::Defined, &|| false)
 }
 
-/// The same for a collector that names sites in another way.
+/// The same for a collector that names sites in another way. `is_aborted` is asked before each segment,
+/// and stays true from the first time on.
 ///
 /// # Errors
-/// Same as [`assemble`].
+/// Same as [`assemble`], and [`Error::Aborted`].
 pub fn assemble_named(
     files: &[(u16, &[u8])],
     run: RunId,
     contexts: u16,
     names: SiteNames<'_>,
+    is_aborted: &dyn Fn() -> bool,
 ) -> Result<AssembledProfile, Error> {
+    let go_on = || match is_aborted() {
+        true => Err(Error::Aborted),
+        false => Ok(()),
+    };
     validate_contexts(files)?;
     let walked: Vec<SegmentFile<'_>> = files
         .iter()
-        .map(|&(context, bytes)| read_frames(context, bytes))
+        .map(|&(context, bytes)| read_frames(context, bytes, is_aborted))
         .collect();
+    go_on()?;
     validate_version(&walked)?;
     let mut losses = SegmentLosses::default();
-    let sites = AssembledSites::from_frames(names, all_frames(&walked), &mut losses)?;
+    let frames = || all_frames(&walked).take_while(|_| !is_aborted());
+    let sites = AssembledSites::from_frames(names, frames(), &mut losses)?;
     let mut rows = AssembledRows::new(run, contexts, sites, losses);
-    for frame in all_frames(&walked) {
-        rows.add(frame);
-    }
+    frames().for_each(|frame| rows.add(frame));
+    go_on()?;
     let mut torn: Vec<_> = walked.into_iter().filter_map(|file| file.torn).collect();
     torn.extend(missing_files(files, contexts));
     let uncertain_from = first_uncertain_ticket(&rows, &torn, contexts);
+    rows.sum_up(is_aborted);
+    go_on()?;
     Ok(finish_profile(rows, torn, uncertain_from))
 }
 
@@ -227,7 +239,6 @@ fn finish_profile(
     torn: Vec<TornSegment>,
     uncertain_from: u64,
 ) -> AssembledProfile {
-    rows.sum_up();
     shorten_regions(&mut rows.regions, uncertain_from, &mut rows.losses);
     let meta = ProfileMeta {
         line_bytes: relayout_shadow::LINE_BYTES as u32,

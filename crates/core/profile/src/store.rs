@@ -58,6 +58,12 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
+    /// The caller wants no profile any more.
+    #[error("{} was not written: interrupted", path.display())]
+    Aborted {
+        /// The profile.
+        path: PathBuf,
+    },
     /// The system refused.
     #[error("cannot {action} {}", path.display())]
     Io {
@@ -95,12 +101,32 @@ pub fn validate_target(dir: &Path, options: &WriteOptions) -> Result<(), Error> 
 /// [`Error::Exists`], [`Error::Occupied`], [`Error::NoName`], [`Error::Io`] (a full disk, a
 /// read-only folder), or [`Error::Format`] for rows that contradict each other.
 pub fn write(dir: &Path, profile: &Profile, options: &WriteOptions) -> Result<(), Error> {
+    write_unless(dir, profile, options, &|| false)
+}
+
+/// The same as [`write()`], unless `is_aborted` returns true before the folder gets its name. It is
+/// asked before each file.
+///
+/// # Errors
+/// Those of [`write()`], and [`Error::Aborted`].
+pub fn write_unless(
+    dir: &Path,
+    profile: &Profile,
+    options: &WriteOptions,
+    is_aborted: &dyn Fn() -> bool,
+) -> Result<(), Error> {
+    let go_on = || match is_aborted() {
+        true => Err(Error::Aborted { path: dir.into() }),
+        false => Ok(()),
+    };
     let replace = may_replace(dir, *options)?;
+    go_on()?;
     let files = encode(profile).map_err(|source| Error::Format {
         path: dir.into(),
         source,
     })?;
-    let partial = write_partial(dir, &files)?;
+    let partial = write_partial(dir, &files, &go_on)?;
+    go_on()?;
     let old = if replace {
         exchange_folders(&partial, dir)?
     } else {
@@ -190,11 +216,16 @@ fn foreign_content(dir: &Path) -> Result<Option<String>, Error> {
     Ok(None)
 }
 
-/// A temporary folder beside `dir` with `files` in it, synced.
-fn write_partial(dir: &Path, files: &ProfileFiles) -> Result<TemporaryFolder, Error> {
+/// A temporary folder beside `dir` with `files` in it, synced. `go_on` is asked before each file.
+fn write_partial(
+    dir: &Path,
+    files: &ProfileFiles,
+    go_on: &dyn Fn() -> Result<(), Error>,
+) -> Result<TemporaryFolder, Error> {
     let partial = TemporaryFolder::create(parent_folder(dir), PARTIAL_PREFIX)
         .map_err(|e| io_error("create", dir, e))?;
     for (name, bytes) in files {
+        go_on()?;
         write_file(&partial.path().join(name), bytes)
             .map_err(|e| io_error("write", &dir.join(name), e))?;
     }

@@ -113,6 +113,13 @@ fn validate_totals(profile: &Profile, limits: &RowLimits) -> Result<(), InvalidR
     validate_each("lines", &profile.lines, |row| {
         limits.validate_run(row.run)?;
         limits.validate_context("context", row.context)?;
+        let first_reads = row.first_reads.unwrap_or(0);
+        validate_part(
+            "first_reads",
+            first_reads,
+            "read_transfers",
+            row.read_transfers,
+        )?;
         validate_line_start(row.line, &profile.meta)
     })?;
     validate_order("lines", &profile.lines, |a, b| {
@@ -141,6 +148,12 @@ fn validate_totals(profile: &Profile, limits: &RowLimits) -> Result<(), InvalidR
             row.count,
         )?;
         validate_part("false_lifetime", row.false_lifetime, "count", row.count)?;
+        validate_part(
+            "first_reads",
+            row.first_reads.unwrap_or(0),
+            "count",
+            row.count,
+        )?;
         validate_not_zero("size", row.size)?;
         validate_not_zero("other_size", row.other_size)
     })?;

@@ -30,7 +30,7 @@ fn hundreds_of_millions_of_repeated_rows_are_refused() {
     assert!(files["lines.parquet"].len() < 10_000, "a small file");
     check_error(
         files,
-        "lines.parquet is too large to read: with its 300000000 rows the profile needs 21.60 GB of \
+        "lines.parquet is too large to read: with its 300000000 rows the profile needs 26.40 GB of \
          memory, and at most 1.07 GB are allowed",
     );
     check_error(

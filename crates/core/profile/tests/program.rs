@@ -103,10 +103,12 @@ proptest! {
             line: 0x1000,
             reads: 1,
             writes: 0,
-            read_transfers: 0,
+            first_reads: 0,
+            later_reads: 0,
             write_transfers: 0,
             upgrades: 0,
             order_errors: 0,
+            reserved: 0,
         };
         append(&mut file, 2, &[line]);
         let cut = &file[..cut.index(file.len())];

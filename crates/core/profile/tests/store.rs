@@ -2,12 +2,13 @@
 
 mod common;
 
+use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use common::sample;
-use relayout_profile::{Error, SiteId, WriteOptions, read, write};
+use relayout_profile::{Error, SiteId, WriteOptions, read, write, write_unless};
 
 const KEEP: WriteOptions = WriteOptions { overwrite: false };
 const OVERWRITE: WriteOptions = WriteOptions { overwrite: true };
@@ -36,6 +37,31 @@ fn a_profile_is_replaced_only_when_asked() {
     write(&dir, &other, &OVERWRITE).expect("asked to");
     assert_eq!(read(&dir).expect("replaced"), other);
     assert_eq!(names(tmp.path()), ["a"]);
+}
+
+/// An abort before any file, or before the folder gets its name, leaves what was there.
+#[test]
+fn an_aborted_profile_leaves_the_old_one() {
+    let tmp = tempfile::tempdir().expect("a temporary folder");
+    let dir = tmp.path().join("a");
+    write(&dir, &sample(), &KEEP).expect("an empty place");
+    let files = fs::read_dir(&dir).expect("a folder").count();
+    let mut other = sample();
+    other.meta.workload = "mmap1".to_owned();
+    let write_until = |asks_max: usize| {
+        let asks = Cell::new(0);
+        let is_aborted = || asks.replace(asks.get() + 1) >= asks_max;
+        write_unless(&dir, &other, &OVERWRITE, &is_aborted)
+    };
+    // Before encoding, before each file, and before the rename.
+    for asks_max in 0..files + 2 {
+        let error = write_until(asks_max).expect_err("aborted");
+        assert!(matches!(error, Error::Aborted { .. }), "{error}");
+        assert_eq!(read(&dir).expect("still there"), sample());
+        assert_eq!(names(tmp.path()), ["a"]);
+    }
+    write_until(files + 2).expect("not aborted");
+    assert_eq!(read(&dir).expect("replaced"), other);
 }
 
 #[test]

@@ -32,6 +32,14 @@ fn format_1_is_read() {
             .iter()
             .all(|run| run.pair_period.is_none())
     );
+    // Nor which reads were the first after a store.
+    assert!(profile.lines.iter().all(|row| row.first_reads.is_none()));
+    assert!(
+        profile
+            .conflicts
+            .iter()
+            .all(|row| row.first_reads.is_none())
+    );
     let again = decode(encode(&profile).expect("valid")).expect("just written");
     assert_eq!(again, profile);
 }

@@ -53,4 +53,4 @@ pub use objects::{ObjectId, ObjectKind, ResolvedObject, VoteCounts};
 pub use owner::{AddressOwner, UnresolvedClass};
 pub use resolution::{Options, Resolution, resolve, resolve_with};
 pub use share::ResolvedShare;
-pub use source::{SourceFrame, SourceMap, SourceMaps, SourcePlace};
+pub use source::{SourceFrame, SourceMap, SourceMaps, SourcePlace, readable_name};

@@ -60,6 +60,7 @@ fn conflict(addr: u64, site: u32) -> ConflictRow {
         other_site: SiteId(site),
         other_access: AccessKind::Read,
         count: 10,
+        first_reads: None,
         false_first_touch: 0,
         false_lifetime: 0,
     }

@@ -341,7 +341,7 @@ impl<'a> LayoutScorer<'a> {
     pub fn transfers_by_run(&self, tallies: &[CoherenceTally]) -> Vec<(RunId, u64)> {
         let mut runs: BTreeMap<RunId, u64> = BTreeMap::new();
         for (instance, tally) in self.subject.instances.iter().zip(tallies) {
-            *runs.entry(instance.run).or_default() += tally.transfers();
+            *runs.entry(instance.recording).or_default() += tally.transfers();
         }
         runs.into_iter().collect()
     }
@@ -361,7 +361,7 @@ impl<'a> LayoutScorer<'a> {
             .subject
             .instances
             .iter()
-            .map(|instance| instance.run)
+            .map(|instance| instance.recording)
             .collect();
         runs.sort_unstable();
         runs.dedup();

@@ -28,8 +28,11 @@ pub enum ObjectHome {
 /// A stretch of the recording of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedInstance {
-    /// Recording; addresses of different runs are unrelated.
+    /// Run; addresses of different runs are unrelated.
     pub run: RunId,
+    /// First run of its recording: what holds in some recordings only is unstable, and the processes
+    /// of one recording are no repetitions.
+    pub recording: RunId,
     /// Accesses to the object.
     pub trace: ObjectTrace,
     /// Origin of its address.

@@ -207,18 +207,18 @@ fn carried_over() {
 fn runs(accesses: [Vec<TraceAccess>; 2]) -> Vec<RecordedInstance> {
     let in_run = |(run, accesses)| RecordedInstance {
         run: RunId(run as u16),
+        recording: RunId(run as u16),
         ..fixed(accesses, 128)
     };
     accesses.into_iter().enumerate().map(in_run).collect()
 }
 
 /// Three members of a line each; who is used with whom differs from run to run.
-fn advice_on(accesses: [Vec<TraceAccess>; 2]) -> LayoutAdvice {
+fn advice_on(instances: &[RecordedInstance]) -> LayoutAdvice {
     let members = [("a", 32, 0), ("b", 32, 32), ("c", 32, 64), ("d", 32, 96)];
     let (aggregate, shape) = shape(&members, 128);
-    let instances = runs(accesses);
     advise(
-        subject(&aggregate, &shape, &instances, 0),
+        subject(&aggregate, &shape, instances, 0),
         &[],
         &Options::default(),
     )
@@ -234,7 +234,7 @@ fn a_gain_whose_sign_changes_is_no_advice() {
     let together: Vec<TraceAccess> = (0..400)
         .flat_map(|n| [access(n % 2, 0, 8, Write), access(n % 2, 32, 8, Write)])
         .collect();
-    let advice = advice_on([apart.clone(), together]);
+    let advice = advice_on(&runs([apart.clone(), together.clone()]));
     assert_eq!(advice.verdict, AdviceVerdict::Unstable);
     let best = &advice.candidates[0];
     assert!(
@@ -242,8 +242,19 @@ fn a_gain_whose_sign_changes_is_no_advice() {
         "{:?}",
         best.transfers_by_run
     );
+    // Two processes of one recording are no repetitions.
+    let mut processes = runs([apart.clone(), together]);
+    processes[1].recording = RunId(0);
+    let advice = advice_on(&processes);
+    assert_eq!(advice.current.transfers_by_run.len(), 1);
+    assert!(
+        advice
+            .candidates
+            .iter()
+            .all(|layout| !layout.is_unstable(&advice.current))
+    );
     // The same twice is.
-    let advice = advice_on([apart.clone(), apart]);
+    let advice = advice_on(&runs([apart.clone(), apart]));
     assert_eq!(advice.verdict, AdviceVerdict::Better);
     assert!(!advice.candidates[0].is_unstable(&advice.current));
 }

@@ -2,7 +2,6 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use memmap2::{Mmap, MmapMut};
@@ -77,12 +76,6 @@ pub fn map_named_elf(path: &Path) -> io::Result<Mmap> {
         return refuse("it is not an ELF file");
     }
     Ok(map)
-}
-
-/// Returns true if the file belongs to the user who runs this process, or to root.
-pub fn is_owned_by_user_or_root(path: &Path) -> bool {
-    let owner = fs::metadata(path).map(|metadata| metadata.uid());
-    owner.is_ok_and(|owner| owner == 0 || owner == rustix::process::geteuid().as_raw())
 }
 
 /// Maps a regular file to read it. A file that cannot be mapped, such as those in

@@ -23,6 +23,7 @@ mod files;
 mod folders;
 mod git;
 mod installed;
+mod lost_cpu;
 mod processes;
 mod progress;
 mod regular_files;
@@ -39,16 +40,17 @@ pub use debug_search::{DebugFolders, find_separate_file};
 pub use error::{Error, ErrorCategory};
 pub use file_error::{FileError, cannot};
 pub use files::{
-    canonical_name, is_owned_by_user_or_root, last_lines, map_file, map_named_elf,
-    write_atomically, write_program_atomically,
+    canonical_name, last_lines, map_file, map_named_elf, write_atomically, write_program_atomically,
 };
 pub use folders::{free_bytes, private_dir, remove_abandoned_files};
 pub use git::{git_author, run_git, run_program};
 pub use installed::{RUNTIME, find_installed_library};
+pub use lost_cpu::CpuCounters;
 pub use processes::{die_with_parent, find_in_path, program_in};
 pub use progress::RecordingProgress;
 pub use regular_files::{open_regular, read_regular, read_regular_text};
-pub use relayout_temporary::TemporaryFolder;
+pub use relayout_temporary::{TemporaryFolder, parent_folder};
 pub use signals::{InterruptFlag, signal_name};
 pub use system_package::{DISTRIBUTION, KERNEL_SOURCE_PACKAGE, install_command, system_package};
 pub use truncation::catch_truncation;
+pub use trust::is_owned_by_user_or_root;

@@ -1,6 +1,6 @@
 //! Ctrl-C as a flag, and names of signals.
 
-use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::sync::atomic::{AtomicU32, Ordering::*};
 
 /// Signals that end programs, with their names.
 const SIGNAL_NAMES: [(i32, &str); 18] = [
@@ -24,7 +24,7 @@ const SIGNAL_NAMES: [(i32, &str); 18] = [
     (libc::SIGSYS, "SIGSYS"),
 ];
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+static SIGNAL_COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// Flag that the user or the system sets to stop relayout. All values share one flag.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,12 @@ impl InterruptFlag {
 
     /// Returns true after the first of these signals.
     pub fn is_set(self) -> bool {
-        INTERRUPTED.load(Relaxed)
+        self.count() > 0
+    }
+
+    /// Returns the number of these signals so far.
+    pub fn count(self) -> u32 {
+        SIGNAL_COUNT.load(Relaxed)
     }
 }
 
@@ -62,5 +67,5 @@ pub fn signal_name(signal: i32) -> Option<&'static str> {
 }
 
 extern "C" fn on_signal(_signal: libc::c_int) {
-    INTERRUPTED.store(true, Relaxed);
+    SIGNAL_COUNT.fetch_add(1, Relaxed);
 }

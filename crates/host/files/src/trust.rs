@@ -10,9 +10,26 @@ use crate::{CacheFolder, Error};
 /// Owner of files that the system installed.
 const ROOT: u32 = 0;
 
+/// Returns true if the file belongs to the user who runs this process, or to root.
+pub fn is_owned_by_user_or_root(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| has_trusted_owner(&found))
+}
+
+fn has_trusted_owner(metadata: &Metadata) -> bool {
+    metadata.uid() == ROOT || is_own(metadata)
+}
+
 /// Returns true if the user owns the file, and nobody else can write to it.
 pub(crate) fn is_private(metadata: &Metadata) -> bool {
-    metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & 0o022 == 0
+    is_own(metadata) && !others_can_write(metadata)
+}
+
+fn is_own(metadata: &Metadata) -> bool {
+    metadata.uid() == rustix::process::geteuid().as_raw()
+}
+
+fn others_can_write(metadata: &Metadata) -> bool {
+    metadata.mode() & 0o022 != 0
 }
 
 impl CacheFolder {
@@ -60,8 +77,7 @@ impl CacheFolder {
 
 fn require_private_file(path: &Path) -> Result<(), Error> {
     let found = fs::metadata(path).map_err(cannot("look at", path))?;
-    let is_trusted = is_private(&found) || found.uid() == ROOT && found.mode() & 0o022 == 0;
-    match is_trusted {
+    match has_trusted_owner(&found) && !others_can_write(&found) {
         true => Ok(()),
         false => Err(Error::Untrusted {
             path: path.to_owned(),

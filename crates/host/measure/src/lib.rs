@@ -2,7 +2,6 @@
 
 mod command;
 mod error;
-mod lost_cpu;
 mod schedule;
 mod start;
 mod trees;

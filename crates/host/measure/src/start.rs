@@ -10,8 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use relayout_files::{
-    FileError, InterruptFlag, TemporaryFolder, cannot, die_with_parent, last_lines, private_dir,
-    program_in,
+    CpuCounters, FileError, InterruptFlag, TemporaryFolder, cannot, die_with_parent, last_lines,
+    private_dir, program_in,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
@@ -19,7 +19,6 @@ use rustix::process::{
 };
 
 use super::error::describe_exit;
-use super::lost_cpu::CpuCounters;
 use super::{CpuSchedule, Error, ProgramCommand};
 
 /// Interval at which Ctrl-C is polled, although a signal ends the wait at once. Kernels before 5.3

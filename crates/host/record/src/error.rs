@@ -165,6 +165,15 @@ pub enum Error {
     Interrupted,
 }
 
+impl From<relayout_profile::segments::Error> for Error {
+    fn from(error: relayout_profile::segments::Error) -> Self {
+        match error {
+            relayout_profile::segments::Error::Aborted => Self::Interrupted,
+            other => Self::Segments(other),
+        }
+    }
+}
+
 impl From<FileError> for Error {
     fn from(error: FileError) -> Self {
         Self::Files(error.into())

@@ -93,14 +93,12 @@ impl<'a> GuestKernel<'a> {
         near.find(holds).map(|s| s.name)
     }
 
-    /// Code not to watch, as `[from, to)`.
-    pub fn bulk_code(&self) -> Vec<(u64, u64)> {
-        BULK_CODE
-            .iter()
-            .filter_map(|name| self.find_symbol(name))
-            .filter(|&(_, size)| size > 0)
-            .map(|(address, size)| (address, address + size))
-            .collect()
+    /// Functions not to watch, with their code as `[from, to)`.
+    pub fn bulk_code(&self) -> impl Iterator<Item = (&'static str, (u64, u64))> {
+        BULK_CODE.iter().filter_map(|name| {
+            let (address, size) = self.find_symbol(name)?;
+            (size > 0).then_some((*name, (address, address + size)))
+        })
     }
 
     fn find_symbol(&self, name: &str) -> Option<(u64, u64)> {

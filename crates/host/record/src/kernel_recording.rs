@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use relayout_files::{InterruptFlag, RecordingProgress, cannot, read_regular};
 
-use self::watch::watch_window;
+use self::watch::{WindowEnding, watch_window};
 use crate::elf::requested_loader;
 use crate::marker::has_start_marker;
 use crate::outcome::RecordingOutcome;
@@ -103,22 +103,27 @@ pub fn record_kernel(
         extra_arguments: &recording.qemu_arguments,
     };
     let mut machine = QemuMachine::start(&config, &workspace)?;
-    let ending = watch_window(&mut machine, &workspace, recording, progress, interrupt)?;
+    let window = watch_window(&mut machine, &workspace, recording, progress, interrupt)?;
     if machine.exit_status().is_none() {
         // Memory stays as it is now, also when QEMU is gone: its file is open here.
         machine.stop()?;
     }
     progress.step("reading what was recorded");
     machine.quit()?;
-    let ended_window = interrupt.is_set();
+    // A signal that came after the window aborts; the next one ends relayout at once.
+    let signals_seen = match window.ending {
+        WindowEnding::CutShort(Error::Interrupted) => interrupt.count(),
+        _ => 0,
+    };
+    let is_aborted = || interrupt.count() > signals_seen;
     let files = assemble::GuestFiles {
         workspace: &workspace,
         memory: &memory,
+        is_aborted: &is_aborted,
     };
     let recorded =
-        assemble::assemble_profile(recording, kernel, collector, &machine, files, ending)?;
-    // A signal that came after the window aborts; the next one ends relayout at once.
-    match interrupt.is_set() && !ended_window {
+        assemble::assemble_profile(recording, kernel, collector, &machine, files, window)?;
+    match is_aborted() {
         true => Err(Error::Interrupted),
         false => Ok(recorded),
     }
@@ -186,8 +191,7 @@ fn plugin_options(
 ) -> OsString {
     let skip: Vec<String> = kernel
         .bulk_code()
-        .iter()
-        .map(|(from, to)| format!("{from:x}-{to:x}"))
+        .map(|(_, (from, to))| format!("{from:x}-{to:x}"))
         .collect();
     let mut options = collector_options(recording.yield_every, recording.seed, recording.bursts);
     options.push_str(&format!(",skip={}", skip.join("+")));

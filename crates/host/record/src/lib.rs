@@ -15,6 +15,7 @@ mod child;
 mod elf;
 mod error;
 mod guest;
+mod host_load;
 mod initramfs;
 mod kernel;
 mod kernel_recording;

@@ -6,6 +6,7 @@ mod backend;
 mod compiled;
 mod empty;
 mod emulated;
+mod facts;
 mod inspect;
 mod launch;
 mod processes;
@@ -28,8 +29,10 @@ pub use self::signals::StopSignals;
 use relayout_profile::program::SiteNaming;
 
 use self::backend::AvailableBackends;
+use self::facts::RecordingFacts;
 use self::inspect::InspectedProgram;
 use self::sampled::SampledProgram;
+use crate::host_load::{HostLoad, own_cpu_ns};
 use crate::perf::{InstructionDecoder, PerfSampler};
 use crate::workspace::RecordingWorkspace;
 use crate::{Error, RecordingOutcome};
@@ -133,7 +136,7 @@ pub fn record_program(
     if backend.follows_forks(recording) {
         processes::follow_processes(&workspace);
     }
-    let began = Instant::now();
+    let (began, load, cpu_ns_before) = (Instant::now(), HostLoad::begin(), own_cpu_ns());
     let mut program = launch::start_program(attached.command, &inspected.path)?;
     let ending = watch::watch_program(
         &mut program,
@@ -143,9 +146,10 @@ pub fn record_program(
         progress,
         signals,
     )?;
+    let lost_share = load.lost_share(own_cpu_ns() - cpu_ns_before);
     let signals_seen = signals.begin_last_phase();
     progress.step("reading what was recorded");
-    let facts = assemble::RecordingFacts {
+    let facts = RecordingFacts {
         recording,
         inspected: &inspected,
         backend,
@@ -153,6 +157,7 @@ pub fn record_program(
         collector: attached.collector,
         fixed_addresses: program.fixed_addresses,
         wall: began.elapsed(),
+        lost_share,
         is_aborted: &|| signals.count() > signals_seen,
     };
     assemble::assemble_profile(facts, &workspace, ending)

@@ -6,5 +6,5 @@ mod option;
 mod qmp;
 
 pub use self::find::{QemuCollector, find_collector, find_program_collector};
-pub(crate) use self::machine::{QemuConfig, QemuMachine};
+pub(crate) use self::machine::{QemuConfig, QemuMachine, cpu_model};
 pub(crate) use self::option::path_option;

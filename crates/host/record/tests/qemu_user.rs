@@ -85,12 +85,16 @@ impl CompiledProgram {
 
     /// Address of the pair of counters in a run.
     fn pair_address(&self, run: &RecordedRun) -> u64 {
+        self.variable_address("shared_pair", run)
+    }
+
+    fn variable_address(&self, name: &str, run: &RecordedRun) -> u64 {
         let bytes = fs::read(&self.path).unwrap();
         let file = object::File::parse(&*bytes).unwrap();
-        let pair = file.symbols().find(|s| s.name() == Ok("shared_pair"));
+        let variable = file.symbols().find(|s| s.name() == Ok(name));
         let path = self.path.to_str().unwrap();
         let module = run.modules.iter().find(|m| m.path == path).unwrap();
-        pair.unwrap().address().wrapping_add(module.bias)
+        variable.unwrap().address().wrapping_add(module.bias)
     }
 
     /// Checks that the two counters were seen to be on one line: by the addresses, by false
@@ -154,7 +158,7 @@ fn check_whole(mode: &str) -> RecordingOutcome {
         "{mode}: {:?}",
         recorded.notes
     );
-    if matches!(mode, "come-and-go" | "sixty") {
+    if matches!(mode, "come-and-go" | "crowd") {
         // Several threads share each counter there.
         let (transfers, false_ones) = threads().transfers_beside(&recorded.profile);
         assert!(
@@ -204,6 +208,20 @@ fn programs_linked_in_all_ways() {
     check_linked(&["-no-pie"]);
     check_linked(&["-static"]);
     check_linked(&["-static-pie"]);
+}
+
+#[test]
+fn loads_are_no_stores() {
+    require_qemu_user();
+    let built = build("loads.c", &[]);
+    let profile = built.record(&[]).profile;
+    let word = built.variable_address("shared_word", &profile.meta.runs[0]);
+    let mut uses: Vec<(u64, u64)> = (profile.lines.iter())
+        .filter(|row| row.line == Addr(word))
+        .map(|row| (row.reads, row.writes))
+        .collect();
+    uses.sort_unstable();
+    assert_eq!(uses, [(0, 100_000), (100_000, 0)], "loads and stores");
 }
 
 #[test]
@@ -265,7 +283,7 @@ fn threads_that_come_and_go() {
 
 #[test]
 fn more_threads_than_contexts_are_counted() {
-    let recorded = check_whole("sixty");
+    let recorded = check_whole("crowd");
     let said = "13 threads were not recorded";
     assert!(
         recorded.notes.iter().any(|n| n.contains(said)),

@@ -35,16 +35,18 @@ pub fn run(target: &RecordTarget) -> anyhow::Result<ExitStatus> {
 }
 
 /// A recording that is made several times.
-struct RepeatedRecording {
+struct RepeatedRecording<'s> {
     times: u16,
     quiet: bool,
     /// Prints the notes of each recording.
     notes: bool,
     /// Makes the progress of a recording, from the prefix of its lines and whether to be quiet.
     progress: fn(String, bool) -> TerminalProgress,
+    /// Number of signals so far that ask relayout to stop.
+    signal_count: &'s dyn Fn() -> u32,
 }
 
-impl RepeatedRecording {
+impl RepeatedRecording<'_> {
     /// Records, writes the profile and prints its summary.
     fn run(
         &self,
@@ -66,7 +68,10 @@ impl RepeatedRecording {
             let progress = (self.progress)(prefix, self.quiet);
             progress.finish_after(record(number, &progress))
         })?;
-        let (profile, problem) = recordings.save(output, force, &command_line())?;
+        // A signal that has ended a recording does not abort this.
+        let signals_seen = (self.signal_count)();
+        let is_aborted = || (self.signal_count)() > signals_seen;
+        let (profile, problem) = recordings.save(output, force, &command_line(), &is_aborted)?;
         if !self.quiet {
             print_text(&summary(output, &profile))?;
         }

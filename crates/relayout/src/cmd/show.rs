@@ -155,6 +155,7 @@ fn show_types(args: &Args, catalog: &TypeCatalog<'_>) -> anyhow::Result<()> {
         hex: args.hex,
         expand: args.expand,
         alignments_known: catalog.knows_alignments(),
+        ..Options::default()
     };
     let form = ShowForm::from_args(args);
     let mut output = TypesOutput::new(form == ShowForm::Json);

@@ -318,7 +318,7 @@ fn sizes_and_ranges() {
         "--memory 1M",
         "--memory 2T",
         "--cpus 0",
-        "--cpus 49",
+        "--cpus 1025",
         "--cpus many",
         "--threads 0",
         "--iterations 0",

@@ -6,9 +6,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// A small file system in memory.
-pub struct Disk(PathBuf);
+pub struct SmallDisk(PathBuf);
 
-impl Disk {
+impl SmallDisk {
     pub fn mount(at: PathBuf, size: &str) -> Self {
         let (path, kind) = (c_path(&at), c"tmpfs");
         let options = CString::new(format!("size={size}")).unwrap();
@@ -41,7 +41,7 @@ impl Disk {
     }
 }
 
-impl Drop for Disk {
+impl Drop for SmallDisk {
     fn drop(&mut self) {
         // SAFETY: as above.
         unsafe { libc::umount2(c_path(&self.0).as_ptr(), libc::MNT_DETACH) };

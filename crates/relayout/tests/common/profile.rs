@@ -113,6 +113,7 @@ fn line(words: [u64; 2], context: usize) -> LineRow {
         reads: 0,
         writes: 100,
         read_transfers: 0,
+        first_reads: None,
         write_transfers: 90,
         upgrades: 0,
         order_errors: None,
@@ -147,6 +148,7 @@ fn conflict(words: [u64; 2], context: usize) -> ConflictRow {
         other_site: SiteId(0),
         other_access: AccessKind::Write,
         count: 90,
+        first_reads: None,
         false_first_touch: 90,
         false_lifetime: 90,
     }

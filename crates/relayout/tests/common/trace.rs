@@ -178,6 +178,7 @@ impl Recording<'_> {
                 reads: 0,
                 writes: 0,
                 read_transfers: 0,
+                first_reads: None,
                 write_transfers: 0,
                 upgrades: 0,
                 order_errors: None,
@@ -279,6 +280,7 @@ impl Recording<'_> {
             other_site: SiteId(self.site(there)),
             other_access: there.access,
             count: 1,
+            first_reads: None,
             false_first_touch: is_false.into(),
             false_lifetime: is_false.into(),
         }

@@ -11,39 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define ROUNDS 20000
+#include "pair_counts.h"
+
 extern char **environ;
-
-struct pair {
-    long left;
-    long right;
-};
-
-static struct pair pair;
-/* Allocated before the forks. */
-static struct pair *heap;
-/* Threads keep in step, so that they meet on a busy machine too. */
-static pthread_barrier_t step;
-
-static void *count(void *member)
-{
-    for (int i = 0; i < 20000; i++) {
-        if (i % 1000 == 0)
-            pthread_barrier_wait(&step);
-        __atomic_fetch_add(member ? &pair.left : &pair.right, 1, __ATOMIC_RELAXED);
-        __atomic_fetch_add(member ? &heap->left : &heap->right, 1, __ATOMIC_RELAXED);
-    }
-    return NULL;
-}
-
-static int work(void)
-{
-    pthread_t thread;
-
-    if (pthread_barrier_init(&step, NULL, 2) || pthread_create(&thread, NULL, count, &pair))
-        return 99;
-    count(NULL);
-    return pthread_join(thread, NULL) ? 99 : 0;
-}
 
 static void *idle(void *argument)
 {
@@ -78,15 +49,15 @@ static int forked(const char *how, const char *self)
     if (child == 0 && !strcmp(how, "plain"))
         execl("/bin/true", "true", (char *)NULL);
     if (child == 0 && !strcmp(how, "signal")) {
-        work();
+        count_twice();
         raise(SIGTERM);
     }
     if (child == 0 && !strcmp(how, "kill")) {
-        work();
+        count_twice();
         kill(getpid(), SIGKILL);
     }
     if (child == 0)
-        exit(work());
+        exit(count_twice());
     return wait_for(child);
 }
 
@@ -104,10 +75,10 @@ int main(int argc, char **argv)
         /* As daemons do. */
         for (int file = 3; file < 2000; file++)
             close(file);
-        return work();
+        return count_twice();
     }
     if (!strcmp(how, "threads")) {
-        if (pthread_create(&thread, NULL, idle, NULL) || work())
+        if (pthread_create(&thread, NULL, idle, NULL) || count_twice())
             return 94;
         return forked("work", argv[0]);
     }
@@ -122,14 +93,21 @@ int main(int argc, char **argv)
         return wait_for(child);
     }
     if (!strcmp(how, "many")) {
-        for (int left = atoi(argv[2]); left > 0; left--) {
-            pid_t child = fork();
-            if (child == 0) {
-                pair.left += left;
-                _exit(0);
+        int at_once = argc > 3 ? atoi(argv[3]) : 1;
+        for (int left = atoi(argv[2]), running = 0; left > 0 || running > 0;) {
+            if (left > 0 && running < at_once) {
+                pid_t child = fork();
+                if (child == 0) {
+                    pair.left += left;
+                    _exit(0);
+                }
+                left--;
+                running++;
+            } else {
+                running--;
+                if (wait(NULL) < 0)
+                    return 92;
             }
-            if (wait_for(child))
-                return 92;
         }
         return 0;
     }
@@ -138,12 +116,12 @@ int main(int argc, char **argv)
         if (both == MAP_FAILED)
             return 91;
         heap = both;
-        return forked("work", argv[0]) || work();
+        return forked("work", argv[0]) || count_twice();
     }
     if (!strcmp(how, "outlive")) {
         if (fork() == 0) {
             setsid();
-            work();
+            count_twice();
             write(1, "daemon is up\n", 13);
             for (;;)
                 pause();
@@ -151,6 +129,6 @@ int main(int argc, char **argv)
         return 0;
     }
     if (!strcmp(how, "work"))
-        return work();
-    return forked(how, argv[0]) || (!strcmp(how, "plain") && work());
+        return count_twice();
+    return forked(how, argv[0]) || (!strcmp(how, "plain") && count_twice());
 }

@@ -189,3 +189,20 @@ fn older_qemu_records_without_values() {
     assert!(members().count() > 0);
     assert!(members().all(|m| m["silent_writes"].is_null()));
 }
+
+/// Large machines have many possible CPUs, each with memory of its own.
+#[test]
+fn guest_with_room_for_more_cpus() {
+    let stand = Stand::new();
+    stand.record("--workload mntns --cpus 2 --iterations 40 -- -smp 2,maxcpus=250");
+    let report = stand.report();
+    assert_eq!(report["machine"]["contexts"], 2);
+    check_resolved(&report);
+    stand.record("--force --workload mntns --cpus 2 --iterations 40 -- -smp 3");
+    let report = stand.report();
+    assert_eq!(
+        report["machine"]["contexts"], 3,
+        "QEMU's arguments say more"
+    );
+    check_resolved(&report);
+}

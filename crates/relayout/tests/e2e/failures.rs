@@ -1,6 +1,6 @@
 //! Recordings that end before their time: what was recorded is kept, what was started is gone.
 
-use crate::common::names;
+use crate::common::{Ended, names};
 use crate::stand::Stand;
 
 /// The profile in `out` can be read, holds something and is marked as cut off.
@@ -31,19 +31,39 @@ fn interrupt_keeps_what_was_recorded() {
     check_cut_off(&stand, "interrupted");
 }
 
+#[track_caller]
+fn check_interrupted(ended: &Ended) {
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+    assert!(
+        ended.stderr.ends_with("relayout: interrupted\n"),
+        "{ended:?}"
+    );
+}
+
 #[test]
 fn interrupt_while_booting_leaves_nothing() {
     let stand = Stand::new();
     let running = stand.booting();
     running.signal(libc::SIGTERM);
     let ended = running.end();
-    assert_eq!(ended.code, Some(130), "{ended:?}");
-    assert!(
-        ended.stderr.ends_with("relayout: interrupted\n"),
-        "{ended:?}"
-    );
+    check_interrupted(&ended);
     stand.check_clean();
     assert!(!stand.place.path("out").exists());
+}
+
+/// A signal that came while QEMU ended was ignored.
+#[test]
+fn interrupt_while_reading_leaves_nothing() {
+    let stand = Stand::new();
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        let running = stand.reading();
+        running.signal(signal);
+        let ended = running.end();
+        check_interrupted(&ended);
+        stand.check_clean();
+        let left = names(&stand.place.path(""));
+        assert!(!left.iter().any(|name| name.contains("out")), "{left:?}");
+    }
 }
 
 #[test]

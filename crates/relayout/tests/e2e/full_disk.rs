@@ -2,14 +2,14 @@
 
 use std::fs;
 
-use crate::common::disk::Disk;
+use crate::common::disk::SmallDisk;
 use crate::stand::Stand;
 
 #[test]
 #[ignore = "needs the right to mount a file system"]
 fn no_room_to_begin_with() {
     let stand = Stand::new();
-    let disk = Disk::mount(stand.place.path("tmp"), "64k");
+    let disk = SmallDisk::mount(stand.place.path("tmp"), "64k");
     for _ in 0..2 {
         let ended = stand.run("record kernel -o out --workload mntns");
         assert_eq!((ended.code, &*ended.stdout), (Some(3), ""), "{ended:?}");
@@ -27,7 +27,7 @@ fn no_room_to_begin_with() {
 #[ignore = "needs the right to mount a file system"]
 fn no_room_for_the_recording() {
     let stand = Stand::new();
-    let _disk = Disk::mount(stand.place.path("tmp"), "6m");
+    let _disk = SmallDisk::mount(stand.place.path("tmp"), "6m");
     let ended = stand.run("record kernel -o out --workload mntns");
     assert_eq!(ended.code, Some(3), "{ended:?}");
     assert!(
@@ -49,7 +49,7 @@ fn no_room_for_the_recording() {
 fn no_room_for_the_profile() {
     let stand = Stand::new();
     fs::create_dir(stand.place.path("disk")).unwrap();
-    let _disk = Disk::mount(stand.place.path("disk"), "64k");
+    let _disk = SmallDisk::mount(stand.place.path("disk"), "64k");
     let ended = stand.run("record kernel -o disk/out --workload mntns --iterations 20");
     assert_eq!((ended.code, &*ended.stdout), (Some(3), ""), "{ended:?}");
     assert!(ended.stderr.contains("cannot write disk/out/"), "{ended:?}");

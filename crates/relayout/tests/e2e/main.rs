@@ -6,6 +6,7 @@
 mod cases;
 #[path = "../common/mod.rs"]
 mod common;
+mod counter;
 mod failures;
 mod full_disk;
 mod programs;

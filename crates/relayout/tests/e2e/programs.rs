@@ -67,6 +67,31 @@ fn program_with_markers_is_recorded_between_them() {
 }
 
 #[test]
+fn the_report_says_what_the_boot_changes_and_what_is_not_watched() {
+    let stand = Stand::new();
+    stand
+        .place
+        .compile("plain", "int main(void) { return 0; }", &["-static"]);
+    stand.record("--run plain --quiet --append mitigations=auto");
+    let boot = &stand.report()["machine"]["boot"];
+    let changes = [
+        "no-slab-merging",
+        "no-kaslr",
+        "no-fast-strings",
+        "no-clock-watchdog",
+        "no-timer-check",
+    ];
+    assert_eq!(boot["changes"], serde_json::json!(changes), "{boot}");
+    assert_eq!(boot["cpu_model"], "max,la57=off,erms=off,fsrm=off");
+    let functions = boot["unwatched_functions"].as_array().unwrap();
+    assert!(functions.contains(&"copy_page".into()), "{boot}");
+    let text = stand.run("report out").stdout;
+    let line = "  boot       no slab merging, no KASLR, no fast strings, no TSC watchdog, no timer \
+                check; not watched: user space, page clears and copies, page walks, DMA\n";
+    assert!(text.contains(line), "{text}");
+}
+
+#[test]
 fn program_without_markers_is_recorded_from_exec_to_exit() {
     let stand = Stand::new();
     stand

@@ -98,8 +98,18 @@ impl Stand {
 
     /// Starts such a recording.
     pub fn booting(&self) -> Running {
-        let words = "record kernel -o out --workload mntns --iterations 100000";
-        let mut command = self.relayout(words);
+        self.booting_with("--workload mntns --iterations 100000")
+    }
+
+    /// Starts a recording to `out`, and waits until it has ended and is read.
+    pub fn reading(&self) -> Running {
+        let mut running = self.booting_with("--workload mntns --iterations 20");
+        running.read_until("reading what was recorded");
+        running
+    }
+
+    fn booting_with(&self, words: &str) -> Running {
+        let mut command = self.relayout(&format!("record kernel -o out {words}"));
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = start(&mut command);
         let stderr = BufReader::new(child.stderr.take().unwrap());

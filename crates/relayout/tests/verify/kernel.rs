@@ -62,7 +62,7 @@ fn workloads() {
         nothing,
         &[MNTNS, &["--cpus", "1"]].concat(),
         2,
-        "1 is not in 2..=48",
+        "1 is not in 2..=1024",
     );
 }
 

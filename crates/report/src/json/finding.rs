@@ -29,6 +29,11 @@ pub(super) struct FindingDocument<'a> {
     hitm_observed: Option<u64>,
     transfers: u64,
     read_transfers: u64,
+    /// Of them: reads of what a store left before another context had read it. Null where reads
+    /// were not told apart.
+    first_reads: Option<u64>,
+    /// The other read transfers.
+    later_reads: Option<u64>,
     write_transfers: u64,
     upgrades: u64,
     false_first_touch: u64,
@@ -36,7 +41,10 @@ pub(super) struct FindingDocument<'a> {
     share: f64,
     objects: u64,
     contexts: u32,
+    /// Fraction of the recordings in which it kept its rank; null with one recording.
     stability: Option<f64>,
+    /// Least and most transfers in a recording; null with one recording, and for adjacent lines.
+    transfers_range: Option<[u64; 2]>,
     members: Vec<MemberDocument<'a>>,
     sites: Vec<SiteDocument<'a>>,
     pairs: Vec<PairDocument<'a>>,
@@ -172,6 +180,8 @@ pub(super) fn finding_document<'a>(
         hitm_observed: finding.hitm,
         transfers: finding.tally.transfers(),
         read_transfers,
+        first_reads: finding.first_reads,
+        later_reads: finding.later_reads(),
         write_transfers,
         upgrades,
         false_first_touch,
@@ -180,6 +190,7 @@ pub(super) fn finding_document<'a>(
         objects: finding.objects,
         contexts: finding.contexts,
         stability: finding.stability,
+        transfers_range: finding.transfers_range,
         members: finding.members.iter().map(member_document).collect(),
         sites: finding.sites.iter().map(site_document).collect(),
         pairs: finding.pairs.iter().map(pair_document).collect(),

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use relayout_contend::Finding;
 use relayout_contend::finding::{AdjacentLines, AdjacentPair, LinePairs};
 
-use super::detail::{access_words, shown_name, source_words};
+use super::access_words::{access_words, shown_name, source_words};
 use super::sources::SourcePositions;
 use crate::words::{ContextNoun, count_more, counted};
 

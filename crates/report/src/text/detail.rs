@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-use relayout_contend::finding::{AccessSide, ConflictPair, FindingMember, LinePlace};
+use relayout_contend::finding::{ConflictPair, FindingMember, LinePlace};
 use relayout_contend::{Finding, FindingKind, SiteSource};
-use relayout_profile::AccessKind;
 
+use super::access_words::{access_words, shown_name, source_words};
 use super::adjacent;
 use super::sources::SourcePositions;
 use super::{finding_name, percent_of};
@@ -279,29 +279,4 @@ fn write_pairs(out: &mut String, finding: &Finding, sources: &SourcePositions) -
         )?;
     }
     Ok(())
-}
-
-/// `R base_addr`
-/// Returns the name of a member; a hole has none.
-pub(super) fn shown_name(member: &str) -> &str {
-    if member.is_empty() { "(hole)" } else { member }
-}
-
-pub(super) fn access_words(side: &AccessSide) -> String {
-    let letter = match side.access {
-        AccessKind::Read => "R ",
-        AccessKind::Write => "W ",
-        AccessKind::ReadWrite => "RW",
-    };
-    format!("{letter} {}", shown_name(&side.member))
-}
-
-/// `osq_lock kernel/locking/osq_lock.c:128 (vcpu_is_preempted)`; an inlined function in brackets.
-pub(super) fn source_words(side: &AccessSide, sources: &SourcePositions) -> String {
-    let function = side.source.function.as_deref().unwrap_or("?");
-    let position = sources.position(&side.source);
-    match &side.source.inlined {
-        Some(inlined) => format!("{function} {position} ({inlined})"),
-        None => format!("{function} {position}"),
-    }
 }

@@ -3,14 +3,14 @@
 use std::fmt::{self, Write};
 
 use relayout_contend::Findings;
+use relayout_profile::boot::{BootChange, COMMAND_LINE_SETTING, RecordedBoot, UnwatchedAccess};
 use relayout_profile::{ProfileMeta, RecordedRun, RecordingSetting};
 
 use super::sources::SourcePositions;
 use super::{percent, percent_of};
+use crate::words::busy_host_words;
 use crate::wrap::wrap_words;
 
-/// Setting that holds what the recorded kernel was booted with.
-const COMMAND_LINE_SETTING: &str = "kernel-command-line";
 /// Widest line.
 const WIDTH: usize = 116;
 
@@ -44,6 +44,9 @@ pub(super) fn write(
         ),
     )?;
     write_settings(out, meta)?;
+    if let Some(boot) = RecordedBoot::from_meta(meta) {
+        write_labelled(out, "boot", &boot_words(&boot))?;
+    }
     write_runs(out, &meta.runs)?;
     write_totals(out, findings)?;
     if !sources.root().is_empty() {
@@ -61,6 +64,34 @@ fn write_settings(out: &mut String, meta: &ProfileMeta) -> fmt::Result {
     write_wrapped(out, "settings", others)?;
     let words = command_line.iter().flat_map(|s| s.value.split_whitespace());
     write_wrapped(out, "cmdline", words.map(str::to_owned))
+}
+
+/// `no KASLR; not watched: user space, DMA`
+fn boot_words(boot: &RecordedBoot<'_>) -> String {
+    let change_words = |change: &BootChange| match change {
+        BootChange::NoKaslr => "no KASLR",
+        BootChange::NoMitigations => "no mitigations",
+        BootChange::NoSlabMerging => "no slab merging",
+        BootChange::NoFastStrings => "no fast strings",
+        BootChange::NoClockWatchdog => "no TSC watchdog",
+        BootChange::NoTimerCheck => "no timer check",
+    };
+    let unwatched_words = |access: &UnwatchedAccess| match access {
+        UnwatchedAccess::UserSpace => "user space",
+        UnwatchedAccess::BulkFunctions => "page clears and copies",
+        UnwatchedAccess::PageWalks => "page walks",
+        UnwatchedAccess::DeviceAccess => "DMA",
+    };
+    let mut changes: Vec<&str> = boot.changes.iter().map(change_words).collect();
+    if changes.is_empty() {
+        changes.push("as in production, as far as is known");
+    }
+    let unwatched: Vec<&str> = boot.unwatched.iter().map(unwatched_words).collect();
+    format!(
+        "{}; not watched: {}",
+        changes.join(", "),
+        unwatched.join(", ")
+    )
 }
 
 fn write_wrapped(
@@ -108,6 +139,9 @@ fn write_runs(out: &mut String, runs: &[RecordedRun]) -> fmt::Result {
         sum_of_runs(|run| run.window_cpu_ns) as f64 / 1e9,
     );
     write_labelled(out, "runs", &text)?;
+    if let Some(words) = busy_host_words(runs) {
+        write_labelled(out, "", &words)?;
+    }
     let incomplete = || runs.iter().enumerate().filter(|(_, run)| !run.complete);
     for (number, run) in incomplete().take(INCOMPLETE_MAX) {
         let process = run.process.as_ref().filter(|_| runs.len() > 1);
@@ -156,23 +190,32 @@ fn write_totals(out: &mut String, findings: &Findings) -> fmt::Result {
     let totals = &findings.totals;
     let tally = &totals.tally;
     let transfers = tally.transfers();
-    let events = match findings.estimated {
-        true => "estimated from rates of samples",
-        false => "HITM",
+    let estimated = match findings.estimated {
+        true => "estimated from rates of samples: ",
+        false => "",
     };
+    let reads = match totals.first_reads.zip(totals.later_reads()) {
+        Some((first, later)) => format!("{first} first reads, {later} later reads"),
+        None => format!("{} reads", tally.read_transfers),
+    };
+    let range = totals.transfers_range;
+    let range = range.map_or(String::new(), |[least, most]| {
+        format!("; {least} to {most} transfers in each recording")
+    });
     write_labelled(
         out,
         "transfers",
         &format!(
-            "{transfers} ({events}: {} read, {} write) and {} upgrades, on {} lines; false {} by first touch, {} by lifetime",
-            tally.read_transfers,
-            tally.write_transfers,
-            tally.upgrades,
-            totals.lines,
-            percent_of(tally.false_first_touch, transfers),
-            percent_of(tally.false_lifetime, transfers),
+            "{transfers} ({estimated}{reads}, {} writes) and {} upgrades, on {} lines{range}",
+            tally.write_transfers, tally.upgrades, totals.lines,
         ),
     )?;
+    let false_words = format!(
+        "{} of them by first touch, {} by lifetime",
+        percent_of(tally.false_first_touch, transfers),
+        percent_of(tally.false_lifetime, transfers),
+    );
+    write_labelled(out, "false", &false_words)?;
     if findings.estimated {
         let observed = match totals.hitm {
             Some(count) => {

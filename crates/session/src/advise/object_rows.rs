@@ -4,8 +4,7 @@
 //! replayed together. Adjacent addresses make a row, whatever allocated the objects.
 
 use relayout_contend::{ObjectExtent, TraceIndex};
-use relayout_profile::Addr;
-use relayout_profile::RunId;
+use relayout_profile::{Addr, ProfileMeta, RunId};
 use relayout_search::{ObjectHome, RecordedInstance};
 
 /// Most objects in a row: a trace is cut to the time in which all of its memory was logged.
@@ -71,7 +70,8 @@ fn slot_stride(place: &ObjectPlace, size: u64) -> u64 {
 impl ObjectRow {
     /// Returns the recorded accesses, one instance for each stretch of time in which the whole row
     /// was logged.
-    pub fn instances(&self, index: &TraceIndex<'_>) -> Vec<RecordedInstance> {
+    pub fn instances(&self, index: &TraceIndex<'_>, meta: &ProfileMeta) -> Vec<RecordedInstance> {
+        let recording = meta.first_run_of_recording(self.first.run);
         let before_last = u64::from(self.elements - 1) * self.stride;
         let traces = index.traces(ObjectExtent {
             run: self.first.run,
@@ -80,6 +80,7 @@ impl ObjectRow {
         });
         let instance = |trace| RecordedInstance {
             run: self.first.run,
+            recording,
             trace,
             home: self.first.home.clone(),
             elements: self.elements,

@@ -184,7 +184,7 @@ pub(super) fn find_objects<'a>(
     let object_rows = group_into_rows(places.collect(), aggregate.size, resolved.line_bytes);
     let instances = object_rows
         .par_iter()
-        .flat_map_iter(|row| row.instances(&index))
+        .flat_map_iter(|row| row.instances(&index, &resolved.profile.meta))
         .collect();
     Some(TypeObjects {
         aggregate,

@@ -1,6 +1,7 @@
 //! An experiment with programs: starts both sides in turn, and stops when every metric is decided.
 
 use crate::HostError as Error;
+use crate::host_error::or_interrupted;
 use relayout_files::InterruptFlag;
 use relayout_measure::{CpuSchedule, ProgramLaunch, ProgramStarter};
 use relayout_verify::extract::{StartOutput, extract_values};
@@ -255,16 +256,5 @@ impl<'s> ProgramExperiment<'s> {
                 source,
             })?,
         })
-    }
-}
-
-/// Reports an interrupt instead of the failure of a child process, which Ctrl-C reaches too.
-pub(super) fn or_interrupted<T>(
-    result: Result<T, Error>,
-    interrupt: InterruptFlag,
-) -> Result<T, Error> {
-    match result {
-        Err(_) if interrupt.is_set() => Err(Error::Interrupted),
-        result => result,
     }
 }

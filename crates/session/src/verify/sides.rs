@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::HostError as Error;
+use crate::host_error::or_interrupted;
 use relayout_files::InterruptFlag;
 use relayout_measure::{ProgramCommand, ProgramLaunch, ProgramStarter, SourceTrees};
 use relayout_verify::plan::ExperimentSide;
 
-use super::experiment::or_interrupted;
 use super::{ExperimentProgress, ProgramSettings, VerifyError};
 
 /// The two programs of an experiment.

@@ -10,6 +10,7 @@
 //! - A rule that C cannot express becomes a comment with the reason.
 
 mod blocks;
+mod definition;
 mod expression;
 mod groups;
 mod guard;
@@ -27,7 +28,8 @@ pub use expression::EmitForm;
 use crate::applicability::applicable_sections;
 use crate::select::{self, DefinitionFit, FoundDefinition};
 use crate::{CheckConfig, Date, Error, FileFacts, LayoutLock, TypeRules};
-use blocks::{AssertionBlocks, DefinitionBlock, DefinitionSource};
+use blocks::{AssertionBlocks, DefinitionBlock};
+use definition::DefinitionSource;
 
 /// Emitted C text with its counts.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -185,7 +185,7 @@ impl<'a> LayoutCheck<'a> {
             let Ok(pattern) = TypePattern::parse(&record.layout.name) else {
                 continue;
             };
-            let (name, scope) = split_scope(&pattern);
+            let (name, scope) = pattern.name_and_scope();
             if !rules.name.matches(scope.as_deref(), name) {
                 continue;
             }
@@ -370,14 +370,4 @@ impl<'a> CheckedFile<'a, '_> {
         let other = self.baseline.iter().find(|known| known.name == name);
         other.or_else(|| Some(&self.record?.type_named(name)?.layout))
     }
-}
-
-/// Splits a recorded type's name into name and scope.
-pub(crate) fn split_scope(pattern: &TypePattern) -> (&str, Option<String>) {
-    let (last, outer) = pattern
-        .components()
-        .split_last()
-        .expect("a pattern has at least one component");
-    let outer: Vec<&str> = outer.iter().map(crate::GlobPattern::as_str).collect();
-    (last.as_str(), (!outer.is_empty()).then(|| outer.join("::")))
 }

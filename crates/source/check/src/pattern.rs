@@ -92,6 +92,16 @@ impl TypePattern {
         outer.len() <= around.len()
             && (outer.iter().rev().zip(inner_first)).all(|(glob, part)| glob.matches(part))
     }
+
+    /// Splits the pattern into the type's own name and its scope.
+    pub(crate) fn name_and_scope(&self) -> (&str, Option<String>) {
+        let (last, outer) = self
+            .components
+            .split_last()
+            .expect("a pattern has at least one component");
+        let outer: Vec<&str> = outer.iter().map(GlobPattern::as_str).collect();
+        (last.as_str(), (!outer.is_empty()).then(|| outer.join("::")))
+    }
 }
 
 impl fmt::Display for TypePattern {

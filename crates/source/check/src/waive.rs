@@ -59,7 +59,7 @@ fn covers(waiver: &Waiver, violation: &Violation) -> bool {
     };
     let (scope, own) = match crate::TypePattern::parse(&violation.type_name) {
         Ok(pattern) => {
-            let (own, scope) = crate::layout_check::split_scope(&pattern);
+            let (own, scope) = pattern.name_and_scope();
             (scope, own.to_owned())
         }
         Err(_) => (None, violation.type_name.clone()),

@@ -4,15 +4,16 @@
 //! something changed between the two: a member was added or removed, the member before has another
 //! size, or a hole had room. The changed member is the pusher of all members behind it.
 
-use crate::change::{MemberMove, MemberPush, MemberRoom, MoveCause, Pusher, PusherAction};
+use crate::change::{MemberMove, MemberPush, MoveCause};
 use crate::type_layout::{PlacedMember, TypeLayout};
+
+use index::PusherSearch;
+
+mod index;
 
 /// Most members in front of a member that are searched for its predecessor. Only a union of very
 /// many alternatives has more between the two.
 const LOOK_BACK_MAX: usize = 256;
-
-/// Most pushers of one push that are named.
-const PUSHERS_MAX: usize = 16;
 
 /// Most pushes whose pushers are searched. No type of a compiler has more.
 const PUSHES_MAX: usize = 4096;
@@ -46,6 +47,7 @@ pub(super) fn explain_pushes(
 ) -> Vec<MemberPush> {
     let mut pushes: Vec<MemberPush> = Vec::new();
     let mut kept: Vec<KeptMember> = Vec::new();
+    let search = PusherSearch::new(old, new, members);
     for index in 0..members.len() {
         let MemberMove {
             old: Some(was),
@@ -71,7 +73,7 @@ pub(super) fn explain_pushes(
             delta => {
                 let bits = delta.saturating_sub(base);
                 let by = if pushes.len() < PUSHES_MAX {
-                    find_pushers(members, (old, new), &others, index, bits)
+                    search.find(members, &others, index, bits)
                 } else {
                     Vec::new()
                 };
@@ -130,81 +132,4 @@ fn followed_members(
             .all(|earlier| earlier.member != other.member)
     }));
     (in_new, followed)
-}
-
-/// Changes between the predecessors of `here` and `here` itself that move members in the direction
-/// of `bits`.
-fn find_pushers(
-    members: &[MemberMove],
-    (old, new): (&TypeLayout, &TypeLayout),
-    follows: &[KeptMember],
-    here: usize,
-    bits: i64,
-) -> Vec<Pusher> {
-    let was_room = |index: usize| {
-        matches!(
-            members[index].room,
-            Some(MemberRoom::Gap { .. } | MemberRoom::Union { .. })
-        )
-    };
-    let resized = || {
-        let same_way = |kept: &&KeptMember| kept.growth().signum() == bits.signum();
-        let kept = follows.iter().filter(same_way);
-        kept.map(|kept| (kept.member, PusherAction::Resized))
-    };
-    let start = follows.iter().map(|kept| kept.member + 1).min();
-    let between = start.unwrap_or(0)..here;
-    let grows = bits > 0;
-    let inside = || {
-        between.clone().filter_map(|index| {
-            let deed = match (members[index].cause, grows) {
-                (MoveCause::Added, true) => PusherAction::Came,
-                (MoveCause::Removed, false) => PusherAction::Left,
-                (MoveCause::Reordered, true) => PusherAction::MovedIn,
-                _ => return None,
-            };
-            Some((index, deed))
-        })
-    };
-    // A member that was moved away stands elsewhere in the new order; in the old order it is
-    // between the two.
-    let was = |index: usize| members[index].old;
-    let from = follows.iter().filter_map(|kept| was(kept.member)).min();
-    let left = || {
-        members.iter().enumerate().filter_map(|(index, member)| {
-            let moved = !grows && member.cause == MoveCause::Reordered;
-            let between = member.old > from && member.old < was(here);
-            (moved && between).then_some((index, PusherAction::MovedOut))
-        })
-    };
-    let takes_room = |index: usize| {
-        let member = &members[index];
-        let field = match (member.new, member.old) {
-            (Some(at), _) => &new.members[at],
-            (None, Some(at)) => &old.members[at],
-            (None, None) => return false,
-        };
-        field.size_bits() > 0
-    };
-    let candidates = || resized().chain(inside()).chain(left());
-    // A member that filled a hole pushed nobody, unless there is no other candidate.
-    let found: Vec<Pusher> = candidates()
-        .filter(|(index, _)| takes_room(*index) && !was_room(*index))
-        .take(PUSHERS_MAX)
-        .map(|(member, deed)| Pusher {
-            member,
-            action: deed,
-        })
-        .collect();
-    if !found.is_empty() {
-        return found;
-    }
-    candidates()
-        .filter(|(index, _)| takes_room(*index))
-        .take(PUSHERS_MAX)
-        .map(|(member, deed)| Pusher {
-            member,
-            action: deed,
-        })
-        .collect()
 }

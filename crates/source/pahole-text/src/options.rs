@@ -13,6 +13,9 @@ pub struct Options {
     /// True if the types carry declared alignments, as from DWARF. BTF has none: alignments are
     /// then inferred from gaps that are too large for the members' own alignment, as pahole does.
     pub alignments_known: bool,
+    /// Length in bytes beyond which no further type is printed in place. Shared types in damaged debug
+    /// information multiply.
+    pub text_bytes_max: usize,
 }
 
 impl Default for Options {
@@ -22,6 +25,7 @@ impl Default for Options {
             hex: false,
             expand: false,
             alignments_known: true,
+            text_bytes_max: 16 << 20,
         }
     }
 }

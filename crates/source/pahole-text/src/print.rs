@@ -8,9 +8,6 @@ use crate::frame::{NAME_WIDTH_UNION, PrintFrame};
 use crate::printer::{InlineType, LayoutComment, LayoutPrinter, MemberDeclarator, PACKED};
 use crate::{align, footer, variants};
 
-/// Longest text in bytes. Shared types in damaged debug information multiply.
-const TEXT_BYTES_MAX: usize = 16 << 20;
-
 /// Most members of forced padding that are written out.
 const FORCED_MEMBERS_MAX: u64 = 4096;
 
@@ -115,7 +112,7 @@ impl LayoutPrinter<'_> {
         frame: &PrintFrame,
     ) -> Option<InlineType> {
         let types = self.types;
-        if frame.depth > NESTING_MAX || self.out.len() > TEXT_BYTES_MAX {
+        if frame.depth > NESTING_MAX || self.out.len() > self.options.text_bytes_max {
             return None;
         }
         match types.get(declared.id) {

@@ -16,10 +16,15 @@ impl RecordingPlugin {
         let program = self.program.as_ref()?;
         let tid = own_tid();
         let mut state = program.state();
-        let Some(context) = state.threads.begin_thread(vcpu, tid) else {
+        let begun = state.threads.begin_thread(vcpu, tid).and_then(|context| {
+            let n = usize::from(context);
+            // SAFETY: the context is this thread's now; the thread before has left it under the lock.
+            let cpu = unsafe { cpu::cpu_of_context(n) }.or_else(|| self.make_context(n))?;
+            Some((context, cpu))
+        });
+        let Some((context, cpu)) = begun else {
             program.control.threads_lost.fetch_add(1, Relaxed);
-            cpu::attach_vcpu(vcpu, None);
-            return None;
+            return cpu::attach_vcpu(vcpu, None);
         };
         // The first access of a program is to its stack, which holds the arguments.
         if context == 0 && !self.options.own_markers {
@@ -32,10 +37,7 @@ impl RecordingPlugin {
                 program.append_map_line(line, &self.shadow.host);
             }
         }
-        // SAFETY: the context is this thread's now; the thread before has left it under the lock.
-        cpu::attach_vcpu(vcpu, unsafe { cpu::cpu_of_context(context.into()) });
-        // SAFETY: as above.
-        unsafe { cpu::cpu_of_context(context.into()) }
+        cpu::attach_vcpu(vcpu, Some(cpu))
     }
 
     /// Ends the thread of a vCPU.

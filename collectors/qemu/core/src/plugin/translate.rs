@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::*;
 
-use super::{READ_WRITE, RecordingPlugin, UNCERTAIN};
+use super::{RecordingPlugin, UNCERTAIN};
 use crate::api::{self, MemCallback, QemuInsn, TranslationBlock};
 use crate::callbacks::{KERNEL, on_marker, on_mem, on_pause, on_program_mem};
 use crate::insn::memory_use;
@@ -13,6 +13,22 @@ use crate::markers::GuestMarker;
 /// The instruction `pause`, of a CPU that waits in a loop. It often waits for a CPU that the host
 /// is not running, so the thread yields.
 const PAUSE: [u8; 2] = [0xf3, 0x90];
+
+/// Callbacks of an instruction.
+struct MemCallbacks {
+    on_access: MemCallback,
+    /// For an instruction that reads and writes the same memory.
+    on_update: MemCallback,
+}
+
+const KERNEL_CALLBACKS: MemCallbacks = MemCallbacks {
+    on_access: on_mem::<false>,
+    on_update: on_mem::<true>,
+};
+const PROGRAM_CALLBACKS: MemCallbacks = MemCallbacks {
+    on_access: on_program_mem::<false>,
+    on_update: on_program_mem::<true>,
+};
 
 impl RecordingPlugin {
     /// Registers the callbacks of a block that QEMU is translating.
@@ -61,7 +77,7 @@ impl RecordingPlugin {
                 api::qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker, api::NO_REGS, data);
             }
         } else if instrument && self.program.is_some() && !self.is_skipped(pc) {
-            self.watch(insn, pc, bytes, len, on_program_mem);
+            self.watch(insn, pc, bytes, len, &PROGRAM_CALLBACKS);
         }
     }
 
@@ -69,17 +85,17 @@ impl RecordingPlugin {
         let mut bytes = [0; 16];
         // SAFETY: `insn` belongs to the block being translated.
         let len = unsafe { self.insn_data.read_bytes(insn, &mut bytes) };
-        self.watch(insn, pc, bytes, len, on_mem);
+        self.watch(insn, pc, bytes, len, &KERNEL_CALLBACKS);
     }
 
-    /// Makes each access of the instruction call `on_mem`.
+    /// Makes each access of the instruction call back.
     fn watch(
         &self,
         insn: *mut QemuInsn,
         pc: u64,
         bytes: [u8; 16],
         len: usize,
-        on_mem: MemCallback,
+        calls: &MemCallbacks,
     ) {
         if bytes[..len] == PAUSE && self.options.yield_every > 0 {
             // SAFETY: `insn` belongs to the block being translated; no data.
@@ -93,18 +109,16 @@ impl RecordingPlugin {
             let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
             sites.number(pc, bytes, len)
         };
-        let mut data = u64::from(site);
-        data |= if used.read_write { READ_WRITE } else { 0 };
-        data |= if used.uncertain { UNCERTAIN } else { 0 };
-        let rw = if used.read_write {
-            api::MEM_W
+        let data = u64::from(site) | if used.uncertain { UNCERTAIN } else { 0 };
+        let (rw, callback) = if used.read_write {
+            (api::MEM_W, calls.on_update)
         } else {
-            api::MEM_RW
+            (api::MEM_RW, calls.on_access)
         };
         // SAFETY: as above; the data is a number, not a pointer.
         unsafe {
             let data = data as usize as *mut c_void;
-            api::qemu_plugin_register_vcpu_mem_cb(insn, on_mem, api::NO_REGS, rw, data);
+            api::qemu_plugin_register_vcpu_mem_cb(insn, callback, api::NO_REGS, rw, data);
         }
     }
 }

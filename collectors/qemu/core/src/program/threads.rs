@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use relayout_shadow::CONTEXTS_MAX;
+use relayout_shadow::{CONTEXTS_MAX, FRESH_CONTEXTS};
 
 use super::modules::{ElfModule, ProcessMappings};
 
@@ -10,9 +10,9 @@ use super::modules::{ElfModule, ProcessMappings};
 #[derive(Default)]
 pub struct ThreadTable {
     /// First context that no thread has had yet.
-    fresh: u8,
+    fresh: u16,
     /// Contexts whose threads have ended, in the order of their ends.
-    free: VecDeque<u8>,
+    free: VecDeque<u16>,
     live: HashMap<usize, LiveThread>,
     /// Stacks and thread pointers of threads, by thread id, as the threads that started them passed
     /// them.
@@ -22,7 +22,7 @@ pub struct ThreadTable {
 /// Thread that has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LiveThread {
-    pub(crate) context: u8,
+    pub(crate) context: u16,
     /// Thread id of the system.
     pub(crate) tid: u32,
 }
@@ -37,15 +37,20 @@ pub struct ThreadStart {
 }
 
 impl ThreadTable {
-    /// Returns the context for a thread that begins: one that no thread has had yet, while there
-    /// are any, so that the accesses of two threads stay apart, else the one that was left first.
-    /// `None` if all are in use.
-    pub(crate) fn begin_thread(&mut self, vcpu: usize, tid: u32) -> Option<u8> {
-        let context = if usize::from(self.fresh) < CONTEXTS_MAX {
-            self.fresh += 1;
-            self.fresh - 1
-        } else {
-            self.free.pop_front()?
+    /// Returns the context for a thread that begins: one that no thread has had yet as long as
+    /// there are few, else the one that was left first, else a new one. `None` if all are in use.
+    pub(crate) fn begin_thread(&mut self, vcpu: usize, tid: u32) -> Option<u16> {
+        let fresh = usize::from(self.fresh);
+        let left = (fresh >= FRESH_CONTEXTS)
+            .then(|| self.free.pop_front())
+            .flatten();
+        let context = match left {
+            Some(context) => context,
+            None if fresh == CONTEXTS_MAX => return None,
+            None => {
+                self.fresh += 1;
+                self.fresh - 1
+            }
         };
         self.live.insert(vcpu, LiveThread { context, tid });
         Some(context)
@@ -58,7 +63,7 @@ impl ThreadTable {
         Some(live)
     }
 
-    pub(crate) fn context_of(&self, tid: u32) -> Option<u8> {
+    pub(crate) fn context_of(&self, tid: u32) -> Option<u16> {
         let mut live = self.live.values();
         live.find(|live| live.tid == tid).map(|live| live.context)
     }
@@ -89,7 +94,7 @@ impl LiveThread {
 
 impl ThreadStart {
     /// Returns the lines for the map: `stack CONTEXT START BYTES`, `tls CONTEXT START BYTES BIAS`.
-    pub(crate) fn map_lines(self, context: u8, program: Option<&ElfModule>) -> Vec<Vec<u8>> {
+    pub(crate) fn map_lines(self, context: u16, program: Option<&ElfModule>) -> Vec<Vec<u8>> {
         let mut lines = Vec::new();
         if self.stack != 0
             && let Some(stack) = ProcessMappings::read().mapping_at(self.stack)
@@ -117,11 +122,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contexts_are_used_again_only_when_all_were_used() {
+    fn contexts_are_used_again_only_when_there_are_many() {
         let mut threads = ThreadTable::default();
         assert_eq!(threads.begin_thread(0, 100), Some(0));
-        for n in 1..CONTEXTS_MAX {
-            assert_eq!(threads.begin_thread(1, 100 + n as u32), Some(n as u8));
+        for n in 1..FRESH_CONTEXTS {
+            assert_eq!(threads.begin_thread(1, 100 + n as u32), Some(n as u16));
             threads.end_thread(1);
         }
         assert_eq!(
@@ -133,10 +138,10 @@ mod tests {
         for vcpu in 3..CONTEXTS_MAX {
             assert!(threads.begin_thread(vcpu, 600).is_some());
         }
-        assert_eq!(threads.begin_thread(99, 700), None, "all live");
-        assert_eq!(threads.end_thread(99), None);
+        assert_eq!(threads.begin_thread(2000, 700), None, "all live");
+        assert_eq!(threads.end_thread(2000), None);
         threads.end_thread(2);
-        assert_eq!(threads.begin_thread(99, 701), Some(2));
+        assert_eq!(threads.begin_thread(2000, 701), Some(2));
     }
 
     #[test]

@@ -287,6 +287,7 @@ impl RoundedEvents<'_> {
             other_site: other.site,
             other_access: other.access,
             count,
+            first_reads: None,
             false_first_touch: if upgrade {
                 0
             } else {

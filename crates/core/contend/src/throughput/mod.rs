@@ -105,7 +105,7 @@ pub struct StretchLine {
 /// A stretch of the recording, replayed under two layouts, with store guards under the second.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplayedStretch {
-    /// Recording that the stretch is a part of.
+    /// First run of the recording that the stretch is a part of.
     pub run: RunId,
     /// Waits under today's layout.
     pub today: Vec<StretchLine>,

@@ -1,6 +1,6 @@
 //! Groups that make a finding, their order and their stability.
 
-use relayout_profile::{ProfileMeta, RecordedRun, RunId};
+use relayout_profile::{ProfileMeta, RecordedProcess, RecordedRun, RunId};
 
 use super::*;
 
@@ -126,14 +126,32 @@ fn stability_counts_the_runs_that_agree() {
         runs: vec![RecordedRun::default(); 4],
         ..ProfileMeta::default()
     };
-    let stability: Vec<_> = find(&profile, &Table)
-        .findings
-        .iter()
+    let found = find(&profile, &Table);
+    assert_eq!(found.findings[0].transfers_range, Some([30, 30]));
+    assert_eq!(found.findings[10].transfers_range, Some([19, 25]));
+    let stability: Vec<_> = { found.findings.iter() }
         .map(|f| f.stability.unwrap())
         .collect();
     assert_eq!(stability.len(), 12);
     assert!(stability[..9].iter().all(|&s| s == 1.0), "{stability:?}");
     assert!(stability[10] == 0.75, "{stability:?}");
+    // Processes of one recording are no repeats.
+    let further = RecordedRun {
+        process: Some(RecordedProcess {
+            is_further: true,
+            ..RecordedProcess::default()
+        }),
+        ..RecordedRun::default()
+    };
+    profile.meta.runs = vec![
+        RecordedRun::default(),
+        further.clone(),
+        further.clone(),
+        further,
+    ];
+    for finding in find(&profile, &Table).findings {
+        assert_eq!((finding.stability, finding.transfers_range), (None, None));
+    }
 }
 
 #[test]

@@ -114,6 +114,7 @@ fn conflict(
         other_site: SiteId(2),
         other_access: AccessKind::Write,
         count,
+        first_reads: None,
         false_first_touch: false_lifetime,
         false_lifetime,
     }

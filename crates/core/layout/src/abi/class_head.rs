@@ -66,21 +66,30 @@ impl AbiEngine<'_> {
     }
 
     /// Returns true if the class or one of its base classes has a virtual base class.
-    pub(super) fn has_virtual_base(&self, aggregate: &Aggregate, depth: u32) -> bool {
-        let inherits = |member: &Member| {
-            let base = self.base_class(member).filter(|_| depth < NESTING_MAX);
-            base.is_some_and(|base| self.has_virtual_base(base, depth + 1))
-        };
-        !aggregate.virtual_bases.is_empty() || aggregate.members.iter().any(inherits)
+    pub(super) fn has_virtual_base(&self, aggregate: &Aggregate) -> bool {
+        let mut known = FxHashSet::default();
+        let mut open = vec![aggregate];
+        while let Some(class) = open.pop() {
+            if !class.virtual_bases.is_empty() {
+                return true;
+            }
+            let bases = class
+                .members
+                .iter()
+                .filter_map(|member| self.base_class(member));
+            // A class that is inherited in several ways is looked at once.
+            open.extend(bases.filter_map(|(id, base)| known.insert(id).then_some(base)));
+        }
+        false
     }
 
-    /// Base class that a member without a name stands for.
-    fn base_class(&self, member: &Member) -> Option<&Aggregate> {
+    /// Base class that a member without a name stands for, with its id.
+    fn base_class(&self, member: &Member) -> Option<(TypeId, &Aggregate)> {
         if member.name.is_some() || member.bits.is_some() {
             return None;
         }
-        self.aggregate(member.ty)
-            .filter(|aggregate| aggregate.name.is_some())
+        self.aggregate_id(member.ty)
+            .filter(|(_, aggregate)| aggregate.name.is_some())
     }
 
     /// End of the last byte of data of a class, in bytes from its start; 0 for an empty class.

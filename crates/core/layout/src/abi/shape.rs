@@ -76,7 +76,7 @@ impl AbiEngine<'_> {
         if aggregate.variants.is_some() {
             return Err(AbiError::Variants { name });
         }
-        if self.has_virtual_base(aggregate, 0) {
+        if self.has_virtual_base(aggregate) {
             return Err(AbiError::Virtual { name });
         }
         if aggregate.size > SIZE_MAX {

@@ -4,7 +4,7 @@
 use relayout_layout::abi::{AbiEngine, AbiError, TargetAbi};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
-use relayout_layout::{Aggregate, TypeArena};
+use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeArena, TypeId};
 
 use super::compiler;
 
@@ -112,4 +112,32 @@ fn refused_with_a_reason() {
         check("OnVirtual", |e| matches!(e, AbiError::Virtual { .. }));
         check("Reused", |e| matches!(e, AbiError::Overlap { .. }));
     });
+}
+
+/// Damaged debug information can name a base class twice, so that the ways to the first class
+/// double with each class.
+#[test]
+fn a_base_of_many_ways_is_looked_at_once() {
+    let class = |index: u32| {
+        let base = |_| Member {
+            name: None,
+            ..Member::new("", TypeId(index - 1), 0)
+        };
+        Type::Aggregate(Aggregate {
+            kind: AggregateKind::Class,
+            name: Some(format!("C{index}")),
+            members: (0..2).filter(|_| index > 0).map(base).collect(),
+            complete: true,
+            ..Aggregate::default()
+        })
+    };
+    let mut types = TypeArena::default();
+    for index in 0..64 {
+        types.add(class(index));
+    }
+    let last = types.aggregate(TypeId(63)).expect("a class");
+    let shape = AbiEngine::new(&types).shape(last);
+    // Sizes are asked for to a depth below that.
+    let is_refused = matches!(shape, Err(AbiError::UnknownSize { .. }));
+    assert!(is_refused, "{shape:?}");
 }

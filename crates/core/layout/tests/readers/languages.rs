@@ -118,7 +118,7 @@ struct Outer { struct Inner { char x; }; struct Later; Inner in; };
 struct Outer::Later { int late; double far; };
 } struct Front { long n, m; };
 using Function = void (int);
-struct Calls {
+struct CallTable {
   bool flag; void (b::Base::*call)(int); int b::Base::*data; Function b::Base::*named[2]; char tail;
 }; }
 #define S(t) std::printf("%zu ", sizeof(t))
@@ -130,8 +130,8 @@ int main() {
   using Shorts = a::b::Array<short, 7>;
   S(a::Front); O(a::Front, n); O(a::Front, m); S(Shorts); O(Shorts, values);
   S(a::b::Diamond); S(a::b::Outer::Later); O(a::b::Outer::Later, late); O(a::b::Outer::Later, far);
-  using a::Calls; Calls c;
-  S(Calls); O(Calls, flag); O(Calls, call); O(Calls, data); O(Calls, named); O(Calls, tail);
+  using a::CallTable; CallTable c;
+  S(CallTable); O(CallTable, flag); O(CallTable, call); O(CallTable, data); O(CallTable, named); O(CallTable, tail);
   S(c.flag); S(c.call); S(c.data); S(c.named); S(c.tail);
   asm volatile("" :: "r"(&d), "r"(&f), "r"(&r), "r"(&m), "r"(&o), "r"(&l), "r"(&g), "r"(&s), "r"(&c) : "memory");
 }
@@ -203,7 +203,7 @@ fn c_plus_plus_types(catalog: &TypeCatalog<'_>, said: &[u64], case: &str) {
     with_aggregate(catalog, "a::b::Outer::Later", |_, aggregate| {
         places(aggregate, &mut found)
     });
-    with_aggregate(catalog, "a::Calls", |types, aggregate| {
+    with_aggregate(catalog, "a::CallTable", |types, aggregate| {
         places(aggregate, &mut found);
         sizes(types, aggregate, &mut found);
         let gaps = AggregateGaps::from_aggregate(types, aggregate);

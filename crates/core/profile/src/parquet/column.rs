@@ -37,6 +37,9 @@ pub(super) trait AnyColumn<R>: Sync {
     /// Name in the file, which is the field's.
     fn name(&self) -> &'static str;
 
+    /// Returns whether its values may be unknown.
+    fn is_nullable(&self) -> bool;
+
     /// Its entry in the file's schema.
     fn schema(&self) -> Result<TypePtr, ParquetError>;
 
@@ -77,6 +80,10 @@ pub(super) struct TableColumn<R, V> {
 impl<R, V: ColumnValue> AnyColumn<R> for TableColumn<R, V> {
     fn name(&self) -> &'static str {
         self.name
+    }
+
+    fn is_nullable(&self) -> bool {
+        V::NULLABLE
     }
 
     fn schema(&self) -> Result<TypePtr, ParquetError> {

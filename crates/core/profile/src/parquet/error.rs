@@ -3,7 +3,7 @@
 use ::parquet::basic::Type as PhysicalType;
 use ::parquet::errors::ParquetError;
 
-use super::meta::FORMAT_VERSION;
+use super::FORMAT_VERSION;
 use crate::validate::InvalidRow;
 
 /// Why files are not a profile that can be used, or a profile cannot be made into files.

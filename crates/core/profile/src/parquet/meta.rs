@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::FORMAT_VERSION;
 use super::error::FormatError;
 use crate::model::ProfileMeta;
 
 /// Name of the file.
 pub const META_FILE: &str = "meta.json";
-/// Version of the format that this crate writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 2;
 
 const SCHEMA_PREFIX: &str = "relayout/profile/";
 

@@ -68,18 +68,20 @@ fn read_rows<R: TableRow>(
     Ok(rows)
 }
 
-/// The index of each column in the file. Columns that this version does not know are passed over.
+/// The index of each column in the file; `None` for a nullable one that is not there, whose values
+/// are then not known. Columns that this version does not know are passed over.
 fn column_indexes<R: TableRow>(
     columns: &[Box<dyn AnyColumn<R>>],
     schema: &SchemaDescriptor,
-) -> Result<Vec<usize>, TableError> {
+) -> Result<Vec<Option<usize>>, TableError> {
     let column_index = |column: &dyn AnyColumn<R>| {
         let named = |i: &usize| schema.column(*i).path().parts() == [column.name()];
-        (0..schema.num_columns())
-            .find(named)
-            .ok_or(TableError::MissingColumn {
+        match (0..schema.num_columns()).find(named) {
+            None if !column.is_nullable() => Err(TableError::MissingColumn {
                 column: column.name(),
-            })
+            }),
+            index => Ok(index),
+        }
     };
     columns
         .iter()
@@ -91,7 +93,8 @@ fn column_indexes<R: TableRow>(
 struct TableReader<'c, R> {
     file: Arc<Bytes>,
     columns: &'c [Box<dyn AnyColumn<R>>],
-    indexes: Vec<usize>,
+    /// See [`column_indexes`].
+    indexes: Vec<Option<usize>>,
 }
 
 impl<R: TableRow> TableReader<'_, R> {
@@ -117,7 +120,8 @@ impl<R: TableRow> TableReader<'_, R> {
             .columns
             .iter()
             .zip(&self.indexes)
-            .map(|(column, &i)| column.open(&schema.column(i), &self.file, group, i))
+            .filter_map(|(column, index)| Some((column, (*index)?)))
+            .map(|(column, i)| column.open(&schema.column(i), &self.file, group, i))
             .collect::<Result<Vec<_>, _>>()?;
         let end = rows.len() + group_rows as usize;
         while rows.len() < end {

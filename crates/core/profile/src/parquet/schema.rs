@@ -65,6 +65,7 @@ tables! {
         write_transfers: Dictionary = 0,
         upgrades: Dictionary = 0,
         order_errors: Dictionary = None,
+        first_reads: Dictionary = None,
     }
     CountRow "counts" {
         run: Dictionary = RunId(0),
@@ -92,6 +93,7 @@ tables! {
         count: Dictionary = 0,
         false_first_touch: Dictionary = 0,
         false_lifetime: Dictionary = 0,
+        first_reads: Dictionary = None,
     }
     PairRow "pairs" {
         run: Dictionary = RunId(0),

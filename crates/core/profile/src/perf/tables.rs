@@ -112,6 +112,7 @@ impl<'a> SampleTables<'a> {
             reads: 0,
             writes: 0,
             read_transfers: 0,
+            first_reads: None,
             write_transfers: 0,
             upgrades: 0,
             order_errors: None,

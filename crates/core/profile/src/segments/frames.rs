@@ -80,13 +80,17 @@ pub(super) struct SegmentFile<'a> {
     pub(super) torn: Option<TornSegment>,
 }
 
-/// Walks the segments of `context`'s file. Zeros to the end of the file are room that was never
-/// used.
-pub(super) fn read_frames(context: u16, bytes: &[u8]) -> SegmentFile<'_> {
+/// Walks the segments of `context`'s file, until `is_aborted`. Zeros to the end of the file are room
+/// that was never used.
+pub(super) fn read_frames<'b>(
+    context: u16,
+    bytes: &'b [u8],
+    is_aborted: &dyn Fn() -> bool,
+) -> SegmentFile<'b> {
     let mut frames = Vec::new();
     let mut rest = bytes;
     let mut torn = None;
-    while rest.iter().any(|&b| b != 0) {
+    while !is_aborted() && rest.iter().any(|&b| b != 0) {
         match read_frame(context, frames.len(), rest) {
             Ok((frame, after)) => {
                 frames.push(frame);

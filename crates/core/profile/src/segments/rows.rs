@@ -115,7 +115,8 @@ impl AssembledRows {
             context,
             reads: r.reads,
             writes: r.writes,
-            read_transfers: r.read_transfers.into(),
+            read_transfers: u64::from(r.first_reads) + u64::from(r.later_reads),
+            first_reads: Some(r.first_reads.into()),
             write_transfers: r.write_transfers.into(),
             upgrades: r.upgrades.into(),
             order_errors: Some(r.order_errors.into()),
@@ -142,9 +143,10 @@ impl AssembledRows {
         if r.other_size == 0 {
             return Err(DroppedRecord::UnknownOtherSide);
         }
+        let (transfer, is_first_read) = decode_event(r.transfer)?;
         self.conflicts.push(ConflictRow {
             run: self.run,
-            transfer: decode_event(r.transfer)?,
+            transfer,
             context,
             addr: Addr(r.addr),
             size: valid_size(r.size)?,
@@ -156,6 +158,7 @@ impl AssembledRows {
             other_site: self.site_row(r.other_site)?,
             other_access: decode_access(r.other_access)?,
             count: r.count.into(),
+            first_reads: Some(if is_first_read { r.count.into() } else { 0 }),
             false_first_touch: r.false_first_touch.into(),
             false_lifetime: r.false_lifetime.into(),
         });
@@ -261,11 +264,16 @@ impl AssembledRows {
     }
 
     /// Adds up what belongs together, and sorts.
-    pub(super) fn sum_up(&mut self) {
-        self.sum_lines();
-        self.sum_counts();
-        self.sum_conflicts();
-        self.sum_pairs();
+    pub(super) fn sum_up(&mut self, is_aborted: &dyn Fn() -> bool) {
+        let tables = [
+            Self::sum_lines,
+            Self::sum_counts,
+            Self::sum_conflicts,
+            Self::sum_pairs,
+        ];
+        for sum_table in tables.into_iter().take_while(|_| !is_aborted()) {
+            sum_table(self);
+        }
         self.bursts.sort_by_key(|row| row.ticket);
         let before = self.bursts.len();
         self.bursts.dedup_by_key(|row| row.ticket);
@@ -292,6 +300,7 @@ impl AssembledRows {
             add_saturating(&mut total.read_transfers, row.read_transfers);
             add_saturating(&mut total.write_transfers, row.write_transfers);
             add_saturating(&mut total.upgrades, row.upgrades);
+            add_known(&mut total.first_reads, row.first_reads);
             add_known(&mut total.order_errors, row.order_errors);
         });
     }
@@ -324,6 +333,7 @@ impl AssembledRows {
         let key = |row: &ConflictRow| (own(row), row.transfer, other(row));
         sum_equal_rows(&mut self.conflicts, key, |total, row| {
             add_saturating(&mut total.count, row.count);
+            add_known(&mut total.first_reads, row.first_reads);
             add_saturating(&mut total.false_first_touch, row.false_first_touch);
             add_saturating(&mut total.false_lifetime, row.false_lifetime);
         });
@@ -397,11 +407,13 @@ fn decode_access(number: u8) -> Result<AccessKind, DroppedRecord> {
     }
 }
 
-fn decode_event(number: u8) -> Result<CoherenceEvent, DroppedRecord> {
+/// The event, and whether it is the first read of what a store left.
+fn decode_event(number: u8) -> Result<(CoherenceEvent, bool), DroppedRecord> {
     match number {
-        0 => Ok(CoherenceEvent::Read),
-        1 => Ok(CoherenceEvent::Write),
-        2 => Ok(CoherenceEvent::Upgrade),
+        0 => Ok((CoherenceEvent::Read, true)),
+        1 => Ok((CoherenceEvent::Write, false)),
+        2 => Ok((CoherenceEvent::Upgrade, false)),
+        3 => Ok((CoherenceEvent::Read, false)),
         _ => Err(DroppedRecord::Invalid),
     }
 }

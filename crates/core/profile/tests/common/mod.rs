@@ -162,16 +162,17 @@ fn lines() -> impl Strategy<Value = LineRow> {
         any::<u64>(),
         any::<u64>(),
         any::<[u64; 3]>(),
-        any::<Option<u64>>(),
+        any::<[Option<u64>; 2]>(),
     );
     (0..RUNS, any::<u64>(), 0..CONTEXTS, numbers).prop_map(
-        |(run, addr, context, (reads, writes, transfers, order_errors))| LineRow {
+        |(run, addr, context, (reads, writes, transfers, [first_reads, order_errors]))| LineRow {
             run: RunId(run),
             line: Addr(addr & !63),
             context: ContextId(context),
             reads,
             writes,
             read_transfers: transfers[0],
+            first_reads: first_reads.map(|n| n.min(transfers[0])),
             write_transfers: transfers[1],
             upgrades: transfers[2],
             order_errors,
@@ -197,8 +198,9 @@ fn counts() -> impl Strategy<Value = CountRow> {
 
 fn conflicts() -> impl Strategy<Value = ConflictRow> {
     let side = || (0..CONTEXTS, any::<u64>(), 1..=u8::MAX, 0..SITES, access());
-    (0..RUNS, transfer(), side(), side(), any::<[u64; 3]>()).prop_map(
-        |(run, transfer, own, other, numbers)| ConflictRow {
+    let numbers = (any::<[u64; 3]>(), any::<Option<u64>>());
+    (0..RUNS, transfer(), side(), side(), numbers).prop_map(
+        |(run, transfer, own, other, (numbers, first_reads))| ConflictRow {
             run: RunId(run),
             transfer,
             context: ContextId(own.0),
@@ -212,6 +214,7 @@ fn conflicts() -> impl Strategy<Value = ConflictRow> {
             other_site: SiteId(other.3),
             other_access: other.4,
             count: numbers[0],
+            first_reads: first_reads.map(|n| n.min(numbers[0])),
             false_first_touch: numbers[1].min(numbers[0]),
             false_lifetime: numbers[2].min(numbers[0]),
         },

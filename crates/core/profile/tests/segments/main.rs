@@ -3,7 +3,9 @@
 mod damage;
 mod rows;
 
-use relayout_profile::segments::{AssembledProfile, Error, assemble};
+use std::cell::Cell;
+
+use relayout_profile::segments::{AssembledProfile, Error, SiteNames, assemble, assemble_named};
 use relayout_profile::{RecordedRun, RunId, encode};
 use relayout_shadow::wire::{
     self, BurstRecord, ConflictRecord, CountRecord, LineRecord, PairRecord, RegionRecord,
@@ -65,10 +67,12 @@ fn line(line: u64, reads: u64) -> LineRecord {
         line,
         reads,
         writes: 0,
-        read_transfers: 1,
+        first_reads: 1,
+        later_reads: 2,
         write_transfers: 0,
         upgrades: 0,
         order_errors: 0,
+        reserved: 0,
     }
 }
 
@@ -178,4 +182,32 @@ fn check_writable(assembled: &AssembledProfile) {
     let mut profile = assembled.profile.clone();
     profile.meta.runs = vec![RecordedRun::default()];
     encode(&profile).expect("assembled rows fit together");
+}
+
+/// The user may abort a long assembly at any segment. It was asked for at the end only.
+#[test]
+fn an_assembly_is_aborted_at_any_segment() {
+    let files = recording();
+    let bytes: Vec<_> = files
+        .iter()
+        .map(|file| (file.context, &file.bytes[..]))
+        .collect();
+    let assemble_until = |asks_max: usize| {
+        let asks = Cell::new(0);
+        let is_aborted = || asks.replace(asks.get() + 1) >= asks_max;
+        let result = assemble_named(&bytes, RunId(0), 2, SiteNames::Defined, &is_aborted);
+        (result.map(|_| ()), asks.get())
+    };
+    let (whole, asks) = assemble_until(usize::MAX);
+    assert_eq!(whole, Ok(()));
+    let segments: u32 = files.iter().map(|file| file.sequence).sum();
+    // Segments are read, searched for sites, and added up.
+    assert!(asks >= 3 * segments as usize, "{asks} of {segments}");
+    for asks_max in 0..asks {
+        assert_eq!(
+            assemble_until(asks_max).0,
+            Err(Error::Aborted),
+            "{asks_max}"
+        );
+    }
 }

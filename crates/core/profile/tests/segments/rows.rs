@@ -29,9 +29,9 @@ fn deltas_add_up_and_rows_are_sorted() {
     let lines: Vec<_> = profile
         .lines
         .iter()
-        .map(|l| (l.line.0, l.reads, l.read_transfers))
+        .map(|l| (l.line.0, l.reads, l.read_transfers, l.first_reads))
         .collect();
-    assert_eq!(lines, [(0xfc0, 1, 1), (0x1000, 11, 2)]);
+    assert_eq!(lines, [(0xfc0, 1, 3, Some(1)), (0x1000, 11, 6, Some(2))]);
     let [conflict] = &profile.conflicts[..] else {
         panic!("{:?}", profile.conflicts)
     };

@@ -14,6 +14,31 @@ use super::{
 #[derive(Clone, Copy, Debug, Default)]
 pub struct X86InsnSet;
 
+/// Returns the number of string instructions with a repeat prefix, such as `rep movsq`, in the code
+/// of a function.
+///
+/// ```
+/// use relayout_resolve::insn::x86::count_repeated_strings;
+///
+/// assert_eq!(count_repeated_strings(&[0xf3, 0x48, 0xa5, 0xc3]), 1, "rep movsq; ret");
+/// assert_eq!(count_repeated_strings(&[0x48, 0xa5, 0xf3, 0xc3]), 0, "movsq; rep ret");
+/// ```
+pub fn count_repeated_strings(code: &[u8]) -> u32 {
+    // Few functions need to be decoded.
+    let may_have = code.windows(3).any(|bytes| {
+        let is_string = |byte: u8| matches!(byte, 0xa4..=0xa7 | 0xaa | 0xab | 0xae | 0xaf);
+        matches!(bytes[0], 0xf2 | 0xf3) && (is_string(bytes[1]) || is_string(bytes[2]))
+    });
+    if !may_have {
+        return 0;
+    }
+    let instructions = Decoder::new(64, code, DecoderOptions::NONE).into_iter();
+    let repeated = instructions.filter(|insn| {
+        insn.is_string_instruction() && (insn.has_repe_prefix() || insn.has_repne_prefix())
+    });
+    repeated.count() as u32
+}
+
 impl InstructionSet for X86InsnSet {
     fn decode(&self, address: u64, bytes: &[u8]) -> Option<DecodedInsn> {
         let bytes = &bytes[..bytes.len().min(15)];

@@ -35,7 +35,7 @@ pub fn waits_by_stretch(
     let today = scorer.waits_by_piece(&recorded, &current);
     let without_change: Vec<ReplayedStretch> = { pieces.iter().zip(today) }
         .map(|((object, accesses), today)| ReplayedStretch {
-            run: subject.instances[*object].run,
+            run: subject.instances[*object].recording,
             today,
             changed: Vec::new(),
             guards: GuardCounts::by_context(accesses, &guarded),

@@ -127,6 +127,7 @@ pub fn instance(
     };
     RecordedInstance {
         run: RunId(0),
+        recording: RunId(0),
         trace,
         home,
         elements: 1,

@@ -12,6 +12,7 @@ pub fn read(text: &str) -> Vec<RecordedInstance> {
         match words[..] {
             ["object", run, base, ref home @ ..] => instances.push(RecordedInstance {
                 run: RunId(run.parse().unwrap()),
+                recording: RunId(run.parse().unwrap()),
                 trace: ObjectTrace {
                     base: Addr(number(base)),
                     ..ObjectTrace::default()

@@ -2,19 +2,21 @@
 
 use relayout_profile::RunId;
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 use std::sync::atomic::Ordering::*;
 
 use memmap2::Mmap;
 use relayout_files::{FileError, cannot, canonical_name, map_file};
-use relayout_profile::segments::{self, AssembledProfile};
-use relayout_profile::{Profile, ProfileMeta, RecordedRun, RecordingSetting};
+use relayout_profile::boot::COMMAND_LINE_SETTING;
+use relayout_profile::segments::{self, AssembledProfile, SiteNames};
+use relayout_profile::{Profile, ProfileMeta, RecordedGuest, RecordedRun, RecordingSetting};
 use relayout_shadow::CONTEXTS_MAX;
 
-use super::watch::WindowEnding;
+use super::watch::{WatchedWindow, WindowEnding};
 use super::{GuestWork, KernelRecording};
 use crate::outcome::{RecordingOutcome, describe_losses};
-use crate::qemu::QemuMachine;
+use crate::qemu::{QemuMachine, cpu_model};
 use crate::workspace::{GuestMemory, RecordingWorkspace};
 use crate::{Error, GuestKernel, QemuCollector};
 
@@ -28,25 +30,34 @@ const CONSOLE_LINES: usize = 2000;
 pub struct GuestFiles<'g> {
     pub workspace: &'g RecordingWorkspace,
     pub memory: &'g GuestMemory,
+    /// Tells whether the user has aborted the assembly.
+    pub is_aborted: &'g dyn Fn() -> bool,
 }
 
-/// QEMU has ended; `ending` is how its window did.
+/// QEMU has ended after `window`.
 pub fn assemble_profile(
     recording: &KernelRecording,
     kernel: &GuestKernel<'_>,
     collector: &QemuCollector,
     machine: &QemuMachine,
     files: GuestFiles<'_>,
-    ending: WindowEnding,
+    window: WatchedWindow,
 ) -> Result<RecordingOutcome, Error> {
-    let GuestFiles { workspace, memory } = files;
-    let assembled = read_segments(workspace, recording.cpus)?;
+    let GuestFiles {
+        workspace,
+        memory,
+        is_aborted,
+    } = files;
+    let assembled = read_segments(workspace, recording.cpus, is_aborted)?;
     let mut notes = describe_losses(&assembled, "CPU");
-    let problem = match ending {
+    let problem = match window.ending {
         WindowEnding::Closed => None,
         WindowEnding::CutShort(error) => Some(error),
     };
-    let run = profile_run(recording, &assembled, workspace, machine, problem.as_ref());
+    let run = RecordedRun {
+        lost_share: window.lost_share,
+        ..profile_run(recording, &assembled, workspace, machine, problem.as_ref())
+    };
     let mut profile = assembled.profile;
     match memory.map() {
         Ok(bytes) => {
@@ -72,21 +83,33 @@ pub fn assemble_profile(
     })
 }
 
-fn read_segments(workspace: &RecordingWorkspace, cpus: u16) -> Result<AssembledProfile, Error> {
+/// Reads the segments of the guest's CPUs: as many as it was given, and those that arguments for QEMU
+/// added.
+fn read_segments(
+    workspace: &RecordingWorkspace,
+    cpus: u16,
+    is_aborted: &dyn Fn() -> bool,
+) -> Result<AssembledProfile, Error> {
+    let path = |n: u16| workspace.file_path(&format!("ctx-{n}.seg"));
+    let has_data = |n: &u16| fs::metadata(path(*n)).is_ok_and(|file| file.len() > 0);
+    let added = (cpus..CONTEXTS_MAX as u16).rfind(has_data);
+    let cpus = added.map_or(cpus, |last| last + 1);
     let mut files: Vec<_> = (0..cpus)
-        .map(|n| {
-            Ok((
-                n,
-                map_segments(&workspace.file_path(&format!("ctx-{n}.seg")))?,
-            ))
-        })
+        .map(|n| Ok((n, map_segments(&path(n))?)))
         .collect::<Result<_, FileError>>()?;
     files.push((
         CONTEXTS_MAX as u16,
         map_segments(&workspace.file_path("sites.seg"))?,
     ));
     let files: Vec<(u16, &[u8])> = files.iter().map(|(n, bytes)| (*n, &**bytes)).collect();
-    segments::assemble(&files, RunId(0), cpus).map_err(Error::Segments)
+    let names = SiteNames::Defined;
+    Ok(segments::assemble_named(
+        &files,
+        RunId(0),
+        cpus,
+        names,
+        is_aborted,
+    )?)
 }
 
 /// Maps a file of segments, to which QEMU writes no more. A long recording's segments are larger
@@ -159,6 +182,13 @@ fn profile_meta(
         debug_file: canonical_name(&kernel.debug_path),
         build_id: kernel.build_id.clone(),
         release: kernel.release.clone(),
+        guest: Some(RecordedGuest {
+            cpu_model: cpu_model(&recording.qemu_arguments).to_owned(),
+            unwatched_functions: kernel
+                .bulk_code()
+                .map(|(name, _)| name.to_owned())
+                .collect(),
+        }),
         ..assembled
     }
 }
@@ -179,7 +209,7 @@ fn recorded_settings(recording: &KernelRecording) -> Vec<RecordingSetting> {
         RecordingSetting::new("append", recording.append.clone()),
         RecordingSetting::new("qemu-arguments", recording.qemu_arguments.join(" ")),
         RecordingSetting::new("bursts", bursts),
-        RecordingSetting::new("kernel-command-line", super::kernel_command_line(recording)),
+        RecordingSetting::new(COMMAND_LINE_SETTING, super::kernel_command_line(recording)),
         RecordingSetting::new(
             "time-limit",
             format!("{} s", recording.time_limit.as_secs()),

@@ -8,6 +8,7 @@ use relayout_shadow::control::RecordingStage;
 
 use super::KernelRecording;
 use crate::Error;
+use crate::host_load::HostLoad;
 use crate::qemu::QemuMachine;
 use crate::workspace::RecordingWorkspace;
 
@@ -21,6 +22,13 @@ pub enum WindowEnding {
     CutShort(Error),
 }
 
+/// A window that has ended.
+pub struct WatchedWindow {
+    pub ending: WindowEnding,
+    /// [`RecordedRun::lost_share`](relayout_profile::RecordedRun::lost_share)
+    pub lost_share: Option<f64>,
+}
+
 /// Waits until the window closes or something ends it.
 ///
 /// # Errors
@@ -31,31 +39,39 @@ pub fn watch_window(
     recording: &KernelRecording,
     progress: &dyn RecordingProgress,
     interrupt: InterruptFlag,
-) -> Result<WindowEnding, Error> {
+) -> Result<WatchedWindow, Error> {
     let control = workspace.control();
-    let mut has_opened = false;
+    let mut load = None;
+    let ended = |ending, load: &Option<HostLoad>| {
+        let own_ns = control.window_cpu_ns.load(Acquire);
+        Ok(WatchedWindow {
+            ending,
+            lost_share: load.as_ref().and_then(|load| load.lost_share(own_ns)),
+        })
+    };
     let mut deadline = Instant::now() + recording.time_limit;
     loop {
         let stage = RecordingStage::from_u32(control.state.load(Acquire));
-        if !has_opened && stage != RecordingStage::Waiting && stage != RecordingStage::Starting {
-            has_opened = true;
+        if load.is_none() && stage != RecordingStage::Waiting && stage != RecordingStage::Starting {
+            load = Some(HostLoad::begin());
             deadline = Instant::now() + recording.time_limit;
             progress.step("recording");
         }
         match stage {
             RecordingStage::Closed | RecordingStage::Finished if !has_guest_failed(machine) => {
-                return Ok(WindowEnding::Closed);
+                return ended(WindowEnding::Closed, &load);
             }
             RecordingStage::Failed => {
-                return Ok(WindowEnding::CutShort(collector_failed(machine, workspace)));
+                let error = collector_failed(machine, workspace);
+                return ended(WindowEnding::CutShort(error), &load);
             }
             _ => {}
         }
+        let has_opened = load.is_some();
         if let Some(error) = outside_end(machine, interrupt, deadline, recording, has_opened) {
-            return if has_opened {
-                Ok(WindowEnding::CutShort(error))
-            } else {
-                Err(error)
+            return match has_opened {
+                true => ended(WindowEnding::CutShort(error), &load),
+                false => Err(error),
             };
         }
         if has_opened {

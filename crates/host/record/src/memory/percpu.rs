@@ -16,6 +16,9 @@ const SLOTS_MAX: u32 = 64;
 /// Most pages of one CPU's unit of a chunk.
 const UNIT_PAGES_MAX: u32 = 4096;
 
+/// Most CPUs that a kernel is built for.
+const POSSIBLE_CPUS_MAX: u32 = 8192;
+
 /// The static data of all CPUs, and their units of chunks that have one of `pages`.
 pub fn ranges(
     kernel: &GuestKernel<'_>,
@@ -26,6 +29,7 @@ pub fn ranges(
     pages: &[u64],
     gaps: &mut Vec<String>,
 ) -> Result<Vec<RangeRow>, Error> {
+    let cpus = possible_cpus(kernel, memory).max(cpus);
     let mut ranges = static_ranges(kernel, memory, run, cpus, gaps)?;
     let Some(units) = PercpuUnits::read(kernel, memory, cpus) else {
         gaps.push("the units of per-cpu memory".into());
@@ -42,6 +46,14 @@ pub fn ranges(
         }
     }
     Ok(ranges)
+}
+
+/// CPUs that the guest could have: each has memory of its own, also if it never came. 0 if the
+/// guest does not say.
+fn possible_cpus(kernel: &GuestKernel<'_>, memory: &GuestMemory<'_>) -> u16 {
+    let at = kernel.symbol_address("nr_cpu_ids").ok();
+    at.and_then(|at| memory.read_u32(at))
+        .map_or(0, |count| count.min(POSSIBLE_CPUS_MAX) as u16)
 }
 
 fn static_ranges(

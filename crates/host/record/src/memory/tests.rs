@@ -115,6 +115,28 @@ fn memory_that_says_nothing_is_a_gap() {
     assert!(found.gaps.len() >= 4, "{:?}", found.gaps);
 }
 
+/// A node that leads to itself was followed 100,000 times.
+#[test]
+fn a_list_that_never_closes_is_read_once() {
+    let elf = compile_guest();
+    let store = SectionStore::default();
+    let kernel = kernel(&elf, &store);
+    let mut bytes = physical_memory(&kernel);
+    let node = |index: u64| page(40) + 16 * index;
+    // Each of 100 nodes leads to the next one, and the last one to the middle.
+    for index in 0..100 {
+        let next = if index == 99 { 50 } else { index + 1 };
+        let at = (node(index) - IMAGE) as usize;
+        bytes[at..at + 8].copy_from_slice(&node(next).to_le_bytes());
+    }
+    let table = kernel.symbol_address("init_top_pgt").expect("a symbol");
+    let memory = GuestMemory::new(&bytes, table, LowMemory::for_q35(bytes.len() as u64));
+    let entries = list::follow_list(&memory, node(0), 0, 0);
+    let expect: Vec<u64> = (1..100).map(node).collect();
+    assert_eq!(&entries[..99], expect);
+    assert!(entries.len() <= 2 * 99, "{} entries", entries.len());
+}
+
 /// A damaged word can lead to the last addresses, where the offset of a member overflowed.
 #[test]
 fn the_last_addresses_are_read_as_nothing() {

@@ -11,19 +11,19 @@ use std::time::Duration;
 use memmap2::Mmap;
 use relayout_files::{cannot, map_file};
 use relayout_profile::merge::merge_processes;
-use relayout_profile::program::{self, AssembledProgram, ProgramMap, SiteNaming};
+use relayout_profile::program::{self, AssembledProgram, ProgramMap};
 use relayout_profile::{
     AccessCoverage, LoadedModule, Profile, ProfileMeta, RecordedProcess, RecordedRun,
     RecordingSetting,
 };
 use relayout_shadow::control::{FOLLOWED_MAX, RecordingControl};
 
+use super::CountedAccesses;
 use super::empty;
-use super::inspect::InspectedProgram;
+use super::facts::RecordingFacts;
 use super::launch::ending_signal;
 use super::processes::DroppedProcess;
 use super::watch::{ProgramEnding, noted_signal};
-use super::{CountedAccesses, ProgramBackend, ProgramRecording};
 use crate::elf::build_id;
 use crate::outcome::describe_losses;
 use crate::workspace::RecordingWorkspace;
@@ -38,28 +38,6 @@ const MAP_BYTES_MAX: u64 = 1 << 30;
 const NOTES_MAX: usize = 20;
 /// Beginning of the words about a process that executed another program.
 const REPLACED: &str = "the program replaced itself by ";
-
-/// Facts of a recording that its collector does not write.
-pub struct RecordingFacts<'k> {
-    pub recording: &'k ProgramRecording,
-    pub inspected: &'k InspectedProgram,
-    pub backend: ProgramBackend,
-    pub naming: SiteNaming,
-    pub collector: String,
-    pub fixed_addresses: bool,
-    pub wall: Duration,
-    /// Tells whether the user has aborted the assembly.
-    pub is_aborted: &'k dyn Fn() -> bool,
-}
-
-impl RecordingFacts<'_> {
-    fn go_on(&self) -> Result<(), Error> {
-        match (self.is_aborted)() {
-            true => Err(Error::Interrupted),
-            false => Ok(()),
-        }
-    }
-}
 
 /// The program and its collector have ended; `ending` is how. The first process is the first run,
 /// and each further one with transfers a run of its own.
@@ -174,7 +152,7 @@ fn assemble_process(
     let segments = read_segments(files.dir)?;
     let segments: Vec<(u16, &[u8])> = segments.iter().map(|(n, bytes)| (*n, &**bytes)).collect();
     let assembled =
-        program::assemble(&segments, &map, RunId(0), facts.naming).map_err(Error::Segments)?;
+        program::assemble_unless(&segments, &map, RunId(0), facts.naming, facts.is_aborted)?;
     let mut notes = describe_losses(&assembled.assembled, "thread");
     notes.extend(process_notes(&map, &assembled, files.control));
     let AssembledProgram {
@@ -200,6 +178,7 @@ fn assemble_process(
         accesses: summary.map_or_else(|| control.accesses.load(Acquire), |s| s.accesses),
         operations: summary.map_or_else(|| control.operations.load(Acquire), |s| s.operations),
         bursts_dropped: summary.map_or(0, |s| s.bursts_dropped),
+        lost_share: facts.lost_share,
         pair_period: Some(relayout_shadow::PAIR_PERIOD),
         gaps: assembled.gaps,
         console_tail: Vec::new(),

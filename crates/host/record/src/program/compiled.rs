@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use relayout_profile::program::SiteNaming;
+use relayout_profile::program::{COMPILED_IN_COLLECTOR, SiteNaming};
 
 use super::inspect::InspectedProgram;
 use super::{AttachedProgram, CountedAccesses, ProgramBackend, ProgramRecording};
@@ -25,7 +25,7 @@ pub fn attach_runtime(
     Ok(AttachedProgram {
         command,
         naming: SiteNaming::ReturnAddresses,
-        collector: format!("compiled-in runtime {}", env!("CARGO_PKG_VERSION")),
+        collector: format!("{COMPILED_IN_COLLECTOR} {}", env!("CARGO_PKG_VERSION")),
     })
 }
 

@@ -6,7 +6,7 @@ use relayout_profile::Profile;
 use relayout_shadow::control::{RecordingControl, RecordingStage};
 
 use super::ProgramBackend;
-use super::assemble::RecordingFacts;
+use super::facts::RecordingFacts;
 
 /// Returns the reason why the profile is empty, and the remedy; `None` if it is not. The program did
 /// not fail.

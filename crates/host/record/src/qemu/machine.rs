@@ -23,6 +23,18 @@ const QUIT_LIMIT: Duration = Duration::from_secs(60);
 /// Lines of the console that are kept in messages.
 const TAIL_LINES: usize = 12;
 
+/// CPUs without five levels of page tables, which the memory reader does not know, and without fast
+/// string instructions: with them the kernel copies by `rep movsb`, which QEMU emulates byte by
+/// byte.
+const CPU_MODEL: &str = "max,la57=off,erms=off,fsrm=off";
+
+/// Returns the CPU model of a machine that is started with these additional arguments.
+pub fn cpu_model(extra_arguments: &[String]) -> &str {
+    let mut pairs = extra_arguments.windows(2);
+    let last = pairs.rfind(|pair| matches!(&*pair[0], "-cpu" | "--cpu"));
+    last.map_or(CPU_MODEL, |pair| &pair[1])
+}
+
 /// A machine to boot.
 pub struct QemuConfig<'c> {
     pub collector: &'c QemuCollector,
@@ -189,12 +201,7 @@ fn add_arguments(
         .args(config.collector.sandbox_arguments())
         .args(["-M", "q35,memory-backend=mem", "-object", &memory])
         .args(["-m", &format!("{}M", config.memory.bytes() >> 20)])
-        .args([
-            "-cpu",
-            "max,la57=off,erms=off,fsrm=off",
-            "-smp",
-            &config.cpus.to_string(),
-        ])
+        .args(["-cpu", CPU_MODEL, "-smp", &config.cpus.to_string()])
         .args(["-accel", "tcg,thread=multi,tb-size=512"])
         .arg("-chardev")
         .arg(path_option(

@@ -7,8 +7,8 @@ int main(int argc, char **argv)
         two_threads();
     else if (!strcmp(mode, "come-and-go"))
         come_and_go();
-    else if (!strcmp(mode, "sixty"))
-        sixty();
+    else if (!strcmp(mode, "crowd"))
+        crowd();
     else if (!strcmp(mode, "fork"))
         fork_child();
     else if (!strcmp(mode, "close-all"))

@@ -96,12 +96,24 @@ static void come_and_go(void)
     }
 }
 
-static void sixty(void)
+static void *count_and_stay(void *place)
+{
+    volatile long *n = place;
+    for (int i = 0; i < 1000; i++)
+        ++*n;
+    __atomic_add_fetch(&threads_there, 1, __ATOMIC_SEQ_CST);
+    for (;;)
+        pause();
+}
+
+/* With the first thread, 13 more than are recorded at a time. */
+static void crowd(void)
 {
     pthread_t thread;
-    for (int n = 0; n < 60; n++)
-        start(&thread, count_for_ever, n);
-    usleep(300000);
+    for (int n = 0; n < 1036; n++)
+        start(&thread, count_and_stay, n);
+    while (__atomic_load_n(&threads_there, __ATOMIC_SEQ_CST) < 1036)
+        usleep(1000);
     exit(0);
 }
 

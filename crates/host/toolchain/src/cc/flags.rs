@@ -53,6 +53,11 @@ pub fn recording_flags(
         }
     }
     after.push("-fno-omit-frame-pointer".into());
+    if matches!(compiler, CompilerFamily::Gcc { .. }) {
+        // The runtime sees calls of memcpy and memset, but no `rep movs` and `rep stos`. Clang makes
+        // calls of all that it instruments.
+        after.push("-mstringop-strategy=libcall".into());
+    }
     if request.lto {
         after.push("-fno-lto".into());
         if compiler == CompilerFamily::Clang {

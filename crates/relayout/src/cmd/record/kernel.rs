@@ -57,7 +57,7 @@ pub struct Args {
     #[arg(long, value_name = "VMLINUX")]
     debug: Option<PathBuf>,
     /// Give the guest N CPUs
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=48))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1024))]
     cpus: u16,
     /// Run the workload in N threads [default: one per CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -145,6 +145,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         quiet: args.quiet,
         notes: true,
         progress: TerminalProgress::new,
+        signal_count: &|| interrupt.count(),
     };
     repeated.run(output, args.force, kernel_summary, record)
 }

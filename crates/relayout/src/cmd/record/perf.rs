@@ -71,6 +71,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         quiet: args.quiet,
         notes: !args.quiet,
         progress: |_, _| TerminalProgress::when_slow(),
+        // A signal ends the command.
+        signal_count: &|| 0,
     };
     repeated.run(&args.output, args.force, samples_summary, |_, progress| {
         progress.step("reading samples");

@@ -23,7 +23,7 @@ Examples:
 
 Ctrl-C goes to the program and to all that it started, and what was recorded is kept. Exit codes: 0 done, \
 4 the program failed or nothing was recorded, 130 interrupted; what was recorded is written in all three \
-cases.";
+cases. Ctrl-C after the program's end writes no profile.";
 
 /// Run a program and record which threads touch which bytes of its memory
 ///
@@ -118,6 +118,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         quiet: args.quiet,
         notes: true,
         progress: TerminalProgress::beside_program,
+        signal_count: &|| signals.count(),
     };
     repeated.run(&output, args.force, program_summary, |number, progress| {
         let recording = recording(args, args.seed.wrapping_add(number.into()));

@@ -57,7 +57,7 @@ pub struct Args {
     also: Vec<String>,
     /// Give the guests N CPUs, and as many threads to the workload; several: one after the other
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "4",
-          value_parser = clap::value_parser!(u16).range(2..=48))]
+          value_parser = clap::value_parser!(u16).range(2..=1024))]
     cpus: Vec<u16>,
     /// Do N operations in each thread [default: the workload's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

@@ -43,7 +43,7 @@ pub(super) fn push_layout_table(
     };
     let _ = writeln!(
         text,
-        "Events {unit}. both: transfers (HITM) and upgrades. first, life: transfers that are false \
+        "Events {unit}. both: transfers and upgrades. first, life: transfers that are false \
          by\nfirst touch and by lifetime. *: no layout beats it in transfers, bytes and members moved.\n"
     );
     let names = layout_names(&rows);

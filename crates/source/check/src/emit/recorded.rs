@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::blocks::{AssertionBlocks, EmittedDefinition};
+use super::definition::EmittedDefinition;
 use super::expression::{CDialect, CMember};
 use super::guard::PreprocessorGuard;
 use super::operand;
 use super::rules::{ClaimBuilder, ClaimDependence, LayoutClaim};
 use super::text::{EmittedItem, ItemContent};
 use crate::members::{self, MatchedMember};
-use crate::{AsRecorded, MemberPattern, RecordedHotMember, RecordedType, RuleId};
+use crate::{AsRecorded, CheckConfig, MemberPattern, RecordedHotMember, RecordedType, RuleId};
 
 /// Creates the items for the record of the type. The error explains why C cannot express the
 /// claims.
 pub fn recorded_items(
-    blocks: &AssertionBlocks<'_>,
+    config: &CheckConfig,
     subject: &EmittedDefinition<'_>,
     how: AsRecorded,
 ) -> Result<Vec<EmittedItem>, String> {
@@ -24,7 +24,7 @@ pub fn recorded_items(
     let recorded = recorded
         .filter(|recorded| !recorded.hot.is_empty())
         .ok_or_else(none)?;
-    let guard = match PreprocessorGuard::from_record(blocks.config, record, blocks.form) {
+    let guard = match PreprocessorGuard::from_record(config, record, subject.dialect.form) {
         PreprocessorGuard::All(all) => all,
         PreprocessorGuard::Unknown(why) => return Err(why),
     };

@@ -203,3 +203,15 @@ fn function_name(type_name: &str, number: usize) -> String {
         _ => format!("relayout_check_{letters}_{number}"),
     }
 }
+
+impl EmittedItem {
+    /// Creates an item that is only a comment.
+    pub fn note(text: String) -> Self {
+        Self {
+            content: ItemContent::Note(text),
+            pointer_bytes: BTreeSet::new(),
+            line_bytes: None,
+            guard: Vec::new(),
+        }
+    }
+}
