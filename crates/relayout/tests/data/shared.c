@@ -26,8 +26,11 @@ int main(int argc, char **argv)
         signal(SIGTERM, on_signal);
     }
     heap = calloc(1, sizeof *heap);
-    if (!heap || count_twice())
-        return 99;
+    int times = !strcmp(then, "often") ? 30 : 1;
+
+    for (int i = 0; i < times; i++)
+        if (!heap || count_twice())
+            return 99;
     printf("%ld\n", pair.left + pair.right);
     fflush(stdout);
     if (!strcmp(then, "abort"))

@@ -221,6 +221,11 @@ impl<'w> ProcessTable<'w> {
         }
     }
 
+    /// Tells whether a process has begun to be recorded.
+    pub fn has_first(&self) -> bool {
+        self.workspace.control().process.load(Acquire) != 0
+    }
+
     /// Interrupts the recording of all, or lets it go on.
     pub fn set_paused(&self, paused: bool) {
         let set = |control: &RecordingControl| {

@@ -12,11 +12,15 @@ use super::processes::ProcessTable;
 /// what another wrote in it.
 pub const SLICE_DURATION: Duration = Duration::from_millis(20);
 
-/// Opens and closes slices, a fraction `share` of the time, until `ended`. The time between slices
-/// varies by half, so that no rhythm of the program keeps away from them.
+/// Opens and closes slices, a fraction `share` of the time, until `ended`. The first begins when a
+/// process begins to be recorded. The time between slices varies by half, so that no rhythm of the
+/// program keeps away from them.
 pub fn run_slices(processes: &ProcessTable<'_>, share: f64, seed: u64, ended: &AtomicBool) {
     let pause = SLICE_DURATION.mul_f64((1.0 - share) / share);
     let mut random = XorShift64Star::new(seed);
+    while !processes.has_first() && !ended.load(Acquire) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     while !ended.load(Acquire) {
         processes.set_paused(false);
         sleep_until(SLICE_DURATION, ended);
