@@ -307,6 +307,7 @@ const REGION: RegionRecord = RegionRecord {
     end_ticket: 4,
     first_op: 0,
     end_op: 2,
+    visits_end_ticket: 4,
     bytes: 512,
     reserved: 0,
 };

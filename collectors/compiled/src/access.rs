@@ -5,7 +5,8 @@
 
 use std::arch::asm;
 
-use relayout_shadow::{AccessKind, AccessValue, ShadowMemory, StoreEffect};
+use relayout_shadow::wire::{COMPARE_EXCHANGE, LOCKED};
+use relayout_shadow::{AccessFacts, AccessKind, AccessValue, ShadowMemory, StoreEffect};
 
 use crate::entry::entry_point;
 use crate::output::RtHost;
@@ -20,6 +21,33 @@ use crate::{gap, gate, thread, tls};
 pub const READ: u8 = AccessKind::Read as u8;
 pub const WRITE: u8 = AccessKind::Write as u8;
 pub const READ_WRITE: u8 = AccessKind::ReadWrite as u8;
+
+/// Set beside an access's instruction (as [`AccessFacts::instruction`]): the program makes it alone,
+/// so that memory shows its effect.
+const WHOLE: u8 = 0x80;
+
+/// What is known of an access beside its place.
+struct ThreadAccess {
+    /// Accesses of the thread up to this one.
+    accesses: u64,
+    /// Its instruction, and [`WHOLE`].
+    traits: u8,
+}
+
+impl AccessFacts for ThreadAccess {
+    fn value(self) -> Option<AccessValue> {
+        let is_awaited = self.traits & WHOLE != 0 && options().values;
+        is_awaited.then_some(AccessValue::Awaited)
+    }
+
+    fn clock(&self) -> Option<u64> {
+        Some(self.accesses)
+    }
+
+    fn instruction(&self) -> u8 {
+        self.traits & !WHOLE
+    }
+}
 
 #[inline(always)]
 const fn access_kind(kind: u8) -> AccessKind {
@@ -50,7 +78,7 @@ pub unsafe extern "C" fn access<const SIZE: u8, const KIND: u8>(addr: u64, pc: u
         let done = !(*thread).count_all
             && ShadowMemory::<RtHost>::try_common_hit(cx, addr, SIZE, access_kind(KIND), pc as u32);
         if !done {
-            return finish_access(addr, SIZE, KIND, pc, thread, true);
+            return finish_access(addr, SIZE, KIND, pc, thread, WHOLE);
         }
         (*thread).countdown -= 1;
         if (*thread).countdown <= 0 {
@@ -67,12 +95,11 @@ fn first_access(addr: u64, size: u8, kind: u8, pc: u64) {
         && size > 0
     {
         // SAFETY: the calling thread's state.
-        unsafe { finish_access(addr, size, kind, pc, thread, true) };
+        unsafe { finish_access(addr, size, kind, pc, thread, WHOLE) };
     }
 }
 
-/// Records an access that is no common case. If it `is_whole`, the program makes it alone, so that
-/// memory shows its effect.
+/// Records an access that is no common case. `traits` are its instruction, and [`WHOLE`].
 ///
 /// # Safety
 /// `thread` is the calling thread's word.
@@ -83,7 +110,7 @@ unsafe extern "C" fn finish_access(
     number: u8,
     pc: u64,
     thread: *mut RecordedThread,
-    is_whole: bool,
+    traits: u8,
 ) {
     // SAFETY: as promised by the caller.
     let inside = unsafe { enter_known(thread) };
@@ -104,9 +131,11 @@ unsafe extern "C" fn finish_access(
         ShadowMemory::<RtHost>::try_common_hit(cx, addr, size, kind, site)
     };
     if !is_hit {
-        shadow().access_uncommon(cx, addr, size, kind, site, || {
-            (is_whole && options().values).then_some(AccessValue::Awaited)
-        });
+        let accesses = inside.0.accesses_made();
+        let facts = ThreadAccess { accesses, traits };
+        // SAFETY: as above.
+        let cx = unsafe { &mut *inside.0.context };
+        shadow().access_uncommon(cx, addr, size, kind, site, facts);
     }
     inside.0.countdown -= 1;
     let stops = inside.0.countdown <= 0;
@@ -129,24 +158,63 @@ unsafe extern "C" fn finish_access(
 /// Records an access of any size by interposed code that knows its caller, line by line.
 #[inline]
 pub fn touch(addr: u64, bytes: usize, kind: u8, pc: u64) {
-    if !gate::is_open() || tls::word() == tls::INSIDE {
-        return;
-    }
-    touch_lines(addr, bytes, kind, pc, false);
+    touch_as(addr, bytes, kind, pc, 0);
 }
 
 /// Records an atomic access, which the runtime makes afterwards. The caller then calls
 /// [`tell_effect`](crate::values::tell_effect) for a store.
 #[inline]
 pub fn touch_atomic(addr: u64, bytes: usize, kind: u8, pc: u64) {
-    if !gate::is_open() || tls::word() == tls::INSIDE {
+    let locked = if kind == READ_WRITE { LOCKED } else { 0 };
+    touch_as(addr, bytes, kind, pc, WHOLE | locked);
+}
+
+/// Records a compare-and-exchange, which the runtime makes afterwards. The caller then calls
+/// [`tell_effect`](crate::values::tell_effect) and [`tell_exchange`].
+#[inline]
+pub fn touch_exchange(addr: u64, bytes: usize, pc: u64) {
+    touch_as(
+        addr,
+        bytes,
+        READ_WRITE,
+        pc,
+        WHOLE | LOCKED | COMPARE_EXCHANGE,
+    );
+}
+
+/// Records a locked read-write of interposed code, which the C library makes.
+#[inline]
+pub fn touch_locked(addr: u64, bytes: usize, pc: u64) {
+    touch_as(addr, bytes, READ_WRITE, pc, LOCKED);
+}
+
+#[inline(always)]
+fn touch_as(addr: u64, bytes: usize, kind: u8, pc: u64, traits: u8) {
+    if gate::is_open() && tls::word() != tls::INSIDE {
+        touch_lines(addr, bytes, kind, pc, traits);
+    }
+}
+
+/// Notes whether the compare-and-exchange that the calling thread has just made stored.
+#[inline(never)]
+pub fn tell_exchange(addr: u64, stored: bool) {
+    let (thread, word) = (tls::thread() as *mut RecordedThread, tls::word());
+    if thread.is_null() || word == tls::INSIDE || !gate::is_open() {
         return;
     }
-    touch_lines(addr, bytes, kind, pc, true);
+    // SAFETY: the calling thread's own, which is outside.
+    unsafe {
+        let inside = enter_known(thread);
+        if gate::is_open() {
+            shadow().note_exchange(&mut *inside.0.context, addr, stored);
+        }
+        drop(inside);
+    }
+    tls::set_word(word);
 }
 
 #[inline(never)]
-fn touch_lines(addr: u64, bytes: usize, number: u8, pc: u64, is_whole: bool) {
+fn touch_lines(addr: u64, bytes: usize, number: u8, pc: u64, traits: u8) {
     const LINE: u64 = relayout_shadow::LINE_BYTES as u64;
     if bytes == 0 {
         return;
@@ -172,14 +240,9 @@ fn touch_lines(addr: u64, bytes: usize, number: u8, pc: u64, is_whole: bool) {
                     pc as u32,
                 );
             if !done {
-                finish_access(
-                    at,
-                    part,
-                    number,
-                    pc,
-                    thread,
-                    is_whole && at + u64::from(part) == end,
-                );
+                let is_last = at + u64::from(part) == end;
+                let traits = if is_last { traits } else { traits & !WHOLE };
+                finish_access(at, part, number, pc, thread, traits);
             } else {
                 (*thread).countdown -= 1;
                 if (*thread).countdown <= 0 {

@@ -136,6 +136,7 @@ pub extern "C" fn relayout_rt_forget(start: u64) {
 pub extern "C" fn relayout_rt_operation() {
     if gate::is_open() && recording::is_recorded() {
         recording::shadow().note_operation();
+        thread::note_operation();
     }
 }
 

@@ -111,7 +111,11 @@ pub fn start_child() -> bool {
 fn make_shadow(options: Options) -> Option<()> {
     let mut config = ShadowConfig::new(CONTEXTS_MAX);
     config.page_table_bits = PAGE_TABLE_BITS;
-    config.burst_total_max = options.bursts.unwrap_or(config.burst_total_max);
+    if let Some(bursts) = options.bursts {
+        config.burst_total_max = bursts;
+        config.visits_total_max = config.visits_total_max.min(bursts);
+    }
+    config.visit_gap = VISIT_ACCESSES;
     if options.all_counts {
         // The runtime counts these accesses one by one, instead of the shadow.
         config.count_from = u32::MAX;
@@ -121,6 +125,10 @@ fn make_shadow(options: Options) -> Option<()> {
     unsafe { recording::set_parts(shadow, options) };
     Some(())
 }
+
+/// Accesses of a thread without one to a line after which the next one begins a visit: about 50
+/// instructions.
+const VISIT_ACCESSES: u64 = 16;
 
 type Constructor = extern "C" fn();
 

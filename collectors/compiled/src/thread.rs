@@ -57,6 +57,18 @@ pub fn enter() -> Option<InsideRuntime> {
     Some(unsafe { enter_known(thread) })
 }
 
+/// Notes that the calling thread has finished an operation.
+pub fn note_operation() {
+    let thread = tls::thread() as *mut RecordedThread;
+    if !thread.is_null() {
+        // SAFETY: the calling thread's own; only it uses the number.
+        unsafe {
+            let operations = &raw mut (*(*thread).context).operations;
+            *operations = (*operations).wrapping_add(1);
+        }
+    }
+}
+
 /// Returns the calling thread's state; `None` if the thread is inside already, or is not recorded.
 /// A thread whose word is NEW enters the runtime once.
 #[inline]

@@ -19,10 +19,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use crate::LINE_BYTES;
 use crate::past::PastAccess;
 use crate::table::prefetch;
-use crate::wire::{BurstRecord, RegionRecord};
-
-/// Records that a context gathers before it appends them.
-pub const BUFFER_RECORDS: usize = 16 * 1024;
+use crate::wire::RegionRecord;
 
 /// Lines whose accesses are remembered, and accesses of each: a line's are together, since a
 /// context that uses one of a line's members mostly uses more.
@@ -59,20 +56,20 @@ impl RepeatFilter {
     /// Returns whether this access was logged in the turn `turn`.
     #[inline]
     pub fn has_logged(&self, turn: u64, line: u64, now: PastAccess, silent: bool) -> bool {
-        let logged = &self.lines[line_slot(line)];
-        let (at, access) = access_slot(now, silent);
+        let logged = &self.lines[line_slot::<FILTER_LINES>(line)];
+        let (at, access) = access_slot::<LINE_ACCESSES>(now, silent);
         logged.line == line && logged.turn == turn && logged.accesses[at] == access
     }
 
     /// Has fetched what is known of a line.
     #[inline]
     pub fn prefetch(&self, line: u64) {
-        prefetch(&self.lines[line_slot(line)]);
+        prefetch(&self.lines[line_slot::<FILTER_LINES>(line)]);
     }
 
     /// Notes that it is logged.
     pub fn note_logged(&mut self, turn: u64, line: u64, now: PastAccess, silent: bool) {
-        let logged = &mut self.lines[line_slot(line)];
+        let logged = &mut self.lines[line_slot::<FILTER_LINES>(line)];
         if (logged.line, logged.turn) != (line, turn) {
             *logged = LoggedLine {
                 line,
@@ -80,7 +77,7 @@ impl RepeatFilter {
                 accesses: [0; LINE_ACCESSES],
             };
         }
-        let (at, access) = access_slot(now, silent);
+        let (at, access) = access_slot::<LINE_ACCESSES>(now, silent);
         logged.accesses[at] = access;
     }
 
@@ -88,24 +85,25 @@ impl RepeatFilter {
     pub fn forget_changing(&mut self, turn: u64, line: u64, now: PastAccess) {
         let is_logged = self.has_logged(turn, line, now, false);
         if is_logged {
-            let (at, _) = access_slot(now, false);
-            self.lines[line_slot(line)].accesses[at] = 0;
+            let (at, _) = access_slot::<LINE_ACCESSES>(now, false);
+            self.lines[line_slot::<FILTER_LINES>(line)].accesses[at] = 0;
         }
     }
 }
 
-/// The line's place in a filter.
+/// The line's place in a filter of `LINES` lines.
 #[inline]
-fn line_slot(line: u64) -> usize {
+pub fn line_slot<const LINES: usize>(line: u64) -> usize {
     let number = line / LINE_BYTES as u64;
-    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % FILTER_LINES
+    (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % LINES
 }
 
-/// An access as a number, which is not 0 since none has no bytes, and its place among its line's.
+/// An access as a number, which is not 0 since none has no bytes, and its place among the
+/// `ACCESSES` of its line.
 #[inline]
-fn access_slot(now: PastAccess, silent: bool) -> (usize, u16) {
+pub fn access_slot<const ACCESSES: usize>(now: PastAccess, silent: bool) -> (usize, u16) {
     let access = now.bytes.to_u16() | u16::from(silent);
-    let at = (u32::from(access.wrapping_mul(0x9e37)) * LINE_ACCESSES as u32) >> 16;
+    let at = (u32::from(access.wrapping_mul(0x9e37)) * ACCESSES as u32) >> 16;
     (at as usize, access)
 }
 
@@ -147,39 +145,19 @@ pub struct HotRegion {
     /// Accesses logged.
     pub count: AtomicU32,
     pub closed: AtomicBool,
-    pub end_ticket: AtomicU64,
-    pub end_op: AtomicU64,
+    /// Accesses of visits logged.
+    pub visit_count: AtomicU32,
+    /// No more visits are logged, from `visits_end` on.
+    pub visits_closed: AtomicBool,
+    pub visits_end: AtomicU64,
 }
 
-/// A context's records that are not appended yet.
-pub struct BurstBuffer {
-    pub records: *mut BurstRecord,
-    pub len: usize,
-}
-
-impl BurstBuffer {
-    #[inline]
-    pub fn push(&mut self, record: BurstRecord) {
-        debug_assert!(self.len < BUFFER_RECORDS);
-        // SAFETY: the owner drains before the buffer is full.
-        unsafe { self.records.add(self.len).write(record) };
-        self.len += 1;
-    }
-
-    pub fn last_mut(&mut self) -> Option<&mut BurstRecord> {
-        // SAFETY: `len` records were written.
-        let records = unsafe { core::slice::from_raw_parts_mut(self.records, self.len) };
-        records.last_mut()
-    }
-
-    pub fn is_full(&self) -> bool {
-        self.len == BUFFER_RECORDS
-    }
-
-    pub fn take_records(&mut self) -> &[BurstRecord] {
-        let len = core::mem::take(&mut self.len);
-        // SAFETY: `len` records were written.
-        unsafe { core::slice::from_raw_parts(self.records, len) }
+impl HotRegion {
+    /// Ends the log of visits at `ticket`, unless it has ended.
+    pub fn close_visits(&self, ticket: u64) {
+        if !self.visits_closed.swap(true, AcqRel) {
+            self.visits_end.store(ticket, Release);
+        }
     }
 }
 
@@ -191,6 +169,7 @@ pub fn region_record(start: u64, region: &HotRegion, end_ticket: u64, end_op: u6
         end_ticket,
         first_op: region.first_op,
         end_op,
+        visits_end_ticket: region.visits_end.load(Acquire).min(end_ticket),
         bytes: crate::REGION_BYTES as u32,
         reserved: 0,
     }

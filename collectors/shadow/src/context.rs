@@ -4,18 +4,24 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use crate::LINES_PER_PAGE;
 use crate::arena::ZeroedArena;
-use crate::burst::{BUFFER_RECORDS, BurstBuffer, RepeatFilter};
+use crate::burst::RepeatFilter;
 use crate::detail::{LineDetail, LineWait};
 use crate::host::CollectorHost;
 use crate::log::LoggedRecord;
 use crate::page::{CountPage, PageShadow};
 use crate::pair::PairWatches;
+use crate::record_buffer::RecordBuffer;
 use crate::table::RecordTable;
-use crate::wire::{self, BurstRecord, ConflictRecord, CountRecord, LineRecord, WireRecord};
+use crate::visit::{VISIT_RECORDS, VisitFilter};
+use crate::wire::{
+    self, BurstRecord, ConflictRecord, CountRecord, LineRecord, VisitRecord, WireRecord,
+};
 
 /// Pages that a context finds without a search. Servers' objects lie scattered over ten thousand
 /// pages; what is not used takes no cache.
 const TLB_ENTRIES: usize = 8192;
+/// Burst records that a context gathers before it appends them.
+const BURST_RECORDS: usize = 16 * 1024;
 /// Line records appended at a time when a context's totals are drained: few enough for the stack of
 /// any thread.
 const LINE_BATCH: usize = 64;
@@ -54,16 +60,22 @@ pub struct ShadowContext {
     pub bursts_dropped: u64,
     /// Accesses that could not be followed for want of memory.
     pub lost: u64,
+    /// Operations that it has finished, modulo 2^32.
+    pub operations: u32,
     /// Burst records that may be logged before asking for more.
     pub(crate) burst_quota: u64,
+    /// The same for records of visits.
+    pub(crate) visit_quota: u64,
     /// `TLB_ENTRIES` of them.
     tlb: *mut PageTlbEntry,
     pub(crate) arena: ZeroedArena,
     pub(crate) counts: RecordTable<CountRecord>,
     pub(crate) conflicts: RecordTable<ConflictRecord>,
     pub(crate) events: RecordTable<LineRecord>,
-    pub(crate) bursts: BurstBuffer,
+    pub(crate) bursts: RecordBuffer<BurstRecord>,
     pub(crate) filter: RepeatFilter,
+    pub(crate) visits: RecordBuffer<VisitRecord>,
+    pub(crate) visited: VisitFilter,
     pub(crate) watches: PairWatches,
     pub(crate) pages: *mut CountPage,
     pub(crate) awaited: Option<AwaitedStore>,
@@ -81,19 +93,18 @@ impl ShadowContext {
             transfers: 0,
             bursts_dropped: 0,
             lost: 0,
+            operations: 0,
             burst_quota: 0,
+            visit_quota: 0,
             tlb: empty_tlb(host)?,
             arena: ZeroedArena::new(),
             counts: RecordTable::new(12, 14, host)?,
             conflicts: RecordTable::new(10, 12, host)?,
             events: RecordTable::new(10, 12, host)?,
-            bursts: BurstBuffer {
-                records: host
-                    .zeroed(BUFFER_RECORDS * size_of::<BurstRecord>())?
-                    .cast(),
-                len: 0,
-            },
+            bursts: RecordBuffer::new(BURST_RECORDS, host)?,
             filter: RepeatFilter::new(),
+            visits: RecordBuffer::new(VISIT_RECORDS, host)?,
+            visited: VisitFilter::new(),
             watches: PairWatches::new(),
             pages: core::ptr::null_mut(),
             awaited: None,
@@ -116,7 +127,6 @@ impl ShadowContext {
     /// # Safety
     /// The memory is zeroed, large enough and aligned, and nobody else has it.
     pub unsafe fn make_at<H: CollectorHost>(at: *mut Self, id: u16, host: &H) -> Option<()> {
-        let bursts = host.zeroed(BUFFER_RECORDS * size_of::<BurstRecord>())?;
         // SAFETY: as promised by the caller. Zero is valid for all fields but those that are
         // written here.
         unsafe {
@@ -124,10 +134,8 @@ impl ShadowContext {
             (&raw mut (*at).counts).write(RecordTable::new(12, 14, host)?);
             (&raw mut (*at).conflicts).write(RecordTable::new(10, 12, host)?);
             (&raw mut (*at).events).write(RecordTable::new(10, 12, host)?);
-            (&raw mut (*at).bursts).write(BurstBuffer {
-                records: bursts.cast(),
-                len: 0,
-            });
+            (&raw mut (*at).bursts).write(RecordBuffer::new(BURST_RECORDS, host)?);
+            (&raw mut (*at).visits).write(RecordBuffer::new(VISIT_RECORDS, host)?);
             (&raw mut (*at).tlb).write(empty_tlb(host)?);
             (&raw mut (*at).awaited).write(None);
         }
@@ -192,6 +200,7 @@ impl ShadowContext {
             conflicts,
             events,
             bursts,
+            visits,
             watches,
             id,
             sequence,
@@ -206,6 +215,7 @@ impl ShadowContext {
         conflicts.drain(|r| out.append(r));
         events.drain(|r| out.append(r));
         out.append(bursts.take_records());
+        out.append(visits.take_records());
         out.append(watches.take_records());
         if self.accesses.wrapping_sub(self.lines_flushed) >= LINES_EACH {
             self.flush_lines(host);
@@ -264,6 +274,16 @@ impl ShadowContext {
             sequence: &mut self.sequence,
         };
         out.append(self.bursts.take_records());
+    }
+
+    /// Appends the records of visits gathered.
+    pub(crate) fn append_visits<H: CollectorHost>(&mut self, host: &H) {
+        let mut out = SegmentSink {
+            host,
+            id: self.id,
+            sequence: &mut self.sequence,
+        };
+        out.append(self.visits.take_records());
     }
 
     /// Appends the pair transfers gathered.

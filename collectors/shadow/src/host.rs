@@ -41,6 +41,34 @@ pub enum AccessValue {
     Awaited,
 }
 
+/// What a collector knows of an access besides its place. It is asked only where that matters.
+pub trait AccessFacts {
+    /// Returns the value that the access loaded or stored; `None` where the collector cannot know.
+    fn value(self) -> Option<AccessValue>;
+
+    /// Returns the context's clock at the access, which counts what the context does: its
+    /// instructions, or its accesses. `None` without a clock.
+    fn clock(&self) -> Option<u64>;
+
+    /// Returns the instruction's kind, as [`VisitRecord::instruction`](crate::wire::VisitRecord::instruction).
+    fn instruction(&self) -> u8;
+}
+
+/// The value alone, of a collector without a clock.
+impl<F: FnOnce() -> Option<AccessValue>> AccessFacts for F {
+    fn value(self) -> Option<AccessValue> {
+        self()
+    }
+
+    fn clock(&self) -> Option<u64> {
+        None
+    }
+
+    fn instruction(&self) -> u8 {
+        0
+    }
+}
+
 /// Effect of an awaited store on memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreEffect {
@@ -77,6 +105,13 @@ pub struct ShadowConfig {
     pub burst_region_max: u32,
     /// Accesses logged in all, at most.
     pub burst_total_max: u64,
+    /// Ticks of a context's clock without a logged access to a line after which the next one begins
+    /// a visit: of a few tens of nanoseconds.
+    pub visit_gap: u64,
+    /// Accesses of visits logged per region, at most.
+    pub visits_region_max: u32,
+    /// Accesses of visits logged in all, at most.
+    pub visits_total_max: u64,
     /// Regions logged on each side of a hot line's own.
     pub burst_reach: u64,
     /// Accesses of a context, in the mean, from one whose pair of lines is looked at to the next
@@ -97,6 +132,9 @@ impl ShadowConfig {
             burst_from: 16,
             burst_region_max: 64 * 1024,
             burst_total_max: 4_000_000,
+            visit_gap: 50,
+            visits_region_max: 32 * 1024,
+            visits_total_max: 1_000_000,
             burst_reach: 2,
             pair_period: PAIR_PERIOD,
             page_table_bits: 20,

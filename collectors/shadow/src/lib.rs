@@ -25,12 +25,16 @@ mod page;
 mod pair;
 mod pair_watching;
 mod past;
+mod record_buffer;
 mod shadow;
 mod table;
+mod visit;
 pub mod wire;
 
 pub use context::ShadowContext;
-pub use host::{AccessKind, AccessValue, CollectorHost, PAIR_PERIOD, ShadowConfig, StoreEffect};
+pub use host::{
+    AccessFacts, AccessKind, AccessValue, CollectorHost, PAIR_PERIOD, ShadowConfig, StoreEffect,
+};
 pub use shadow::ShadowMemory;
 
 /// Bytes of a cache line.

@@ -91,7 +91,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
         cx.filter.forget_changing(logged.turn, line, store);
         cx.filter.note_logged(logged.turn, line, store, true);
         if is_repeated {
-            cx.bursts.len -= 1;
+            cx.bursts.drop_last();
             cx.burst_quota += 1;
             logged.region.count.fetch_sub(1, Relaxed);
         }
@@ -124,6 +124,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
         for word in region_words(shadow, n) {
             word.fetch_and(!LOGGED, Relaxed);
         }
+        region.close_visits(ticket);
         let start = shadow.page + (n * REGION_BYTES) as u64;
         cx.append(
             &[region_record(start, region, ticket, self.operations())],

@@ -11,11 +11,32 @@ use crate::fast_path::{
     advance_state, count_common_hit, count_increment, is_repeated, is_within_line, join_readers,
     last_store, try_advance,
 };
-use crate::host::{AccessKind, AccessValue, CollectorHost, ShadowConfig, StoreEffect};
+use crate::host::{AccessFacts, AccessKind, AccessValue, CollectorHost, ShadowConfig, StoreEffect};
 use crate::page::{CountPage, FLAGS, LOGGED, LineState, PageShadow, PageTable, WATCHED};
 use crate::past::{AccessedBytes, PastAccess};
 use crate::wire::{ConflictRecord, CountRecord, LineRecord};
 use crate::{CONTEXTS_MAX, LINE_BYTES, PAGE_BYTES, REGION_BYTES};
+
+/// What is known of a part of an access: not its value.
+#[derive(Clone, Copy)]
+struct PartFacts {
+    clock: Option<u64>,
+    instruction: u8,
+}
+
+impl AccessFacts for PartFacts {
+    fn value(self) -> Option<AccessValue> {
+        None
+    }
+
+    fn clock(&self) -> Option<u64> {
+        self.clock
+    }
+
+    fn instruction(&self) -> u8 {
+        self.instruction
+    }
+}
 
 /// The shadow of a whole address space. Shared by all contexts.
 pub struct ShadowMemory<H: CollectorHost> {
@@ -26,6 +47,8 @@ pub struct ShadowMemory<H: CollectorHost> {
     pub(crate) tickets: AtomicU64,
     operations: AtomicU64,
     pub(crate) logged: AtomicU64,
+    /// Accesses of visits that contexts may have logged.
+    pub(crate) visits: AtomicU64,
 }
 
 impl<H: CollectorHost> ShadowMemory<H> {
@@ -42,6 +65,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
             tickets: AtomicU64::new(0),
             operations: AtomicU64::new(0),
             logged: AtomicU64::new(0),
+            visits: AtomicU64::new(0),
         })
     }
 
@@ -94,8 +118,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
         events
     }
 
-    /// One access by `cx`; each line that it touches counts it. `value` is asked only where values
-    /// are compared; it returns `None` where the collector cannot know.
+    /// One access by `cx`; each line that it touches counts it.
     #[inline]
     pub fn access(
         &self,
@@ -104,11 +127,11 @@ impl<H: CollectorHost> ShadowMemory<H> {
         size: u8,
         access: AccessKind,
         site: u32,
-        value: impl FnOnce() -> Option<AccessValue>,
+        facts: impl AccessFacts,
     ) {
         cx.accesses = cx.accesses.wrapping_add(1);
         if !Self::try_common_hit(cx, addr, size, access, site) {
-            self.access_uncommon(cx, addr, size, access, site, value);
+            self.access_uncommon(cx, addr, size, access, site, facts);
         }
     }
 
@@ -136,11 +159,15 @@ impl<H: CollectorHost> ShadowMemory<H> {
         size: u8,
         access: AccessKind,
         site: u32,
-        value: impl FnOnce() -> Option<AccessValue>,
+        facts: impl AccessFacts,
     ) {
         let offset = (addr % LINE_BYTES as u64) as u8;
         if !is_within_line(offset, size) {
-            return self.access_straddling(cx, addr, size, access, site);
+            let facts = PartFacts {
+                clock: facts.clock(),
+                instruction: facts.instruction(),
+            };
+            return self.access_straddling(cx, addr, size, access, site, facts);
         }
         let Some((shadow, counts)) = self.find_page(cx, addr & !(PAGE_BYTES as u64 - 1)) else {
             return;
@@ -159,7 +186,9 @@ impl<H: CollectorHost> ShadowMemory<H> {
         }
         let hot = old & LOGGED != 0;
         if hot {
-            cx.filter.prefetch(addr - u64::from(offset));
+            let line = addr - u64::from(offset);
+            cx.filter.prefetch(line);
+            self.log_visit(cx, shadow, line, now, &facts);
         }
         let state = LineState::decode(old);
         if let LineState::Detailed(detail) = state {
@@ -181,7 +210,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
             }
         }
         let region = (addr as usize % PAGE_BYTES) / REGION_BYTES;
-        self.access_in_detail(cx, shadow, line, now, value, hot.then_some(region));
+        self.access_in_detail(cx, shadow, line, now, facts, hot.then_some(region));
     }
 
     /// Counts an access by granule and site whatever its line's history, beside the access itself.
@@ -252,6 +281,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
                 continue;
             };
             if !region.closed.swap(true, AcqRel) {
+                region.close_visits(tickets);
                 let start = page.page + (n * REGION_BYTES) as u64;
                 cx.append(
                     &[region_record(start, region, tickets, self.operations())],
@@ -270,13 +300,14 @@ impl<H: CollectorHost> ShadowMemory<H> {
         size: u8,
         access: AccessKind,
         site: u32,
+        facts: PartFacts,
     ) {
         // A collector may count the whole access later.
         cx.accesses = cx.accesses.wrapping_sub(1);
         let (mut addr, mut left) = (addr, size);
         while left > 0 {
             let part = (LINE_BYTES as u64 - addr % LINE_BYTES as u64).min(left.into()) as u8;
-            self.access(cx, addr, part, access, site, || None);
+            self.access(cx, addr, part, access, site, facts);
             addr = addr.wrapping_add(part.into());
             left -= part;
         }
@@ -353,7 +384,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
         shadow: &'static PageShadow,
         line: usize,
         now: PastAccess,
-        value: impl FnOnce() -> Option<AccessValue>,
+        facts: impl AccessFacts,
         hot: Option<usize>,
     ) {
         let addr = shadow.page + (line * LINE_BYTES) as u64;
@@ -370,7 +401,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
         };
         detail.prefetch(now);
         let compare = detail.events() >= self.config.values_from;
-        let value = || if compare { value() } else { None };
+        let value = || if compare { facts.value() } else { None };
         let mut held = detail.lock(&self.host);
         let Some(outcome) = held.access(addr, now, value, &mut self.line_memory(cx)) else {
             cx.lost += 1;

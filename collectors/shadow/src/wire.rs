@@ -9,7 +9,7 @@
 //! record does.
 
 /// Version of the segment format.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 /// First bytes of each segment.
 pub const MAGIC: [u8; 4] = *b"RLS1";
 
@@ -37,6 +37,8 @@ pub enum RecordKind {
     Pair = 9,
     /// [`GapRecord`]
     Gap = 10,
+    /// [`VisitRecord`]
+    Visit = 11,
 }
 
 impl RecordKind {
@@ -53,6 +55,7 @@ impl RecordKind {
             8 => Self::Alloc,
             9 => Self::Pair,
             10 => Self::Gap,
+            11 => Self::Visit,
             _ => return None,
         })
     }
@@ -70,6 +73,7 @@ impl RecordKind {
             Self::Alloc => size_of::<AllocRecord>(),
             Self::Pair => size_of::<PairRecord>(),
             Self::Gap => size_of::<GapRecord>(),
+            Self::Visit => size_of::<VisitRecord>(),
         }
     }
 }
@@ -270,6 +274,40 @@ pub struct BurstRecord {
     pub reserved: u8,
 }
 
+/// Set in [`VisitRecord::instruction`]: the instruction is atomic.
+pub const LOCKED: u8 = 1;
+/// Set in [`VisitRecord::instruction`]: it stores only if memory holds an expected value.
+pub const COMPARE_EXCHANGE: u8 = 2;
+/// Set in [`VisitRecord::instruction`]: a string instruction, which may access much memory.
+pub const STRING: u8 = 4;
+
+/// One access of a visit: a context's accesses to a line with few instructions between them, and no
+/// other context's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct VisitRecord {
+    /// Place in the recorded order.
+    pub ticket: u64,
+    /// The context's clock at the access.
+    pub clock: u64,
+    /// First byte.
+    pub addr: u64,
+    /// Site number.
+    pub site: u32,
+    /// Operations that the context had finished, modulo 2^32.
+    pub operation: u32,
+    /// Bytes accessed.
+    pub size: u8,
+    /// 0 read, 1 write, 2 read-write.
+    pub access: u8,
+    /// [`LOCKED`], [`COMPARE_EXCHANGE`], [`STRING`].
+    pub instruction: u8,
+    /// Of a compare-and-exchange: 0 it stored nothing, 1 it stored, 2 not known.
+    pub stored: u8,
+    /// Zero.
+    pub reserved: u32,
+}
+
 /// Coverage of the bursts of one stretch of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -284,6 +322,8 @@ pub struct RegionRecord {
     pub first_op: u64,
     /// Operations finished at `end_ticket`.
     pub end_op: u64,
+    /// One past the last ticket of which all visits are sure to be there, at most `end_ticket`.
+    pub visits_end_ticket: u64,
     /// Bytes of the stretch.
     pub bytes: u32,
     /// Zero.
@@ -370,11 +410,12 @@ records! {
     CountRecord => Count, 24;
     ConflictRecord => Conflict, 48;
     BurstRecord => Burst, 24;
-    RegionRecord => Region, 48;
+    RegionRecord => Region, 56;
     SummaryRecord => Summary, 56;
     AllocRecord => Alloc, 112;
     PairRecord => Pair, 40;
     GapRecord => Gap, 16;
+    VisitRecord => Visit, 40;
 }
 const _: () = assert!(size_of::<SegmentHeader>() == 24);
 

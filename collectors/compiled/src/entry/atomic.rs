@@ -11,7 +11,7 @@
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use super::sited;
-use crate::access::{READ, READ_WRITE, WRITE, touch, touch_atomic};
+use crate::access::{READ, READ_WRITE, WRITE, tell_exchange, touch, touch_atomic, touch_exchange};
 use crate::values::tell_effect;
 
 /// Defines a read-write whose name is that of the atomic type's method.
@@ -91,14 +91,12 @@ macro_rules! operations {
                 v: $ty,
                 pc: u64,
             ) -> $ty {
-                unsafe {
-                    change(a, READ_WRITE, pc, |cell| {
-                        match cell.compare_exchange(expected, v, SeqCst, SeqCst) {
-                            Ok(before) => (before, v),
-                            Err(before) => (before, before),
-                        }
-                    })
-                }
+                touch_exchange(a as u64, BYTES, pc);
+                let cell = unsafe { &*a.cast::<$atomic>() };
+                let result = cell.compare_exchange(expected, v, SeqCst, SeqCst);
+                tell_effect(a as u64, result.is_err() || expected == v);
+                tell_exchange(a as u64, result.is_ok());
+                result.unwrap_or_else(|found| found)
             }
         }
     };

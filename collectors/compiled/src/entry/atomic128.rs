@@ -8,7 +8,7 @@
 use std::arch::asm;
 
 use super::sited;
-use crate::access::{READ, READ_WRITE, WRITE, touch, touch_atomic};
+use crate::access::{READ, READ_WRITE, WRITE, tell_exchange, touch, touch_atomic, touch_exchange};
 use crate::values::tell_effect;
 
 /// Stores `new` if `at` holds `expected`. Returns the old value.
@@ -96,9 +96,10 @@ unsafe extern "C" fn compare_exchange(a: *mut u128, expected: *mut u128, v: u128
     }
 }
 unsafe extern "C" fn compare_exchange_val(a: *mut u128, expected: u128, v: u128, pc: u64) -> u128 {
-    touch_atomic(a as u64, 16, READ_WRITE, pc);
+    touch_exchange(a as u64, 16, pc);
     let found = unsafe { swap_if(a, expected, v) };
     tell_effect(a as u64, found != expected || expected == v);
+    tell_exchange(a as u64, found == expected);
     found
 }
 

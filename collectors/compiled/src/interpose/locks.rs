@@ -7,7 +7,7 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use crate::access::{READ, READ_WRITE, touch};
+use crate::access::{READ, READ_WRITE, touch, touch_locked};
 use crate::entry::sited;
 use crate::real::real;
 
@@ -25,10 +25,10 @@ const WORD: u64 = 4;
 fn touch_and_acquire(lock: Lock, pc: u64, operation: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program passes a lock.
     let taken = unsafe { (*lock.cast::<AtomicU32>()).load(Relaxed) } != 0;
-    touch(lock as u64, WORD as usize, READ_WRITE, pc);
+    touch_locked(lock as u64, WORD as usize, pc);
     let result = operation();
     if taken {
-        touch(lock as u64, WORD as usize, READ_WRITE, pc);
+        touch_locked(lock as u64, WORD as usize, pc);
     }
     result
 }
@@ -36,7 +36,11 @@ fn touch_and_acquire(lock: Lock, pc: u64, operation: impl FnOnce() -> c_int) -> 
 /// Records an access to `bytes` bytes at `offset` of the lock.
 #[inline(always)]
 fn touch_word(lock: Lock, offset: u64, bytes: usize, kind: u8, pc: u64) {
-    touch(lock as u64 + offset, bytes, kind, pc);
+    if kind == READ_WRITE {
+        touch_locked(lock as u64 + offset, bytes, pc);
+    } else {
+        touch(lock as u64 + offset, bytes, kind, pc);
+    }
 }
 
 /// Defines `name(register) => body(lock, arguments) touch;`, where `touch` gets the lock, the
@@ -91,7 +95,7 @@ locks! {
 /// Records the release of a mutex or spin lock, which writes its word.
 #[inline(always)]
 fn touch_release(lock: Lock, pc: u64, operation: impl FnOnce() -> c_int) -> c_int {
-    touch(lock as u64, WORD as usize, READ_WRITE, pc);
+    touch_locked(lock as u64, WORD as usize, pc);
     operation()
 }
 

@@ -25,6 +25,12 @@ impl RecordedThread {
         cx.accesses = cx.accesses.wrapping_add_signed(done);
     }
 
+    /// Returns the number of its context's accesses.
+    pub fn accesses_made(&mut self) -> u64 {
+        let since = i64::from(self.portion) - i64::from(self.countdown);
+        self.cx().accesses.wrapping_add_signed(since)
+    }
+
     /// Sets the number of accesses until the next stop.
     pub(super) fn next_portion(&mut self) {
         if self.pause_in == 0 {

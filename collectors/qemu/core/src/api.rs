@@ -74,6 +74,12 @@ unsafe extern "C" {
         flags: c_int,
         data: *mut c_void,
     );
+    pub fn qemu_plugin_register_vcpu_tb_exec_cb(
+        tb: *mut TranslationBlock,
+        cb: ExecCallback,
+        flags: c_int,
+        data: *mut c_void,
+    );
     pub fn qemu_plugin_mem_size_shift(info: u32) -> c_uint;
     pub fn qemu_plugin_mem_is_store(info: u32) -> bool;
     // Declared without arguments, which differ between interfaces: see `InsnData`.

@@ -4,6 +4,7 @@ use std::ffi::{c_uint, c_void};
 use std::sync::atomic::{Ordering::*, compiler_fence};
 
 use crate::cpu::{self, VcpuLookup, VcpuState};
+use crate::facts::CallbackData;
 use crate::instance::plugin;
 use crate::markers::GuestMarker;
 use crate::window::RECORDING;
@@ -13,7 +14,7 @@ pub const KERNEL: u64 = 1 << 63;
 /// Start of the fixmap, with the APIC's registers, and of vsyscall: no memory that CPUs share.
 const FIXMAP: u64 = 0xffff_ffff_ff00_0000;
 
-pub extern "C" fn on_marker(_vcpu: c_uint, data: *mut c_void) {
+pub extern "C" fn on_marker(vcpu: c_uint, data: *mut c_void) {
     const MARKERS: [GuestMarker; 5] = [
         GuestMarker::Start,
         GuestMarker::Stop,
@@ -22,7 +23,7 @@ pub extern "C" fn on_marker(_vcpu: c_uint, data: *mut c_void) {
         GuestMarker::StopDefault,
     ];
     if let (Some(plugin), Some(marker)) = (plugin(), MARKERS.get(data as usize)) {
-        plugin.handle_marker(*marker);
+        plugin.handle_marker(*marker, vcpu as usize);
     }
 }
 
@@ -78,7 +79,8 @@ extern "C" fn finish_access<const IS_UPDATE: bool>(
     };
     if let Some(cpu) = cpu {
         let kind = cpu.access_kind::<IS_UPDATE>(info);
-        plugin.access_uncommon(cpu, info, vaddr, kind, data as u64);
+        let data = CallbackData::from_pointer(data);
+        plugin.access_uncommon(cpu, vcpu as usize, info, vaddr, kind, data);
     }
 }
 
@@ -116,7 +118,8 @@ pub extern "C" fn on_program_mem<const IS_UPDATE: bool>(
     {
         let kind = cpu.access_kind::<IS_UPDATE>(info);
         if !cpu.try_common_hit(info, vaddr, kind, data as u32) {
-            plugin.access_uncommon(cpu, info, vaddr, kind, data as u64);
+            let data = CallbackData::from_pointer(data);
+            plugin.access_uncommon(cpu, vcpu as usize, info, vaddr, kind, data);
         } else {
             cpu.countdown -= 1;
             if cpu.countdown == 0 {

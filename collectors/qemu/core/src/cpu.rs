@@ -15,7 +15,7 @@ pub const FLUSH_CHECK_EVERY: u64 = pause::EACH_MAX as u64;
 
 /// vCPUs in the table, at most. A machine has at most as many as contexts, but a program's vCPUs
 /// are numbered past those of its longer-lived threads.
-const VCPUS_MAX: usize = 4096;
+pub const VCPUS_MAX: usize = 4096;
 
 /// State that one vCPU thread uses alone.
 #[repr(align(128))]

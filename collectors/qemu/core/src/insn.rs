@@ -6,6 +6,8 @@
 //!
 //! Opcodes and groups are those of the Intel SDM, volume 2, appendix A.
 
+use relayout_shadow::wire::{COMPARE_EXCHANGE, LOCKED, STRING};
+
 /// Use of an instruction's memory operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryUse {
@@ -13,6 +15,8 @@ pub struct MemoryUse {
     pub read_write: bool,
     /// The value that it leaves in memory is unknown.
     pub uncertain: bool,
+    /// Kind, as `VisitRecord::instruction`.
+    pub instruction: u8,
 }
 
 /// Decodes the use from an instruction's bytes. Unknown instructions count as plain accesses.
@@ -20,6 +24,7 @@ pub fn memory_use(bytes: &[u8]) -> MemoryUse {
     let plain = MemoryUse {
         read_write: false,
         uncertain: false,
+        instruction: 0,
     };
     let mut rest = bytes;
     let mut locked = false;
@@ -38,6 +43,12 @@ pub fn memory_use(bytes: &[u8]) -> MemoryUse {
     }
     let (two_byte, opcode, modrm) = match rest {
         [0x0f, opcode, modrm, ..] => (true, *opcode, *modrm),
+        [opcode, ..] if is_string(*opcode) => {
+            return MemoryUse {
+                instruction: STRING,
+                ..plain
+            };
+        }
         [opcode, modrm, ..] => (false, *opcode, *modrm),
         _ => return plain,
     };
@@ -53,7 +64,26 @@ pub fn memory_use(bytes: &[u8]) -> MemoryUse {
     MemoryUse {
         read_write,
         uncertain: read_write && locked,
+        instruction: kind_bits(two_byte, opcode, group, locked),
     }
+}
+
+/// Returns whether a one-byte opcode is that of a string instruction: `movs`, `cmps`, `stos`,
+/// `lods`, `scas`.
+fn is_string(opcode: u8) -> bool {
+    matches!(opcode, 0xa4..=0xa7 | 0xaa..=0xaf)
+}
+
+/// The kind of an instruction with a memory operand. `xchg` is locked without a prefix.
+fn kind_bits(two_byte: bool, opcode: u8, group: u8, locked: bool) -> u8 {
+    let (exchanges, compares) = match (two_byte, opcode) {
+        (false, 0x86 | 0x87) => (true, false),
+        (true, 0xb0 | 0xb1) => (false, true),
+        (true, 0xc7) => (false, group == 1),
+        _ => (false, false),
+    };
+    let locked = if locked || exchanges { LOCKED } else { 0 };
+    locked | if compares { COMPARE_EXCHANGE } else { 0 }
 }
 
 fn one_byte_rw(opcode: u8, group: u8) -> bool {
@@ -86,14 +116,26 @@ mod tests {
     use super::*;
 
     fn check(bytes: &[u8], read_write: bool, uncertain: bool) {
-        assert_eq!(
-            memory_use(bytes),
-            MemoryUse {
-                read_write,
-                uncertain
-            },
-            "{bytes:02x?}"
-        );
+        let used = memory_use(bytes);
+        let found = (used.read_write, used.uncertain);
+        assert_eq!(found, (read_write, uncertain), "{bytes:02x?}");
+    }
+
+    #[test]
+    fn kinds_of_instructions() {
+        let check = |bytes: &[u8], kind: u8| {
+            assert_eq!(memory_use(bytes).instruction, kind, "{bytes:02x?}");
+        };
+        check(&[0xf0, 0x48, 0x0f, 0xb1, 0x17], LOCKED | COMPARE_EXCHANGE); // lock cmpxchg
+        check(&[0x65, 0x48, 0x0f, 0xb1, 0x17], COMPARE_EXCHANGE); // cmpxchg %rdx,%gs:(%rdi)
+        check(&[0xf0, 0x48, 0x0f, 0xc7, 0x0f], LOCKED | COMPARE_EXCHANGE); // lock cmpxchg16b
+        check(&[0x48, 0x0f, 0xc7, 0x27], 0); // xsavec (%rdi)
+        check(&[0xf0, 0x0f, 0xc1, 0x07], LOCKED); // lock xadd %eax,(%rdi)
+        check(&[0x48, 0x87, 0x07], LOCKED); // xchg %rax,(%rdi)
+        check(&[0x48, 0x89, 0x47, 0x38], 0); // mov %rax,0x38(%rdi)
+        check(&[0xf3, 0x48, 0xa5], STRING); // rep movsq
+        check(&[0xaa], STRING); // stosb
+        check(&[0xa8, 0x01], 0); // test $1,%al
     }
 
     #[test]

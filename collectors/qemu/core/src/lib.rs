@@ -14,7 +14,9 @@
 mod api;
 mod append;
 mod callbacks;
+mod clock;
 mod cpu;
+mod facts;
 mod fatal;
 mod insn;
 mod install;

@@ -166,6 +166,7 @@ pub mod tests {
             end_ticket: 0,
             first_op: 0,
             end_op: 0,
+            visits_end_ticket: 0,
             bytes: 512,
             reserved: 0,
         }

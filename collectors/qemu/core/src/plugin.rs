@@ -11,10 +11,12 @@ use std::time::{Duration, Instant};
 
 use relayout_shadow::control::RecordingStage;
 use relayout_shadow::wire::SummaryRecord;
-use relayout_shadow::{AccessKind, AccessValue, CONTEXTS_MAX, ShadowConfig, ShadowMemory};
+use relayout_shadow::{AccessKind, CONTEXTS_MAX, ShadowConfig, ShadowMemory};
 
 use crate::api::{self, GetValue, InfoBits, InsnData, PluginId, QemuInfo};
-use crate::cpu::{self, FLUSH_CHECK_EVERY, VcpuState};
+use crate::clock::InstructionClock;
+use crate::cpu::{self, FLUSH_CHECK_EVERY, VcpuLookup, VcpuState};
+use crate::facts::{CallbackData, VcpuAccess};
 use crate::markers::GuestMarker;
 use crate::options::Options;
 use crate::output::SegmentOutput;
@@ -24,10 +26,6 @@ use crate::window::RECORDING;
 
 /// Interval in which a running thread appends its records, at most.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(1);
-
-/// Flag in the user data of a memory callback, above the site's number: the value that the
-/// instruction leaves is unknown.
-pub const UNCERTAIN: u64 = 1 << 32;
 
 /// Called when QEMU has dropped all translated code.
 pub type ResetCallback = extern "C" fn(PluginId);
@@ -43,6 +41,7 @@ pub struct RecordingPlugin {
     pub insn_data: InsnData,
     info_bits: InfoBits,
     get_value: Option<GetValue>,
+    pub clock: InstructionClock,
     started: Mutex<Option<(Instant, u64)>>,
     /// Code is instrumented when it is translated.
     pub instrument: AtomicBool,
@@ -85,7 +84,10 @@ impl RecordingPlugin {
             // SAFETY: the documented signature of the function.
             .map(|f| unsafe { std::mem::transmute::<*mut c_void, GetValue>(f) });
         let mut config = ShadowConfig::new(contexts);
-        config.burst_total_max = options.bursts.unwrap_or(config.burst_total_max);
+        if let Some(bursts) = options.bursts {
+            config.burst_total_max = bursts;
+            config.visits_total_max = config.visits_total_max.min(bursts);
+        }
         let shadow = ShadowMemory::new(config, output).ok_or("no memory for the table of pages")?;
         Ok(Self {
             id,
@@ -98,6 +100,7 @@ impl RecordingPlugin {
             info_bits: InfoBits::detect()
                 .ok_or("this QEMU describes accesses in a way not known here")?,
             get_value,
+            clock: InstructionClock::new(interface),
             started: Mutex::new(None),
             instrument: AtomicBool::new(false),
             closed_by_marker: AtomicBool::new(false),
@@ -118,7 +121,8 @@ impl RecordingPlugin {
             .store(stage as u32, Release);
     }
 
-    pub fn handle_marker(&self, marker: GuestMarker) {
+    /// Does what a marker asks, which vCPU `vcpu` executes.
+    pub fn handle_marker(&self, marker: GuestMarker, vcpu: usize) {
         match marker {
             GuestMarker::Start => self.start(),
             GuestMarker::StartDefault if !self.options.own_markers => self.start(),
@@ -127,6 +131,10 @@ impl RecordingPlugin {
             GuestMarker::Operation => {
                 if self.stage() == RecordingStage::Recording {
                     self.shadow.note_operation();
+                    // SAFETY: QEMU calls back on the thread of that vCPU.
+                    if let VcpuLookup::Cpu(cpu) = unsafe { cpu::cpu_of_vcpu(vcpu) } {
+                        cpu.context.operations = cpu.context.operations.wrapping_add(1);
+                    }
                 }
             }
         }
@@ -238,31 +246,28 @@ impl RecordingPlugin {
         self.shadow.host.control().paused.load(Relaxed) == 0
     }
 
-    /// Records an access that [`VcpuState::try_common_hit`] did not do.
+    /// Records an access by vCPU `vcpu` that [`VcpuState::try_common_hit`] did not do.
     #[inline]
     pub fn access_uncommon(
         &self,
         cpu: &mut VcpuState,
+        vcpu: usize,
         info: u32,
         vaddr: u64,
         kind: AccessKind,
-        data: u64,
+        data: CallbackData,
     ) {
-        let value = || {
-            // SAFETY: called within the memory callback that `info` belongs to.
-            let value = unsafe { self.get_value?(info) };
-            let mut bytes = [0; 16];
-            bytes[..8].copy_from_slice(&value.low.to_le_bytes());
-            bytes[8..].copy_from_slice(&value.high.to_le_bytes());
-            Some(AccessValue::Seen {
-                bytes,
-                certain: data & UNCERTAIN == 0,
-            })
-        };
         let size = cpu.info_bits.size(info);
-        let (cx, site) = (&mut cpu.context, data as u32);
+        let facts = VcpuAccess {
+            vcpu,
+            clock: &self.clock,
+            get_value: self.get_value,
+            info,
+            data,
+        };
+        let (cx, site) = (&mut cpu.context, data.site());
         self.shadow
-            .access_uncommon(cx, vaddr, size, kind, site, value);
+            .access_uncommon(cx, vaddr, size, kind, site, facts);
         cpu.countdown -= 1;
         if cpu.countdown == 0 {
             self.stop(cpu, vaddr);

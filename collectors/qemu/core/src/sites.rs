@@ -16,13 +16,16 @@ pub struct SiteNumbers {
 }
 
 impl SiteNumbers {
-    /// Returns the number of the instruction with these bytes at `pc`.
-    pub fn number(&mut self, pc: u64, bytes: [u8; 16], len: usize) -> u32 {
+    /// Returns the number of the instruction with these bytes, at most 16, at `pc`.
+    pub fn number(&mut self, pc: u64, bytes: &[u8]) -> u32 {
+        let len = bytes.len().min(16);
+        let mut key = [0; 16];
+        key[..len].copy_from_slice(&bytes[..len]);
         let next = self.numbers.len() as u32;
-        let number = *self.numbers.entry((pc, bytes)).or_insert(next);
+        let number = *self.numbers.entry((pc, key)).or_insert(next);
         if number == next {
             let mut padded = [0; 19];
-            padded[..16].copy_from_slice(&bytes);
+            padded[..16].copy_from_slice(&key);
             self.fresh.push(SiteRecord {
                 pc,
                 site: number,
@@ -53,12 +56,12 @@ mod tests {
     #[test]
     fn patched_code_gets_another_number() {
         let mut sites = SiteNumbers::default();
-        let (mov, nop) = ([0x8b; 16], [0x90; 16]);
-        assert_eq!(sites.number(0x10, mov, 3), 0);
-        assert_eq!(sites.number(0x20, mov, 3), 1);
-        assert_eq!(sites.number(0x10, nop, 3), 2);
+        let (mov, nop) = ([0x8b; 3], [0x90; 3]);
+        assert_eq!(sites.number(0x10, &mov), 0);
+        assert_eq!(sites.number(0x20, &mov), 1);
+        assert_eq!(sites.number(0x10, &nop), 2);
         assert_eq!(
-            sites.number(0x10, mov, 3),
+            sites.number(0x10, &mov),
             0,
             "and its old one when patched back"
         );
@@ -69,14 +72,14 @@ mod tests {
         let dir = folder();
         let output = SegmentOutput::open(dir.path(), 1).unwrap();
         let mut sites = SiteNumbers::default();
-        sites.number(0x10, [0x8b; 16], 3);
+        sites.number(0x10, &[0x8b; 3]);
         sites.flush(&output);
-        sites.number(0x10, [0x8b; 16], 3);
+        sites.number(0x10, &[0x8b; 3]);
         sites.flush(&output);
         let bytes = std::fs::read(dir.path().join("sites.seg")).unwrap();
         let payload = check_segment(&bytes, wire::RecordKind::Site);
         let site: SiteRecord = wire::read_record(payload).unwrap();
         assert_eq!((site.pc, site.site, site.len), (0x10, 0, 3));
-        assert_eq!(site.bytes[..16], [0x8b; 16]);
+        assert_eq!(site.bytes[..4], [0x8b, 0x8b, 0x8b, 0]);
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Mutex;
 
 use relayout_shadow::wire::{
     self, BurstRecord, ConflictRecord, CountRecord, LineRecord, PairRecord, RecordKind,
-    RegionRecord, SegmentHeader, WireRecord,
+    RegionRecord, SegmentHeader, VisitRecord, WireRecord,
 };
 use relayout_shadow::{CollectorHost, ShadowConfig, ShadowContext, ShadowMemory};
 
@@ -119,6 +119,8 @@ pub struct Records {
     pub pairs: Vec<(u16, PairRecord)>,
     /// By ticket.
     pub bursts: Vec<(u16, BurstRecord)>,
+    /// By ticket.
+    pub visits: Vec<(u16, VisitRecord)>,
     pub regions: Vec<RegionRecord>,
 }
 
@@ -132,6 +134,10 @@ impl Records {
             RecordKind::Burst => {
                 self.bursts.extend(read(payload).map(|r| (context, r)));
                 self.bursts.sort_by_key(|(_, burst)| burst.ticket);
+            }
+            RecordKind::Visit => {
+                self.visits.extend(read(payload).map(|r| (context, r)));
+                self.visits.sort_by_key(|(_, visit)| visit.ticket);
             }
             RecordKind::Region => self.regions.extend(read::<RegionRecord>(payload)),
             RecordKind::Site | RecordKind::Summary | RecordKind::Alloc | RecordKind::Gap => {

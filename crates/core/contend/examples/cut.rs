@@ -172,6 +172,7 @@ fn logged(
         bytes: extent.bytes,
         first_ticket,
         end_ticket: rows.last()?.ticket + 1,
+        visits_end_ticket: None,
         ..*overlapping[0]
     };
     Some((region, rows))

@@ -110,6 +110,7 @@ fn recorded(round: &[BurstRow], rounds: usize, conflicts: Vec<ConflictRow>) -> P
         end_ticket: bursts.len() as u64,
         first_op: 0,
         end_op: 0,
+        visits_end_ticket: None,
     };
     Profile {
         sites: vec![

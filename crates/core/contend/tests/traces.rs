@@ -27,6 +27,7 @@ fn region(start: u64, tickets: std::ops::Range<u64>, ops: std::ops::Range<u64>) 
         end_ticket: tickets.end,
         first_op: ops.start,
         end_op: ops.end,
+        visits_end_ticket: None,
     }
 }
 

@@ -96,6 +96,7 @@ fn append_profile(
     merged.conflicts.append(&mut profile.conflicts);
     merged.pairs.append(&mut profile.pairs);
     merged.bursts.append(&mut profile.bursts);
+    merged.visits.append(&mut profile.visits);
     merged.regions.append(&mut profile.regions);
     merged.ranges.append(&mut profile.ranges);
     Ok(())
@@ -186,6 +187,10 @@ fn renumber_rows(profile: &mut Profile, first_run: RunId, sites: &[SiteId]) {
         row.other_site = site(row.other_site);
     }
     for row in &mut profile.bursts {
+        run(&mut row.run);
+        row.site = site(row.site);
+    }
+    for row in &mut profile.visits {
         run(&mut row.run);
         row.site = site(row.site);
     }

@@ -196,6 +196,42 @@ pub struct BurstRow {
     pub silent: Option<bool>,
 }
 
+/// One access of a visit: a stretch of one context's accesses to a line that follow each other
+/// closely, while no other context is logged in the same aligned 4096 bytes.
+///
+/// Repeats within a visit are left out, but not those of another visit, whether another context came
+/// in between or not. With the clock they tell how often a context comes to a line, how long it
+/// stays, and how long it does other things.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VisitRow {
+    /// Recording.
+    pub run: RunId,
+    /// Place in the recorded order: unique and increasing within one run. Bursts have other tickets.
+    pub ticket: u64,
+    /// Context.
+    pub context: ContextId,
+    /// The context's clock at the access, in [`ProfileMeta::clock`] ticks.
+    pub clock: u64,
+    /// Operations that the context had finished (0 where the workload marks none), modulo 2^32.
+    pub operation: u32,
+    /// Site.
+    pub site: SiteId,
+    /// First byte accessed.
+    pub addr: Addr,
+    /// Bytes accessed.
+    pub size: u8,
+    /// Kind.
+    pub access: AccessKind,
+    /// The instruction is atomic.
+    pub locked: bool,
+    /// The instruction stores only if memory holds an expected value.
+    pub compare_exchange: bool,
+    /// A string instruction, which may access much memory.
+    pub string: bool,
+    /// Of a compare-and-exchange: whether it stored. `None` for others, and where it is not known.
+    pub stored: Option<bool>,
+}
+
 /// A stretch of memory whose accesses are in the bursts, complete between two tickets but for
 /// repeats within a turn (see [`BurstRow`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,6 +250,9 @@ pub struct RegionRow {
     pub first_op: u64,
     /// Operations finished at `end_ticket`.
     pub end_op: u64,
+    /// Visits with a ticket before here are complete; at most `end_ticket`. `None` where none were
+    /// logged.
+    pub visits_end_ticket: Option<u64>,
 }
 
 /// Use of a stretch of memory at the end of the window.
@@ -326,6 +365,16 @@ pub enum AccessCoverage {
     /// Single accesses, taken now and then by hardware: no order of all accesses, so that transfers
     /// are estimated from rates, or counted where the hardware told of them.
     Samples,
+}
+
+/// Unit of the contexts' clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClockUnit {
+    /// Instructions that the CPU or thread executed.
+    Instructions,
+    /// Accesses that the thread announced; [`RecordedRun::gaps`] has the time of one.
+    Accesses,
 }
 
 /// Process of a run of a program.
@@ -494,6 +543,9 @@ pub struct ProfileMeta {
     pub release: String,
     /// True if the collector saw stored values, so that silent stores are known.
     pub values_seen: bool,
+    /// Unit of the clock of the visits; `None` where no visits are logged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockUnit>,
     /// Part of the accesses that the tables hold.
     #[serde(default)]
     pub coverage: AccessCoverage,
@@ -530,7 +582,9 @@ pub struct Profile {
     pub pairs: Vec<PairRow>,
     /// Ordered accesses, by run and ticket.
     pub bursts: Vec<BurstRow>,
-    /// Coverage of the bursts.
+    /// Timed accesses to the same memory, by run and ticket.
+    pub visits: Vec<VisitRow>,
+    /// Coverage of the bursts and visits.
     pub regions: Vec<RegionRow>,
     /// Uses of memory.
     pub ranges: Vec<RangeRow>,

@@ -29,7 +29,7 @@ use self::schema::{SiteRow, TableRow};
 use crate::ids::SiteId;
 use crate::model::{
     BurstRow, ConflictRow, CountRow, LineRow, PairRow, Profile, ProfileMeta, RangeRow, RegionRow,
-    Site,
+    Site, VisitRow,
 };
 use crate::validate;
 
@@ -37,19 +37,20 @@ use crate::validate;
 pub const FORMAT_VERSION: u32 = 2;
 
 /// Tables that older profiles have not: none of their rows were recorded then.
-const TABLES_ADDED_LATER: [&str; 1] = [PairRow::NAME];
+const TABLES_ADDED_LATER: [&str; 2] = [PairRow::NAME, VisitRow::NAME];
 
 /// Files by name.
 pub type ProfileFiles = BTreeMap<String, Vec<u8>>;
 
 /// Names of the tables.
-const TABLES: [&str; 8] = [
+const TABLES: [&str; 9] = [
     SiteRow::NAME,
     LineRow::NAME,
     CountRow::NAME,
     ConflictRow::NAME,
     PairRow::NAME,
     BurstRow::NAME,
+    VisitRow::NAME,
     RegionRow::NAME,
     RangeRow::NAME,
 ];
@@ -72,6 +73,7 @@ pub fn encode(profile: &Profile) -> Result<ProfileFiles, FormatError> {
     encoder.add_table(&profile.conflicts)?;
     encoder.add_table(&profile.pairs)?;
     encoder.add_table(&profile.bursts)?;
+    encoder.add_table(&profile.visits)?;
     encoder.add_table(&profile.regions)?;
     encoder.add_table(&profile.ranges)?;
     let meta = MetaFile {
@@ -111,6 +113,7 @@ fn decode_with_budget(files: ProfileFiles, budget: DecodeBudget) -> Result<Profi
         conflicts: decoder.take_table()?,
         pairs: decoder.take_table()?,
         bursts: decoder.take_table()?,
+        visits: decoder.take_table()?,
         regions: decoder.take_table()?,
         ranges: decoder.take_table()?,
     };

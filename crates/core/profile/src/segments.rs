@@ -18,7 +18,7 @@ pub use self::frames::TornReason;
 pub use self::sites::SiteNames;
 
 use self::frames::{SegmentFile, SegmentFrame, read_frames};
-use self::rows::AssembledRows;
+use self::rows::{AssembledRows, TicketLimits};
 use self::sites::AssembledSites;
 use crate::ids::RunId;
 use crate::model::{ContextGaps, Profile, ProfileMeta, RegionRow};
@@ -67,7 +67,7 @@ pub struct SegmentLosses {
     /// Conflict records dropped because the collector did not know the other side. Their events
     /// are still in the totals by line.
     pub unknown_other_side: u64,
-    /// Burst records dropped because another one has the same ticket.
+    /// Burst and visit records dropped because another one of the kind has the same ticket.
     pub duplicate_ticket: u64,
     /// Rows in which a part (silent stores, false transfers) was more than the whole, and was cut
     /// down to it.
@@ -159,7 +159,7 @@ pub fn assemble_named(
     go_on()?;
     let mut torn: Vec<_> = walked.into_iter().filter_map(|file| file.torn).collect();
     torn.extend(missing_files(files, contexts));
-    let uncertain_from = first_uncertain_ticket(&rows, &torn, contexts);
+    let uncertain_from = first_uncertain_tickets(&rows, &torn, contexts);
     rows.sum_up(is_aborted);
     go_on()?;
     Ok(finish_profile(rows, torn, uncertain_from))
@@ -204,12 +204,16 @@ fn missing_files(files: &[(u16, &[u8])], contexts: u16) -> impl Iterator<Item = 
         })
 }
 
-/// The ticket before which no burst record can be missing.
+/// The tickets before which no burst and no visit record can be missing.
 ///
-/// A context appends its bursts in order, so what it lost comes after the last one that is there.
-/// Contexts lose bursts where their files are torn, and all of them may have if the recording was
+/// A context appends its bursts in order, and its visits, so what it lost comes after the last one
+/// that is there. Contexts lose records where their files are torn, and all of them may have if the recording was
 /// cut off: what they had gathered was never appended.
-fn first_uncertain_ticket(rows: &AssembledRows, torn: &[TornSegment], contexts: u16) -> u64 {
+fn first_uncertain_tickets(
+    rows: &AssembledRows,
+    torn: &[TornSegment],
+    contexts: u16,
+) -> TicketLimits {
     let lost: Vec<u16> = match rows.summary {
         Some(_) => torn
             .iter()
@@ -218,26 +222,30 @@ fn first_uncertain_ticket(rows: &AssembledRows, torn: &[TornSegment], contexts: 
             .collect(),
         None => (0..contexts).collect(),
     };
-    let mut next_ticket: BTreeMap<u16, u64> = lost.into_iter().map(|c| (c, 0)).collect();
-    if next_ticket.is_empty() {
-        return rows.first_dropped_ticket;
+    let bursts = rows.bursts.iter().map(|row| (row.context.0, row.ticket));
+    let visits = rows.visits.iter().map(|row| (row.context.0, row.ticket));
+    TicketLimits {
+        bursts: first_lost_ticket(&lost, bursts).min(rows.first_dropped.bursts),
+        visits: first_lost_ticket(&lost, visits).min(rows.first_dropped.visits),
     }
-    for burst in &rows.bursts {
-        if let Some(next) = next_ticket.get_mut(&burst.context.0) {
-            *next = (*next).max(burst.ticket.saturating_add(1));
+}
+
+/// The ticket after the last of the context of `lost` whose last comes first; the highest number if
+/// none lost any.
+fn first_lost_ticket(lost: &[u16], rows: impl Iterator<Item = (u16, u64)>) -> u64 {
+    let mut next_ticket: BTreeMap<u16, u64> = lost.iter().map(|&c| (c, 0)).collect();
+    for (context, ticket) in rows {
+        if let Some(next) = next_ticket.get_mut(&context) {
+            *next = (*next).max(ticket.saturating_add(1));
         }
     }
-    next_ticket
-        .into_values()
-        .min()
-        .unwrap_or(u64::MAX)
-        .min(rows.first_dropped_ticket)
+    next_ticket.into_values().min().unwrap_or(u64::MAX)
 }
 
 fn finish_profile(
     mut rows: AssembledRows,
     torn: Vec<TornSegment>,
-    uncertain_from: u64,
+    uncertain_from: TicketLimits,
 ) -> AssembledProfile {
     shorten_regions(&mut rows.regions, uncertain_from, &mut rows.losses);
     let meta = ProfileMeta {
@@ -254,6 +262,7 @@ fn finish_profile(
         conflicts: rows.conflicts,
         pairs: rows.pairs,
         bursts: rows.bursts,
+        visits: rows.visits,
         regions: rows.regions,
         ranges: Vec::new(),
     };
@@ -268,13 +277,21 @@ fn finish_profile(
 }
 
 /// Ends regions where their bursts may not be complete.
-fn shorten_regions(regions: &mut Vec<RegionRow>, uncertain_from: u64, losses: &mut SegmentLosses) {
+fn shorten_regions(
+    regions: &mut Vec<RegionRow>,
+    uncertain_from: TicketLimits,
+    losses: &mut SegmentLosses,
+) {
     for region in regions
         .iter_mut()
-        .filter(|region| region.end_ticket > uncertain_from)
+        .filter(|region| region.end_ticket > uncertain_from.bursts)
     {
-        region.end_ticket = uncertain_from;
+        region.end_ticket = uncertain_from.bursts;
         losses.regions_shortened += 1;
+    }
+    for region in regions.iter_mut() {
+        let certain = region.end_ticket.min(uncertain_from.visits);
+        region.visits_end_ticket = region.visits_end_ticket.map(|end| end.min(certain));
     }
     regions.retain(|region| region.first_ticket <= region.end_ticket);
 }

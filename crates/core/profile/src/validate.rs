@@ -187,6 +187,15 @@ fn validate_bursts(profile: &Profile, limits: &RowLimits) -> Result<(), InvalidR
     validate_order("bursts", &profile.bursts, |a, b| {
         (a.run, a.ticket) < (b.run, b.ticket)
     })?;
+    validate_each("visits", &profile.visits, |row| {
+        limits.validate_run(row.run)?;
+        limits.validate_context("context", row.context)?;
+        limits.validate_site("site", row.site)?;
+        validate_not_zero("size", row.size)
+    })?;
+    validate_order("visits", &profile.visits, |a, b| {
+        (a.run, a.ticket) < (b.run, b.ticket)
+    })?;
     validate_each("regions", &profile.regions, |row| {
         limits.validate_run(row.run)?;
         validate_part(
@@ -195,7 +204,14 @@ fn validate_bursts(profile: &Profile, limits: &RowLimits) -> Result<(), InvalidR
             "end_ticket",
             row.end_ticket,
         )?;
-        validate_part("first_op", row.first_op, "end_op", row.end_op)
+        validate_part("first_op", row.first_op, "end_op", row.end_op)?;
+        let visits_end = row.visits_end_ticket.unwrap_or(0);
+        validate_part(
+            "visits_end_ticket",
+            visits_end,
+            "end_ticket",
+            row.end_ticket,
+        )
     })?;
     validate_order("regions", &profile.regions, |a, b| {
         (a.run, a.start) <= (b.run, b.start)

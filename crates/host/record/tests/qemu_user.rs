@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use object::{Object, ObjectSymbol};
 use relayout_files::{CacheFolder, RecordingProgress};
-use relayout_profile::{CoherenceEvent, ConflictRow, Profile, RangeKind, RecordedRun};
+use relayout_profile::{CoherenceEvent, ConflictRow, Profile, RangeKind, RecordedRun, VisitRow};
 use relayout_record::{
     CountedAccesses, Error, ProgramBackend, ProgramRecording, RecordingOutcome, StopSignals,
     find_program_collector, record_program,
@@ -222,6 +222,29 @@ fn loads_are_no_stores() {
         .collect();
     uses.sort_unstable();
     assert_eq!(uses, [(0, 100_000), (100_000, 0)], "loads and stores");
+}
+
+#[test]
+fn visits_count_the_instructions_between_them() {
+    require_qemu_user();
+    let between = |turns: &str| {
+        let built = build("steps.c", &[]);
+        let profile = built.record(&[turns]).profile;
+        let word = built.variable_address("shared_word", &profile.meta.runs[0]);
+        let mut visits: Vec<VisitRow> = profile.visits.clone();
+        visits.retain(|visit| visit.addr == Addr(word));
+        assert!(visits.iter().all(|visit| visit.locked && !visit.string));
+        visits.sort_by_key(|visit| (visit.context, visit.clock));
+        let pairs = visits
+            .windows(2)
+            .filter(|pair| pair[0].context == pair[1].context);
+        let mut gaps: Vec<u64> = pairs.map(|pair| pair[1].clock - pair[0].clock).collect();
+        gaps.sort_unstable();
+        assert!(gaps.len() > 1000, "{}", gaps.len());
+        gaps[gaps.len() / 2]
+    };
+    // Two instructions for each turn of the loop between two accesses.
+    assert_eq!(between("3000") - between("1000"), 4000);
 }
 
 #[test]

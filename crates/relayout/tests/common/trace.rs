@@ -135,6 +135,7 @@ impl Recording<'_> {
             end_ticket: self.steps.len() as u64,
             first_op: 0,
             end_op: 0,
+            visits_end_ticket: None,
         }));
         let bursts = (0..).zip(self.steps);
         let burst = |(ticket, step): (u64, &Step)| BurstRow {

@@ -4,6 +4,7 @@
 //! The tests need a kernel and QEMU in the cache. One QEMU runs at a time.
 
 mod cases;
+mod clock;
 #[path = "../common/mod.rs"]
 mod common;
 mod counter;

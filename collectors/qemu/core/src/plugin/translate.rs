@@ -4,9 +4,10 @@ use std::ffi::c_void;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::*;
 
-use super::{RecordingPlugin, UNCERTAIN};
+use super::RecordingPlugin;
 use crate::api::{self, MemCallback, QemuInsn, TranslationBlock};
 use crate::callbacks::{KERNEL, on_marker, on_mem, on_pause, on_program_mem};
+use crate::facts::CallbackData;
 use crate::insn::memory_use;
 use crate::markers::GuestMarker;
 
@@ -36,16 +37,20 @@ impl RecordingPlugin {
         let instrument = self.instrument.load(Acquire);
         // SAFETY: `tb` is the block being translated.
         let count = unsafe { api::qemu_plugin_tb_n_insns(tb) };
+        if instrument {
+            self.clock.count_block(tb, count);
+        }
         for n in 0..count {
+            let left = count - n;
             // SAFETY: as above, `n` is below the count.
             let (insn, pc) = unsafe {
                 let insn = api::qemu_plugin_tb_get_insn(tb, n);
                 (insn, api::qemu_plugin_insn_vaddr(insn))
             };
             if pc < KERNEL {
-                self.translate_user(insn, pc, instrument);
+                self.translate_user(insn, pc, instrument, left);
             } else if instrument && !self.is_skipped(pc) {
-                self.translate_kernel(insn, pc);
+                self.translate_kernel(insn, pc, left);
             }
         }
         if instrument {
@@ -63,7 +68,7 @@ impl RecordingPlugin {
             .any(|&(lo, hi)| lo <= pc && pc < hi)
     }
 
-    fn translate_user(&self, insn: *mut QemuInsn, pc: u64, instrument: bool) {
+    fn translate_user(&self, insn: *mut QemuInsn, pc: u64, instrument: bool, left: usize) {
         let mut bytes = [0; 16];
         // SAFETY: `insn` belongs to the block being translated.
         let len = unsafe { self.insn_data.read_bytes(insn, &mut bytes) };
@@ -77,39 +82,33 @@ impl RecordingPlugin {
                 api::qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker, api::NO_REGS, data);
             }
         } else if instrument && self.program.is_some() && !self.is_skipped(pc) {
-            self.watch(insn, pc, bytes, len, &PROGRAM_CALLBACKS);
+            self.watch(insn, pc, &bytes[..len], left, &PROGRAM_CALLBACKS);
         }
     }
 
-    fn translate_kernel(&self, insn: *mut QemuInsn, pc: u64) {
+    fn translate_kernel(&self, insn: *mut QemuInsn, pc: u64, left: usize) {
         let mut bytes = [0; 16];
         // SAFETY: `insn` belongs to the block being translated.
         let len = unsafe { self.insn_data.read_bytes(insn, &mut bytes) };
-        self.watch(insn, pc, bytes, len, &KERNEL_CALLBACKS);
+        self.watch(insn, pc, &bytes[..len], left, &KERNEL_CALLBACKS);
     }
 
-    /// Makes each access of the instruction call back.
-    fn watch(
-        &self,
-        insn: *mut QemuInsn,
-        pc: u64,
-        bytes: [u8; 16],
-        len: usize,
-        calls: &MemCallbacks,
-    ) {
-        if bytes[..len] == PAUSE && self.options.yield_every > 0 {
+    /// Makes each access of the instruction call back; `left` instructions of the block come from it
+    /// on.
+    fn watch(&self, insn: *mut QemuInsn, pc: u64, bytes: &[u8], left: usize, calls: &MemCallbacks) {
+        if bytes == PAUSE && self.options.yield_every > 0 {
             // SAFETY: `insn` belongs to the block being translated; no data.
             unsafe {
                 let none = std::ptr::null_mut();
                 api::qemu_plugin_register_vcpu_insn_exec_cb(insn, on_pause, api::NO_REGS, none);
             }
         }
-        let used = memory_use(&bytes[..len]);
+        let used = memory_use(bytes);
         let site = {
             let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
-            sites.number(pc, bytes, len)
+            sites.number(pc, bytes)
         };
-        let data = u64::from(site) | if used.uncertain { UNCERTAIN } else { 0 };
+        let data = CallbackData::new(site, used.uncertain, used.instruction, left);
         let (rw, callback) = if used.read_write {
             (api::MEM_W, calls.on_update)
         } else {
@@ -117,7 +116,7 @@ impl RecordingPlugin {
         };
         // SAFETY: as above; the data is a number, not a pointer.
         unsafe {
-            let data = data as usize as *mut c_void;
+            let data = data.to_pointer();
             api::qemu_plugin_register_vcpu_mem_cb(insn, callback, api::NO_REGS, rw, data);
         }
     }

@@ -105,6 +105,7 @@ fn an_object_over_two_lines_is_a_straddle_if_replay_says_so() {
         end_ticket: 1000,
         first_op: 0,
         end_op: 0,
+        visits_end_ticket: None,
     }];
     // Each context writes both halves in turn: two transfers for one.
     profile.bursts = (0..200)

@@ -5,7 +5,7 @@ use super::column::{AnyColumn, ColumnCoding, TableColumn};
 use crate::ids::{Addr, ContextId, RunId, SiteId};
 use crate::model::{
     AccessKind, BurstRow, CoherenceEvent, ConflictRow, CountRow, LineRow, PairRow, RangeKind,
-    RangeRow, RegionRow,
+    RangeRow, RegionRow, VisitRow,
 };
 
 /// A row type that has a file of its own.
@@ -119,6 +119,21 @@ tables! {
         access: Dictionary = AccessKind::Read,
         silent: Plain = None,
     }
+    VisitRow "visits" {
+        run: Dictionary = RunId(0),
+        ticket: Delta = 0,
+        context: Dictionary = ContextId(0),
+        clock: Delta = 0,
+        operation: Delta = 0,
+        site: Dictionary = SiteId(0),
+        addr: Dictionary = Addr(0),
+        size: Dictionary = 0,
+        access: Dictionary = AccessKind::Read,
+        locked: Plain = false,
+        compare_exchange: Plain = false,
+        string: Plain = false,
+        stored: Plain = None,
+    }
     RegionRow "regions" {
         run: Dictionary = RunId(0),
         start: Delta = Addr(0),
@@ -127,6 +142,7 @@ tables! {
         end_ticket: Delta = 0,
         first_op: Delta = 0,
         end_op: Delta = 0,
+        visits_end_ticket: Dictionary = None,
     }
     RangeRow "ranges" {
         run: Dictionary = RunId(0),

@@ -1,8 +1,8 @@
 //! Records to rows: checks each field, adds up deltas, sorts.
 
 use relayout_shadow::wire::{
-    AllocRecord, BurstRecord, ConflictRecord, CountRecord, LineRecord, PairRecord, RecordKind,
-    RegionRecord, STORED_VALUES_SEEN, SummaryRecord, WireRecord,
+    self, AllocRecord, BurstRecord, ConflictRecord, CountRecord, LineRecord, PairRecord,
+    RecordKind, RegionRecord, STORED_VALUES_SEEN, SummaryRecord, VisitRecord, WireRecord,
 };
 
 use super::SegmentLosses;
@@ -12,6 +12,7 @@ use super::sites::{AssembledSites, records};
 use crate::ids::{Addr, ContextId, RunId, SiteId};
 use crate::model::{
     AccessKind, BurstRow, CoherenceEvent, ConflictRow, CountRow, LineRow, PairRow, RegionRow,
+    VisitRow,
 };
 
 /// Why a record is dropped.
@@ -19,6 +20,13 @@ enum DroppedRecord {
     UnknownSite,
     UnknownOtherSide,
     Invalid,
+}
+
+/// A ticket of the bursts, and one of the visits.
+#[derive(Clone, Copy)]
+pub(super) struct TicketLimits {
+    pub(super) bursts: u64,
+    pub(super) visits: u64,
 }
 
 /// The rows of a run while they gather.
@@ -31,13 +39,14 @@ pub(super) struct AssembledRows {
     pub(super) conflicts: Vec<ConflictRow>,
     pub(super) pairs: Vec<PairRow>,
     pub(super) bursts: Vec<BurstRow>,
+    pub(super) visits: Vec<VisitRow>,
     pub(super) regions: Vec<RegionRow>,
     pub(super) gaps: TimedGaps,
     pub(super) summary: Option<SummaryRecord>,
     pub(super) allocs: Vec<AllocRecord>,
     pub(super) losses: SegmentLosses,
-    /// Lowest ticket of a burst record that was dropped; the highest number if none was.
-    pub(super) first_dropped_ticket: u64,
+    /// Lowest tickets of records that were dropped; the highest number if none was.
+    pub(super) first_dropped: TicketLimits,
     /// Some record shows that values were seen.
     values_shown: bool,
 }
@@ -59,12 +68,16 @@ impl AssembledRows {
             conflicts: Vec::new(),
             pairs: Vec::new(),
             bursts: Vec::new(),
+            visits: Vec::new(),
             regions: Vec::new(),
             gaps: TimedGaps::default(),
             summary: None,
             allocs: Vec::new(),
             losses,
-            first_dropped_ticket: u64::MAX,
+            first_dropped: TicketLimits {
+                bursts: u64::MAX,
+                visits: u64::MAX,
+            },
             values_shown: false,
         }
     }
@@ -78,6 +91,7 @@ impl AssembledRows {
             RecordKind::Conflict => self.add_each(frame, Self::add_conflict),
             RecordKind::Pair => self.add_each(frame, Self::add_pair),
             RecordKind::Burst => self.add_each(frame, Self::add_burst),
+            RecordKind::Visit => self.add_each(frame, Self::add_visit),
             RecordKind::Region => self.add_each(frame, Self::add_region),
             RecordKind::Summary => self.add_each(frame, Self::add_summary),
             RecordKind::Alloc => self.add_each(frame, Self::add_alloc),
@@ -192,19 +206,14 @@ impl AssembledRows {
                 Ok(())
             }
             Err(drop) => {
-                self.first_dropped_ticket = self.first_dropped_ticket.min(r.ticket);
+                self.first_dropped.bursts = self.first_dropped.bursts.min(r.ticket);
                 Err(drop)
             }
         }
     }
 
     fn burst_row(&self, context: ContextId, r: BurstRecord) -> Result<BurstRow, DroppedRecord> {
-        let silent = match r.silent {
-            0 => Some(false),
-            1 => Some(true),
-            2 => None,
-            _ => return Err(DroppedRecord::Invalid),
-        };
+        let silent = decode_known(r.silent)?;
         Ok(BurstRow {
             run: self.run,
             ticket: r.ticket,
@@ -214,6 +223,38 @@ impl AssembledRows {
             size: valid_size(r.size)?,
             access: decode_access(r.access)?,
             silent,
+        })
+    }
+
+    fn add_visit(&mut self, context: ContextId, r: VisitRecord) -> Result<(), DroppedRecord> {
+        let row = self.visit_row(context, r).inspect_err(|_| {
+            self.first_dropped.visits = self.first_dropped.visits.min(r.ticket);
+        })?;
+        self.visits.push(row);
+        Ok(())
+    }
+
+    fn visit_row(&self, context: ContextId, r: VisitRecord) -> Result<VisitRow, DroppedRecord> {
+        const KNOWN: u8 = wire::LOCKED | wire::COMPARE_EXCHANGE | wire::STRING;
+        let stored = decode_known(r.stored)?;
+        let compare_exchange = r.instruction & wire::COMPARE_EXCHANGE != 0;
+        if r.instruction & !KNOWN != 0 || stored.is_some() && !compare_exchange {
+            return Err(DroppedRecord::Invalid);
+        }
+        Ok(VisitRow {
+            run: self.run,
+            ticket: r.ticket,
+            context,
+            clock: r.clock,
+            operation: r.operation,
+            site: self.site_row(r.site)?,
+            addr: Addr(r.addr),
+            size: valid_size(r.size)?,
+            access: decode_access(r.access)?,
+            locked: r.instruction & wire::LOCKED != 0,
+            compare_exchange,
+            string: r.instruction & wire::STRING != 0,
+            stored,
         })
     }
 
@@ -229,6 +270,7 @@ impl AssembledRows {
             end_ticket: r.end_ticket,
             first_op: r.first_op,
             end_op: r.end_op,
+            visits_end_ticket: Some(r.visits_end_ticket.min(r.end_ticket)),
         });
         Ok(())
     }
@@ -274,10 +316,8 @@ impl AssembledRows {
         for sum_table in tables.into_iter().take_while(|_| !is_aborted()) {
             sum_table(self);
         }
-        self.bursts.sort_by_key(|row| row.ticket);
-        let before = self.bursts.len();
-        self.bursts.dedup_by_key(|row| row.ticket);
-        self.losses.duplicate_ticket += (before - self.bursts.len()) as u64;
+        self.losses.duplicate_ticket += sort_by_ticket(&mut self.bursts, |row| row.ticket);
+        self.losses.duplicate_ticket += sort_by_ticket(&mut self.visits, |row| row.ticket);
         self.regions
             .sort_unstable_by_key(|row| (row.start, row.first_ticket, row.end_ticket));
         self.regions.dedup();
@@ -378,6 +418,14 @@ impl AssembledRows {
     }
 }
 
+/// Sorts by ticket and drops all but the first row of each. Returns how many it dropped.
+fn sort_by_ticket<R>(rows: &mut Vec<R>, ticket: impl Fn(&R) -> u64) -> u64 {
+    rows.sort_by_key(&ticket);
+    let before = rows.len();
+    rows.dedup_by_key(|row| ticket(row));
+    (before - rows.len()) as u64
+}
+
 /// Sorts by key and adds rows of equal key to the first of them.
 fn sum_equal_rows<R, K: Ord>(rows: &mut Vec<R>, key: impl Fn(&R) -> K, add: impl Fn(&mut R, &R)) {
     rows.sort_unstable_by_key(&key);
@@ -403,6 +451,16 @@ fn decode_access(number: u8) -> Result<AccessKind, DroppedRecord> {
         0 => Ok(AccessKind::Read),
         1 => Ok(AccessKind::Write),
         2 => Ok(AccessKind::ReadWrite),
+        _ => Err(DroppedRecord::Invalid),
+    }
+}
+
+/// What a record says of a store: no, yes, or not known.
+fn decode_known(number: u8) -> Result<Option<bool>, DroppedRecord> {
+    match number {
+        0 => Ok(Some(false)),
+        1 => Ok(Some(true)),
+        2 => Ok(None),
         _ => Err(DroppedRecord::Invalid),
     }
 }

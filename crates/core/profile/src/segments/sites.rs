@@ -2,8 +2,8 @@
 //! the modules of a program.
 
 use relayout_shadow::wire::{
-    BurstRecord, ConflictRecord, CountRecord, PairRecord, RecordKind, SiteRecord, WireRecord,
-    read_record,
+    BurstRecord, ConflictRecord, CountRecord, PairRecord, RecordKind, SiteRecord, VisitRecord,
+    WireRecord, read_record,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -121,6 +121,7 @@ fn used_numbers<'a>(frames: impl Iterator<Item = &'a SegmentFrame<'a>>) -> FxHas
         match frame.kind {
             RecordKind::Count => used.extend(records::<CountRecord>(frame).map(|r| r.site)),
             RecordKind::Burst => used.extend(records::<BurstRecord>(frame).map(|r| r.site)),
+            RecordKind::Visit => used.extend(records::<VisitRecord>(frame).map(|r| r.site)),
             RecordKind::Conflict => {
                 let sites = records::<ConflictRecord>(frame).flat_map(|r| [r.site, r.other_site]);
                 used.extend(sites);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use relayout_profile::{
     AccessKind, Addr, BurstRow, CoherenceEvent, ConflictRow, ContextGaps, ContextId, CountRow,
     LineRow, PairRow, Profile, ProfileMeta, RangeKind, RangeRow, RecordedRun, RecordingSetting,
-    RegionRow, RunId, Site, SiteId,
+    RegionRow, RunId, Site, SiteId, VisitRow,
 };
 
 pub const RUNS: u16 = 3;
@@ -63,11 +63,12 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
     );
     let memory = (
         vec(bursts(), 0..40),
+        vec(visits(), 0..20),
         vec(regions(), 0..10),
         vec(ranges(), 0..10),
     );
     (vec(sites(), SITES as usize), totals, memory).prop_map(
-        |(sites, (lines, counts, conflicts, pairs), (bursts, regions, ranges))| {
+        |(sites, (lines, counts, conflicts, pairs), (bursts, visits, regions, ranges))| {
             let mut profile = Profile {
                 meta: meta(),
                 sites,
@@ -76,6 +77,7 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
                 conflicts,
                 pairs,
                 bursts,
+                visits,
                 regions,
                 ranges,
             };
@@ -102,6 +104,7 @@ pub fn sample() -> Profile {
             profile.conflicts.len(),
             profile.pairs.len(),
             profile.bursts.len(),
+            profile.visits.len(),
             profile.regions.len(),
             profile.ranges.len(),
         ]
@@ -119,6 +122,8 @@ fn order(profile: &mut Profile) {
     profile.pairs.sort_by_key(|row| (row.run, row.addr));
     profile.bursts.sort_by_key(|row| (row.run, row.ticket));
     profile.bursts.dedup_by_key(|row| (row.run, row.ticket));
+    profile.visits.sort_by_key(|row| (row.run, row.ticket));
+    profile.visits.dedup_by_key(|row| (row.run, row.ticket));
     profile.regions.sort_by_key(|row| (row.run, row.start));
 }
 
@@ -262,6 +267,29 @@ fn bursts() -> impl Strategy<Value = BurstRow> {
         )
 }
 
+fn visits() -> impl Strategy<Value = VisitRow> {
+    let place = (0..RUNS, any::<u64>(), 0..CONTEXTS, 0..SITES);
+    let time = (any::<u64>(), any::<u32>());
+    let flags = (any::<[bool; 3]>(), any::<Option<bool>>());
+    (place, time, any::<u64>(), 1..=u8::MAX, access(), flags).prop_map(
+        |((run, ticket, context, site), (clock, operation), addr, size, access, flags)| VisitRow {
+            run: RunId(run),
+            ticket,
+            context: ContextId(context),
+            clock,
+            operation,
+            site: SiteId(site),
+            addr: Addr(addr),
+            size,
+            access,
+            locked: flags.0[0],
+            compare_exchange: flags.0[1],
+            string: flags.0[2],
+            stored: flags.1,
+        },
+    )
+}
+
 fn regions() -> impl Strategy<Value = RegionRow> {
     (
         0..RUNS,
@@ -269,8 +297,9 @@ fn regions() -> impl Strategy<Value = RegionRow> {
         any::<u32>(),
         any::<[u64; 2]>(),
         any::<[u64; 2]>(),
+        any::<Option<u64>>(),
     )
-        .prop_map(|(run, start, bytes, tickets, ops)| RegionRow {
+        .prop_map(|(run, start, bytes, tickets, ops, visits)| RegionRow {
             run: RunId(run),
             start: Addr(start),
             bytes,
@@ -278,6 +307,7 @@ fn regions() -> impl Strategy<Value = RegionRow> {
             end_ticket: tickets[0].max(tickets[1]),
             first_op: ops[0].min(ops[1]),
             end_op: ops[0].max(ops[1]),
+            visits_end_ticket: visits.map(|end| end.min(tickets[0].max(tickets[1]))),
         })
 }
 

@@ -9,7 +9,7 @@ use relayout_profile::segments::{AssembledProfile, Error, SiteNames, assemble, a
 use relayout_profile::{RecordedRun, RunId, encode};
 use relayout_shadow::wire::{
     self, BurstRecord, ConflictRecord, CountRecord, LineRecord, PairRecord, RegionRecord,
-    SegmentHeader, SiteRecord, SummaryRecord, WireRecord,
+    SegmentHeader, SiteRecord, SummaryRecord, VisitRecord, WireRecord,
 };
 
 /// Number of the file that holds sites alone.
@@ -125,6 +125,21 @@ fn burst(ticket: u64, site: u32) -> BurstRecord {
     }
 }
 
+fn visit(ticket: u64, site: u32) -> VisitRecord {
+    VisitRecord {
+        ticket,
+        clock: 1000 + ticket,
+        addr: 0x1000,
+        site,
+        operation: 3,
+        size: 8,
+        access: 2,
+        instruction: wire::LOCKED | wire::COMPARE_EXCHANGE,
+        stored: 1,
+        reserved: 0,
+    }
+}
+
 fn region(first_ticket: u64, end_ticket: u64) -> RegionRecord {
     RegionRecord {
         start: 0x1000,
@@ -132,6 +147,7 @@ fn region(first_ticket: u64, end_ticket: u64) -> RegionRecord {
         end_ticket,
         first_op: 1,
         end_op: 2,
+        visits_end_ticket: end_ticket,
         bytes: 512,
         reserved: 0,
     }
@@ -157,6 +173,7 @@ fn recording() -> Vec<File> {
             .with(&[count(0x1008, 9, 2, 1), count(0x1000, 7, 1, 0)])
             .with(&[line(0x1000, 5)])
             .with(&[burst(1, 7), burst(4, 9)])
+            .with(&[visit(1, 7), visit(3, 9)])
             .with(&[conflict(3, 2, 0)])
             .with(&[count(0x1008, 9, 3, 0)])
             .with(&[line(0x1000, 6), line(0xfc0, 1)])
@@ -164,17 +181,23 @@ fn recording() -> Vec<File> {
             .with(&[pair(0x1008, 1), pair(0x1000, 2), pair(0x1008, 3)])
             .with(&[region(0, 6)])
             .with(&[summary(1)]),
-        File::new(1).with(&[burst(0, 7), burst(2, 7), burst(3, 9), burst(5, 9)]),
+        File::new(1)
+            .with(&[burst(0, 7), burst(2, 7), burst(3, 9), burst(5, 9)])
+            .with(&[visit(0, 7), visit(2, 9), visit(4, 9)]),
         File::new(SITES).with(&[site(9)]).with(&[site(7)]),
     ]
 }
 
 fn assembled(files: &[File]) -> Result<AssembledProfile, Error> {
+    assembled_of(files, 2)
+}
+
+fn assembled_of(files: &[File], contexts: u16) -> Result<AssembledProfile, Error> {
     let files: Vec<_> = files
         .iter()
         .map(|file| (file.context, &file.bytes[..]))
         .collect();
-    assemble(&files, RunId(0), 2)
+    assemble(&files, RunId(0), contexts)
 }
 
 /// Asserts that the profile of [`assemble`] can be written once its run is described.

@@ -1,7 +1,7 @@
 //! Rows from intact files. Records with impossible values are skipped and counted.
 
-use relayout_profile::AccessKind;
 use relayout_profile::segments::SegmentLosses;
+use relayout_profile::{AccessKind, VisitRow};
 
 use super::*;
 
@@ -52,7 +52,70 @@ fn deltas_add_up_and_rows_are_sorted() {
         .map(|b| (b.ticket, b.context.0))
         .collect();
     assert_eq!(tickets, [(0, 1), (1, 0), (2, 1), (3, 1), (4, 0), (5, 1)]);
-    assert_eq!(profile.regions[0].end_ticket, 6);
+    let region = &profile.regions[0];
+    assert_eq!((region.end_ticket, region.visits_end_ticket), (6, Some(6)));
+    let visits: Vec<_> = profile
+        .visits
+        .iter()
+        .map(|v| (v.ticket, v.context.0, v.clock, v.operation, v.site.0))
+        .collect();
+    let expect = [(0, 1, 0), (1, 0, 0), (2, 1, 1), (3, 0, 1), (4, 1, 1)]
+        .map(|(ticket, context, site)| (ticket, context, 1000 + ticket, 3, site));
+    assert_eq!(visits, expect);
+    let exchanges = |v: &VisitRow| v.locked && v.compare_exchange && v.stored == Some(true);
+    assert!(profile.visits.iter().all(exchanges));
+}
+
+#[test]
+fn impossible_visits_are_dropped_and_end_the_complete_ones() {
+    let odd = [
+        VisitRecord {
+            instruction: 8,
+            ..visit(5, 7)
+        },
+        VisitRecord {
+            stored: 3,
+            ..visit(5, 7)
+        },
+        VisitRecord {
+            instruction: wire::LOCKED,
+            ..visit(5, 7)
+        },
+        VisitRecord {
+            size: 0,
+            ..visit(5, 7)
+        },
+    ];
+    for record in odd {
+        let mut files = recording();
+        files.push(File::new(2).with(&[record]));
+        let all = assembled_of(&files, 3).expect("damage is no error");
+        check_writable(&all);
+        assert_eq!(
+            (all.losses.invalid, all.profile.visits.len()),
+            (1, 5),
+            "{record:?}"
+        );
+        assert_eq!(
+            all.profile.regions[0].visits_end_ticket,
+            Some(5),
+            "{record:?}"
+        );
+    }
+}
+
+/// What a context has gathered and not appended is lost if the collector is killed.
+#[test]
+fn visits_of_a_recording_that_was_cut_off() {
+    let mut files = recording();
+    files[0] = File::new(0)
+        .with(&[burst(1, 7), burst(4, 9)])
+        .with(&[visit(1, 7)])
+        .with(&[region(0, 6)]);
+    let all = assembled(&files).expect("damage is no error");
+    check_writable(&all);
+    let region = &all.profile.regions[0];
+    assert_eq!((region.end_ticket, region.visits_end_ticket), (5, Some(2)));
 }
 
 #[test]
@@ -79,10 +142,13 @@ fn records_of_lost_sites_are_counted() {
     files[2] = File::new(SITES).with(&[site(7)]);
     let all = assembled(&files).expect("damage is no error");
     check_writable(&all);
-    assert_eq!(all.losses.unknown_site, 10);
+    assert_eq!(all.losses.unknown_site, 13);
+    let region = &all.profile.regions[0];
+    assert_eq!(region.end_ticket, 3, "the burst of ticket 3 is dropped");
     assert_eq!(
-        all.profile.regions[0].end_ticket, 3,
-        "the burst of ticket 3 is dropped"
+        region.visits_end_ticket,
+        Some(2),
+        "so is the visit of ticket 2"
     );
 }
 

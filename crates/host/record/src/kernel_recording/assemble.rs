@@ -10,7 +10,9 @@ use memmap2::Mmap;
 use relayout_files::{FileError, cannot, canonical_name, map_file};
 use relayout_profile::boot::COMMAND_LINE_SETTING;
 use relayout_profile::segments::{self, AssembledProfile, SiteNames};
-use relayout_profile::{Profile, ProfileMeta, RecordedGuest, RecordedRun, RecordingSetting};
+use relayout_profile::{
+    ClockUnit, Profile, ProfileMeta, RecordedGuest, RecordedRun, RecordingSetting,
+};
 use relayout_shadow::CONTEXTS_MAX;
 
 use super::watch::{WatchedWindow, WindowEnding};
@@ -177,6 +179,7 @@ fn profile_meta(
         target: "kernel".into(),
         workload,
         settings: recorded_settings(recording),
+        clock: Some(ClockUnit::Instructions),
         machine: "x86_64".into(),
         collector: collector.describe(),
         debug_file: canonical_name(&kernel.debug_path),

@@ -8,12 +8,13 @@ use std::process::ExitStatus;
 use std::sync::atomic::Ordering::*;
 use std::time::Duration;
 
+use super::backend::ProgramBackend;
 use memmap2::Mmap;
 use relayout_files::{cannot, map_file};
 use relayout_profile::merge::merge_processes;
 use relayout_profile::program::{self, AssembledProgram, ProgramMap};
 use relayout_profile::{
-    AccessCoverage, LoadedModule, Profile, ProfileMeta, RecordedProcess, RecordedRun,
+    AccessCoverage, ClockUnit, LoadedModule, Profile, ProfileMeta, RecordedProcess, RecordedRun,
     RecordingSetting,
 };
 use relayout_shadow::control::{FOLLOWED_MAX, RecordingControl};
@@ -389,6 +390,11 @@ fn profile_meta(
         build_id: build_id.unwrap_or_default(),
         debug_file: path.clone(),
         release: path,
+        clock: match facts.backend {
+            ProgramBackend::QemuUser => Some(ClockUnit::Instructions),
+            ProgramBackend::CompiledIn => Some(ClockUnit::Accesses),
+            ProgramBackend::Perf => None,
+        },
         coverage: match recording.slices {
             Some(_) => AccessCoverage::Sliced,
             None => AccessCoverage::Complete,
