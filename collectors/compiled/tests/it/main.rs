@@ -9,3 +9,4 @@ mod same;
 mod sharing;
 mod stand;
 mod values;
+mod visits;

@@ -244,7 +244,7 @@ fn visits_count_the_instructions_between_them() {
         gaps[gaps.len() / 2]
     };
     // Two instructions for each turn of the loop between two accesses.
-    assert_eq!(between("3000") - between("1000"), 4000);
+    assert_eq!(between("600") - between("200"), 800);
 }
 
 #[test]

@@ -1,13 +1,18 @@
 /* Two threads add to a word, with a known number of instructions between. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 long shared_word __attribute__((aligned(64)));
 static long turns __attribute__((aligned(64)));
+static int threads_there __attribute__((aligned(64)));
 
 static void *step(void *unused)
 {
-    for (int i = 0; i < 2000; i++) {
+    __atomic_add_fetch(&threads_there, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&threads_there, __ATOMIC_SEQ_CST) < 2)
+        sched_yield();
+    for (int i = 0; i < 20000; i++) {
         long left = turns;
 
         __atomic_add_fetch(&shared_word, 1, __ATOMIC_SEQ_CST);

@@ -1,0 +1,49 @@
+/* Two threads on one line: each adds to a word of its own by compare-and-exchange, fails to exchange a third, and
+ * then makes a number of accesses elsewhere. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "relayout.h"
+
+static struct {
+	long own[2];
+	long never;
+} shared __attribute__((aligned(64)));
+static volatile long elsewhere[2][16] __attribute__((aligned(128)));
+static int threads_there __attribute__((aligned(64)));
+static long turns __attribute__((aligned(64)));
+
+static void *work(void *argument)
+{
+	long number = (long)argument;
+
+	__atomic_add_fetch(&threads_there, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&threads_there, __ATOMIC_SEQ_CST) < 2)
+		sched_yield();
+	for (long i = 0; i < 20000; i++) {
+		long before = i, absent = 1;
+
+		__atomic_compare_exchange_n(&shared.own[number], &before, i + 1, 0, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+		__atomic_compare_exchange_n(&shared.never, &absent, 2, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+		for (long n = 0; n < turns; n++)
+			elsewhere[number][0] = n;
+		relayout_operation();
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+
+	turns = argc > 1 ? atol(argv[1]) : 1;
+	printf("shared %p\n", (void *)&shared);
+	fflush(stdout);
+	pthread_create(&thread, NULL, work, (void *)1);
+	work(NULL);
+	pthread_join(thread, NULL);
+	return shared.own[0] == 20000 && shared.own[1] == 20000 && shared.never == 0 ? 0 : 1;
+}
