@@ -2,9 +2,10 @@
 """What recording costs: CPU seconds in the window, against the same QEMU with the plugin loaded but
 idle, for every workload. Prints a Markdown table; quote its medians, the machine is never quiet.
 
-    benches/cost.py [--rounds N] [--cpus N] [WORKLOAD...]
+    benches/cost.py [--rounds N] [--cpus N] [--other RELAYOUT] [WORKLOAD...]
 
-Idle and recorded windows alternate, so that both see the same machine.
+Idle and recorded windows alternate, so that both see the same machine. With --other, the command of
+another build records in turn with this one, against the same idle windows; it has rows of its own.
 """
 import argparse
 import json
@@ -17,8 +18,8 @@ import tempfile
 RELAYOUT = pathlib.Path(__file__).resolve().parent.parent / "target/release/relayout"
 
 
-def run(*arguments):
-    done = subprocess.run([RELAYOUT, *map(str, arguments)], capture_output=True, text=True)
+def run(*arguments, command=RELAYOUT):
+    done = subprocess.run([command, *map(str, arguments)], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"relayout {' '.join(map(str, arguments))}: {done.stderr}")
     return done.stdout
@@ -33,9 +34,10 @@ def idle(workload, cpus):
     return float(words[words.index("window:") + 1])
 
 
-def recorded(workload, cpus, folder):
-    profile = folder / "profile"
-    run("record", "kernel", "--workload", workload, "--cpus", cpus, "-q", "--force", "-o", profile)
+def recorded(workload, cpus, folder, command):
+    profile = folder / f"profile-{command.parent.parent.parent.name}"
+    words = ["record", "kernel", "--workload", workload, "--cpus", cpus, "-q", "--force"]
+    run(*words, "-o", profile, command=command)
     one = json.loads((profile / "meta.json").read_text())["runs"][0]
     return one["window_cpu_ns"] / 1e9, one["accesses"]
 
@@ -44,26 +46,37 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cpus", type=int, default=4)
+    parser.add_argument("--other", type=pathlib.Path)
     parser.add_argument("workloads", nargs="*")
     options = parser.parse_args()
+    commands = {"": RELAYOUT}
+    if options.other:
+        commands[" (other)"] = options.other.resolve()
     print("| workload | idle, CPU s | recorded, CPU s | ratio | accesses, M | M accesses per CPU s |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
-    ratios = []
+    ratios = {name: [] for name in commands}
     with tempfile.TemporaryDirectory() as folder:
         for workload in options.workloads or workloads():
-            rounds = []
-            for _ in range(options.rounds):
-                base = idle(workload, options.cpus)
-                cpu, accesses = recorded(workload, options.cpus, pathlib.Path(folder))
-                rounds.append((base, cpu, accesses))
-            base, cpu, accesses = (statistics.median(column) for column in zip(*rounds))
-            ratios.append(cpu / base)
-            print(
-                f"| {workload} | {base:.2f} | {cpu:.2f} | {cpu / base:.1f} | {accesses / 1e6:.0f} "
-                f"| {accesses / 1e6 / cpu:.1f} |",
-                flush=True,
-            )
-    print(f"| **median** | | | **{statistics.median(ratios):.1f}** | | |")
+            rounds = [measure_round(workload, options.cpus, commands, pathlib.Path(folder))
+                      for _ in range(options.rounds)]
+            for name in commands:
+                base, cpu, accesses = (statistics.median(column)
+                                       for column in zip(*(each[name] for each in rounds)))
+                ratios[name].append(cpu / base)
+                print(
+                    f"| {workload}{name} | {base:.2f} | {cpu:.2f} | {cpu / base:.1f} "
+                    f"| {accesses / 1e6:.0f} | {accesses / 1e6 / cpu:.1f} |",
+                    flush=True,
+                )
+    for name, column in ratios.items():
+        print(f"| **median{name}** | | | **{statistics.median(column):.1f}** | | |")
+
+
+def measure_round(workload, cpus, commands, folder):
+    """By command: CPU seconds idle and recorded, and accesses."""
+    base = idle(workload, cpus)
+    return {name: (base, *recorded(workload, cpus, folder, command))
+            for name, command in commands.items()}
 
 
 if __name__ == "__main__":
