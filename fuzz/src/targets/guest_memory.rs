@@ -2,7 +2,7 @@ use std::sync::OnceLock;
 
 use relayout_layout::dwarf::SectionStore;
 use relayout_profile::RunId;
-use relayout_record::{GuestKernel, read_snapshot};
+use relayout_record::{GuestKernel, MemoryReaders};
 
 use guest::{IMAGE, MEMORY_BYTES, compile_guest, kernel, physical_memory};
 
@@ -14,7 +14,8 @@ const CHANGE_BYTES: usize = 13;
 const PAGE_BYTES: u64 = 4096;
 
 /// Changes to the memory of a small kernel, and pages to look up in it: lists, page tables and
-/// descriptors lead anywhere, and all that is read from them is a range or a gap.
+/// descriptors lead anywhere, and all that is read from them is a range, or a reader is
+/// left out.
 ///
 /// A change names one of the words that the kernel uses, and a value, an address in the image or
 /// another word of the kernel, so that most changes lead to memory that can be read.
@@ -22,6 +23,7 @@ pub fn guest_memory(data: &[u8]) {
     static GUEST: OnceLock<Vec<u8>> = OnceLock::new();
     static STORE: OnceLock<SectionStore> = OnceLock::new();
     static KERNEL: OnceLock<(GuestKernel<'static>, Vec<u8>, Vec<usize>)> = OnceLock::new();
+    static READERS: OnceLock<MemoryReaders> = OnceLock::new();
     let (kernel, memory, used) = KERNEL.get_or_init(|| {
         let kernel = kernel(
             GUEST.get_or_init(compile_guest),
@@ -57,7 +59,8 @@ pub fn guest_memory(data: &[u8]) {
     }
     pages.sort_unstable();
     pages.dedup();
-    let snapshot = read_snapshot(kernel, &memory, RunId(0), 2, &pages).expect("nothing is missing");
+    let readers = READERS.get_or_init(|| MemoryReaders::find(kernel));
+    let snapshot = readers.read_snapshot(kernel, &memory, RunId(0), 2, &pages);
     assert!(snapshot.ranges.is_sorted_by_key(|range| range.start));
 }
 

@@ -37,7 +37,8 @@ pub enum Error {
 /// and equal instructions (address and bytes) become one site, where programs had the same modules
 /// at the same addresses.
 ///
-/// Metadata other than `runs` is the first one's; `values_seen` is true only if all saw values.
+/// Metadata other than `runs` is the first one's; `values_seen` is true only if all saw values, and
+/// `left_out_readers` are those of all.
 /// Programs may have had other numbers of contexts in each run; kernels may not.
 ///
 /// # Errors
@@ -89,6 +90,11 @@ fn append_profile(
     )?;
     renumber_rows(&mut profile, run, &sites);
     merged.meta.values_seen &= profile.meta.values_seen;
+    for reader in std::mem::take(&mut profile.meta.left_out_readers) {
+        if !merged.meta.left_out_readers.contains(&reader) {
+            merged.meta.left_out_readers.push(reader);
+        }
+    }
     merged.meta.contexts = merged.meta.contexts.max(profile.meta.contexts);
     merged.meta.runs.append(&mut profile.meta.runs);
     merged.lines.append(&mut profile.lines);

@@ -256,13 +256,16 @@ pub struct RegionRow {
 }
 
 /// Use of a stretch of memory at the end of the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum RangeKind {
     /// Slab page(s): `owner` names the cache, `stride` the slot size, `first` the first slot.
     Slab = 0,
     /// A CPU's copy of the static per-cpu area: `id` is the CPU, `first` the address that
-    /// corresponds to per-cpu offset `stride` (0 for static data).
+    /// corresponds to per-cpu offset `stride` (0 for static data). Where per-cpu variables have
+    /// addresses of the image, `first` may be above the copy: offsets wrap around.
+    #[serde(rename = "percpu")]
     PerCpu = 1,
     /// The kernel image (globals). In programs: a module, whose path `owner` is.
     Image = 2,
@@ -502,6 +505,19 @@ pub struct RecordedGuest {
     pub unwatched_functions: Vec<String>,
 }
 
+/// Reader of the guest's memory that did not understand the recorded kernel. The objects that it
+/// would have found have no names in the profile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct LeftOutReader {
+    /// Subject of the reader: `slabs`.
+    pub reader: String,
+    /// What the reader lacked: `member 'slab.slab_cache'`.
+    pub missing: String,
+    /// Areas of memory in which the reader would have found objects; empty if those are all but the
+    /// image.
+    pub areas: Vec<RangeKind>,
+}
+
 /// Function of a recorded program with repeated string instructions (`rep movs`), whose accesses
 /// the program's code does not announce.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
@@ -561,6 +577,9 @@ pub struct ProfileMeta {
     /// where nobody looked for it, and where the collector sees all instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unseen_strings: Option<Vec<UnseenStringCode>>,
+    /// Readers of the guest's memory that were left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out_readers: Vec<LeftOutReader>,
     /// The recordings merged, by `run`.
     pub runs: Vec<RecordedRun>,
 }

@@ -14,6 +14,7 @@ use relayout_files::{InterruptFlag, RecordingProgress, cannot, read_regular};
 use self::watch::{WindowEnding, watch_window};
 use crate::elf::requested_loader;
 use crate::marker::has_start_marker;
+use crate::memory::MemoryReaders;
 use crate::outcome::RecordingOutcome;
 use crate::qemu::{QemuConfig, QemuMachine, path_option};
 use crate::workspace::{GuestMemory, RecordingWorkspace, collector_options};
@@ -92,6 +93,10 @@ pub fn record_kernel(
     };
     let initrd = workspace.file_path("initrd");
     fs::write(&initrd, archive).map_err(cannot("write", &initrd))?;
+    let readers = MemoryReaders::find(kernel);
+    for left_out in readers.left_out() {
+        progress.warn(&assemble::describe_left_out(&left_out));
+    }
     progress.step("booting the kernel");
     let config = QemuConfig {
         collector,
@@ -119,6 +124,7 @@ pub fn record_kernel(
     let files = assemble::GuestFiles {
         workspace: &workspace,
         memory: &memory,
+        readers: &readers,
         is_aborted: &is_aborted,
     };
     let recorded =

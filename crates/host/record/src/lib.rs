@@ -31,7 +31,7 @@ pub use error::Error;
 pub use guest::{GuestWorkload, find_workload, workloads};
 pub use kernel::GuestKernel;
 pub use kernel_recording::{GuestWork, KernelRecording, record_kernel};
-pub use memory::{MemorySnapshot, read_snapshot};
+pub use memory::{MemoryReaders, MemorySnapshot};
 pub use outcome::RecordingOutcome;
 pub use program::{
     CountedAccesses, ProgramBackend, ProgramRecording, StopSignals, can_fix_addresses,

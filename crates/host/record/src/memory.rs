@@ -1,10 +1,17 @@
 //! The guest's memory at the end of the window, read as a debugger would read it, while the machine
 //! is stopped.
+//!
+//! Each reader follows some types and variables of the kernel. Kernels differ in them: a reader has
+//! one file for each form, and chooses by what the debug information has, never by version. A
+//! reader that does not find its way is left out, and the others go on.
 
+mod areas;
+mod compound;
 mod files;
 mod frames;
-mod layout;
 mod list;
+mod lookup;
+mod page_types;
 mod pages;
 mod paging;
 mod percpu;
@@ -14,108 +21,259 @@ mod vmalloc;
 
 use relayout_profile::Addr;
 use relayout_profile::RunId;
-use relayout_profile::{RangeKind, RangeRow};
+use relayout_profile::{LeftOutReader, RangeKind, RangeRow};
 
+use self::areas::AreaReader;
+use self::files::{FileNames, FileReader};
 use self::frames::PageFrames;
-use self::layout::KernelOffsets;
-use self::paging::GuestMemory;
-use crate::{Error, GuestKernel};
+use self::lookup::{KernelLookup, MissingItem};
+use self::pages::{DescriptorReader, PageDescriptors, PageUseReader};
+use self::paging::{GuestMemory, PagingReader};
+use self::percpu::{ChunkReader, StaticDataReader};
+use self::slab::SlabReader;
+use self::tasks::TaskReader;
+use self::vmalloc::VmallocReader;
+use crate::GuestKernel;
 
-pub(crate) use self::paging::LowMemory;
+const PAGE_BYTES: u64 = 4096;
 
 /// Ranges of the guest's memory for one run, sorted by start.
 pub struct MemorySnapshot {
     /// Ranges, each once.
     pub ranges: Vec<RangeRow>,
-    /// Descriptions of the data that could not be read.
-    pub gaps: Vec<String>,
+    /// Readers that this kernel, or this guest's memory, leaves without what they follow.
+    pub left_out: Vec<LeftOutReader>,
 }
 
-/// Reads the guest's memory from `bytes` (the file behind it). `pages` are the addresses of the
-/// pages (4 KiB) that matter, ascending: slabs, allocations and kinds of pages are looked up for
-/// them only.
-///
-/// # Errors
-/// The debug file lacks a symbol or type that every kernel of this kind has. What merely cannot be
-/// read in this guest becomes a gap.
-pub fn read_snapshot(
-    kernel: &GuestKernel<'_>,
-    bytes: &[u8],
-    run: RunId,
-    cpus: u16,
-    pages: &[u64],
-) -> Result<MemorySnapshot, Error> {
-    let offsets = KernelOffsets::new(kernel)?;
-    let memory = GuestMemory::new(
-        bytes,
-        kernel.symbol_address("init_top_pgt")?,
-        LowMemory::for_q35(bytes.len() as u64),
-    );
-    let mut ranges = area_ranges(kernel, &memory, run)?;
-    let mut gaps = Vec::new();
-    ranges.extend(percpu::ranges(
-        kernel, &memory, &offsets, run, cpus, pages, &mut gaps,
-    )?);
-    match PageFrames::read(kernel, &memory, offsets.page_size)? {
-        Some(frames) => {
-            ranges.extend(slab::ranges(&memory, &offsets, &frames, run, pages));
-            // Static data of CPUs are in the direct map too, and are better known.
-            let percpu_ranges: Vec<_> = ranges
-                .iter()
-                .filter(|range| range.kind == RangeKind::PerCpu)
-                .map(|range| range.start.0..range.start.0.saturating_add(range.bytes))
-                .collect();
-            let others: Vec<u64> = pages
-                .iter()
-                .copied()
-                .filter(|page| !percpu_ranges.iter().any(|range| range.contains(page)))
-                .collect();
-            ranges.extend(pages::ranges(&memory, &offsets, &frames, run, &others));
+/// The readers of one kernel's memory, each as far as the kernel's debug information leads.
+pub struct MemoryReaders {
+    paging: Result<PagingReader, MissingItem>,
+    areas: AreaReader,
+    descriptors: Result<DescriptorReader, MissingItem>,
+    slabs: Result<SlabReader, MissingItem>,
+    page_uses: Result<PageUseReader, MissingItem>,
+    files: Result<FileReader, MissingItem>,
+    static_data: Result<StaticDataReader, MissingItem>,
+    chunks: Result<ChunkReader, MissingItem>,
+    vmalloc: Result<VmallocReader, MissingItem>,
+    tasks: Result<TaskReader, MissingItem>,
+}
+
+/// A reader, by the name that reports give it, and the areas that it describes.
+#[derive(Clone, Copy)]
+struct ReaderName {
+    name: &'static str,
+    areas: &'static [RangeKind],
+}
+
+const ADDRESSES: ReaderName = ReaderName {
+    name: "addresses",
+    areas: &[],
+};
+const DESCRIPTORS: ReaderName = ReaderName {
+    name: "page descriptors",
+    areas: &[RangeKind::DirectMap],
+};
+const SLABS: ReaderName = ReaderName {
+    name: "slabs",
+    areas: &[RangeKind::DirectMap],
+};
+const PAGE_USES: ReaderName = ReaderName {
+    name: "uses of pages",
+    areas: &[RangeKind::DirectMap],
+};
+const FILES: ReaderName = ReaderName {
+    name: "names of files",
+    areas: &[RangeKind::DirectMap],
+};
+const STATIC_DATA: ReaderName = ReaderName {
+    name: "per-cpu variables",
+    areas: &[RangeKind::DirectMap],
+};
+const CHUNKS: ReaderName = ReaderName {
+    name: "per-cpu chunks",
+    areas: &[RangeKind::DirectMap, RangeKind::Vmalloc],
+};
+const ALLOCATIONS: ReaderName = ReaderName {
+    name: "vmalloc areas",
+    areas: &[RangeKind::Vmalloc],
+};
+const STACKS: ReaderName = ReaderName {
+    name: "stacks",
+    areas: &[RangeKind::Vmalloc],
+};
+
+impl ReaderName {
+    fn left_out(self, missing: &MissingItem) -> LeftOutReader {
+        LeftOutReader {
+            reader: self.name.to_owned(),
+            missing: missing.0.clone(),
+            areas: self.areas.to_vec(),
         }
-        None => gaps.push("the bases of the direct map and the page array".into()),
     }
-    ranges.extend(vmalloc::ranges(
-        kernel, &memory, &offsets, run, pages, &mut gaps,
-    )?);
-    ranges.extend(tasks::stack_ranges(
-        kernel, &memory, &offsets, run, &mut gaps,
-    )?);
-    ranges.sort_by_key(|range| (range.start, range.bytes, range.kind));
-    ranges.dedup();
-    Ok(MemorySnapshot { ranges, gaps })
 }
 
-/// Image, direct map, page array, vmalloc space.
-fn area_ranges(
-    kernel: &GuestKernel<'_>,
-    memory: &GuestMemory<'_>,
-    run: RunId,
-) -> Result<Vec<RangeRow>, Error> {
-    let text = kernel.symbol_address("_text")?;
-    let end = kernel.symbol_address("_end")?;
-    let image = range_row(run, RangeKind::Image, text, end.saturating_sub(text));
-    let physical_end = memory.physical_end();
-    let areas = [
-        ("page_offset_base", RangeKind::DirectMap, physical_end),
-        (
-            "vmemmap_base",
-            RangeKind::PageArray,
-            physical_end / PAGE_BYTES * 64,
-        ),
-        ("vmalloc_base", RangeKind::Vmalloc, VMALLOC_BYTES),
-    ];
-    let area_row = |(base, kind, bytes)| {
-        let start = memory.read_u64(kernel.symbol_address(base).ok()?)?;
-        Some(range_row(run, kind, start, bytes))
-    };
-    Ok(std::iter::once(image)
-        .chain(areas.into_iter().filter_map(area_row))
-        .collect())
+impl MemoryReaders {
+    /// Finds what each reader follows in the kernel's debug information.
+    pub fn find(kernel: &GuestKernel<'_>) -> Self {
+        let mut lookup = KernelLookup::new(kernel);
+        Self {
+            paging: PagingReader::find(&lookup),
+            areas: AreaReader::find(&lookup),
+            descriptors: DescriptorReader::find(&mut lookup),
+            slabs: SlabReader::find(&mut lookup),
+            page_uses: PageUseReader::find(&mut lookup),
+            files: FileReader::find(&mut lookup),
+            static_data: StaticDataReader::find(&lookup),
+            chunks: ChunkReader::find(&mut lookup),
+            vmalloc: VmallocReader::find(&mut lookup),
+            tasks: TaskReader::find(&mut lookup),
+        }
+    }
+
+    /// Returns the readers that are left out, whatever the guest's memory holds.
+    pub fn left_out(&self) -> Vec<LeftOutReader> {
+        let found: [(ReaderName, Option<&MissingItem>); 9] = [
+            (ADDRESSES, self.paging.as_ref().err()),
+            (DESCRIPTORS, self.descriptors.as_ref().err()),
+            (SLABS, self.slabs.as_ref().err()),
+            (PAGE_USES, self.page_uses.as_ref().err()),
+            (FILES, self.files.as_ref().err()),
+            (STATIC_DATA, self.static_data.as_ref().err()),
+            (CHUNKS, self.chunks.as_ref().err()),
+            (ALLOCATIONS, self.vmalloc.as_ref().err()),
+            (STACKS, self.tasks.as_ref().err()),
+        ];
+        { found.into_iter() }
+            .filter_map(|(name, missing)| Some(name.left_out(missing?)))
+            .collect()
+    }
+
+    /// Reads the guest's memory from `bytes` (the file behind it). `pages` are the addresses of the
+    /// pages (4 KiB) that matter, ascending: slabs, allocations and kinds of pages are looked up
+    /// for them only.
+    pub fn read_snapshot(
+        &self,
+        kernel: &GuestKernel<'_>,
+        bytes: &[u8],
+        run: RunId,
+        cpus: u16,
+        pages: &[u64],
+    ) -> MemorySnapshot {
+        let mut snapshot = MemorySnapshot {
+            ranges: self.areas.image_range(run).into_iter().collect(),
+            left_out: self.left_out(),
+        };
+        if let Ok(paging) = &self.paging {
+            let memory = paging.open(bytes);
+            self.read_direct_map(&memory, run, cpus, pages, &mut snapshot);
+            self.read_vmalloc(kernel, &memory, run, pages, &mut snapshot);
+        }
+        let ranges = &mut snapshot.ranges;
+        ranges.sort_by_key(|range| (range.start, range.bytes, range.kind));
+        ranges.dedup();
+        snapshot
+    }
+
+    fn read_direct_map(
+        &self,
+        memory: &GuestMemory<'_>,
+        run: RunId,
+        cpus: u16,
+        pages: &[u64],
+        snapshot: &mut MemorySnapshot,
+    ) {
+        self.read_percpu(memory, run, cpus, pages, snapshot);
+        let Some(areas) = self.areas.read(memory) else {
+            snapshot.note_unread(ADDRESSES, "the bases of the direct map and the page array");
+            return;
+        };
+        let Ok(reader) = &self.descriptors else {
+            snapshot.ranges.extend(areas.ranges(memory, run, 0));
+            return;
+        };
+        let descriptor_bytes = reader.descriptor_bytes();
+        let whole_areas = areas.ranges(memory, run, descriptor_bytes);
+        snapshot.ranges.extend(whole_areas);
+        let frames = PageFrames::new(&areas, memory, descriptor_bytes);
+        let descriptors = PageDescriptors { frames, reader };
+        if let Ok(slabs) = &self.slabs {
+            let slabs = slabs.ranges(memory, &descriptors, run, pages);
+            snapshot.ranges.extend(slabs);
+        }
+        if let Ok(uses) = &self.page_uses {
+            let mut files = FileNames::new(memory, self.files.as_ref().ok());
+            // Static data of CPUs are in the direct map too, and are better known.
+            let others = snapshot.pages_outside_percpu(pages);
+            let uses = uses.ranges(memory, &descriptors, &mut files, run, &others);
+            snapshot.ranges.extend(uses);
+        }
+    }
+
+    fn read_percpu(
+        &self,
+        memory: &GuestMemory<'_>,
+        run: RunId,
+        cpus: u16,
+        pages: &[u64],
+        snapshot: &mut MemorySnapshot,
+    ) {
+        let mut cpus = cpus;
+        if let Ok(data) = &self.static_data {
+            cpus = data.possible_cpus(memory).max(cpus);
+            let copies = data.ranges(memory, run, cpus);
+            if copies.len() < usize::from(cpus) {
+                snapshot.note_unread(STATIC_DATA, "the areas of some CPUs");
+            }
+            snapshot.ranges.extend(copies);
+        }
+        if let Ok(chunks) = &self.chunks {
+            match chunks.ranges(memory, run, cpus, pages) {
+                Some(units) => snapshot.ranges.extend(units),
+                None => snapshot.note_unread(CHUNKS, "the units of per-cpu memory"),
+            }
+        }
+    }
+
+    fn read_vmalloc(
+        &self,
+        kernel: &GuestKernel<'_>,
+        memory: &GuestMemory<'_>,
+        run: RunId,
+        pages: &[u64],
+        snapshot: &mut MemorySnapshot,
+    ) {
+        if let Ok(vmalloc) = &self.vmalloc {
+            match vmalloc.ranges(kernel, memory, run, pages) {
+                Some(areas) => snapshot.ranges.extend(areas),
+                None => snapshot.note_unread(ALLOCATIONS, "the list of what is in vmalloc space"),
+            }
+        }
+        if let Ok(tasks) = &self.tasks {
+            match tasks.stack_ranges(memory, run) {
+                Some(stacks) => snapshot.ranges.extend(stacks),
+                None => snapshot.note_unread(STACKS, "the list of tasks"),
+            }
+        }
+    }
 }
 
-const PAGE_BYTES: u64 = 4096;
-/// Bytes of vmalloc space with four-level page tables (kernel documentation, x86_64 mm).
-const VMALLOC_BYTES: u64 = 32 << 40;
+impl MemorySnapshot {
+    /// Notes what a reader did not find in the guest's memory.
+    fn note_unread(&mut self, reader: ReaderName, data: &str) {
+        let missing = MissingItem(format!("{data} in the guest's memory"));
+        self.left_out.push(reader.left_out(&missing));
+    }
+
+    fn pages_outside_percpu(&self, pages: &[u64]) -> Vec<u64> {
+        let percpu: Vec<_> = { self.ranges.iter() }
+            .filter(|range| range.kind == RangeKind::PerCpu)
+            .map(|range| range.start.0..range.start.0.saturating_add(range.bytes))
+            .collect();
+        let is_outside = |page: &&u64| !percpu.iter().any(|range| range.contains(page));
+        pages.iter().filter(is_outside).copied().collect()
+    }
+}
 
 fn range_row(run: RunId, kind: RangeKind, start: u64, bytes: u64) -> RangeRow {
     RangeRow {

@@ -41,7 +41,7 @@ impl CertainObjects<'_, '_, '_> {
         match range.kind {
             RangeKind::Image => self.global_object(run, addr),
             RangeKind::PerCpu => {
-                let offset = offset_in_template(range, addr)?;
+                let offset = offset_in_template(range, addr);
                 let globals = program.main_view().globals();
                 let variable = globals.per_cpu_variable(&program.store, offset)?;
                 let kind = ObjectKind::PerCpu {
@@ -52,7 +52,7 @@ impl CertainObjects<'_, '_, '_> {
             }
             RangeKind::Tls => {
                 let file = self.images.file_by_path(run, &range.owner)?;
-                let offset = offset_in_template(range, addr)?;
+                let offset = offset_in_template(range, addr);
                 let globals = program.file_view(file).globals();
                 let variable = globals.thread_local_variable(&program.store, offset)?;
                 let kind = ObjectKind::ThreadLocal {
@@ -114,9 +114,11 @@ impl CertainObjects<'_, '_, '_> {
 }
 
 /// Returns the offset of `addr` in the variables' own address space, of which `range` is a copy.
-fn offset_in_template(range: &RangeRow, addr: Addr) -> Option<u64> {
-    addr.checked_sub(range.first)?
-        .checked_add(u64::from(range.stride))
+/// Where that space is a section of an image, its addresses may be above those of the copy.
+fn offset_in_template(range: &RangeRow, addr: Addr) -> u64 {
+    { addr.0 }
+        .wrapping_sub(range.first.0)
+        .wrapping_add(u64::from(range.stride))
 }
 
 /// Returns a type's name without keyword and scopes.

@@ -1,5 +1,6 @@
 //! Variables by link-time address.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use relayout_layout::TypeId;
@@ -10,6 +11,9 @@ use crate::images::FileId;
 
 /// Variables and symbols before an address that are tried, at most.
 const CANDIDATES_MAX: usize = 8;
+
+/// No image has variables below this address.
+const LEAST_IMAGE_ADDRESS: u64 = 4096;
 
 /// Variable that holds an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +53,9 @@ pub struct GlobalVariables<'f, 'a> {
     typed: Vec<PlacedVariable>,
     /// Thread-local variables, read when a program's thread-local memory is first met.
     threads: OnceLock<Vec<PlacedVariable>>,
-    /// End of the per-cpu offsets, which are addresses from 0 on; 0 in programs.
-    per_cpu_end: u64,
+    /// Addresses of per-cpu variables: from 0 on, or those of a section of the image; empty in
+    /// programs.
+    per_cpu: Range<u64>,
     this_cpu_off: Option<u64>,
     per_cpu_offset: Option<(u64, u64)>,
 }
@@ -66,7 +71,10 @@ impl<'f, 'a> GlobalVariables<'f, 'a> {
             id,
             typed: known.map_or_else(find, <[PlacedVariable]>::to_vec),
             threads: OnceLock::new(),
-            per_cpu_end: symbol("__per_cpu_end").map_or(0, |s| s.address),
+            per_cpu: {
+                let address = |name: &str| symbol(name).map_or(0, |s| s.address);
+                address("__per_cpu_start")..address("__per_cpu_end")
+            },
             this_cpu_off: symbol("this_cpu_off").map(|s| s.address),
             per_cpu_offset: symbol("__per_cpu_offset").map(|s| (s.address, s.address + s.size)),
         }
@@ -91,18 +99,20 @@ impl<'f, 'a> GlobalVariables<'f, 'a> {
         store: &TypeStore<'f, 'a>,
         offset: u64,
     ) -> Option<ProgramVariable<'f>> {
-        (offset < self.per_cpu_end)
+        { self.per_cpu.contains(&offset) }
             .then(|| self.find_variable(store, offset))
             .flatten()
     }
 
-    /// Returns the variable that holds an address of the image.
+    /// Returns the variable that holds an address of the image. A section with per-cpu variables
+    /// is only their first content.
     pub fn image_variable(
         &self,
         store: &TypeStore<'f, 'a>,
         address: u64,
     ) -> Option<ProgramVariable<'f>> {
-        (address >= self.per_cpu_end.max(4096))
+        let is_image = address >= LEAST_IMAGE_ADDRESS && !self.per_cpu.contains(&address);
+        is_image
             .then(|| self.find_variable(store, address))
             .flatten()
     }

@@ -11,12 +11,13 @@ use relayout_files::{FileError, cannot, canonical_name, map_file};
 use relayout_profile::boot::COMMAND_LINE_SETTING;
 use relayout_profile::segments::{self, AssembledProfile, SiteNames};
 use relayout_profile::{
-    ClockUnit, Profile, ProfileMeta, RecordedGuest, RecordedRun, RecordingSetting,
+    ClockUnit, LeftOutReader, Profile, ProfileMeta, RecordedGuest, RecordedRun, RecordingSetting,
 };
 use relayout_shadow::CONTEXTS_MAX;
 
 use super::watch::{WatchedWindow, WindowEnding};
 use super::{GuestWork, KernelRecording};
+use crate::memory::MemoryReaders;
 use crate::outcome::{RecordingOutcome, describe_losses};
 use crate::qemu::{QemuMachine, cpu_model};
 use crate::workspace::{GuestMemory, RecordingWorkspace};
@@ -32,6 +33,8 @@ const CONSOLE_LINES: usize = 2000;
 pub struct GuestFiles<'g> {
     pub workspace: &'g RecordingWorkspace,
     pub memory: &'g GuestMemory,
+    /// Readers of the kernel's memory.
+    pub readers: &'g MemoryReaders,
     /// Tells whether the user has aborted the assembly.
     pub is_aborted: &'g dyn Fn() -> bool,
 }
@@ -48,6 +51,7 @@ pub fn assemble_profile(
     let GuestFiles {
         workspace,
         memory,
+        readers,
         is_aborted,
     } = files;
     let assembled = read_segments(workspace, recording.cpus, is_aborted)?;
@@ -61,28 +65,35 @@ pub fn assemble_profile(
         ..profile_run(recording, &assembled, workspace, machine, problem.as_ref())
     };
     let mut profile = assembled.profile;
+    profile.meta = profile_meta(recording, kernel, collector, profile.meta);
     match memory.map() {
         Ok(bytes) => {
             let pages = pages_that_matter(&profile);
-            let snapshot =
-                crate::memory::read_snapshot(kernel, &bytes, RunId(0), recording.cpus, &pages)?;
+            let cpus = recording.cpus;
+            let snapshot = readers.read_snapshot(kernel, &bytes, RunId(0), cpus, &pages);
             profile.ranges = snapshot.ranges;
-            notes.extend(
-                snapshot
-                    .gaps
-                    .iter()
-                    .map(|gap| format!("not readable in the guest: {gap}")),
-            );
+            // The others were named before the boot.
+            let known = readers.left_out();
+            let found_now = { snapshot.left_out.iter() }.filter(|reader| !known.contains(reader));
+            notes.extend(found_now.map(describe_left_out));
+            profile.meta.left_out_readers = snapshot.left_out;
         }
         Err(error) => notes.push(format!("the guest's memory cannot be read: {error}")),
     }
-    profile.meta = profile_meta(recording, kernel, collector, profile.meta);
     profile.meta.runs = vec![run];
     Ok(RecordingOutcome {
         profile,
         problem,
         notes,
     })
+}
+
+/// Describes a reader that was left out: `slabs are not read: member 'slab.slab_cache' is missing`.
+pub fn describe_left_out(left_out: &LeftOutReader) -> String {
+    let LeftOutReader {
+        reader, missing, ..
+    } = left_out;
+    format!("{reader} are not read: {missing} is missing")
 }
 
 /// Reads the segments of the guest's CPUs: as many as it was given, and those that arguments for QEMU

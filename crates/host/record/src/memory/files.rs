@@ -3,22 +3,57 @@
 
 use std::collections::HashMap;
 
-use super::layout::FileOffsets;
+use super::lookup::{KernelLookup, MissingItem};
 use super::paging::GuestMemory;
 
 /// Most folders above a file that are followed: the tree is the guest's, and may be broken.
 const FOLDERS_MAX: usize = 32;
 
+/// Offsets on the way from `struct address_space` to a file's name.
+pub struct FileReader {
+    mapping_host: u64,
+    inode_super: u64,
+    inode_number: u64,
+    /// Head of the list of its names.
+    inode_names: u64,
+    super_type: u64,
+    type_name: u64,
+    /// Node of that list, in `struct dentry`.
+    entry_node: u64,
+    entry_parent: u64,
+    /// Pointer to the text.
+    entry_name: u64,
+}
+
+impl FileReader {
+    /// Looks up the offsets.
+    pub fn find(lookup: &mut KernelLookup<'_, '_>) -> Result<Self, MissingItem> {
+        let name = lookup.member("dentry", "d_name")?;
+        Ok(Self {
+            mapping_host: lookup.member("address_space", "host")?,
+            inode_super: lookup.member("inode", "i_sb")?,
+            inode_number: lookup.member("inode", "i_ino")?,
+            inode_names: lookup.member("inode", "i_dentry")?,
+            super_type: lookup.member("super_block", "s_type")?,
+            type_name: lookup.member("file_system_type", "name")?,
+            // `d_alias` is at the start of a union `d_u` (up to 6.19), or stands by itself.
+            entry_node: lookup.first_member("dentry", &["d_u", "d_alias"])?,
+            entry_parent: lookup.member("dentry", "d_parent")?,
+            entry_name: name + lookup.member("qstr", "name")?,
+        })
+    }
+}
+
 /// Names of files by their `address_space`, each read once.
 pub struct FileNames<'g, 'm> {
     memory: &'g GuestMemory<'m>,
-    offsets: Option<&'g FileOffsets>,
+    offsets: Option<&'g FileReader>,
     descriptions: HashMap<u64, String>,
 }
 
 impl<'g, 'm> FileNames<'g, 'm> {
     /// Creates an empty list. Without `offsets` no file has a name.
-    pub fn new(memory: &'g GuestMemory<'m>, offsets: Option<&'g FileOffsets>) -> Self {
+    pub fn new(memory: &'g GuestMemory<'m>, offsets: Option<&'g FileReader>) -> Self {
         Self {
             memory,
             offsets,
@@ -39,7 +74,7 @@ impl<'g, 'm> FileNames<'g, 'm> {
     }
 }
 
-fn describe_file(memory: &GuestMemory<'_>, offsets: &FileOffsets, mapping: u64) -> Option<String> {
+fn describe_file(memory: &GuestMemory<'_>, offsets: &FileReader, mapping: u64) -> Option<String> {
     let follow_pointer = |at: u64, offset: u64| {
         let to = memory.read_u64(at.wrapping_add(offset))?;
         (to != 0).then_some(to)
@@ -63,7 +98,7 @@ fn describe_file(memory: &GuestMemory<'_>, offsets: &FileOffsets, mapping: u64) 
 /// The path of a `dentry` from the root of its file system.
 fn dentry_path(
     memory: &GuestMemory<'_>,
-    offsets: &FileOffsets,
+    offsets: &FileReader,
     first_dentry: u64,
 ) -> Option<String> {
     let mut parts = Vec::new();

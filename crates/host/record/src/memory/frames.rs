@@ -1,9 +1,8 @@
 //! Pages and their descriptors.
 
 use super::PAGE_BYTES;
-use super::layout::KernelOffsets;
+use super::areas::AddressAreas;
 use super::paging::GuestMemory;
-use crate::{Error, GuestKernel};
 
 /// Addresses of the direct map and of the array of page descriptors.
 pub struct PageFrames {
@@ -14,23 +13,14 @@ pub struct PageFrames {
 }
 
 impl PageFrames {
-    /// `None` where the guest's memory does not say.
-    ///
-    /// # Errors
-    /// The debug file lacks the variables that hold the bases.
-    pub fn read(
-        kernel: &GuestKernel<'_>,
-        memory: &GuestMemory<'_>,
-        descriptor_bytes: u64,
-    ) -> Result<Option<Self>, Error> {
-        let direct = memory.read_u64(kernel.symbol_address("page_offset_base")?);
-        let array = memory.read_u64(kernel.symbol_address("vmemmap_base")?);
-        Ok(direct.zip(array).map(|(direct, array)| Self {
-            direct_map_base: direct,
-            page_array_base: array,
+    /// Pages of the direct map, with descriptors of `descriptor_bytes`, which is not 0.
+    pub fn new(areas: &AddressAreas, memory: &GuestMemory<'_>, descriptor_bytes: u64) -> Self {
+        Self {
+            direct_map_base: areas.direct_map,
+            page_array_base: areas.page_array,
             descriptor_bytes,
             physical_bytes: memory.physical_end(),
-        }))
+        }
     }
 
     /// Descriptor of the page that has `address`, which is in the direct map.
@@ -47,18 +37,11 @@ impl PageFrames {
         self.direct_map_base
             .checked_add(number.checked_mul(PAGE_BYTES)?)
     }
-}
 
-/// Returns the descriptor that describes a page: of a compound page, that of its first page.
-pub fn head_descriptor(
-    memory: &GuestMemory<'_>,
-    offsets: &KernelOffsets,
-    descriptor: u64,
-) -> Option<u64> {
-    let compound = memory.read_u64(descriptor.wrapping_add(offsets.page_compound_head))?;
-    Some(if compound & 1 == 1 {
-        compound - 1
-    } else {
-        descriptor
-    })
+    /// Returns true if `descriptor` is one of the array.
+    pub fn has_descriptor(&self, descriptor: u64) -> bool {
+        let offset = descriptor.checked_sub(self.page_array_base);
+        let bytes = self.physical_bytes / PAGE_BYTES * self.descriptor_bytes;
+        offset.is_some_and(|offset| offset < bytes && offset % self.descriptor_bytes == 0)
+    }
 }

@@ -4,51 +4,143 @@ use relayout_profile::Addr;
 use relayout_profile::RunId;
 use relayout_profile::{RangeKind, RangeRow};
 
+use super::compound::CompoundPages;
 use super::files::FileNames;
-use super::frames::{PageFrames, head_descriptor};
-use super::layout::KernelOffsets;
+use super::frames::PageFrames;
+use super::lookup::{KernelLookup, MissingItem};
+use super::page_types::{PageType, PageTypes};
 use super::paging::GuestMemory;
 use super::{PAGE_BYTES, range_row};
 
-/// `page_type` of a page that has one: these bits, less those of its type.
-const PAGE_TYPE_BITS: u32 = 0xf000_0000;
-const PAGE_TYPE_BUDDY: u32 = 0x80;
-const PAGE_TYPE_TABLE: u32 = 0x200;
+/// Reads the descriptors of pages, whatever the pages are used for.
+pub struct DescriptorReader {
+    compound: CompoundPages,
+    types: PageTypes,
+}
 
-/// One range for each stretch of `pages` of one kind; `owner` is its name. Pages of which nothing
-/// is known are left out.
-pub fn ranges(
-    memory: &GuestMemory<'_>,
-    offsets: &KernelOffsets,
-    frames: &PageFrames,
-    run: RunId,
-    pages: &[u64],
-) -> Vec<RangeRow> {
-    let mut files = FileNames::new(memory, offsets.file.as_ref());
-    let mut ranges: Vec<RangeRow> = Vec::new();
-    for &page in pages {
-        let descriptor = frames.descriptor(page);
-        let Some(kind) = descriptor.and_then(|at| page_kind(memory, offsets, at)) else {
-            continue;
-        };
-        let owner = match kind {
-            PageKind::Described(description) => description,
-            PageKind::File(mapping) => files.describe_mapping(mapping),
-        };
-        match ranges.last_mut() {
-            Some(last)
-                if last.owner == owner && last.start.saturating_add(last.bytes) == Addr(page) =>
-            {
-                last.bytes += PAGE_BYTES;
-            }
-            _ => {
-                let mut range = range_row(run, RangeKind::DirectMap, page, PAGE_BYTES);
-                range.owner = owner.to_owned();
-                ranges.push(range);
+impl DescriptorReader {
+    /// Chooses the forms that the debug information has.
+    pub fn find(lookup: &mut KernelLookup<'_, '_>) -> Result<Self, MissingItem> {
+        Ok(Self {
+            compound: CompoundPages::find(lookup)?,
+            types: PageTypes::find(lookup)?,
+        })
+    }
+
+    /// Size of a descriptor.
+    pub fn descriptor_bytes(&self) -> u64 {
+        self.compound.descriptor_bytes()
+    }
+}
+
+/// The descriptors of one guest's pages.
+pub struct PageDescriptors<'r> {
+    /// Pages and the places of their descriptors.
+    pub frames: PageFrames,
+    /// Reader of what they hold.
+    pub reader: &'r DescriptorReader,
+}
+
+impl PageDescriptors<'_> {
+    /// Returns the first descriptor of the compound page that has `address`.
+    pub fn head(&self, memory: &GuestMemory<'_>, address: u64) -> Option<u64> {
+        let descriptor = self.frames.descriptor(address)?;
+        self.reader.compound.head(memory, &self.frames, descriptor)
+    }
+
+    /// Order of the compound page at `head`.
+    pub fn order(&self, memory: &GuestMemory<'_>, head: u64) -> u32 {
+        self.reader.compound.order(memory, &self.frames, head)
+    }
+
+    /// Type of the page at `head`.
+    pub fn type_of(&self, memory: &GuestMemory<'_>, head: u64) -> Option<PageType> {
+        self.reader.types.type_of(memory, head)
+    }
+}
+
+/// Offsets and flags in the descriptor of a page that has no type.
+pub struct PageUseReader {
+    flags: u64,
+    reserved_flag: Option<u32>,
+    mapping: Option<u64>,
+}
+
+impl PageUseReader {
+    /// Looks up the offsets.
+    pub fn find(lookup: &mut KernelLookup<'_, '_>) -> Result<Self, MissingItem> {
+        let in_page = lookup.member("page", "mapping").ok();
+        Ok(Self {
+            flags: lookup.member("page", "flags")?,
+            reserved_flag: lookup.bit_number("pageflags", "PG_reserved").ok(),
+            mapping: in_page.or_else(|| lookup.member("folio", "mapping").ok()),
+        })
+    }
+
+    /// One range for each stretch of `pages` of one kind; `owner` is its name. Pages of which
+    /// nothing is known are left out.
+    pub fn ranges(
+        &self,
+        memory: &GuestMemory<'_>,
+        descriptors: &PageDescriptors<'_>,
+        files: &mut FileNames<'_, '_>,
+        run: RunId,
+        pages: &[u64],
+    ) -> Vec<RangeRow> {
+        let mut ranges: Vec<RangeRow> = Vec::new();
+        for &page in pages {
+            let Some(kind) = self.page_kind(memory, descriptors, page) else {
+                continue;
+            };
+            let owner = match kind {
+                PageKind::Described(description) => description,
+                PageKind::File(mapping) => files.describe_mapping(mapping),
+            };
+            match ranges.last_mut() {
+                Some(last)
+                    if last.owner == owner
+                        && last.start.saturating_add(last.bytes) == Addr(page) =>
+                {
+                    last.bytes += PAGE_BYTES;
+                }
+                _ => {
+                    let mut range = range_row(run, RangeKind::DirectMap, page, PAGE_BYTES);
+                    range.owner = owner.to_owned();
+                    ranges.push(range);
+                }
             }
         }
+        ranges
     }
-    ranges
+
+    fn page_kind(
+        &self,
+        memory: &GuestMemory<'_>,
+        descriptors: &PageDescriptors<'_>,
+        page: u64,
+    ) -> Option<PageKind> {
+        let head = descriptors.head(memory, page)?;
+        let page_type = descriptors.type_of(memory, head)?;
+        if page_type == PageType::Slab {
+            return None;
+        }
+        let flags = memory.read_u64(head.wrapping_add(self.flags))?;
+        if { self.reserved_flag }.is_some_and(|bit| flags >> bit & 1 == 1) {
+            return Some(PageKind::Described("boot memory"));
+        }
+        match page_type {
+            PageType::Table => return Some(PageKind::Described("page table")),
+            PageType::Free => return Some(PageKind::Described("free page")),
+            PageType::Slab | PageType::Other => return None,
+            PageType::Untyped => {}
+        }
+        // include/linux/page-flags.h: bit 0 of `mapping` marks anonymous memory.
+        match memory.read_u64(head.wrapping_add(self.mapping?))? {
+            0 => None,
+            mapping if mapping & 1 == 1 => Some(PageKind::Described("anonymous page")),
+            mapping => Some(PageKind::File(mapping)),
+        }
+    }
 }
 
 /// Kind of a page.
@@ -57,35 +149,4 @@ enum PageKind {
     Described(&'static str),
     /// Content of the file with this mapping.
     File(u64),
-}
-
-fn page_kind(
-    memory: &GuestMemory<'_>,
-    offsets: &KernelOffsets,
-    descriptor: u64,
-) -> Option<PageKind> {
-    let descriptor = head_descriptor(memory, offsets, descriptor)?;
-    let flags = memory.read_u64(descriptor.wrapping_add(offsets.page_flags))?;
-    let has_flag = |bit: u32| flags >> bit & 1 == 1;
-    if has_flag(offsets.slab_flag_bit) {
-        return None;
-    }
-    if offsets.reserved_flag_bit.is_some_and(has_flag) {
-        return Some(PageKind::Described("boot memory"));
-    }
-    let page_type = memory.read_u32(descriptor.wrapping_add(offsets.page_type?))?;
-    // A count of mappings is in the same place; it is nowhere near the bits of a type.
-    if page_type & PAGE_TYPE_BITS == PAGE_TYPE_BITS && page_type != u32::MAX {
-        return match !page_type {
-            bits if bits & PAGE_TYPE_TABLE != 0 => Some(PageKind::Described("page table")),
-            bits if bits & PAGE_TYPE_BUDDY != 0 => Some(PageKind::Described("free page")),
-            _ => None,
-        };
-    }
-    // include/linux/page-flags.h: bit 0 of `mapping` marks anonymous memory.
-    match memory.read_u64(descriptor.wrapping_add(offsets.page_mapping?))? {
-        0 => None,
-        mapping if mapping & 1 == 1 => Some(PageKind::Described("anonymous page")),
-        mapping => Some(PageKind::File(mapping)),
-    }
 }

@@ -1,9 +1,13 @@
-//! Translation of kernel addresses to offsets in the memory file, by x86-64 four-level page tables.
+//! Translation of kernel addresses to offsets in the memory file, by x86-64 page tables of four or
+//! five levels.
 
 use super::PAGE_BYTES;
+use super::lookup::{KernelLookup, MissingItem};
 
 /// The kernel image is mapped here with `nokaslr`: physical address plus this.
 const IMAGE_BASE: u64 = 0xffff_ffff_8000_0000;
+/// `pgdir_shift` with five levels.
+const FIVE_LEVELS_SHIFT: u32 = 48;
 const PRESENT: u64 = 1;
 const LARGE: u64 = 1 << 7;
 const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
@@ -35,21 +39,82 @@ impl LowMemory {
     }
 }
 
+/// Levels of page tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PagingLevels {
+    /// 48-bit addresses.
+    Four,
+    /// 57-bit addresses (`la57`).
+    Five,
+}
+
+impl PagingLevels {
+    /// Number of the levels in tables of constants: 0 for four levels.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+
+    fn count(self) -> u32 {
+        match self {
+            Self::Four => 4,
+            Self::Five => 5,
+        }
+    }
+}
+
+/// Places of what the translation of addresses starts from.
+pub struct PagingReader {
+    top_table: u64,
+    /// Shift of an index into the top table (`pgdir_shift`), which kernels for both numbers of
+    /// levels set as they boot.
+    top_shift: Option<u64>,
+}
+
+impl PagingReader {
+    /// Looks up the kernel's own top page table.
+    pub fn find(lookup: &KernelLookup<'_, '_>) -> Result<Self, MissingItem> {
+        Ok(Self {
+            top_table: lookup.symbol("init_top_pgt")?,
+            top_shift: lookup.symbol("pgdir_shift").ok(),
+        })
+    }
+
+    /// Opens the memory of a machine with RAM in `bytes`.
+    pub fn open<'a>(&self, bytes: &'a [u8]) -> GuestMemory<'a> {
+        let low = LowMemory::for_q35(bytes.len() as u64);
+        let memory = GuestMemory::new(bytes, self.top_table, low, PagingLevels::Four);
+        // The variable is in the image, which is read without page tables.
+        let shift = self.top_shift.and_then(|at| memory.read_u32(at));
+        let levels = match shift {
+            Some(FIVE_LEVELS_SHIFT) => PagingLevels::Five,
+            _ => PagingLevels::Four,
+        };
+        GuestMemory { levels, ..memory }
+    }
+}
+
 /// The guest's memory, by kernel virtual address. Every read may fail: nothing in it is trusted.
 pub struct GuestMemory<'a> {
     bytes: &'a [u8],
     low: LowMemory,
     top_table: u64,
+    levels: PagingLevels,
 }
 
 impl<'a> GuestMemory<'a> {
     /// `top_table` is the address of the kernel's own top page table, in the image.
-    pub fn new(bytes: &'a [u8], top_table: u64, low: LowMemory) -> Self {
+    pub fn new(bytes: &'a [u8], top_table: u64, low: LowMemory, levels: PagingLevels) -> Self {
         Self {
             bytes,
             low,
             top_table: top_table.wrapping_sub(IMAGE_BASE),
+            levels,
         }
+    }
+
+    /// Levels of the page tables.
+    pub fn levels(&self) -> PagingLevels {
+        self.levels
     }
 
     /// One past the last physical address.
@@ -101,7 +166,7 @@ impl<'a> GuestMemory<'a> {
             return Some(address - IMAGE_BASE);
         }
         let mut table = self.top_table;
-        for level in (0..4).rev() {
+        for level in (0..self.levels.count()).rev() {
             let shift = 12 + 9 * level;
             let index = address >> shift & 511;
             let entry = u64::from_le_bytes(self.read_physical(table.checked_add(index * 8)?)?);
@@ -141,7 +206,8 @@ mod tests {
     #[test]
     fn walks_small_and_large_pages() {
         let bytes = memory();
-        let memory = GuestMemory::new(&bytes, IMAGE_BASE + 0x1000, LowMemory::for_q35(0x6000));
+        let low = LowMemory::for_q35(0x6000);
+        let memory = GuestMemory::new(&bytes, IMAGE_BASE + 0x1000, low, PagingLevels::Four);
         let base = 0xffff_8880_0000_0000;
         assert_eq!(memory.read_u64(base + 0x3010), Some(0x1122_3344_5566_7788));
         assert_eq!(
@@ -157,6 +223,33 @@ mod tests {
         assert_eq!(memory.read_u64(base + 0x3ffc), None, "runs out of the page");
         assert_eq!(memory.read_text(base + 0x3ffe).as_deref(), Some("x"));
         assert_eq!(memory.read_u64(u64::MAX - 3), None);
+    }
+
+    #[test]
+    fn walks_a_fifth_level() {
+        let mut bytes = memory();
+        bytes.resize(0x8000, 0);
+        // The top table at 0x7000 leads to the four levels of the other test.
+        let entry = 0x7000 + 8 * 0x111;
+        bytes[entry..entry + 8].copy_from_slice(&(0x1000 | PRESENT).to_le_bytes());
+        let low = LowMemory::for_q35(0x8000);
+        let memory = GuestMemory::new(&bytes, IMAGE_BASE + 0x7000, low, PagingLevels::Five);
+        let base = 0xff11_0000_0000_0000 | 0x111 << 39;
+        assert_eq!(memory.read_u64(base + 0x3010), Some(0x1122_3344_5566_7788));
+        assert_eq!(memory.read_u64(0xffff_8880_0000_3010), None);
+    }
+
+    #[test]
+    fn the_kernel_says_how_many_levels_it_uses() {
+        let mut bytes = vec![0; 0x1000];
+        let reader = PagingReader {
+            top_table: IMAGE_BASE,
+            top_shift: Some(IMAGE_BASE + 0x800),
+        };
+        for (shift, levels) in [(39, PagingLevels::Four), (48, PagingLevels::Five)] {
+            bytes[0x800] = shift;
+            assert_eq!(reader.open(&bytes).levels(), levels);
+        }
     }
 
     #[test]

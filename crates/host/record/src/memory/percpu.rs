@@ -1,15 +1,14 @@
 //! Memory of each CPU: its copy of the static per-cpu data, and the chunks for further allocations.
 
-use relayout_profile::RunId;
+use relayout_profile::{Addr, RunId};
 use std::collections::BTreeSet;
 
 use relayout_profile::{RangeKind, RangeRow};
 
-use super::layout::{ChunkOffsets, KernelOffsets};
 use super::list::follow_list;
+use super::lookup::{KernelLookup, MissingItem};
 use super::paging::GuestMemory;
 use super::{PAGE_BYTES, range_row};
-use crate::{Error, GuestKernel};
 
 /// Most lists of chunks, one for each class of free bytes.
 const SLOTS_MAX: u32 = 64;
@@ -19,68 +18,124 @@ const UNIT_PAGES_MAX: u32 = 4096;
 /// Most CPUs that a kernel is built for.
 const POSSIBLE_CPUS_MAX: u32 = 8192;
 
-/// The static data of all CPUs, and their units of chunks that have one of `pages`.
-pub fn ranges(
-    kernel: &GuestKernel<'_>,
-    memory: &GuestMemory<'_>,
-    offsets: &KernelOffsets,
-    run: RunId,
-    cpus: u16,
-    pages: &[u64],
-    gaps: &mut Vec<String>,
-) -> Result<Vec<RangeRow>, Error> {
-    let cpus = possible_cpus(kernel, memory).max(cpus);
-    let mut ranges = static_ranges(kernel, memory, run, cpus, gaps)?;
-    let Some(units) = PercpuUnits::read(kernel, memory, cpus) else {
-        gaps.push("the units of per-cpu memory".into());
-        return Ok(ranges);
-    };
-    let Some(chunk) = &offsets.chunk else {
-        gaps.push("chunks of per-cpu memory".into());
-        return Ok(ranges);
-    };
-    for (number, at) in (0..).zip(chunk_addresses(kernel, memory, chunk)) {
-        match PercpuChunk::read(memory, chunk, at, number) {
-            Some(chunk) => ranges.extend(chunk.unit_ranges(&units, run, pages)),
-            None => gaps.push(format!("the chunk of per-cpu memory at {at:#x}")),
-        }
-    }
-    Ok(ranges)
+/// Places of the CPUs' copies of static data.
+///
+/// A CPU's copy of a variable is at the variable's address plus the CPU's offset. The addresses
+/// begin at 0 (x86-64 up to 6.14) or are those of a section of the image; the sum is the same.
+pub struct StaticDataReader {
+    /// Address of the table of offsets by CPU.
+    cpu_offsets: u64,
+    start: u64,
+    bytes: u64,
+    /// Address of the number of possible CPUs.
+    cpu_count: Option<u64>,
 }
 
-/// CPUs that the guest could have: each has memory of its own, also if it never came. 0 if the
-/// guest does not say.
-fn possible_cpus(kernel: &GuestKernel<'_>, memory: &GuestMemory<'_>) -> u16 {
-    let at = kernel.symbol_address("nr_cpu_ids").ok();
-    at.and_then(|at| memory.read_u32(at))
-        .map_or(0, |count| count.min(POSSIBLE_CPUS_MAX) as u16)
+impl StaticDataReader {
+    /// Looks up the symbols.
+    pub fn find(lookup: &KernelLookup<'_, '_>) -> Result<Self, MissingItem> {
+        let start = lookup.symbol("__per_cpu_start")?;
+        Ok(Self {
+            cpu_offsets: lookup.symbol("__per_cpu_offset")?,
+            start,
+            bytes: lookup.symbol("__per_cpu_end")?.saturating_sub(start),
+            cpu_count: lookup.symbol("nr_cpu_ids").ok(),
+        })
+    }
+
+    /// Returns the CPUs that the guest could have: each has memory of its own, also if it never
+    /// came. 0 if the guest does not say.
+    pub fn possible_cpus(&self, memory: &GuestMemory<'_>) -> u16 {
+        let count = self.cpu_count.and_then(|at| memory.read_u32(at));
+        count.map_or(0, |count| count.min(POSSIBLE_CPUS_MAX) as u16)
+    }
+
+    /// Returns the copies of `cpus` CPUs, without those that cannot be read.
+    pub fn ranges(&self, memory: &GuestMemory<'_>, run: RunId, cpus: u16) -> Vec<RangeRow> {
+        let copy = |cpu: u16| {
+            let entry = self.cpu_offsets.checked_add(u64::from(cpu) * 8)?;
+            let offset = memory.read_u64(entry)?;
+            let start = offset.wrapping_add(self.start);
+            let mut range = range_row(run, RangeKind::PerCpu, start, self.bytes);
+            range.first = Addr(offset);
+            range.id = cpu.into();
+            Some(range)
+        };
+        (0..cpus).filter_map(copy).collect()
+    }
 }
 
-fn static_ranges(
-    kernel: &GuestKernel<'_>,
-    memory: &GuestMemory<'_>,
-    run: RunId,
-    cpus: u16,
-    gaps: &mut Vec<String>,
-) -> Result<Vec<RangeRow>, Error> {
-    let offsets = kernel.symbol_address("__per_cpu_offset")?;
-    let start = kernel.symbol_address("__per_cpu_start")?;
-    let bytes = kernel
-        .symbol_address("__per_cpu_end")?
-        .saturating_sub(start);
-    let mut ranges = Vec::new();
-    for cpu in 0..cpus {
-        match memory.read_u64(offsets + u64::from(cpu) * 8) {
-            Some(offset) => {
-                let mut range =
-                    range_row(run, RangeKind::PerCpu, offset.wrapping_add(start), bytes);
-                range.id = cpu.into();
-                ranges.push(range);
-            }
-            None => gaps.push(format!("per-cpu area of CPU {cpu}")),
-        }
+/// Places and offsets of the chunks from which per-cpu memory is allocated.
+pub struct ChunkReader {
+    list: u64,
+    base_addr: u64,
+    start_offset: u64,
+    pages: u64,
+    unit_offsets: u64,
+    unit_bytes: u64,
+    /// Addresses of pointers to the chunks that booting made.
+    booted: Vec<u64>,
+    /// Address of the pointer to the lists of the other chunks.
+    lists: u64,
+    /// Address of the number of lists.
+    list_count: u64,
+}
+
+impl ChunkReader {
+    /// Looks up symbols and offsets.
+    pub fn find(lookup: &mut KernelLookup<'_, '_>) -> Result<Self, MissingItem> {
+        let booted = ["pcpu_first_chunk", "pcpu_reserved_chunk"];
+        Ok(Self {
+            list: lookup.member("pcpu_chunk", "list")?,
+            base_addr: lookup.member("pcpu_chunk", "base_addr")?,
+            start_offset: lookup.member("pcpu_chunk", "start_offset")?,
+            pages: lookup.member("pcpu_chunk", "nr_pages")?,
+            unit_offsets: lookup.symbol("pcpu_unit_offsets")?,
+            unit_bytes: lookup.symbol("pcpu_unit_size")?,
+            booted: { booted.iter() }
+                .filter_map(|name| lookup.symbol(name).ok())
+                .collect(),
+            lists: lookup.symbol("pcpu_chunk_lists")?,
+            list_count: lookup.symbol("pcpu_nr_slots")?,
+        })
     }
-    Ok(ranges)
+
+    /// Returns the units of `cpus` CPUs that have one of `pages`. `None` if the memory does not say
+    /// where units are.
+    pub fn ranges(
+        &self,
+        memory: &GuestMemory<'_>,
+        run: RunId,
+        cpus: u16,
+        pages: &[u64],
+    ) -> Option<Vec<RangeRow>> {
+        let units = PercpuUnits::read(self, memory, cpus)?;
+        let chunks = (0..).zip(self.chunk_addresses(memory));
+        let chunks = chunks.filter_map(|(number, at)| PercpuChunk::read(memory, self, at, number));
+        Some(
+            chunks
+                .flat_map(|chunk| chunk.unit_ranges(&units, run, pages))
+                .collect(),
+        )
+    }
+
+    /// Returns the addresses of all chunks, first those that booting made.
+    fn chunk_addresses(&self, memory: &GuestMemory<'_>) -> Vec<u64> {
+        let booted = self.booted.iter().filter_map(|&at| memory.read_u64(at));
+        let booted: Vec<u64> = booted.filter(|&at| at != 0).collect();
+        let lists = memory.read_u64(self.lists);
+        let count = memory.read_u32(self.list_count).unwrap_or(0);
+        let mut others = BTreeSet::new();
+        for slot in 0..u64::from(count.min(SLOTS_MAX)) {
+            let Some(head) = lists.map(|lists| lists.wrapping_add(slot * 16)) else {
+                break;
+            };
+            let first = head.wrapping_sub(self.list);
+            others.extend(follow_list(memory, first, self.list, head));
+        }
+        others.retain(|at| !booted.contains(at));
+        booted.into_iter().chain(others).collect()
+    }
 }
 
 /// Offsets of the CPUs' units from a chunk's base.
@@ -90,43 +145,15 @@ struct PercpuUnits {
 }
 
 impl PercpuUnits {
-    fn read(kernel: &GuestKernel<'_>, memory: &GuestMemory<'_>, cpus: u16) -> Option<Self> {
-        let table = memory.read_u64(kernel.symbol_address("pcpu_unit_offsets").ok()?)?;
-        let bytes = memory.read_u32(kernel.symbol_address("pcpu_unit_size").ok()?)?;
+    fn read(reader: &ChunkReader, memory: &GuestMemory<'_>, cpus: u16) -> Option<Self> {
+        let table = memory.read_u64(reader.unit_offsets)?;
+        let bytes = memory.read_u32(reader.unit_bytes)?;
         let offset = |cpu: u16| memory.read_u64(table.wrapping_add(u64::from(cpu) * 8));
         Some(Self {
             offsets: (0..cpus).map(offset).collect::<Option<_>>()?,
             bytes: bytes.into(),
         })
     }
-}
-
-/// Returns the addresses of all chunks, first those that booting made.
-fn chunk_addresses(
-    kernel: &GuestKernel<'_>,
-    memory: &GuestMemory<'_>,
-    offsets: &ChunkOffsets,
-) -> Vec<u64> {
-    let read_word = |name: &str| memory.read_u64(kernel.symbol_address(name).ok()?);
-    let booted = ["pcpu_first_chunk", "pcpu_reserved_chunk"].map(read_word);
-    let booted: Vec<u64> = booted.into_iter().flatten().filter(|&at| at != 0).collect();
-    let lists = read_word("pcpu_chunk_lists");
-    let slots = kernel
-        .symbol_address("pcpu_nr_slots")
-        .ok()
-        .and_then(|at| memory.read_u32(at))
-        .unwrap_or(0)
-        .min(SLOTS_MAX);
-    let mut others = BTreeSet::new();
-    for slot in 0..u64::from(slots) {
-        let Some(head) = lists.map(|lists| lists.wrapping_add(slot * 16)) else {
-            break;
-        };
-        let first = head.wrapping_sub(offsets.list);
-        others.extend(follow_list(memory, first, offsets.list, head));
-    }
-    others.retain(|at| !booted.contains(at));
-    booted.into_iter().chain(others).collect()
 }
 
 /// Memory of all CPUs that is allocated from together.
@@ -141,12 +168,7 @@ struct PercpuChunk {
 }
 
 impl PercpuChunk {
-    fn read(
-        memory: &GuestMemory<'_>,
-        offsets: &ChunkOffsets,
-        at: u64,
-        number: u64,
-    ) -> Option<Self> {
+    fn read(memory: &GuestMemory<'_>, offsets: &ChunkReader, at: u64, number: u64) -> Option<Self> {
         let read_int = |offset: u64| memory.read_u32(at.wrapping_add(offset));
         let bytes = u64::from(read_int(offsets.pages)?.min(UNIT_PAGES_MAX)) * PAGE_BYTES;
         Some(Self {

@@ -3,65 +3,91 @@
 use relayout_profile::RunId;
 use relayout_profile::{RangeKind, RangeRow};
 
-use super::layout::KernelOffsets;
 use super::list::follow_list;
+use super::lookup::{KernelLookup, MissingItem};
 use super::paging::GuestMemory;
 use super::range_row;
-use crate::{Error, GuestKernel};
 
 /// Most tasks looked at.
 const TASKS_MAX: usize = 100_000;
+/// Bytes of a stack, if no type says so: x86-64's without KASAN.
+const STACK_BYTES: u64 = 16 << 10;
 
-/// One range per task.
-pub fn stack_ranges(
-    kernel: &GuestKernel<'_>,
-    memory: &GuestMemory<'_>,
-    offsets: &KernelOffsets,
-    run: RunId,
-    gaps: &mut Vec<String>,
-) -> Result<Vec<RangeRow>, Error> {
-    let init = kernel.symbol_address("init_task")?;
-    let leaders = follow_list(memory, init, offsets.task_tasks, init + offsets.task_tasks);
-    if leaders.is_empty() {
-        gaps.push("the list of tasks".into());
-    }
-    let mut ranges = Vec::new();
-    let mut tasks_seen = 0;
-    for leader in std::iter::once(init).chain(leaders) {
-        let threads = memory
-            .read_u64(leader.wrapping_add(offsets.task_signal))
-            .map(|signal| signal.wrapping_add(offsets.signal_thread_head))
-            .and_then(|head| Some((head, memory.read_u64(head)?)))
-            .map(|(head, first)| {
-                let first = first.wrapping_sub(offsets.task_thread_node);
-                let mut tasks = vec![first];
-                tasks.extend(follow_list(memory, first, offsets.task_thread_node, head));
-                tasks
-            })
-            .unwrap_or_default();
-        ranges.extend(
-            threads
-                .iter()
-                .filter_map(|&task| stack_range(memory, offsets, run, task)),
-        );
-        // Damaged lists can give each leader the same long list.
-        tasks_seen += threads.len();
-        if tasks_seen > TASKS_MAX {
-            break;
-        }
-    }
-    Ok(ranges)
+/// Offsets on the way from the first task to all tasks and their stacks.
+pub struct TaskReader {
+    init_task: u64,
+    tasks: u64,
+    stack: u64,
+    comm: u64,
+    pid: u64,
+    thread_node: u64,
+    signal: u64,
+    thread_head: u64,
+    stack_bytes: u64,
 }
 
-fn stack_range(
-    memory: &GuestMemory<'_>,
-    offsets: &KernelOffsets,
-    run: RunId,
-    task: u64,
-) -> Option<RangeRow> {
-    let start = memory.read_u64(task.wrapping_add(offsets.task_stack))?;
-    let mut range = range_row(run, RangeKind::Stack, start, offsets.stack_bytes);
-    range.owner = memory.read_text(task.wrapping_add(offsets.task_comm))?;
-    range.id = memory.read_u32(task.wrapping_add(offsets.task_pid))?;
-    Some(range)
+/// Returns the bytes of a kernel stack.
+pub fn stack_bytes(lookup: &mut KernelLookup<'_, '_>) -> u64 {
+    lookup.type_bytes("thread_union").unwrap_or(STACK_BYTES)
+}
+
+impl TaskReader {
+    /// Looks up the offsets.
+    pub fn find(lookup: &mut KernelLookup<'_, '_>) -> Result<Self, MissingItem> {
+        Ok(Self {
+            init_task: lookup.symbol("init_task")?,
+            tasks: lookup.member("task_struct", "tasks")?,
+            stack: lookup.member("task_struct", "stack")?,
+            comm: lookup.member("task_struct", "comm")?,
+            pid: lookup.member("task_struct", "pid")?,
+            thread_node: lookup.member("task_struct", "thread_node")?,
+            signal: lookup.member("task_struct", "signal")?,
+            thread_head: lookup.member("signal_struct", "thread_head")?,
+            stack_bytes: stack_bytes(lookup),
+        })
+    }
+
+    /// One range per task. `None` if the list of tasks cannot be read.
+    pub fn stack_ranges(&self, memory: &GuestMemory<'_>, run: RunId) -> Option<Vec<RangeRow>> {
+        let init = self.init_task;
+        let leaders = follow_list(memory, init, self.tasks, init.wrapping_add(self.tasks));
+        let mut ranges = Vec::new();
+        let mut tasks_seen = 0;
+        for &leader in std::iter::once(&init).chain(&leaders) {
+            let threads = self.threads(memory, leader);
+            ranges.extend(
+                threads
+                    .iter()
+                    .filter_map(|&task| self.stack_range(memory, run, task)),
+            );
+            // Damaged lists can give each leader the same long list.
+            tasks_seen += threads.len();
+            if tasks_seen > TASKS_MAX {
+                break;
+            }
+        }
+        (!leaders.is_empty()).then_some(ranges)
+    }
+
+    /// Returns the threads of the process that `leader` is a thread of.
+    fn threads(&self, memory: &GuestMemory<'_>, leader: u64) -> Vec<u64> {
+        let signal = memory.read_u64(leader.wrapping_add(self.signal));
+        let head = signal.map(|signal| signal.wrapping_add(self.thread_head));
+        let first = head.and_then(|head| Some((head, memory.read_u64(head)?)));
+        let Some((head, first)) = first else {
+            return Vec::new();
+        };
+        let first = first.wrapping_sub(self.thread_node);
+        let mut tasks = vec![first];
+        tasks.extend(follow_list(memory, first, self.thread_node, head));
+        tasks
+    }
+
+    fn stack_range(&self, memory: &GuestMemory<'_>, run: RunId, task: u64) -> Option<RangeRow> {
+        let start = memory.read_u64(task.wrapping_add(self.stack))?;
+        let mut range = range_row(run, RangeKind::Stack, start, self.stack_bytes);
+        range.owner = memory.read_text(task.wrapping_add(self.comm))?;
+        range.id = memory.read_u32(task.wrapping_add(self.pid))?;
+        Some(range)
+    }
 }
