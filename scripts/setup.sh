@@ -1,10 +1,12 @@
 #!/bin/bash
 # Sets up what building and running relayout needs and this machine lacks. See docs/setup.md.
 #
-#   scripts/setup.sh [--tests] [--update]
+#   scripts/setup.sh [--tests] [--update] [--kernel VERSION]...
 #
-#   --tests    also what the tests need: their packages, and a second QEMU with plugin API 1
-#   --update   fetch the newest kernel and QEMU even if the cache has some
+#   --tests            also what the tests need: their packages, and a second QEMU with plugin API 1
+#   --update           fetch the newest kernels and QEMU even if the cache has some
+#   --kernel VERSION   also Debian's newest kernel of that version (6.12), or of all (newest); may be
+#                      given more than once
 #
 # Exit codes: 0 all there; 2 usage; 3 something cannot be had: it is named with its package.
 set -euo pipefail
@@ -12,7 +14,7 @@ set -euo pipefail
 umask go-w
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
-for part in say cache aptroot kernel qemu system; do
+for part in say cache aptroot kernel further qemu system; do
     # shellcheck source=/dev/null
     . "$ROOT/scripts/lib/$part.sh"
 done
@@ -32,20 +34,27 @@ main() {
 }
 
 options() {
-    local argument
-    for argument in "$@"; do
-        case $argument in
+    while [ $# -gt 0 ]; do
+        case $1 in
         --tests)
             TESTS=yes
             QEMUS+=(qemu/api1)
             ;;
         --update) UPDATE=yes ;;
-        *)
-            printf 'usage: scripts/setup.sh [--tests] [--update]\n' >&2
-            exit 2
+        --kernel)
+            further_request "${2:-}" || usage
+            shift
             ;;
+        --kernel=*) further_request "${1#*=}" || usage ;;
+        *) usage ;;
         esac
+        shift
     done
+}
+
+usage() {
+    printf 'usage: scripts/setup.sh [--tests] [--update] [--kernel VERSION|newest]...\n' >&2
+    exit 2
 }
 
 setup_system() {
@@ -58,7 +67,7 @@ setup_system() {
 
 # Downloads and unpacks what the cache lacks, once the sizes are said and known to fit.
 setup_cache() {
-    local items=() item
+    local items=() item name
     if [ "$UPDATE" = no ] && cache_complete; then
         say "setup: all there, nothing to download ($CACHE)"
         return
@@ -67,6 +76,9 @@ setup_cache() {
     mkdir -p "$CACHE/work"
     step "read Debian 12's package lists, 10MB if new" "$(archive_hint)" aptroot_update
     kernel_choose
+    for name in "${FURTHER[@]}"; do
+        further_choose "$name"
+    done
     mapfile -t items < <(missing_items)
     if [ ${#items[@]} -eq 0 ]; then
         aptroot_trim
@@ -82,16 +94,19 @@ setup_cache() {
 }
 
 cache_complete() {
-    local link
+    local link name
     for link in "${QEMUS[@]}"; do
         qemu_ready "$link" || return 1
+    done
+    for name in "${FURTHER[@]}"; do
+        further_ready "$name" || return 1
     done
     kernel_and_source_ready
 }
 
 # What is missing or, once kernel_choose has run, not of the version wanted.
 missing_items() {
-    local link
+    local link name
     if ! kernel_ready || [ "$(cache_version kernel/current)" != "$KERNEL_VERSION" ]; then
         echo kernel
     fi
@@ -102,6 +117,12 @@ missing_items() {
         if ! qemu_ready "$link" || [ "$UPDATE" = yes ] &&
             [ "$(cache_version "$link")" != "$(qemu_version "$link")" ]; then
             echo "$link"
+        fi
+    done
+    for name in "${FURTHER[@]}"; do
+        if ! further_ready "$name" || [ "$UPDATE" = yes ] &&
+            [ "$(cache_version "kernel/$name")" != "${FURTHER_VERSION[$name]}" ]; then
+            echo "further/$name"
         fi
     done
 }
@@ -129,6 +150,7 @@ item_title() {
     case $1 in
     kernel) echo "kernel $KERNEL_RELEASE, debug info" ;;
     source) echo "its source, linux-source-6.1 $KERNEL_VERSION" ;;
+    further/*) echo "kernel ${FURTHER_RELEASE[${1#*/}]}, debug info" ;;
     qemu/user) echo "QEMU $(upstream_version "$(qemu_version "$1")") for single programs, its libraries" ;;
     qemu/*) echo "QEMU $(upstream_version "$(qemu_version "$1")") with its libraries" ;;
     esac
@@ -138,6 +160,7 @@ item_cost() {
     case $1 in
     kernel) kernel_cost ;;
     source) source_cost ;;
+    further/*) further_cost "${1#*/}" ;;
     qemu/*) qemu_cost "$1" ;;
     esac
 }
@@ -152,6 +175,11 @@ get() {
     source)
         step "download the kernel's source" "$(archive_hint)" source_download
         step "unpack it" "$(unpack_hint)" source_unpack
+        ;;
+    further/*)
+        step "download kernel ${FURTHER_RELEASE[${item#*/}]}" "$(archive_hint)" \
+            further_download "${item#*/}"
+        step "unpack vmlinuz and vmlinux" "$(unpack_hint)" further_unpack "${item#*/}"
         ;;
     qemu/*)
         step "download $(qemu_package "$item") from $(qemu_suite "$item")" "$(archive_hint)" \

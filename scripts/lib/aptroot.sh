@@ -59,11 +59,14 @@ machine_acquire_settings() {
 aptroot_sources() {
     local main=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
     local security=${DEBIAN_SECURITY_MIRROR:-http://deb.debian.org/debian-security}
-    local key
+    local key suite
     key=$(aptroot_keyring)
     printf 'deb [signed-by=%s] %s bookworm main\n' "$key" "$main"
     printf 'deb [signed-by=%s] %s bookworm-backports main\n' "$key" "$main"
     printf 'deb [signed-by=%s] %s bookworm-security main\n' "$key" "$security"
+    for suite in $(further_suites); do
+        printf 'deb [signed-by=%s] %s %s main\n' "$key" "$main" "$suite"
+    done
 }
 
 # Debian 12 names its keyring .gpg; later releases .pgp, at present with a link from the old name.

@@ -2,6 +2,7 @@
 # The cache folder: where it is, one setup at a time in it, and nothing half-made in it.
 #
 #   kernel/<release>/{vmlinuz,vmlinux,config,VERSION}     kernel/current -> <release>
+#   kernel/<release>/{vmlinuz,vmlinux,VERSION}            kernel/6.12, kernel/newest -> <release>
 #   source/linux-source-6.1/{...,VERSION}                 source/current -> linux-source-6.1
 #   qemu/<version>/{qemu-system-x86_64,usr,lib,VERSION}   qemu/current, qemu/api1 -> <version>
 #   qemu/user-<version>/{qemu-x86_64,usr,lib,VERSION}     qemu/user -> user-<version>

@@ -7,6 +7,9 @@ archive_make() {
     kernel_release 9 6.1.9-1
     kernel_release 10 6.1.10-2
     package linux-image-6.1.0-11-cloud-amd64 6.1.11-1 "boot/vmlinuz-6.1.0-11-cloud-amd64" early
+    further_release 7.2.9+deb13 7.2.9-1
+    further_release 7.3.4+deb13 7.3.4-1
+    older_release 6.12.95+deb12 6.12.95-1
     qemu_release bookworm 7.2 +dfsg-7
     qemu_release bookworm-backports 10.0.2 '+ds-2~bpo12+1'
     qemu_user_release 7.2 +dfsg-7
@@ -23,6 +26,30 @@ kernel_release() {
         "usr/lib/debug/boot/vmlinux-$release" "vmlinux $version" \
         "usr/lib/debug/lib/modules/$release/kernel/a.ko" module
     source_package "$version"
+}
+
+# further_release ABI VERSION: as kernels since 6.19 are packaged. The image package is empty.
+further_release() {
+    local release=$1-cloud-amd64 version=$2
+    package "linux-image-$release" "$version"
+    package "linux-binary-$release" "$version" "usr/lib/modules/$release/vmlinuz" "vmlinuz $version"
+    debug_package "$release" "$version" "usr/lib/debug/lib/modules/$release/vmlinux" \
+        "usr/lib/debug/boot/vmlinux-$release"
+}
+
+# older_release ABI VERSION: with an image that is not signed.
+older_release() {
+    local release=$1-cloud-amd64 version=$2
+    package "linux-image-$release-unsigned" "$version" "boot/vmlinuz-$release" "vmlinuz $version"
+    debug_package "$release" "$version" "usr/lib/debug/boot/vmlinux-$release" \
+        "usr/lib/debug/lib/modules/$release/vmlinux"
+}
+
+# debug_package RELEASE VERSION FILE LINK: vmlinux as FILE, and a link to it.
+debug_package() {
+    mkdir -p "$ARCHIVE/files/$(dirname "$4")"
+    ln -s "/$3" "$ARCHIVE/files/$4"
+    package "linux-image-$1-dbg" "$2" "$3" "vmlinux $2"
 }
 
 source_package() {

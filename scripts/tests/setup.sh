@@ -60,6 +60,34 @@ it_says_libraries_to_the_loader_alone() {
     check "$(qemu_wrapper qemu-system-x86_64 | grep -c LD_LIBRARY_PATH)" 1
 }
 
+it_fetches_further_kernels_on_request() {
+    small_archive
+    setup --kernel 6.12 --kernel=newest >"$WORK/out"
+    check "$(readlink "$WORK/cache/kernel/6.12")" 6.12.95+deb12-cloud-amd64
+    check "$(readlink "$WORK/cache/kernel/newest")" 7.3.4+deb13-cloud-amd64
+    check "$(cat "$WORK/cache/kernel/6.12/vmlinuz")" "vmlinuz 6.12.95-1"
+    check "$(cat "$WORK/cache/kernel/6.12/vmlinux")" "vmlinux 6.12.95-1"
+    check "$(cat "$WORK/cache/kernel/newest/vmlinuz")" "vmlinuz 7.3.4-1"
+    check "$(cat "$WORK/cache/kernel/newest/vmlinux")" "vmlinux 7.3.4-1"
+    check "$(readlink "$WORK/cache/kernel/current")" 6.1.0-10-cloud-amd64
+    check "$(ls "$WORK/cache/debs")" ""
+    apt_private() { fail "apt was run: $*"; }
+    check "$(setup --kernel 6.12)" "setup: all there, nothing to download ($WORK/cache)"
+}
+
+it_names_a_kernel_that_the_archive_lacks() {
+    small_archive
+    check_stop 3 "no linux-image-* of kernel 4.19" setup --kernel 4.19
+    check_stop 2 "usage:" setup --kernel ../current
+    check_stop 2 "usage:" setup --kernel
+}
+
+it_reads_more_suites_for_further_kernels_only() {
+    check "$(aptroot_sources | grep -c trixie)" 0
+    further_request 5.10
+    check "$(aptroot_sources | grep -cE 'trixie-backports|bullseye')" 2
+}
+
 it_leaves_libc_to_the_machine() {
     small_archive
     check "$(find "$WORK/cache/qemu/current/" -name libc.so.6)" ""

@@ -7,8 +7,8 @@ mod site;
 use std::collections::BTreeMap;
 
 use finding::{FindingDocument, finding_document};
-use relayout_contend::CoherenceTally;
 use relayout_contend::finding::{LinePairs, UnresolvedLines};
+use relayout_contend::{CoherenceTally, UnreadMemory};
 use relayout_profile::boot::{BootChange, RecordedBoot, UnwatchedAccess};
 use relayout_profile::{ProfileMeta, RecordedProcess, RecordedRun, UnseenStringCode};
 use schemars::JsonSchema;
@@ -64,6 +64,8 @@ pub struct ReportDocument<'a> {
     resolved_share: f64,
     unresolved: &'a BTreeMap<String, u64>,
     unresolved_classes: Vec<UnresolvedDocument<'a>>,
+    /// Readers of the recorded guest's memory that did not understand its kernel.
+    left_out_readers: Vec<LeftOutReaderDocument<'a>>,
     line_pairs: LinePairsDocument,
     /// Code of a program whose repeated string instructions (`rep movs`) were not seen; null where
     /// nobody looked for it, and where the collector sees all instructions.
@@ -155,6 +157,18 @@ struct UnseenStringsDocument<'a> {
 }
 
 #[derive(Serialize, JsonSchema)]
+struct LeftOutReaderDocument<'a> {
+    /// `slabs`, `stacks`, ...
+    reader: &'a str,
+    /// Type, member or symbol that the kernel lacks.
+    missing: &'a str,
+    /// Transfers without a name in the areas of memory that the reader describes.
+    transfers: u64,
+    /// Their fraction of all transfers: the most that the reader adds to `resolved_share`.
+    share: f64,
+}
+
+#[derive(Serialize, JsonSchema)]
 struct UnresolvedDocument<'a> {
     class: &'a str,
     transfers: u64,
@@ -210,6 +224,9 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
             .unresolved
             .iter()
             .map(unresolved_document)
+            .collect(),
+        left_out_readers: { findings.unread_memory.iter() }
+            .map(left_out_document)
             .collect(),
         line_pairs: line_pairs_document(&findings.line_pairs),
         unseen_strings: { meta.unseen_strings.as_ref() }
@@ -291,6 +308,15 @@ fn unseen_strings_document(code: &UnseenStringCode) -> UnseenStringsDocument<'_>
         module: &code.module,
         function: &code.function,
         instructions: code.instructions,
+    }
+}
+
+fn left_out_document(unread: &UnreadMemory) -> LeftOutReaderDocument<'_> {
+    LeftOutReaderDocument {
+        reader: &unread.reader,
+        missing: &unread.missing,
+        transfers: unread.transfers,
+        share: unread.share,
     }
 }
 

@@ -22,6 +22,7 @@ use crate::ranks::{self, RecordingIndex, RunRanks, RunWeights, transfers_by_run}
 use crate::rates::{self, ObservedHitm};
 use crate::replay::CoherenceTally;
 use crate::source_cache::SourceCache;
+use crate::unread_memory::unread_memory;
 
 /// Line size in bytes where the profile does not tell.
 const LINE_BYTES: u32 = 64;
@@ -137,6 +138,7 @@ fn rank_findings(
             finding
         })
         .collect();
+    let unread_memory = unread_memory(profile, &unresolved, total_transfers);
     let unresolved =
         unresolved_classes(unresolved, total_transfers, line_bytes.into(), &mut sources);
     Findings {
@@ -145,6 +147,7 @@ fn rank_findings(
         totals,
         estimated: observed.is_some(),
         line_pairs,
+        unread_memory,
     }
 }
 

@@ -8,6 +8,7 @@ use relayout_profile::AccessKind;
 use crate::identify::SiteSource;
 use crate::remedy::Remedy;
 use crate::replay::CoherenceTally;
+use crate::unread_memory::UnreadMemory;
 
 /// All findings of a profile, and its totals.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,6 +23,8 @@ pub struct Findings {
     pub estimated: bool,
     /// Totals of line pairs.
     pub line_pairs: LinePairs,
+    /// Readers of guest memory that the recording was made without, and what they cost.
+    pub unread_memory: Vec<UnreadMemory>,
 }
 
 impl Findings {

@@ -52,6 +52,7 @@ pub mod replay;
 mod source_cache;
 pub mod throughput;
 mod traces;
+mod unread_memory;
 
 pub use find::{FindSettings, find, find_with};
 pub use finding::{Finding, FindingKind, FindingSubject, Findings, ProfileTotals, strip_type_tag};
@@ -62,3 +63,4 @@ pub use replay::{
     ObjectTrace, PreparedTrace, RecordedPlacement, TraceAccess, replay, replay_lines,
 };
 pub use traces::{ObjectExtent, TraceIndex};
+pub use unread_memory::UnreadMemory;

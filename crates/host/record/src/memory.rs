@@ -203,7 +203,7 @@ impl MemoryReaders {
         }
         if let Ok(uses) = &self.page_uses {
             let mut files = FileNames::new(memory, self.files.as_ref().ok());
-            // Static data of CPUs are in the direct map too, and are better known.
+            // Per-cpu memory is in the direct map too, and better known.
             let others = snapshot.pages_outside_percpu(pages);
             let uses = uses.ranges(memory, &descriptors, &mut files, run, &others);
             snapshot.ranges.extend(uses);
@@ -266,10 +266,17 @@ impl MemorySnapshot {
     }
 
     fn pages_outside_percpu(&self, pages: &[u64]) -> Vec<u64> {
-        let percpu: Vec<_> = { self.ranges.iter() }
-            .filter(|range| range.kind == RangeKind::PerCpu)
-            .map(|range| range.start.0..range.start.0.saturating_add(range.bytes))
-            .collect();
+        let is_allocation = |range: &&RangeRow| match range.kind {
+            RangeKind::PerCpu => true,
+            RangeKind::DirectMap => range.object_bytes > 0,
+            _ => false,
+        };
+        let whole_pages = |range: &RangeRow| {
+            let start = range.start.align_down(PAGE_BYTES).0;
+            start..range.start.0.saturating_add(range.bytes)
+        };
+        let percpu = self.ranges.iter().filter(is_allocation);
+        let percpu: Vec<_> = percpu.map(whole_pages).collect();
         let is_outside = |page: &&u64| !percpu.iter().any(|range| range.contains(page));
         pages.iter().filter(is_outside).copied().collect()
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use relayout_contend::Findings;
+use relayout_contend::{Findings, UnreadMemory};
 use relayout_profile::boot::{BootChange, COMMAND_LINE_SETTING, RecordedBoot, UnwatchedAccess};
 use relayout_profile::{ProfileMeta, RecordedRun, RecordingSetting};
 
@@ -49,6 +49,9 @@ pub(super) fn write(
     }
     write_runs(out, &meta.runs)?;
     write_totals(out, findings)?;
+    for unread in &findings.unread_memory {
+        write_labelled(out, "not read", &unread_words(unread))?;
+    }
     if !sources.root().is_empty() {
         write_labelled(out, "sources", &format!("below {}", sources.root()))?;
     }
@@ -184,6 +187,16 @@ fn write_process_remarks(out: &mut String, runs: &[RecordedRun]) -> fmt::Result 
         )?;
     }
     Ok(())
+}
+
+/// `slabs: member 'slab.slab_cache' is missing; at most 31% of transfers have no name for it`
+fn unread_words(unread: &UnreadMemory) -> String {
+    format!(
+        "{}: {} is missing; at most {} of transfers have no name for it",
+        unread.reader,
+        unread.missing,
+        percent(unread.share),
+    )
 }
 
 fn write_totals(out: &mut String, findings: &Findings) -> fmt::Result {

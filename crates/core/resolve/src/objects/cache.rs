@@ -116,9 +116,9 @@ fn type_by_name(
     })
 }
 
-/// Returns the struct with exactly the cache's name, if the evidence agrees. Its objects may be
-/// shorter than the type: the kernel leaves out the end of `task_struct` if the CPU lacks the
-/// feature.
+/// Returns the struct with exactly the cache's name, if the evidence agrees: for the struct itself,
+/// or for parts of it at their offsets. Its objects may be shorter than the type: the kernel leaves
+/// out the end of `task_struct` if the CPU lacks the feature.
 fn type_of_cut_name(
     program: &AnalysedProgram<'_, '_>,
     cache: &str,
@@ -126,7 +126,14 @@ fn type_of_cut_name(
 ) -> Option<TypeId> {
     let ty = program.store.find_named(cache)?;
     let total: f64 = votes.values().sum();
-    let agrees = votes.get(&(0, ty)).copied().unwrap_or(0.0);
+    let is_part = |base: u64, part: TypeId| match base {
+        0 if part == ty => true,
+        _ => program.store.contains(ty, base, part),
+    };
+    let agrees: f64 = { votes.iter() }
+        .filter(|((base, part), _)| is_part(*base, *part))
+        .map(|(_, weight)| weight)
+        .sum();
     (agrees > AGREEMENT_MIN * total).then_some(ty)
 }
 

@@ -7,7 +7,7 @@ use relayout_profile::{RangeKind, RunId};
 
 use super::cache::StoreShapes;
 use super::finder::{ObjectBallot, ObjectFinder};
-use super::ranges::ObjectCell;
+use super::ranges::{ObjectCell, is_boot_allocation};
 use super::vote::{ElectedType, Votes, elect};
 use super::{ResolvedObject, fixed};
 
@@ -101,9 +101,13 @@ impl ObjectFinder<'_, '_, '_> {
         }
         let best = names.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
         let made = || {
-            let row = self
-                .range_row(cell)
-                .filter(|row| row.kind == RangeKind::Vmalloc)?;
+            let row = self.range_row(cell)?;
+            if is_boot_allocation(row) {
+                return Some(row.owner.clone());
+            }
+            if row.kind != RangeKind::Vmalloc {
+                return None;
+            }
             let element = element.split_once(" [").map_or(element, |parts| parts.0);
             Some(format!(
                 "{}[] allocated in {}()",

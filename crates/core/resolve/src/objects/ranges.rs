@@ -122,13 +122,19 @@ impl RangeIndex {
 
 impl RangeIndex {
     /// Returns the range that bounds objects in `range`. Ranges of other pages only name their
-    /// contents and bound nothing.
+    /// contents and bound nothing, unless they are one allocation.
     fn bounding_range(&self, range: u32) -> u32 {
         let row = self.row(range);
-        let names_only = row.kind == RangeKind::DirectMap && row.owner != PAGE_TABLE;
+        let is_bounded = row.owner == PAGE_TABLE || is_boot_allocation(row);
+        let names_only = row.kind == RangeKind::DirectMap && !is_bounded;
         let parent = self.parents[range as usize].filter(|_| names_only);
         parent.and_then(|n| u32::try_from(n).ok()).unwrap_or(range)
     }
+}
+
+/// Returns true if the range is one allocation that the boot made, before there were slabs.
+pub fn is_boot_allocation(row: &RangeRow) -> bool {
+    row.kind == RangeKind::DirectMap && row.object_bytes > 0
 }
 
 fn holds(row: &RangeRow, addr: Addr) -> bool {

@@ -1,10 +1,13 @@
 //! Memory of each CPU: its copy of the static per-cpu data, and the chunks for further allocations.
 
+mod chunk_maps;
+
 use relayout_profile::{Addr, RunId};
 use std::collections::BTreeSet;
 
 use relayout_profile::{RangeKind, RangeRow};
 
+use self::chunk_maps::ChunkMaps;
 use super::list::follow_list;
 use super::lookup::{KernelLookup, MissingItem};
 use super::paging::GuestMemory;
@@ -79,6 +82,7 @@ pub struct ChunkReader {
     lists: u64,
     /// Address of the number of lists.
     list_count: u64,
+    maps: ChunkMaps,
 }
 
 impl ChunkReader {
@@ -97,6 +101,7 @@ impl ChunkReader {
                 .collect(),
             lists: lookup.symbol("pcpu_chunk_lists")?,
             list_count: lookup.symbol("pcpu_nr_slots")?,
+            maps: ChunkMaps::find(lookup),
         })
     }
 
@@ -110,19 +115,23 @@ impl ChunkReader {
         pages: &[u64],
     ) -> Option<Vec<RangeRow>> {
         let units = PercpuUnits::read(self, memory, cpus)?;
-        let chunks = (0..).zip(self.chunk_addresses(memory));
+        let booted = self.booted_chunks(memory);
+        let mut ranges: Vec<RangeRow> = { booted.iter() }
+            .flat_map(|&at| self.maps.ranges(memory, run, at))
+            .collect();
+        let chunks = (0..).zip(self.chunk_addresses(memory, booted));
         let chunks = chunks.filter_map(|(number, at)| PercpuChunk::read(memory, self, at, number));
-        Some(
-            chunks
-                .flat_map(|chunk| chunk.unit_ranges(&units, run, pages))
-                .collect(),
-        )
+        ranges.extend(chunks.flat_map(|chunk| chunk.unit_ranges(&units, run, pages)));
+        Some(ranges)
+    }
+
+    fn booted_chunks(&self, memory: &GuestMemory<'_>) -> Vec<u64> {
+        let booted = self.booted.iter().filter_map(|&at| memory.read_u64(at));
+        booted.filter(|&at| at != 0).collect()
     }
 
     /// Returns the addresses of all chunks, first those that booting made.
-    fn chunk_addresses(&self, memory: &GuestMemory<'_>) -> Vec<u64> {
-        let booted = self.booted.iter().filter_map(|&at| memory.read_u64(at));
-        let booted: Vec<u64> = booted.filter(|&at| at != 0).collect();
+    fn chunk_addresses(&self, memory: &GuestMemory<'_>, booted: Vec<u64>) -> Vec<u64> {
         let lists = memory.read_u64(self.lists);
         let count = memory.read_u32(self.list_count).unwrap_or(0);
         let mut others = BTreeSet::new();
