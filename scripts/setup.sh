@@ -67,7 +67,7 @@ setup_system() {
 
 # Downloads and unpacks what the cache lacks, once the sizes are said and known to fit.
 setup_cache() {
-    local items=() item name
+    local items=() item wanted
     if [ "$UPDATE" = no ] && cache_complete; then
         say "setup: all there, nothing to download ($CACHE)"
         return
@@ -76,8 +76,8 @@ setup_cache() {
     mkdir -p "$CACHE/work"
     step "read Debian 12's package lists, 10MB if new" "$(archive_hint)" aptroot_update
     kernel_choose
-    for name in "${FURTHER[@]}"; do
-        further_choose "$name"
+    for wanted in "${FURTHER[@]}"; do
+        further_choose "$wanted"
     done
     mapfile -t items < <(missing_items)
     if [ ${#items[@]} -eq 0 ]; then
@@ -94,19 +94,19 @@ setup_cache() {
 }
 
 cache_complete() {
-    local link name
+    local link wanted
     for link in "${QEMUS[@]}"; do
         qemu_ready "$link" || return 1
     done
-    for name in "${FURTHER[@]}"; do
-        further_ready "$name" || return 1
+    for wanted in "${FURTHER[@]}"; do
+        further_ready "$wanted" || return 1
     done
     kernel_and_source_ready
 }
 
 # What is missing or, once kernel_choose has run, not of the version wanted.
 missing_items() {
-    local link name
+    local link wanted
     if ! kernel_ready || [ "$(cache_version kernel/current)" != "$KERNEL_VERSION" ]; then
         echo kernel
     fi
@@ -119,10 +119,10 @@ missing_items() {
             echo "$link"
         fi
     done
-    for name in "${FURTHER[@]}"; do
-        if ! further_ready "$name" || [ "$UPDATE" = yes ] &&
-            [ "$(cache_version "kernel/$name")" != "${FURTHER_VERSION[$name]}" ]; then
-            echo "further/$name"
+    for wanted in "${FURTHER[@]}"; do
+        if ! further_ready "$wanted" || [ "$UPDATE" = yes ] &&
+            [ "$(cache_version "kernel/$wanted")" != "${FURTHER_VERSION[$wanted]}" ]; then
+            echo "further/$wanted"
         fi
     done
 }

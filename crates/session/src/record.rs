@@ -51,7 +51,43 @@ pub struct KernelFiles {
     pub debug: PathBuf,
 }
 
+/// Boot images of a folder, and the debug file beside each: of a kernel that setup fetched, of a
+/// source tree that was built.
+const FOLDER_FILES: [(&str, &str); 2] = [
+    ("vmlinuz", "vmlinux"),
+    ("arch/x86/boot/bzImage", "vmlinux"),
+];
+
 impl KernelFiles {
+    /// Returns the files of the kernel `kernel`: a folder, such as a source tree that was built, or
+    /// the name by which `scripts/setup.sh --kernel` fetched a kernel into the cache folder.
+    ///
+    /// # Errors
+    /// There is no such folder, or it lacks a boot image or vmlinux.
+    pub fn find_kernel(kernel: &Path, cache: Option<&CacheFolder>) -> Result<Self, RecordError> {
+        let fetched = || cache?.kernel_folder(kernel.to_str()?);
+        let folder = match kernel.is_dir() {
+            true => kernel.to_owned(),
+            false => fetched().ok_or_else(|| missing_named_kernel(kernel))?,
+        };
+        let file_pairs = FOLDER_FILES.iter().map(|(image, debug)| Self {
+            image: folder.join(image),
+            debug: folder.join(debug),
+        });
+        let mut complete = file_pairs.filter(|pair| pair.image.exists() && pair.debug.exists());
+        complete.next().ok_or_else(|| {
+            let missing = format!("a boot image and its vmlinux in {}", folder.display());
+            RecordError::Files(relayout_files::Error::Missing {
+                missing,
+                remedy: Some(
+                    "build the tree with CONFIG_DEBUG_INFO, or give the files with --image and \
+                     --debug"
+                        .to_owned(),
+                ),
+            })
+        })
+    }
+
     /// Returns the given files, or else those in the cache folder.
     ///
     /// # Errors
@@ -70,6 +106,17 @@ impl KernelFiles {
                 .ok_or_else(|| missing_kernel("vmlinux with debug information", "--debug"))?,
         })
     }
+}
+
+fn missing_named_kernel(kernel: &Path) -> RecordError {
+    let name = kernel.display();
+    RecordError::Files(relayout_files::Error::Missing {
+        missing: format!("a kernel {name}"),
+        remedy: Some(format!(
+            "run scripts/setup.sh --kernel {name} to fetch {DISTRIBUTION}'s, or give the folder of \
+             a kernel that was built"
+        )),
+    })
 }
 
 fn missing_kernel(file: &str, option: &str) -> RecordError {

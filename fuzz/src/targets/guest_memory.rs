@@ -26,7 +26,7 @@ pub fn guest_memory(data: &[u8]) {
     static READERS: OnceLock<MemoryReaders> = OnceLock::new();
     let (kernel, memory, used) = KERNEL.get_or_init(|| {
         let kernel = kernel(
-            GUEST.get_or_init(compile_guest),
+            GUEST.get_or_init(|| compile_guest(&[])),
             STORE.get_or_init(SectionStore::default),
         );
         let memory = physical_memory(&kernel);

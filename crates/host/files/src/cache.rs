@@ -42,6 +42,15 @@ impl CacheFolder {
         self.existing_path("kernel/current/vmlinux")
     }
 
+    /// Folder of a kernel that was fetched by this name (`6.12`, `newest`), if it exists.
+    pub fn kernel_folder(&self, name: &str) -> Option<PathBuf> {
+        let is_name = |name: &str| {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
+            name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(is_part)
+        };
+        is_name(name).then(|| self.existing_path(&format!("kernel/{name}")))?
+    }
+
     /// The kernel source, if it exists.
     pub fn kernel_source(&self) -> Option<PathBuf> {
         self.existing_path("source/current")

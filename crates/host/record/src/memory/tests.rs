@@ -16,13 +16,24 @@ fn read_memory(kernel: &GuestKernel<'_>, memory: &[u8], pages: &[u64]) -> Memory
     MemoryReaders::find(kernel).read_snapshot(kernel, memory, RunId(0), 2, pages)
 }
 
-/// Calls `inspect` with a snapshot of the whole memory where `pages` matter.
-fn with_snapshot(pages: &[u64], inspect: impl FnOnce(MemorySnapshot)) {
-    let elf = compile_guest();
-    let store = SectionStore::default();
-    let kernel = kernel(&elf, &store);
-    let memory = physical_memory(&kernel);
-    inspect(read_memory(&kernel, &memory, pages));
+/// Definitions of the kernels in miniature, in the forms of 6.1, 6.11, 6.12 and 7.x.
+const FORMS: [&[&str]; 4] = [
+    &[],
+    &["INVERTED_BITS"],
+    &["TYPED_VALUES"],
+    &["TYPED_VALUES", "MASKS"],
+];
+
+/// Calls `inspect` with a snapshot of the whole memory where `pages` matter, for kernels of each
+/// form.
+fn with_snapshot(pages: &[u64], inspect: impl Fn(MemorySnapshot)) {
+    for form in FORMS {
+        let elf = compile_guest(form);
+        let store = SectionStore::default();
+        let kernel = kernel(&elf, &store);
+        let memory = physical_memory(&kernel);
+        inspect(read_memory(&kernel, &memory, pages));
+    }
 }
 
 fn page(number: u64) -> u64 {
@@ -109,9 +120,42 @@ fn vmalloc_space_is_named_by_who_asked_for_it() {
     check(&touched, RangeKind::Stack, &stacks);
 }
 
+/// Address of a variable's copy less the variable's own address: what instructions add.
+#[test]
+fn per_cpu_variables_are_at_their_address_plus_the_offset() {
+    for (form, start) in [(FORMS[0], 0), (FORMS[3], 0xffff_ffff_8003_f000)] {
+        let elf = compile_guest(form);
+        let store = SectionStore::default();
+        let kernel = kernel(&elf, &store);
+        let snapshot = read_memory(&kernel, &physical_memory(&kernel), &[]);
+        let copies = snapshot.ranges.iter();
+        let copies = copies.filter(|row| row.kind == RangeKind::PerCpu && row.stride == 0);
+        let origins: Vec<u64> = copies.map(|row| row.first.0.wrapping_add(start)).collect();
+        assert_eq!(origins, [CHUNKS, CHUNKS + 0x4000], "{form:?}");
+    }
+}
+
+/// A kernel without one member costs what one reader finds, and nothing else.
+#[test]
+fn a_reader_without_its_member_is_left_out() {
+    let elf = compile_guest(&["comm=other_comm"]);
+    let store = SectionStore::default();
+    let kernel = kernel(&elf, &store);
+    let snapshot = read_memory(&kernel, &physical_memory(&kernel), &[page(41)]);
+    let expect = LeftOutReader {
+        reader: "stacks".into(),
+        missing: "member 'task_struct.comm'".into(),
+        areas: vec![RangeKind::Vmalloc],
+    };
+    assert_eq!(snapshot.left_out, [expect]);
+    let has_kind = |kind| snapshot.ranges.iter().any(|row| row.kind == kind);
+    assert!(has_kind(RangeKind::Slab) && has_kind(RangeKind::PerCpu));
+    assert!(!has_kind(RangeKind::Stack));
+}
+
 #[test]
 fn memory_that_says_nothing_is_a_gap() {
-    let elf = compile_guest();
+    let elf = compile_guest(&[]);
     let store = SectionStore::default();
     let kernel = kernel(&elf, &store);
     let empty = vec![0; PAGE_BYTES as usize];
@@ -123,7 +167,7 @@ fn memory_that_says_nothing_is_a_gap() {
 /// A node that leads to itself was followed 100,000 times.
 #[test]
 fn a_list_that_never_closes_is_read_once() {
-    let elf = compile_guest();
+    let elf = compile_guest(&[]);
     let store = SectionStore::default();
     let kernel = kernel(&elf, &store);
     let mut bytes = physical_memory(&kernel);
@@ -146,7 +190,7 @@ fn a_list_that_never_closes_is_read_once() {
 /// A damaged word can lead to the last addresses, where the offset of a member overflowed.
 #[test]
 fn the_last_addresses_are_read_as_nothing() {
-    let elf = compile_guest();
+    let elf = compile_guest(&[]);
     let store = SectionStore::default();
     let kernel = kernel(&elf, &store);
     let pages: Vec<u64> = (40..54).map(page).collect();

@@ -50,6 +50,10 @@ pub struct Args {
     /// Replace an existing profile
     #[arg(long)]
     force: bool,
+    /// Record this kernel: one that scripts/setup.sh --kernel fetched (6.12, newest), or the folder
+    /// of a source tree that was built
+    #[arg(long, value_name = "NAME|DIR", conflicts_with_all = ["image", "debug"])]
+    kernel: Option<PathBuf>,
     /// Boot this kernel image [default: the cached stock kernel]
     #[arg(long, value_name = "BZIMAGE")]
     image: Option<PathBuf>,
@@ -124,7 +128,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         None => anyhow::bail!("say where the profile goes: -o OUT"),
     }
     let cache = CacheFolder::locate();
-    let files = KernelFiles::find(args.image.as_deref(), args.debug.as_deref(), cache.as_ref())?;
+    let files = match &args.kernel {
+        Some(kernel) => KernelFiles::find_kernel(kernel, cache.as_ref())?,
+        None => KernelFiles::find(args.image.as_deref(), args.debug.as_deref(), cache.as_ref())?,
+    };
     let collector = find_collector(args.qemu.as_deref(), cache.as_ref())?;
     let debug = DebugFile::open(&files.debug)?;
     let kernel = GuestKernel::open(&files.image, &debug)?;

@@ -2,6 +2,10 @@
  * A kernel in miniature, linked where a kernel's image is: structs with the members that are
  * followed, and memory in which they point to each other as a kernel's do. Its direct map is the
  * mapping of the image, so that page n is at 0xffffffff80000000 + 4096 * n.
+ *
+ * Kernels differ in form. Without a definition the forms are those of 6.1; INVERTED_BITS has the
+ * page types of 6.11; TYPED_VALUES those of 6.12, and areas of vmalloc space by node; MASKS the
+ * compound pages, per-cpu addresses and names of files of 7.x.
  */
 typedef unsigned long word;
 
@@ -13,13 +17,45 @@ struct hlist_head { struct hlist_node *first; };
 
 /* Pages. */
 
+#if defined(TYPED_VALUES)
+enum pageflags { PG_locked, PG_reserved = 12 };
+enum pagetype { PGTY_buddy = 0xf0, PGTY_table = 0xf2, PGTY_slab = 0xf5 };
+#define SLAB .page_type = (PGTY_slab << 24) + 7
+#define TABLE ((unsigned)PGTY_table << 24)
+#define BUDDY ((unsigned)PGTY_buddy << 24)
+enum pagetype unused_pagetype;
+#elif defined(INVERTED_BITS)
+enum pageflags { PG_locked, PG_reserved = 12 };
+enum pagetype { PG_buddy = 0x40000000, PG_table = 0x10000000, PG_slab = 0x02000000 };
+#define SLAB .page_type = ~PG_slab
+#define TABLE (~PG_table)
+#define BUDDY (~PG_buddy)
+enum pagetype unused_pagetype;
+#else
 enum pageflags { PG_locked, PG_slab = 9, PG_reserved = 12 };
+#define SLAB .flags = 1 << PG_slab, .page_type = ORDINARY
+#define TABLE (~0x200u)
+#define BUDDY (~0x80u)
+#endif
+enum pageflags unused_pageflags;
+
+#ifdef MASKS
+#define TAIL(head) .compound_info = -2 * sizeof(struct page) + 1
+#define CACHE(cache) .compound_info = (word)&cache
+#else
+#define TAIL(head) .compound_head = (word)&pages[head] + 1, .compound_order = 1
+#define CACHE(cache) .mapping = &cache
+#endif
 
 struct page {
 	word flags;
 	union {
 		struct { struct list_head lru; void *mapping; word index; };
+#ifdef MASKS
+		word compound_info;
+#else
 		struct { word compound_head; unsigned char compound_dtor, compound_order; };
+#endif
 	};
 	unsigned page_type;
 	int _refcount;
@@ -32,7 +68,12 @@ struct kmem_cache {
 };
 
 /* Overlays a struct page. */
+#ifdef MASKS
+struct slab { word flags; struct kmem_cache *slab_cache; } unused_slab;
+struct folio { struct page page; word _flags_1; } unused_folio;
+#else
 struct slab { word flags; struct list_head list; struct kmem_cache *slab_cache; } unused_slab;
+#endif
 
 struct kmem_cache task_cache = { 192, 136, "task_cache", 8 };
 
@@ -45,7 +86,13 @@ struct dentry {
 	unsigned flags;
 	struct dentry *d_parent;
 	struct qstr d_name;
+#ifdef MASKS
+	struct hlist_node d_alias;
+#define ALIAS d_alias
+#else
 	union { struct hlist_node d_alias; word bits; } d_u;
+#define ALIAS d_u.d_alias
+#endif
 };
 struct inode {
 	unsigned short mode;
@@ -60,17 +107,15 @@ struct super_block system_block = { 1, &tmpfs };
 struct dentry root = { 0, &root, { 0, "/" } };
 struct dentry folder = { 0, &root, { 0, "data" } };
 struct dentry entry = { 0, &folder, { 0, "copy.0" } };
-struct inode copied = { 0, &system_block, 7, { &entry.d_u.d_alias } };
+struct inode copied = { 0, &system_block, 7, { &entry.ALIAS } };
 struct inode removed = { 0, &system_block, 8, { 0 } };
 struct address_space copied_pages = { &copied }, removed_pages = { &removed }, broken_pages;
 
 #define ORDINARY 0xffffffff
-#define TABLE (~0x200u)
-#define BUDDY (~0x80u)
 
-struct page pages[64] = {
-	[40] = { .flags = 1 << PG_slab, .mapping = &task_cache, .page_type = ORDINARY },
-	[41] = { .compound_head = (word)&pages[40] + 1, .compound_order = 1 },
+struct page pages[64] __attribute__((aligned(4096))) = {
+	[40] = { SLAB, CACHE(task_cache) },
+	[41] = { .flags = 1, TAIL(40) },
 	[42] = { .page_type = TABLE },
 	[43] = { .page_type = BUDDY },
 	[44] = { .mapping = &copied_pages, .page_type = ORDINARY },
@@ -82,7 +127,7 @@ struct page pages[64] = {
 	[50] = { .page_type = ORDINARY },
 	/* Two pages of one file, the second described by the first. */
 	[52] = { .mapping = &copied_pages, .page_type = ORDINARY },
-	[53] = { .compound_head = (word)&pages[52] + 1, .compound_order = 1 },
+	[53] = { .flags = 1, TAIL(52) },
 };
 word page_offset_base = 0xffffffff80000000;
 struct page *vmemmap_base = pages;
@@ -97,7 +142,12 @@ struct pcpu_chunk {
 };
 
 #define CHUNKS 0xffffffff90000000
-word __per_cpu_offset[2] = { CHUNKS, CHUNKS + 0x4000 };
+#ifdef MASKS
+#define START 0xffffffff8003f000
+#else
+#define START 0
+#endif
+word __per_cpu_offset[2] = { CHUNKS - START, CHUNKS + 0x4000 - START };
 word unit_offsets[2] = { 0, 0x4000 };
 word *pcpu_unit_offsets = unit_offsets;
 int pcpu_unit_size = 0x4000;
@@ -112,7 +162,11 @@ struct list_head chunk_lists[2] = {
 };
 struct list_head *pcpu_chunk_lists = chunk_lists;
 int pcpu_nr_slots = 2;
-__asm__(".globl __per_cpu_start, __per_cpu_end\n__per_cpu_start = 0\n__per_cpu_end = 0x800\n");
+#define TEXT(text) #text
+#define PER_CPU(start) \
+	".globl __per_cpu_start, __per_cpu_end\n__per_cpu_start = " TEXT(start) \
+	"\n__per_cpu_end = " TEXT(start) " + 0x800\n"
+__asm__(PER_CPU(START));
 
 /* vmalloc space: a stack that is kept for reuse, a table, and one that nobody touched. */
 
@@ -123,15 +177,41 @@ void dup_task_struct(void) { }
 void alloc_table(void) { }
 
 #define VMALLOC 0xffffc90000000000
+#ifdef TYPED_VALUES
+struct rb_list { word root; struct list_head head; };
+struct vmap_node { word pool; struct rb_list busy; };
+extern struct vmap_node nodes[2];
+#define FIRST nodes[0].busy.head
+#define SECOND nodes[1].busy.head
+#else
 extern struct list_head vmap_area_list;
+#define FIRST vmap_area_list
+#define SECOND vmap_area_list
+#endif
 extern struct vmap_area areas[3];
 struct vm_struct stack_area = { 0, dup_task_struct }, table_area = { 0, alloc_table };
+#ifdef TYPED_VALUES
+#define AFTER_TABLE &FIRST
+#define BEFORE_LAST &SECOND
+#else
+#define AFTER_TABLE &areas[2].list
+#define BEFORE_LAST &areas[1].list
+#endif
 struct vmap_area areas[3] = {
-	{ VMALLOC, VMALLOC + 0x5000, { &areas[1].list, &vmap_area_list }, &stack_area },
-	{ VMALLOC + 0x8000, VMALLOC + 0xb000, { &areas[2].list, &areas[0].list }, &table_area },
-	{ VMALLOC + 0x10000, VMALLOC + 0x12000, { &vmap_area_list, &areas[1].list }, &table_area },
+	{ VMALLOC, VMALLOC + 0x5000, { &areas[1].list, &FIRST }, &stack_area },
+	{ VMALLOC + 0x8000, VMALLOC + 0xb000, { AFTER_TABLE, &areas[0].list }, &table_area },
+	{ VMALLOC + 0x10000, VMALLOC + 0x12000, { &SECOND, BEFORE_LAST }, &table_area },
 };
+#ifdef TYPED_VALUES
+struct vmap_node nodes[2] = {
+	{ 0, { 0, { &areas[0].list, &areas[1].list } } },
+	{ 0, { 0, { &areas[2].list, &areas[2].list } } },
+};
+struct vmap_node *vmap_nodes = nodes;
+int nr_vmap_nodes = 2;
+#else
 struct list_head vmap_area_list = { &areas[0].list, &areas[2].list };
+#endif
 word vmalloc_base = VMALLOC;
 
 /* Two tasks. */

@@ -12,8 +12,8 @@ pub const IMAGE: u64 = 0xffff_ffff_8000_0000;
 /// Bytes of physical memory.
 pub const MEMORY_BYTES: u64 = 64 * 4096;
 
-/// The kernel, linked to its place.
-pub fn compile_guest() -> Vec<u8> {
+/// The kernel, linked to its place, in the forms that the macros `definitions` choose.
+pub fn compile_guest(definitions: &[&str]) -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder");
     let source = folder.path().join("guest.c");
     std::fs::write(&source, include_str!("guest.c")).expect("written");
@@ -22,6 +22,7 @@ pub fn compile_guest() -> Vec<u8> {
         .args(["-g", "-O0", "-fno-pie", "-no-pie", "-static", "-nostdlib"])
         .args(["-ffreestanding", "-mcmodel=kernel", "-fcf-protection=none"])
         .args(["-Wl,-Ttext-segment=0xffffffff80000000", "-Wl,-e,0"])
+        .args(definitions.iter().map(|name| format!("-D{name}")))
         .args(["-Wl,--defsym=_text=0xffffffff80000000", "-o"])
         .args([&out, &source])
         .status();
