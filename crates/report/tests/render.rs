@@ -6,8 +6,8 @@ use relayout_contend::{
 use relayout_layout::MemberAt;
 use relayout_profile::ContextId;
 use relayout_profile::{
-    AccessKind, CoherenceEvent, ConflictRow, CountRow, LineRow, PairRow, Profile, ProfileMeta,
-    RecordedGuest, RecordedRun, RecordingSetting, Site,
+    AccessKind, CoherenceEvent, ConflictRow, CountRow, LeftOutReader, LineRow, PairRow, Profile,
+    ProfileMeta, RangeKind, RangeRow, RecordedGuest, RecordedRun, RecordingSetting, Site,
 };
 use relayout_profile::{Addr, RunId, SiteId};
 use relayout_report::{FindingSelection, ReportContents, json, text};
@@ -273,6 +273,53 @@ fn rendered_of(
 #[test]
 fn text_of_all() {
     insta::assert_snapshot!(rendered(&FindingSelection::default(), text::render));
+}
+
+/// The stack is in vmalloc space, so a reader of slabs would not have named it.
+#[test]
+fn readers_that_were_left_out_are_told_of_with_their_cost() {
+    let mut profile = profile();
+    let reader = |name: &str, area| LeftOutReader {
+        reader: name.into(),
+        missing: format!("member '{name}.next'"),
+        areas: vec![area],
+    };
+    profile.meta.left_out_readers = vec![
+        reader("stacks", RangeKind::Vmalloc),
+        reader("slabs", RangeKind::DirectMap),
+    ];
+    let area = |kind, start| RangeRow {
+        run: RunId(0),
+        kind,
+        start: Addr(start),
+        bytes: 1 << 12,
+        owner: String::new(),
+        id: 0,
+        first: Addr(start),
+        stride: 0,
+        object_bytes: 0,
+    };
+    profile.ranges = vec![
+        area(RangeKind::Vmalloc, STACK & !0xfff),
+        area(RangeKind::DirectMap, CHUNK & !0xfff),
+    ];
+    let all = FindingSelection::default();
+    let text = rendered_of(&profile, &all, text::render);
+    for line in [
+        "  not read   stacks: member 'stacks.next' is missing; at most 3.1% of transfers have no \
+         name for it\n",
+        "  not read   slabs: member 'slabs.next' is missing; at most 0.0% of transfers have no \
+         name for it\n",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let document = rendered_of(&profile, &all, |report| json::render(report).unwrap());
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    let stacks = &document["left_out_readers"][0];
+    assert_eq!(stacks["missing"], "member 'stacks.next'");
+    assert_eq!(stacks["transfers"], 150);
+    assert_eq!(stacks["share"], document["unresolved_classes"][0]["share"]);
+    assert_eq!(document["left_out_readers"][1]["transfers"], 0);
 }
 
 #[test]

@@ -76,7 +76,7 @@ impl KernelFiles {
         });
         let mut complete = file_pairs.filter(|pair| pair.image.exists() && pair.debug.exists());
         complete.next().ok_or_else(|| {
-            let missing = format!("a boot image and its vmlinux in {}", folder.display());
+            let missing = format!("a boot image with its vmlinux in {}", folder.display());
             RecordError::Files(relayout_files::Error::Missing {
                 missing,
                 remedy: Some(
@@ -226,4 +226,38 @@ pub fn decode_sampled_instruction(pc: u64, bytes: &[u8]) -> Option<SampledInstru
         access_bytes: operand.map_or(0, |operand| size(operand.bytes)),
         modifies: operands.any(|operand| operand.reads && operand.writes),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write_files(folder: &Path, names: &[&str]) {
+        for name in names {
+            let path = folder.join(name);
+            fs::create_dir_all(parent_folder(&path)).expect("a folder");
+            fs::write(path, "").expect("written");
+        }
+    }
+
+    #[test]
+    fn kernels_are_found_by_name_and_by_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path();
+        let image = "tree/arch/x86/boot/bzImage";
+        let fetched = ["kernel/6.12/vmlinuz", "kernel/6.12/vmlinux"];
+        write_files(place, &fetched);
+        write_files(place, &[image, "tree/vmlinux", "half/vmlinux"]);
+        let cache = CacheFolder::new(place.to_owned());
+        let found = |kernel: &Path| {
+            let files = KernelFiles::find_kernel(kernel, Some(&cache)).ok()?;
+            Some([files.image, files.debug])
+        };
+        let paths = |names: [&str; 2]| Some(names.map(|name| place.join(name)));
+        assert_eq!(found("6.12".as_ref()), paths(fetched));
+        assert_eq!(found(&place.join("tree")), paths([image, "tree/vmlinux"]));
+        assert_eq!(found(&place.join("half")), None);
+        assert_eq!(found("newest".as_ref()), None);
+        assert_eq!(found("../kernel/6.12".as_ref()), None);
+    }
 }

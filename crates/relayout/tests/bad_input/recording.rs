@@ -125,6 +125,24 @@ fn no_kernel_in_the_cache() {
 }
 
 #[test]
+fn named_kernel_is_missing() {
+    let place = kernel();
+    place.refuses(
+        &format!("{RECORD} --kernel 4.19"),
+        3,
+        "relayout: a kernel 4.19 is missing (run scripts/setup.sh --kernel 4.19 to fetch \
+         Debian's, or give the folder of a kernel that was built)",
+    );
+    fs::create_dir(place.path("tree")).unwrap();
+    place.refuses(
+        &format!("{RECORD} --kernel tree"),
+        3,
+        "relayout: a boot image with its vmlinux in tree is missing (build the tree with \
+         CONFIG_DEBUG_INFO, or give the files with --image and --debug)",
+    );
+}
+
+#[test]
 fn no_qemu() {
     let place = kernel();
     fs::remove_file(place.path("bin/qemu-system-x86_64")).unwrap();

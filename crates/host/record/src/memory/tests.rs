@@ -69,6 +69,8 @@ fn pages_are_what_their_descriptors_say() {
         (page(48), PAGE_BYTES, "anonymous page"),
         (page(49), PAGE_BYTES, "boot memory"),
         (page(52), 2 * PAGE_BYTES, copied),
+        // A bit for each four bytes of the chunk that booting made.
+        (page(54), 0x600 / 8, "pcpu_chunk.alloc_map"),
     ];
     check(&pages, RangeKind::DirectMap, &expect);
 }

@@ -134,11 +134,14 @@ struct page *vmemmap_base = pages;
 
 /* Per-cpu memory: two CPUs, static data of 0x800 bytes, and two chunks. */
 
+struct pcpu_block_md { int hint, nr_bits; };
 struct pcpu_chunk {
 	int free;
 	struct list_head list;
 	void *base_addr;
 	int start_offset, nr_pages;
+	struct pcpu_block_md chunk_md;
+	word *alloc_map;
 };
 
 #define CHUNKS 0xffffffff90000000
@@ -152,7 +155,8 @@ word unit_offsets[2] = { 0, 0x4000 };
 word *pcpu_unit_offsets = unit_offsets;
 int pcpu_unit_size = 0x4000;
 extern struct list_head chunk_lists[2];
-struct pcpu_chunk first_chunk = { 0, ALONE(first_chunk.list), (void *)CHUNKS, 0x800, 2 };
+struct pcpu_chunk first_chunk = { 0, ALONE(first_chunk.list), (void *)CHUNKS, 0x800, 2,
+	{ 0, 0x600 }, (word *)(0xffffffff80000000 + 54 * 4096) };
 struct pcpu_chunk other_chunk = {
 	0, { &chunk_lists[1], &chunk_lists[1] }, (void *)(CHUNKS + 0x10000), 0, 4
 };
