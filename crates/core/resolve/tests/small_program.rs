@@ -19,11 +19,17 @@ const HEAP: u64 = 0x7000_0000;
 
 /// Compiles the program and returns its bytes.
 fn compiled() -> Result<Vec<u8>, Box<dyn Error>> {
+    compiled_with(&[])
+}
+
+fn compiled_with(more_arguments: &[&str]) -> Result<Vec<u8>, Box<dyn Error>> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/small_program.c");
     let folder = tempfile::tempdir()?;
     let program = folder.path().join("small_program");
     let status = Command::new("cc")
-        .args(["-O2", "-g", "-no-pie", "-Wl,--build-id", "-o"])
+        .args(["-O2", "-g", "-no-pie", "-Wl,--build-id"])
+        .args(more_arguments)
+        .arg("-o")
         .args([&program, &source])
         .status()?;
     assert!(status.success(), "cc failed on {}", source.display());
@@ -68,7 +74,10 @@ fn conflict(addr: u64, site: u32) -> ConflictRow {
 
 /// Returns the site of the instruction that reads the member, and one without evidence.
 fn read_sites(program: &FileView<'_, '_, '_>) -> Option<Vec<Site>> {
-    let name = "reads_second";
+    read_sites_of(program, "reads_second")
+}
+
+fn read_sites_of(program: &FileView<'_, '_, '_>, name: &str) -> Option<Vec<Site>> {
     let symbol = program
         .debug_file()
         .symbols()
@@ -247,5 +256,69 @@ fn a_site_outside_the_table_is_an_error() -> Result<(), Box<dyn Error>> {
         error.as_deref(),
         Some("a row names site 7, but the profile has 0 sites")
     );
+    Ok(())
+}
+
+/// The kernel leaves out the end of `task_struct`, so that no cache has objects of its size. Most
+/// instructions know only a part of it, such as its `sched_entity`.
+#[test]
+fn parts_agree_with_the_type_that_a_cache_is_named_for() -> Result<(), Box<dyn Error>> {
+    let bytes = compiled()?;
+    let file = DwarfFile::parse(&bytes)?;
+    let images = DebugImages::from_single_file(&file);
+    let program = AnalysedProgram::new(&images, &X86InsnSet);
+    let sites = read_sites_of(&program.main_view(), "reads_part");
+    let slab = |cache: &str| RangeRow {
+        owner: cache.into(),
+        stride: 64,
+        object_bytes: 56,
+        ..range(RangeKind::Slab, HEAP, 0x1000)
+    };
+    let mut profile = Profile {
+        sites: sites.ok_or("the read of `second` is not found")?,
+        // `inner` is at offset 8, its `second` at offset 16 of `outer`.
+        conflicts: vec![conflict(HEAP + 64 + 16, 0)],
+        ..Profile::default()
+    };
+    let mut owner = |cache: &str| -> Result<_, Box<dyn Error>> {
+        profile.ranges = vec![slab(cache)];
+        let resolution = resolve(&profile, &images, Options::default())?;
+        let found = resolution.object_at(RunId(0), Addr(HEAP + 64 + 16));
+        Ok(found.map(|object| (object.type_name.clone(), object.base.0 - HEAP)))
+    };
+    assert_eq!(owner("outer")?, Some(("outer".into(), 64)));
+    assert_eq!(owner("anything")?, Some(("inner".into(), 64 + 8)));
+    Ok(())
+}
+
+/// The addresses of per-cpu variables begin at 0 in older kernels, and lie in the image in newer
+/// ones, above the copies.
+#[test]
+fn per_cpu_variables_may_have_addresses_of_the_image() -> Result<(), Box<dyn Error>> {
+    let bytes = compiled_with(&[
+        "-Wl,--defsym=__per_cpu_start=small_program_global",
+        "-Wl,--defsym=__per_cpu_end=small_program_global+64",
+    ])?;
+    let file = DwarfFile::parse(&bytes)?;
+    let images = DebugImages::from_single_file(&file);
+    let symbol = { file.symbols().iter() }.find(|s| s.name == "small_program_global");
+    let start = symbol.ok_or("the variable is not found")?.address;
+    let copy_start = start - 0x1000;
+    let profile = Profile {
+        ranges: vec![RangeRow {
+            first: Addr(copy_start.wrapping_sub(start)),
+            id: 3,
+            ..range(RangeKind::PerCpu, copy_start, 64)
+        }],
+        ..Profile::default()
+    };
+    let resolution = resolve(&profile, &images, Options::default())?;
+    let kind = |address| {
+        let object = resolution.object_at(RunId(0), Addr(address));
+        object.map(|object| object.kind.clone())
+    };
+    let symbol = String::from("small_program_global");
+    let per_cpu = ObjectKind::PerCpu { symbol, cpu: 3 };
+    assert_eq!(kind(copy_start + 20), Some(per_cpu));
     Ok(())
 }

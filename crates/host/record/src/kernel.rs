@@ -13,6 +13,8 @@ const BULK_CODE: &[&str] = &[
     "clear_page_rep",
     "clear_page_orig",
     "clear_page_erms",
+    "clear_pages",
+    "__clear_pages_unrolled",
     "copy_page",
     "copy_page_regs",
 ];
@@ -96,17 +98,20 @@ impl<'a> GuestKernel<'a> {
     /// Functions not to watch, with their code as `[from, to)`.
     pub fn bulk_code(&self) -> impl Iterator<Item = (&'static str, (u64, u64))> {
         BULK_CODE.iter().filter_map(|name| {
-            let (address, size) = self.find_symbol(name)?;
+            let (address, size) = self.find_largest(|symbol| is_copy_of(symbol, name))?;
             (size > 0).then_some((*name, (address, address + size)))
         })
     }
 
     fn find_symbol(&self, name: &str) -> Option<(u64, u64)> {
-        let found = self
-            .dwarf
-            .symbols()
-            .iter()
-            .filter(|s| s.name == name)
+        self.find_largest(|symbol| symbol == name)
+    }
+
+    /// Returns address and size of the largest symbol whose name `is_meant`.
+    fn find_largest(&self, is_meant: impl Fn(&str) -> bool) -> Option<(u64, u64)> {
+        let symbols = self.dwarf.symbols().iter();
+        let found = symbols
+            .filter(|s| is_meant(s.name))
             .max_by_key(|s| s.size)?;
         Some((found.address, found.size))
     }
@@ -123,5 +128,24 @@ impl<'a> GuestKernel<'a> {
             .ok_or_else(missing)?;
         let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
         Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
+    }
+}
+
+/// Returns true if `symbol` is the function `name`, or a copy of it that the compiler specialised.
+fn is_copy_of(symbol: &str, name: &str) -> bool {
+    let ending = symbol.strip_prefix(name);
+    ending.is_some_and(|ending| ending.is_empty() || ending.starts_with(".constprop."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_copy_of;
+
+    #[test]
+    fn specialised_copies_have_the_name_of_the_function() {
+        assert!(is_copy_of("clear_pages", "clear_pages"));
+        assert!(is_copy_of("clear_pages.constprop.0", "clear_pages"));
+        assert!(!is_copy_of("clear_pages.cold", "clear_pages"));
+        assert!(!is_copy_of("clear_page_range", "clear_page"));
     }
 }

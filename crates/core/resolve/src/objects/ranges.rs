@@ -189,4 +189,23 @@ mod tests {
             .expect("inside");
         assert_eq!((cell.start.0, cell.end.0), (0x20c0, 0x20c0 + 136));
     }
+
+    #[test]
+    fn allocations_of_the_boot_bound_objects_and_other_pages_do_not() {
+        let page = RangeRow {
+            owner: "pcpu_chunk.alloc_map".into(),
+            ..range(RangeKind::DirectMap, 0x2000, 0x80)
+        };
+        let allocation = RangeRow {
+            object_bytes: 0x80,
+            ..page.clone()
+        };
+        let bounds = |row: RangeRow| {
+            let ranges = ranges(vec![range(RangeKind::DirectMap, 0x1000, 0x10000), row]);
+            let cell = ranges.cell(RunId(0), Addr(0x2010)).expect("in a range");
+            (cell.start.0, cell.end.0)
+        };
+        assert_eq!(bounds(allocation), (0x2000, 0x2080));
+        assert_eq!(bounds(page), (0x1000, 0x11000));
+    }
 }
