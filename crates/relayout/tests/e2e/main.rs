@@ -10,5 +10,6 @@ mod common;
 mod counter;
 mod failures;
 mod full_disk;
+mod kernels;
 mod programs;
 mod stand;
