@@ -305,6 +305,11 @@ fn per_cpu_variables_may_have_addresses_of_the_image() -> Result<(), Box<dyn Err
     let start = symbol.ok_or("the variable is not found")?.address;
     let copy_start = start - 0x1000;
     let profile = Profile {
+        sites: vec![Site {
+            pc: 1,
+            bytes: vec![0x8b, 0x00],
+        }],
+        conflicts: vec![conflict(copy_start + 20, 0)],
         ranges: vec![RangeRow {
             first: Addr(copy_start.wrapping_sub(start)),
             id: 3,
