@@ -25,6 +25,14 @@
 // How long the machine stays as it was when the window closed; the host ends it before.
 enum { LINGER_S = 5 };
 
+// A folder for temporary files, unless the user's files are there.
+static int mount_temporary(const char *target)
+{
+    if (mkdir(target, 01777) < 0)
+        return errno == EEXIST ? 0 : failure("mkdir %s", target);
+    return mount("tmpfs", target, "tmpfs", 0, NULL) < 0 ? failure("mount tmpfs on %s", target) : 0;
+}
+
 static int mount_at(const char *type, const char *target)
 {
     if (mkdir(target, 0755) < 0 && errno != EEXIST)
@@ -71,7 +79,7 @@ static int bring_up(void)
     if (mount_at("devtmpfs", "/dev") < 0 || open_console() < 0)
         return -1;
     if (mount_at("proc", "/proc") < 0 || mount_at("sysfs", "/sys") < 0 ||
-        mount_at("tmpfs", "/tmp") < 0 || mount_at("cgroup2", "/sys/fs/cgroup") < 0)
+        mount_temporary("/tmp") < 0 || mount_at("cgroup2", "/sys/fs/cgroup") < 0)
         return -1;
     return loopback_up();
 }
@@ -125,7 +133,7 @@ void init_main(void)
         status = read_orders(&orders);
     }
     if (status == 0)
-        status = orders.program ? program_run(LINGER_S) : run_workload(&orders);
+        status = orders.program ? program_run(orders.window, LINGER_S) : run_workload(&orders);
     if (status < 0)
         report("failed: %s", board_failure());
     power_off();

@@ -11,7 +11,7 @@
 
 #define PREFIX "relayout."
 
-enum { THREADS_MAX = 4096 };
+enum { THREADS_MAX = 4096, TIME_MAX_MS = 1000000000 };
 
 struct orders orders_default(void)
 {
@@ -61,6 +61,10 @@ int orders_set(struct orders *orders, const char *key, const char *value)
         return parse_switch(key, value, &orders->pin);
     if (strcmp(key, "run") == 0)
         return parse_switch(key, value, &orders->program);
+    if (strcmp(key, "after_ms") == 0)
+        return parse_number(key, value, 0, TIME_MAX_MS, &orders->window.after_ms);
+    if (strcmp(key, "length_ms") == 0)
+        return parse_number(key, value, 1, TIME_MAX_MS, &orders->window.length_ms);
     return failure_plain("unknown order %s%s", PREFIX, key);
 }
 

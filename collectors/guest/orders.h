@@ -4,13 +4,15 @@
 #ifndef RELAYOUT_ORDERS_H
 #define RELAYOUT_ORDERS_H
 
+#include "window.h"
 #include "workload.h"
 
 #include <stdbool.h>
 
 struct orders {
     const struct workload *workload; // NULL if `program`
-    bool program;                    // run /run-program instead
+    bool program;                    // run a program of the user's instead
+    struct window window;            // of that program, without its lines
     bool pin;
     uint32_t threads;    // 0: as many as there are CPUs
     uint64_t iterations; // 0: the workload's default

@@ -1,7 +1,48 @@
 //! Facts that the headers of an ELF file tell.
 
+use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
-use object::{Endianness, Object as _, elf::FileHeader64};
+use object::{Architecture, Endianness, Object as _};
+
+/// Libraries that a program or library needs, as its dynamic section says.
+pub(crate) struct LibraryNeeds {
+    /// Names, or paths.
+    pub names: Vec<String>,
+    /// Folders in which the loader looks, each text with several between `:`.
+    pub folders: Vec<String>,
+    /// The folders come before those of the environment (`DT_RPATH`).
+    pub comes_first: bool,
+}
+
+/// Reads what an ELF file needs: nothing if it has no dynamic section.
+///
+/// # Errors
+/// The file is damaged.
+pub(crate) fn library_needs(bytes: &[u8]) -> object::Result<LibraryNeeds> {
+    let header = FileHeader64::<Endianness>::parse(bytes)?;
+    let endian = header.endian()?;
+    let table = header
+        .sections(endian, bytes)?
+        .dynamic_table(endian, bytes)?;
+    let texts = |tag| -> object::Result<Vec<String>> {
+        let entries = table.iter().filter(|entry| entry.tag == tag);
+        let text = |entry| Ok(String::from_utf8_lossy(table.string(entry)?).into_owned());
+        entries.map(text).collect()
+    };
+    let later = texts(DT_RUNPATH)?;
+    let comes_first = later.is_empty();
+    Ok(LibraryNeeds {
+        names: texts(DT_NEEDED)?,
+        folders: if comes_first { texts(DT_RPATH)? } else { later },
+        comes_first,
+    })
+}
+
+/// Returns true for an x86-64 ELF file.
+pub(crate) fn is_x86_64(bytes: &[u8]) -> bool {
+    let file = object::File::parse(bytes);
+    file.is_ok_and(|file| file.is_64() && file.architecture() == Architecture::X86_64)
+}
 
 /// Returns the loader that a 64-bit program asks for; `None` if it is linked statically.
 pub(crate) fn requested_loader(bytes: &[u8]) -> Option<String> {

@@ -61,7 +61,21 @@ pub enum Error {
         /// The program.
         path: PathBuf,
         /// The reason.
-        why: &'static str,
+        why: String,
+    },
+    /// The guest has not enough memory for its files.
+    #[error(
+        "with {}, the guest has at least {files_mib} MiB of files, which do not fit into its {memory_mib} MiB of memory \
+         (they are there twice at first); --memory gives it more",
+        path.display()
+    )]
+    GuestTooSmall {
+        /// The first file that does not fit.
+        path: PathBuf,
+        /// Size of the files up to it.
+        files_mib: u64,
+        /// The guest's memory.
+        memory_mib: u64,
     },
     /// The program cannot be recorded.
     #[error("cannot record {}: {why}", path.display())]

@@ -5,15 +5,12 @@ mod assemble;
 mod watch;
 
 use std::ffi::OsString;
-use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use relayout_files::{InterruptFlag, RecordingProgress, cannot, read_regular};
+use relayout_files::{InterruptFlag, RecordingProgress};
 
 use self::watch::{WindowEnding, watch_window};
-use crate::elf::requested_loader;
-use crate::marker::has_start_marker;
+use crate::guest_program::{GuestProgram, ProgramWork};
 use crate::memory::MemoryReaders;
 use crate::outcome::RecordingOutcome;
 use crate::qemu::{QemuConfig, QemuMachine, path_option};
@@ -32,13 +29,8 @@ const PARAMETERS: &str = "console=ttyS0 panic=-1 oops=panic nokaslr mitigations=
 pub enum GuestWork {
     /// One of the guest's workloads.
     Workload(String),
-    /// A static program and its arguments.
-    Program {
-        /// Path of the program on this machine.
-        path: PathBuf,
-        /// Its arguments, without its own name.
-        arguments: Vec<String>,
-    },
+    /// A program of the user's.
+    Program(ProgramWork),
 }
 
 /// Everything that makes one recording.
@@ -84,15 +76,13 @@ pub fn record_kernel(
 ) -> Result<RecordingOutcome, Error> {
     let workspace = RecordingWorkspace::create()?;
     let memory = GuestMemory::create(recording.memory_bytes, &workspace)?;
-    let program = program_bytes(recording)?;
-    let archive = match (&recording.work, &program) {
-        (GuestWork::Program { arguments, .. }, Some(bytes)) => {
-            initramfs::build_archive(guest::GUEST_PROGRAM, Some((bytes, arguments)))
-        }
-        _ => initramfs::build_archive(guest::GUEST_PROGRAM, None),
+    let program = match &recording.work {
+        GuestWork::Program(work) => Some(GuestProgram::pack(work, recording.memory_bytes)?),
+        GuestWork::Workload(_) => None,
     };
     let initrd = workspace.file_path("initrd");
-    fs::write(&initrd, archive).map_err(cannot("write", &initrd))?;
+    let files = program.as_ref().map(|program| &program.files);
+    initramfs::write_archive(&initrd, guest::GUEST_PROGRAM, files)?;
     let readers = MemoryReaders::find(kernel);
     for left_out in readers.left_out() {
         progress.warn(&assemble::describe_left_out(&left_out));
@@ -104,7 +94,7 @@ pub fn record_kernel(
         cpus: recording.cpus,
         memory: &memory,
         append: kernel_command_line(recording),
-        plugin_options: plugin_options(recording, kernel, &workspace, program.as_deref()),
+        plugin_options: plugin_options(recording, kernel, &workspace, program.as_ref()),
         extra_arguments: &recording.qemu_arguments,
     };
     let mut machine = QemuMachine::start(&config, &workspace)?;
@@ -135,38 +125,6 @@ pub fn record_kernel(
     }
 }
 
-fn program_bytes(recording: &KernelRecording) -> Result<Option<Vec<u8>>, Error> {
-    let GuestWork::Program { path, .. } = &recording.work else {
-        return Ok(None);
-    };
-    let bytes = read_regular(path).map_err(cannot("read", path))?;
-    let refuse = |why| {
-        Err(Error::Program {
-            path: path.clone(),
-            why,
-        })
-    };
-    use object::Object;
-    let Ok(file) = object::File::parse(&*bytes) else {
-        return refuse("it is not an ELF program");
-    };
-    if file.architecture() != object::Architecture::X86_64 {
-        return refuse("it is not an x86-64 program");
-    }
-    if !matches!(
-        file.kind(),
-        object::ObjectKind::Executable | object::ObjectKind::Dynamic
-    ) {
-        return refuse("it is not a linked program: link it with -static");
-    }
-    if requested_loader(&bytes).is_some() {
-        return refuse(
-            "it is linked dynamically, and the guest has no libraries: link it with -static",
-        );
-    }
-    Ok(Some(bytes))
-}
-
 fn kernel_command_line(recording: &KernelRecording) -> String {
     let work = match &recording.work {
         GuestWork::Workload(name) => {
@@ -179,7 +137,13 @@ fn kernel_command_line(recording: &KernelRecording) -> String {
                 recording.threads
             )
         }
-        GuestWork::Program { .. } => "relayout.run=1".into(),
+        GuestWork::Program(work) => {
+            let after = work.window.after.as_millis();
+            let length = { work.window.length }
+                .map(|length| format!(" relayout.length_ms={}", length.as_millis().max(1)))
+                .unwrap_or_default();
+            format!("relayout.run=1 relayout.after_ms={after}{length}")
+        }
     };
     format!(
         "{PARAMETERS} {work} relayout.seed={} {}",
@@ -193,7 +157,7 @@ fn plugin_options(
     recording: &KernelRecording,
     kernel: &GuestKernel<'_>,
     workspace: &RecordingWorkspace,
-    program: Option<&[u8]>,
+    program: Option<&GuestProgram>,
 ) -> OsString {
     let skip: Vec<String> = kernel
         .bulk_code()
@@ -204,7 +168,7 @@ fn plugin_options(
     if recording.idle {
         options.push_str(",mode=idle");
     }
-    if program.is_some_and(has_start_marker) {
+    if program.is_some_and(|program| program.has_marker) {
         options.push_str(",own=1");
     }
     path_option(format!("{options},dir="), workspace.dir())

@@ -15,6 +15,7 @@ mod child;
 mod elf;
 mod error;
 mod guest;
+mod guest_program;
 mod host_load;
 mod initramfs;
 mod kernel;
@@ -29,6 +30,7 @@ mod workspace;
 
 pub use error::Error;
 pub use guest::{GuestWorkload, find_workload, workloads};
+pub use guest_program::{ProgramWindow, ProgramWork};
 pub use kernel::GuestKernel;
 pub use kernel_recording::{GuestWork, KernelRecording, record_kernel};
 pub use memory::{MemoryReaders, MemorySnapshot};

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use relayout_files::RecordingProgress;
 
 pub use self::backend::ProgramBackend;
-pub use self::inspect::inspect_program;
+pub use self::inspect::{find_program, inspect_program};
 pub use self::launch::can_fix_addresses;
 pub use self::signals::StopSignals;
 

@@ -285,48 +285,111 @@ fn output_is_something_else() {
     );
 }
 
+fn run_program(words: &str) -> String {
+    record("").replace("--workload mntns", &format!("--memory 256M --run {words}"))
+}
+
 #[test]
 fn program_to_run_cannot_run_there() {
     let place = kernel();
-    let run = |program: &str| {
-        record("").replace(
-            "--workload mntns",
-            &format!("--run {program} --memory 256M"),
-        )
-    };
     place.refuses(
-        &run("none"),
+        &run_program("none"),
         2,
-        "relayout: cannot read none: No such file or directory (os error 2)",
+        "relayout: cannot record none: there is no such program in $PATH",
     );
-    place.write("text", "#!/bin/sh\n");
+    place.program("text", b"some text\n");
     place.refuses(
-        &run("text"),
+        &run_program("text"),
         2,
-        "relayout: text cannot run in the guest: it is not an ELF program",
+        "relayout: text cannot run in the guest: it is neither an ELF program nor a script: a \
+         script's first line says what runs it, as #!/bin/sh does",
+    );
+    let object = fs::read(place.compile("object.o", "int x;", &["-c"])).unwrap();
+    place.program("object", &object);
+    place.refuses(
+        &run_program("object"),
+        2,
+        "relayout: object cannot run in the guest: it is not a linked program",
     );
     place.compile("dynamic", "int main(void) { return 0; }", &[]);
-    place.refuses(
-        &run("dynamic"),
-        2,
-        "relayout: dynamic cannot run in the guest: it is linked dynamically, and the \
-         guest has no libraries: link it with -static",
-    );
-    place.compile("object", "int x;", &["-c"]);
-    place.refuses(
-        &run("object"),
-        2,
-        "relayout: object cannot run in the guest: it is not a linked program: link it \
-         with -static",
-    );
     let mut arm = fs::read(place.path("dynamic")).unwrap();
     arm[18] = 183;
-    place.write("arm", arm);
+    place.program("arm", &arm);
     place.refuses(
-        &run("arm"),
+        &run_program("arm"),
         2,
         "relayout: arm cannot run in the guest: it is not an x86-64 program",
     );
+}
+
+#[test]
+fn program_to_run_lacks_a_library_or_an_interpreter() {
+    let place = kernel();
+    let folder = format!("-L{}", place.path("").display());
+    place.compile("libgone.so", "int gone(void) { return 0; }", &["-shared"]);
+    place.compile(
+        "needs",
+        "int gone(void); int main(void) { return gone(); }",
+        &[&folder, "-lgone"],
+    );
+    fs::remove_file(place.path("libgone.so")).unwrap();
+    place.refuses(
+        &run_program("needs"),
+        2,
+        "relayout: needs cannot run in the guest: it needs libgone.so, which is in no folder in \
+         which the loader looks: $LD_LIBRARY_PATH names further ones",
+    );
+    place.program("script", b"#!/usr/bin/env no-such-interpreter\n");
+    place.refuses(
+        &run_program("script"),
+        2,
+        "relayout: script cannot run in the guest: cannot record no-such-interpreter: there is \
+         no such program in $PATH",
+    );
+}
+
+#[test]
+fn files_for_the_guest_are_missing_or_too_large() {
+    let place = kernel();
+    place.compile("plain", "int main(void) { return 0; }", &["-static"]);
+    place.refuses(
+        &run_program("plain --file none"),
+        2,
+        "relayout: cannot look at none: No such file or directory (os error 2)",
+    );
+    fs::create_dir(place.path("root")).unwrap();
+    let large = fs::File::create(place.path("root/large")).unwrap();
+    large.set_len(200 << 20).unwrap();
+    place.refuses(
+        &run_program("plain --root root"),
+        2,
+        "relayout: with root/large, the guest has at least 200 MiB of files, which do not fit into its \
+         256 MiB of memory (they are there twice at first); --memory gives it more",
+    );
+    place.refuses(
+        &run_program("plain --root none"),
+        2,
+        "relayout: cannot read none: No such file or directory (os error 2)",
+    );
+}
+
+#[test]
+fn windows_of_programs_that_time_themselves() {
+    let place = kernel();
+    let source = "int main(void) {\n\
+                  __asm__ volatile(\".byte 0x0f, 0x1f, 0x84, 0x00, 0x01, 0x00, 0x4c, 0x52\");\n\
+                  return 0; }\n";
+    place.compile("marked", source, &["-static"]);
+    place.refuses(
+        &run_program("marked --for 1s"),
+        2,
+        "relayout: marked cannot run in the guest: it has markers, which open and close its window: \
+         --after, --for and the like cannot do so too",
+    );
+    let ended = place.run_words(&record("--for 1s"));
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let conflict = "'--workload <NAME>' cannot be used with '--for <TIME>'";
+    assert!(ended.stderr.contains(conflict), "{ended:?}");
 }
 
 #[test]

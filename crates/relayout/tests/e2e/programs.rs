@@ -102,3 +102,103 @@ fn program_without_markers_is_recorded_from_exec_to_exit() {
     assert_eq!(run["complete"], true);
     assert!(run["accesses"].as_u64().unwrap() > 10_000, "{run}");
 }
+
+/// Turns in which a program makes system calls, and then `after` them.
+fn working(turns: &str, after: &str) -> String {
+    format!(
+        "#include <stdio.h>\n#include <unistd.h>\n\
+         int main(int count, char **words) {{\n\
+         printf(\"warm %s\\n\", words[count - 1]);\n\
+         for (long i = 0; {turns}; i++) if (getppid() == 0) return 1;\n\
+         {after}\n\
+         return 0; }}\n"
+    )
+}
+
+#[test]
+fn dynamic_programs_and_scripts_bring_what_they_need() {
+    let stand = Stand::new();
+    stand.place.compile(
+        "libworth.so",
+        "int worth(void) { return 7; }",
+        &["-shared", "-fPIC"],
+    );
+    let source = "#include <stdio.h>\nint worth(void);\n\
+                  int main(void) { printf(\"worth %d\\n\", worth()); return 0; }\n";
+    let folder = format!("-L{}", stand.place.path("").display());
+    let link = [&*folder, "-lworth", "-Wl,-rpath,$ORIGIN"];
+    stand.place.compile("dynamic", source, &link);
+    stand.place.program(
+        "script",
+        b"#!/bin/sh\nread -r line <data || exit 4\n[ \"$line\" = kept ] || exit 5\n\
+         [ \"$(./dynamic)\" = \"worth 7\" ] || exit 6\n[ \"$1\" = --given ] || exit 7\n",
+    );
+    stand.place.write("data", "kept\n");
+    stand.record("--run script --run-arg --given --file dynamic --file data");
+    let report = stand.report();
+    assert_eq!(report["workload"], "script --given");
+    assert_eq!(report["runs"][0]["complete"], true);
+    stand.record("--force --run dynamic");
+    assert_eq!(stand.report()["runs"][0]["complete"], true);
+}
+
+#[test]
+fn a_folder_is_the_guests_root() {
+    let stand = Stand::new();
+    stand
+        .place
+        .compile("tool", "int main(void) { return 0; }", &["-static"]);
+    std::fs::create_dir_all(stand.place.path("root/opt/bin")).unwrap();
+    std::fs::rename(
+        stand.place.path("tool"),
+        stand.place.path("root/opt/bin/tool"),
+    )
+    .unwrap();
+    std::os::unix::fs::symlink("/opt/bin", stand.place.path("root/bin")).unwrap();
+    stand.record("--root root --run /bin/tool");
+    assert_eq!(stand.report()["runs"][0]["complete"], true);
+}
+
+#[test]
+fn windows_are_opened_and_closed_by_time() {
+    let stand = Stand::new();
+    stand
+        .place
+        .compile("works", &working("1", ""), &["-static"]);
+    stand.record("--run works --after 300ms --for 700ms");
+    let run = &stand.report()["runs"][0];
+    assert_eq!(run["complete"], true, "{run}");
+    let seconds = run["window_wall_ns"].as_f64().unwrap() / 1e9;
+    assert!((0.5..20.0).contains(&seconds), "{run}");
+    assert!(run["accesses"].as_u64().unwrap() > 1_000_000, "{run}");
+}
+
+#[test]
+fn windows_are_opened_and_closed_by_lines() {
+    let stand = Stand::new();
+    let after = "puts(\"all is done\"); pause();";
+    let source = working("i < 20000", after);
+    stand.place.compile("works", &source, &["-static"]);
+    stand.record("--run works --run-arg up --from-line warm --to-line done");
+    let run = &stand.report()["runs"][0];
+    assert_eq!(run["complete"], true, "{run}");
+    // A system call takes more than ten accesses.
+    assert!(run["accesses"].as_u64().unwrap() > 200_000, "{run}");
+}
+
+#[test]
+fn a_program_that_ends_before_its_window_opens_is_an_error() {
+    let stand = Stand::new();
+    stand
+        .place
+        .compile("works", &working("i < 10", ""), &["-static"]);
+    let ended = stand.run("record kernel -o out --run works --from-line never");
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert!(
+        ended
+            .stderr
+            .contains("works ended before its window opened"),
+        "{ended:?}"
+    );
+    stand.check_clean();
+}

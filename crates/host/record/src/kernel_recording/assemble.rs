@@ -17,6 +17,7 @@ use relayout_shadow::CONTEXTS_MAX;
 
 use super::watch::{WatchedWindow, WindowEnding};
 use super::{GuestWork, KernelRecording};
+use crate::guest_program::ProgramWork;
 use crate::memory::MemoryReaders;
 use crate::outcome::{RecordingOutcome, describe_losses};
 use crate::qemu::{QemuMachine, cpu_model};
@@ -180,7 +181,9 @@ fn profile_meta(
 ) -> ProfileMeta {
     let workload = match &recording.work {
         GuestWork::Workload(name) => name.clone(),
-        GuestWork::Program { path, arguments } => {
+        GuestWork::Program(ProgramWork {
+            path, arguments, ..
+        }) => {
             let words =
                 std::iter::once(path.display().to_string()).chain(arguments.iter().cloned());
             words.collect::<Vec<_>>().join(" ")

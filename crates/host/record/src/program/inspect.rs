@@ -8,13 +8,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use object::elf::{DT_NEEDED, FileHeader64};
-use object::read::elf::FileHeader;
-use object::{Architecture, Endianness, Object};
+use object::{Architecture, Object};
 use relayout_files::{DebugFolders, RUNTIME, cannot, find_separate_file, map_file};
 
 use crate::Error;
-use crate::elf::requested_loader;
+use crate::elf::{LibraryNeeds, library_needs, requested_loader};
 
 /// Part of the name of glibc's loader, which lists libraries instead of running the program if the
 /// environment asks for it. Another loader would run the program.
@@ -77,10 +75,10 @@ pub fn inspect_program(program: &OsStr) -> Result<InspectedProgram, Error> {
     }
     // A library without a soname is listed by the path at which it was linked.
     let is_runtime_name = |name: &String| Path::new(name).file_name() == Some(OsStr::new(RUNTIME));
-    let has_runtime = |names: Vec<String>| names.iter().any(is_runtime_name);
+    let has_runtime = |needs: LibraryNeeds| needs.names.iter().any(is_runtime_name);
     let kind = match requested_loader(&map) {
         None => ProgramKind::Static,
-        Some(_) if needed_libraries(&map).is_ok_and(has_runtime) => ProgramKind::Instrumented,
+        Some(_) if library_needs(&map).is_ok_and(has_runtime) => ProgramKind::Instrumented,
         Some(loader) if loader.contains(GLIBC_LOADER) && loads_runtime(&path) => {
             ProgramKind::Instrumented
         }
@@ -98,7 +96,11 @@ pub fn inspect_program(program: &OsStr) -> Result<InspectedProgram, Error> {
     })
 }
 
-fn find_program(program: &OsStr) -> Result<PathBuf, Error> {
+/// Finds a program as a shell would: by its path, or by its name in `$PATH`.
+///
+/// # Errors
+/// There is none, or it cannot be run.
+pub fn find_program(program: &OsStr) -> Result<PathBuf, Error> {
     let path = Path::new(program);
     let refuse = |why: &str| {
         Err(Error::Unrecordable {
@@ -133,18 +135,6 @@ fn find_program(program: &OsStr) -> Result<PathBuf, Error> {
         ),
         None => refuse("there is no such program in $PATH"),
     }
-}
-
-/// Names of the libraries that a dynamically linked ELF file asks for.
-fn needed_libraries(bytes: &[u8]) -> object::Result<Vec<String>> {
-    let header = FileHeader64::<Endianness>::parse(bytes)?;
-    let endian = header.endian()?;
-    let table = header
-        .sections(endian, bytes)?
-        .dynamic_table(endian, bytes)?;
-    let needed = table.iter().filter(|entry| entry.tag == DT_NEEDED);
-    let name = |entry| Ok(String::from_utf8_lossy(table.string(entry)?).into_owned());
-    needed.map(name).collect()
 }
 
 /// Returns true if the system's loader would load the runtime with one of the program's libraries.

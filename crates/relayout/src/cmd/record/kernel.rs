@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
 use relayout_record::{
-    GuestKernel, GuestWork, GuestWorkload, KernelRecording, find_collector, find_workload,
-    record_kernel, workloads,
+    GuestKernel, GuestWork, GuestWorkload, KernelRecording, ProgramWindow, ProgramWork,
+    find_collector, find_workload, record_kernel, workloads,
 };
 use relayout_report::record::{idle_text, kernel_summary};
 use relayout_session::record::{KernelFiles, require_writable};
@@ -20,7 +20,8 @@ use crate::progress::TerminalProgress;
 const EXAMPLES: &str = "\
 Examples:
   relayout record kernel --workload mntns -o out.relayout
-  relayout record kernel --run ./server-test --cpus 8 --repeat 3 -o out.relayout";
+  relayout record kernel --run ./server-test --cpus 8 --repeat 3 -o out.relayout
+  relayout record kernel --run ./bench.sh --file /usr/bin/hackbench --after 2s --for 10s -o out.relayout";
 
 /// Boot a kernel under QEMU and record what its code touches while a workload runs
 ///
@@ -37,13 +38,13 @@ pub struct Args {
         conflicts_with = "run"
     )]
     workload: Option<String>,
-    /// Run this static program instead, with the arguments in --run-arg; recorded from its first
-    /// marker (see collectors/guest/marker.h), else from exec to exit
+    /// Run this program or script instead, with the arguments in --run-arg; its libraries and
+    /// interpreter come along. Recorded from its first marker (see collectors/guest/marker.h), else
+    /// from exec to exit
     #[arg(long, value_name = "PROGRAM")]
     run: Option<PathBuf>,
-    /// Pass this argument to the program; may be given more than once
-    #[arg(long, value_name = "ARG", requires = "run", allow_hyphen_values = true)]
-    run_arg: Vec<String>,
+    #[command(flatten)]
+    program: ProgramArgs,
     /// Write the profile to this folder
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
@@ -111,6 +112,77 @@ pub struct Args {
     qemu_arguments: Vec<String>,
 }
 
+/// What --run's program gets, and when its window opens and closes.
+#[derive(Debug, clap::Args)]
+struct ProgramArgs {
+    /// Pass this argument to the program; may be given more than once
+    #[arg(
+        long,
+        value_name = "ARG",
+        allow_hyphen_values = true,
+        requires = "run",
+        conflicts_with = "workload"
+    )]
+    run_arg: Vec<String>,
+    /// Bring this file or folder to the same place in the guest, programs with their libraries; may
+    /// be given more than once
+    #[arg(
+        long,
+        value_name = "PATH",
+        requires = "run",
+        conflicts_with = "workload"
+    )]
+    file: Vec<PathBuf>,
+    /// Bring the content of this folder as the guest's root; the program may be one of its files
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "run",
+        conflicts_with = "workload"
+    )]
+    root: Option<PathBuf>,
+    /// Begin to record this long after the program's start, or after the line of --from-line:
+    /// 2s, 500ms
+    #[arg(long, value_name = "TIME", value_parser = arguments::time, requires = "run", conflicts_with = "workload")]
+    after: Option<Duration>,
+    /// Record for this long [default: to the program's end]
+    #[arg(long = "for", value_name = "TIME", value_parser = arguments::time, requires = "run", conflicts_with = "workload")]
+    length: Option<Duration>,
+    /// Begin to record when the program prints a line with this text
+    #[arg(
+        long,
+        value_name = "TEXT",
+        requires = "run",
+        conflicts_with = "workload"
+    )]
+    from_line: Option<String>,
+    /// Record until the program prints a line with this text
+    #[arg(
+        long,
+        value_name = "TEXT",
+        requires = "run",
+        conflicts_with = "workload"
+    )]
+    to_line: Option<String>,
+}
+
+impl ProgramArgs {
+    fn work(&self, path: PathBuf) -> ProgramWork {
+        ProgramWork {
+            path,
+            arguments: self.run_arg.clone(),
+            files: self.file.clone(),
+            root: self.root.clone(),
+            window: ProgramWindow {
+                after: self.after.unwrap_or_default(),
+                length: self.length,
+                from_line: self.from_line.clone(),
+                to_line: self.to_line.clone(),
+            },
+        }
+    }
+}
+
 /// Runs `relayout record kernel`.
 ///
 /// # Errors
@@ -174,10 +246,7 @@ fn print_workloads() -> anyhow::Result<ExitStatus> {
 
 fn recording(args: &Args, seed: u64) -> KernelRecording {
     let work = match (&args.run, &args.workload) {
-        (Some(path), _) => GuestWork::Program {
-            path: path.clone(),
-            arguments: args.run_arg.clone(),
-        },
+        (Some(path), _) => GuestWork::Program(args.program.work(path.clone())),
         (None, name) => GuestWork::Workload(name.clone().unwrap_or_default()),
     };
     KernelRecording {
