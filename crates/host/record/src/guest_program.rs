@@ -59,14 +59,14 @@ pub struct ProgramWindow {
 }
 
 /// A program that is ready for the guest.
-pub struct GuestProgram {
+pub struct PackedProgram {
     /// Its files and orders.
     pub files: GuestFiles,
     /// The program has markers, which open and close its window.
     pub has_marker: bool,
 }
 
-impl GuestProgram {
+impl PackedProgram {
     /// Finds all that the program of `work` needs, for a guest with `memory_bytes` of memory.
     ///
     /// # Errors

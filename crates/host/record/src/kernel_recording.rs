@@ -10,7 +10,7 @@ use std::time::Duration;
 use relayout_files::{InterruptFlag, RecordingProgress};
 
 use self::watch::{WindowEnding, watch_window};
-use crate::guest_program::{GuestProgram, ProgramWork};
+use crate::guest_program::{PackedProgram, ProgramWork};
 use crate::memory::MemoryReaders;
 use crate::outcome::RecordingOutcome;
 use crate::qemu::{QemuConfig, QemuMachine, path_option};
@@ -77,7 +77,7 @@ pub fn record_kernel(
     let workspace = RecordingWorkspace::create()?;
     let memory = GuestMemory::create(recording.memory_bytes, &workspace)?;
     let program = match &recording.work {
-        GuestWork::Program(work) => Some(GuestProgram::pack(work, recording.memory_bytes)?),
+        GuestWork::Program(work) => Some(PackedProgram::pack(work, recording.memory_bytes)?),
         GuestWork::Workload(_) => None,
     };
     let initrd = workspace.file_path("initrd");
@@ -157,7 +157,7 @@ fn plugin_options(
     recording: &KernelRecording,
     kernel: &GuestKernel<'_>,
     workspace: &RecordingWorkspace,
-    program: Option<&GuestProgram>,
+    program: Option<&PackedProgram>,
 ) -> OsString {
     let skip: Vec<String> = kernel
         .bulk_code()
