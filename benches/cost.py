@@ -26,7 +26,9 @@ def run(*arguments, command=RELAYOUT):
 
 
 def workloads():
-    return [line.split()[0] for line in run("record", "kernel", "--workload", "list").splitlines()]
+    lines = run("record", "kernel", "--workload", "list").splitlines()
+    # Below a heading.
+    return [line.split()[0] for line in lines[1:]]
 
 
 def idle(workload, cpus):
