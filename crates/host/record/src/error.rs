@@ -44,6 +44,14 @@ pub enum Error {
         /// Version in the debug file.
         debug_version: String,
     },
+    /// The kernel was built without something that the guest needs.
+    #[error("{} cannot be recorded: {why}", path.display())]
+    Unsuitable {
+        /// The image.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+    },
     /// No workload has this name.
     #[error(
         "there is no workload '{name}'{}; 'list' names them",

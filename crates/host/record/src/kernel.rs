@@ -103,6 +103,16 @@ impl<'a> GuestKernel<'a> {
         })
     }
 
+    /// Returns true if the kernel has a symbol with this name.
+    pub(crate) fn has_symbol(&self, name: &str) -> bool {
+        self.find_symbol(name).is_some()
+    }
+
+    /// Returns the size of a symbol.
+    pub(crate) fn symbol_bytes(&self, name: &str) -> Option<u64> {
+        Some(self.find_symbol(name)?.1)
+    }
+
     fn find_symbol(&self, name: &str) -> Option<(u64, u64)> {
         self.find_largest(|symbol| symbol == name)
     }

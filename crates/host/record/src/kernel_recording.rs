@@ -11,6 +11,7 @@ use relayout_files::{InterruptFlag, RecordingProgress};
 
 use self::watch::{WindowEnding, watch_window};
 use crate::guest_program::{PackedProgram, ProgramWork};
+use crate::kernel_needs::require_support;
 use crate::memory::MemoryReaders;
 use crate::outcome::RecordingOutcome;
 use crate::qemu::{QemuConfig, QemuMachine, path_option};
@@ -74,6 +75,7 @@ pub fn record_kernel(
     progress: &dyn RecordingProgress,
     interrupt: InterruptFlag,
 ) -> Result<RecordingOutcome, Error> {
+    require_support(kernel, recording.cpus)?;
     let workspace = RecordingWorkspace::create()?;
     let memory = GuestMemory::create(recording.memory_bytes, &workspace)?;
     let program = match &recording.work {

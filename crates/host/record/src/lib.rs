@@ -19,6 +19,7 @@ mod guest_program;
 mod host_load;
 mod initramfs;
 mod kernel;
+mod kernel_needs;
 mod kernel_recording;
 mod marker;
 mod memory;

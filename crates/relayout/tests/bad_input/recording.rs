@@ -285,6 +285,35 @@ fn output_is_something_else() {
     );
 }
 
+#[test]
+fn the_kernel_lacks_what_the_guest_needs() {
+    let place = kernel();
+    let without = |variables: &str, why: &str| {
+        place.vmlinux_with(variables);
+        let message = format!("relayout: bzImage cannot be recorded: it was built {why}");
+        place.refuses(&record("--memory 256M"), 2, &message);
+    };
+    without(
+        "char univ8250_console, devtmpfs_init, cgroup_init;",
+        "without CONFIG_BLK_DEV_INITRD, and the guest's files come in an initramfs",
+    );
+    without(
+        "char initrd_start, devtmpfs_init, cgroup_init;",
+        "without CONFIG_SERIAL_8250_CONSOLE, and the guest reports on its serial console",
+    );
+    without(
+        "char initrd_start, univ8250_console, cgroup_init;",
+        "without CONFIG_DEVTMPFS, and the guest's devices are in devtmpfs",
+    );
+    place.vmlinux();
+    place.refuses(
+        &record("--memory 256M --cpus 9"),
+        2,
+        "relayout: bzImage cannot be recorded: it was built for at most 8 CPUs (CONFIG_NR_CPUS), and \
+         --cpus is 9",
+    );
+}
+
 fn run_program(words: &str) -> String {
     record("").replace("--workload mntns", &format!("--memory 256M --run {words}"))
 }

@@ -95,10 +95,18 @@ impl Place {
 
     /// Compiles an ELF file with a kernel's banner and little else.
     pub fn vmlinux(&self) -> PathBuf {
+        self.vmlinux_with(
+            "char initrd_start, univ8250_console, devtmpfs_init, cgroup_init;\n\
+             unsigned long __per_cpu_offset[8];",
+        )
+    }
+
+    /// Compiles such a file with these variables.
+    pub fn vmlinux_with(&self, variables: &str) -> PathBuf {
         let banner = BANNER.trim_end();
         let source = format!(
             "struct point {{ int x; char tag; long y; }} origin;\n\
-             const char linux_banner[] = \"{banner}\\n\";\n"
+             const char linux_banner[] = \"{banner}\\n\";\n{variables}\n"
         );
         self.compile("vmlinux", &source, KERNEL_FLAGS)
     }
