@@ -21,6 +21,20 @@ pub struct QemuInfo {
     pub max_vcpus: c_int,
 }
 
+impl QemuInfo {
+    /// Returns the name of the emulated architecture.
+    ///
+    /// # Safety
+    /// The information must be QEMU's.
+    pub unsafe fn target_name(&self) -> Option<&str> {
+        if self.target_name.is_null() {
+            return None;
+        }
+        // SAFETY: as promised by the caller.
+        unsafe { CStr::from_ptr(self.target_name) }.to_str().ok()
+    }
+}
+
 #[repr(C)]
 pub struct TranslationBlock([u8; 0]);
 #[repr(C)]

@@ -1,5 +1,6 @@
-//! Marker instructions: `nopl imm32(%rax,%rax,1)`, eight bytes, with the meaning in the immediate.
-//! The same numbers are in `collectors/guest/marker.h`.
+//! Marker instructions, which do nothing elsewhere and have their meaning in an immediate:
+//! `nopl imm32(%rax,%rax,1)` (eight bytes) on x86-64, `movz xzr, #imm16` on AArch64. The same numbers
+//! are in `collectors/guest/marker.h`.
 
 /// Request of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,20 +18,34 @@ pub enum GuestMarker {
 }
 
 impl GuestMarker {
-    /// Returns the marker that these instruction bytes encode, if any.
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let [0x0f, 0x1f, 0x84, 0x00, a, b, c, d] = *bytes else {
-            return None;
-        };
-        Some(match u32::from_le_bytes([a, b, c, d]) {
-            0x524c_0001 => Self::Start,
-            0x524c_0002 => Self::Stop,
-            0x524c_0003 => Self::Operation,
-            0x524c_0004 => Self::StartDefault,
-            0x524c_0005 => Self::StopDefault,
+    fn from_number(number: u32) -> Option<Self> {
+        Some(match number {
+            1 => Self::Start,
+            2 => Self::Stop,
+            3 => Self::Operation,
+            4 => Self::StartDefault,
+            5 => Self::StopDefault,
             _ => return None,
         })
     }
+}
+
+/// Returns the marker that the bytes of an x86-64 instruction encode, if any.
+pub fn decode_x86(bytes: &[u8]) -> Option<GuestMarker> {
+    let [0x0f, 0x1f, 0x84, 0x00, number, 0x00, 0x4c, 0x52] = *bytes else {
+        return None;
+    };
+    GuestMarker::from_number(number.into())
+}
+
+/// Returns the marker that the bytes of an AArch64 instruction encode, if any.
+pub fn decode_aarch64(bytes: &[u8]) -> Option<GuestMarker> {
+    // `movz xzr, #0x5200`, to whose immediate the number is added.
+    const MARKER: u32 = 0xd28a_401f;
+    const NUMBER_AT: u32 = 5;
+    let word = u32::from_le_bytes(bytes.try_into().ok()?);
+    let number = word.checked_sub(MARKER)?;
+    (number & ((1 << NUMBER_AT) - 1) == 0).then(|| GuestMarker::from_number(number >> NUMBER_AT))?
 }
 
 #[cfg(test)]
@@ -39,22 +54,29 @@ mod tests {
 
     #[test]
     fn decodes_only_markers() {
+        let decode = decode_x86;
         assert_eq!(
-            GuestMarker::decode(&[0x0f, 0x1f, 0x84, 0, 3, 0, 0x4c, 0x52]),
+            decode(&[0x0f, 0x1f, 0x84, 0, 3, 0, 0x4c, 0x52]),
             Some(GuestMarker::Operation)
         );
-        assert_eq!(
-            GuestMarker::decode(&[0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0]),
-            None
-        );
-        assert_eq!(GuestMarker::decode(&[0x90]), None);
-        assert_eq!(GuestMarker::decode(&[]), None);
+        assert_eq!(decode(&[0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0]), None);
+        assert_eq!(decode(&[0x90]), None);
+        assert_eq!(decode(&[]), None);
         let start = [0x0f, 0x1f, 0x84, 0, 1, 0, 0x4c, 0x52];
-        assert_eq!(GuestMarker::decode(&start), Some(GuestMarker::Start));
-        assert_eq!(GuestMarker::decode(&start[..7]), None, "cut");
-        assert_eq!(
-            GuestMarker::decode(&[0x66, 0x0f, 0x1f, 0x84, 0, 1, 0, 0x4c, 0x52]),
-            None
-        );
+        assert_eq!(decode(&start), Some(GuestMarker::Start));
+        assert_eq!(decode(&start[..7]), None, "cut");
+        assert_eq!(decode(&[0x66, 0x0f, 0x1f, 0x84, 0, 1, 0, 0x4c, 0x52]), None);
+    }
+
+    #[test]
+    fn decodes_only_markers_of_aarch64() {
+        let decode = |word: u32| decode_aarch64(&word.to_le_bytes());
+        assert_eq!(decode(0xd28a_403f), Some(GuestMarker::Start)); // movz xzr, #0x5201
+        assert_eq!(decode(0xd28a_40bf), Some(GuestMarker::StopDefault));
+        assert_eq!(decode(0xd28a_401f), None, "no number");
+        assert_eq!(decode(0xd28a_40df), None, "a number too large");
+        assert_eq!(decode(0xd28a_403e), None, "mov x30, #0x5201");
+        assert_eq!(decode(0xd503_201f), None, "nop");
+        assert_eq!(decode_aarch64(&[0x3f, 0x40]), None);
     }
 }

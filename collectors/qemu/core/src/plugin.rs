@@ -17,6 +17,7 @@ use crate::api::{self, GetValue, InfoBits, InsnData, PluginId, QemuInfo};
 use crate::clock::InstructionClock;
 use crate::cpu::{self, FLUSH_CHECK_EVERY, VcpuLookup, VcpuState};
 use crate::facts::{CallbackData, VcpuAccess};
+use crate::insn::TranslatedMachine;
 use crate::markers::GuestMarker;
 use crate::options::Options;
 use crate::output::SegmentOutput;
@@ -39,6 +40,8 @@ pub struct RecordingPlugin {
     contexts: usize,
     pub sites: Mutex<SiteNumbers>,
     pub insn_data: InsnData,
+    /// Machine whose code QEMU translates.
+    pub machine: TranslatedMachine,
     info_bits: InfoBits,
     get_value: Option<GetValue>,
     pub clock: InstructionClock,
@@ -63,6 +66,10 @@ impl RecordingPlugin {
         if options.probe {
             return Err(format!("loaded, interface {interface}"));
         }
+        // SAFETY: QEMU passes a C string, or none.
+        let target = unsafe { info.target_name() }.unwrap_or_default();
+        let machine = TranslatedMachine::from_target_name(target)
+            .ok_or_else(|| format!("QEMU emulates '{target}': x86_64 and aarch64 are recorded"))?;
         let folder = |e: std::io::Error| format!("{}: {e}", options.dir.display());
         let (contexts, output, program) = if info.system_emulation {
             let cpus = usize::try_from(info.max_vcpus).unwrap_or(0);
@@ -97,6 +104,7 @@ impl RecordingPlugin {
             shadow,
             sites: Mutex::default(),
             insn_data: InsnData::new(interface),
+            machine,
             info_bits: InfoBits::detect()
                 .ok_or("this QEMU describes accesses in a way not known here")?,
             get_value,

@@ -8,12 +8,6 @@ use super::RecordingPlugin;
 use crate::api::{self, MemCallback, QemuInsn, TranslationBlock};
 use crate::callbacks::{KERNEL, on_marker, on_mem, on_pause, on_program_mem};
 use crate::facts::CallbackData;
-use crate::insn::memory_use;
-use crate::markers::GuestMarker;
-
-/// The instruction `pause`, of a CPU that waits in a loop. It often waits for a CPU that the host
-/// is not running, so the thread yields.
-const PAUSE: [u8; 2] = [0xf3, 0x90];
 
 /// Callbacks of an instruction.
 struct MemCallbacks {
@@ -75,7 +69,7 @@ impl RecordingPlugin {
         if let Some(program) = &self.program {
             program.list_first_modules(pc, &self.shadow.host);
         }
-        if let Some(marker) = GuestMarker::decode(&bytes[..len]) {
+        if let Some(marker) = self.machine.decode_marker(&bytes[..len]) {
             // SAFETY: as above; the data is a small number, not a pointer.
             unsafe {
                 let data = marker as usize as *mut c_void;
@@ -96,14 +90,14 @@ impl RecordingPlugin {
     /// Makes each access of the instruction call back; `left` instructions of the block come from it
     /// on.
     fn watch(&self, insn: *mut QemuInsn, pc: u64, bytes: &[u8], left: usize, calls: &MemCallbacks) {
-        if bytes == PAUSE && self.options.yield_every > 0 {
+        if self.machine.is_pause(bytes) && self.options.yield_every > 0 {
             // SAFETY: `insn` belongs to the block being translated; no data.
             unsafe {
                 let none = std::ptr::null_mut();
                 api::qemu_plugin_register_vcpu_insn_exec_cb(insn, on_pause, api::NO_REGS, none);
             }
         }
-        let used = memory_use(bytes);
+        let used = self.machine.memory_use(bytes);
         let site = {
             let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
             sites.number(pc, bytes)

@@ -1,0 +1,128 @@
+//! AArch64 instructions.
+//!
+//! Loads and stores are plain accesses, but for those that QEMU makes one atomic read-modify-write:
+//! the LSE instructions (`ldadd`, `swp`, `cas`), and the store of a load-exclusive and
+//! store-exclusive pair, which QEMU makes a compare-and-exchange with the value that was loaded.
+//!
+//! Encodings are those of the Arm ARM, section C4.1, "Loads and Stores".
+
+use relayout_shadow::wire::{COMPARE_EXCHANGE, LOCKED};
+
+use super::MemoryUse;
+
+const YIELD: u32 = 0xd503_203f;
+const WFE: u32 = 0xd503_205f;
+
+/// Returns true for `yield` and `wfe`. QEMU does not wait in `wfe` when it runs CPUs in threads of
+/// their own.
+pub fn is_pause(bytes: &[u8]) -> bool {
+    matches!(instruction_word(bytes), Some(YIELD | WFE))
+}
+
+/// Decodes the use from an instruction's bytes. Unknown instructions count as plain accesses.
+pub fn memory_use(bytes: &[u8]) -> MemoryUse {
+    let Some(kind) = instruction_word(bytes).and_then(atomic_kind) else {
+        return MemoryUse::PLAIN;
+    };
+    let (uncertain, compares) = match kind {
+        AtomicKind::Swap => (false, 0),
+        AtomicKind::Arithmetic => (true, 0),
+        AtomicKind::CompareExchange => (true, COMPARE_EXCHANGE),
+    };
+    MemoryUse {
+        read_write: true,
+        uncertain,
+        instruction: LOCKED | compares,
+    }
+}
+
+fn instruction_word(bytes: &[u8]) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.try_into().ok()?))
+}
+
+/// Kind of an atomic read-modify-write.
+enum AtomicKind {
+    /// `swp`: QEMU reports the value that it stores.
+    Swap,
+    /// `ldadd`, `ldclr` and the like: QEMU reports the operand.
+    Arithmetic,
+    /// `cas`, `casp`, `stxr`, `stxp`: QEMU reports the value that it would store.
+    CompareExchange,
+}
+
+fn atomic_kind(word: u32) -> Option<AtomicKind> {
+    let bit = |number: u32| word >> number & 1 == 1;
+    match word >> 24 & 0x3f {
+        // Exclusives and compare-and-swap.
+        0b00_1000 => {
+            let (ordered, load, pair) = (bit(23), bit(22), bit(21));
+            let is_cas = pair && (ordered || !bit(31));
+            let is_store_exclusive = !ordered && !load && !is_cas;
+            (is_cas || is_store_exclusive).then_some(AtomicKind::CompareExchange)
+        }
+        // Atomic memory operations. The others of the encoding are `ldapr` and 64-byte accesses.
+        0b11_1000 if bit(21) && word >> 10 & 3 == 0 => match (bit(15), word >> 12 & 7) {
+            (false, _) => Some(AtomicKind::Arithmetic),
+            (true, 0) => Some(AtomicKind::Swap),
+            (true, _) => None,
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(word: u32, read_write: bool, uncertain: bool, instruction: u8) {
+        let expect = MemoryUse {
+            read_write,
+            uncertain,
+            instruction,
+        };
+        assert_eq!(memory_use(&word.to_le_bytes()), expect, "{word:08x}");
+    }
+
+    /// Words as assembled by binutils.
+    #[test]
+    fn atomics_of_both_kinds_are_read_modify_writes() {
+        let exchange = LOCKED | COMPARE_EXCHANGE;
+        check(0xb821_0062, true, true, LOCKED); // ldadd w1, w2, [x3]
+        check(0xf8e1_107f, true, true, LOCKED); // ldclral x1, xzr, [x3]
+        check(0x7861_3062, true, true, LOCKED); // ldseth... w1, w2, [x3]
+        check(0xf8a1_8062, true, false, LOCKED); // swpa x1, x2, [x3]
+        check(0xc8e1_fc62, true, true, exchange); // casal x1, x2, [x3]
+        check(0x88a1_7c62, true, true, exchange); // cas w1, w2, [x3]
+        check(0x4820_7c82, true, true, exchange); // casp x0, x1, x2, x3, [x4]
+        check(0x8801_7c62, true, true, exchange); // stxr w1, w2, [x3]
+        check(0xc801_fc62, true, true, exchange); // stlxr w1, x2, [x3]
+        check(0xc821_0c82, true, true, exchange); // stxp w1, x2, x3, [x4]
+    }
+
+    #[test]
+    fn loads_and_stores_are_plain() {
+        check(0xc85f_7c62, false, false, 0); // ldxr x2, [x3]
+        check(0xc87f_0c82, false, false, 0); // ldxp x2, x3, [x4]
+        check(0xc8df_fc62, false, false, 0); // ldar x2, [x3]
+        check(0xc89f_fc62, false, false, 0); // stlr x2, [x3]
+        check(0xf8bf_c062, false, false, 0); // ldapr x2, [x3]
+        check(0xf940_0062, false, false, 0); // ldr x2, [x3]
+        check(0xf861_6862, false, false, 0); // ldr x2, [x3, x1]
+        check(0xa9bf_7bfd, false, false, 0); // stp x29, x30, [sp, #-16]!
+        check(0xd50b_7420, false, false, 0); // dc zva, x0
+    }
+
+    #[test]
+    fn waiting_instructions_are_pauses() {
+        assert!(is_pause(&YIELD.to_le_bytes()));
+        assert!(is_pause(&WFE.to_le_bytes()));
+        assert!(!is_pause(&0xd503_201f_u32.to_le_bytes()), "nop");
+        assert!(!is_pause(&[0x3f, 0x20]));
+    }
+
+    #[test]
+    fn bytes_that_are_no_instruction_are_plain() {
+        assert_eq!(memory_use(&[]), MemoryUse::PLAIN);
+        assert_eq!(memory_use(&[0; 16]), MemoryUse::PLAIN);
+    }
+}
