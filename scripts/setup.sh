@@ -1,12 +1,14 @@
 #!/bin/bash
 # Sets up what building and running relayout needs and this machine lacks. See docs/setup.md.
 #
-#   scripts/setup.sh [--tests] [--update] [--kernel VERSION]...
+#   scripts/setup.sh [--tests] [--update] [--arm64] [--kernel VERSION[-arm64]]...
 #
 #   --tests            also what the tests need: their packages, and a second QEMU with plugin API 1
 #   --update           fetch the newest kernels and QEMU even if the cache has some
 #   --kernel VERSION   also Debian's newest kernel of that version (6.12), or of all (newest); may be
-#                      given more than once
+#                      given more than once; VERSION-arm64 is a kernel for arm64
+#   --arm64            also what recording arm64 kernels needs: a QEMU, the guest's program, and the
+#                      kernel 6.12-arm64
 #
 # Exit codes: 0 all there; 2 usage; 3 something cannot be had: it is named with its package.
 set -euo pipefail
@@ -14,14 +16,17 @@ set -euo pipefail
 umask go-w
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
-for part in say cache aptroot kernel further qemu system; do
+for part in say cache aptroot kernel further qemu guest system; do
     # shellcheck source=/dev/null
     . "$ROOT/scripts/lib/$part.sh"
 done
 
 TESTS=no
 UPDATE=no
+ARM64=no
 QEMUS=(qemu/current qemu/user)
+# The kernel that --arm64 fetches.
+readonly ARM64_KERNEL=6.12-arm64
 
 main() {
     options "$@"
@@ -30,6 +35,7 @@ main() {
     cache_open
     trap 'rm -rf "$CACHE/work"' EXIT
     setup_system
+    setup_guest
     setup_cache
 }
 
@@ -41,6 +47,7 @@ options() {
             QEMUS+=(qemu/api1)
             ;;
         --update) UPDATE=yes ;;
+        --arm64) further_request "$ARM64_KERNEL" ;;
         --kernel)
             further_request "${2:-}" || usage
             shift
@@ -50,19 +57,36 @@ options() {
         esac
         shift
     done
+    if [ -n "$(further_architectures)" ]; then
+        ARM64=yes
+        QEMUS+=(qemu/aarch64)
+    fi
 }
 
 usage() {
-    printf 'usage: scripts/setup.sh [--tests] [--update] [--kernel VERSION|newest]...\n' >&2
+    printf 'usage: scripts/setup.sh [--tests] [--update] [--arm64] %s\n' \
+        '[--kernel VERSION|newest[-arm64]]...' >&2
     exit 2
 }
 
 setup_system() {
     local packages
-    mapfile -t packages < <(needed_packages "$TESTS" | missing_packages)
+    mapfile -t packages < <({
+        needed_packages "$TESTS"
+        cross_packages "$ARM64"
+    } | missing_packages | sort -u)
     if [ ${#packages[@]} -gt 0 ]; then
         packages_install "${packages[@]}"
     fi
+}
+
+# Compiles the guest's program for arm64, which needs nothing to be downloaded.
+setup_guest() {
+    if [ "$ARM64" = no ] || guest_ready; then
+        return
+    fi
+    mkdir -p "$CACHE/work"
+    step "compile the guest's program for arm64" "Needed: gcc-aarch64-linux-gnu" guest_build
 }
 
 # Downloads and unpacks what the cache lacks, once the sizes are said and known to fit.
@@ -152,6 +176,7 @@ item_title() {
     source) echo "its source, linux-source-6.1 $KERNEL_VERSION" ;;
     further/*) echo "kernel ${FURTHER_RELEASE[${1#*/}]}, debug info" ;;
     qemu/user) echo "QEMU $(upstream_version "$(qemu_version "$1")") for single programs, its libraries" ;;
+    qemu/aarch64) echo "QEMU $(upstream_version "$(qemu_version "$1")") for arm64, its libraries" ;;
     qemu/*) echo "QEMU $(upstream_version "$(qemu_version "$1")") with its libraries" ;;
     esac
 }

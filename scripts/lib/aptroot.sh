@@ -37,7 +37,7 @@ Dir::State::status "$root/dpkg/status";
 Dir::Cache "$root/cache";
 Dir::Log "$root/log";
 APT::Architecture "amd64";
-APT::Architectures { "amd64"; };
+APT::Architectures { $(aptroot_architectures) };
 APT::Install-Recommends "false";
 APT::Sandbox::User "root";
 Acquire::Languages { "none"; };
@@ -45,6 +45,14 @@ Acquire::GzipIndexes "true";
 Acquire::Retries "3";
 CONF
     machine_acquire_settings
+}
+
+# Architectures of packages that are looked for, as a list of apt's.
+aptroot_architectures() {
+    local architecture
+    for architecture in amd64 $(further_architectures); do
+        printf '"%s"; ' "$architecture"
+    done
 }
 
 # How this machine reaches the archive (proxies, time limits, certificates). What says which

@@ -3,9 +3,12 @@
 #
 #   kernel/<release>/{vmlinuz,vmlinux,config,VERSION}     kernel/current -> <release>
 #   kernel/<release>/{vmlinuz,vmlinux,VERSION}            kernel/6.12, kernel/newest -> <release>
+#                                                         kernel/6.12-arm64 -> <release>
 #   source/linux-source-6.1/{...,VERSION}                 source/current -> linux-source-6.1
 #   qemu/<version>/{qemu-system-x86_64,usr,lib,VERSION}   qemu/current, qemu/api1 -> <version>
 #   qemu/user-<version>/{qemu-x86_64,usr,lib,VERSION}     qemu/user -> user-<version>
+#   qemu/aarch64-<version>/{qemu-system-aarch64,...}      qemu/aarch64 -> aarch64-<version>
+#   guest/aarch64-<hash>/{relayout-guest,VERSION}         guest/aarch64 -> aarch64-<hash>
 #   apt/     the private apt root          debs/   downloads not yet unpacked
 #
 # Folders are made as work/<name> and renamed into place, VERSION (the Debian version) in them:

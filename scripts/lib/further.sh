@@ -1,19 +1,40 @@
 # shellcheck shell=bash
-# Kernels beside the default one, on request: a version (6.12) or the newest one. Each is in a
-# folder by its release, with a link by the name that was asked for. Only images and debug packages:
-# their sources are not fetched.
+# Kernels beside the default one, on request: a version (6.12) or the newest one, for amd64 or, with
+# -arm64 at the end of the name, for arm64. Each is in a folder by its release, with a link by the
+# name that was asked for. Only images and debug packages: their sources are not fetched.
 
 # Unpacked size of vmlinux per byte of its -dbg package, rounded up.
 readonly FURTHER_PER_DEB_PERCENT=245
+# Size of a boot image, rounded up: those of arm64 are not compressed.
+readonly FURTHER_IMAGE_BYTES=45000000
 
 # Names that were asked for, and by name what was chosen for it.
 FURTHER=()
 declare -A FURTHER_RELEASE FURTHER_VERSION FURTHER_IMAGE
 
-# further_request NAME: fails if NAME is not a version or `newest`.
+# further_request NAME: fails if NAME is not a version or `newest`, with or without an architecture.
 further_request() {
-    [[ $1 =~ ^([0-9]+\.[0-9]+|newest)$ ]] || return 1
-    FURTHER+=("$1")
+    [[ $1 =~ ^([0-9]+\.[0-9]+|newest)(-arm64)?$ ]] || return 1
+    case " ${FURTHER[*]} " in
+    *" $1 "*) ;;
+    *) FURTHER+=("$1") ;;
+    esac
+}
+
+# further_architecture NAME: Debian's name of the architecture.
+further_architecture() {
+    case $1 in
+    *-arm64) echo arm64 ;;
+    *) echo amd64 ;;
+    esac
+}
+
+# Architectures of further kernels, but for this machine's.
+further_architectures() {
+    local name
+    for name in "${FURTHER[@]}"; do
+        further_architecture "$name"
+    done | grep -v amd64 | sort -u || true
 }
 
 # Suites that have further kernels: backports of the next release have the newest ones, the release
@@ -22,7 +43,7 @@ further_suites() {
     local name
     [ ${#FURTHER[@]} -eq 0 ] || echo trixie-backports
     for name in "${FURTHER[@]}"; do
-        [ "$name" != 5.10 ] || echo bullseye
+        [ "${name%-arm64}" != 5.10 ] || echo bullseye
     done
 }
 
@@ -35,7 +56,8 @@ further_ready() {
 
 # further_choose NAME: the newest release of that version with an image and its debug package.
 further_choose() {
-    local name=$1 debug release image version
+    local name=$1 architecture debug release image version
+    architecture=$(further_architecture "$name")
     while read -r debug; do
         release=${debug#linux-image-}
         release=${release%-dbg}
@@ -46,16 +68,17 @@ further_choose() {
         FURTHER_IMAGE[$name]=$image
         return
     done < <(apt_private apt-cache pkgnames linux-image- |
-        grep -E "^linux-image-$(further_pattern "$name").*-cloud-amd64-dbg\$" | sort -rV)
-    stop "the archive has no linux-image-* of kernel $name for cloud-amd64 with its -dbg package" \
+        grep -E "^linux-image-$(further_pattern "$name").*-cloud-$architecture-dbg\$" | sort -rV)
+    stop "the archive has no linux-image-* of kernel ${name%-arm64} for cloud-$architecture with its -dbg package" \
         "Other versions: apt-cache pkgnames linux-image, with $CACHE/apt/apt.conf as APT_CONFIG."
 }
 
 # further_pattern NAME: the beginning of its releases, as a regular expression.
 further_pattern() {
-    case $1 in
+    local version=${1%-arm64}
+    case $version in
     newest) echo '[0-9]' ;;
-    *) echo "${1/./\\.}[.-]" ;;
+    *) echo "${version/./\\.}[.-]" ;;
     esac
 }
 
@@ -78,7 +101,7 @@ further_cost() {
     image=$(aptroot_field Size "${FURTHER_IMAGE[$name]}=$version")
     debug=$(aptroot_field Size "linux-image-${FURTHER_RELEASE[$name]}-dbg=$version")
     printf '%s %s\n' $((image + debug)) \
-        $((VMLINUZ_BYTES + debug * FURTHER_PER_DEB_PERCENT / 100))
+        $((FURTHER_IMAGE_BYTES + debug * FURTHER_PER_DEB_PERCENT / 100))
 }
 
 further_download() {

@@ -2,7 +2,8 @@
 # QEMU with TCG plugins, unpacked beside whatever the machine has. The machine emulator from
 # bookworm-backports with plugin API 4 (qemu/current), and for the tests of the fallback from
 # bookworm itself with API 1 (qemu/api1). The emulator of single programs from bookworm (qemu/user):
-# since 10.0 Debian links that one statically, which rules plugins out. Their libraries come along;
+# since 10.0 Debian links that one statically, which rules plugins out. On request, the emulator of
+# arm64 machines, also from bookworm-backports (qemu/aarch64). Their libraries come along;
 # libc and the compiler's run time stay the machine's, as the loader is.
 
 # Parts of a closure that must be the machine's own.
@@ -18,7 +19,7 @@ qemu_ready() {
 # qemu_suite LINK: the suite that a link's QEMU comes from.
 qemu_suite() {
     case $1 in
-    qemu/current) echo bookworm-backports ;;
+    qemu/current | qemu/aarch64) echo bookworm-backports ;;
     qemu/api1 | qemu/user) echo bookworm ;;
     esac
 }
@@ -27,6 +28,7 @@ qemu_suite() {
 qemu_package() {
     case $1 in
     qemu/user) echo qemu-user ;;
+    qemu/aarch64) echo qemu-system-arm ;;
     *) echo qemu-system-x86 ;;
     esac
 }
@@ -35,6 +37,7 @@ qemu_package() {
 qemu_program() {
     case $1 in
     qemu/user) echo qemu-x86_64 ;;
+    qemu/aarch64) echo qemu-system-aarch64 ;;
     *) echo qemu-system-x86_64 ;;
     esac
 }
@@ -42,7 +45,7 @@ qemu_program() {
 # qemu_place LINK VERSION: its folder.
 qemu_place() {
     case $1 in
-    qemu/user) echo "qemu/user-$(upstream_version "$2")" ;;
+    qemu/user | qemu/aarch64) echo "$1-$(upstream_version "$2")" ;;
     *) echo "qemu/$(upstream_version "$2")" ;;
     esac
 }
@@ -101,7 +104,7 @@ upstream_version() {
     printf '%s\n' "${version%%[+~-]*}"
 }
 
-# qemu_prune MADE PROGRAM: leaves the x86-64 emulator, its firmware and libraries.
+# qemu_prune MADE PROGRAM: leaves the emulator, its firmware and libraries.
 qemu_prune() {
     local made=${1:?} program=$2
     find "$made/usr/bin" -mindepth 1 ! -name "$program" -delete
@@ -128,29 +131,35 @@ SH
 exec /lib64/ld-linux-x86-64.so.2 --library-path "$libraries:$here/lib/x86_64-linux-gnu" \
     "$here/usr/bin/qemu-x86_64" "$@"
 SH
-    *) cat <<'SH' ;;
+    *) cat <<SH ;;
+program=$1
+SH
+    esac
+    case $1 in
+    qemu-system-*) cat <<'SH' ;;
 export LD_LIBRARY_PATH="$libraries:$here/lib/x86_64-linux-gnu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 export QEMU_MODULE_DIR="$libraries/qemu"
-exec "$here/usr/bin/qemu-system-x86_64" -L "$here/usr/share/qemu" -L "$here/usr/share/seabios" "$@"
+exec "$here/usr/bin/$program" -L "$here/usr/share/qemu" -L "$here/usr/share/seabios" "$@"
 SH
     esac
 }
 
 # The plugin API that the suite is taken for is there, and it runs.
 qemu_check() {
-    local made=$1 link=$2 symbol=qemu_plugin_register_vcpu_mem_cb program
+    local made=$1 link=$2 symbol=qemu_plugin_register_vcpu_mem_cb machine=q35 program
     program=$(qemu_program "$link")
-    if [ "$link" = qemu/current ]; then
-        symbol=qemu_plugin_mem_get_value
-    fi
+    case $link in
+    qemu/current | qemu/aarch64) symbol=qemu_plugin_mem_get_value ;;
+    esac
     if ! grep -aq "$symbol" "$made/usr/bin/$program"; then
         echo "$(qemu_package "$link") from $(qemu_suite "$link") does not export $symbol"
         return 1
     fi
+    [ "$link" != qemu/aarch64 ] || machine=virt
     case $link in
     qemu/user) timeout 60 "$made/$program" /bin/true ;;
     *)
-        echo quit | timeout 60 "$made/$program" -M q35 -accel tcg -m 64M -S \
+        echo quit | timeout 60 "$made/$program" -M "$machine" -accel tcg -m 64M -S \
             -nodefaults -display none -monitor stdio
         ;;
     esac

@@ -52,6 +52,16 @@ LIST
     fi
 }
 
+# cross_packages yes|no: what compiling the guest's program for arm64 needs.
+cross_packages() {
+    if [ "$1" = yes ]; then
+        cat <<'LIST'
+gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
+libc6-dev-arm64-cross test -r /usr/aarch64-linux-gnu/lib/libc.a
+LIST
+    fi
+}
+
 # How to become root for apt: empty as root; fails if there is no way.
 root_prefix() {
     if [ "$(id -u)" -eq 0 ]; then

@@ -4,12 +4,16 @@
 # archive_make DIR: two complete kernel releases, one without its debug package, three QEMUs.
 archive_make() {
     ARCHIVE=$1
+    # Packages of one content are the same file.
+    export SOURCE_DATE_EPOCH=1700000000
     kernel_release 9 6.1.9-1
     kernel_release 10 6.1.10-2
     package linux-image-6.1.0-11-cloud-amd64 6.1.11-1 "boot/vmlinuz-6.1.0-11-cloud-amd64" early
     further_release 7.2.9+deb13 7.2.9-1
     further_release 7.3.4+deb13 7.3.4-1
     older_release 6.12.95+deb12 6.12.95-1
+    ARCHITECTURE=arm64 older_release 6.12.95+deb12 6.12.95-1
+    ARCHITECTURE=arm64 further_release 7.3.4+deb13 7.3.4-1
     qemu_release bookworm 7.2 +dfsg-7
     qemu_release bookworm-backports 10.0.2 '+ds-2~bpo12+1'
     qemu_user_release 7.2 +dfsg-7
@@ -30,7 +34,7 @@ kernel_release() {
 
 # further_release ABI VERSION: as kernels since 6.19 are packaged. The image package is empty.
 further_release() {
-    local release=$1-cloud-amd64 version=$2
+    local release=$1-cloud-${ARCHITECTURE:-amd64} version=$2
     package "linux-image-$release" "$version"
     package "linux-binary-$release" "$version" "usr/lib/modules/$release/vmlinuz" "vmlinuz $version"
     debug_package "$release" "$version" "usr/lib/debug/lib/modules/$release/vmlinux" \
@@ -39,7 +43,7 @@ further_release() {
 
 # older_release ABI VERSION: with an image that is not signed.
 older_release() {
-    local release=$1-cloud-amd64 version=$2
+    local release=$1-cloud-${ARCHITECTURE:-amd64} version=$2
     package "linux-image-$release-unsigned" "$version" "boot/vmlinuz-$release" "vmlinuz $version"
     debug_package "$release" "$version" "usr/lib/debug/boot/vmlinux-$release" \
         "usr/lib/debug/lib/modules/$release/vmlinux"
@@ -62,14 +66,16 @@ source_package() {
 
 # qemu_release SUITE VERSION REVISION: an emulator that names the plugin API it would export.
 qemu_release() {
-    local version=$2 revision=$3
+    local version=$2 revision=$3 machine
     POOL=$1 package libc6 2.36-9 lib/x86_64-linux-gnu/libc.so.6 libc
     POOL=$1 package libpart0 1 usr/lib/x86_64-linux-gnu/libpart.so part
-    POOL=$1 DEPENDS="libc6, libpart0" package qemu-system-x86 "1:$version$revision" \
-        usr/share/doc/qemu-system-x86/copyright copyright \
-        usr/bin/qemu-system-x86_64 "#!/bin/sh
+    for machine in x86:x86_64 arm:aarch64; do
+        POOL=$1 DEPENDS="libc6, libpart0" package "qemu-system-${machine%:*}" \
+            "1:$version$revision" usr/share/doc/qemu/copyright copyright \
+            "usr/bin/qemu-system-${machine#*:}" "#!/bin/sh
 # qemu_plugin_register_vcpu_mem_cb qemu_plugin_mem_get_value
 echo emulator $version"
+    done
 }
 
 # qemu_user_release VERSION REVISION: a program that ends well, whatever it is to emulate. Its wrapper
@@ -91,7 +97,7 @@ package() {
     cat >"$files/DEBIAN/control" <<CONTROL
 Package: $name
 Version: $version
-Architecture: amd64
+Architecture: ${ARCHITECTURE:-amd64}
 Maintainer: Nobody <nobody@localhost>
 ${DEPENDS:+Depends: $DEPENDS
 }Description: test
@@ -103,29 +109,46 @@ CONTROL
         shift 2
     done
     dpkg-deb --root-owner-group -Zgzip -b "$files" \
-        "$pool/${name}_${version//:/%3a}_amd64.deb" >/dev/null
+        "$pool/${name}_${version//:/%3a}_${ARCHITECTURE:-amd64}.deb" >/dev/null
     rm -rf "$files"
 }
 
 # archive_index SUITE: its Packages and Release files.
 archive_index() {
-    local suite=$1 lists=$ARCHIVE/dists/$1/main/binary-amd64
-    local deb
-    mkdir -p "$lists"
-    for deb in "$ARCHIVE/$suite"/*.deb; do
-        dpkg-deb -f "$deb"
-        printf 'Filename: %s/%s\n' "$suite" "$(basename "$deb")"
-        printf 'Size: %s\n' "$(stat -c %s "$deb")"
-        printf 'SHA256: %s\n\n' "$(sha256sum "$deb" | cut -d ' ' -f 1)"
-    done >"$lists/Packages"
+    local suite=$1 architecture
+    for architecture in amd64 arm64; do
+        mkdir -p "$ARCHIVE/dists/$suite/main/binary-$architecture"
+        archive_packages "$suite" "$architecture" \
+            >"$ARCHIVE/dists/$suite/main/binary-$architecture/Packages"
+    done
     cat >"$ARCHIVE/dists/$suite/Release" <<RELEASE
 Origin: Test
 Suite: $suite
 Codename: $suite
-Architectures: amd64
+Architectures: amd64 arm64
 Components: main
 Date: $(LC_ALL=C date -u '+%a, %d %b %Y %H:%M:%S UTC')
 SHA256:
- $(sha256sum "$lists/Packages" | cut -d ' ' -f 1) $(stat -c %s "$lists/Packages") main/binary-amd64/Packages
+$(cd "$ARCHIVE/dists/$suite" && archive_sums main/binary-*/Packages)
 RELEASE
+}
+
+# archive_packages SUITE ARCHITECTURE: the list of its packages.
+archive_packages() {
+    local deb
+    for deb in "$ARCHIVE/$1"/*_"$2".deb; do
+        [ -e "$deb" ] || continue
+        dpkg-deb -f "$deb"
+        printf 'Filename: %s/%s\n' "$1" "$(basename "$deb")"
+        printf 'Size: %s\n' "$(stat -c %s "$deb")"
+        printf 'SHA256: %s\n\n' "$(sha256sum "$deb" | cut -d ' ' -f 1)"
+    done
+}
+
+# archive_sums FILE...: lines of a Release file.
+archive_sums() {
+    local file
+    for file in "$@"; do
+        printf ' %s %s %s\n' "$(sha256sum "$file" | cut -d ' ' -f 1)" "$(stat -c %s "$file")" "$file"
+    done
 }

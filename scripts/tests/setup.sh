@@ -21,6 +21,8 @@ small_archive() {
         done
     }
     needed_packages() { :; }
+    cross_packages() { :; }
+    guest_compile() { install /bin/true "$1"; }
 }
 
 # All of setup, in a process of its own as ever: it holds the lock until that ends.
@@ -75,9 +77,42 @@ it_fetches_further_kernels_on_request() {
     check "$(setup --kernel 6.12)" "setup: all there, nothing to download ($WORK/cache)"
 }
 
+it_fetches_what_kernels_for_arm_need_on_request() {
+    small_archive
+    setup --arm64 --kernel newest-arm64 >"$WORK/out"
+    check "$(readlink "$WORK/cache/kernel/6.12-arm64")" 6.12.95+deb12-cloud-arm64
+    check "$(readlink "$WORK/cache/kernel/newest-arm64")" 7.3.4+deb13-cloud-arm64
+    check "$(cat "$WORK/cache/kernel/6.12-arm64/vmlinuz")" "vmlinuz 6.12.95-1"
+    check "$(cat "$WORK/cache/kernel/newest-arm64/vmlinux")" "vmlinux 7.3.4-1"
+    check "$(readlink "$WORK/cache/qemu/aarch64")" aarch64-10.0.2
+    check "$("$WORK/cache/qemu/aarch64/qemu-system-aarch64" </dev/null)" "emulator 10.0.2"
+    check "$(readlink "$WORK/cache/qemu/current")" 10.0.2
+    check "$(cat "$WORK/cache/guest/aarch64/VERSION")" "$(guest_version)"
+    "$WORK/cache/guest/aarch64/relayout-guest"
+    apt_private() { fail "apt was run: $*"; }
+    check "$(setup --arm64)" "setup: all there, nothing to download ($WORK/cache)"
+}
+
+it_compiles_the_guest_again_when_its_sources_change() {
+    small_archive
+    guest_version() { echo another; }
+    apt_private() { fail "apt was run: $*"; }
+    setup --arm64 >"$WORK/out"
+    check "$(ls "$WORK/cache/guest")" "$(printf "aarch64\naarch64-another")"
+    check "$(readlink "$WORK/cache/guest/aarch64")" aarch64-another
+}
+
+it_looks_for_a_cross_compiler_for_arm_only() {
+    check "$(cross_packages no)" ""
+    check "$(cross_packages yes | cut -d ' ' -f 1)" \
+        "$(printf 'gcc-aarch64-linux-gnu\nlibc6-dev-arm64-cross')"
+}
+
 it_names_a_kernel_that_the_archive_lacks() {
     small_archive
     check_stop 3 "no linux-image-* of kernel 4.19" setup --kernel 4.19
+    check_stop 3 "of kernel 4.19 for cloud-arm64" setup --kernel 4.19-arm64
+    check_stop 2 "usage:" setup --kernel 6.12-mips
     check_stop 2 "usage:" setup --kernel ../current
     check_stop 2 "usage:" setup --kernel
 }
