@@ -53,8 +53,13 @@ pub struct KernelFiles {
 
 /// Boot images of a folder, and the debug file beside each: of a kernel that setup fetched, of a
 /// source tree that was built.
-const FOLDER_FILES: [(&str, &str); 2] =
-    [("vmlinuz", "vmlinux"), ("arch/x86/boot/bzImage", "vmlinux")];
+const FOLDER_FILES: [(&str, &str); 5] = [
+    ("vmlinuz", "vmlinux"),
+    ("arch/x86/boot/bzImage", "vmlinux"),
+    ("arch/arm64/boot/Image", "vmlinux"),
+    ("arch/arm64/boot/Image.gz", "vmlinux"),
+    ("arch/arm64/boot/vmlinuz.efi", "vmlinux"),
+];
 
 impl KernelFiles {
     /// Returns the files of the kernel `kernel`: a folder, such as a source tree that was built, or

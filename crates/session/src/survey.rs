@@ -8,7 +8,9 @@ use relayout_files::{
     CacheFolder, RUNTIME, find_in_path, find_installed_library, request_fifo, system_package,
 };
 use relayout_record::perf::{SamplingHardware, find_perf, find_sampling_hardware};
-use relayout_record::{QemuCollector, can_fix_addresses, find_collector, find_program_collector};
+use relayout_record::{
+    GuestMachine, QemuCollector, can_fix_addresses, find_collector, find_program_collector,
+};
 use relayout_toolchain::cc::try_compiler;
 use relayout_toolchain::kernel_build::require_needs;
 
@@ -121,7 +123,7 @@ fn survey_qemu(cache: Option<&CacheFolder>) -> SurveyItem {
     };
     works_or_missing(
         "QEMU with plugin",
-        find_collector(None, cache).map(describe),
+        find_collector(GuestMachine::X86, None, cache).map(describe),
     )
 }
 

@@ -61,6 +61,16 @@ impl CacheFolder {
         self.existing_path("qemu/current/qemu-system-x86_64")
     }
 
+    /// The unpacked QEMU for whole arm64 machines, if it exists.
+    pub fn qemu_system_aarch64(&self) -> Option<PathBuf> {
+        self.existing_path("qemu/aarch64/qemu-system-aarch64")
+    }
+
+    /// The guest's program for a machine other than this one, if it was compiled.
+    pub fn guest_program(&self, machine: &str) -> Option<PathBuf> {
+        self.existing_path(&format!("guest/{machine}/relayout-guest"))
+    }
+
     /// The unpacked QEMU for single programs, if it exists.
     pub fn qemu_user(&self) -> Option<PathBuf> {
         self.existing_path("qemu/user/qemu-x86_64")

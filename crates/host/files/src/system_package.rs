@@ -7,12 +7,13 @@ pub const KERNEL_SOURCE_PACKAGE: &str = "linux-source-6.1";
 /// Command that installs the packages behind it.
 const INSTALL_COMMAND: &str = "apt-get install";
 /// Programs and files whose packages have other names than they.
-const PACKAGES: [(&str, &str); 7] = [
+const PACKAGES: [(&str, &str); 8] = [
     ("cp", "coreutils"),
     ("gelf.h", "libelf-dev"),
     ("ld", "binutils"),
     ("libc.a", "libc6-dev"),
     ("perf", "linux-perf"),
+    ("qemu-system-aarch64", "qemu-system-arm"),
     ("qemu-system-x86_64", "qemu-system-x86"),
     ("qemu-x86_64", "qemu-user"),
 ];

@@ -2,7 +2,9 @@
 
 use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
-use object::{Architecture, Endianness, Object as _};
+use object::{Endianness, Object as _};
+
+use crate::GuestMachine;
 
 /// Libraries that a program or library needs, as its dynamic section says.
 pub(crate) struct LibraryNeeds {
@@ -38,10 +40,10 @@ pub(crate) fn library_needs(bytes: &[u8]) -> object::Result<LibraryNeeds> {
     })
 }
 
-/// Returns true for an x86-64 ELF file.
-pub(crate) fn is_x86_64(bytes: &[u8]) -> bool {
+/// Returns true for an ELF file of this machine.
+pub(crate) fn is_for_machine(bytes: &[u8], machine: GuestMachine) -> bool {
     let file = object::File::parse(bytes);
-    file.is_ok_and(|file| file.is_64() && file.architecture() == Architecture::X86_64)
+    file.is_ok_and(|file| GuestMachine::from_architecture(file.architecture()) == Some(machine))
 }
 
 /// Returns the loader that a 64-bit program asks for; `None` if it is linked statically.

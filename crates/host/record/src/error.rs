@@ -20,12 +20,33 @@ pub enum Error {
         missing: String,
     },
     /// The image is not a bootable kernel.
-    #[error("{} is not a Linux boot image (bzImage): {why}; give the vmlinuz of the kernel's package, or arch/x86/boot/bzImage of its build", path.display())]
+    #[error(
+        "{} is not a Linux boot image (x86 bzImage, arm64 Image): {why}; give the vmlinuz of the \
+         kernel's package, or arch/x86/boot/bzImage or arch/arm64/boot/Image of its build",
+        path.display()
+    )]
     Image {
         /// The image.
         path: PathBuf,
         /// The defect.
         why: &'static str,
+    },
+    /// Image and debug file are of different machines.
+    #[error(
+        "{} is a boot image for {image_machine}, and {} is for {debug_machine}; take both from \
+         packages of one version",
+        image.display(),
+        debug.display()
+    )]
+    OtherMachine {
+        /// The image.
+        image: PathBuf,
+        /// Machine of the image.
+        image_machine: &'static str,
+        /// The debug file.
+        debug: PathBuf,
+        /// Machine of the debug file.
+        debug_machine: &'static str,
     },
     /// Image and debug file are of different builds.
     #[error(

@@ -1,9 +1,42 @@
 //! The program that runs in the guest, and its workloads.
 
-use crate::Error;
+use std::borrow::Cow;
+
+use relayout_files::{CacheFolder, cannot, read_regular};
+
+use crate::{Error, GuestMachine};
+
+/// The program for x86-64, which the build compiles.
+const X86_PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/relayout-guest"));
 
 /// The static binary that is both the guest's init and its workloads.
-pub const GUEST_PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/relayout-guest"));
+#[derive(Clone, Debug)]
+pub struct GuestProgram(Cow<'static, [u8]>);
+
+impl GuestProgram {
+    /// Returns the program for a machine: for x86-64 this build's, for others the one that
+    /// `scripts/setup.sh` compiled into the cache folder.
+    ///
+    /// # Errors
+    /// There is none in the cache folder, or it cannot be read.
+    pub fn find(machine: GuestMachine, cache: Option<&CacheFolder>) -> Result<Self, Error> {
+        if machine == GuestMachine::X86 {
+            return Ok(Self(X86_PROGRAM.into()));
+        }
+        let compiled = cache.and_then(|cache| cache.guest_program(machine.name()));
+        let path = compiled.ok_or_else(|| relayout_files::Error::Missing {
+            missing: format!("the guest's program for {}", machine.name()),
+            remedy: Some("run scripts/setup.sh --arm64, which compiles it".to_owned()),
+        })?;
+        let bytes = read_regular(&path).map_err(cannot("read", &path))?;
+        Ok(Self(bytes.into()))
+    }
+
+    /// Bytes of the ELF file.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
 
 const WORKLOAD_LIST: &str = include_str!(concat!(env!("OUT_DIR"), "/workloads.txt"));
 

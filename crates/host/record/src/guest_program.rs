@@ -18,10 +18,10 @@ use rustix::io::Errno;
 
 pub use self::files::{GuestEntry, GuestFiles};
 use self::libraries::{LibrarySearch, read_program};
-use crate::Error;
-use crate::elf::{is_x86_64, requested_loader};
+use crate::elf::{is_for_machine, requested_loader};
 use crate::marker::has_start_marker;
 use crate::program::find_program;
+use crate::{Error, GuestMachine};
 
 /// Where the guest's commands are.
 const GUEST_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -67,14 +67,20 @@ pub struct PackedProgram {
 }
 
 impl PackedProgram {
-    /// Finds all that the program of `work` needs, for a guest with `memory_bytes` of memory.
+    /// Finds all that the program of `work` needs, for a guest of this machine with `memory_bytes` of
+    /// memory.
     ///
     /// # Errors
     /// Something is missing, cannot be read, does not run in the guest, or does not fit.
-    pub fn pack(work: &ProgramWork, memory_bytes: u64) -> Result<Self, Error> {
+    pub fn pack(
+        work: &ProgramWork,
+        machine: GuestMachine,
+        memory_bytes: u64,
+    ) -> Result<Self, Error> {
         let mut packing = ProgramPacking {
             files: GuestFiles::new(memory_bytes),
-            search: LibrarySearch::new(),
+            search: LibrarySearch::new(machine),
+            machine,
             library_folders: Vec::new(),
             has_marker: false,
         };
@@ -101,6 +107,7 @@ impl PackedProgram {
 }
 
 struct ProgramPacking {
+    machine: GuestMachine,
     files: GuestFiles,
     search: LibrarySearch,
     library_folders: Vec<PathBuf>,
@@ -113,8 +120,8 @@ impl ProgramPacking {
         if let Some(root) = &work.root {
             self.files.add_folder(root, Path::new("/"))?;
             if let Some(bytes) = read_below(root, &work.path)? {
-                require_runnable(&work.path, &bytes)?;
-                self.has_marker |= has_start_marker(&bytes);
+                require_runnable(&work.path, &bytes, self.machine)?;
+                self.has_marker |= has_start_marker(&bytes, self.machine);
                 return Ok(Path::new("/").join(&work.path));
             }
         }
@@ -131,7 +138,7 @@ impl ProgramPacking {
     /// Adds a program or script of this machine with what runs it. Errors speak of it as `name`.
     fn add_runnable(&mut self, name: &Path, host: &Path, interpreters: usize) -> Result<(), Error> {
         let bytes = read_program(host)?;
-        require_runnable(name, &bytes)?;
+        require_runnable(name, &bytes, self.machine)?;
         self.files.add_file(host, host)?;
         if let Some(line) = script_line(&bytes) {
             let refuse = |why: String| Error::Program {
@@ -148,7 +155,7 @@ impl ProgramPacking {
             }
             return Ok(());
         }
-        self.has_marker |= has_start_marker(&bytes);
+        self.has_marker |= has_start_marker(&bytes, self.machine);
         self.add_libraries(name, host, &bytes)
     }
 
@@ -173,10 +180,10 @@ impl ProgramPacking {
         }
         self.files.add_file(file, &host)?;
         let bytes = read_program(file)?;
-        if !is_x86_64(&bytes) {
+        if !is_for_machine(&bytes, self.machine) {
             return Ok(());
         }
-        self.has_marker |= has_start_marker(&bytes);
+        self.has_marker |= has_start_marker(&bytes, self.machine);
         self.add_libraries(file, &host, &bytes)
     }
 
@@ -274,8 +281,8 @@ fn script_programs(line: &[u8]) -> impl Iterator<Item = &OsStr> {
 }
 
 /// Fails unless the guest can run a file with this content.
-fn require_runnable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    use object::{Architecture, Object as _, ObjectKind};
+fn require_runnable(path: &Path, bytes: &[u8], machine: GuestMachine) -> Result<(), Error> {
+    use object::{Object as _, ObjectKind};
     let refuse = |why: &str| {
         Err(Error::Program {
             path: path.to_owned(),
@@ -291,8 +298,11 @@ fn require_runnable(path: &Path, bytes: &[u8]) -> Result<(), Error> {
              #!/bin/sh does",
         );
     };
-    if file.architecture() != Architecture::X86_64 || !file.is_64() {
-        return refuse("it is not an x86-64 program");
+    if GuestMachine::from_architecture(file.architecture()) != Some(machine) {
+        return refuse(match machine {
+            GuestMachine::X86 => "it is not an x86-64 program",
+            GuestMachine::Aarch64 => "it is not an AArch64 program, as the kernel is",
+        });
     }
     let is_library = file.kind() == ObjectKind::Dynamic
         && requested_loader(bytes).is_none()

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use object::Object as _;
 use relayout_files::{DebugFile, cannot, read_regular};
 use relayout_layout::dwarf::{DwarfFile, ElfSymbol};
 
-use crate::{Error, bzimage};
+use crate::boot_image::{BootImage, same_build};
+use crate::{Error, GuestMachine};
 
 /// Functions that only fill or copy whole pages of data. Their accesses tell nothing about structs,
 /// and are a large share of all.
@@ -13,6 +15,7 @@ const BULK_CODE: &[&str] = &[
     "clear_page_rep",
     "clear_page_orig",
     "clear_page_erms",
+    "clear_page",
     "clear_pages",
     "__clear_pages_unrolled",
     "copy_page",
@@ -24,8 +27,12 @@ const NEARBY_SYMBOLS_MAX: usize = 8;
 
 /// Image and debug information, checked to belong together.
 pub struct GuestKernel<'a> {
+    /// Machine that the kernel runs on.
+    pub machine: GuestMachine,
     /// The boot image.
     pub image_path: PathBuf,
+    /// The boot image, unpacked, if the file has it compressed and QEMU may not unpack it.
+    pub unpacked_image: Option<Vec<u8>>,
     /// The debug file.
     pub debug_path: PathBuf,
     /// Its debug information.
@@ -43,13 +50,28 @@ impl<'a> GuestKernel<'a> {
     /// One of the two cannot be read or is of another kind, or they are of different builds.
     pub fn open(image: &Path, debug: &'a DebugFile) -> Result<Self, Error> {
         let bytes = read_regular(image).map_err(cannot("read", image))?;
-        let image_version = bzimage::version(&bytes).map_err(|why| Error::Image {
+        let boot_image = BootImage::parse(&bytes).map_err(|why| Error::Image {
             path: image.to_owned(),
             why,
         })?;
+        let machine = boot_image.machine;
+        let debug_machine = elf_machine_name(debug.bytes());
+        if debug_machine.is_some_and(|name| name != machine.name()) {
+            return Err(Error::OtherMachine {
+                image: image.to_owned(),
+                image_machine: machine.name(),
+                debug: debug.path().to_owned(),
+                debug_machine: debug_machine.unwrap_or_default(),
+            });
+        }
+        let image_version = boot_image.version.clone();
+        let unpacked_image = boot_image.is_unpacked();
+        let unpacked_image = unpacked_image.then(|| boot_image.bytes.into_owned());
         let dwarf = debug.dwarf()?;
         let build_id = dwarf.build_id_text().unwrap_or_default();
         let mut kernel = Self {
+            machine,
+            unpacked_image,
             image_path: image.to_owned(),
             debug_path: debug.path().to_owned(),
             dwarf,
@@ -57,7 +79,7 @@ impl<'a> GuestKernel<'a> {
             build_id,
         };
         let banner = kernel.read_banner()?;
-        if !bzimage::same_build(&image_version, &banner) {
+        if !same_build(&image_version, &banner) {
             return Err(Error::Mismatch {
                 image: image.to_owned(),
                 debug: kernel.debug_path,
@@ -126,7 +148,8 @@ impl<'a> GuestKernel<'a> {
         Some((found.address, found.size))
     }
 
-    fn read_banner(&self) -> Result<String, Error> {
+    /// Returns the text with which the kernel names itself: `Linux version 6.1.0-...`.
+    pub(crate) fn read_banner(&self) -> Result<String, Error> {
         let missing = || Error::NotAKernel {
             path: self.debug_path.clone(),
             missing: "linux_banner".into(),
@@ -139,6 +162,13 @@ impl<'a> GuestKernel<'a> {
         let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
         Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
     }
+}
+
+/// Returns the name of the machine that an ELF file is for; `None` if the file is no ELF file.
+fn elf_machine_name(elf: &[u8]) -> Option<&'static str> {
+    let architecture = object::File::parse(elf).ok()?.architecture();
+    let machine = GuestMachine::from_architecture(architecture);
+    Some(machine.map_or("another machine", GuestMachine::name))
 }
 
 /// Returns true if `symbol` is the function `name`, or a copy of it that the compiler specialised.

@@ -5,25 +5,20 @@ mod assemble;
 mod watch;
 
 use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use relayout_files::{InterruptFlag, RecordingProgress};
+use relayout_files::{CacheFolder, InterruptFlag, RecordingProgress, cannot};
 
 use self::watch::{WindowEnding, watch_window};
 use crate::guest_program::{PackedProgram, ProgramWork};
 use crate::kernel_needs::require_support;
 use crate::memory::MemoryReaders;
 use crate::outcome::RecordingOutcome;
-use crate::qemu::{QemuConfig, QemuMachine, path_option};
+use crate::qemu::{QemuConfig, QemuMachine, find_collector, path_option};
 use crate::workspace::{GuestMemory, RecordingWorkspace, collector_options};
-use crate::{Error, GuestKernel, QemuCollector, guest, initramfs};
-
-/// Kernel parameters that recording rests on: addresses as linked, one type per slab cache, no
-/// patched-in branches that differ between machines. The kernel's check that timer interrupts
-/// arrive counts them for some time of the host's, and panics where the host is too busy to deliver
-/// enough.
-const PARAMETERS: &str = "console=ttyS0 panic=-1 oops=panic nokaslr mitigations=off quiet \
-                          tsc=reliable no_timer_check slab_nomerge";
+use crate::{Error, GuestKernel, GuestMachine, GuestProgram, QemuCollector, initramfs};
 
 /// The work of the guest.
 #[derive(Clone, Debug)]
@@ -32,6 +27,32 @@ pub enum GuestWork {
     Workload(String),
     /// A program of the user's.
     Program(ProgramWork),
+}
+
+/// What runs a guest: QEMU with its plugin, and the program in the guest.
+#[derive(Clone, Debug)]
+pub struct GuestTools {
+    /// QEMU for the guest's machine.
+    pub collector: QemuCollector,
+    /// Init and workloads.
+    pub program: GuestProgram,
+}
+
+impl GuestTools {
+    /// Finds the tools of a machine: QEMU as [`find_collector`] does.
+    ///
+    /// # Errors
+    /// Those of [`find_collector`], or the machine's program was not built.
+    pub fn find(
+        machine: GuestMachine,
+        requested_qemu: Option<&Path>,
+        cache: Option<&CacheFolder>,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            collector: find_collector(machine, requested_qemu, cache)?,
+            program: GuestProgram::find(machine, cache)?,
+        })
+    }
 }
 
 /// Everything that makes one recording.
@@ -71,20 +92,24 @@ pub struct KernelRecording {
 pub fn record_kernel(
     recording: &KernelRecording,
     kernel: &GuestKernel<'_>,
-    collector: &QemuCollector,
+    tools: &GuestTools,
     progress: &dyn RecordingProgress,
     interrupt: InterruptFlag,
 ) -> Result<RecordingOutcome, Error> {
     require_support(kernel, recording.cpus)?;
+    let collector = &tools.collector;
     let workspace = RecordingWorkspace::create()?;
     let memory = GuestMemory::create(recording.memory_bytes, &workspace)?;
     let program = match &recording.work {
-        GuestWork::Program(work) => Some(PackedProgram::pack(work, recording.memory_bytes)?),
+        GuestWork::Program(work) => {
+            let packed = PackedProgram::pack(work, kernel.machine, recording.memory_bytes)?;
+            Some(packed)
+        }
         GuestWork::Workload(_) => None,
     };
     let initrd = workspace.file_path("initrd");
     let files = program.as_ref().map(|program| &program.files);
-    initramfs::write_archive(&initrd, guest::GUEST_PROGRAM, files)?;
+    initramfs::write_archive(&initrd, tools.program.bytes(), files)?;
     let readers = MemoryReaders::find(kernel);
     for left_out in readers.left_out() {
         progress.warn(&assemble::describe_left_out(&left_out));
@@ -92,10 +117,11 @@ pub fn record_kernel(
     progress.step("booting the kernel");
     let config = QemuConfig {
         collector,
-        image: kernel.image_path.clone(),
+        machine: kernel.machine,
+        image: bootable_image(kernel, &workspace)?,
         cpus: recording.cpus,
         memory: &memory,
-        append: kernel_command_line(recording),
+        append: kernel_command_line(recording, kernel.machine),
         plugin_options: plugin_options(recording, kernel, &workspace, program.as_ref()),
         extra_arguments: &recording.qemu_arguments,
     };
@@ -127,7 +153,20 @@ pub fn record_kernel(
     }
 }
 
-fn kernel_command_line(recording: &KernelRecording) -> String {
+/// Returns the file of the boot image as QEMU can load it.
+fn bootable_image(
+    kernel: &GuestKernel<'_>,
+    workspace: &RecordingWorkspace,
+) -> Result<PathBuf, Error> {
+    let Some(image) = &kernel.unpacked_image else {
+        return Ok(kernel.image_path.clone());
+    };
+    let path = workspace.file_path("image");
+    fs::write(&path, image).map_err(cannot("write", &path))?;
+    Ok(path)
+}
+
+fn kernel_command_line(recording: &KernelRecording, machine: GuestMachine) -> String {
     let work = match &recording.work {
         GuestWork::Workload(name) => {
             let iterations = recording
@@ -148,8 +187,10 @@ fn kernel_command_line(recording: &KernelRecording) -> String {
         }
     };
     format!(
-        "{PARAMETERS} {work} relayout.seed={} {}",
-        recording.seed, recording.append
+        "{} {work} relayout.seed={} {}",
+        machine.model().parameters,
+        recording.seed,
+        recording.append
     )
     .trim()
     .into()

@@ -10,11 +10,12 @@
 //! assert!(workload.iterations > 0);
 //! ```
 
-pub mod bzimage;
+mod boot_image;
 mod child;
 mod elf;
 mod error;
 mod guest;
+mod guest_machine;
 mod guest_program;
 mod host_load;
 mod initramfs;
@@ -30,10 +31,11 @@ mod qemu;
 mod workspace;
 
 pub use error::Error;
-pub use guest::{GuestWorkload, find_workload, workloads};
+pub use guest::{GuestProgram, GuestWorkload, find_workload, workloads};
+pub use guest_machine::GuestMachine;
 pub use guest_program::{ProgramWindow, ProgramWork};
 pub use kernel::GuestKernel;
-pub use kernel_recording::{GuestWork, KernelRecording, record_kernel};
+pub use kernel_recording::{GuestTools, GuestWork, KernelRecording, record_kernel};
 pub use memory::{MemoryReaders, MemorySnapshot};
 pub use outcome::RecordingOutcome;
 pub use program::{

@@ -164,14 +164,18 @@ impl MemoryReaders {
             ranges: self.areas.image_range(run).into_iter().collect(),
             left_out: self.left_out(),
         };
-        if let Ok(paging) = &self.paging {
-            let memory = paging.open(bytes);
-            self.read_direct_map(&memory, run, cpus, pages, &mut snapshot);
-            self.read_vmalloc(kernel, &memory, run, pages, &mut snapshot);
+        let Ok(paging) = &self.paging else {
+            snapshot.sort();
+            return snapshot;
+        };
+        match paging.open(bytes) {
+            Some(memory) => {
+                self.read_direct_map(&memory, run, cpus, pages, &mut snapshot);
+                self.read_vmalloc(kernel, &memory, run, pages, &mut snapshot);
+            }
+            None => snapshot.note_unread(ADDRESSES, "the kernel's image and its page tables"),
         }
-        let ranges = &mut snapshot.ranges;
-        ranges.sort_by_key(|range| (range.start, range.bytes, range.kind));
-        ranges.dedup();
+        snapshot.sort();
         snapshot
     }
 
@@ -184,18 +188,17 @@ impl MemoryReaders {
         snapshot: &mut MemorySnapshot,
     ) {
         self.read_percpu(memory, run, cpus, pages, snapshot);
-        let Some(areas) = self.areas.read(memory) else {
+        let reader = self.descriptors.as_ref().ok();
+        let descriptor_bytes = reader.map_or(0, DescriptorReader::descriptor_bytes);
+        let Some(areas) = self.areas.read(memory, descriptor_bytes) else {
             snapshot.note_unread(ADDRESSES, "the bases of the direct map and the page array");
             return;
         };
-        let Ok(reader) = &self.descriptors else {
-            snapshot.ranges.extend(areas.ranges(memory, run, 0));
+        snapshot.ranges.extend(areas.ranges(run, descriptor_bytes));
+        let Some((reader, page_array)) = reader.zip(areas.page_array) else {
             return;
         };
-        let descriptor_bytes = reader.descriptor_bytes();
-        let whole_areas = areas.ranges(memory, run, descriptor_bytes);
-        snapshot.ranges.extend(whole_areas);
-        let frames = PageFrames::new(&areas, memory, descriptor_bytes);
+        let frames = PageFrames::new(&areas, page_array, descriptor_bytes);
         let descriptors = PageDescriptors { frames, reader };
         if let Ok(slabs) = &self.slabs {
             let slabs = slabs.ranges(memory, &descriptors, run, pages);
@@ -245,7 +248,8 @@ impl MemoryReaders {
     ) {
         if let Ok(vmalloc) = &self.vmalloc {
             match vmalloc.ranges(kernel, memory, run, pages) {
-                Some(areas) => snapshot.ranges.extend(areas),
+                // On AArch64 the parts of the image are areas, too.
+                Some(areas) => snapshot.extend_outside_image(areas),
                 None => snapshot.note_unread(ALLOCATIONS, "the list of what is in vmalloc space"),
             }
         }
@@ -259,6 +263,26 @@ impl MemoryReaders {
 }
 
 impl MemorySnapshot {
+    /// Adds ranges, but for those that overlap the image.
+    fn extend_outside_image(&mut self, ranges: Vec<RangeRow>) {
+        let image = self
+            .ranges
+            .iter()
+            .find(|range| range.kind == RangeKind::Image);
+        let image = image.map(|image| image.start..image.start.saturating_add(image.bytes));
+        let is_outside = |range: &RangeRow| {
+            let end = range.start.saturating_add(range.bytes);
+            { image.as_ref() }.is_none_or(|image| end <= image.start || range.start >= image.end)
+        };
+        self.ranges.extend(ranges.into_iter().filter(is_outside));
+    }
+
+    fn sort(&mut self) {
+        let ranges = &mut self.ranges;
+        ranges.sort_by_key(|range| (range.start, range.bytes, range.kind));
+        ranges.dedup();
+    }
+
     /// Notes what a reader did not find in the guest's memory.
     fn note_unread(&mut self, reader: ReaderName, data: &str) {
         let missing = MissingItem(format!("{data} in the guest's memory"));

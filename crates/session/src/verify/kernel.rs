@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use relayout_files::{CacheFolder, InterruptFlag};
-use relayout_record::{find_collector, find_workload, workloads};
+use relayout_record::{GuestMachine, GuestTools, find_workload, workloads};
 use relayout_toolchain::kernel_build::{BuildWatch, KernelBuilder, KernelPatch};
 use relayout_verify::judge::JudgingRules;
 
@@ -110,7 +110,7 @@ pub fn verify_kernel(
     let cache = CacheFolder::locate().ok_or(VerifyError::NoCacheFolder)?;
     let patch = KernelPatch::read(&settings.patch, settings.reverse)?;
     let (builder, files) = open_builder(settings, &cache, &patch, progress)?;
-    let collector = find_collector(settings.qemu.as_deref(), Some(&cache))?;
+    let tools = GuestTools::find(GuestMachine::X86, settings.qemu.as_deref(), Some(&cache))?;
     let kernels = build_kernels(settings, &builder, &patch, interrupt, progress)?;
     let rejected = rejected_options_note(&builder, &kernels[0])?;
     let notes = [rejected, code_changes_note(&files)].into_iter().flatten();
@@ -120,7 +120,7 @@ pub fn verify_kernel(
     let changed = changed::changed_types(&before.debug, &after.debug, &settings.types, &notify)?;
     let names = changed.iter().map(|changed_type| changed_type.name.clone());
     let mut experiment = KernelExperiment::new(settings, boot_settings, names.collect());
-    let ended = PreparedKernels::with(settings, &kernels, &collector, interrupt, |boots| {
+    let ended = PreparedKernels::with(settings, &kernels, &tools, interrupt, |boots| {
         experiment.run(boots, rules, progress)?;
         progress.step("replaying the recordings of the first kernel");
         let kept = std::mem::take(&mut experiment.kept);

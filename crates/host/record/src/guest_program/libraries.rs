@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use relayout_files::{cannot, read_regular, read_regular_text};
 
-use crate::Error;
-use crate::elf::{LibraryNeeds, is_x86_64, library_needs, requested_loader};
+use crate::elf::{LibraryNeeds, is_for_machine, library_needs, requested_loader};
+use crate::{Error, GuestMachine};
 
 /// Folders in which the loader looks last.
 const LAST_FOLDERS: [&str; 4] = ["/lib64", "/usr/lib64", "/lib", "/usr/lib"];
@@ -20,6 +20,7 @@ const CONFIGURATIONS_MAX: usize = 256;
 
 /// Looks for libraries on this machine.
 pub struct LibrarySearch {
+    machine: GuestMachine,
     /// `$LD_LIBRARY_PATH`.
     first_folders: Vec<PathBuf>,
     /// Those of the loader's configuration, and the last ones.
@@ -35,12 +36,13 @@ pub struct FoundLibraries {
 }
 
 impl LibrarySearch {
-    /// Reads where this machine's loader looks.
-    pub fn new() -> Self {
+    /// Reads where this machine's loader looks, for libraries of `machine`.
+    pub fn new(machine: GuestMachine) -> Self {
         let variable = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
         let mut last_folders = configured_folders(Path::new(CONFIGURATION));
         last_folders.extend(LAST_FOLDERS.map(PathBuf::from));
         Self {
+            machine,
             first_folders: { env::split_paths(&variable) }
                 .filter(|folder| folder.is_absolute())
                 .collect(),
@@ -98,7 +100,7 @@ impl LibrarySearch {
     ) -> Option<(PathBuf, Vec<u8>)> {
         let usable = |path: PathBuf| {
             let bytes = read_regular(&path).ok()?;
-            is_x86_64(&bytes).then_some((path, bytes))
+            is_for_machine(&bytes, self.machine).then_some((path, bytes))
         };
         if name.contains('/') {
             return usable(std::path::absolute(name).ok()?);

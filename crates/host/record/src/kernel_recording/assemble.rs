@@ -22,7 +22,7 @@ use crate::memory::MemoryReaders;
 use crate::outcome::{RecordingOutcome, describe_losses};
 use crate::qemu::{QemuMachine, cpu_model};
 use crate::workspace::{GuestMemory, RecordingWorkspace};
-use crate::{Error, GuestKernel, QemuCollector};
+use crate::{Error, GuestKernel, GuestMachine, QemuCollector};
 
 /// Pages as the kernel's slabs are made of.
 const PAGE_BYTES: u64 = 4096;
@@ -192,15 +192,15 @@ fn profile_meta(
     ProfileMeta {
         target: "kernel".into(),
         workload,
-        settings: recorded_settings(recording),
+        settings: recorded_settings(recording, kernel.machine),
         clock: Some(ClockUnit::Instructions),
-        machine: "x86_64".into(),
+        machine: kernel.machine.name().into(),
         collector: collector.describe(),
         debug_file: canonical_name(&kernel.debug_path),
         build_id: kernel.build_id.clone(),
         release: kernel.release.clone(),
         guest: Some(RecordedGuest {
-            cpu_model: cpu_model(&recording.qemu_arguments).to_owned(),
+            cpu_model: cpu_model(kernel.machine, &recording.qemu_arguments).to_owned(),
             unwatched_functions: kernel
                 .bulk_code()
                 .map(|(name, _)| name.to_owned())
@@ -210,7 +210,7 @@ fn profile_meta(
     }
 }
 
-fn recorded_settings(recording: &KernelRecording) -> Vec<RecordingSetting> {
+fn recorded_settings(recording: &KernelRecording, machine: GuestMachine) -> Vec<RecordingSetting> {
     let iterations = recording
         .iterations
         .map_or_else(|| "default".into(), |n| n.to_string());
@@ -226,7 +226,10 @@ fn recorded_settings(recording: &KernelRecording) -> Vec<RecordingSetting> {
         RecordingSetting::new("append", recording.append.clone()),
         RecordingSetting::new("qemu-arguments", recording.qemu_arguments.join(" ")),
         RecordingSetting::new("bursts", bursts),
-        RecordingSetting::new(COMMAND_LINE_SETTING, super::kernel_command_line(recording)),
+        RecordingSetting::new(
+            COMMAND_LINE_SETTING,
+            super::kernel_command_line(recording, machine),
+        ),
         RecordingSetting::new(
             "time-limit",
             format!("{} s", recording.time_limit.as_secs()),

@@ -1,78 +1,61 @@
 //! The areas of the kernel's address space: image, direct map, array of page descriptors, vmalloc
 //! space.
 
+mod aarch64;
+mod x86;
+
 use relayout_profile::{RangeKind, RangeRow, RunId};
 
+use self::aarch64::Aarch64Areas;
+use self::x86::X86Areas;
 use super::lookup::KernelLookup;
-use super::paging::{GuestMemory, PagingLevels};
+use super::paging::GuestMemory;
 use super::{PAGE_BYTES, range_row};
-
-/// Variable with the start of the area, and the start of an area that no variable moves, with four
-/// and with five levels of page tables (kernel documentation, `x86_64/mm.rst`).
-struct AreaBase {
-    variable: &'static str,
-    fixed: [u64; 2],
-}
-
-const DIRECT_MAP: AreaBase = AreaBase {
-    variable: "page_offset_base",
-    fixed: [0xffff_8880_0000_0000, 0xff11_0000_0000_0000],
-};
-const PAGE_ARRAY: AreaBase = AreaBase {
-    variable: "vmemmap_base",
-    fixed: [0xffff_ea00_0000_0000, 0xffd4_0000_0000_0000],
-};
-const VMALLOC: AreaBase = AreaBase {
-    variable: "vmalloc_base",
-    fixed: [0xffff_c900_0000_0000, 0xffa0_0000_0000_0000],
-};
-
-/// Bytes of vmalloc space with four and with five levels of page tables.
-const VMALLOC_BYTES: [u64; 2] = [32 << 40, 12800 << 40];
+use crate::GuestMachine;
 
 /// Finds the areas of one kernel.
 pub struct AreaReader {
+    /// First address of the image, and the one past its last.
     image: Option<(u64, u64)>,
-    direct_map: Option<u64>,
-    page_array: Option<u64>,
-    vmalloc: Option<u64>,
+    machine: MachineAreas,
 }
 
-/// Starts of the areas.
+enum MachineAreas {
+    X86(X86Areas),
+    Aarch64(Aarch64Areas),
+}
+
+/// Starts and sizes of the areas.
 pub struct AddressAreas {
-    /// Start of the direct map.
+    /// Start of the direct map: address of the lowest physical memory.
     pub direct_map: u64,
-    /// Address of the first page's descriptor.
-    pub page_array: u64,
-    vmalloc: u64,
-    levels: PagingLevels,
+    /// Bytes of physical memory, holes included.
+    pub physical_bytes: u64,
+    /// Address of the descriptor of the lowest physical page, if the memory tells.
+    pub page_array: Option<u64>,
+    /// Start and bytes of vmalloc space.
+    pub vmalloc: (u64, u64),
 }
 
 impl AreaReader {
-    /// Looks up what kernels of all kinds have: a kernel that moves no area has no variables.
+    /// Looks up what kernels of all kinds have.
     pub fn find(lookup: &KernelLookup<'_, '_>) -> Self {
         let start = lookup.symbol("_text").ok();
-        Self {
-            image: start.zip(lookup.symbol("_end").ok()),
-            direct_map: lookup.symbol(DIRECT_MAP.variable).ok(),
-            page_array: lookup.symbol(PAGE_ARRAY.variable).ok(),
-            vmalloc: lookup.symbol(VMALLOC.variable).ok(),
-        }
+        let image = start.zip(lookup.symbol("_end").ok());
+        let machine = match lookup.machine() {
+            GuestMachine::X86 => MachineAreas::X86(X86Areas::find(lookup)),
+            GuestMachine::Aarch64 => MachineAreas::Aarch64(Aarch64Areas::find(lookup, image)),
+        };
+        Self { image, machine }
     }
 
-    /// Reads where the areas are. `None` if the memory does not say.
-    pub fn read(&self, memory: &GuestMemory<'_>) -> Option<AddressAreas> {
-        let levels = memory.levels();
-        let start_of = |variable: Option<u64>, base: &AreaBase| match variable {
-            Some(at) => memory.read_u64(at).filter(|&start| start != 0),
-            None => Some(base.fixed[levels.index()]),
-        };
-        Some(AddressAreas {
-            direct_map: start_of(self.direct_map, &DIRECT_MAP)?,
-            page_array: start_of(self.page_array, &PAGE_ARRAY)?,
-            vmalloc: start_of(self.vmalloc, &VMALLOC)?,
-            levels,
-        })
+    /// Reads where the areas are. `descriptor_bytes` is the size of a page's descriptor, 0 if it is
+    /// not known. `None` if the memory does not say.
+    pub fn read(&self, memory: &GuestMemory<'_>, descriptor_bytes: u64) -> Option<AddressAreas> {
+        match &self.machine {
+            MachineAreas::X86(areas) => areas.read(memory),
+            MachineAreas::Aarch64(areas) => areas.read(memory, descriptor_bytes),
+        }
     }
 
     /// The range of the image alone.
@@ -85,19 +68,17 @@ impl AreaReader {
 
 impl AddressAreas {
     /// Ranges of all areas but the image. `descriptor_bytes` is the size of a page's descriptor.
-    pub fn ranges(
-        &self,
-        memory: &GuestMemory<'_>,
-        run: RunId,
-        descriptor_bytes: u64,
-    ) -> [RangeRow; 3] {
-        let bytes = memory.physical_end();
+    pub fn ranges(&self, run: RunId, descriptor_bytes: u64) -> Vec<RangeRow> {
+        let bytes = self.physical_bytes;
         let array_bytes = bytes / PAGE_BYTES * descriptor_bytes;
-        let vmalloc_bytes = VMALLOC_BYTES[self.levels.index()];
-        [
+        let array = { self.page_array }
+            .map(|start| range_row(run, RangeKind::PageArray, start, array_bytes));
+        let (vmalloc, vmalloc_bytes) = self.vmalloc;
+        let mut ranges = vec![
             range_row(run, RangeKind::DirectMap, self.direct_map, bytes),
-            range_row(run, RangeKind::PageArray, self.page_array, array_bytes),
-            range_row(run, RangeKind::Vmalloc, self.vmalloc, vmalloc_bytes),
-        ]
+            range_row(run, RangeKind::Vmalloc, vmalloc, vmalloc_bytes),
+        ];
+        ranges.extend(array);
+        ranges
     }
 }

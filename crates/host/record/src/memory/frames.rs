@@ -2,7 +2,6 @@
 
 use super::PAGE_BYTES;
 use super::areas::AddressAreas;
-use super::paging::GuestMemory;
 
 /// Addresses of the direct map and of the array of page descriptors.
 pub struct PageFrames {
@@ -13,13 +12,14 @@ pub struct PageFrames {
 }
 
 impl PageFrames {
-    /// Pages of the direct map, with descriptors of `descriptor_bytes`, which is not 0.
-    pub fn new(areas: &AddressAreas, memory: &GuestMemory<'_>, descriptor_bytes: u64) -> Self {
+    /// Pages of the direct map, with descriptors of `descriptor_bytes`, which is not 0, from
+    /// `page_array` on.
+    pub fn new(areas: &AddressAreas, page_array: u64, descriptor_bytes: u64) -> Self {
         Self {
             direct_map_base: areas.direct_map,
-            page_array_base: areas.page_array,
+            page_array_base: page_array,
             descriptor_bytes,
-            physical_bytes: memory.physical_end(),
+            physical_bytes: areas.physical_bytes,
         }
     }
 

@@ -6,7 +6,7 @@
 use relayout_layout::dwarf::DwarfTypeLoader;
 use relayout_layout::{Aggregate, Type, TypeArena, TypeId};
 
-use crate::GuestKernel;
+use crate::{GuestKernel, GuestMachine};
 
 /// Definitions of one name that are tried, at most. Kernels with Rust have copies of C types.
 const DEFINITIONS_MAX: usize = 16;
@@ -29,6 +29,16 @@ impl<'k, 'a> KernelLookup<'k, 'a> {
             kernel,
             types: DwarfTypeLoader::new(&kernel.dwarf),
         }
+    }
+
+    /// Returns the kernel.
+    pub fn kernel(&self) -> &'k GuestKernel<'a> {
+        self.kernel
+    }
+
+    /// Returns the machine that the kernel runs on.
+    pub fn machine(&self) -> GuestMachine {
+        self.kernel.machine
     }
 
     /// Returns the address of a symbol.

@@ -3,7 +3,7 @@
 use relayout_layout::dwarf::SectionStore;
 use relayout_profile::RangeKind;
 
-use super::paging::{LowMemory, PagingLevels};
+use super::paging::{PagingLevels, PhysicalLayout};
 use super::*;
 use guest::{IMAGE, compile_guest, kernel, physical_memory};
 
@@ -181,8 +181,8 @@ fn a_list_that_never_closes_is_read_once() {
         bytes[at..at + 8].copy_from_slice(&node(next).to_le_bytes());
     }
     let table = kernel.symbol_address("init_top_pgt").expect("a symbol");
-    let low = LowMemory::for_q35(bytes.len() as u64);
-    let memory = GuestMemory::new(&bytes, table, low, PagingLevels::Four);
+    let low = PhysicalLayout::for_q35(bytes.len() as u64);
+    let memory = GuestMemory::new_x86(&bytes, table, low, PagingLevels::Four);
     let entries = list::follow_list(&memory, node(0), 0, 0);
     let expect: Vec<u64> = (1..100).map(node).collect();
     assert_eq!(&entries[..99], expect);

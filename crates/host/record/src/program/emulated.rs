@@ -10,10 +10,10 @@ use relayout_profile::program::SiteNaming;
 
 use super::inspect::{InspectedProgram, ProgramKind};
 use super::{AttachedProgram, CountedAccesses, ProgramBackend, ProgramRecording};
-use crate::Error;
 use crate::marker::has_start_marker;
 use crate::qemu::{find_program_collector, path_option};
 use crate::workspace::{RecordingWorkspace, collector_options};
+use crate::{Error, GuestMachine};
 
 /// All features of QEMU's CPU, so that programs for newer CPUs run. Without the fast string
 /// instructions: libc would use them for every copy, and QEMU executes them byte by byte.
@@ -35,7 +35,11 @@ pub fn attach_qemu(
     let collector = find_program_collector(CacheFolder::locate().as_ref())?;
     let path = &inspected.path;
     let program = map_file(path).map_err(cannot("read", path))?;
-    let options = plugin_options(recording, workspace, has_start_marker(&program));
+    let options = plugin_options(
+        recording,
+        workspace,
+        has_start_marker(&program, GuestMachine::X86),
+    );
     let mut command = Command::new(&collector.qemu);
     command
         .args(["-cpu", CPU, "-plugin"])

@@ -10,7 +10,7 @@ use relayout_files::{
 };
 
 use super::option::path_option;
-use crate::Error;
+use crate::{Error, GuestMachine};
 
 /// Plugin interfaces that there is a plugin for, best first.
 const INTERFACES: [u32; 2] = [4, 1];
@@ -41,21 +41,33 @@ struct QemuMode {
     remedy: fn(&str) -> String,
 }
 
-/// A machine, for a kernel.
-const MACHINE: QemuMode = QemuMode {
+/// Arguments with which a machine does nothing.
+const IDLE_MACHINE: [&str; 8] = [
+    "-M",
+    "none",
+    "-accel",
+    "tcg",
+    "-nodefaults",
+    "-display",
+    "none",
+    "-S",
+];
+
+/// A machine, for an arm64 kernel.
+const AARCH64_MACHINE: QemuMode = QemuMode {
+    program_name: "qemu-system-aarch64",
+    env_variable: "RELAYOUT_QEMU_AARCH64",
+    cached: CacheFolder::qemu_system_aarch64,
+    remedy: |package| format!("package {package}, or scripts/setup.sh --arm64"),
+    ..X86_MACHINE
+};
+
+/// A machine, for an x86-64 kernel.
+const X86_MACHINE: QemuMode = QemuMode {
     program_name: "qemu-system-x86_64",
     env_variable: "RELAYOUT_QEMU",
     version_prefix: "QEMU emulator version ",
-    idle_arguments: &[
-        "-M",
-        "none",
-        "-accel",
-        "tcg",
-        "-nodefaults",
-        "-display",
-        "none",
-        "-S",
-    ],
+    idle_arguments: &IDLE_MACHINE,
     may_have_sandbox: true,
     trial_program: None,
     cached: CacheFolder::qemu_system,
@@ -124,16 +136,21 @@ impl QemuCollector {
     }
 }
 
-/// The QEMU at `given`, else at `$RELAYOUT_QEMU`, else in the cache, else in `$PATH`; tried out
-/// with the plugins that were built.
+/// The QEMU of a machine at `requested`, else at `$RELAYOUT_QEMU` (`$RELAYOUT_QEMU_AARCH64`), else
+/// in the cache, else in `$PATH`; tried out with the plugins that were built.
 ///
 /// # Errors
 /// No QEMU is there, the given one takes none of the plugins, or the plugins are not built.
 pub fn find_collector(
+    machine: GuestMachine,
     requested: Option<&Path>,
     cache: Option<&CacheFolder>,
 ) -> Result<QemuCollector, Error> {
-    find_qemu(&MACHINE, requested, cache)
+    let mode = match machine {
+        GuestMachine::X86 => &X86_MACHINE,
+        GuestMachine::Aarch64 => &AARCH64_MACHINE,
+    };
+    find_qemu(mode, requested, cache)
 }
 
 /// Finds a QEMU for single programs at `$RELAYOUT_QEMU_USER`, in the cache, or in `$PATH`, and

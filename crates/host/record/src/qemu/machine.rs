@@ -14,30 +14,26 @@ use relayout_files::{cannot, die_with_parent};
 use super::QemuCollector;
 use super::option::path_option;
 use super::qmp::QmpConnection;
-use crate::Error;
 use crate::child::OwnedChild;
 use crate::workspace::{GuestMemory, RecordingWorkspace};
+use crate::{Error, GuestMachine};
 
 /// Time that QEMU may take to end when asked; the plugin writes its last records then.
 const QUIT_LIMIT: Duration = Duration::from_secs(60);
 /// Lines of the console that are kept in messages.
 const TAIL_LINES: usize = 12;
 
-/// CPUs without five levels of page tables, which the memory reader does not know, and without fast
-/// string instructions: with them the kernel copies by `rep movsb`, which QEMU emulates byte by
-/// byte.
-const CPU_MODEL: &str = "max,la57=off,erms=off,fsrm=off";
-
 /// Returns the CPU model of a machine that is started with these additional arguments.
-pub fn cpu_model(extra_arguments: &[String]) -> &str {
+pub fn cpu_model(machine: GuestMachine, extra_arguments: &[String]) -> &str {
     let mut pairs = extra_arguments.windows(2);
     let last = pairs.rfind(|pair| matches!(&*pair[0], "-cpu" | "--cpu"));
-    last.map_or(CPU_MODEL, |pair| &pair[1])
+    last.map_or(machine.model().cpu, |pair| &pair[1])
 }
 
 /// A machine to boot.
 pub struct QemuConfig<'c> {
     pub collector: &'c QemuCollector,
+    pub machine: GuestMachine,
     pub image: PathBuf,
     pub cpus: u16,
     pub memory: &'c GuestMemory,
@@ -188,6 +184,8 @@ fn add_arguments(
         config.memory.bytes(),
         files.memory
     );
+    let model = config.machine.model();
+    let machine = format!("{},memory-backend=mem", model.machine);
     command
         .args([
             "-nodefaults",
@@ -199,9 +197,9 @@ fn add_arguments(
             "-no-reboot",
         ])
         .args(config.collector.sandbox_arguments())
-        .args(["-M", "q35,memory-backend=mem", "-object", &memory])
+        .args(["-M", &machine, "-object", &memory])
         .args(["-m", &format!("{}M", config.memory.bytes() >> 20)])
-        .args(["-cpu", CPU_MODEL, "-smp", &config.cpus.to_string()])
+        .args(["-cpu", model.cpu, "-smp", &config.cpus.to_string()])
         .args(["-accel", "tcg,thread=multi,tb-size=512"])
         .arg("-chardev")
         .arg(path_option(

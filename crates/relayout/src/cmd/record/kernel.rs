@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
 use relayout_record::{
-    GuestKernel, GuestWork, GuestWorkload, KernelRecording, ProgramWindow, ProgramWork,
-    find_collector, find_workload, record_kernel, workloads,
+    GuestKernel, GuestTools, GuestWork, GuestWorkload, KernelRecording, ProgramWindow, ProgramWork,
+    find_workload, record_kernel, workloads,
 };
 use relayout_report::record::{idle_text, kernel_summary};
 use relayout_session::record::{KernelFiles, require_writable};
@@ -204,13 +204,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         Some(kernel) => KernelFiles::find_kernel(kernel, cache.as_ref())?,
         None => KernelFiles::find(args.image.as_deref(), args.debug.as_deref(), cache.as_ref())?,
     };
-    let collector = find_collector(args.qemu.as_deref(), cache.as_ref())?;
     let debug = DebugFile::open(&files.debug)?;
     let kernel = GuestKernel::open(&files.image, &debug)?;
+    let tools = GuestTools::find(kernel.machine, args.qemu.as_deref(), cache.as_ref())?;
     let interrupt = InterruptFlag::catch();
     let record = |number: u16, progress: &TerminalProgress| {
         let recording = recording(args, args.seed.wrapping_add(number.into()));
-        record_kernel(&recording, &kernel, &collector, progress, interrupt)
+        record_kernel(&recording, &kernel, &tools, progress, interrupt)
     };
     let Some(output) = args.output.as_deref().filter(|_| !args.idle) else {
         let progress = TerminalProgress::new(String::new(), args.quiet);

@@ -3,7 +3,7 @@
 use relayout_files::{DebugFile, InterruptFlag, RecordingProgress};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::Profile;
-use relayout_record::{GuestKernel, GuestWork, KernelRecording, QemuCollector, record_kernel};
+use relayout_record::{GuestKernel, GuestTools, GuestWork, KernelRecording, record_kernel};
 use relayout_resolve::{DebugImages, Options, Resolution, resolve};
 use relayout_toolchain::kernel_build::BuiltKernel;
 use relayout_verify::plan::ExperimentSide;
@@ -30,7 +30,7 @@ impl std::fmt::Display for BootSetting {
 pub(super) struct PreparedKernels<'k> {
     settings: &'k KernelSettings,
     kernels: [GuestKernel<'k>; 2],
-    collector: &'k QemuCollector,
+    tools: &'k GuestTools,
     interrupt: InterruptFlag,
 }
 
@@ -39,7 +39,7 @@ impl PreparedKernels<'_> {
     pub fn with<T>(
         settings: &KernelSettings,
         built: &[BuiltKernel; 2],
-        collector: &QemuCollector,
+        tools: &GuestTools,
         interrupt: InterruptFlag,
         then: impl FnOnce(&PreparedKernels<'_>) -> Result<T, VerifyError>,
     ) -> Result<T, VerifyError> {
@@ -55,7 +55,7 @@ impl PreparedKernels<'_> {
         then(&PreparedKernels {
             settings,
             kernels,
-            collector,
+            tools,
             interrupt,
         })
     }
@@ -75,7 +75,7 @@ impl PreparedKernels<'_> {
     ) -> Result<Profile, VerifyError> {
         let kernel = &self.kernels[side as usize];
         let recording = self.recording(setting, seed);
-        let recorded = record_kernel(&recording, kernel, self.collector, progress, self.interrupt);
+        let recorded = record_kernel(&recording, kernel, self.tools, progress, self.interrupt);
         recorded
             .and_then(|recorded| match recorded.problem {
                 Some(problem) => Err(problem),

@@ -33,6 +33,8 @@ pub fn compile_guest(definitions: &[&str]) -> Vec<u8> {
 /// The kernel with its debug information.
 pub fn kernel<'a>(elf: &'a [u8], store: &'a SectionStore) -> GuestKernel<'a> {
     GuestKernel {
+        machine: crate::GuestMachine::X86,
+        unpacked_image: None,
         image_path: PathBuf::from("bzImage"),
         debug_path: PathBuf::from("vmlinux"),
         dwarf: DwarfFile::parse_with_store(elf, store).expect("the compiler's own file"),
