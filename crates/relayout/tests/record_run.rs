@@ -627,8 +627,17 @@ fn doctor_says_what_recording_programs_needs() {
     // No compiler in $PATH, and no kernel in the cache.
     let ended = place.run(&["doctor"]);
     assert_eq!(ended.code, Some(3), "{ended:?}");
-    let line = "  missing  gcc                package gcc";
-    assert!(ended.stdout.lines().any(|found| found == line), "{ended:?}");
+    for line in [
+        "  missing  gcc                package gcc",
+        "  missing  kernels            run scripts/setup.sh --arm64, or name your own files",
+        "  missing  guest's program    the guest's program for aarch64 is missing (run \
+         scripts/setup.sh --arm64, which compiles it)",
+    ] {
+        assert!(
+            ended.stdout.lines().any(|found| found == line),
+            "{line}: {ended:?}"
+        );
+    }
     for ability in [
         "runtime",
         "qemu-user",

@@ -6,8 +6,9 @@ use relayout_session::survey::{MachineSurvey, SurveyItem, SurveyState};
 pub fn survey_text(survey: &MachineSurvey) -> String {
     let lines = |items: &[SurveyItem]| items.iter().map(item_line).collect::<String>();
     format!(
-        "Recording kernels\n{}Recording and measuring programs\n{}",
+        "Recording kernels\n{}Recording kernels for arm64\n{}Recording and measuring programs\n{}",
         lines(&survey.kernels),
+        lines(&survey.arm64_kernels),
         lines(&survey.programs)
     )
 }

@@ -9,7 +9,7 @@ use relayout_files::{
 };
 use relayout_record::perf::{SamplingHardware, find_perf, find_sampling_hardware};
 use relayout_record::{
-    GuestMachine, QemuCollector, can_fix_addresses, find_collector, find_program_collector,
+    GuestMachine, GuestProgram, QemuCollector, can_fix_addresses, find_collector, find_program_collector,
 };
 use relayout_toolchain::cc::try_compiler;
 use relayout_toolchain::kernel_build::require_needs;
@@ -19,6 +19,8 @@ use relayout_toolchain::kernel_build::require_needs;
 pub struct MachineSurvey {
     /// Requirements of recording kernels.
     pub kernels: Vec<SurveyItem>,
+    /// Requirements of recording arm64 kernels, beside those.
+    pub arm64_kernels: Vec<SurveyItem>,
     /// Requirements of recording and measuring programs.
     pub programs: Vec<SurveyItem>,
 }
@@ -70,12 +72,13 @@ pub fn survey_machine() -> MachineSurvey {
     };
     MachineSurvey {
         kernels: vec![
-            survey_qemu(cache.as_ref()),
+            survey_qemu(GuestMachine::X86, cache.as_ref()),
             file("kernel image", CacheFolder::kernel_image),
             file("vmlinux", CacheFolder::kernel_debug_file),
             file("kernel source", CacheFolder::kernel_source),
             survey_builds(),
         ],
+        arm64_kernels: survey_arm64(cache.as_ref()),
         programs: vec![
             survey_runtime(),
             survey_compiler("gcc", ""),
@@ -112,7 +115,23 @@ fn display_path(path: PathBuf) -> String {
     path.display().to_string()
 }
 
-fn survey_qemu(cache: Option<&CacheFolder>) -> SurveyItem {
+fn survey_arm64(cache: Option<&CacheFolder>) -> Vec<SurveyItem> {
+    let machine = GuestMachine::Aarch64;
+    let kernels = cache.map_or(Vec::new(), |cache| cache.kernel_names("-arm64"));
+    let kernels = match kernels.is_empty() {
+        true => Err("run scripts/setup.sh --arm64, or name your own files"),
+        false => Ok(format!("--kernel {}", kernels.join(", --kernel "))),
+    };
+    let program = GuestProgram::find(machine, cache);
+    let compiled = program.map(|_| "compiled for arm64".to_owned());
+    vec![
+        survey_qemu(machine, cache),
+        works_or_missing("kernels", kernels),
+        works_or_missing("guest's program", compiled),
+    ]
+}
+
+fn survey_qemu(machine: GuestMachine, cache: Option<&CacheFolder>) -> SurveyItem {
     let describe = |collector: QemuCollector| {
         let not = if collector.sees_values() { "" } else { "not " };
         format!(
@@ -123,7 +142,7 @@ fn survey_qemu(cache: Option<&CacheFolder>) -> SurveyItem {
     };
     works_or_missing(
         "QEMU with plugin",
-        find_collector(GuestMachine::X86, None, cache).map(describe),
+        find_collector(machine, None, cache).map(describe),
     )
 }
 

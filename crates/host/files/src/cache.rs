@@ -51,6 +51,18 @@ impl CacheFolder {
         is_name(name).then(|| self.existing_path(&format!("kernel/{name}")))?
     }
 
+    /// Names by which kernels were fetched that end with `suffix` (`-arm64`), sorted.
+    pub fn kernel_names(&self, suffix: &str) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(self.0.join("kernel")) else {
+            return Vec::new();
+        };
+        let links = entries.flatten().filter(|entry| entry.path().is_symlink());
+        let names = links.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.filter(|name| name.ends_with(suffix)).collect();
+        names.sort();
+        names
+    }
+
     /// The kernel source, if it exists.
     pub fn kernel_source(&self) -> Option<PathBuf> {
         self.existing_path("source/current")
@@ -78,5 +90,25 @@ impl CacheFolder {
 
     fn existing_path(&self, name: &str) -> Option<PathBuf> {
         Some(self.0.join(name)).filter(|path| path.exists())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn kernels_have_names_by_links() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = CacheFolder::new(folder.path().to_owned());
+        assert_eq!(cache.kernel_names("-arm64"), Vec::<String>::new());
+        let kernels = folder.path().join("kernel");
+        std::fs::create_dir_all(kernels.join("6.12.1-cloud-arm64")).expect("created");
+        for name in ["newest-arm64", "6.12-arm64", "6.12"] {
+            symlink("6.12.1-cloud-arm64", kernels.join(name)).expect("linked");
+        }
+        assert_eq!(cache.kernel_names("-arm64"), ["6.12-arm64", "newest-arm64"]);
     }
 }

@@ -20,9 +20,17 @@ pub(super) fn is_image(file: &[u8]) -> bool {
 pub(super) fn version(image: &[u8]) -> Result<String, &'static str> {
     let banners = memchr::memmem::find_iter(image, BANNER);
     let texts = banners.filter_map(|at| banner_text(&image[at + BANNER.len()..]));
-    // Other texts of the kernel begin with these words, too.
-    let mut versions = texts.filter(|text| text.starts_with(|c: char| c.is_ascii_digit()));
+    // Other texts of the kernel begin with these words, too: a format, and a banner from before the
+    // build had its number.
+    let mut versions = texts.filter(|text| is_version(text));
     versions.next().ok_or("it does not say its version")
+}
+
+/// Returns true for a text with a release at its beginning, and the number of a build.
+fn is_version(text: &str) -> bool {
+    let begins_with_digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    let build = text.split_once('#');
+    begins_with_digit(text) && build.is_some_and(|(_, number)| begins_with_digit(number))
 }
 
 fn banner_text(bytes: &[u8]) -> Option<String> {
@@ -40,6 +48,7 @@ pub mod tests {
         let mut image = vec![0u8; 64];
         image[MAGIC_AT..MAGIC_AT + 4].copy_from_slice(MAGIC);
         image.extend(b"Linux version %s\0");
+        image.extend(b"Linux version 6.12.1 (x@y) (gcc) # SMP\n\0");
         image.extend(BANNER);
         image.extend(version.as_bytes());
         image.extend(b"\n\0");
@@ -58,7 +67,7 @@ pub mod tests {
         for bad in [&b""[..], &[0; 56], &[0; 4096]] {
             assert!(!is_image(bad));
         }
-        let whole = image("6.12.1");
+        let whole = image("6.12.1 #1");
         for len in 60..whole.len() - 2 {
             assert_eq!(version(&whole[..len]), Err("it does not say its version"));
         }
