@@ -21,7 +21,7 @@ use crate::targets::{self, join, pack};
 /// The seeds of a target.
 pub fn target_seeds(target: &str) -> Vec<Vec<u8>> {
     match target {
-        "boot_image" => vec![boot_image()],
+        "boot_image" => vec![boot_image(), arm64_image(), zboot_image()],
         "btf" => vec![btf()],
         "btf_split" => vec![
             join(&[btf(), btf()]),
@@ -183,6 +183,30 @@ fn boot_image() -> Vec<u8> {
     image[0x20e..0x210].copy_from_slice(&0x20u16.to_le_bytes());
     image[0x220..0x245].copy_from_slice(b"6.1.0-9-amd64 (a@b) #1 SMP 2024-01-01");
     image
+}
+
+fn arm64_image() -> Vec<u8> {
+    let mut image = vec![0; 0x40];
+    image[0x38..0x3c].copy_from_slice(b"ARM\x64");
+    image.extend(b"Linux version 6.12.1 (a@b) #1 SMP 2024-01-01\n\0");
+    image
+}
+
+/// A compressed image. Its payload is one block that is stored, not compressed.
+fn zboot_image() -> Vec<u8> {
+    let image = arm64_image();
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x20, image.len() as u8];
+    let last_stored_block = 1 | (image.len() as u32) << 3;
+    frame.extend(&last_stored_block.to_le_bytes()[..3]);
+    frame.extend(&image);
+    let mut file = b"MZ\0\0zimg".to_vec();
+    file.extend(0x40u32.to_le_bytes());
+    file.extend((frame.len() as u32).to_le_bytes());
+    file.resize(0x18, 0);
+    file.extend(b"zstd\0");
+    file.resize(0x40, 0);
+    file.extend(frame);
+    file
 }
 
 fn profile() -> Profile {

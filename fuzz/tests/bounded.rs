@@ -251,7 +251,9 @@ fn seeds_are_sound() {
         };
         assert_eq!(parsed.unwrap().is_split(), true);
     }
-    relayout_record::bzimage::version(&seeds::target_seeds("boot_image")[0]).unwrap();
+    for seed in seeds::target_seeds("boot_image") {
+        relayout_record::boot_image::BootImage::parse(&seed).unwrap();
+    }
     for seed in seeds::target_seeds("perf_data") {
         assert_eq!(relayout_perf_data::decode(&seed).unwrap().samples.len(), 6);
     }

@@ -96,7 +96,8 @@ struct BootDocument<'a> {
     /// Model and features of the emulated CPU, as QEMU was given them; null where the profile does
     /// not hold them.
     cpu_model: Option<&'a str>,
-    /// Accesses that were not seen: `user-space`, `bulk-functions`, `page-walks`, `dma`.
+    /// Accesses that were not seen: `user-space`, `bulk-functions`, `block-clears`, `page-walks`,
+    /// `dma`.
     not_watched: Vec<&'static str>,
     /// Functions of the kernel whose accesses were not seen; null where the profile does not hold
     /// them.

@@ -9,7 +9,8 @@ use relayout_files::{
 };
 use relayout_record::perf::{SamplingHardware, find_perf, find_sampling_hardware};
 use relayout_record::{
-    GuestMachine, GuestProgram, QemuCollector, can_fix_addresses, find_collector, find_program_collector,
+    GuestMachine, GuestProgram, QemuCollector, can_fix_addresses, find_collector,
+    find_program_collector,
 };
 use relayout_toolchain::cc::try_compiler;
 use relayout_toolchain::kernel_build::require_needs;

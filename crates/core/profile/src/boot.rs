@@ -56,6 +56,8 @@ pub enum UnwatchedAccess {
     UserSpace,
     /// The functions of [`RecordedGuest::unwatched_functions`].
     BulkFunctions,
+    /// Blocks of memory that an AArch64 instruction clears (`dc zva`).
+    BlockClears,
     /// The CPU's own walks of page tables.
     PageWalks,
     /// Devices.
@@ -68,6 +70,7 @@ impl UnwatchedAccess {
         match self {
             Self::UserSpace => "user-space",
             Self::BulkFunctions => "bulk-functions",
+            Self::BlockClears => "block-clears",
             Self::PageWalks => "page-walks",
             Self::DeviceAccess => "dma",
         }
@@ -113,10 +116,15 @@ impl<'m> RecordedBoot<'m> {
         let mut unwatched = vec![
             UnwatchedAccess::UserSpace,
             UnwatchedAccess::BulkFunctions,
+            UnwatchedAccess::BlockClears,
             UnwatchedAccess::PageWalks,
             UnwatchedAccess::DeviceAccess,
         ];
-        unwatched.retain(|access| *access != UnwatchedAccess::BulkFunctions || has_bulk);
+        unwatched.retain(|access| match access {
+            UnwatchedAccess::BulkFunctions => has_bulk,
+            UnwatchedAccess::BlockClears => meta.machine == "aarch64",
+            _ => true,
+        });
         Some(Self {
             changes: BootChange::ALL.into_iter().filter(is_changed).collect(),
             cpu_model: guest.map(|guest| guest.cpu_model.as_str()),
@@ -180,6 +188,21 @@ mod tests {
         };
         let boot = RecordedBoot::from_meta(&meta).expect("there is a command line");
         assert_eq!(boot.changes, expect, "{command_line}");
+    }
+
+    #[test]
+    fn the_machine_tells_what_is_not_watched() {
+        let clears_are_unwatched = |machine: &str| {
+            let meta = ProfileMeta {
+                settings: vec![RecordingSetting::new(COMMAND_LINE_SETTING, "quiet")],
+                machine: machine.into(),
+                ..ProfileMeta::default()
+            };
+            let boot = RecordedBoot::from_meta(&meta).expect("there is a command line");
+            boot.unwatched.contains(&UnwatchedAccess::BlockClears)
+        };
+        assert!(clears_are_unwatched("aarch64"));
+        assert!(!clears_are_unwatched("x86_64"));
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! assert!(workload.iterations > 0);
 //! ```
 
-mod boot_image;
+pub mod boot_image;
 mod child;
 mod elf;
 mod error;

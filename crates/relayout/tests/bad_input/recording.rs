@@ -2,6 +2,7 @@
 //! folder to write to.
 
 use std::fs;
+use std::process::Command;
 
 use super::common::{KERNEL_FLAGS, Place, profile};
 use super::{kernel, refuses_value};
@@ -99,16 +100,94 @@ fn image_is_not_a_boot_image() {
     place.refuses(
         &record(""),
         2,
-        "relayout: bzImage is not a Linux boot image (bzImage): the file is too short; \
-         give the vmlinuz of the kernel's package, or arch/x86/boot/bzImage of its build",
+        "relayout: bzImage is not a Linux boot image (x86 bzImage, arm64 Image): \
+         the file is too short; give the vmlinuz of the kernel's package, or \
+         arch/x86/boot/bzImage or arch/arm64/boot/Image of its build",
     );
     // Easily mistaken for it.
     fs::copy(place.path("vmlinux"), place.path("bzImage")).unwrap();
     place.refuses(
         &record(""),
         2,
-        "relayout: bzImage is not a Linux boot image (bzImage): no boot signature; give \
-         the vmlinuz of the kernel's package, or arch/x86/boot/bzImage of its build",
+        "relayout: bzImage is not a Linux boot image (x86 bzImage, arm64 Image): \
+         no boot signature; give the vmlinuz of the kernel's package, or \
+         arch/x86/boot/bzImage or arch/arm64/boot/Image of its build",
+    );
+}
+
+/// Writes the head of an arm64 boot image.
+fn write_arm64_image(place: &Place, version: &str) {
+    let mut image = vec![0; 56];
+    image.extend(b"ARM\x64");
+    image.extend(format!("Linux version {version}\n\0").as_bytes());
+    place.write("bzImage", image);
+}
+
+const ARM64_VERSION: &str = "6.12.1-test (a@b) (gcc) #1 SMP (2024-01-01)";
+
+/// A place with an arm64 boot image and its debug file.
+fn arm64_kernel() -> Place {
+    let place = kernel();
+    write_arm64_image(&place, ARM64_VERSION);
+    let source = format!("const char linux_banner[] = \"Linux version {ARM64_VERSION}\\n\";\n");
+    let compiled = Command::new("aarch64-linux-gnu-gcc")
+        .args(["-g", "-nostdlib", "-static", "-Wl,-e,0", "-o"])
+        .arg(place.path("vmlinux"))
+        .arg(place.write("vmlinux.c", source))
+        .status();
+    assert!(compiled.is_ok_and(|status| status.success()));
+    place
+}
+
+#[test]
+fn image_and_debug_file_are_of_different_machines() {
+    let place = kernel();
+    write_arm64_image(&place, ARM64_VERSION);
+    place.refuses(
+        &record(""),
+        2,
+        "relayout: bzImage is a boot image for aarch64, and vmlinux is for x86_64; take both from \
+         packages of one version",
+    );
+    let place = arm64_kernel();
+    place.image("6.1.0-test (a@b) #1 SMP (2024-01-01)");
+    place.refuses(
+        &record(""),
+        2,
+        "relayout: bzImage is a boot image for x86_64, and vmlinux is for aarch64; take both from \
+         packages of one version",
+    );
+}
+
+#[test]
+fn an_arm64_image_whose_compressed_part_is_damaged() {
+    let place = arm64_kernel();
+    place.write("bzImage", b"\x1f\x8b no gzip");
+    place.refuses(
+        &record(""),
+        2,
+        "relayout: bzImage is not a Linux boot image (x86 bzImage, arm64 Image): \
+         its compressed part is damaged; give the vmlinuz of the kernel's package, or \
+         arch/x86/boot/bzImage or arch/arm64/boot/Image of its build",
+    );
+}
+
+#[test]
+fn an_arm64_kernel_without_what_it_needs() {
+    let place = arm64_kernel();
+    place.refuses(
+        &record(""),
+        3,
+        "relayout: qemu-system-aarch64 is missing (package qemu-system-arm, or scripts/setup.sh \
+         --arm64)",
+    );
+    let qemu = fs::read(place.path("bin/qemu-system-x86_64")).unwrap();
+    place.program("bin/qemu-system-aarch64", &qemu);
+    place.refuses(
+        &record(""),
+        3,
+        "relayout: the guest's program for aarch64 is missing (run scripts/setup.sh --arm64, which \
+         compiles it)",
     );
 }
 

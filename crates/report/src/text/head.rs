@@ -82,6 +82,7 @@ fn boot_words(boot: &RecordedBoot<'_>) -> String {
     let unwatched_words = |access: &UnwatchedAccess| match access {
         UnwatchedAccess::UserSpace => "user space",
         UnwatchedAccess::BulkFunctions => "page clears and copies",
+        UnwatchedAccess::BlockClears => "clears by dc zva",
         UnwatchedAccess::PageWalks => "page walks",
         UnwatchedAccess::DeviceAccess => "DMA",
     };

@@ -51,12 +51,13 @@ pub struct Args {
     /// Replace an existing profile
     #[arg(long)]
     force: bool,
-    /// Record this kernel: one that scripts/setup.sh --kernel fetched (6.12, newest), or the folder
-    /// of a source tree that was built
+    /// Record this kernel: one that scripts/setup.sh --kernel fetched (6.12, newest, 6.12-arm64), or
+    /// the folder of a source tree that was built
     #[arg(long, value_name = "NAME|DIR", conflicts_with_all = ["image", "debug"])]
     kernel: Option<PathBuf>,
-    /// Boot this kernel image [default: the cached stock kernel]
-    #[arg(long, value_name = "BZIMAGE")]
+    /// Boot this kernel image, a bzImage of x86-64 or an Image of arm64 [default: the cached stock
+    /// kernel]
+    #[arg(long, value_name = "IMAGE")]
     image: Option<PathBuf>,
     /// Use its vmlinux with debug information [default: the cached stock kernel's]
     #[arg(long, value_name = "VMLINUX")]
@@ -97,7 +98,8 @@ pub struct Args {
     /// Give up when booting, or the workload, takes longer than this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     time_limit: u64,
-    /// Use this QEMU [default: $RELAYOUT_QEMU, the cached one, or the one in $PATH]
+    /// Use this QEMU [default: $RELAYOUT_QEMU ($RELAYOUT_QEMU_AARCH64 for arm64), the cached one, or
+    /// the one in $PATH]
     #[arg(long, value_name = "PROGRAM")]
     qemu: Option<PathBuf>,
     /// Open the window but watch nothing, and print the CPU time used in it: the baseline for what
