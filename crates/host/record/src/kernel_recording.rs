@@ -29,7 +29,7 @@ pub enum GuestWork {
     Program(ProgramWork),
 }
 
-/// What runs a guest: QEMU with its plugin, and the program in the guest.
+/// Tools that run a guest: QEMU with its plugin, and the program in the guest.
 #[derive(Clone, Debug)]
 pub struct GuestTools {
     /// QEMU for the guest's machine.

@@ -44,7 +44,7 @@ impl PagingLevels {
     }
 }
 
-/// Places of what the translation of addresses starts from.
+/// Reader of a machine's page tables, with the places of what they start from.
 pub enum PagingReader {
     X86(X86PagingReader),
     Aarch64(Aarch64PagingReader),
@@ -77,7 +77,7 @@ struct ImageMapping {
     physical: u64,
 }
 
-/// What an entry of a page table leads to.
+/// Target of an entry of a page table.
 enum TableEntry {
     /// Physical address of the next table.
     Table(u64),

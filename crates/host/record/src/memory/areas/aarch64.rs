@@ -12,7 +12,7 @@ use crate::memory::paging::GuestMemory;
 
 /// Bits of kernel addresses that kernels with pages of 4 KiB are built for.
 const ADDRESS_BITS: [u32; 3] = [48, 52, 39];
-/// Bits of addresses that such a kernel falls back to.
+/// Bits of addresses that a kernel for 52 bits falls back to.
 const SMALLEST_BITS: u32 = 48;
 const GIB: u64 = 1 << 30;
 const MIB: u64 = 1 << 20;
@@ -39,11 +39,8 @@ impl PageArrayForm {
 
     /// Returns the start of the array of a kernel for addresses of so many bits.
     fn start(self, bits: u32, descriptor_bytes: u64) -> u64 {
-        let covered = upper_half(bits - 1).wrapping_sub(upper_half(bits));
-        let covered = match bits > SMALLEST_BITS {
-            true => upper_half(SMALLEST_BITS - 1).wrapping_sub(upper_half(bits)),
-            false => covered,
-        };
+        let direct_map_end = upper_half(bits.min(SMALLEST_BITS) - 1);
+        let covered = direct_map_end.wrapping_sub(upper_half(bits));
         let rounded = descriptor_bytes.next_power_of_two();
         let below = match self {
             Self::BelowOneGib => GIB + covered / PAGE_BYTES * descriptor_bytes,
@@ -68,6 +65,9 @@ impl Aarch64Areas {
     }
 
     pub fn read(&self, memory: &GuestMemory<'_>, descriptor_bytes: u64) -> Option<AddressAreas> {
+        // No kernel has larger ones; 0 stands for a size that is not known.
+        let descriptor_bytes = { Some(descriptor_bytes) }.filter(|&bytes| bytes <= PAGE_BYTES);
+        let descriptor_bytes = descriptor_bytes.unwrap_or(0);
         let memory_start = memory.read_u64(self.memory_start?)?;
         let image = memory.image_physical();
         let (bits, direct_map) = ADDRESS_BITS.into_iter().find_map(|bits| {
@@ -111,21 +111,38 @@ mod tests {
     const VARIABLE_AT: u64 = 0x900;
     const LINEAR: u64 = 0xffff_0000_0000_0000;
 
+    const AREAS: Aarch64Areas = Aarch64Areas {
+        memory_start: Some(IMAGE + VARIABLE_AT),
+        image: Some((IMAGE, IMAGE + 0x8000)),
+    };
+
+    /// Memory of a kernel with that `memstart_addr`.
+    fn memory_with_start(memory_start: u64) -> Vec<u8> {
+        let mut bytes = memory(PagingLevels::Four);
+        let at = IMAGE_AT + VARIABLE_AT as usize;
+        bytes[at..at + 8].copy_from_slice(&memory_start.to_le_bytes());
+        bytes
+    }
+
     /// Areas of a kernel with that `memstart_addr`, whose page array is mapped at `page_array`.
     #[track_caller]
     fn check(memory_start: u64, page_array: u64, expect: Option<(u64, u64)>) {
-        let mut bytes = memory(PagingLevels::Four);
+        let mut bytes = memory_with_start(memory_start);
         map_large(&mut bytes, page_array);
-        let at = IMAGE_AT + VARIABLE_AT as usize;
-        bytes[at..at + 8].copy_from_slice(&memory_start.to_le_bytes());
-        let areas = Aarch64Areas {
-            memory_start: Some(IMAGE + VARIABLE_AT),
-            image: Some((IMAGE, IMAGE + 0x8000)),
-        };
         let memory = reader().open(&bytes).expect("an image");
-        let found = areas.read(&memory, 64);
+        let found = AREAS.read(&memory, 64);
         let found = found.map(|areas| (areas.direct_map, areas.page_array.expect("an array")));
         assert_eq!(found, expect);
+    }
+
+    #[test]
+    fn a_descriptor_of_no_possible_size_leaves_the_array_out() {
+        let bytes = memory_with_start(START);
+        let memory = reader().open(&bytes).expect("an image");
+        for descriptor_bytes in [0, PAGE_BYTES + 1, u64::MAX] {
+            let found = AREAS.read(&memory, descriptor_bytes).expect("a direct map");
+            assert_eq!((found.direct_map, found.page_array), (LINEAR, None));
+        }
     }
 
     #[test]

@@ -43,6 +43,10 @@ impl Aarch64PagingReader {
     pub fn open<'a>(&self, bytes: &'a [u8]) -> Option<GuestMemory<'a>> {
         let layout = PhysicalLayout::for_virt(bytes.len() as u64);
         let physical = layout.start() + self.find_image(bytes)? as u64;
+        let physical_of = |address: u64| {
+            let offset = address.checked_sub(self.image_start)?;
+            physical.checked_add(offset)
+        };
         let mut memory = GuestMemory {
             bytes,
             layout,
@@ -52,13 +56,13 @@ impl Aarch64PagingReader {
                 bytes: 0,
                 physical,
             },
-            top_table: physical + self.top_table.checked_sub(self.image_start)?,
+            top_table: physical_of(self.top_table)?,
             levels: PagingLevels::Four,
             fifth_mask: FIFTH_ENTRIES - 1,
             decode_entry,
         };
         // The head of the image may be given back after the boot; the banner stays.
-        let banner_physical = physical + self.banner_at.checked_sub(self.image_start)?;
+        let banner_physical = physical_of(self.banner_at)?;
         for levels in [PagingLevels::Four, PagingLevels::Five] {
             memory.levels = levels;
             if memory.physical_address(self.banner_at) == Some(banner_physical) {
