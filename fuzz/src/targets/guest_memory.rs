@@ -2,7 +2,7 @@ use std::sync::OnceLock;
 
 use relayout_layout::dwarf::SectionStore;
 use relayout_profile::RunId;
-use relayout_record::{GuestKernel, MemoryReaders};
+use relayout_record::{GuestKernel, GuestMachine, MemoryReaders};
 
 use guest::{IMAGE, MEMORY_BYTES, compile_guest, kernel, physical_memory};
 

@@ -5,6 +5,7 @@ use relayout_profile::RangeKind;
 
 use super::paging::{PagingLevels, PhysicalLayout};
 use super::*;
+use crate::GuestMachine;
 use guest::{IMAGE, compile_guest, kernel, physical_memory};
 
 mod guest;

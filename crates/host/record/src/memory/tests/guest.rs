@@ -5,7 +5,7 @@ use std::process::Command;
 
 use relayout_layout::dwarf::{DwarfFile, SectionStore};
 
-use super::GuestKernel;
+use super::{GuestKernel, GuestMachine};
 
 /// Address of the image, which is that of physical memory.
 pub const IMAGE: u64 = 0xffff_ffff_8000_0000;
@@ -33,7 +33,7 @@ pub fn compile_guest(definitions: &[&str]) -> Vec<u8> {
 /// The kernel with its debug information.
 pub fn kernel<'a>(elf: &'a [u8], store: &'a SectionStore) -> GuestKernel<'a> {
     GuestKernel {
-        machine: crate::GuestMachine::X86,
+        machine: GuestMachine::X86,
         unpacked_image: None,
         image_path: PathBuf::from("bzImage"),
         debug_path: PathBuf::from("vmlinux"),
