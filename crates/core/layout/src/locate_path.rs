@@ -176,6 +176,7 @@ mod tests {
         });
         let member = |name: Option<&str>, ty, offset| Member {
             name: name.map(str::to_owned),
+            is_base: false,
             ty,
             offset,
             bits: None,

@@ -200,8 +200,11 @@ pub struct EnumVariant {
 /// Member of an aggregate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
-    /// Name; `None` for an anonymous struct or union.
+    /// Name; `None` for an anonymous struct or union, and for a base class.
     pub name: Option<String>,
+    /// True for a base class of C++. False for an unnamed member of a tagged struct, which C has
+    /// with `-fms-extensions`: that one is an anonymous struct.
+    pub is_base: bool,
     /// Type of the member.
     pub ty: TypeId,
     /// Byte offset from the start of the aggregate; for a bitfield, of its storage unit.
@@ -219,12 +222,19 @@ impl Member {
     pub fn new(name: impl Into<String>, ty: TypeId, offset: u64) -> Self {
         Self {
             name: Some(name.into()),
+            is_base: false,
             ty,
             offset,
             bits: None,
             declared_align: None,
             decl: None,
         }
+    }
+
+    /// Returns true if the names inside the member's type are names of the struct around it: an
+    /// anonymous struct or union, also one with a tag. A base class has a name of its own.
+    pub fn is_anonymous(&self) -> bool {
+        self.name.is_none() && self.bits.is_none() && !self.is_base
     }
 }
 

@@ -1,7 +1,7 @@
 //! Spelling of types in C.
 
 use crate::types::NESTING_MAX;
-use crate::{Aggregate, Type, TypeArena, TypeId};
+use crate::{Aggregate, Member, Type, TypeArena, TypeId};
 
 /// Longest spelling in bytes. Only damaged debug information has longer ones.
 const SPELLING_BYTES_MAX: usize = 64 * 1024;
@@ -12,6 +12,17 @@ impl TypeArena {
     pub fn name_of(&self, id: TypeId) -> String {
         let mut budget = SPELLING_BYTES_MAX;
         self.spell_declaration(Some(id), String::new(), 0, &mut budget)
+    }
+
+    /// Keyword and tag of an unnamed member of a tagged struct or union, as its declaration has them
+    /// in C with `-fms-extensions`: `struct freelist_counters`. `None` for other members.
+    pub fn anonymous_tag(&self, member: &Member) -> Option<String> {
+        match self.get(member.ty) {
+            Type::Aggregate(inner) if member.is_anonymous() && inner.name.is_some() => {
+                Some(spell_aggregate(inner))
+            }
+            _ => None,
+        }
     }
 
     /// Declaration of `inner` with the type, as in `int (*inner)(void)`.

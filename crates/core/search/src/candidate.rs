@@ -51,9 +51,8 @@ impl<'a> CandidateRules<'a> {
         keep: &[String],
     ) -> Self {
         let atoms = subject.shape.atoms.iter().enumerate();
-        let stays = |names: &[String]| names.iter().any(|name| keep.contains(name));
         let kept = atoms
-            .filter(|(_, atom)| stays(&atom.names))
+            .filter(|(_, atom)| keep.iter().any(|name| atom.is_called(name)))
             .map(|(index, _)| index)
             .collect();
         Self {

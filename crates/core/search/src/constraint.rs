@@ -57,9 +57,10 @@ pub fn refusal(subject: &AdviceSubject<'_>) -> Option<AdviceRefusal> {
 /// by a struct at offset 0, and casts between them.
 pub fn pinned_first_member(types: &TypeArena, aggregate: &Aggregate) -> Option<String> {
     let first = aggregate.members.first()?;
-    is_struct(types, first.ty)
-        .then(|| first.name.clone())
-        .flatten()
+    if !is_struct(types, first.ty) {
+        return None;
+    }
+    first.name.clone().or_else(|| types.anonymous_tag(first))
 }
 
 fn is_struct(types: &TypeArena, id: TypeId) -> bool {

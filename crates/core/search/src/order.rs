@@ -10,7 +10,8 @@
 //!
 //! `#` starts a comment. A line `@64` alone aligns the type. Bitfields that stand next to each
 //! other move as one, and so do the members of an anonymous struct or union: any of their names
-//! stands for all. The list must name every member.
+//! stands for all. The list must name every member. An unnamed member of a tagged struct is also
+//! called by its tag: `struct freelist_counters`.
 
 use relayout_layout::abi::{AtomArrangement, LayoutAtom, PaddingMember, StructShape};
 use relayout_layout::suggestions;
@@ -245,7 +246,7 @@ pub fn arrange_entries(
 
 /// Names the first new member that is like a missing one.
 fn misspelt_member(entries: &[OrderEntry], shape: &StructShape, missing: &[String]) -> String {
-    let is_known = |name: &&String| shape.atoms.iter().any(|atom| atom.names.contains(name));
+    let is_known = |name: &&String| shape.atoms.iter().any(|atom| atom.is_called(name));
     let new = entries
         .iter()
         .filter(|entry| !entry.names.iter().any(|name| is_known(&name)))
@@ -262,7 +263,7 @@ impl MemberOrder {
     fn add(&mut self, entry: &OrderEntry, shape: &StructShape) -> Result<(), OrderError> {
         let line = entry.line;
         let named = |name: &String| {
-            let has = |atom: &LayoutAtom| atom.names.contains(name);
+            let has = |atom: &LayoutAtom| atom.is_called(name);
             shape.atoms.iter().position(has)
         };
         let name = entry.names.first().cloned().unwrap_or_default();

@@ -46,6 +46,13 @@ pub fn pahole(file: &Path, words: &str) -> String {
     String::from_utf8_lossy(&done.stdout).into_owned()
 }
 
+/// Adds BTF, made by pahole from its DWARF, to an object file.
+#[track_caller]
+pub fn encode_btf(file: &Path) {
+    let done = Command::new("pahole").arg("-J").arg(file).status();
+    assert!(done.expect("pahole runs").success(), "{}", file.display());
+}
+
 /// Output of the command.
 #[track_caller]
 pub fn show(place: &Place, file: &Path, words: &str) -> String {

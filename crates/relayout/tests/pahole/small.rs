@@ -5,6 +5,7 @@ use crate::peer;
 
 const FIRST: &str = include_str!("first.c");
 const SECOND: &str = include_str!("second.c");
+const UNNAMED: &str = include_str!("unnamed.c");
 const TYPES: &str = include_str!("../show/types.c");
 
 /// Of the definitions of one name, pahole prints those that differ in size or in the members'
@@ -17,6 +18,22 @@ fn definitions_of_one_name_in_two_units() {
     let program = place.compile("two", FIRST, &["-g", "-O0", &second.to_string_lossy()]);
     peer::check(&place, &program, "", "", &[]);
     peer::check(&place, &program, "-E", "-E", &[]);
+}
+
+/// Unnamed members of tagged structs are anonymous in C; base classes of C++ are not.
+#[test]
+fn unnamed_members_of_tagged_structs() {
+    peer::require_pahole();
+    let place = Place::new();
+    let flags = ["-g", "-O0", "-c", "-fms-extensions", "-w"];
+    let object = place.compile("unnamed", UNNAMED, &flags);
+    for both in ["", "-E", "-c 16", "-C holder"] {
+        peer::check(&place, &object, both, both, &[]);
+    }
+    peer::encode_btf(&object);
+    for both in ["-F btf", "-F btf -E"] {
+        peer::check(&place, &object, &both.replace("-F btf", "--btf"), both, &[]);
+    }
 }
 
 /// The options that both have.

@@ -80,7 +80,7 @@ struct MemberDocument<'t> {
     bit_offset: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bit_size: Option<u64>,
-    /// Of an anonymous struct or union.
+    /// Of an anonymous struct or union, or of a struct without a tag.
     #[serde(skip_serializing_if = "Option::is_none")]
     members: Option<Vec<MemberDocument<'t>>>,
 }
@@ -207,12 +207,15 @@ fn member<'t>(
 ) -> MemberDocument<'t> {
     let offset = base.saturating_add(member.offset);
     let first = |first: u64| first.saturating_sub(member.offset.saturating_mul(8));
-    let inside = match types.get(member.ty) {
-        Type::Aggregate(inner) if inner.name.is_none() => {
-            Some(members(types, inner, offset, depth + 1, left))
-        }
+    let untagged = match types.get(member.ty) {
+        Type::Aggregate(inner) if inner.name.is_none() => Some(inner),
         _ => None,
     };
+    let inner = match member.is_anonymous() {
+        true => types.aggregate(member.ty),
+        false => untagged,
+    };
+    let inside = inner.map(|inner| members(types, inner, offset, depth + 1, left));
     MemberDocument {
         name: member.name.as_deref(),
         ty: types.name_of(member.ty),

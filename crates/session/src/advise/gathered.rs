@@ -111,7 +111,7 @@ pub fn gather_type<'a>(
     let shape = abi.shape(&aggregate)?;
     let pinned_first = pinned_first_member(types, &aggregate);
     for member in pinned {
-        if !shape.atoms.iter().any(|atom| atom.names.contains(member)) {
+        if !shape.atoms.iter().any(|atom| atom.is_called(member)) {
             return Err(Error::NoMember {
                 name: tag.to_owned(),
                 member: member.clone(),

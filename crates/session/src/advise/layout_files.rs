@@ -272,7 +272,10 @@ impl LayoutFitter<'_> {
             members.any(|member| member.names.contains(name))
         };
         let mut atoms = self.shape.atoms.iter();
-        atoms.all(|atom| atom.names.is_empty() || atom.names.iter().any(is_named))
+        atoms.all(|atom| {
+            let mut names = atom.names.iter().chain(&atom.tag);
+            atom.names.is_empty() || names.any(is_named)
+        })
     }
 
     fn align_bytes(&self, align: Option<DeclaredAlignment>) -> u64 {
@@ -287,12 +290,11 @@ impl LayoutFitter<'_> {
         let line = member.line;
         let name = member.names.first().cloned().unwrap_or_default();
         let extent = self.member_extent(member)?;
-        let has_name = |own: &String| member.names.contains(own);
         let known_atom = self
             .shape
             .atoms
             .iter()
-            .find(|atom| atom.names.iter().any(has_name));
+            .find(|atom| member.names.iter().any(|name| atom.is_called(name)));
         let unread_bound = member
             .bounds
             .iter()

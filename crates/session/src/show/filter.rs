@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use relayout_check::TypePattern;
-use relayout_layout::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
+use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeArena, TypeId};
 
 use super::ShowError;
 
@@ -133,7 +133,7 @@ impl<'a> TypeFilter<'a> {
             && aggregate
                 .members
                 .iter()
-                .any(|member| self.is_or_has(types, member.ty, wanted, seen, depth))
+                .any(|member| self.is_or_has(types, member, wanted, seen, depth))
     }
 
     /// Tells whether the type of a member, of an element of its array or of a typedef's target is
@@ -141,12 +141,12 @@ impl<'a> TypeFilter<'a> {
     fn is_or_has(
         &self,
         types: &TypeArena,
-        id: TypeId,
+        member: &Member,
         wanted: &TypePattern,
         seen: &mut HashSet<TypeId>,
         depth: u32,
     ) -> bool {
-        let mut id = id;
+        let mut id = member.ty;
         for _ in 0..DEPTH_MAX {
             let target = match types.get(id) {
                 Type::Typedef { name, target, .. } => {
@@ -164,7 +164,8 @@ impl<'a> TypeFilter<'a> {
                             && wanted.matches(found.scope.as_deref(), name)
                     });
                     // Members of an anonymous struct are those of the struct around it.
-                    let inside = self.limits.recursive || found.name.is_none();
+                    let is_anonymous = found.name.is_none() || member.is_anonymous();
+                    let inside = self.limits.recursive || is_anonymous;
                     return named
                         || inside
                             && seen.insert(id)

@@ -134,7 +134,11 @@ impl MemberCollector<'_> {
         let offset = base.saturating_add(member.offset);
         let (element, is_array) = self.array_element(member.ty);
         let inline = match self.types.aggregate(element) {
-            Some(found) if found.complete && named_aggregate(self.types, element).is_none() => {
+            Some(found)
+                if found.complete
+                    && (member.is_anonymous()
+                        || named_aggregate(self.types, element).is_none()) =>
+            {
                 Some(found)
             }
             _ => None,

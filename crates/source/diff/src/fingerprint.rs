@@ -1,12 +1,66 @@
 //! Fingerprints of layouts: numbers that are equal if two types and all types inside them have the
 //! same layout.
 
+use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 
-use relayout_layout::{Aggregate, Member, NESTING_MAX, Type, TypeArena, TypeId, element_count};
+use relayout_layout::{
+    Aggregate, AggregateKind, Member, NESTING_MAX, Type, TypeArena, TypeId, element_count,
+};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::spelling;
+
+/// Most members of a type that are taken out of anonymous structs. Damaged debug information repeats
+/// them without end.
+const FLAT_MEMBERS_MAX: usize = 1 << 16;
+
+/// Members of a type with those of its anonymous structs as its own: they are no less its members.
+struct FlatMembers<'t> {
+    types: &'t TypeArena,
+    found: Vec<Cow<'t, Member>>,
+    /// Members that were looked at, including anonymous structs without members.
+    visits: usize,
+}
+
+impl<'t> FlatMembers<'t> {
+    fn new(types: &'t TypeArena) -> Self {
+        Self {
+            types,
+            found: Vec::new(),
+            visits: 0,
+        }
+    }
+
+    /// Adds the members of an aggregate that begins `base` bytes from the start of the type.
+    fn add_aggregate(&mut self, aggregate: &'t Aggregate, base: u64, depth: u32) {
+        for member in &aggregate.members {
+            self.visits += 1;
+            let offset = base.saturating_add(member.offset);
+            let inner = (self.types.aggregate(member.ty))
+                .filter(|_| member.is_anonymous() && self.visits <= FLAT_MEMBERS_MAX)
+                .filter(|inner| inner.kind == AggregateKind::Struct && inner.variants.is_none());
+            match inner {
+                Some(inner) if depth < NESTING_MAX => self.add_aggregate(inner, offset, depth + 1),
+                _ => self.found.push(moved(member, base)),
+            }
+        }
+    }
+}
+
+/// The member `base` bytes further from the start.
+fn moved(member: &Member, base: u64) -> Cow<'_, Member> {
+    if base == 0 {
+        return Cow::Borrowed(member);
+    }
+    let mut member = member.clone();
+    member.offset = member.offset.saturating_add(base);
+    if let Some(bits) = &mut member.bits {
+        let base_bits = base.saturating_mul(8);
+        bits.offset_bits = bits.offset_bits.saturating_add(base_bits);
+    }
+    Cow::Owned(member)
+}
 
 /// Fingerprints of the types of one arena, each computed once.
 pub(super) struct FingerprintCache<'t> {
@@ -53,7 +107,9 @@ impl<'t> FingerprintCache<'t> {
 
     fn hash_aggregate(&mut self, aggregate: &Aggregate, depth: u32, hash: &mut FxHasher) {
         (aggregate.size, aggregate.complete).hash(hash);
-        for member in &aggregate.members {
+        let mut members = FlatMembers::new(self.types);
+        members.add_aggregate(aggregate, 0, 0);
+        for member in &members.found {
             self.hash_member(member, depth, hash);
         }
         for variant in aggregate

@@ -76,6 +76,7 @@ impl LayoutBuilder {
         self.bits = (offset + size) * 8;
         Member {
             name: Some(format!("m{name}")),
+            is_base: false,
             ty: self.base(size),
             offset,
             bits: None,
@@ -109,6 +110,7 @@ impl LayoutBuilder {
         self.bits = start + bits;
         Member {
             name: Some(format!("m{name}")),
+            is_base: false,
             ty: self.base(4),
             offset: start / 32 * 4,
             bits: Some(BitRange {
@@ -131,6 +133,7 @@ impl LayoutBuilder {
             .iter()
             .map(|(name, size)| Member {
                 name: Some(format!("m{name}")),
+                is_base: false,
                 ty: self.base(*size),
                 offset: 0,
                 ..place.clone()

@@ -53,10 +53,10 @@ impl LayoutPrinter<'_> {
         self.write_offset_comment(member, size, frame, spacing);
     }
 
-    /// Returns true if the member is a base class: C has no unnamed members of named types.
+    /// Returns true if the member is a base class with a name.
     pub(super) fn is_base(&self, member: &Member) -> bool {
         let is_named = |ty: &Type| matches!(ty, Type::Aggregate(found) if found.name.is_some());
-        member.name.is_none() && member.bits.is_none() && is_named(self.types.get(member.ty))
+        member.is_base && is_named(self.types.get(member.ty))
     }
 
     /// Writes a base class as a comment, because C has no such member.

@@ -53,6 +53,7 @@ fn moved_and_aligned() {
 fn member(name: &str, ty: TypeId, offset: u64) -> Member {
     Member {
         name: Some(name.to_owned()),
+        is_base: false,
         ty,
         offset,
         bits: None,

@@ -32,7 +32,8 @@ pub(crate) struct BodyStatement {
     pub first: TokenIndex,
     /// Token index of the last token, mostly the semicolon.
     pub last: TokenIndex,
-    /// Members declared by name; empty for anonymous structs.
+    /// Members declared by name; empty for anonymous structs. The unnamed member of a tagged struct
+    /// is called by that tag: `struct counters`.
     pub names: Vec<String>,
     pub kind: StatementKind,
     /// The `#if` branches around the statement, outermost first.

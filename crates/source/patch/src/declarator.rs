@@ -36,6 +36,9 @@ impl TokenizedFile<'_> {
         if !nested && let Some(found) = self.read_macro_call(&code) {
             return found;
         }
+        if !nested && let Some(tag) = self.unnamed_member_tag(&code) {
+            return (vec![tag], StatementKind::Plain);
+        }
         let mut names = Vec::new();
         let mut statement_kind = StatementKind::Plain;
         if nested && code.is_empty() {
@@ -53,6 +56,23 @@ impl TokenizedFile<'_> {
             }
         }
         (names, statement_kind)
+    }
+
+    /// Name of the unnamed member of a tagged struct or union, which C has with `-fms-extensions`:
+    /// `struct freelist_counters;`. It is its keyword and tag.
+    fn unnamed_member_tag(&self, code: &[TokenIndex]) -> Option<String> {
+        let is_qualifier = |&&at: &&TokenIndex| matches!(self.text(at), "const" | "volatile");
+        let qualifiers = code.iter().take_while(is_qualifier).count();
+        match code[qualifiers..] {
+            [keyword, tag]
+                if matches!(self.text(keyword), "struct" | "union")
+                    && self.tokens[tag].kind == TokenKind::Ident
+                    && !is_keyword(self.text(tag)) =>
+            {
+                Some(format!("{} {}", self.text(keyword), self.text(tag)))
+            }
+            _ => None,
+        }
     }
 
     /// Drops attributes and the argument of `typeof`.

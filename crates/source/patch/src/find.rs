@@ -173,7 +173,8 @@ impl TokenizedFile<'_> {
 }
 
 impl StructDefinition {
-    /// Finds a member by its path; members of anonymous structs by their own name.
+    /// Finds a member by its path; members of anonymous structs by their own name, and an unnamed
+    /// member of a tagged struct by its tag (`struct counters`).
     pub fn find_member(
         &self,
         file: &TokenizedFile<'_>,

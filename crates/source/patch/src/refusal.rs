@@ -162,6 +162,14 @@ pub enum EditRefusal {
         /// The line.
         place: FileLine,
     },
+    /// The member has no name to put an attribute on: `struct counters;`.
+    #[error("{place}: {member} is a member without a name and cannot be aligned")]
+    UnnamedMember {
+        /// The member, by its tag.
+        member: String,
+        /// The line.
+        place: FileLine,
+    },
     /// The member is a flexible or zero-length array, which marks an end or a position.
     #[error("{place}: {member} is a flexible or zero-length array, which must stay where it is")]
     FlexibleArray {

@@ -83,13 +83,11 @@ impl AbiEngine<'_> {
         false
     }
 
-    /// Base class that a member without a name stands for, with its id.
+    /// Base class that a member stands for, with its id.
     fn base_class(&self, member: &Member) -> Option<(TypeId, &Aggregate)> {
-        if member.name.is_some() || member.bits.is_some() {
-            return None;
-        }
-        self.aggregate_id(member.ty)
-            .filter(|(_, aggregate)| aggregate.name.is_some())
+        (member.is_base)
+            .then(|| self.aggregate_id(member.ty))
+            .flatten()
     }
 
     /// End of the last byte of data of a class, in bytes from its start; 0 for an empty class.

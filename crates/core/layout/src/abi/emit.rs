@@ -314,7 +314,7 @@ impl<'a, 't> StructEmitter<'a, 't> {
         let index = atom.members.start;
         let member = &aggregate.members[index];
         let align = atom.explicit_align.max(forced);
-        if member.name.is_none()
+        if member.is_anonymous()
             && !atom.packed
             && let Some(inner) = self.abi.aggregate(member.ty)
             && let Ok(shape) = self.abi.shape_at(inner, position.depth + 1)

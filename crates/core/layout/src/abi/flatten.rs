@@ -7,7 +7,8 @@ const DEPTH_MAX: u32 = 8;
 
 impl AbiEngine<'_> {
     /// Copy of `aggregate` with the members of its anonymous structs as its own. `None` without
-    /// anonymous structs, or if a member's offset or the size would change.
+    /// anonymous structs, or if a member's offset or the size would change. The members of a tagged
+    /// struct stay together: their order is that of the struct's own definition.
     ///
     /// The kernel wraps members that `randstruct` may shuffle into one anonymous struct
     /// (`mm_struct`, `task_struct`), which could otherwise only move as a whole.
@@ -42,7 +43,7 @@ impl AbiEngine<'_> {
         let mut has_anonymous = false;
         for member in &aggregate.members {
             let inner = match self.types.get(self.types.strip_typedefs(member.ty)) {
-                Type::Aggregate(inner) if member.name.is_none() && member.bits.is_none() => inner,
+                Type::Aggregate(inner) if member.is_anonymous() => inner,
                 _ => {
                     flat.members.push(member.clone());
                     continue;

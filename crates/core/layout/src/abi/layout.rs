@@ -13,6 +13,9 @@ pub struct LayoutAtom {
     pub name: String,
     /// Names of all members that move with it, including those of an anonymous struct or union.
     pub names: Vec<String>,
+    /// `struct freelist_counters` for an unnamed member of a tagged struct or union: what stands in
+    /// the source instead of the names inside. `None` for other atoms.
+    pub tag: Option<String>,
     /// Compiled offset in bytes from the start of the struct.
     pub offset: u64,
     /// Size in bytes; for bitfields, the bytes that they touch in the compiled layout.
@@ -40,6 +43,19 @@ impl LayoutAtom {
     /// Returns true for a run of bitfields.
     pub fn is_bitfields(&self) -> bool {
         !self.bitfields.is_empty()
+    }
+
+    /// Names by which the source declares the atom, in order: its tag, or the names of its members.
+    pub fn declared_names(&self) -> &[String] {
+        match &self.tag {
+            Some(tag) => std::slice::from_ref(tag),
+            None => &self.names,
+        }
+    }
+
+    /// Returns true if `name` is the tag of the atom or the name of a member in it.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.tag.as_deref() == Some(name) || self.names.iter().any(|own| own == name)
     }
 }
 

@@ -131,13 +131,14 @@ impl AbiEngine<'_> {
         self.collect_names(member, 0, &mut names, &mut left);
         Ok(MemberFacts {
             names,
+            tag: self.types.anonymous_tag(member),
             size,
             natural_align: natural,
             offset: member.offset,
             bits: member.bits,
             declared_align: member.declared_align.filter(is_valid_align),
             flexible: self.is_flexible(member.ty),
-            anonymous: member.name.is_none(),
+            anonymous: member.is_anonymous(),
         })
     }
 

@@ -294,6 +294,7 @@ impl<'b, 'a> BtfTypeLoader<'b, 'a> {
         };
         Ok(Member {
             name,
+            is_base: false,
             ty,
             offset,
             bits,

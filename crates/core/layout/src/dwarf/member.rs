@@ -17,15 +17,15 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
     ) -> Result<AggregateContents, Error> {
         let mut found = AggregateContents::default();
         for child in self.children(context)? {
-            let named = match child.entry.tag() {
-                dw::DW_TAG_member => true,
+            let is_base = match child.entry.tag() {
+                dw::DW_TAG_member => false,
                 dw::DW_TAG_inheritance if is_virtual(&child) => {
                     let base =
                         self.load_reference(&child, dw::DW_AT_type, LoadNeed::Members, depth)?;
                     found.virtual_bases.extend(base);
                     continue;
                 }
-                dw::DW_TAG_inheritance => false,
+                dw::DW_TAG_inheritance => true,
                 dw::DW_TAG_variant_part => {
                     found.variants = Some(Box::new(self.read_variants(&child, depth)?));
                     continue;
@@ -35,7 +35,9 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
             if child.flag(dw::DW_AT_external) || child.flag(dw::DW_AT_declaration) {
                 continue;
             }
-            found.members.push(self.read_member(&child, named, depth)?);
+            found
+                .members
+                .push(self.read_member(&child, is_base, depth)?);
         }
         let plain = |member: &Member| member.name.is_some() && member.bits.is_none();
         if found.members.iter().all(plain) {
@@ -47,7 +49,7 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
     pub(super) fn read_member(
         &mut self,
         child: &DieContext<'f, 'a>,
-        named: bool,
+        is_base: bool,
         depth: u32,
     ) -> Result<Member, Error> {
         let loaded = self.load_reference(child, dw::DW_AT_type, LoadNeed::Members, depth)?;
@@ -68,7 +70,11 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
             None => start,
         };
         Ok(Member {
-            name: if named { self.name_of(child) } else { None },
+            name: match is_base {
+                true => None,
+                false => self.name_of(child),
+            },
+            is_base,
             ty,
             offset,
             bits,

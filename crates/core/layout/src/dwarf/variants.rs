@@ -23,7 +23,7 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
         let children = self.children(part)?;
         for child in &children {
             if child.entry.tag() == dw::DW_TAG_member {
-                found.discriminant = Some(self.read_member(child, true, depth)?);
+                found.discriminant = Some(self.read_member(child, false, depth)?);
             }
         }
         for child in &children {
@@ -37,7 +37,7 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
                 if member.entry.tag() == dw::DW_TAG_member {
                     found.variants.push(EnumVariant {
                         discriminant: value,
-                        member: self.read_member(&member, true, depth)?,
+                        member: self.read_member(&member, false, depth)?,
                     });
                 }
             }

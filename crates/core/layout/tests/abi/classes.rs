@@ -121,6 +121,7 @@ fn a_base_of_many_ways_is_looked_at_once() {
     let class = |index: u32| {
         let base = |_| Member {
             name: None,
+            is_base: true,
             ..Member::new("", TypeId(index - 1), 0)
         };
         Type::Aggregate(Aggregate {

@@ -35,6 +35,7 @@ mod generate;
 mod headers;
 mod random;
 mod reordered;
+mod unnamed;
 mod vmlinux;
 
 use std::path::Path;

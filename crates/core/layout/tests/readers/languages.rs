@@ -160,7 +160,7 @@ fn c_plus_plus_types(catalog: &TypeCatalog<'_>, said: &[u64], case: &str) {
         let bases: Vec<_> = aggregate
             .members
             .iter()
-            .take_while(|member| member.name.is_none())
+            .take_while(|member| member.is_base)
             .collect();
         let names = bases.iter().map(|base| types.name_of(base.ty));
         assert_eq!(

@@ -57,6 +57,7 @@ impl AlignedBuffer {
         };
         let member = Member {
             name: Some(MEMBER.to_owned()),
+            is_base: false,
             ty,
             offset: 0,
             bits: None,

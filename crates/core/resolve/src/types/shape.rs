@@ -171,6 +171,7 @@ pub(crate) mod tests {
     ) -> TypeId {
         let member = |&(name, ty, offset): &(&str, TypeId, u64)| Member {
             name: Some(name.to_owned()),
+            is_base: false,
             ty,
             offset,
             bits: None,

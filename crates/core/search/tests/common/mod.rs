@@ -50,6 +50,7 @@ pub fn structure(name: &str, size: u64, members: &[(&str, u64, u64)]) -> (TypeAr
         };
         list.push(Member {
             name: Some(member.to_owned()),
+            is_base: false,
             ty,
             offset,
             bits: None,

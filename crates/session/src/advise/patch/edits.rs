@@ -1,6 +1,6 @@
 //! Changes of a layout as edits of the struct's source.
 
-use relayout_layout::abi::StructShape;
+use relayout_layout::abi::{LayoutAtom, StructShape};
 use relayout_patch::{MemberPosition, SourceChange as Edit, WrittenAlignment};
 use relayout_search::LayoutChange;
 
@@ -49,10 +49,14 @@ fn struct_edit(
         }
         _ => WrittenAlignment::Bytes(u32::try_from(to).unwrap_or(u32::MAX)),
     };
-    let names = |atom: usize| &shape.atoms[atom].names[..];
-    let single = |atom: usize| match names(atom) {
-        [name] => Ok(name.clone()),
-        names => Err(format!("{} would have to align as one", names.join(", "))),
+    let names = |atom: usize| shape.atoms[atom].declared_names();
+    let single = |atom: usize| match &shape.atoms[atom] {
+        // C has no place for an attribute on it.
+        LayoutAtom { tag: Some(tag), .. } => Err(format!("'{tag}' is a member without a name")),
+        LayoutAtom { names, .. } => match &names[..] {
+            [name] => Ok(name.clone()),
+            names => Err(format!("{} would have to align as one", names.join(", "))),
+        },
     };
     let nameless = "a place in it is beside a member without a name";
     let behind = |atom: usize| {
@@ -95,7 +99,7 @@ fn struct_edit(
 
 /// Returns the first of `_pad1_`, `_pad2_`, ... that no member has.
 fn padding_name(shape: &StructShape) -> String {
-    let taken = |name: &String| shape.atoms.iter().any(|atom| atom.names.contains(name));
+    let taken = |name: &String| shape.atoms.iter().any(|atom| atom.is_called(name));
     let mut names = (1..=shape.atoms.len() + 1).map(|number| format!("_pad{number}_"));
     names
         .find(|name| !taken(name))

@@ -228,7 +228,7 @@ fn patch_reach(
 ) -> Result<PatchReach, EditRefusal> {
     let conditional = conditional_members(&file.path, &file.new, &gathered.name, Some(line))?;
     let is_conditional = |atom: usize| {
-        let names = &gathered.shape.atoms[atom].names;
+        let names = gathered.shape.atoms[atom].declared_names();
         names.iter().any(|name| conditional.contains(name))
     };
     let changes = changes.iter().map(|change| match *change {

@@ -109,6 +109,13 @@ fn refuse_unalignable(
     if definition.is_in_union(path) {
         return Err(EditRefusal::InUnion { name, place });
     }
+    // A tag with a space in it is no name: `struct counters;`.
+    if statement.names.iter().any(|name| name.contains(' ')) {
+        return Err(EditRefusal::UnnamedMember {
+            member: name,
+            place,
+        });
+    }
     if statement.names.len() > 1 {
         return Err(EditRefusal::SharedDeclaration {
             member: name,

@@ -6,8 +6,8 @@ use crate::refusal::EditRefusal;
 use crate::tokenized::TokenizedFile;
 
 /// Returns the members of `struct struct_name` in the order of the text, nested ones by path
-/// (`stats.count`), members of anonymous structs by their own name. A macro whose members are
-/// unknown appears as `?`.
+/// (`stats.count`), members of anonymous structs by their own name, and an unnamed member of a
+/// tagged struct by its tag (`struct counters`). A macro whose members are unknown appears as `?`.
 ///
 /// ```
 /// let source = "struct s {\n\tint a;\n\tstruct { int b; } stats;\n};\n";

@@ -16,6 +16,8 @@ const LINE_SHIFT: u32 = 6;
 pub(in crate::abi) struct MemberFacts {
     /// Name of the member, or names inside an anonymous one.
     pub names: Vec<String>,
+    /// See [`LayoutAtom::tag`].
+    pub tag: Option<String>,
     /// Size in bytes; for a bitfield, of its type.
     pub size: u64,
     /// Alignment of its type in bytes.
@@ -71,6 +73,7 @@ pub(super) fn unexplained_atom(run: Range<usize>, run_facts: &[MemberFacts]) -> 
         members: run,
         name: names.first().cloned().unwrap_or_default(),
         names,
+        tag: run_facts[0].tag.clone(),
         offset: run_facts[0].offset,
         size: 0,
         align: 1,
