@@ -237,6 +237,7 @@ mod tests {
             size: 8,
         });
         let member = |&(name, offset): &(&str, u64)| Member {
+            is_base: false,
             name: Some(name.to_owned()),
             ty: long,
             offset,
