@@ -16,7 +16,7 @@ use crate::group;
 pub struct UnreadMemory {
     /// Subject of the reader: `slabs`.
     pub reader: String,
-    /// What the reader lacked: `member 'slab.slab_cache'`.
+    /// Item that the reader lacked: `member 'slab.slab_cache'`.
     pub missing: String,
     /// Transfers without a name in the areas that it would have described: the most that it costs.
     pub transfers: u64,

@@ -511,7 +511,7 @@ pub struct RecordedGuest {
 pub struct LeftOutReader {
     /// Subject of the reader: `slabs`.
     pub reader: String,
-    /// What the reader lacked: `member 'slab.slab_cache'`.
+    /// Item that the reader lacked: `member 'slab.slab_cache'`.
     pub missing: String,
     /// Areas of memory in which the reader would have found objects; empty if those are all but the
     /// image.

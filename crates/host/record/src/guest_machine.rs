@@ -50,6 +50,10 @@ pub(crate) struct MachineModel {
     pub cpu: &'static str,
     /// Parameters of the kernel that recording rests on.
     pub parameters: &'static str,
+    /// Symbol of the driver of the serial console that `parameters` name.
+    pub console_symbol: &'static str,
+    /// Option of the kernel's configuration that builds that driver in.
+    pub console_option: &'static str,
 }
 
 const X86_MODEL: MachineModel = MachineModel {
@@ -62,6 +66,8 @@ const X86_MODEL: MachineModel = MachineModel {
     // host's, and panics where the host is too busy to deliver enough.
     parameters: "console=ttyS0 panic=-1 oops=panic nokaslr mitigations=off quiet tsc=reliable \
                  no_timer_check slab_nomerge",
+    console_symbol: "univ8250_console",
+    console_option: "CONFIG_SERIAL_8250_CONSOLE",
 };
 
 const AARCH64_MODEL: MachineModel = MachineModel {
@@ -70,6 +76,8 @@ const AARCH64_MODEL: MachineModel = MachineModel {
     // accesses QEMU does not show.
     cpu: "neoverse-n1",
     parameters: "console=ttyAMA0 panic=-1 oops=panic nokaslr mitigations=off quiet slab_nomerge",
+    console_symbol: "amba_console",
+    console_option: "CONFIG_SERIAL_AMBA_PL011_CONSOLE",
 };
 
 #[cfg(test)]

@@ -12,18 +12,18 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use relayout_files::cannot;
+use relayout_files::{cannot, map_file};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 pub use self::files::{GuestEntry, GuestFiles};
-use self::libraries::{LibrarySearch, read_program};
+use self::libraries::LibrarySearch;
 use crate::elf::{is_for_machine, requested_loader};
 use crate::marker::has_start_marker;
 use crate::program::find_program;
 use crate::{Error, GuestMachine};
 
-/// Where the guest's commands are.
+/// Folders of the guest's commands.
 const GUEST_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Files with the guest's orders, of which `collectors/guest/program.h` speaks.
 const ORDERS: &str = "/run/relayout-";
@@ -137,7 +137,7 @@ impl ProgramPacking {
 
     /// Adds a program or script of this machine with what runs it. Errors speak of it as `name`.
     fn add_runnable(&mut self, name: &Path, host: &Path, interpreters: usize) -> Result<(), Error> {
-        let bytes = read_program(host)?;
+        let bytes = map_file(host).map_err(cannot("read", host))?;
         require_runnable(name, &bytes, self.machine)?;
         self.files.add_file(host, host)?;
         if let Some(line) = script_line(&bytes) {
@@ -179,7 +179,7 @@ impl ProgramPacking {
             return self.files.add_folder(file, &host);
         }
         self.files.add_file(file, &host)?;
-        let bytes = read_program(file)?;
+        let bytes = map_file(file).map_err(cannot("read", file))?;
         if !is_for_machine(&bytes, self.machine) {
             return Ok(());
         }

@@ -1,36 +1,32 @@
-//! What a guest needs of its kernel, told from the kernel's symbols before it boots: without it, the
-//! recording would wait in vain.
+//! Needs that a guest has of its kernel, told from the kernel's symbols before it boots: without
+//! them, the recording would wait in vain.
 
 use crate::{Error, GuestKernel};
 
 /// Something that the kernel's configuration decides.
 struct KernelNeed {
-    /// Symbols, one of which a kernel has that can do it.
-    symbols: &'static [&'static str],
+    /// Symbol of kernels that can do it.
+    symbol: &'static str,
     /// Option of the kernel's configuration.
     option: &'static str,
-    /// What the guest needs it for.
+    /// Reason why the guest needs it.
     purpose: &'static str,
 }
 
-const NEEDS: [KernelNeed; 4] = [
+/// Needs of guests of all machines.
+const NEEDS: [KernelNeed; 3] = [
     KernelNeed {
-        symbols: &["initrd_start"],
+        symbol: "initrd_start",
         option: "CONFIG_BLK_DEV_INITRD",
         purpose: "the guest's files come in an initramfs",
     },
     KernelNeed {
-        symbols: &["univ8250_console", "amba_console"],
-        option: "CONFIG_SERIAL_8250_CONSOLE",
-        purpose: "the guest reports on its serial console",
-    },
-    KernelNeed {
-        symbols: &["devtmpfs_init"],
+        symbol: "devtmpfs_init",
         option: "CONFIG_DEVTMPFS",
         purpose: "the guest's devices are in devtmpfs",
     },
     KernelNeed {
-        symbols: &["cgroup_init"],
+        symbol: "cgroup_init",
         option: "CONFIG_CGROUPS",
         purpose: "workloads run in cgroups",
     },
@@ -51,8 +47,14 @@ pub fn require_support(kernel: &GuestKernel<'_>, cpus: u16) -> Result<(), Error>
             why,
         })
     };
-    let is_met = |need: &&KernelNeed| need.symbols.iter().any(|name| kernel.has_symbol(name));
-    if let Some(need) = NEEDS.iter().find(|need| !is_met(need)) {
+    let model = kernel.machine.model();
+    let console = KernelNeed {
+        symbol: model.console_symbol,
+        option: model.console_option,
+        purpose: "the guest reports on its serial console",
+    };
+    let mut needs = NEEDS.iter().chain([&console]);
+    if let Some(need) = needs.find(|need| !kernel.has_symbol(need.symbol)) {
         let KernelNeed {
             option, purpose, ..
         } = need;

@@ -66,44 +66,24 @@ struct ReaderName {
     areas: &'static [RangeKind],
 }
 
-const ADDRESSES: ReaderName = ReaderName {
-    name: "addresses",
-    areas: &[],
-};
-const DESCRIPTORS: ReaderName = ReaderName {
-    name: "page descriptors",
-    areas: &[RangeKind::DirectMap],
-};
-const SLABS: ReaderName = ReaderName {
-    name: "slabs",
-    areas: &[RangeKind::DirectMap],
-};
-const PAGE_USES: ReaderName = ReaderName {
-    name: "uses of pages",
-    areas: &[RangeKind::DirectMap],
-};
-const FILES: ReaderName = ReaderName {
-    name: "names of files",
-    areas: &[RangeKind::DirectMap],
-};
-const STATIC_DATA: ReaderName = ReaderName {
-    name: "per-cpu variables",
-    areas: &[RangeKind::DirectMap],
-};
-const CHUNKS: ReaderName = ReaderName {
-    name: "per-cpu chunks",
-    areas: &[RangeKind::DirectMap, RangeKind::Vmalloc],
-};
-const ALLOCATIONS: ReaderName = ReaderName {
-    name: "vmalloc areas",
-    areas: &[RangeKind::Vmalloc],
-};
-const STACKS: ReaderName = ReaderName {
-    name: "stacks",
-    areas: &[RangeKind::Vmalloc],
-};
+const ADDRESSES: ReaderName = ReaderName::new("addresses", &[]);
+const DESCRIPTORS: ReaderName = ReaderName::new("page descriptors", &[RangeKind::DirectMap]);
+const SLABS: ReaderName = ReaderName::new("slabs", &[RangeKind::DirectMap]);
+const PAGE_USES: ReaderName = ReaderName::new("uses of pages", &[RangeKind::DirectMap]);
+const FILES: ReaderName = ReaderName::new("names of files", &[RangeKind::DirectMap]);
+const STATIC_DATA: ReaderName = ReaderName::new("per-cpu variables", &[RangeKind::DirectMap]);
+const CHUNKS: ReaderName = ReaderName::new(
+    "per-cpu chunks",
+    &[RangeKind::DirectMap, RangeKind::Vmalloc],
+);
+const ALLOCATIONS: ReaderName = ReaderName::new("vmalloc areas", &[RangeKind::Vmalloc]);
+const STACKS: ReaderName = ReaderName::new("stacks", &[RangeKind::Vmalloc]);
 
 impl ReaderName {
+    const fn new(name: &'static str, areas: &'static [RangeKind]) -> Self {
+        Self { name, areas }
+    }
+
     fn left_out(self, missing: &MissingItem) -> LeftOutReader {
         LeftOutReader {
             reader: self.name.to_owned(),

@@ -45,7 +45,7 @@ fn with_structs(command: &str, look: impl FnOnce(&TypeArena, &dyn Fn(&str) -> Ag
     look(&loaded.types, &find);
 }
 
-/// What the source calls the atoms, with their offsets.
+/// Names of the atoms in the source, with their offsets.
 fn declared(shape: &StructShape) -> Vec<(&str, u64)> {
     let atoms = shape.atoms.iter();
     atoms

@@ -114,7 +114,7 @@ impl CertainObjects<'_, '_, '_> {
 }
 
 /// Returns the offset of `addr` in the variables' own address space, of which `range` is a copy.
-/// Where that space is a section of an image, its addresses may be above those of the copy.
+/// If that space is a section of an image, its addresses may be above those of the copy.
 fn offset_in_template(range: &RangeRow, addr: Addr) -> u64 {
     { addr.0 }
         .wrapping_sub(range.first.0)

@@ -7,7 +7,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use relayout_files::{cannot, read_regular, read_regular_text};
+use relayout_files::{read_regular, read_regular_text};
 
 use crate::elf::{LibraryNeeds, is_for_machine, library_needs, requested_loader};
 use crate::{Error, GuestMachine};
@@ -193,14 +193,6 @@ fn matching_files(pattern: &Path) -> Vec<PathBuf> {
         .collect();
     files.sort();
     files
-}
-
-/// Reads the content of `path`.
-///
-/// # Errors
-/// It is not a regular file, or cannot be read.
-pub fn read_program(path: &Path) -> Result<Vec<u8>, Error> {
-    Ok(read_regular(path).map_err(cannot("read", path))?)
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub enum PageType {
     Untyped,
 }
 
-/// How this kernel's descriptors tell the type.
+/// Form in which this kernel's descriptors tell the type.
 pub enum PageTypes {
     /// A flag for slabs, inverted bits for other types (up to 6.9).
     ByFlag(FlaggedTypes),

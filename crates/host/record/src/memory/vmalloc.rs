@@ -29,7 +29,7 @@ pub struct VmallocReader {
     stack_bytes: u64,
 }
 
-/// Where this kernel keeps its areas.
+/// Form in which this kernel keeps its areas.
 enum AreasForm {
     /// One list, `vmap_area_list` (up to 6.8).
     Listed(AreaList),

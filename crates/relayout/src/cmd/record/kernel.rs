@@ -114,7 +114,7 @@ pub struct Args {
     qemu_arguments: Vec<String>,
 }
 
-/// What --run's program gets, and when its window opens and closes.
+/// Options of --run's program and of its window.
 #[derive(Debug, clap::Args)]
 struct ProgramArgs {
     /// Pass this argument to the program; may be given more than once
