@@ -2,6 +2,10 @@
 """What recording costs: CPU seconds in the window, against the same QEMU with the plugin loaded but
 idle, for every workload. Prints a Markdown table; quote its medians, the machine is never quiet.
 
+A workload that spins on locks makes more accesses in the recorded window than in the idle one: a
+slow holder lets the others spin for longer. So a third window only counts the accesses, and the
+last column compares the CPU time of an access.
+
     benches/cost.py [--rounds N] [--cpus N] [--other RELAYOUT] [WORKLOAD...]
 
 Idle and recorded windows alternate, so that both see the same machine. With --other, the command of
@@ -36,6 +40,11 @@ def idle(workload, cpus):
     return float(words[words.index("window:") + 1])
 
 
+def counted(workload, cpus):
+    words = run("record", "kernel", "--workload", workload, "--cpus", cpus, "--idle=accesses", "-q").split()
+    return int(words[words.index("accesses") - 1])
+
+
 def recorded(workload, cpus, folder, command):
     profile = folder / f"profile-{command.parent.parent.parent.name}"
     words = ["record", "kernel", "--workload", workload, "--cpus", cpus, "-q", "--force"]
@@ -54,30 +63,33 @@ def main():
     commands = {"": RELAYOUT}
     if options.other:
         commands[" (other)"] = options.other.resolve()
-    print("| workload | idle, CPU s | recorded, CPU s | ratio | accesses, M | M accesses per CPU s |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    print("| workload | idle, CPU s | recorded, CPU s | ratio | accesses idle, M | recorded, M "
+          "| ns per access, recorded | ratio per access |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     ratios = {name: [] for name in commands}
     with tempfile.TemporaryDirectory() as folder:
         for workload in options.workloads or workloads():
             rounds = [measure_round(workload, options.cpus, commands, pathlib.Path(folder))
                       for _ in range(options.rounds)]
             for name in commands:
-                base, cpu, accesses = (statistics.median(column)
-                                       for column in zip(*(each[name] for each in rounds)))
-                ratios[name].append(cpu / base)
+                base, few, cpu, accesses = (statistics.median(column)
+                                            for column in zip(*(each[name] for each in rounds)))
+                ratio, each = cpu / base, cpu / base * few / accesses
+                ratios[name].append((ratio, each))
                 print(
-                    f"| {workload}{name} | {base:.2f} | {cpu:.2f} | {cpu / base:.1f} "
-                    f"| {accesses / 1e6:.0f} | {accesses / 1e6 / cpu:.1f} |",
+                    f"| {workload}{name} | {base:.2f} | {cpu:.2f} | {ratio:.1f} | {few / 1e6:.0f} "
+                    f"| {accesses / 1e6:.0f} | {cpu / accesses * 1e9:.0f} | {each:.1f} |",
                     flush=True,
                 )
     for name, column in ratios.items():
-        print(f"| **median{name}** | | | **{statistics.median(column):.1f}** | | |")
+        whole, each = (statistics.median(ratio) for ratio in zip(*column))
+        print(f"| **median{name}** | | | **{whole:.1f}** | | | | **{each:.1f}** |")
 
 
 def measure_round(workload, cpus, commands, folder):
-    """By command: CPU seconds idle and recorded, and accesses."""
-    base = idle(workload, cpus)
-    return {name: (base, *recorded(workload, cpus, folder, command))
+    """By command: CPU seconds idle, accesses idle, CPU seconds recorded, and accesses."""
+    base = idle(workload, cpus), counted(workload, cpus)
+    return {name: (*base, *recorded(workload, cpus, folder, command))
             for name, command in commands.items()}
 
 

@@ -52,6 +52,12 @@ pub trait AccessFacts {
 
     /// Returns the instruction's kind, as [`VisitRecord::instruction`](crate::wire::VisitRecord::instruction).
     fn instruction(&self) -> u8;
+
+    /// Returns whether the instruction, a compare-and-exchange, stores; `None` where the collector
+    /// does not know it yet, see [`ShadowMemory::note_exchange`](crate::ShadowMemory::note_exchange).
+    fn stored(&self) -> Option<bool> {
+        None
+    }
 }
 
 /// The value alone, of a collector without a clock.

@@ -126,7 +126,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
             size: now.size(),
             access: now.access(),
             instruction: facts.instruction(),
-            stored: 2,
+            stored: facts.stored().map_or(2, u8::from),
             reserved: 0,
         });
     }

@@ -87,12 +87,16 @@ pub fn samples_summary(output: &Path, profile: &Profile) -> String {
     )
 }
 
-///  Renders the windows of a recording without a workload.
+/// Renders the windows of a recording without a workload.
 pub fn idle_text(profile: &Profile) -> String {
     let runs = profile.meta.runs.iter();
     runs.map(|run| {
+        let counted = match run.accesses {
+            0 => String::new(),
+            accesses => format!(", {accesses} accesses"),
+        };
         format!(
-            "idle window: {:.3} s of CPU time, {:.3} s, {} operations\n",
+            "idle window: {:.3} s of CPU time, {:.3} s, {} operations{counted}\n",
             run.window_cpu_ns as f64 / 1e9,
             run.window_wall_ns as f64 / 1e9,
             run.operations

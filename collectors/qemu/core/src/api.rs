@@ -52,6 +52,8 @@ pub type SyscallReturnCallback = extern "C" fn(PluginId, c_uint, i64, i64);
 
 /// QEMU's `QEMU_PLUGIN_CB_NO_REGS`.
 pub const NO_REGS: c_int = 0;
+/// QEMU's `QEMU_PLUGIN_CB_R_REGS`.
+pub const READS_REGS: c_int = 1;
 /// QEMU's `QEMU_PLUGIN_MEM_W`.
 pub const MEM_W: c_int = 2;
 /// QEMU's `QEMU_PLUGIN_MEM_RW`.

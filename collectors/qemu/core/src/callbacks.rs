@@ -7,6 +7,7 @@ use crate::cpu::{self, VcpuLookup, VcpuState};
 use crate::facts::CallbackData;
 use crate::instance::plugin;
 use crate::markers::GuestMarker;
+use crate::plugin::RecordingPlugin;
 use crate::window::RECORDING;
 
 /// Bit that is set in all kernel addresses.
@@ -60,6 +61,42 @@ pub extern "C" fn on_mem<const IS_UPDATE: bool>(
     finish_access::<IS_UPDATE>(vcpu, info, vaddr, data);
 }
 
+/// Records a compare-and-exchange of kernel code. Its load, which comes first, only tells what was
+/// in memory.
+pub extern "C" fn on_exchange(vcpu: c_uint, info: u32, vaddr: u64, data: *mut c_void) {
+    let Some(plugin) = plugin().filter(|_| RECORDING.load(Relaxed)) else {
+        return;
+    };
+    let Some(cpu) = machine_cpu(plugin, vcpu) else {
+        return;
+    };
+    if cpu.info_bits.is_store(info) {
+        on_mem::<true>(vcpu, info, vaddr, data);
+    } else {
+        plugin.note_found(cpu, info, vaddr);
+    }
+}
+
+/// Counts an access of kernel code, as [`on_mem`] does, and records nothing.
+pub extern "C" fn on_counted_mem(vcpu: c_uint, _info: u32, vaddr: u64, _data: *mut c_void) {
+    if !(KERNEL..FIXMAP).contains(&vaddr) || !RECORDING.load(Relaxed) {
+        return;
+    }
+    if let Some(cpu) = plugin().and_then(|plugin| machine_cpu(plugin, vcpu)) {
+        cpu.context.accesses += 1;
+    }
+}
+
+/// Returns the state of a machine's vCPU, on whose thread QEMU is calling back.
+fn machine_cpu(plugin: &RecordingPlugin, vcpu: c_uint) -> Option<&'static mut VcpuState> {
+    // SAFETY: as promised by the caller.
+    match unsafe { cpu::cpu_of_vcpu(vcpu as usize) } {
+        VcpuLookup::Cpu(cpu) => Some(cpu),
+        VcpuLookup::Fresh => plugin.make_cpu(vcpu as usize),
+        VcpuLookup::Without => None,
+    }
+}
+
 /// Records an access of kernel code that is no common case.
 #[inline(never)]
 extern "C" fn finish_access<const IS_UPDATE: bool>(
@@ -72,13 +109,7 @@ extern "C" fn finish_access<const IS_UPDATE: bool>(
         return;
     }
     let Some(plugin) = plugin() else { return };
-    // SAFETY: QEMU calls back on the thread of that vCPU.
-    let cpu = match unsafe { cpu::cpu_of_vcpu(vcpu as usize) } {
-        VcpuLookup::Cpu(cpu) => Some(cpu),
-        VcpuLookup::Fresh => plugin.make_cpu(vcpu as usize),
-        VcpuLookup::Without => None,
-    };
-    if let Some(cpu) = cpu {
+    if let Some(cpu) = machine_cpu(plugin, vcpu) {
         let kind = cpu.access_kind::<IS_UPDATE>(info);
         let data = CallbackData::from_pointer(data);
         plugin.access_uncommon(cpu, vcpu as usize, info, vaddr, kind, data);

@@ -6,6 +6,7 @@ use std::time::Instant;
 use relayout_shadow::{AccessKind, CONTEXTS_MAX, CollectorHost, ShadowContext, ShadowMemory};
 
 use crate::api::InfoBits;
+use crate::exchange::FoundValue;
 use crate::options::Options;
 use crate::output::SegmentOutput;
 use crate::pause::{self, PauseSchedule};
@@ -35,6 +36,8 @@ pub struct VcpuState {
     pub pauses: PauseSchedule,
     pub flushed: Instant,
     pub reported: (u64, u64),
+    /// What the last compare-and-exchange found in memory.
+    pub found: Option<FoundValue>,
     /// The thread is within a callback. Used for programs only.
     pub inside: AtomicBool,
 }
@@ -149,6 +152,7 @@ pub fn make_cpu(
         (&raw mut (*at).pauses).write(pauses);
         (&raw mut (*at).flush_check_at).write(FLUSH_CHECK_EVERY);
         (&raw mut (*at).flushed).write(Instant::now());
+        (&raw mut (*at).found).write(None);
         &mut *at
     };
     cpu.begin_portion();

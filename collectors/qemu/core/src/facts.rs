@@ -4,25 +4,32 @@ use relayout_shadow::{AccessFacts, AccessValue};
 
 use crate::api::GetValue;
 use crate::clock::InstructionClock;
+use crate::exchange::{ExpectedRegisters, FoundValue};
+use crate::insn::MemoryUse;
+use crate::registers::RegisterReader;
 
 /// Numbers that a memory callback gets from the translation of its instruction, in one word: the
-/// site, whether the value that the instruction leaves is unknown, its kind, and how many
-/// instructions of its block come from it on.
+/// site, whether the value that the instruction leaves is unknown, its kind, how many instructions of
+/// its block come from it on, and the registers with the value that a compare-and-exchange expects.
 #[derive(Clone, Copy)]
 pub struct CallbackData(u64);
 
 const UNCERTAIN_AT: u32 = 32;
 const INSTRUCTION_AT: u32 = 33;
 const LEFT_AT: u32 = 40;
+const EXPECTED_AT: u32 = 56;
 
 impl CallbackData {
-    /// Packs the numbers; `instruction` is below 128.
-    pub fn new(site: u32, uncertain: bool, instruction: u8, left: usize) -> Self {
+    /// Packs what is known of the instruction at `site`, from which on its block has `left`, at most
+    /// as many as 16 bits hold.
+    pub fn new(site: u32, used: MemoryUse, left: usize) -> Self {
+        let expected = ExpectedRegisters::to_byte(used.expected);
         Self(
             u64::from(site)
-                | u64::from(uncertain) << UNCERTAIN_AT
-                | u64::from(instruction) << INSTRUCTION_AT
-                | (left as u64) << LEFT_AT,
+                | u64::from(used.uncertain) << UNCERTAIN_AT
+                | u64::from(used.instruction & 0x7f) << INSTRUCTION_AT
+                | (left as u64 & 0xffff) << LEFT_AT
+                | u64::from(expected) << EXPECTED_AT,
         )
     }
 
@@ -55,7 +62,12 @@ impl CallbackData {
 
     /// Instructions of the block from this one on.
     fn left(self) -> u64 {
-        self.0 >> LEFT_AT
+        self.0 >> LEFT_AT & 0xffff
+    }
+
+    /// Registers with the value that the instruction expects.
+    fn expected(self) -> Option<ExpectedRegisters> {
+        ExpectedRegisters::from_byte((self.0 >> EXPECTED_AT) as u8)
     }
 }
 
@@ -64,6 +76,12 @@ pub struct VcpuAccess<'a> {
     pub vcpu: usize,
     pub clock: &'a InstructionClock,
     pub get_value: Option<GetValue>,
+    /// Where the machine's registers can be read.
+    pub registers: Option<&'a RegisterReader>,
+    /// What the last compare-and-exchange found in memory.
+    pub found: Option<FoundValue>,
+    pub vaddr: u64,
+    pub size: u8,
     /// QEMU's description of the access.
     pub info: u32,
     pub data: CallbackData,
@@ -89,5 +107,14 @@ impl AccessFacts for VcpuAccess<'_> {
 
     fn instruction(&self) -> u8 {
         self.data.instruction()
+    }
+
+    fn stored(&self) -> Option<bool> {
+        let expected = self.data.expected()?;
+        let found = self.found.filter(|found| found.addr == self.vaddr)?;
+        // SAFETY: made within a callback that reads registers, as that of all instructions that
+        // expect a value.
+        let value = unsafe { expected.read(self.registers?, self.size) }?;
+        Some(found.is_expected(value, self.size))
     }
 }

@@ -3,6 +3,7 @@
 mod aarch64;
 mod x86;
 
+use crate::exchange::ExpectedRegisters;
 use crate::markers::{self, GuestMarker};
 
 /// Use of an instruction's memory operand.
@@ -14,6 +15,8 @@ pub struct MemoryUse {
     pub uncertain: bool,
     /// Kind, as `VisitRecord::instruction`.
     pub instruction: u8,
+    /// Registers with the value that a compare-and-exchange expects, where they are known.
+    pub expected: Option<ExpectedRegisters>,
 }
 
 impl MemoryUse {
@@ -22,6 +25,7 @@ impl MemoryUse {
         read_write: false,
         uncertain: false,
         instruction: 0,
+        expected: None,
     };
 }
 
@@ -59,6 +63,14 @@ impl TranslatedMachine {
         match self {
             Self::X86 => bytes == x86::PAUSE,
             Self::Aarch64 => aarch64::is_pause(bytes),
+        }
+    }
+
+    /// Returns the number in instructions of the general register that QEMU calls `name`.
+    pub fn register_number(self, name: &str) -> Option<u8> {
+        match self {
+            Self::X86 => x86::register_number(name),
+            Self::Aarch64 => aarch64::register_number(name),
         }
     }
 

@@ -8,7 +8,7 @@
 //! The stop marker closes the window, and the plugin appends its records when QEMU exits.
 //!
 //! Arguments: `dir=` (folder of `control` and of the segments), `yield=`, `seed=`,
-//! `skip=LO-HI+LO-HI...` (hexadecimal ranges of code not to record), `mode=record|idle`, and
+//! `skip=LO-HI+LO-HI...` (hexadecimal ranges of code not to record), `mode=record|idle|count`, and
 //! `own=1` (the program has markers of its own). See `options`.
 
 mod api;
@@ -16,6 +16,7 @@ mod append;
 mod callbacks;
 mod clock;
 mod cpu;
+mod exchange;
 mod facts;
 mod fatal;
 mod insn;
@@ -28,6 +29,7 @@ mod output;
 mod pause;
 mod plugin;
 mod program;
+mod registers;
 mod sites;
 mod window;
 

@@ -3,6 +3,29 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::path::PathBuf;
 
+/// What the plugin does in the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WindowMode {
+    /// Record.
+    #[default]
+    Record,
+    /// Measure the window, and watch nothing.
+    Idle,
+    /// Measure the window, and count its accesses.
+    Count,
+}
+
+impl WindowMode {
+    fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "record" => Some(Self::Record),
+            "idle" => Some(Self::Idle),
+            "count" => Some(Self::Count),
+            _ => None,
+        }
+    }
+}
+
 /// Options that the host passed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -14,8 +37,8 @@ pub struct Options {
     pub seed: u64,
     /// Code that is not recorded, `[from, to)`.
     pub skip: Vec<(u64, u64)>,
-    /// Measure the window but record nothing.
-    pub idle: bool,
+    /// What is done in the window.
+    pub mode: WindowMode,
     /// The program has markers of its own: default markers do not open the window.
     pub own_markers: bool,
     /// Only report that the plugin was loaded, and end QEMU.
@@ -52,7 +75,7 @@ impl Options {
                 "seed" => options.seed = value.parse().map_err(|_| bad())?,
                 "bursts" => options.bursts = Some(value.parse().map_err(|_| bad())?),
                 "skip" => options.skip = parse_ranges(value).ok_or_else(bad)?,
-                "mode" => options.idle = parse_choice(value, ["record", "idle"]).ok_or_else(bad)?,
+                "mode" => options.mode = WindowMode::from_name(value).ok_or_else(bad)?,
                 "probe" => options.probe = parse_choice(value, ["0", "1"]).ok_or_else(bad)?,
                 "own" => options.own_markers = parse_choice(value, ["0", "1"]).ok_or_else(bad)?,
                 _ => return Err(format!("unknown argument '{key}'")),
@@ -96,8 +119,8 @@ mod tests {
         let options = parse("dir=/x yield=1000 seed=7 skip=a0-b0+c0-d0 mode=idle own=1").unwrap();
         assert_eq!(options.dir, PathBuf::from("/x"));
         assert_eq!(
-            (options.yield_every, options.seed, options.idle),
-            (1000, 7, true)
+            (options.yield_every, options.seed, options.mode),
+            (1000, 7, WindowMode::Idle)
         );
         assert_eq!(options.skip, [(0xa0, 0xb0), (0xc0, 0xd0)]);
         assert!(options.own_markers);

@@ -6,7 +6,7 @@ mod translate;
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering::*};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use relayout_shadow::control::RecordingStage;
@@ -16,12 +16,14 @@ use relayout_shadow::{AccessKind, CONTEXTS_MAX, ShadowConfig, ShadowMemory};
 use crate::api::{self, GetValue, InfoBits, InsnData, PluginId, QemuInfo};
 use crate::clock::InstructionClock;
 use crate::cpu::{self, FLUSH_CHECK_EVERY, VcpuLookup, VcpuState};
+use crate::exchange::FoundValue;
 use crate::facts::{CallbackData, VcpuAccess};
 use crate::insn::TranslatedMachine;
 use crate::markers::GuestMarker;
-use crate::options::Options;
+use crate::options::{Options, WindowMode};
 use crate::output::SegmentOutput;
 use crate::program::RecordedProgram;
+use crate::registers::RegisterReader;
 use crate::sites::SiteNumbers;
 use crate::window::RECORDING;
 
@@ -43,7 +45,9 @@ pub struct RecordingPlugin {
     /// Machine whose code QEMU translates.
     pub machine: TranslatedMachine,
     info_bits: InfoBits,
-    get_value: Option<GetValue>,
+    pub get_value: Option<GetValue>,
+    /// Registers, looked up when the first is read.
+    registers: OnceLock<Option<RegisterReader>>,
     pub clock: InstructionClock,
     started: Mutex<Option<(Instant, u64)>>,
     /// Code is instrumented when it is translated.
@@ -108,6 +112,7 @@ impl RecordingPlugin {
             info_bits: InfoBits::detect()
                 .ok_or("this QEMU describes accesses in a way not known here")?,
             get_value,
+            registers: OnceLock::new(),
             clock: InstructionClock::new(interface),
             started: Mutex::new(None),
             instrument: AtomicBool::new(false),
@@ -157,7 +162,8 @@ impl RecordingPlugin {
     }
 
     pub fn open_window(&self) {
-        self.instrument.store(!self.options.idle, Release);
+        self.instrument
+            .store(self.options.mode != WindowMode::Idle, Release);
         *self.started.lock().unwrap_or_else(PoisonError::into_inner) =
             Some((Instant::now(), process_cpu_ns()));
         RECORDING.store(true, Release);
@@ -254,6 +260,19 @@ impl RecordingPlugin {
         self.shadow.host.control().paused.load(Relaxed) == 0
     }
 
+    /// Notes what a compare-and-exchange of `cpu` has found at `vaddr`, by QEMU's description of the
+    /// load. Only within a callback that reads registers.
+    pub fn note_found(&self, cpu: &mut VcpuState, info: u32, vaddr: u64) {
+        let Some(get_value) = self.get_value else {
+            return;
+        };
+        // SAFETY: within a callback, as promised.
+        (self.registers).get_or_init(|| unsafe { RegisterReader::find(self.machine) });
+        // SAFETY: made within the memory callback that `info` belongs to.
+        let value = unsafe { get_value(info) };
+        cpu.found = Some(FoundValue::new(vaddr, &value));
+    }
+
     /// Records an access by vCPU `vcpu` that [`VcpuState::try_common_hit`] did not do.
     #[inline]
     pub fn access_uncommon(
@@ -270,6 +289,10 @@ impl RecordingPlugin {
             vcpu,
             clock: &self.clock,
             get_value: self.get_value,
+            registers: self.registers.get().and_then(Option::as_ref),
+            found: cpu.found,
+            vaddr,
+            size,
             info,
             data,
         };

@@ -80,8 +80,17 @@ pub struct KernelRecording {
     pub bursts: Option<u64>,
     /// Time limit of the boot, and again of the window.
     pub time_limit: Duration,
-    /// Open the window but watch nothing: the baseline for the cost of recording.
-    pub idle: bool,
+    /// Open the window but record nothing: the baseline for the cost of recording.
+    pub idle: Option<IdleWindow>,
+}
+
+/// What is measured of a window that is not recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleWindow {
+    /// Its CPU time, with nothing watched.
+    Time,
+    /// The accesses of kernel code, which are counted.
+    Accesses,
 }
 
 /// Records once.
@@ -208,8 +217,10 @@ fn plugin_options(
         .collect();
     let mut options = collector_options(recording.yield_every, recording.seed, recording.bursts);
     options.push_str(&format!(",skip={}", skip.join("+")));
-    if recording.idle {
-        options.push_str(",mode=idle");
+    match recording.idle {
+        None => {}
+        Some(IdleWindow::Time) => options.push_str(",mode=idle"),
+        Some(IdleWindow::Accesses) => options.push_str(",mode=count"),
     }
     if program.is_some_and(|program| program.has_marker) {
         options.push_str(",own=1");

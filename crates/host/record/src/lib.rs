@@ -35,7 +35,7 @@ pub use guest::{GuestProgram, GuestWorkload, find_workload, workloads};
 pub use guest_machine::GuestMachine;
 pub use guest_program::{ProgramWindow, ProgramWork};
 pub use kernel::GuestKernel;
-pub use kernel_recording::{GuestTools, GuestWork, KernelRecording, record_kernel};
+pub use kernel_recording::{GuestTools, GuestWork, IdleWindow, KernelRecording, record_kernel};
 pub use memory::{MemoryReaders, MemorySnapshot};
 pub use outcome::RecordingOutcome;
 pub use program::{

@@ -9,6 +9,7 @@
 use relayout_shadow::wire::{COMPARE_EXCHANGE, LOCKED};
 
 use super::MemoryUse;
+use crate::exchange::ExpectedRegisters;
 
 const YIELD: u32 = 0xd503_203f;
 const WFE: u32 = 0xd503_205f;
@@ -24,16 +25,23 @@ pub fn memory_use(bytes: &[u8]) -> MemoryUse {
     let Some(kind) = instruction_word(bytes).and_then(atomic_kind) else {
         return MemoryUse::PLAIN;
     };
-    let (uncertain, compares) = match kind {
-        AtomicKind::Swap => (false, 0),
-        AtomicKind::Arithmetic => (true, 0),
-        AtomicKind::CompareExchange => (true, COMPARE_EXCHANGE),
+    let (uncertain, compares, expected) = match kind {
+        AtomicKind::Swap => (false, 0, None),
+        AtomicKind::Arithmetic => (true, 0, None),
+        AtomicKind::CompareExchange(expected) => (true, COMPARE_EXCHANGE, expected),
     };
     MemoryUse {
         read_write: true,
         uncertain,
         instruction: LOCKED | compares,
+        expected,
     }
+}
+
+/// Returns the number of a register in instructions.
+pub fn register_number(name: &str) -> Option<u8> {
+    let number = name.strip_prefix('x')?.parse().ok()?;
+    (number < 31).then_some(number)
 }
 
 fn instruction_word(bytes: &[u8]) -> Option<u32> {
@@ -46,8 +54,9 @@ enum AtomicKind {
     Swap,
     /// `ldadd`, `ldclr` and the like: QEMU reports the operand.
     Arithmetic,
-    /// `cas`, `casp`, `stxr`, `stxp`: QEMU reports the value that it would store.
-    CompareExchange,
+    /// `cas`, `casp`, `stxr`, `stxp`: QEMU reports the value that it would store. The first two
+    /// have the value that they expect in registers, the others in QEMU's monitor.
+    CompareExchange(Option<ExpectedRegisters>),
 }
 
 fn atomic_kind(word: u32) -> Option<AtomicKind> {
@@ -58,7 +67,13 @@ fn atomic_kind(word: u32) -> Option<AtomicKind> {
             let (ordered, load, pair) = (bit(23), bit(22), bit(21));
             let is_cas = pair && (ordered || !bit(31));
             let is_store_exclusive = !ordered && !load && !is_cas;
-            (is_cas || is_store_exclusive).then_some(AtomicKind::CompareExchange)
+            let register = (word >> 16 & 31) as u8;
+            let expected = is_cas.then(|| match ordered {
+                true => ExpectedRegisters::single(register),
+                // casp
+                false => ExpectedRegisters::pair(register & !1, register | 1),
+            });
+            (is_cas || is_store_exclusive).then_some(AtomicKind::CompareExchange(expected))
         }
         // Atomic memory operations. The others of the encoding are `ldapr` and 64-byte accesses.
         0b11_1000 if bit(21) && word >> 10 & 3 == 0 => match (bit(15), word >> 12 & 7) {
@@ -75,12 +90,9 @@ mod tests {
     use super::*;
 
     fn check(word: u32, read_write: bool, uncertain: bool, instruction: u8) {
-        let expect = MemoryUse {
-            read_write,
-            uncertain,
-            instruction,
-        };
-        assert_eq!(memory_use(&word.to_le_bytes()), expect, "{word:08x}");
+        let used = memory_use(&word.to_le_bytes());
+        let found = (used.read_write, used.uncertain, used.instruction);
+        assert_eq!(found, (read_write, uncertain, instruction), "{word:08x}");
     }
 
     /// Words as assembled by binutils.
@@ -97,6 +109,20 @@ mod tests {
         check(0x8801_7c62, true, true, exchange); // stxr w1, w2, [x3]
         check(0xc801_fc62, true, true, exchange); // stlxr w1, x2, [x3]
         check(0xc821_0c82, true, true, exchange); // stxp w1, x2, x3, [x4]
+    }
+
+    #[test]
+    fn compare_and_swap_has_what_it_expects_in_registers() {
+        let expected = |word: u32| memory_use(&word.to_le_bytes()).expected;
+        let (one, pair) = (ExpectedRegisters::single(1), ExpectedRegisters::pair(0, 1));
+        assert_eq!(expected(0xc8e1_fc62), Some(one)); // casal x1, x2, [x3]
+        assert_eq!(expected(0x4820_7c82), Some(pair)); // casp x0, x1, x2, x3, [x4]
+        assert_eq!(expected(0x8801_7c62), None); // stxr w1, w2, [x3]
+        assert_eq!(expected(0xb821_0062), None); // ldadd w1, w2, [x3]
+        assert_eq!(
+            ["x0", "x30", "x31", "xzr", "sp"].map(register_number),
+            [Some(0), Some(30), None, None, None]
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@
 use relayout_shadow::wire::{COMPARE_EXCHANGE, LOCKED, STRING};
 
 use super::MemoryUse;
+use crate::exchange::ExpectedRegisters;
 
 /// The instruction `pause`.
 pub const PAUSE: [u8; 2] = [0xf3, 0x90];
@@ -55,6 +56,29 @@ pub fn memory_use(bytes: &[u8]) -> MemoryUse {
         read_write,
         uncertain: read_write && locked,
         instruction: kind_bits(two_byte, opcode, group, locked),
+        expected: expected_registers(two_byte, opcode, group),
+    }
+}
+
+const RAX: u8 = 0;
+const RDX: u8 = 2;
+
+/// Returns the number of a register that an instruction names or implies.
+pub fn register_number(name: &str) -> Option<u8> {
+    const NAMES: [&str; 16] = [
+        "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12",
+        "r13", "r14", "r15",
+    ];
+    let number = NAMES.iter().position(|&known| known == name)?;
+    u8::try_from(number).ok()
+}
+
+/// Returns where `cmpxchg`, `cmpxchg8b` and `cmpxchg16b` have the value that they expect.
+fn expected_registers(two_byte: bool, opcode: u8, group: u8) -> Option<ExpectedRegisters> {
+    match (two_byte, opcode, group) {
+        (true, 0xb0 | 0xb1, _) => Some(ExpectedRegisters::single(RAX)),
+        (true, 0xc7, 1) => Some(ExpectedRegisters::pair(RAX, RDX)),
+        _ => None,
     }
 }
 
@@ -126,6 +150,28 @@ mod tests {
         check(&[0xf3, 0x48, 0xa5], STRING); // rep movsq
         check(&[0xaa], STRING); // stosb
         check(&[0xa8, 0x01], 0); // test $1,%al
+    }
+
+    #[test]
+    fn expected_values_are_in_the_accumulator() {
+        let expected = |bytes: &[u8]| memory_use(bytes).expected;
+        let (one, two) = (
+            ExpectedRegisters::single(RAX),
+            ExpectedRegisters::pair(RAX, RDX),
+        );
+        assert_eq!(expected(&[0xf0, 0x48, 0x0f, 0xb1, 0x17]), Some(one)); // lock cmpxchg
+        assert_eq!(expected(&[0xf0, 0x0f, 0xb0, 0x17]), Some(one)); // lock cmpxchg %dl,(%rdi)
+        assert_eq!(expected(&[0xf0, 0x48, 0x0f, 0xc7, 0x0f]), Some(two)); // lock cmpxchg16b
+        assert_eq!(expected(&[0x48, 0x0f, 0xc7, 0x27]), None); // xsavec (%rdi)
+        assert_eq!(expected(&[0xf0, 0x0f, 0xc1, 0x07]), None); // lock xadd %eax,(%rdi)
+        assert_eq!(
+            (
+                register_number("rax"),
+                register_number("rdx"),
+                register_number("eflags")
+            ),
+            (Some(RAX), Some(RDX), None)
+        );
     }
 
     #[test]

@@ -6,23 +6,35 @@ use std::sync::atomic::Ordering::*;
 
 use super::RecordingPlugin;
 use crate::api::{self, MemCallback, QemuInsn, TranslationBlock};
-use crate::callbacks::{KERNEL, on_marker, on_mem, on_pause, on_program_mem};
+use crate::callbacks::{
+    KERNEL, on_counted_mem, on_exchange, on_marker, on_mem, on_pause, on_program_mem,
+};
 use crate::facts::CallbackData;
+use crate::options::WindowMode;
 
 /// Callbacks of an instruction.
 struct MemCallbacks {
     on_access: MemCallback,
     /// For an instruction that reads and writes the same memory.
     on_update: MemCallback,
+    /// For a compare-and-exchange whose expected value can be read.
+    on_exchange: Option<MemCallback>,
 }
 
 const KERNEL_CALLBACKS: MemCallbacks = MemCallbacks {
     on_access: on_mem::<false>,
     on_update: on_mem::<true>,
+    on_exchange: Some(on_exchange),
+};
+const COUNTING_CALLBACKS: MemCallbacks = MemCallbacks {
+    on_access: on_counted_mem,
+    on_update: on_counted_mem,
+    on_exchange: None,
 };
 const PROGRAM_CALLBACKS: MemCallbacks = MemCallbacks {
     on_access: on_program_mem::<false>,
     on_update: on_program_mem::<true>,
+    on_exchange: None,
 };
 
 impl RecordingPlugin {
@@ -84,13 +96,18 @@ impl RecordingPlugin {
         let mut bytes = [0; 16];
         // SAFETY: `insn` belongs to the block being translated.
         let len = unsafe { self.insn_data.read_bytes(insn, &mut bytes) };
-        self.watch(insn, pc, &bytes[..len], left, &KERNEL_CALLBACKS);
+        let calls = match self.options.mode {
+            WindowMode::Count => &COUNTING_CALLBACKS,
+            WindowMode::Record | WindowMode::Idle => &KERNEL_CALLBACKS,
+        };
+        self.watch(insn, pc, &bytes[..len], left, calls);
     }
 
     /// Makes each access of the instruction call back; `left` instructions of the block come from it
     /// on.
     fn watch(&self, insn: *mut QemuInsn, pc: u64, bytes: &[u8], left: usize, calls: &MemCallbacks) {
-        if self.machine.is_pause(bytes) && self.options.yield_every > 0 {
+        let counts = self.options.mode == WindowMode::Count;
+        if self.machine.is_pause(bytes) && self.options.yield_every > 0 && !counts {
             // SAFETY: `insn` belongs to the block being translated; no data.
             unsafe {
                 let none = std::ptr::null_mut();
@@ -102,16 +119,17 @@ impl RecordingPlugin {
             let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
             sites.number(pc, bytes)
         };
-        let data = CallbackData::new(site, used.uncertain, used.instruction, left);
-        let (rw, callback) = if used.read_write {
-            (api::MEM_W, calls.on_update)
-        } else {
-            (api::MEM_RW, calls.on_access)
+        let data = CallbackData::new(site, used, left);
+        let exchange = (used.expected.and(calls.on_exchange)).filter(|_| self.get_value.is_some());
+        let (rw, registers, callback) = match exchange {
+            Some(on_exchange) => (api::MEM_RW, api::READS_REGS, on_exchange),
+            None if used.read_write => (api::MEM_W, api::NO_REGS, calls.on_update),
+            None => (api::MEM_RW, api::NO_REGS, calls.on_access),
         };
         // SAFETY: as above; the data is a number, not a pointer.
         unsafe {
             let data = data.to_pointer();
-            api::qemu_plugin_register_vcpu_mem_cb(insn, callback, api::NO_REGS, rw, data);
+            api::qemu_plugin_register_vcpu_mem_cb(insn, callback, registers, rw, data);
         }
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
 use relayout_record::{
-    GuestKernel, GuestTools, GuestWork, GuestWorkload, KernelRecording, ProgramWindow, ProgramWork,
-    find_workload, record_kernel, workloads,
+    GuestKernel, GuestTools, GuestWork, GuestWorkload, IdleWindow, KernelRecording, ProgramWindow,
+    ProgramWork, find_workload, record_kernel, workloads,
 };
 use relayout_report::record::{idle_text, kernel_summary};
 use relayout_session::record::{KernelFiles, require_writable};
@@ -102,16 +102,41 @@ pub struct Args {
     /// the one in $PATH]
     #[arg(long, value_name = "PROGRAM")]
     qemu: Option<PathBuf>,
-    /// Open the window but watch nothing, and print the CPU time used in it: the baseline for what
-    /// recording costs
-    #[arg(long = "idle", conflicts_with_all = ["output", "repeat"])]
-    idle: bool,
+    /// Open the window but record nothing, and print the CPU time used in it: the baseline for what
+    /// recording costs. With =accesses, count what would be recorded
+    #[arg(
+        long = "idle",
+        value_name = "WHAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "time",
+        conflicts_with_all = ["output", "repeat"]
+    )]
+    idle: Option<IdleMeasure>,
     /// Say less
     #[arg(short, long)]
     quiet: bool,
     /// Pass these to QEMU too: NUMA nodes, disks
     #[arg(last = true, value_name = "QEMU-ARGS")]
     qemu_arguments: Vec<String>,
+}
+
+/// What --idle measures.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum IdleMeasure {
+    /// CPU time of the window, with nothing watched
+    Time,
+    /// Accesses of kernel code in the window
+    Accesses,
+}
+
+impl IdleMeasure {
+    fn window(self) -> IdleWindow {
+        match self {
+            Self::Time => IdleWindow::Time,
+            Self::Accesses => IdleWindow::Accesses,
+        }
+    }
 }
 
 /// Options of --run's program and of its window.
@@ -198,7 +223,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     }
     match &args.output {
         Some(output) => require_writable(output, args.force)?,
-        None if args.idle => {}
+        None if args.idle.is_some() => {}
         None => anyhow::bail!("say where the profile goes: -o OUT"),
     }
     let cache = CacheFolder::locate();
@@ -214,7 +239,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         let recording = recording(args, args.seed.wrapping_add(number.into()));
         record_kernel(&recording, &kernel, &tools, progress, interrupt)
     };
-    let Some(output) = args.output.as_deref().filter(|_| !args.idle) else {
+    let Some(output) = args.output.as_deref().filter(|_| args.idle.is_none()) else {
         let progress = TerminalProgress::new(String::new(), args.quiet);
         let recorded = progress.finish_after(record(0, &progress))?;
         recorded.problem.map_or(Ok(()), Err)?;
@@ -263,6 +288,6 @@ fn recording(args: &Args, seed: u64) -> KernelRecording {
         qemu_arguments: args.qemu_arguments.clone(),
         bursts: args.bursts,
         time_limit: Duration::from_secs(args.time_limit),
-        idle: args.idle,
+        idle: args.idle.map(IdleMeasure::window),
     }
 }

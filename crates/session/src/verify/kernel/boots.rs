@@ -114,7 +114,7 @@ impl PreparedKernels<'_> {
             qemu_arguments: Vec::new(),
             bursts: None,
             time_limit: self.settings.time_limit,
-            idle: false,
+            idle: None,
         }
     }
 }
