@@ -26,6 +26,8 @@ pub struct DiffRequest {
     pub format: DebugInfoFormat,
     /// Names of types, with `*` and `?`; empty for all structs, unions and classes.
     pub types: Vec<String>,
+    /// True if copies of C types in Rust code are compared.
+    pub bindings: bool,
     /// Bytes of a cache line.
     pub line_bytes: u64,
     /// Profile whose hot types come first.
@@ -45,6 +47,8 @@ pub struct BuildComparison {
     pub shown: Vec<usize>,
     /// Changed types that are hot in the profile, by index in [`LayoutDiff::types`].
     pub hot: BTreeMap<usize, HotDiff>,
+    /// Number of copies of C types in Rust code that were left out.
+    pub bindings_left_out: usize,
 }
 
 impl BuildComparison {
@@ -80,7 +84,8 @@ fn compare_types(
     new: &TypeCatalog<'_>,
     progress: &dyn RecordingProgress,
 ) -> Result<BuildComparison, Error> {
-    let (mut before, mut after) = (DiffSide::new(old), DiffSide::new(new));
+    let mut before = DiffSide::new(old).with_bindings(request.bindings);
+    let mut after = DiffSide::new(new).with_bindings(request.bindings);
     if request.types.is_empty() {
         let (old, new) = rayon::join(|| before.load_all(), || after.load_all());
         old.map_err(Error::types(&request.old))?;
@@ -88,6 +93,7 @@ fn compare_types(
     } else {
         select::load_named(request, &mut before, &mut after)?;
     }
+    let bindings_left_out = before.left_out().union(after.left_out()).count();
     let (diff, named) = compare_sides(before, after)?;
     let hot_types = match &request.profile {
         Some(profile) => hot::read_hot_types(profile, request.debug.as_slice(), progress)?,
@@ -103,6 +109,7 @@ fn compare_types(
         shown: select::select_shown(request, &diff, &named, &hot),
         diff,
         hot,
+        bindings_left_out,
     })
 }
 

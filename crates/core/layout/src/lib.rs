@@ -21,6 +21,7 @@
 //! ```
 
 pub mod abi;
+mod bindings;
 pub mod btf;
 pub mod catalog;
 pub mod dwarf;
@@ -39,6 +40,7 @@ pub mod type_words;
 mod types;
 mod unused;
 
+pub use bindings::is_binding_scope;
 pub use elf_identity::ElfIdentity;
 pub use error::Error;
 pub use locate_path::{ArrayElements, LocatedMember};

@@ -40,6 +40,9 @@ pub struct Args {
     /// Read BTF even if there is DWARF
     #[arg(long)]
     pub btf: bool,
+    /// Compare the copies of C types too that Rust code has (`bindings::*`, `uapi::*`)
+    #[arg(long)]
+    pub bindings: bool,
     /// Print types too that are the same
     #[arg(long)]
     pub all: bool,
@@ -153,6 +156,7 @@ fn request(args: &Args) -> DiffRequest {
             false => DebugInfoFormat::Any,
         },
         types: args.types.clone(),
+        bindings: args.bindings,
         line_bytes: args.cacheline_size,
         profile: args.profile.clone(),
         debug: args.debug.clone(),

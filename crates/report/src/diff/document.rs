@@ -41,6 +41,8 @@ struct DiffSummaryDocument {
     /// Changed types that changed not only because of a type that they hold.
     changed_by_themselves: usize,
     same: usize,
+    /// Copies of C types in Rust code that were not compared.
+    bindings_left_out: usize,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -209,6 +211,7 @@ pub fn diff_document(contents: &DiffContents<'_>) -> DiffDocument {
             changed: count(DiffStatus::Changed),
             changed_by_themselves: by_themselves.count(),
             same: count(DiffStatus::Same),
+            bindings_left_out: contents.comparison.bindings_left_out,
         },
         types: shown.map(|index| type_document(contents, *index)).collect(),
     }

@@ -28,7 +28,20 @@ pub fn render_text(contents: &DiffContents<'_>) -> String {
     let texts: Vec<String> = shown.map(|index| type_text(contents, *index)).collect();
     let mut text = texts.concat();
     let _ = writeln!(text, " {}", summary_text(contents.diff()));
+    text.extend(left_out_text(contents.comparison.bindings_left_out));
     text
+}
+
+/// Line about copies of C types that were not compared.
+fn left_out_text(count: usize) -> Option<String> {
+    let copies = match count {
+        0 => return None,
+        1 => "1 Rust copy of a C type".to_owned(),
+        count => format!("{count} Rust copies of C types"),
+    };
+    Some(format!(
+        " {copies} left out (bindings::*, uapi::*); --bindings compares them\n"
+    ))
 }
 
 fn type_text(contents: &DiffContents<'_>, index: usize) -> String {

@@ -42,8 +42,14 @@ pub(super) fn load_named(
     new: &mut DiffSide<'_, '_>,
 ) -> Result<(), Error> {
     for asked in &request.types {
-        let in_old = load_matching(old, asked)?;
-        let in_new = load_matching(new, asked)?;
+        let is_open = asked.contains(['*', '?']);
+        let mut in_old = load_matching(old, asked, asked.contains("::"))?;
+        let mut in_new = load_matching(new, asked, asked.contains("::"))?;
+        if !in_old && !in_new && !is_open {
+            // Only a copy has this name.
+            in_old = load_matching(old, asked, true)?;
+            in_new = load_matching(new, asked, true)?;
+        }
         if !in_old && !in_new {
             let mut names: Vec<&str> = old
                 .catalog()
@@ -65,9 +71,20 @@ pub(super) fn load_named(
     Ok(())
 }
 
-fn load_matching(side: &mut DiffSide<'_, '_>, asked: &str) -> Result<bool, Error> {
+/// Loads the types that `asked` names; with `with_copies`, also copies of C types in Rust code.
+fn load_matching(
+    side: &mut DiffSide<'_, '_>,
+    asked: &str,
+    with_copies: bool,
+) -> Result<bool, Error> {
+    let load = |side: &mut DiffSide<'_, '_>, name: &str, wanted: &dyn Fn(&TypeKey) -> bool| {
+        match with_copies {
+            true => side.load_copies(name, wanted),
+            false => side.load_name(name, wanted),
+        }
+    };
     if !asked.contains(['*', '?', ' ', ':', '<']) {
-        return Ok(side.load_name(asked, |_| true)?);
+        return Ok(load(side, asked, &|_| true)?);
     }
     let pattern = TypeKey::unscoped_name(bare_name(asked));
     let names: Vec<&str> = side
@@ -78,7 +95,7 @@ fn load_matching(side: &mut DiffSide<'_, '_>, asked: &str) -> Result<bool, Error
         .collect();
     let mut found = false;
     for name in names {
-        found |= side.load_name(name, |key| key.is_meant_by(asked))?;
+        found |= load(side, name, &|key| key.is_meant_by(asked))?;
     }
     Ok(found)
 }

@@ -186,7 +186,7 @@ impl<'a> LayoutCheck<'a> {
                 continue;
             };
             let (name, scope) = pattern.name_and_scope();
-            if !rules.name.matches(scope.as_deref(), name) {
+            if !rules.name.applies_to(scope.as_deref(), name) {
                 continue;
             }
             any = true;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use relayout_layout::glob::GlobPattern;
+use relayout_layout::is_binding_scope;
 
 /// Pattern for type names: `mm_struct`, `struct page`, `tcp_*`, `net::Socket<*>`.
 ///
@@ -91,6 +92,14 @@ impl TypePattern {
         let inner_first = around.iter().rev();
         outer.len() <= around.len()
             && (outer.iter().rev().zip(inner_first)).all(|(glob, part)| glob.matches(part))
+    }
+
+    /// Returns true if a rule with this pattern is about the type `name` in `scope`. A name without
+    /// scope matches as in [`matches`](Self::matches), but not the copies of C types in Rust code:
+    /// `page` is not about `bindings::bindings_raw::page`.
+    pub fn applies_to(&self, scope: Option<&str>, name: &str) -> bool {
+        let is_copy = scope.is_some_and(is_binding_scope);
+        self.matches(scope, name) && !(is_copy && self.components.len() == 1)
     }
 
     /// Splits the pattern into the type's own name and its scope.
@@ -229,6 +238,23 @@ mod tests {
         check("Vec<a::b, c>", Some("alloc::vec"), "Vec<a::b, c>", true);
         check("Fn<fn() -> a::B>", None, "Fn<fn() -> a::B>", true);
         check("struct page", None, "page", true);
+    }
+
+    #[test]
+    fn copies_in_rust_need_their_scope() {
+        let applies = |pattern: &str, scope| {
+            let pattern = TypePattern::parse(pattern).unwrap();
+            pattern.applies_to(scope, "page")
+        };
+        assert!(applies("page", None));
+        assert!(applies("page", Some("kernel::mm")));
+        assert!(!applies("page", Some("bindings::bindings_raw")));
+        assert!(!applies("struct pa*", Some("uapi")));
+        assert!(applies(
+            "bindings_raw::page",
+            Some("bindings::bindings_raw")
+        ));
+        assert!(applies("uapi::page", Some("uapi")));
     }
 
     #[test]

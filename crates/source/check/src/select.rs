@@ -68,7 +68,7 @@ fn matching_definition(
     let scope = own.and_then(|own| own.scope.as_deref());
     let decl = aggregate.and_then(|aggregate| aggregate.decl.clone());
     let file = decl.as_ref().map(|decl| decl.file.as_str());
-    let fits = pattern.matches(scope, entry.name)
+    let fits = pattern.applies_to(scope, entry.name)
         && has_keyword(types, id, own, pattern.keyword())
         && !(pattern.is_open() && fit == DefinitionFit::Scalar)
         && declared_in.is_none_or(|glob| file.is_some_and(|file| in_file(glob, file)));

@@ -64,7 +64,7 @@ fn covers(waiver: &Waiver, violation: &Violation) -> bool {
         }
         Err(_) => (None, violation.type_name.clone()),
     };
-    waiver.type_name.matches(scope.as_deref(), &own)
+    waiver.type_name.applies_to(scope.as_deref(), &own)
         && waiver.rule.is_none_or(|rule| rule == violation.rule)
         && waiver.member.as_ref().is_none_or(of_member)
         && (waiver.files.is_empty()

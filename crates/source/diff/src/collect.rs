@@ -2,7 +2,7 @@
 
 use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
 use relayout_layout::glob::GlobPattern;
-use relayout_layout::{Error, SourceLine};
+use relayout_layout::{Error, SourceLine, is_binding_scope};
 use rustc_hash::FxHashSet;
 
 use crate::layout_diff::LayoutDiff;
@@ -17,6 +17,9 @@ pub struct DiffSide<'c, 'a> {
     catalog: &'c TypeCatalog<'a>,
     layouts: Vec<TypeLayout>,
     seen: FxHashSet<(TypeKey, u64, Option<SourceLine>)>,
+    /// True if copies of C types in Rust code are compared.
+    with_bindings: bool,
+    left_out: FxHashSet<TypeKey>,
 }
 
 impl<'c, 'a> DiffSide<'c, 'a> {
@@ -26,7 +29,21 @@ impl<'c, 'a> DiffSide<'c, 'a> {
             catalog,
             layouts: Vec::new(),
             seen: FxHashSet::default(),
+            with_bindings: false,
+            left_out: FxHashSet::default(),
         }
+    }
+
+    /// Sets if the copies of C types in Rust code ([`is_binding_scope`]) are loaded too. Without,
+    /// only [`load_copies`](Self::load_copies) loads any.
+    pub fn with_bindings(mut self, with_bindings: bool) -> Self {
+        self.with_bindings = with_bindings;
+        self
+    }
+
+    /// Keys of the copies that were left out so far.
+    pub fn left_out(&self) -> &FxHashSet<TypeKey> {
+        &self.left_out
     }
 
     /// Types of the file.
@@ -39,7 +56,7 @@ impl<'c, 'a> DiffSide<'c, 'a> {
     /// # Errors
     /// Same as [`TypeCatalog::map_loaded`].
     pub fn load_all(&mut self) -> Result<(), Error> {
-        self.load_entries(&self.catalog.aggregates(), |_| true)?;
+        self.load_entries(&self.catalog.aggregates(), self.with_bindings, |_| true)?;
         Ok(())
     }
 
@@ -54,12 +71,30 @@ impl<'c, 'a> DiffSide<'c, 'a> {
         wanted: impl Fn(&TypeKey) -> bool,
     ) -> Result<bool, Error> {
         let entries: Vec<CatalogEntry<'_>> = self.catalog.find_definitions(name);
-        self.load_entries(&entries, wanted)
+        self.load_entries(&entries, self.with_bindings, wanted)
+    }
+
+    /// Same as [`load_name`](Self::load_name), with the copies of C types in Rust code in any case.
+    ///
+    /// # Errors
+    /// Same as [`TypeCatalog::map_loaded`].
+    pub fn load_copies(
+        &mut self,
+        name: &str,
+        wanted: impl Fn(&TypeKey) -> bool,
+    ) -> Result<bool, Error> {
+        let entries: Vec<CatalogEntry<'_>> = self.catalog.find_definitions(name);
+        let found = self.load_entries(&entries, true, wanted)?;
+        let layouts = &self.layouts;
+        self.left_out
+            .retain(|key| !layouts.iter().any(|layout| layout.key == *key));
+        Ok(found)
     }
 
     fn load_entries(
         &mut self,
         entries: &[CatalogEntry<'_>],
+        with_bindings: bool,
         wanted: impl Fn(&TypeKey) -> bool,
     ) -> Result<bool, Error> {
         let loaded = self
@@ -71,6 +106,10 @@ impl<'c, 'a> DiffSide<'c, 'a> {
             .flatten()
             .filter(|layout| wanted(&layout.key))
         {
+            if !with_bindings && layout.key.is_binding() {
+                self.left_out.insert(layout.key);
+                continue;
+            }
             found = true;
             let identity = (layout.key.clone(), layout.fingerprint, layout.decl.clone());
             if self.seen.insert(identity) {
@@ -158,6 +197,11 @@ fn uncompared_types(diff: &LayoutDiff) -> FxHashSet<TypeKey> {
 }
 
 impl TypeKey {
+    /// Returns true for a copy of a C type in Rust code.
+    pub fn is_binding(&self) -> bool {
+        self.scope.as_deref().is_some_and(is_binding_scope)
+    }
+
     /// Returns true if the user's `asked` names this type: `page`, `struct page`,
     /// `std::pair<int,int>`, or a pattern of one of these with `*` and `?`.
     pub fn is_meant_by(&self, asked: &str) -> bool {

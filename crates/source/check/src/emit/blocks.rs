@@ -261,7 +261,7 @@ impl<'c> AssertionBlocks<'c> {
         let waiver = self.config.waivers.iter().find(|waiver| {
             let files = &waiver.files;
             waiver.expires >= self.today
-                && waiver.type_name.matches(scope.as_deref(), name)
+                && waiver.type_name.applies_to(scope.as_deref(), name)
                 && waiver.rule.is_none_or(|rule| rule == claim.rule)
                 && (waiver.member.as_ref())
                     .is_none_or(|glob| claim.members.iter().any(|path| glob.matches(path)))
