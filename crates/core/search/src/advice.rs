@@ -110,6 +110,9 @@ pub struct SkippedCandidates {
     pub unrecorded: usize,
     /// They would move a member that has to stay.
     pub kept: usize,
+    /// They would move a member into a cache line group or out of one: see
+    /// [`LineGroups`](crate::LineGroups).
+    pub grouped: usize,
     /// The budget of replayed accesses was used up.
     pub budget: usize,
     /// Pairs of moves that were not estimated because the effort was used up.

@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 use crate::advice::{SkippedCandidates, UserLayout};
 use crate::change::{self, LayoutChange, LayoutProposal, StartingShape, exchange_lines, two_moves};
 use crate::coverage::AtomCoverage;
+use crate::line_groups::LineGroups;
 use crate::options::Options;
 use crate::pareto_front::{self, LayoutCost};
 use crate::rewrite::{RewriteModel, TransferBound};
@@ -29,6 +30,8 @@ pub(crate) struct CandidateRules<'a> {
     pub current: &'a StructLayout,
     /// Atoms that stay at their offsets.
     kept: Vec<usize>,
+    /// Groups that no member enters or leaves.
+    groups: LineGroups,
 }
 
 /// Answer to whether a layout may be a candidate.
@@ -37,6 +40,8 @@ enum CandidateAdmission {
     Yes,
     /// The layout moves a member that has to stay.
     Kept,
+    /// The layout moves a member into a cache line group or out of one.
+    Grouped,
     /// The layout brings members together whose accesses were not all recorded.
     Unrecorded,
 }
@@ -61,10 +66,14 @@ impl<'a> CandidateRules<'a> {
             coverage,
             current,
             kept,
+            groups: LineGroups::from_shape(subject.shape),
         }
     }
 
-    fn admit(&self, layout: &StructLayout) -> CandidateAdmission {
+    fn admit(&self, order: &[usize], layout: &StructLayout) -> CandidateAdmission {
+        if !self.groups.are_kept(order) {
+            return CandidateAdmission::Grouped;
+        }
         let same = |atom: &usize| layout.places[*atom].offset == self.current.places[*atom].offset;
         if !self.kept.iter().all(same) {
             return CandidateAdmission::Kept;
@@ -147,9 +156,17 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
             shape: subject.shape,
             line: u64::from(subject.line_bytes),
         };
+        // A rewrite passes over the marks of groups. What it does between two of them is left.
+        let confined = |mut arrangement: AtomArrangement| {
+            if !rules.groups.is_empty() {
+                arrangement.order = rules.groups.confine(&arrangement.order);
+            }
+            arrangement
+        };
         let rewrites = plan
             .arrangements
             .into_iter()
+            .map(confined)
             .map(|arrangement| LayoutProposal {
                 changes: LayoutChange::leading_to(subject.shape, &arrangement),
                 arrangement,
@@ -193,7 +210,8 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
         if layout == *self.rules.current || !self.seen.insert(proposal.arrangement.clone()) {
             return;
         }
-        match self.rules.admit(&layout) {
+        match self.rules.admit(&proposal.arrangement.order, &layout) {
+            CandidateAdmission::Grouped => self.left_out.grouped += 1,
             CandidateAdmission::Kept => self.left_out.kept += 1,
             CandidateAdmission::Unrecorded => self.left_out.unrecorded += 1,
             CandidateAdmission::Yes => self.candidates.push(LayoutCandidate {
@@ -223,7 +241,7 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
             hot: &rules.coverage.accessed,
             stays: &rules.kept,
             phase: &|size, align| rules.scorer.phase_of(size, align),
-            allowed: &|layout| rules.admit(layout) == CandidateAdmission::Yes,
+            allowed: &|order, layout| rules.admit(order, layout) == CandidateAdmission::Yes,
             layouts_max: options.two_moves_max,
         };
         let tried = search.try_pairs(&mut estimator);

@@ -185,6 +185,8 @@ pub struct LeftOutDocument {
     pub unrecorded: usize,
     /// They move a pinned member.
     pub kept: usize,
+    /// They move a member into a cache line group or out of one.
+    pub grouped: usize,
     /// The budget of replayed accesses was used up.
     pub budget: usize,
     /// Pairs of moves beyond the limit.
@@ -300,12 +302,26 @@ pub struct CandidateDocument<'a> {
     pub predicted_gain: Option<GainDocument>,
     /// Change of the transfers from today's layout.
     pub transfers_change: Option<IntervalDocument>,
+    /// Members that enter or leave a cache line group, in a given layout.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub group_crossings: Vec<GroupCrossingDocument>,
     /// Scores in other workloads and configurations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<Vec<ScenarioDocument<'a>>>,
     /// Unified diff that makes this layout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<&'a str>,
+}
+
+/// Member that a layout moves over the mark of a cache line group.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct GroupCrossingDocument {
+    /// Name of the member.
+    pub member: String,
+    /// Name of the group.
+    pub group: String,
+    /// True if the member leaves the group, false if it enters.
+    pub leaves: bool,
 }
 
 /// Layouts together with guarded stores. The keys of the first statement stand here once more.

@@ -3,7 +3,8 @@
 use relayout_contend::throughput::{GainRatio, ThroughputGain};
 use relayout_layout::abi::StructShape;
 use relayout_search::{
-    AdviceVerdict, ChangeInterval, LayoutAdvice, RankedLayout, ScoredLayout, change,
+    AdviceVerdict, ChangeInterval, GroupCrossing, LayoutAdvice, LineGroups, RankedLayout,
+    ScoredLayout, change,
 };
 use relayout_session::ResolvedProfile;
 use relayout_session::advise::{
@@ -13,11 +14,12 @@ use relayout_session::advise::{
 
 use super::document::{
     AdviseDocument, AdvisedTypeDocument, BoundDocument, CandidateDocument, CompileDocument,
-    ContextGainDocument, FunctionDocument, GainDocument, GuardDocument, IntervalDocument,
-    LayoutDocument, LeftOutDocument, MemberAccessesDocument, PerOperationDocument, PhaseDocument,
-    PlacedMemberDocument, RefusedTypeDocument, RunGainDocument, ScenarioDocument,
-    ScenarioScoreDocument, SkippedTypeDocument, StatementDocument, StoreCountsDocument,
-    TypeDocument, WhatIfDocument, WhatIfOutcomeDocument, WhatIfScoresDocument,
+    ContextGainDocument, FunctionDocument, GainDocument, GroupCrossingDocument, GuardDocument,
+    IntervalDocument, LayoutDocument, LeftOutDocument, MemberAccessesDocument,
+    PerOperationDocument, PhaseDocument, PlacedMemberDocument, RefusedTypeDocument,
+    RunGainDocument, ScenarioDocument, ScenarioScoreDocument, SkippedTypeDocument,
+    StatementDocument, StoreCountsDocument, TypeDocument, WhatIfDocument, WhatIfOutcomeDocument,
+    WhatIfScoresDocument,
 };
 use crate::document::Document as _;
 
@@ -126,6 +128,7 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
         left_out: LeftOutDocument {
             unrecorded: left_out.unrecorded,
             kept: left_out.kept,
+            grouped: left_out.grouped,
             budget: left_out.budget,
             two_moves: left_out.two_moves,
             builds: left_out.builds,
@@ -376,11 +379,25 @@ fn candidate_document<'a>(
         moved: ranked.moved,
         pareto: ranked.pareto,
         unjudged: ranked.unjudged,
+        group_crossings: group_crossing_documents(shape, ranked),
         predicted_gain: ranked.gain.as_ref().map(gain_document),
         transfers_change: ranked.interval.map(interval_document),
         elsewhere: None,
         patch: None,
     }
+}
+
+fn group_crossing_documents(
+    shape: &StructShape,
+    ranked: &RankedLayout,
+) -> Vec<GroupCrossingDocument> {
+    let crossings = LineGroups::from_shape(shape).crossings(shape, &ranked.arrangement.order);
+    let document = |crossing: GroupCrossing| GroupCrossingDocument {
+        member: crossing.member,
+        group: crossing.group,
+        leaves: crossing.leaves,
+    };
+    crossings.into_iter().map(document).collect()
 }
 
 fn gain_document(gain: &ThroughputGain) -> GainDocument {

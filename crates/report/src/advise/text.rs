@@ -1,5 +1,6 @@
 //! Text of `advise` and `what-if`.
 
+mod group_text;
 pub(super) mod guard_text;
 pub(super) mod line_changes;
 pub(super) mod scenario_text;
@@ -230,6 +231,8 @@ fn push_given_effects(text: &mut String, view: &PoolView<'_>) {
             given,
             given_name(given),
         ));
+        let shape = &view.gathered.shape;
+        group_text::push_group_crossings(text, shape, given);
         text.push('\n');
     }
 }

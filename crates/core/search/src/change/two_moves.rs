@@ -31,8 +31,8 @@ pub(crate) struct TwoMoveSearch<'a> {
     pub stays: &'a [usize],
     /// Function from size and alignment of the type to the phase at which its objects would begin.
     pub phase: &'a dyn Fn(u64, u64) -> u32,
-    /// Function that tells whether a layout may be a candidate.
-    pub allowed: &'a dyn Fn(&StructLayout) -> bool,
+    /// Function that tells whether an order and its layout may be a candidate.
+    pub allowed: &'a dyn Fn(&[usize], &StructLayout) -> bool,
     /// Maximum number of layouts to estimate.
     pub layouts_max: usize,
 }
@@ -114,7 +114,7 @@ impl TwoMoveSearch<'_> {
                     order: order.clone(),
                     ..self.shape.current_arrangement()
                 };
-                if (self.allowed)(&self.shape.lay_out(&arrangement)) {
+                if (self.allowed)(&order, &self.shape.lay_out(&arrangement)) {
                     best.keep(size, transfers, arrangement);
                 }
             }

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use relayout_contend::throughput::{GainRatio, ThroughputGain};
 use relayout_search::{
-    AdviceVerdict, ChangeInterval, LayoutAdvice, RankedLayout, ScoredLayout, SkippedCandidates,
+    AdviceVerdict, ChangeInterval, LayoutAdvice, LineGroups, RankedLayout, ScoredLayout,
+    SkippedCandidates,
 };
 use relayout_session::advise::{GatheredType, MemberAccesses};
 
@@ -402,6 +403,7 @@ pub(in crate::advise) fn push_left_out(
     let SkippedCandidates {
         unrecorded,
         kept,
+        grouped,
         budget,
         two_moves,
         builds,
@@ -428,6 +430,14 @@ pub(in crate::advise) fn push_left_out(
         push_line(format!(
             "{kept} skipped: they would move a pinned member.{}",
             first.unwrap_or_default()
+        ));
+    }
+    if grouped > 0 {
+        let groups = LineGroups::from_shape(&gathered.shape);
+        let names: Vec<String> = groups.names().map(str::to_owned).collect();
+        push_line(format!(
+            "{grouped} skipped: they would move a member into a cache line group or out of one ({}).",
+            shorten_names(&names)
         ));
     }
     if budget > 0 {
