@@ -3,7 +3,8 @@
 #
 #   scripts/setup.sh [--tests] [--update] [--arm64] [--kernel VERSION[-arm64]]...
 #
-#   --tests            also what the tests need: their packages, and a second QEMU with plugin API 1
+#   --tests            also what the tests need: their packages, a second QEMU with plugin API 1,
+#                      and pahole 1.30
 #   --update           fetch the newest kernels and QEMU even if the cache has some
 #   --kernel VERSION   also Debian's newest kernel of that version (6.12), or of all (newest); may be
 #                      given more than once; VERSION-arm64 is a kernel for arm64
@@ -16,7 +17,7 @@ set -euo pipefail
 umask go-w
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
-for part in say cache aptroot kernel further qemu guest system; do
+for part in say cache aptroot kernel further qemu guest pahole system; do
     # shellcheck source=/dev/null
     . "$ROOT/scripts/lib/$part.sh"
 done
@@ -125,6 +126,7 @@ cache_complete() {
     for wanted in "${FURTHER[@]}"; do
         further_ready "$wanted" || return 1
     done
+    [ "$TESTS" = no ] || pahole_ready || return 1
     kernel_and_source_ready
 }
 
@@ -149,6 +151,10 @@ missing_items() {
             echo "further/$wanted"
         fi
     done
+    if [ "$TESTS" = yes ] && { ! pahole_ready || [ "$UPDATE" = yes ] &&
+        [ "$(cache_version "$PAHOLE_LINK")" != "$(pahole_version)" ]; }; then
+        echo pahole
+    fi
 }
 
 # Says what the items cost and stops if the disk has no room for that.
@@ -175,6 +181,7 @@ item_title() {
     kernel) echo "kernel $KERNEL_RELEASE, debug info" ;;
     source) echo "its source, linux-source-6.1 $KERNEL_VERSION" ;;
     further/*) echo "kernel ${FURTHER_RELEASE[${1#*/}]}, debug info" ;;
+    pahole) echo "pahole $(upstream_version "$(pahole_version)") with its libraries" ;;
     qemu/user) echo "QEMU $(upstream_version "$(qemu_version "$1")") for single programs, its libraries" ;;
     qemu/aarch64) echo "QEMU $(upstream_version "$(qemu_version "$1")") for arm64, its libraries" ;;
     qemu/*) echo "QEMU $(upstream_version "$(qemu_version "$1")") with its libraries" ;;
@@ -187,6 +194,7 @@ item_cost() {
     source) source_cost ;;
     further/*) further_cost "${1#*/}" ;;
     qemu/*) qemu_cost "$1" ;;
+    pahole) pahole_cost ;;
     esac
 }
 
@@ -205,6 +213,10 @@ get() {
         step "download kernel ${FURTHER_RELEASE[${item#*/}]}" "$(archive_hint)" \
             further_download "${item#*/}"
         step "unpack vmlinuz and vmlinux" "$(unpack_hint)" further_unpack "${item#*/}"
+        ;;
+    pahole)
+        step "download pahole from $PAHOLE_SUITE" "$(archive_hint)" pahole_download
+        step "unpack and start it" "$(unpack_hint)" pahole_unpack "$(pahole_version)"
         ;;
     qemu/*)
         step "download $(qemu_package "$item") from $(qemu_suite "$item")" "$(archive_hint)" \

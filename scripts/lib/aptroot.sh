@@ -72,7 +72,7 @@ aptroot_sources() {
     printf 'deb [signed-by=%s] %s bookworm main\n' "$key" "$main"
     printf 'deb [signed-by=%s] %s bookworm-backports main\n' "$key" "$main"
     printf 'deb [signed-by=%s] %s bookworm-security main\n' "$key" "$security"
-    for suite in $(further_suites); do
+    for suite in $(further_suites) $(pahole_suites); do
         printf 'deb [signed-by=%s] %s %s main\n' "$key" "$main" "$suite"
     done
 }

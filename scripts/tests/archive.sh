@@ -17,6 +17,8 @@ archive_make() {
     qemu_release bookworm 7.2 +dfsg-7
     qemu_release bookworm-backports 10.0.2 '+ds-2~bpo12+1'
     qemu_user_release 7.2 +dfsg-7
+    pahole_release 1.30-1
+    archive_index trixie
     archive_index bookworm
     archive_index bookworm-backports
 }
@@ -87,6 +89,16 @@ qemu_user_release() {
     echo qemu_plugin_register_vcpu_mem_cb >>"$bin/qemu-x86_64"
     cp "$bin/qemu-x86_64" "$bin/qemu-arm"
     DEPENDS="libc6, libpart0" package qemu-user "1:$1$2"
+}
+
+# pahole_release VERSION: for trixie, with a loader and a program that are shell scripts.
+pahole_release() {
+    local libraries=usr/lib/x86_64-linux-gnu
+    POOL=trixie package libc6 2.41-12 "$libraries/ld-linux-x86-64.so.2" '#!/bin/sh
+shift 2
+exec "$@"'
+    POOL=trixie DEPENDS=libc6 package pahole "$1" usr/bin/pahole "#!/bin/sh
+echo v${1%-*}" usr/bin/codiff other usr/share/doc/pahole/copyright copyright
 }
 
 # package NAME VERSION [FILE TEXT]...: into the suite POOL, bookworm if not said.

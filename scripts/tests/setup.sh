@@ -16,7 +16,7 @@ small_archive() {
     export RELAYOUT_CACHE=$WORK/cache
     aptroot_sources() {
         local suite
-        for suite in bookworm bookworm-backports; do
+        for suite in bookworm bookworm-backports $(pahole_suites); do
             printf 'deb [trusted=yes] copy:%s %s main\n' "$WORK/archive" "$suite"
         done
     }
@@ -142,6 +142,21 @@ it_adds_the_second_qemu_for_the_tests() {
     check "$(readlink "$WORK/cache/qemu/api1")" 7.2
     check "$(readlink "$WORK/cache/qemu/current")" 10.0.2
     check "$(grep -c 'linux-image\|source' "$WORK/out")" 0
+}
+
+it_adds_the_newer_pahole_for_the_tests() {
+    small_archive
+    check "$(readlink "$WORK/cache/pahole/newer")" 1.30
+    check "$("$WORK/cache/pahole/newer/pahole" --version)" v1.30
+    check "$(ls "$WORK/cache/pahole/newer/usr/bin")" pahole
+    check "$(find "$WORK/cache/pahole/newer/" -name 'ld-linux*' | wc -l)" 1
+}
+
+it_reads_the_suite_of_pahole_for_the_tests_only() {
+    TESTS=no
+    check "$(aptroot_sources | grep -c "trixie main" || true)" 0
+    TESTS=yes
+    check "$(aptroot_sources | grep -c "trixie main")" 1
 }
 
 it_repairs_an_interrupted_setup() {

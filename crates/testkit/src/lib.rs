@@ -162,6 +162,18 @@ pub fn vmlinux() -> PathBuf {
     )
 }
 
+/// The file with debug information of a further kernel in the cache: `6.12`, `newest`.
+#[track_caller]
+pub fn further_vmlinux(name: &str) -> PathBuf {
+    let path = cache_folder().join("kernel").join(name).join("vmlinux");
+    assert!(
+        path.exists(),
+        "this test needs kernel {name}, and {} does not exist: run scripts/setup.sh --kernel {name}",
+        path.display()
+    );
+    path
+}
+
 /// The boot image of the cached kernel.
 #[track_caller]
 pub fn boot_image() -> PathBuf {

@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::ArgGroup;
 use relayout_layout::TypeArena;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
-use relayout_pahole_text::Options;
+use relayout_pahole_text::{Options, PaholeVersion};
 use relayout_report::show::{layout_text, sizes_text, type_json};
 use relayout_session::show::{ShowOrder, ShownType, TypeLimits, TypeSelection, render_types};
 use relayout_session::{verify_debug_path, with_types};
@@ -83,6 +83,14 @@ pub struct Args {
     /// Print the types of members in place, down to base types, and what typedefs stand for
     #[arg(short = 'E', long, alias = "expand_types", help_heading = "Output")]
     pub expand: bool,
+    /// Print what this release of pahole prints
+    #[arg(
+        long,
+        value_name = "VERSION",
+        default_value = "1.24",
+        help_heading = "Output"
+    )]
+    pub pahole_version: PaholeRelease,
     /// Print one line for each type: name, size in bytes and number of holes, with tabs between
     #[arg(short = 's', long, help_heading = "Output")]
     pub sizes: bool,
@@ -125,6 +133,26 @@ pub enum SortKey {
     Padding,
 }
 
+/// Release of pahole, as the user names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum PaholeRelease {
+    /// Text of pahole 1.24
+    #[value(name = "1.24")]
+    V1_24,
+    /// Text of pahole 1.30 and later: also holes and flexible arrays inside of members
+    #[value(name = "1.30")]
+    V1_30,
+}
+
+impl From<PaholeRelease> for PaholeVersion {
+    fn from(release: PaholeRelease) -> Self {
+        match release {
+            PaholeRelease::V1_24 => Self::V1_24,
+            PaholeRelease::V1_30 => Self::V1_30,
+        }
+    }
+}
+
 /// Runs the command.
 ///
 /// # Errors
@@ -154,6 +182,7 @@ fn show_types(args: &Args, catalog: &TypeCatalog<'_>) -> anyhow::Result<()> {
         cacheline_size: args.cacheline_size,
         hex: args.hex,
         expand: args.expand,
+        version: args.pahole_version.into(),
         alignments_known: catalog.knows_alignments(),
         ..Options::default()
     };

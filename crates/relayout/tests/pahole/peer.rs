@@ -1,6 +1,7 @@
 //! Runs pahole and the command on one file, and compares their output byte for byte.
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::common::Place;
@@ -8,30 +9,117 @@ use crate::common::Place;
 /// Lines of each text that are shown on either side of the first difference.
 const CONTEXT: usize = 6;
 
-/// Fails the test unless the version of pahole whose output `show` follows is installed.
+/// A release of pahole whose output `show` follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PaholeProgram {
+    /// 1.24, the machine's own.
+    Older,
+    /// 1.30, in the cache.
+    Newer,
+}
+
+impl PaholeProgram {
+    /// Both releases.
+    pub const ALL: [Self; 2] = [Self::Older, Self::Newer];
+
+    /// Value of `--pahole-version`.
+    pub fn release(self) -> &'static str {
+        match self {
+            Self::Older => "1.24",
+            Self::Newer => "1.30",
+        }
+    }
+
+    /// Path of the program. Fails the test unless it is there in this release.
+    #[track_caller]
+    fn path(self) -> PathBuf {
+        match self {
+            Self::Older => {
+                require_pahole();
+                PathBuf::from("pahole")
+            }
+            Self::Newer => relayout_testkit::require_file(
+                "pahole 1.30",
+                &relayout_testkit::cache_folder().join("pahole/newer/pahole"),
+            ),
+        }
+    }
+}
+
+/// Fails the test unless pahole 1.24 is installed.
 #[track_caller]
 pub fn require_pahole() {
     relayout_testkit::require_version("pahole", "v1.24");
 }
 
-/// The command with `ours` and pahole with `theirs` (words separated by spaces) must print the
-/// same of `file`, but for the types in `allowed`, which must differ.
+/// The command with `ours` and both releases of pahole with `theirs` (words separated by spaces)
+/// must print the same of `file`, but for the types in `allowed`, which must differ.
 #[track_caller]
 pub fn check(place: &Place, file: &Path, ours: &str, theirs: &str, allowed: &[&str]) {
-    let expected = pahole(file, theirs);
-    let found = show(place, file, ours);
+    for program in PaholeProgram::ALL {
+        check_with(place, file, program, ours, theirs, allowed);
+    }
+}
+
+/// Same as [`check`], with one release.
+#[track_caller]
+pub fn check_with(
+    place: &Place,
+    file: &Path,
+    program: PaholeProgram,
+    ours: &str,
+    theirs: &str,
+    allowed: &[&str],
+) {
+    let expected = pahole(program, file, theirs);
+    let found = show(place, program, file, ours);
     if let Some(report) = difference(&found, &expected, allowed) {
         panic!(
-            "`relayout show {ours}` is not `pahole {theirs}` of {}:\n{report}",
+            "`relayout show {ours}` is not `pahole {theirs}` {} of {}:\n{report}",
+            program.release(),
             file.display()
         );
     }
 }
 
+/// All types that pahole prints must be among those of the command, in any order, but for the types
+/// in `allowed`, which must not.
+#[track_caller]
+pub fn check_contained(
+    place: &Place,
+    file: &Path,
+    program: PaholeProgram,
+    ours: &str,
+    theirs: &str,
+    allowed: &[&str],
+) {
+    let expected = pahole(program, file, theirs);
+    let found = show(place, program, file, ours);
+    let known: HashSet<&str> = blocks(&found).into_iter().collect();
+    let expected = blocks(&expected);
+    assert!(
+        expected.len() > 1000,
+        "pahole printed {} types",
+        expected.len()
+    );
+    let unknown = expected.iter().filter(|block| !known.contains(*block));
+    let mut unknown: Vec<&str> = unknown.map(|block| head(block)).collect();
+    let mut allowed = allowed.to_vec();
+    unknown.sort_unstable();
+    allowed.sort_unstable();
+    assert_eq!(
+        unknown,
+        allowed,
+        "types of `pahole {theirs}` {} of {} that `relayout show {ours}` has not",
+        program.release(),
+        file.display()
+    );
+}
+
 /// Output of pahole with one thread: with more, its order changes from run to run.
 #[track_caller]
-pub fn pahole(file: &Path, words: &str) -> String {
-    let mut command = Command::new("pahole");
+fn pahole(program: PaholeProgram, file: &Path, words: &str) -> String {
+    let mut command = Command::new(program.path());
     let done = command
         .arg("-j1")
         .args(words.split_whitespace())
@@ -55,9 +143,10 @@ pub fn encode_btf(file: &Path) {
 
 /// Output of the command.
 #[track_caller]
-pub fn show(place: &Place, file: &Path, words: &str) -> String {
+fn show(place: &Place, program: PaholeProgram, file: &Path, words: &str) -> String {
     let file = file.to_string_lossy();
-    let arguments: Vec<&str> = std::iter::once("show")
+    let arguments: Vec<&str> = ["show", "--pahole-version", program.release()]
+        .into_iter()
         .chain(words.split_whitespace())
         .chain([&*file])
         .collect();

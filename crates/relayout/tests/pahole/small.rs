@@ -28,7 +28,7 @@ fn unnamed_members_of_tagged_structs() {
     let flags = ["-g", "-O0", "-c", "-fms-extensions", "-w"];
     let object = place.compile("unnamed", UNNAMED, &flags);
     for both in ["", "-E", "-c 16", "-C holder"] {
-        peer::check(&place, &object, both, both, &[]);
+        peer::check(&place, &object, both, &format!("-F dwarf {both}"), &[]);
     }
     peer::encode_btf(&object);
     for both in ["-F btf", "-F btf -E"] {
@@ -57,6 +57,6 @@ fn options() {
         "-C inner",
         "-i inner",
     ] {
-        peer::check(&place, &object, both, both, &[]);
+        peer::check(&place, &object, both, &format!("-F dwarf {both}"), &[]);
     }
 }

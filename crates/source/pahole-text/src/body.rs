@@ -8,6 +8,8 @@ use crate::align;
 use crate::comment::plural;
 use crate::footer::FooterCounts;
 use crate::frame::PrintFrame;
+use crate::member_type::MemberTypeNote;
+use crate::options::PaholeVersion;
 use crate::printer::{LayoutComment, LayoutPrinter};
 
 /// Member that was printed last.
@@ -55,7 +57,7 @@ impl LayoutPrinter<'_> {
             });
         }
         if !comments.is_empty() {
-            self.write_comments(&mut comments, frame, true);
+            self.write_comments(&mut comments, frame);
             // The footer or the closing brace brings its own distance.
             self.out.pop();
         }
@@ -92,18 +94,18 @@ impl LayoutPrinter<'_> {
         if member.bits.is_some() && gap.bits > 0 {
             if last.is_some_and(|last| last.shares_unit(member)) {
                 comments.push(LayoutComment::UnnamedBitfield(member.ty, gap.bits));
-            } else if gap.bytes == 0 {
+            } else if gap.bytes == 0 && last.is_some() {
                 comments.push(LayoutComment::ForceAlignment);
                 comments.push(LayoutComment::UnnamedBitfield(member.ty, 0));
             }
         }
-        self.write_comments(comments, frame, last.is_some());
+        self.write_comments(comments, frame);
         if last.is_some_and(|last| last.member.offset != member.offset) {
             self.write_line_boundary(frame, member.offset);
         }
     }
 
-    /// Adds the member to the counts, and a comment if the member's struct ends in padding.
+    /// Adds the member to the counts, and a comment on what the member's struct leaves unused.
     fn count_member(
         &self,
         member: &Member,
@@ -121,27 +123,22 @@ impl LayoutPrinter<'_> {
         if !inner.complete || inner.kind == AggregateKind::Union {
             return;
         }
-        let padding = AggregateGaps::padding_bytes(self.types, inner);
-        if padding > 0 {
-            counts.paddings += 1;
-            counts.padding_bytes = counts.padding_bytes.saturating_add(padding);
-            comments.push(LayoutComment::Padding(padding));
+        let note = match self.options.version {
+            PaholeVersion::V1_24 => MemberTypeNote::from_padding(self.types, inner),
+            PaholeVersion::V1_30 => MemberTypeNote::from_struct(self.types, inner),
+        };
+        if note != MemberTypeNote::default() {
+            counts.member_types.add_note(note);
+            comments.push(LayoutComment::MemberType(note));
         }
     }
 
-    /// Writes a group of comments with a blank line after it, and one before it if `preceded`.
-    fn write_comments(
-        &mut self,
-        comments: &mut Vec<LayoutComment>,
-        frame: &PrintFrame,
-        preceded: bool,
-    ) {
+    /// Writes a group of comments between two blank lines.
+    fn write_comments(&mut self, comments: &mut Vec<LayoutComment>, frame: &PrintFrame) {
         if comments.is_empty() {
             return;
         }
-        if preceded {
-            self.out.push('\n');
-        }
+        self.out.push('\n');
         for comment in comments.drain(..) {
             if comment.is_set_off() {
                 self.out.push('\n');

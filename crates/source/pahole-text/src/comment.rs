@@ -12,13 +12,7 @@ impl LayoutPrinter<'_> {
         match comment {
             LayoutComment::BitHole(count) => self.write_hole(count, "bit"),
             LayoutComment::ByteHole(count) => self.write_hole(count, "byte"),
-            LayoutComment::Padding(bytes) => {
-                let s = plural(bytes);
-                let _ = write!(
-                    self.out,
-                    "/* XXX last struct has {bytes} byte{s} of padding */"
-                );
-            }
+            LayoutComment::MemberType(note) => note.push_comment(&mut self.out),
             LayoutComment::CombinedWithPrevious => {
                 self.push("/* Bitfield combined with previous fields */");
             }

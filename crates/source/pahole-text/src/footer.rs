@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use relayout_layout::{Aggregate, AggregateGaps};
 
+use crate::comment::plural;
+use crate::member_type::MemberTypeNote;
 use crate::options::Options;
 
 /// Sums of the members that were printed.
@@ -11,8 +13,7 @@ use crate::options::Options;
 pub(super) struct FooterCounts {
     pub(super) member_bytes: u64,
     pub(super) member_bits: u64,
-    pub(super) paddings: u64,
-    pub(super) padding_bytes: u64,
+    pub(super) member_types: MemberTypeCounts,
     forced: u64,
     forced_holes: u64,
     forced_hole_bytes: u64,
@@ -26,6 +27,68 @@ impl FooterCounts {
             self.forced_holes += u64::from(bytes_before > 0);
             self.forced_hole_bytes = self.forced_hole_bytes.saturating_add(bytes_before);
         }
+    }
+}
+
+/// Number of members and sum of their values.
+#[derive(Default)]
+struct CountedSum {
+    count: u64,
+    sum: u64,
+}
+
+impl CountedSum {
+    fn add(&mut self, value: u64) {
+        self.count += u64::from(value > 0);
+        self.sum = self.sum.saturating_add(value);
+    }
+}
+
+/// Sums of what the structs of members leave unused.
+#[derive(Default)]
+pub(super) struct MemberTypeCounts {
+    paddings: CountedSum,
+    bit_paddings: CountedSum,
+    holes: CountedSum,
+    bit_holes: CountedSum,
+    arrays_at_end: u64,
+    arrays_inside: u64,
+}
+
+impl MemberTypeCounts {
+    pub(super) fn add_note(&mut self, note: MemberTypeNote) {
+        self.paddings.add(note.padding);
+        self.bit_paddings.add(note.bit_padding);
+        self.holes.add(note.holes);
+        self.bit_holes.add(note.bit_holes);
+        self.arrays_at_end += u64::from(note.ends_in_array);
+        self.arrays_inside += u64::from(note.holds_array);
+    }
+
+    /// `holes: 2, total: 3, bit paddings: 1, total: 4 bits`, or an empty text.
+    fn unused_text(&self) -> String {
+        let mut parts = Vec::new();
+        for (name, counted) in [("holes", &self.holes), ("bit holes", &self.bit_holes)] {
+            if counted.count > 0 {
+                parts.push(format!("{name}: {}, total: {}", counted.count, counted.sum));
+            }
+        }
+        let CountedSum { count, sum } = self.bit_paddings;
+        if count > 0 {
+            let s = plural(sum);
+            parts.push(format!("bit paddings: {count}, total: {sum} bit{s}"));
+        }
+        parts.join(", ")
+    }
+
+    /// `end: 1, middle: 2`, or an empty text.
+    fn arrays_text(&self) -> String {
+        let counts = [("end", self.arrays_at_end), ("middle", self.arrays_inside)];
+        let there = counts.iter().filter(|(_, count)| *count > 0);
+        let parts: Vec<String> = there
+            .map(|(name, count)| format!("{name}: {count}"))
+            .collect();
+        parts.join(", ")
     }
 }
 
@@ -64,8 +127,12 @@ pub(super) fn write_footer(
     if gaps.padding > 0 {
         rows.push_row(format_args!("padding: {}", gaps.padding));
     }
-    if counts.paddings > 0 {
-        let (count, sum) = (counts.paddings, counts.padding_bytes);
+    let unused = counts.member_types.unused_text();
+    if !unused.is_empty() {
+        rows.push_row(format_args!("member types with {unused}"));
+    }
+    let CountedSum { count, sum } = counts.member_types.paddings;
+    if count > 0 {
         rows.push_row(format_args!("paddings: {count}, sum paddings: {sum}"));
     }
     if gaps.bit_padding > 0 {
@@ -79,6 +146,10 @@ pub(super) fn write_footer(
         ));
     } else if forced > 0 {
         rows.push_row(format_args!("forced alignments: {forced}"));
+    }
+    let arrays = counts.member_types.arrays_text();
+    if !arrays.is_empty() {
+        rows.push_row(format_args!("flexible array members: {arrays}"));
     }
     if !size.is_multiple_of(line) {
         rows.push_row(format_args!("last cacheline: {} bytes", size % line));

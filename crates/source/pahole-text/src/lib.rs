@@ -1,7 +1,7 @@
 //! Struct layouts as text in the format of pahole.
 //!
-//! The text equals that of `pahole` 1.24 (package dwarves) byte for byte, because people compare it
-//! and scripts parse it. Holes, packing and forced alignments follow the same rules. The tests of
+//! The text equals that of `pahole` 1.24 or 1.30 (package dwarves) byte for byte, because people
+//! compare it and scripts parse it: [`PaholeVersion`]. Holes, packing and forced alignments follow the same rules. The tests of
 //! the command (`crates/relayout/tests/pahole`) compare the text of a whole kernel, and list the
 //! intended differences.
 //!
@@ -47,6 +47,7 @@ mod facts;
 mod footer;
 mod frame;
 mod member;
+mod member_type;
 mod names;
 mod options;
 mod print;
@@ -55,7 +56,7 @@ mod variants;
 
 use relayout_layout::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
 
-pub use options::Options;
+pub use options::{Options, PaholeVersion};
 
 /// Text of a struct, union or enum with a final newline. A typedef stands for its type. `None` for
 /// other types, and for declarations without members.
@@ -63,10 +64,12 @@ pub fn render(types: &TypeArena, id: TypeId, options: &Options) -> Option<String
     match types.get(types.strip_typedefs(id)) {
         Type::Aggregate(aggregate) => render_aggregate(types, aggregate, options),
         Type::Enum {
-            name, enumerators, ..
+            name,
+            enumerators,
+            size,
         } => {
             let mut printer = printer::LayoutPrinter::new(types, options);
-            printer.write_top_enum(name.as_deref(), enumerators);
+            printer.write_top_enum(name.as_deref(), enumerators, *size);
             Some(printer.finish())
         }
         _ => None,

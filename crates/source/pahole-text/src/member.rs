@@ -7,6 +7,7 @@ use relayout_layout::{Member, NESTING_MAX, Type, TypeId};
 use crate::column::{push_number, push_spaces};
 use crate::frame::PrintFrame;
 use crate::names;
+use crate::options::PaholeVersion;
 use crate::printer::{LayoutPrinter, MemberDeclarator, PACKED};
 
 impl LayoutPrinter<'_> {
@@ -197,8 +198,10 @@ impl LayoutPrinter<'_> {
         if member.name.is_none() && member.bits.is_none() {
             return;
         }
-        // An expanded struct with a name ends without a space; an array of it does not.
-        if !(is_named && declared.is_plain()) {
+        // Before 1.30, an expanded struct with a name ends without a space; an array of it does
+        // not.
+        let is_old = self.options.version == PaholeVersion::V1_24;
+        if !(is_named && declared.is_plain() && is_old) {
             self.push(" ");
         }
         self.push(declared.stars);

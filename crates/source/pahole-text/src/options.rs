@@ -1,8 +1,21 @@
 //! Options of the text.
 
+/// Release of pahole whose text is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PaholeVersion {
+    /// 1.24, of 2022.
+    #[default]
+    V1_24,
+    /// 1.30, of 2025. It also comments on holes and flexible arrays inside of members, and expands
+    /// enumerations.
+    V1_30,
+}
+
 /// Options of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
+    /// Release of pahole whose text is printed.
+    pub version: PaholeVersion,
     /// Size of a cache line in bytes.
     pub cacheline_size: u64,
     /// Print offsets and sizes in hexadecimal (`pahole --hex`).
@@ -21,6 +34,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
+            version: PaholeVersion::default(),
             cacheline_size: 64,
             hex: false,
             expand: false,

@@ -5,8 +5,15 @@ use std::fmt::Write;
 use relayout_layout::{Aggregate, AggregateGaps, AggregateKind, Member, NESTING_MAX, Type};
 
 use crate::frame::{NAME_WIDTH_UNION, PrintFrame};
+use crate::options::PaholeVersion;
 use crate::printer::{InlineType, LayoutComment, LayoutPrinter, MemberDeclarator, PACKED};
 use crate::{align, footer, variants};
+
+/// Size of an enumeration that is not packed.
+const INT_BYTES: u64 = 4;
+
+/// Size of a pointer: padding up to it needs no explanation.
+const POINTER_BYTES: u64 = 8;
 
 /// Most members of forced padding that are written out.
 const FORCED_MEMBERS_MAX: u64 = 4096;
@@ -36,8 +43,14 @@ impl LayoutPrinter<'_> {
         self.push("};\n");
     }
 
-    pub(super) fn write_top_enum(&mut self, name: Option<&str>, enumerators: &[(String, i128)]) {
+    pub(super) fn write_top_enum(
+        &mut self,
+        name: Option<&str>,
+        enumerators: &[(String, i128)],
+        size: u64,
+    ) {
         self.write_enum_body(name, enumerators, 0);
+        self.write_packed(size != INT_BYTES);
         self.push(";\n");
     }
 
@@ -91,9 +104,12 @@ impl LayoutPrinter<'_> {
         let lengths = enumerators.iter().map(|(name, _)| name.len());
         let width = lengths.max().unwrap_or(0);
         for (name, value) in enumerators {
-            // pahole takes the 32 bits of numbers in BTF without their sign.
+            // Before 1.30, pahole takes the 32 bits of numbers in BTF without their sign.
+            let is_old = self.options.version == PaholeVersion::V1_24;
             let value = match i32::try_from(*value) {
-                Ok(value) if !self.options.alignments_known => i128::from(value.cast_unsigned()),
+                Ok(value) if is_old && !self.options.alignments_known => {
+                    i128::from(value.cast_unsigned())
+                }
                 _ => *value,
             };
             self.push_tabs(indent + 1);
@@ -124,9 +140,13 @@ impl LayoutPrinter<'_> {
                 Some(self.write_inline_aggregate(aggregate, member, declared, frame))
             }
             Type::Enum {
-                name, enumerators, ..
-            } if name.is_none() || declared.is_resolved => {
+                name,
+                enumerators,
+                size,
+            } if name.is_none() || declared.is_resolved || self.expands_enums() => {
                 self.write_enum_body(name.as_deref(), enumerators, frame.indent);
+                let is_packed = *size != INT_BYTES;
+                self.write_packed(is_packed);
                 self.write_inline_name(member, declared, name.is_some());
                 self.push(&declared.suffix);
                 Some(InlineType {
@@ -136,6 +156,11 @@ impl LayoutPrinter<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Returns true if enumerations with a name are printed in place.
+    fn expands_enums(&self) -> bool {
+        self.options.expand && self.options.version == PaholeVersion::V1_30
     }
 
     fn write_inline_aggregate(
@@ -173,8 +198,8 @@ impl LayoutPrinter<'_> {
             is_packed =
                 self.facts.is_packed_here(declared.id) || self.facts.is_packed(aggregate, &gaps);
             self.write_packed(is_packed);
-            // In an array, the name comes before the alignment.
-            if !declared.suffix.is_empty() {
+            // In an array, and behind a typedef, the name comes before the alignment.
+            if !declared.suffix.is_empty() || declared.is_resolved {
                 self.write_inline_name(member, declared, is_named);
                 self.write_aligned(aggregate, is_packed);
             } else {
@@ -189,22 +214,22 @@ impl LayoutPrinter<'_> {
         }
     }
 
-    /// Writes padding that the largest member does not explain as bitfields.
+    /// Writes padding larger than a pointer as bitfields.
     fn write_forced_padding(&mut self, aggregate: &Aggregate, gaps: &AggregateGaps) {
         let Some(last) = aggregate.members.last() else {
             return;
         };
         let known = self.options.alignments_known && aggregate.declared_align.is_none();
-        if !known || gaps.padding == 0 || gaps.padding < self.facts.largest_align(aggregate) {
+        if !known || gaps.padding <= POINTER_BYTES {
             return;
         }
         let size = self.types.storage_size(last);
-        if size == 0 || gaps.padding / size > FORCED_MEMBERS_MAX {
+        if !size.is_power_of_two() || gaps.padding / size > FORCED_MEMBERS_MAX {
             return;
         }
         let frame = PrintFrame::outermost(false);
         self.push("\n\t/* Force padding: */\n");
-        for _ in 0..gaps.padding / size {
+        for _ in 0..gaps.padding.div_ceil(size) {
             self.push_tabs(1);
             self.write_comment(
                 LayoutComment::UnnamedBitfield(last.ty, size.saturating_mul(8)),

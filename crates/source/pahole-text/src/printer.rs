@@ -4,6 +4,7 @@ use relayout_layout::{MemberGap, TypeArena, TypeId};
 
 use crate::facts::AlignmentFacts;
 use crate::frame::{NAME_WIDTH, NAME_WIDTH_EXPANDED};
+use crate::member_type::MemberTypeNote;
 use crate::options::Options;
 
 pub(super) const PACKED: &str = " __attribute__((__packed__))";
@@ -45,8 +46,8 @@ impl MemberDeclarator {
 pub(super) enum LayoutComment {
     BitHole(u64),
     ByteHole(u64),
-    /// The member before is a struct that ends in this many bytes of padding.
-    Padding(u64),
+    /// The member before is a struct with padding, and what else pahole says about its type.
+    MemberType(MemberTypeNote),
     CombinedWithPrevious,
     CombinedWithNext,
     ForceAlignment,
