@@ -239,7 +239,6 @@ mod tests {
         let member = |&(name, offset): &(&str, u64)| Member {
             is_base: false,
             name: Some(name.to_owned()),
-            is_base: false,
             ty: long,
             offset,
             bits: None,
