@@ -72,7 +72,10 @@ impl RegisterReader {
             )
         };
         let mut handles = [std::ptr::null_mut::<c_void>(); REGISTERS_MAX];
-        for descriptor in descriptors.iter().filter(|one| !one.name.is_null()) {
+        for descriptor in descriptors
+            .iter()
+            .filter(|descriptor| !descriptor.name.is_null())
+        {
             // SAFETY: a C string, as documented.
             let name = unsafe { CStr::from_ptr(descriptor.name) };
             let number = name

@@ -114,8 +114,8 @@ mod tests {
     #[test]
     fn compare_and_swap_has_what_it_expects_in_registers() {
         let expected = |word: u32| memory_use(&word.to_le_bytes()).expected;
-        let (one, pair) = (ExpectedRegisters::single(1), ExpectedRegisters::pair(0, 1));
-        assert_eq!(expected(0xc8e1_fc62), Some(one)); // casal x1, x2, [x3]
+        let (single, pair) = (ExpectedRegisters::single(1), ExpectedRegisters::pair(0, 1));
+        assert_eq!(expected(0xc8e1_fc62), Some(single)); // casal x1, x2, [x3]
         assert_eq!(expected(0x4820_7c82), Some(pair)); // casp x0, x1, x2, x3, [x4]
         assert_eq!(expected(0x8801_7c62), None); // stxr w1, w2, [x3]
         assert_eq!(expected(0xb821_0062), None); // ldadd w1, w2, [x3]

@@ -155,13 +155,13 @@ mod tests {
     #[test]
     fn expected_values_are_in_the_accumulator() {
         let expected = |bytes: &[u8]| memory_use(bytes).expected;
-        let (one, two) = (
+        let (single, pair) = (
             ExpectedRegisters::single(RAX),
             ExpectedRegisters::pair(RAX, RDX),
         );
-        assert_eq!(expected(&[0xf0, 0x48, 0x0f, 0xb1, 0x17]), Some(one)); // lock cmpxchg
-        assert_eq!(expected(&[0xf0, 0x0f, 0xb0, 0x17]), Some(one)); // lock cmpxchg %dl,(%rdi)
-        assert_eq!(expected(&[0xf0, 0x48, 0x0f, 0xc7, 0x0f]), Some(two)); // lock cmpxchg16b
+        assert_eq!(expected(&[0xf0, 0x48, 0x0f, 0xb1, 0x17]), Some(single)); // lock cmpxchg
+        assert_eq!(expected(&[0xf0, 0x0f, 0xb0, 0x17]), Some(single)); // lock cmpxchg %dl,(%rdi)
+        assert_eq!(expected(&[0xf0, 0x48, 0x0f, 0xc7, 0x0f]), Some(pair)); // lock cmpxchg16b
         assert_eq!(expected(&[0x48, 0x0f, 0xc7, 0x27]), None); // xsavec (%rdi)
         assert_eq!(expected(&[0xf0, 0x0f, 0xc1, 0x07]), None); // lock xadd %eax,(%rdi)
         assert_eq!(
