@@ -218,6 +218,9 @@ fn finding_name(finding: &Finding) -> String {
         Some(variable) => variable.to_owned(),
         None => subject.type_name().to_owned(),
     };
+    if let Some(elements) = &finding.elements {
+        return format!("{name}, {}", counted(elements.count, "element"));
+    }
     match finding.places.len() {
         0 | 1 => format!("{name} {:+}", finding.line_offset),
         _ => format!("{name}, {}", counted(finding.objects, "object")),

@@ -13,6 +13,7 @@ use site_uses::{SiteUses, conflict_pairs, group_site_uses};
 
 use crate::adjacent;
 use crate::detect::{self, DetectContext, GroupReplays};
+use crate::elements;
 use crate::finding::{Finding, Findings, ProfileTotals, UnresolvedLines, share};
 use crate::group::{self, GroupedRows, LineGroup, TargetCache};
 use crate::identify::{AccessTarget, AddressNamer};
@@ -273,6 +274,7 @@ fn group_finding<I: AddressNamer>(
         remote_reads: detect::remote_reads(group, tally),
         neighbours: neighbours(group),
         origins: origins(group),
+        elements: elements::shared_elements(group, tally),
         kinds_by_run: detect::kinds_by_run(group, context),
         remedies: detect::remedies(group, joined.kind, tally, context, sources),
     }

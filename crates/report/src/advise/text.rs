@@ -243,14 +243,18 @@ fn push_heading(text: &mut String, gathered: &GatheredType<'_>) {
         .clone()
         .map(|instance| instance.trace.accesses.len());
     let accesses: usize = accesses.sum();
-    let objects = instances.map(|instance| (instance.run, instance.trace.base));
+    let objects = instances.flat_map(|instance| {
+        let stride = u64::from(instance.stride);
+        let elements = 0..u64::from(instance.elements.max(1));
+        elements.map(move |index| (instance.run, instance.trace.base + index * stride))
+    });
     let mut objects: Vec<_> = objects.collect();
     objects.sort_unstable();
     objects.dedup();
     let _ = writeln!(
         text,
-        "struct {}: {} in the profile, {} of them recorded in order ({accesses} accesses).\n",
-        gathered.name,
+        "{}: {} in the profile, {} of them recorded in order ({accesses} accesses).\n",
+        gathered.advised_subject.title(),
         counted(gathered.objects, "object"),
         objects.len(),
     );

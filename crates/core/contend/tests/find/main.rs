@@ -29,6 +29,7 @@ fn member(
             bytes: object.1,
             variable: object.2.map(str::to_owned),
             origin: None,
+            array: None,
         },
         member: MemberAt {
             path: path.to_owned(),
@@ -62,6 +63,7 @@ impl AddressNamer for Table {
                 bytes: 8,
                 variable: Some(format!("counter{}", low / 8)),
                 origin: None,
+                array: None,
             }),
             4 => match low {
                 0..4 => {
