@@ -351,6 +351,11 @@ fn push_layout(text: &mut String, view: &PoolView<'_>, scored: &ScoredLayout, ti
 /// Returns a layout as pahole prints it.
 pub(super) fn pahole_listing(view: &PoolView<'_>, scored: &ScoredLayout) -> String {
     let gathered = view.gathered;
+    if gathered.is_whole {
+        let (size, align) = (scored.layout.size, scored.layout.align);
+        let title = gathered.advised_subject.title();
+        return format!("{title} {{ ... }}; /* size: {size}, alignment: {align} */\n");
+    }
     let laid_out =
         gathered
             .shape
@@ -379,6 +384,14 @@ pub(super) fn change_words(view: &PoolView<'_>, scored: &ScoredLayout) -> String
         &scored.changes,
         &view.gathered.shape,
     ));
+    let calls = view.gathered.calls_to_change(scored);
+    words.extend((!calls.is_empty()).then(|| {
+        format!(
+            "with memory aligned to {} by {}",
+            scored.layout.align,
+            calls.join(", ")
+        )
+    }));
     match words.is_empty() {
         true => "-".to_owned(),
         false => words.join(", "),

@@ -1,10 +1,13 @@
 //! A type with its recorded objects.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use relayout_layout::abi::{AbiEngine, StructLayout, StructShape};
 use relayout_layout::{Aggregate, suggestions};
-use relayout_search::{AdviceSubject, Options, RecordedInstance, pinned_first_member, refusal};
+use relayout_search::{
+    AdviceSubject, Options, RecordedInstance, ScoredLayout, pinned_first_member, refusal,
+};
 
 use super::objects::{SizeEffects, TypeObjects, find_objects};
 use super::subject::{AdvisedSubject, find_subject, named_subjects};
@@ -28,6 +31,8 @@ pub struct GatheredType<'a> {
     pub objects: u64,
     /// Memory that the size of the type affects.
     pub size_effects: SizeEffects,
+    /// Allocation calls of the objects, as `calloc in main (hp.c:19)`.
+    pub allocation_calls: BTreeSet<String>,
     /// Bytes of an element of the flexible array; 0 without one.
     pub tail_element_bytes: u64,
     /// Member that stays first because code may cast to it.
@@ -66,6 +71,16 @@ impl GatheredType<'_> {
             .places
             .iter()
             .position(|place| holds(place.offset..place.end))
+    }
+
+    /// Returns the allocation calls that have to give another alignment for a layout; empty where
+    /// they need no change.
+    pub fn calls_to_change(&self, scored: &ScoredLayout) -> Vec<String> {
+        match (scored.needs_allocation, self.allocation_calls.is_empty()) {
+            (false, _) => Vec::new(),
+            (true, false) => self.allocation_calls.iter().cloned().collect(),
+            (true, true) => vec!["the call that allocates it".to_owned()],
+        }
     }
 
     /// Returns `options` with the pinned members of this type.
@@ -179,6 +194,7 @@ fn gather_objects<'a>(
         instances: objects.instances,
         objects: objects.count,
         size_effects: objects.size_effects,
+        allocation_calls: objects.allocation_calls,
         tail_element_bytes: objects.tail_element_bytes,
         pinned: pinned.iter().cloned().chain(pinned_first.clone()).collect(),
         pinned_first,

@@ -45,6 +45,8 @@ pub(super) struct TypeObjects<'a> {
     /// Number of objects.
     pub count: u64,
     pub size_effects: SizeEffects,
+    /// Allocation calls of the objects, as `calloc in main (hp.c:19)`.
+    pub allocation_calls: BTreeSet<String>,
 }
 
 /// Memory that the size of a type affects, besides its own objects.
@@ -63,7 +65,8 @@ impl SizeEffects {
         let types = resolved.resolution.types();
         let mut effects = Self::default();
         for (object, _, type_id) in members {
-            if types.strip_typedefs(object.ty) != *type_id {
+            let element = element_type(types, object);
+            if types.strip_typedefs(element) != types.strip_typedefs(*type_id) {
                 *effects
                     .holder_counts
                     .entry(object.type_name.clone())
@@ -188,7 +191,7 @@ pub(super) fn find_objects<'a>(
             } else {
                 aggregate.size
             },
-            home: heap_home(object, aggregate.decl.as_ref())
+            home: heap_home(resolved, (*object, *type_id), base, aggregate.decl.as_ref())
                 .unwrap_or_else(|| slabs.slab_home(object.run, base)),
         }
     });
@@ -202,6 +205,12 @@ pub(super) fn find_objects<'a>(
         tail_element_bytes,
         count: members.len() as u64,
         size_effects: SizeEffects::new(resolved, &members),
+        allocation_calls: { members.iter() }
+            .filter_map(|(object, ..)| match &object.kind {
+                ObjectKind::Heap { site } if !site.is_empty() => Some(site.clone()),
+                _ => None,
+            })
+            .collect(),
         aggregate,
         kind,
         is_whole,
@@ -223,26 +232,37 @@ fn elements_of_object<'o>(
     }
 }
 
-/// Returns the home of an object in the memory of an allocator; `None` for other objects.
-fn heap_home(object: &ResolvedObject, declared: Option<&SourceLine>) -> Option<ObjectHome> {
-    let ObjectKind::Heap { site } = &object.kind else {
-        return None;
+/// Returns the home of an object at `base`, of a type, in the memory of an allocator; `None` for
+/// other objects. Memory of a program without a description comes from an allocator too.
+fn heap_home(
+    resolved: &ResolvedProfile<'_>,
+    (object, type_id): (&ResolvedObject, TypeId),
+    base: Addr,
+    declared: Option<&SourceLine>,
+) -> Option<ObjectHome> {
+    let is_program = resolved.profile.meta.target == "program";
+    let site = match &object.kind {
+        ObjectKind::Heap { site } => site.as_str(),
+        ObjectKind::Memory | ObjectKind::Named if is_program => "",
+        _ => return None,
     };
-    let (first, count) = match object.array {
+    let types = resolved.resolution.types();
+    let element = types.strip_typedefs(element_type(types, object));
+    let is_element = element == types.strip_typedefs(type_id);
+    let (first, count) = match object.array.filter(|_| is_element) {
         Some(array) => (array.base, array.count),
-        None => (object.base, 1),
+        None => (base, 1),
     };
     let allocator = site.split(" in ").next().unwrap_or_default();
     let is_rust = declared.is_some_and(|place| place.file.ends_with(".rs"));
-    let is_aligned_call = ALIGNED_ALLOCATORS.contains(&allocator);
-    // What was asked for is not recorded: the address tells.
-    let given = match is_aligned_call {
+    // The alignment that was asked for is not recorded: the address tells.
+    let align = match ALIGNED_ALLOCATORS.contains(&allocator) {
         true => 1u32 << first.0.trailing_zeros().min(12),
         false => MALLOC_ALIGN,
     };
     Some(ObjectHome::Heap {
         first,
-        align: given,
+        align,
         count,
         follows_type: is_rust || allocator.starts_with("operator new"),
     })
