@@ -47,6 +47,6 @@ pub use objects::{ContendedType, SizeEffects, struct_offsets};
 pub use patch::{EditedCandidate, PatchOutcome, PatchReach, WrittenPatch};
 pub use save::{HARDWARE_SCRIPT, rejected_path, write_hardware_script, write_mails};
 pub use scenarios::{OtherScenario, ScenarioKind, ScenarioScores};
-pub use subject::AdvisedSubject;
 pub use searched::{SearchedType, score_layouts};
+pub use subject::AdvisedSubject;
 pub use what_if::score_layout_files;

@@ -63,7 +63,11 @@ pub(crate) fn shared_elements(group: &LineGroup, tally: &CoherenceTally) -> Opti
         if let Some((_, index)) =
             element_at(target, addr).filter(|(other, _)| *other == array && row_run == run)
         {
-            *accesses.entry(index).or_default().entry(context).or_default() += count;
+            *accesses
+                .entry(index)
+                .or_default()
+                .entry(context)
+                .or_default() += count;
         }
     };
     for count in &group.counts {

@@ -16,6 +16,7 @@ use crate::detect::{self, DetectContext, GroupReplays};
 use crate::elements;
 use crate::finding::{Finding, Findings, ProfileTotals, UnresolvedLines, share};
 use crate::group::{self, GroupedRows, LineGroup, TargetCache};
+use crate::hand_cut;
 use crate::identify::{AccessTarget, AddressNamer};
 use crate::line_join::{self, JoinedGroup};
 use crate::names::{neighbours, origins, types_path};
@@ -295,7 +296,7 @@ fn unresolved_classes<I: AddressNamer>(
                 .map(|row| (row.run, row.addr / line_bytes))
                 .collect();
             let mut uses = SiteUses::default();
-            for row in rows {
+            for row in &rows {
                 uses.add(row, sources);
             }
             UnresolvedLines {
@@ -304,6 +305,7 @@ fn unresolved_classes<I: AddressNamer>(
                 share: share(tally.transfers(), total_transfers, 0.0),
                 lines: lines.len() as u64,
                 sites: uses.ranked(),
+                hand_cuts: hand_cut::hand_cuts(&rows, line_bytes),
             }
         })
         .collect();

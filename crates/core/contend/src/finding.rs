@@ -454,6 +454,8 @@ pub struct UnresolvedLines {
     pub lines: u64,
     /// Instructions that missed on these lines; most transfers first.
     pub sites: Vec<SiteUse>,
+    /// Memory that the program cuts into equal parts, one for each context.
+    pub hand_cuts: Vec<SharedElements>,
 }
 
 /// Returns `part / whole`, or `none` if `whole` is 0.

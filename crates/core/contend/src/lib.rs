@@ -43,6 +43,7 @@ mod elements;
 mod find;
 pub mod finding;
 mod group;
+mod hand_cut;
 pub mod identify;
 mod line_join;
 mod names;

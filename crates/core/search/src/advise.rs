@@ -315,10 +315,9 @@ fn transfers_by_phase(
     layout: &StructLayout,
 ) -> Vec<(u32, u64)> {
     let line = u64::from(subject.line_bytes.max(1));
-    let are_single_and_fixed = { subject.instances.iter() }
-        .all(|instance| {
-            !matches!(instance.home, ObjectHome::Slab { .. }) && instance.elements <= 1
-        });
+    let are_single_and_fixed = { subject.instances.iter() }.all(|instance| {
+        !matches!(instance.home, ObjectHome::Slab { .. }) && instance.elements <= 1
+    });
     if !are_single_and_fixed || layout.size > LINES_BY_PHASE_MAX * line {
         return Vec::new();
     }

@@ -22,8 +22,12 @@ const PAGE_BYTES: u64 = 4096;
 /// Returns the memory that `malloc` of the GNU C library takes for a request, in bytes.
 pub fn malloc_class(bytes: u64) -> u64 {
     match bytes {
-        PAGES_FROM.. => bytes.saturating_add(2 * HEADER_BYTES).next_multiple_of(PAGE_BYTES),
-        _ => (bytes + HEADER_BYTES).next_multiple_of(CLASS_STEP).max(CLASS_MIN),
+        PAGES_FROM.. => bytes
+            .saturating_add(2 * HEADER_BYTES)
+            .next_multiple_of(PAGE_BYTES),
+        _ => (bytes + HEADER_BYTES)
+            .next_multiple_of(CLASS_STEP)
+            .max(CLASS_MIN),
     }
 }
 

@@ -55,10 +55,10 @@ pub use advice::{
 pub use advise::advise;
 pub use change::LayoutChange;
 pub use constraint::{AdviceRefusal, pinned_first_member, refusal};
+pub use heap::malloc_class;
 pub use interval::ChangeInterval;
 pub use line_groups::{GroupCrossing, LineGroups};
 pub use options::Options;
-pub use heap::malloc_class;
 pub use other_build::{VariantScore, score_in_build};
 pub use rewrite::TransferBound;
 pub use score::{EventsPerOperation, MemoryCost, waits_by_stretch};

@@ -270,7 +270,10 @@ fn accessed_members(
     accesses: &[MemberAccesses],
     scored: &ScoredLayout,
 ) -> String {
-    let mut text = format!("{} {{ /* accessed members only */\n", gathered.advised_subject.title());
+    let mut text = format!(
+        "{} {{ /* accessed members only */\n",
+        gathered.advised_subject.title()
+    );
     for &atom in &scored.arrangement.order {
         let name = &gathered.shape.atoms[atom].name;
         let place = &scored.layout.places[atom];

@@ -73,7 +73,7 @@ struct PlaceDocument {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct ElementsDocument {
+pub(super) struct ElementsDocument {
     /// Bytes from one element to the next.
     stride: u64,
     /// Number of elements in the array.
@@ -92,7 +92,7 @@ struct ElementUsersDocument {
 }
 
 impl ElementsDocument {
-    fn new(elements: &SharedElements) -> Self {
+    pub fn new(elements: &SharedElements) -> Self {
         let users = elements.users.iter().map(|users| ElementUsersDocument {
             index: users.index,
             contexts: users.contexts.iter().map(|context| context.0).collect(),

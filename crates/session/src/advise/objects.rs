@@ -54,6 +54,8 @@ pub(super) struct TypeObjects<'a> {
 pub struct SizeEffects {
     /// Types that hold it by value, with the number of such objects.
     pub holder_counts: BTreeMap<String, u64>,
+    /// Elements of the arrays that the objects are in, accessed or not.
+    pub array_elements: u64,
     /// Objects of which each CPU has one.
     pub per_cpu_objects: u64,
     /// Objects in a slab as recorded, by slab cache.
@@ -64,6 +66,15 @@ impl SizeEffects {
     fn new(resolved: &ResolvedProfile<'_>, members: &[(&ResolvedObject, u64, TypeId)]) -> Self {
         let types = resolved.resolution.types();
         let mut effects = Self::default();
+        let arrays = members.iter().filter_map(|(object, _, type_id)| {
+            let element = types.strip_typedefs(element_type(types, object));
+            let array = object
+                .array
+                .filter(|_| element == types.strip_typedefs(*type_id))?;
+            Some(((object.run, array.base), array.count))
+        });
+        let arrays: BTreeMap<(RunId, Addr), u64> = arrays.collect();
+        effects.array_elements = arrays.values().sum();
         for (object, _, type_id) in members {
             let element = element_type(types, object);
             if types.strip_typedefs(element) != types.strip_typedefs(*type_id) {
@@ -109,7 +120,9 @@ pub(super) fn rank_contended_types(resolved: &ResolvedProfile<'_>) -> Vec<Conten
     let is_transfer = |row: &&ConflictRow| row.transfer != CoherenceEvent::Upgrade;
     for row in resolved.profile.conflicts.iter().filter(is_transfer) {
         if let Some(object) = resolved.resolution.object_at(row.run, row.addr) {
-            *by_name.entry(subject_and_obstacle(types, object)).or_default() += row.count;
+            *by_name
+                .entry(subject_and_obstacle(types, object))
+                .or_default() += row.count;
         }
     }
     let mut ranked: Vec<ContendedType> = (by_name.into_iter())
@@ -168,7 +181,9 @@ pub(super) fn find_objects<'a>(
         .aggregate(first_type)
         .filter(|aggregate| aggregate.kind != AggregateKind::Union);
     let is_whole = aggregate.is_none();
-    let kind = types.aggregate(first_type).map_or(AggregateKind::Struct, |found| found.kind);
+    let kind = types
+        .aggregate(first_type)
+        .map_or(AggregateKind::Struct, |found| found.kind);
     let aggregate = match aggregate {
         Some(aggregate) => Cow::Borrowed(aggregate),
         None => Cow::Owned(as_single_member(types, subject, first_type)?),
@@ -298,9 +313,9 @@ pub(crate) fn struct_names(resolved: &ResolvedProfile<'_>) -> BTreeSet<String> {
 pub fn struct_offsets(types: &TypeArena, id: TypeId, name: &str) -> Vec<(u64, TypeId)> {
     let mut offsets = Vec::new();
     let is_wanted = |id| {
-        types.aggregate(id).is_some_and(|aggregate| {
-            aggregate.complete && aggregate.name.as_deref() == Some(name)
-        })
+        types
+            .aggregate(id)
+            .is_some_and(|aggregate| aggregate.complete && aggregate.name.as_deref() == Some(name))
     };
     collect_offsets(types, id, &is_wanted, [0, 0], &mut offsets);
     offsets

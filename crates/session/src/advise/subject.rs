@@ -117,7 +117,9 @@ impl AdvisedSubject {
                 aggregate.complete && aggregate.name.as_deref() == Some(tag)
             }),
             Self::Typedef { name } => {
-                types.aggregate(id).is_some_and(|aggregate| aggregate.name.is_none())
+                types
+                    .aggregate(id)
+                    .is_some_and(|aggregate| aggregate.name.is_none())
                     && typedef_name(types, id).as_ref() == Some(name)
             }
             Self::Variable { .. } | Self::Scalars { .. } => false,

@@ -83,10 +83,11 @@ impl TokenizedFile<'_> {
         let close = self.pairs[open].ok_or(EditRefusal::CutByPreprocessor {
             place: place.clone(),
         })?;
-        let body =
-            parse_body(self, open, close, is_union).map_err(|cut| EditRefusal::CutByPreprocessor {
+        let body = parse_body(self, open, close, is_union).map_err(|cut| {
+            EditRefusal::CutByPreprocessor {
                 place: self.place(cut.0),
-            })?;
+            }
+        })?;
         Ok(StructDefinition {
             name: name.to_owned(),
             nth,
