@@ -14,7 +14,7 @@ use crate::group;
 const PARTS_MIN: usize = 3;
 /// A context has a part of its own if it has at least one in this many of the events of the busiest
 /// context: the thread that clears the memory has none.
-const USER_PART: u64 = 20;
+const USER_PART: u64 = 500;
 
 /// Accesses of a context to adjacent lines.
 #[derive(Clone, Copy)]

@@ -155,27 +155,7 @@ pub(super) fn find_objects<'a>(
     subject: &AdvisedSubject,
 ) -> Option<TypeObjects<'a>> {
     let types = resolved.resolution.types();
-    let mut offsets_by_type: BTreeMap<TypeId, Vec<(u64, TypeId)>> = BTreeMap::new();
-    let mut members: Vec<(&ResolvedObject, u64, TypeId)> = Vec::new();
-    let is_wanted = |id| subject.is_type(types, id);
-    for object in resolved.resolution.objects() {
-        if subject.is_of_objects() {
-            if AdvisedSubject::of_object(types, object) == *subject {
-                members.extend(elements_of_object(types, object));
-            }
-            continue;
-        }
-        let offsets = offsets_by_type.entry(object.ty).or_insert_with(|| {
-            let mut offsets = Vec::new();
-            collect_offsets(types, object.ty, &is_wanted, [0, 0], &mut offsets);
-            offsets
-        });
-        members.extend(
-            offsets
-                .iter()
-                .map(|(offset, type_id)| (object, *offset, *type_id)),
-        );
-    }
+    let members = members_of_subject(resolved, subject);
     let first_type = members.first()?.2;
     let aggregate = types
         .aggregate(first_type)
@@ -230,6 +210,36 @@ pub(super) fn find_objects<'a>(
         kind,
         is_whole,
     })
+}
+
+/// Returns the objects that hold the subject, with its offset in them and its type.
+fn members_of_subject<'r>(
+    resolved: &ResolvedProfile<'r>,
+    subject: &AdvisedSubject,
+) -> Vec<(&'r ResolvedObject, u64, TypeId)> {
+    let types = resolved.resolution.types();
+    let mut offsets_by_type: BTreeMap<TypeId, Vec<(u64, TypeId)>> = BTreeMap::new();
+    let mut members = Vec::new();
+    let is_wanted = |id| subject.is_type(types, id);
+    for object in resolved.resolution.objects() {
+        if subject.is_of_objects() {
+            if AdvisedSubject::of_object(types, object) == *subject {
+                members.extend(elements_of_object(types, object));
+            }
+            continue;
+        }
+        let offsets = offsets_by_type.entry(object.ty).or_insert_with(|| {
+            let mut offsets = Vec::new();
+            collect_offsets(types, object.ty, &is_wanted, [0, 0], &mut offsets);
+            offsets
+        });
+        members.extend(
+            offsets
+                .iter()
+                .map(|(offset, type_id)| (object, *offset, *type_id)),
+        );
+    }
+    members
 }
 
 /// Returns an object, or its elements where it is an array, with their offsets and type.
