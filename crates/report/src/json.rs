@@ -6,7 +6,7 @@ mod site;
 
 use std::collections::BTreeMap;
 
-use finding::{FindingDocument, finding_document};
+use finding::{ElementsDocument, FindingDocument, finding_document};
 use relayout_contend::finding::{LinePairs, UnresolvedLines};
 use relayout_contend::{CoherenceTally, UnreadMemory};
 use relayout_profile::boot::{BootChange, RecordedBoot, UnwatchedAccess};
@@ -177,6 +177,9 @@ struct UnresolvedDocument<'a> {
     share: f64,
     lines: u64,
     sites: Vec<SiteDocument<'a>>,
+    /// Memory that the program cuts into equal parts, one for each context.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hand_cuts: Vec<ElementsDocument>,
 }
 
 fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
@@ -329,5 +332,8 @@ fn unresolved_document(class: &UnresolvedLines) -> UnresolvedDocument<'_> {
         share: class.share,
         lines: class.lines,
         sites: class.sites.iter().map(site_document).collect(),
+        hand_cuts: { class.hand_cuts.iter() }
+            .map(ElementsDocument::new)
+            .collect(),
     }
 }

@@ -8,6 +8,7 @@ pub fn remedy_key(remedy: &Remedy) -> &'static str {
     match remedy {
         Remedy::SeparateMembers { .. } => "part",
         Remedy::SeparateElements { .. } => "part-elements",
+        Remedy::PadElements { .. } => "pad-elements",
         Remedy::SeparateObjects { .. } => "part-objects",
         Remedy::Align { .. } => "align",
         Remedy::GuardStore { .. } => "check-store",
@@ -65,6 +66,12 @@ pub fn remedy_sentence(
             "Elements of `{member}` that different {context_noun}s use lie on one line: {transfers} transfers between them \
              bring nothing that is used. To look at, not replayed: put what one uses together, or give each a line."
         ),
+        Remedy::PadElements {
+            array,
+            stride,
+            padded_stride,
+            transfers,
+        } => pad_elements_sentence(array, [*stride, *padded_stride], *transfers, context_noun),
         Remedy::SeparateObjects { transfers } => format!(
             "It shares lines with other objects: {transfers} transfers between them bring nothing that is used. To \
              look at, not replayed: alignment, or where it is allocated."
@@ -95,6 +102,23 @@ pub fn remedy_sentence(
              every cache."
         ),
     }
+}
+
+fn pad_elements_sentence(
+    array: &str,
+    [stride, padded_stride]: [u64; 2],
+    transfers: u64,
+    context_noun: &str,
+) -> String {
+    let change = match stride == padded_stride {
+        true => "Align its elements to the cache line".to_owned(),
+        false => format!("Pad or align each element from {stride} to {padded_stride} bytes"),
+    };
+    format!(
+        "Elements of `{array}` that different {context_noun}s use share cache lines: {transfers} transfers between \
+         them bring nothing that is used. {change}, or give each {context_noun} a copy of its own. `relayout advise` \
+         scores layouts."
+    )
 }
 
 fn guard_sentence(remedy: &Remedy, position: impl Fn(&SiteSource) -> String) -> String {

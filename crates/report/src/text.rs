@@ -11,7 +11,7 @@ mod sources;
 
 use std::fmt::{self, Write};
 
-use relayout_contend::finding::UnresolvedLines;
+use relayout_contend::finding::{SharedElements, UnresolvedLines};
 use relayout_contend::{Finding, FindingSubject, Findings};
 use relayout_profile::UnseenStringCode;
 use relayout_profile::program::COMPILED_IN_COLLECTOR;
@@ -27,6 +27,8 @@ const UNRESOLVED_SITES_MAX: usize = 3;
 const UNSEEN_FUNCTIONS_MAX: usize = 8;
 /// Widest line of a sentence.
 const WIDTH: usize = 114;
+/// Memory cut by hand that is shown for each class, at most.
+const HAND_CUTS_MAX: usize = 3;
 
 /// Renders `report`.
 pub fn render(report: &ReportContents) -> String {
@@ -65,7 +67,7 @@ fn write_report(out: &mut String, report: &ReportContents) -> fmt::Result {
             detail::write_finding(out, finding, &sources, context_noun, placed)?;
         }
     }
-    write_unresolved(out, findings, &sources)?;
+    write_unresolved(out, report, context_noun, &sources)?;
     adjacent::write_summary(out, &findings.line_pairs)?;
     write_limits(out, findings, &shown)?;
     write_unseen_strings(out, meta.unseen_strings.as_deref().unwrap_or_default())?;
@@ -218,6 +220,9 @@ fn finding_name(finding: &Finding) -> String {
         Some(variable) => variable.to_owned(),
         None => subject.type_name().to_owned(),
     };
+    if let Some(elements) = &finding.elements {
+        return format!("{name}, {}", counted(elements.count, "element"));
+    }
     match finding.places.len() {
         0 | 1 => format!("{name} {:+}", finding.line_offset),
         _ => format!("{name}, {}", counted(finding.objects, "object")),
@@ -226,9 +231,12 @@ fn finding_name(finding: &Finding) -> String {
 
 fn write_unresolved(
     out: &mut String,
-    findings: &Findings,
+    report: &ReportContents,
+    noun: ContextNoun,
     sources: &SourcePositions,
 ) -> fmt::Result {
+    let findings = &report.findings;
+    let line_bytes = report.meta.line_bytes;
     if findings.unresolved.is_empty() {
         return Ok(());
     }
@@ -244,6 +252,7 @@ fn write_unresolved(
             share,
             lines,
             sites,
+            hand_cuts,
         } = class;
         let main_functions: Vec<String> = sites
             .iter()
@@ -260,8 +269,24 @@ fn write_unresolved(
             name,
             main_functions.join(", ")
         )?;
+        for cut in hand_cuts.iter().take(HAND_CUTS_MAX) {
+            for row in wrap_words(hand_cut_sentence(cut, line_bytes, noun).split(' '), WIDTH) {
+                writeln!(out, "             {row}")?;
+            }
+        }
     }
     Ok(())
+}
+
+/// Returns the stride of memory that is cut by hand, and what would help.
+fn hand_cut_sentence(cut: &SharedElements, line_bytes: u32, noun: ContextNoun) -> String {
+    let noun = noun.singular();
+    let padded = cut.stride.next_multiple_of(u64::from(line_bytes.max(1)));
+    format!(
+        "Cut by hand: {} parts, {} bytes apart, one for each {noun}, share lines: {} transfers bring nothing that is \
+         used. Space them {padded} bytes apart.",
+        cut.count, cut.stride, cut.transfers
+    )
 }
 
 fn write_limits(out: &mut String, findings: &Findings, shown: &[&Finding]) -> fmt::Result {

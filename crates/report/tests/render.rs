@@ -33,6 +33,7 @@ fn member_place(
             bytes,
             variable: (base == NODE).then(|| "osq_node".to_owned()),
             origin: None,
+            array: None,
         },
         member: MemberAt {
             path: name.to_owned(),
@@ -73,6 +74,7 @@ impl AddressNamer for Kernel {
                 bytes: 8,
                 variable: Some(["jiffies", "nr_files"][(addr >> 3 & 1) as usize].to_owned()),
                 origin: None,
+                array: None,
             }),
             _ => AccessTarget::Unresolved("vmalloc".to_owned()),
         }

@@ -28,6 +28,7 @@ mod patch;
 mod save;
 mod scenarios;
 mod searched;
+mod subject;
 mod what_if;
 
 pub use accesses::MemberAccesses;
@@ -47,4 +48,5 @@ pub use patch::{EditedCandidate, PatchOutcome, PatchReach, WrittenPatch};
 pub use save::{HARDWARE_SCRIPT, rejected_path, write_hardware_script, write_mails};
 pub use scenarios::{OtherScenario, ScenarioKind, ScenarioScores};
 pub use searched::{SearchedType, score_layouts};
+pub use subject::AdvisedSubject;
 pub use what_if::score_layout_files;

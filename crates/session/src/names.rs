@@ -1,6 +1,6 @@
 //! Names for findings: the owner of an address and the source of an instruction.
 
-use relayout_contend::{AccessTarget, AddressNamer, SiteSource, TargetObject};
+use relayout_contend::{AccessTarget, AddressNamer, ElementArray, SiteSource, TargetObject};
 use relayout_profile::Profile;
 use relayout_profile::{Addr, RunId, SiteId};
 use relayout_resolve::{
@@ -45,6 +45,11 @@ impl<'a, 'f> ResolvedNames<'a, 'f> {
             bytes: object.bytes,
             variable,
             origin,
+            array: object.array.map(|array| ElementArray {
+                base: array.base,
+                stride: array.stride,
+                count: array.count,
+            }),
         }
     }
 }

@@ -190,6 +190,7 @@ fn adjacent_finding<I: AddressNamer>(
         remote_reads: Vec::new(),
         neighbours: BTreeMap::new(),
         origins: BTreeMap::new(),
+        elements: None,
         kinds_by_run: BTreeMap::new(),
         remedies: Vec::new(),
     }

@@ -13,8 +13,10 @@ use site_uses::{SiteUses, conflict_pairs, group_site_uses};
 
 use crate::adjacent;
 use crate::detect::{self, DetectContext, GroupReplays};
+use crate::elements;
 use crate::finding::{Finding, Findings, ProfileTotals, UnresolvedLines, share};
 use crate::group::{self, GroupedRows, LineGroup, TargetCache};
+use crate::hand_cut;
 use crate::identify::{AccessTarget, AddressNamer};
 use crate::line_join::{self, JoinedGroup};
 use crate::names::{neighbours, origins, types_path};
@@ -273,6 +275,7 @@ fn group_finding<I: AddressNamer>(
         remote_reads: detect::remote_reads(group, tally),
         neighbours: neighbours(group),
         origins: origins(group),
+        elements: elements::shared_elements(group, tally),
         kinds_by_run: detect::kinds_by_run(group, context),
         remedies: detect::remedies(group, joined.kind, tally, context, sources),
     }
@@ -293,7 +296,7 @@ fn unresolved_classes<I: AddressNamer>(
                 .map(|row| (row.run, row.addr / line_bytes))
                 .collect();
             let mut uses = SiteUses::default();
-            for row in rows {
+            for row in &rows {
                 uses.add(row, sources);
             }
             UnresolvedLines {
@@ -302,6 +305,7 @@ fn unresolved_classes<I: AddressNamer>(
                 share: share(tally.transfers(), total_transfers, 0.0),
                 lines: lines.len() as u64,
                 sites: uses.ranked(),
+                hand_cuts: hand_cut::hand_cuts(&rows, line_bytes),
             }
         })
         .collect();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_layout::suggestions;
-use relayout_profile::AccessKind;
+use relayout_profile::{AccessKind, ContextId};
 
 use crate::identify::SiteSource;
 use crate::remedy::Remedy;
@@ -250,6 +250,8 @@ pub struct Finding {
     /// Transfers by the allocation site of the object, in words; empty for variables and where the
     /// site is unknown.
     pub origins: BTreeMap<String, u64>,
+    /// Elements of an array that share the lines, where most transfers are false and between them.
+    pub elements: Option<SharedElements>,
     /// Number of runs by the kind that the finding has in that run alone. Empty with one run.
     pub kinds_by_run: BTreeMap<FindingKind, u32>,
     /// Possible remedies; none where the finding [is unstable](Self::is_unstable).
@@ -303,6 +305,28 @@ pub struct LinePlace {
     pub transfers: u64,
     /// Distinct objects (base addresses, over all runs) with coherence events on the line.
     pub objects: u64,
+}
+
+/// Elements of an array that different contexts use on the same lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedElements {
+    /// Bytes from one element to the next.
+    pub stride: u64,
+    /// Number of elements of the array with the most transfers.
+    pub count: u64,
+    /// Transfers between elements that are false by lifetime, over all arrays.
+    pub transfers: u64,
+    /// Elements of the array with the most transfers, by index.
+    pub users: Vec<ElementUsers>,
+}
+
+/// Contexts that use an element of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ElementUsers {
+    /// Index of the element.
+    pub index: u64,
+    /// Contexts that use it, most accesses first; those with hardly any are left out.
+    pub contexts: Vec<ContextId>,
 }
 
 /// A member that only contexts other than its writer read.
@@ -430,6 +454,8 @@ pub struct UnresolvedLines {
     pub lines: u64,
     /// Instructions that missed on these lines; most transfers first.
     pub sites: Vec<SiteUse>,
+    /// Memory that the program cuts into equal parts, one for each context.
+    pub hand_cuts: Vec<SharedElements>,
 }
 
 /// Returns `part / whole`, or `none` if `whole` is 0.

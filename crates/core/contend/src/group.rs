@@ -177,11 +177,13 @@ fn scalar_lines<'a>(
         if let AccessTarget::Scalar(TargetObject {
             variable: Some(name),
             base,
+            array,
             ..
         }) = place
         {
             let line = row.addr.align_down(line_bytes);
-            let entry = transfers.entry((row.run, line, name)).or_insert((0, *base));
+            let first = array.map_or(*base, |array| array.base);
+            let entry = transfers.entry((row.run, line, name)).or_insert((0, first));
             entry.0 += row_tally(row).transfers();
         }
     }
@@ -218,7 +220,8 @@ fn group_key(
             Some((subject, line.wrapping_sub(object.base) as i64))
         }
         AccessTarget::Scalar(object) => {
-            let own = object.variable.as_deref().map(|name| (name, object.base));
+            let first = object.array.map_or(object.base, |array| array.base);
+            let own = object.variable.as_deref().map(|name| (name, first));
             let (name, base) = names.get(&(run, line)).copied().or(own)?;
             let subject = FindingSubject::Scalar {
                 name: name.to_owned(),

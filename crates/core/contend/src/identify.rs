@@ -40,6 +40,27 @@ pub struct TargetObject {
     pub variable: Option<String>,
     /// Allocation site in words, if known: `malloc in items_init (items.c:75)`.
     pub origin: Option<String>,
+    /// Array that the object is, or is an element of.
+    pub array: Option<ElementArray>,
+}
+
+/// An array in memory, whose elements lie side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ElementArray {
+    /// Address of the first element.
+    pub base: Addr,
+    /// Bytes from one element to the next.
+    pub stride: u64,
+    /// Number of elements.
+    pub count: u64,
+}
+
+impl ElementArray {
+    /// Returns the index of the element that holds `addr`; `None` outside of the array.
+    pub fn index_of(&self, addr: Addr) -> Option<u64> {
+        let index = addr.checked_sub(self.base)?.checked_div(self.stride)?;
+        (index < self.count).then_some(index)
+    }
 }
 
 /// Source position of an instruction. Fields are `None` where the debug information does not tell.

@@ -39,9 +39,11 @@
 
 mod adjacent;
 mod detect;
+mod elements;
 mod find;
 pub mod finding;
 mod group;
+mod hand_cut;
 pub mod identify;
 mod line_join;
 mod names;
@@ -56,7 +58,7 @@ mod unread_memory;
 
 pub use find::{FindSettings, find, find_with};
 pub use finding::{Finding, FindingKind, FindingSubject, Findings, ProfileTotals, strip_type_tag};
-pub use identify::{AccessTarget, AddressNamer, SiteSource, TargetObject};
+pub use identify::{AccessTarget, AddressNamer, ElementArray, SiteSource, TargetObject};
 pub use remedy::Remedy;
 pub use replay::{
     AccessCounts, BytePlacement, CoherenceTally, ContextWaits, LineScores, LineTally, LineWaits,

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashSet;
 
 use crate::detect::{self, DetectContext};
+use crate::elements;
 use crate::finding::{FindingKind, FindingSubject, LinePlace};
 use crate::group::{self, LineGroup, object_at};
 use crate::identify::AccessTarget;
@@ -31,7 +32,8 @@ pub(crate) struct JoinedGroup<'a> {
 struct JoinKey<'a> {
     subject: FindingSubject,
     kind: FindingKind,
-    /// Path of the member with the most transfers; elements of an array have one path.
+    /// Path of the member with the most transfers; elements of an array have one path. Empty where
+    /// elements share lines, whatever member they are hit in.
     member: &'a str,
 }
 
@@ -44,7 +46,12 @@ pub(crate) fn join_groups<'a>(
     let mut joined: BTreeMap<JoinKey, JoinedGroup> = BTreeMap::new();
     for group in groups {
         let named_group = name_group(group, context);
-        let Some(member) = hottest_member(&named_group.group) else {
+        // Any member of an element may be hit.
+        let member = match elements::are_shared(&named_group.group, &named_group.tally) {
+            true => Some(""),
+            false => hottest_member(&named_group.group),
+        };
+        let Some(member) = member else {
             alone.push(named_group);
             continue;
         };

@@ -23,6 +23,18 @@ pub enum Remedy {
         /// Transfers between its elements that are false by lifetime.
         transfers: u64,
     },
+    /// Give each element of an array lines of its own, by padding or alignment; or have a copy for
+    /// each context.
+    PadElements {
+        /// Name of the array's variable, or its type.
+        array: String,
+        /// Bytes from one element to the next.
+        stride: u64,
+        /// The next multiple of the line size.
+        padded_stride: u64,
+        /// Transfers between elements that are false by lifetime.
+        transfers: u64,
+    },
     /// Keep objects that share a line apart.
     SeparateObjects {
         /// Transfers between them that are false by lifetime.

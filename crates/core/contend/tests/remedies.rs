@@ -44,6 +44,7 @@ impl AddressNamer for Table {
                 bytes,
                 variable: None,
                 origin: None,
+                array: None,
             },
             member: MemberAt {
                 path: names[offset as usize / 8].to_owned(),

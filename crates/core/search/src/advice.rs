@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use relayout_contend::CoherenceTally;
 use relayout_contend::throughput::ThroughputGain;
-use relayout_layout::abi::{AtomArrangement, StructLayout};
+use relayout_layout::abi::{AtomArrangement, PaddingMember, StructLayout};
 use rustc_hash::FxHashSet;
 
 use crate::change::LayoutChange;
@@ -34,6 +34,11 @@ pub struct ScoredLayout {
     pub layout: StructLayout,
     /// Changes that lead from today's layout to this one; for user layouts, the members that move.
     pub changes: Vec<LayoutChange>,
+    /// New members that nothing accesses.
+    pub pads: Vec<PaddingMember>,
+    /// True if it needs an alignment that the allocation of some recorded object does not give. The
+    /// score holds for an allocation call that does.
+    pub needs_allocation: bool,
     /// Number of atoms that move.
     pub moved: usize,
     /// Replayed events, over all recorded objects.

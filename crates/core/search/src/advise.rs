@@ -294,6 +294,8 @@ fn into_scored(
         transfers_by_run: scorer.transfers_by_run(tallies),
         arrangement: candidate.proposal.arrangement,
         changes: candidate.proposal.changes,
+        pads: candidate.proposal.pads,
+        needs_allocation: scorer.needs_allocation(&candidate.layout),
         tally,
         per_operation: scorer.per_operation(tallies),
         memory: scorer.memory(&candidate.layout),
@@ -313,8 +315,9 @@ fn transfers_by_phase(
     layout: &StructLayout,
 ) -> Vec<(u32, u64)> {
     let line = u64::from(subject.line_bytes.max(1));
-    let are_single_and_fixed = { subject.instances.iter() }
-        .all(|instance| instance.home == ObjectHome::Fixed && instance.elements <= 1);
+    let are_single_and_fixed = { subject.instances.iter() }.all(|instance| {
+        !matches!(instance.home, ObjectHome::Slab { .. }) && instance.elements <= 1
+    });
     if !are_single_and_fixed || layout.size > LINES_BY_PHASE_MAX * line {
         return Vec::new();
     }

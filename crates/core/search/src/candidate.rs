@@ -1,12 +1,13 @@
 //! Layouts to score: candidates of every kind of change, within the rules and what the recording
 //! can judge.
 
-use relayout_layout::abi::{AtomArrangement, StructLayout};
+use relayout_layout::abi::{AtomArrangement, PaddingMember, StructLayout};
 use rustc_hash::FxHashSet;
 
 use crate::advice::{SkippedCandidates, UserLayout};
 use crate::change::{self, LayoutChange, LayoutProposal, StartingShape, exchange_lines, two_moves};
 use crate::coverage::AtomCoverage;
+use crate::heap;
 use crate::line_groups::LineGroups;
 use crate::options::Options;
 use crate::pareto_front::{self, LayoutCost};
@@ -110,6 +111,7 @@ impl<'a> CandidateRules<'a> {
             unjudged: !self.is_judged(&layout),
             proposal: LayoutProposal {
                 arrangement: order.arrangement.clone(),
+                pads: order.pads.clone(),
                 changes,
             },
             layout,
@@ -122,6 +124,7 @@ impl<'a> CandidateRules<'a> {
             name: None,
             proposal: LayoutProposal {
                 arrangement: self.subject.shape.current_arrangement(),
+                pads: Vec::new(),
                 changes: Vec::new(),
             },
             layout: self.current.clone(),
@@ -133,7 +136,7 @@ impl<'a> CandidateRules<'a> {
 /// Collected candidates, each layout once.
 pub(crate) struct CandidatePool<'r, 'a> {
     rules: &'r CandidateRules<'a>,
-    seen: FxHashSet<AtomArrangement>,
+    seen: FxHashSet<(AtomArrangement, Vec<PaddingMember>)>,
     pub candidates: Vec<LayoutCandidate>,
     pub left_out: SkippedCandidates,
     pub bound: TransferBound,
@@ -155,6 +158,9 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
         let ground = StartingShape {
             shape: subject.shape,
             line: u64::from(subject.line_bytes),
+            allocated: { subject.instances.iter() }
+                .any(|instance| heap::needs_other_call(&instance.home, subject.line_bytes.into())),
+            paired: options.pair_coefficient > 0.0,
         };
         // A rewrite passes over the marks of groups. What it does between two of them is left.
         let confined = |mut arrangement: AtomArrangement| {
@@ -170,6 +176,7 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
             .map(|arrangement| LayoutProposal {
                 changes: LayoutChange::leading_to(subject.shape, &arrangement),
                 arrangement,
+                pads: Vec::new(),
             });
         let exchanges = match options.pair_coefficient > 0.0 {
             true => exchange_lines::propose(&ground, &rules.coverage.accessed),
@@ -206,8 +213,10 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
     }
 
     fn add(&mut self, proposal: LayoutProposal) {
-        let layout = self.rules.subject.shape.lay_out(&proposal.arrangement);
-        if layout == *self.rules.current || !self.seen.insert(proposal.arrangement.clone()) {
+        let shape = self.rules.subject.shape;
+        let layout = shape.lay_out_padded(&proposal.arrangement, &proposal.pads);
+        let key = (proposal.arrangement.clone(), proposal.pads.clone());
+        if layout == *self.rules.current || !self.seen.insert(key) {
             return;
         }
         match self.rules.admit(&proposal.arrangement.order, &layout) {

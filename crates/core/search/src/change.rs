@@ -5,9 +5,10 @@ mod align_type;
 pub(crate) mod exchange_lines;
 mod move_align;
 mod move_member;
+mod pad_type;
 pub(crate) mod two_moves;
 
-use relayout_layout::abi::{AtomArrangement, StructShape};
+use relayout_layout::abi::{AtomArrangement, PaddingMember, StructShape};
 
 use crate::order;
 
@@ -127,6 +128,7 @@ fn describe_edit(edit: &[LayoutChange], shape: &StructShape) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LayoutProposal {
     pub arrangement: AtomArrangement,
+    pub pads: Vec<PaddingMember>,
     pub changes: Vec<LayoutChange>,
 }
 
@@ -143,13 +145,19 @@ pub(crate) struct StartingShape<'a> {
     pub shape: &'a StructShape,
     /// Size of a cache line in bytes.
     pub line: u64,
+    /// True if some objects are in memory of an allocator that knows nothing of the type's
+    /// alignment.
+    pub allocated: bool,
+    /// True if a store to one line of a pair disturbs the other.
+    pub paired: bool,
 }
 
 /// All kinds of change; their order breaks ties.
-const KINDS: [fn(&StartingShape<'_>) -> Vec<LayoutProposal>; 4] = [
+const KINDS: [fn(&StartingShape<'_>) -> Vec<LayoutProposal>; 5] = [
     move_member::propose,
-    align_member::propose,
     align_type::propose,
+    pad_type::propose,
+    align_member::propose,
     move_align::propose,
 ];
 

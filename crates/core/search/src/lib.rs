@@ -31,6 +31,7 @@ mod candidate;
 pub mod change;
 mod constraint;
 mod coverage;
+mod heap;
 mod held_out;
 mod interval;
 mod last_stores;
@@ -54,6 +55,7 @@ pub use advice::{
 pub use advise::advise;
 pub use change::LayoutChange;
 pub use constraint::{AdviceRefusal, pinned_first_member, refusal};
+pub use heap::malloc_class;
 pub use interval::ChangeInterval;
 pub use line_groups::{GroupCrossing, LineGroups};
 pub use options::Options;

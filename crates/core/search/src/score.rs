@@ -11,6 +11,7 @@ use relayout_layout::abi::StructLayout;
 use rustc_hash::FxHashMap;
 
 use crate::coverage::AtomCoverage;
+use crate::heap;
 use crate::mapping::OffsetMapping;
 use crate::pair_transfers::pair_transfers;
 use crate::slab::{self, ObjectSlot};
@@ -180,9 +181,11 @@ impl<'a> LayoutScorer<'a> {
     pub fn phase_changes(&self, layout: &StructLayout) -> Vec<(u32, u32)> {
         let line = self.subject.line_bytes;
         let instances = self.subject.instances.iter().zip(self.slots(layout));
-        let mut phases: Vec<(u32, u32)> = instances
-            .map(|(instance, slot)| (instance.trace.phase(line), slot.phase))
-            .collect();
+        let mut phases: Vec<(u32, u32)> = Vec::new();
+        for (instance, slot) in instances {
+            let recorded = instance.trace.phase(line);
+            phases.extend(slot.phases().map(|phase| (recorded, phase)));
+        }
         phases.sort_unstable();
         phases.dedup();
         phases
@@ -203,6 +206,14 @@ impl<'a> LayoutScorer<'a> {
             }
             None => 0,
         }
+    }
+
+    /// Returns true if the layout needs an alignment that the allocation of some object does not
+    /// give.
+    pub fn needs_allocation(&self, layout: &StructLayout) -> bool {
+        let mut homes = self.subject.instances.iter().map(|instance| &instance.home);
+        layout.align > self.current.align
+            && homes.any(|home| heap::needs_other_call(home, layout.align))
     }
 
     /// Returns the memory that most objects would take.
@@ -230,7 +241,7 @@ impl<'a> LayoutScorer<'a> {
         let mut ids: FxHashMap<LineSignature, usize> = FxHashMap::default();
         let mut jobs: Vec<(usize, usize, u32)> = Vec::new();
         let mut by_pair: FxHashMap<(usize, usize), usize> = FxHashMap::default();
-        let mut wanted: Vec<Option<Vec<usize>>> = Vec::with_capacity(layouts.len());
+        let mut wanted: Vec<Option<Vec<Vec<usize>>>> = Vec::with_capacity(layouts.len());
         let mut spent = 0u64;
         for (number, layout) in layouts.iter().enumerate() {
             if spent >= budget {
@@ -240,21 +251,28 @@ impl<'a> LayoutScorer<'a> {
             let mut at_phase: FxHashMap<u32, usize> = FxHashMap::default();
             let mut mine = Vec::with_capacity(self.replays.len());
             for (instance, slot) in self.slots(layout).iter().enumerate() {
-                let id = *at_phase.entry(slot.phase).or_insert_with(|| {
-                    let next = ids.len();
-                    *ids.entry(self.signature(layout, slot.phase))
-                        .or_insert(next)
-                });
-                mine.push(*by_pair.entry((instance, id)).or_insert_with(|| {
-                    jobs.push((number, instance, slot.phase));
-                    spent += self.subject.instances[instance].trace.accesses.len() as u64;
-                    jobs.len() - 1
-                }));
+                let mut by_phase: Vec<usize> = Vec::new();
+                for phase in slot.phases() {
+                    let id = *at_phase.entry(phase).or_insert_with(|| {
+                        let next = ids.len();
+                        *ids.entry(self.signature(layout, phase)).or_insert(next)
+                    });
+                    by_phase.push(*by_pair.entry((instance, id)).or_insert_with(|| {
+                        jobs.push((number, instance, phase));
+                        spent += self.subject.instances[instance].trace.accesses.len() as u64;
+                        jobs.len() - 1
+                    }));
+                }
+                mine.push(by_phase);
             }
             wanted.push(Some(mine));
         }
         let done = self.replay_jobs(layouts, &jobs);
-        let look_up = |mine: Vec<usize>| mine.into_iter().map(|job| done[job]).collect();
+        let worst = |by_phase: Vec<usize>| {
+            let tallies = by_phase.into_iter().map(|job| done[job]);
+            tallies.max_by_key(|tally| (tally.transfers(), tally.upgrades))
+        };
+        let look_up = |mine: Vec<Vec<usize>>| mine.into_iter().filter_map(worst).collect();
         wanted.into_iter().map(|mine| mine.map(look_up)).collect()
     }
 
@@ -399,12 +417,14 @@ impl<'a> LayoutScorer<'a> {
                 let tally = |(index, accesses, piece): &(usize, &[TraceAccess], PreparedTrace)| {
                     let row = self.row_strides(&self.subject.instances[*index], layout);
                     let mapping = mapping.clone().with_row(row);
-                    let tally = piece.tally(slots[*index].phase, &mapping, line_bytes);
+                    let tallies = { slots[*index].phases() }
+                        .map(|phase| piece.tally(phase, &mapping, line_bytes).transfers());
+                    let transfers = tallies.max().unwrap_or(0);
                     let pairs = match self.pair_coefficient > 0.0 {
                         true => self.pairs_in(accesses, *index, layout),
                         false => 0,
                     };
-                    self.cost(tally.transfers(), pairs)
+                    self.cost(transfers, pairs)
                 };
                 pieces.iter().map(tally).collect()
             })

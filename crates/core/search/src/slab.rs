@@ -1,5 +1,7 @@
-//! Slab class and slot of an object whose type has another size.
+//! Slab class and slot of an object whose type has another size. [`heap`](crate::heap) does it for
+//! objects that `malloc` returned.
 
+use crate::heap;
 use crate::mapping::narrow;
 use crate::subject::{ObjectHome, RecordedInstance};
 
@@ -39,6 +41,9 @@ pub struct ObjectSlot {
     pub bytes: u64,
     /// Address modulo the line.
     pub phase: u32,
+    /// Further values that `phase` may have: an allocator decides where another size begins. The
+    /// layout is judged by the worst.
+    pub other_phases: Vec<u32>,
     /// Address modulo two lines.
     pub pair_phase: u32,
     /// Bytes from one object of a row to the next.
@@ -68,7 +73,7 @@ pub fn tail_bytes(instance: &RecordedInstance, compiled: u64, element: u64) -> u
             (below + 1).saturating_sub(compiled)
         }
         ObjectHome::Slab { object_bytes, .. } => u64::from(*object_bytes).saturating_sub(compiled),
-        ObjectHome::Fixed => 0,
+        ObjectHome::Heap { .. } | ObjectHome::Fixed => 0,
     };
     let at_least = if element > 1 { element } else { 0 };
     floor.max(reached).max(at_least).next_multiple_of(element)
@@ -114,10 +119,12 @@ pub fn object_slot(
                 cache: Some(name),
                 bytes,
                 phase: (start % line) as u32,
+                other_phases: Vec::new(),
                 pair_phase: (start % (2 * line)) as u32,
                 stride: narrow(bytes),
             }
         }
+        ObjectHome::Heap { .. } => heap::heap_slot(instance, compiled, [size, align, tail], line),
         _ => {
             let start = (base % (2 * line)).next_multiple_of(align.clamp(1, 2 * line));
             // Bytes between two objects that are not an array stay.
@@ -126,6 +133,7 @@ pub fn object_slot(
                 cache: None,
                 bytes: size + tail,
                 phase: (start % line) as u32,
+                other_phases: Vec::new(),
                 pair_phase: (start % (2 * line)) as u32,
                 stride: narrow((size + gap).next_multiple_of(align.max(1))),
             }

@@ -20,6 +20,18 @@ pub enum ObjectHome {
         /// Bytes of the object in a slot as recorded (`kmem_cache.object_size`).
         object_bytes: u32,
     },
+    /// The object is in memory that `malloc` or a function like it returned.
+    Heap {
+        /// First byte of the allocation, or of the array in it.
+        first: Addr,
+        /// Alignment in bytes that the allocator gives to any allocation.
+        align: u32,
+        /// Number of objects in the allocation.
+        count: u64,
+        /// True if the language has the allocator give a type the alignment that it declares, as
+        /// Rust and `new` of C++17 do.
+        follows_type: bool,
+    },
     /// A global, a per-cpu variable, a part of a larger object, or memory outside of slab caches:
     /// another layout starts at the same address.
     Fixed,

@@ -47,8 +47,10 @@ pub(crate) fn worst_build_costs(
     let user_orders = user_layouts
         .iter()
         .map(|user_layout| user_layout.order.clone());
-    let candidate_orders = { ranked.iter() }
-        .map(|candidate| MemberOrder::from_arrangement(candidate.arrangement.clone()));
+    let candidate_orders = { ranked.iter() }.map(|candidate| MemberOrder {
+        arrangement: candidate.arrangement.clone(),
+        pads: candidate.pads.clone(),
+    });
     let orders: Vec<MemberOrder> = user_orders.chain(candidate_orders).collect();
     let orders: Vec<&MemberOrder> = orders.iter().collect();
     let mut worst = vec![0; orders.len()];

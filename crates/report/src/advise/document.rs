@@ -294,6 +294,8 @@ pub struct CandidateDocument<'a> {
     pub changes: Vec<String>,
     /// Number of members that move.
     pub moved: usize,
+    /// Allocation calls that have to give the layout's alignment, which they do not give today.
+    pub needs_allocation: Vec<String>,
     /// True if no layout beats this one in transfers, bytes and members moved.
     pub pareto: bool,
     /// True if the layout brings members together that were not recorded together.

@@ -167,6 +167,7 @@ fn candidate_documents<'a>(
             let listed_index = pool.user_layouts.len() + place;
             CandidateDocument {
                 elsewhere: Some(scenario_documents(pool, listed_index)),
+                needs_allocation: advised.searched.gathered.calls_to_change(ranked),
                 ..candidate_document(shape, ranked)
             }
         })
@@ -377,6 +378,7 @@ fn candidate_document<'a>(
         name: ranked.name.as_deref(),
         changes: change::describe_edits(&ranked.changes, shape),
         moved: ranked.moved,
+        needs_allocation: Vec::new(),
         pareto: ranked.pareto,
         unjudged: ranked.unjudged,
         group_crossings: group_crossing_documents(shape, ranked),

@@ -100,8 +100,8 @@ fn subject_line(gathered: &GatheredType<'_>, path: &str) -> String {
     let area = path.strip_prefix("include/linux/").unwrap_or(path);
     let area = area.rsplit_once('.').map_or(area, |(stem, _)| stem);
     format!(
-        "{area}: fewer cache line transfers on struct {}",
-        gathered.name
+        "{area}: fewer cache line transfers on {}",
+        gathered.advised_subject.title()
     )
 }
 
@@ -119,7 +119,7 @@ fn problem_paragraph(
     };
     let percent = |part: u64| 100.0 * part as f64 / tally.transfers().max(1) as f64;
     format!(
-        "In what was recorded in order of {}{}, cache lines of struct {} move from one {} to another {} times{unit}. \
+        "In what was recorded in order of {}{}, cache lines of {} move from one {} to another {} times{unit}. \
          {:.0}% of that is false sharing by first touch: the access that misses does not use what the other \
          wrote. By lifetime it is {:.0}%: nothing that the other wrote is used before the line is lost \
          again.",
@@ -128,7 +128,7 @@ fn problem_paragraph(
             "kernel" => format!(" on Linux {}", meta.release),
             _ => String::new(),
         },
-        gathered.name,
+        gathered.advised_subject.title(),
         ContextNoun::from_meta(meta).singular(),
         tally.transfers(),
         percent(tally.false_first_touch),
@@ -270,7 +270,10 @@ fn accessed_members(
     accesses: &[MemberAccesses],
     scored: &ScoredLayout,
 ) -> String {
-    let mut text = format!("struct {} {{ /* accessed members only */\n", gathered.name);
+    let mut text = format!(
+        "{} {{ /* accessed members only */\n",
+        gathered.advised_subject.title()
+    );
     for &atom in &scored.arrangement.order {
         let name = &gathered.shape.atoms[atom].name;
         let place = &scored.layout.places[atom];

@@ -243,14 +243,18 @@ fn push_heading(text: &mut String, gathered: &GatheredType<'_>) {
         .clone()
         .map(|instance| instance.trace.accesses.len());
     let accesses: usize = accesses.sum();
-    let objects = instances.map(|instance| (instance.run, instance.trace.base));
+    let objects = instances.flat_map(|instance| {
+        let stride = u64::from(instance.stride);
+        let elements = 0..u64::from(instance.elements.max(1));
+        elements.map(move |index| (instance.run, instance.trace.base + index * stride))
+    });
     let mut objects: Vec<_> = objects.collect();
     objects.sort_unstable();
     objects.dedup();
     let _ = writeln!(
         text,
-        "struct {}: {} in the profile, {} of them recorded in order ({accesses} accesses).\n",
-        gathered.name,
+        "{}: {} in the profile, {} of them recorded in order ({accesses} accesses).\n",
+        gathered.advised_subject.title(),
         counted(gathered.objects, "object"),
         objects.len(),
     );
@@ -347,6 +351,11 @@ fn push_layout(text: &mut String, view: &PoolView<'_>, scored: &ScoredLayout, ti
 /// Returns a layout as pahole prints it.
 pub(super) fn pahole_listing(view: &PoolView<'_>, scored: &ScoredLayout) -> String {
     let gathered = view.gathered;
+    if gathered.is_whole {
+        let (size, align) = (scored.layout.size, scored.layout.align);
+        let title = gathered.advised_subject.title();
+        return format!("{title} {{ ... }}; /* size: {size}, alignment: {align} */\n");
+    }
     let laid_out =
         gathered
             .shape
@@ -375,6 +384,14 @@ pub(super) fn change_words(view: &PoolView<'_>, scored: &ScoredLayout) -> String
         &scored.changes,
         &view.gathered.shape,
     ));
+    let calls = view.gathered.calls_to_change(scored);
+    words.extend((!calls.is_empty()).then(|| {
+        format!(
+            "with memory aligned to {} by {}",
+            scored.layout.align,
+            calls.join(", ")
+        )
+    }));
     match words.is_empty() {
         true => "-".to_owned(),
         false => words.join(", "),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use relayout_contend::finding::{
     AccessSide, AdjacentLines, AdjacentPair, ConflictPair, FindingMember, LinePlace, RemoteRead,
+    SharedElements,
 };
 use relayout_contend::{CoherenceTally, Finding, Remedy, SiteSource};
 use relayout_profile::ProfileMeta;
@@ -57,6 +58,9 @@ pub(super) struct FindingDocument<'a> {
     neighbours: &'a BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     allocated: &'a BTreeMap<String, u64>,
+    /// Where elements of an array share the lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    elements: Option<ElementsDocument>,
     #[serde(skip_serializing_if = "Option::is_none")]
     production: Option<ProductionDocument<'a>>,
 }
@@ -66,6 +70,40 @@ struct PlaceDocument {
     line_offset: i64,
     transfers: u64,
     objects: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ElementsDocument {
+    /// Bytes from one element to the next.
+    stride: u64,
+    /// Number of elements in the array.
+    count: u64,
+    /// Transfers between elements that are false by lifetime.
+    transfers: u64,
+    users: Vec<ElementUsersDocument>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ElementUsersDocument {
+    /// Index of the element.
+    index: u64,
+    /// CPUs or threads that use it, most accesses first.
+    contexts: Vec<u16>,
+}
+
+impl ElementsDocument {
+    pub fn new(elements: &SharedElements) -> Self {
+        let users = elements.users.iter().map(|users| ElementUsersDocument {
+            index: users.index,
+            contexts: users.contexts.iter().map(|context| context.0).collect(),
+        });
+        Self {
+            stride: elements.stride,
+            count: elements.count,
+            transfers: elements.transfers,
+            users: users.collect(),
+        }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -213,6 +251,7 @@ pub(super) fn finding_document<'a>(
             .collect(),
         neighbours: &finding.neighbours,
         allocated: &finding.origins,
+        elements: finding.elements.as_ref().map(ElementsDocument::new),
         production: production
             .and_then(|all| all.get(finding.rank))
             .map(production_document),

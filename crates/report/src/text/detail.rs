@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-use relayout_contend::finding::{ConflictPair, FindingMember, LinePlace};
+use relayout_contend::finding::{
+    ConflictPair, ElementUsers, FindingMember, LinePlace, SharedElements,
+};
 use relayout_contend::{Finding, FindingKind, SiteSource};
 
 use super::access_words::{access_words, shown_name, source_words};
@@ -17,6 +19,8 @@ use relayout_session::ProductionPlacement;
 
 /// Names in a list, at most.
 const NAMES_MAX: usize = 4;
+/// Elements of an array in a list, at most.
+const ELEMENTS_SHOWN_MAX: usize = 8;
 /// Places of lines in a list, at most.
 const PLACES_MAX: usize = 4;
 /// Pairs shown, at most ...
@@ -92,7 +96,10 @@ fn finding_notes(
                 .to_owned(),
         );
     }
-    notes.extend(line_places(finding));
+    match &finding.elements {
+        Some(elements) => notes.extend(element_notes(elements, context_noun)),
+        None => notes.extend(line_places(finding)),
+    }
     match finding.kind {
         FindingKind::LockWord => {
             notes.push(
@@ -120,7 +127,7 @@ fn finding_notes(
         let sentence = remedy::remedy_sentence(remedy, context_noun.singular(), position);
         notes.extend(wrap_words(sentence.split(' '), WIDTH));
     }
-    if !finding.neighbours.is_empty() {
+    if !finding.neighbours.is_empty() && finding.elements.is_none() {
         let neighbours = most_frequent(&finding.neighbours);
         notes.push(format!(
             "Transfers against other objects on the line: {neighbours}"
@@ -130,6 +137,37 @@ fn finding_notes(
         notes.push(format!("Allocated: {}", most_frequent(&finding.origins)));
     }
     notes
+}
+
+/// Returns the stride of an array, and the contexts that use its elements.
+fn element_notes(elements: &SharedElements, context_noun: ContextNoun) -> Vec<String> {
+    let noun = context_noun.singular();
+    let shown = elements.users.iter().take(ELEMENTS_SHOWN_MAX);
+    let mut users: Vec<String> = shown.map(|users| element_words(users, noun)).collect();
+    let rest = elements.users.len().saturating_sub(ELEMENTS_SHOWN_MAX);
+    if rest > 0 {
+        users.push(count_more(rest as u64, "element"));
+    }
+    let sentence = format!(
+        "An array of {}, {} bytes each. Used on these lines: {}.",
+        counted(elements.count, "element"),
+        elements.stride,
+        users.join(", ")
+    );
+    wrap_words(sentence.split(' '), WIDTH)
+}
+
+/// Returns `[2] by thread 3`.
+fn element_words(users: &ElementUsers, noun: &str) -> String {
+    let contexts = users.contexts.iter().take(NAMES_MAX);
+    let contexts: Vec<String> = contexts.map(|context| context.0.to_string()).collect();
+    let more = match users.contexts.len().saturating_sub(NAMES_MAX) {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    let plural = if users.contexts.len() == 1 { "" } else { "s" };
+    let contexts = contexts.join(", ");
+    format!("[{}] by {noun}{plural} {contexts}{more}", users.index)
 }
 
 /// Returns the offsets of its lines, if there are several.

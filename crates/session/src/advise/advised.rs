@@ -10,7 +10,7 @@ use super::advised_type::AdvisedType;
 use super::compile_test::CompileTester;
 use super::configuration::{ConfigurationBuild, shapes_of_type};
 use super::gains::predict_gains;
-use super::gathered::{GatheredType, gather_type};
+use super::gathered::{GatheredType, gather_subject, gather_type};
 use super::guards::best_guards;
 use super::layout_files::{LayoutFile, fit_layout_files};
 use super::objects::{ContendedType, rank_contended_types};
@@ -200,7 +200,7 @@ fn most_contended_types<'a>(
                 skipped.push(contended);
                 continue;
             }
-            None => gather_type(resolved, &contended.name, &[]),
+            None => gather_subject(resolved, &contended.subject),
         };
         let skip_reason = match gathered {
             Ok(gathered) => match gathered.skip_reason(resolved.line_bytes) {

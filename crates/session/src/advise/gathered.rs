@@ -1,18 +1,26 @@
 //! A type with its recorded objects.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use relayout_layout::abi::{AbiEngine, StructLayout, StructShape};
 use relayout_layout::{Aggregate, suggestions};
-use relayout_search::{AdviceSubject, Options, RecordedInstance, pinned_first_member, refusal};
+use relayout_search::{
+    AdviceSubject, Options, RecordedInstance, ScoredLayout, pinned_first_member, refusal,
+};
 
-use super::objects::{SizeEffects, find_objects, struct_names};
+use super::objects::{SizeEffects, TypeObjects, find_objects};
+use super::subject::{AdvisedSubject, find_subject, named_subjects};
 use crate::{Error, ResolvedProfile};
 
 /// A struct with its recorded objects and accesses.
 pub struct GatheredType<'a> {
-    /// Tag of the struct.
+    /// The type, or array of scalars.
+    pub advised_subject: AdvisedSubject,
+    /// Tag of the struct, or else name of the typedef or variable.
     pub name: String,
+    /// True for a union or a scalar: its size and alignment can be changed, not its order.
+    pub is_whole: bool,
     /// Definition, with anonymous structs taken apart where possible.
     pub aggregate: Cow<'a, Aggregate>,
     /// Members as units that move.
@@ -23,6 +31,8 @@ pub struct GatheredType<'a> {
     pub objects: u64,
     /// Memory that the size of the type affects.
     pub size_effects: SizeEffects,
+    /// Allocation calls of the objects, as `calloc in main (hp.c:19)`.
+    pub allocation_calls: BTreeSet<String>,
     /// Bytes of an element of the flexible array; 0 without one.
     pub tail_element_bytes: u64,
     /// Member that stays first because code may cast to it.
@@ -63,6 +73,16 @@ impl GatheredType<'_> {
             .position(|place| holds(place.offset..place.end))
     }
 
+    /// Returns the allocation calls that have to give another alignment for a layout; empty where
+    /// they need no change.
+    pub fn calls_to_change(&self, scored: &ScoredLayout) -> Vec<String> {
+        match (scored.needs_allocation, self.allocation_calls.is_empty()) {
+            (false, _) => Vec::new(),
+            (true, false) => self.allocation_calls.iter().cloned().collect(),
+            (true, true) => vec!["the call that allocates it".to_owned()],
+        }
+    }
+
     /// Returns `options` with the pinned members of this type.
     pub(super) fn pinned_options(&self, options: &Options) -> Options {
         Options {
@@ -74,42 +94,86 @@ impl GatheredType<'_> {
     /// Returns the reason why no layout of the type can be searched.
     pub(super) fn skip_reason(&self, line_bytes: u32) -> Option<String> {
         let refusal = refusal(&self.subject(line_bytes, &[]));
-        let is_single = self.shape.atoms.len() < 2;
+        let has_neighbours = self.instances.iter().any(|instance| instance.elements > 1);
+        let is_single = self.shape.atoms.len() < 2 && !has_neighbours;
         refusal
             .map(|refusal| refusal.to_string())
-            .or_else(|| is_single.then(|| "it has one member".to_owned()))
+            .or_else(|| is_single.then(|| "it has one member and no neighbours".to_owned()))
     }
 }
 
-/// Gathers the objects and accesses of the struct `name`; the members `pinned` stay at their
-/// offsets.
+/// Returns the objects of a tag, or of what else a report calls `name`.
+fn find_named_objects<'a>(
+    resolved: &ResolvedProfile<'a>,
+    name: &str,
+) -> Option<(AdvisedSubject, TypeObjects<'a>)> {
+    let tagged = AdvisedSubject::from_tag(name);
+    if let Some(objects) = find_objects(resolved, &tagged) {
+        return Some((tagged.with_keyword(objects.kind), objects));
+    }
+    let subject = find_subject(resolved, name)?;
+    let objects = find_objects(resolved, &subject)?;
+    Some((subject.with_keyword(objects.kind), objects))
+}
+
+/// Gathers the objects and accesses of `name`, a type or an array as a report prints it; the
+/// members `pinned` stay at their offsets.
 ///
 /// # Errors
-/// The profile has no object of the struct, or the struct lacks a pinned member.
+/// The profile has no object of that name, or the struct lacks a pinned member.
 pub fn gather_type<'a>(
     resolved: &ResolvedProfile<'a>,
     name: &str,
     pinned: &[String],
 ) -> Result<GatheredType<'a>, Error> {
-    let types = resolved.resolution.types();
-    let tag = name.trim_start_matches("struct ").trim();
-    let step = format!("gathering accesses to {tag}");
+    let step = format!("gathering accesses to {}", name.trim());
     resolved.progress.step(&step);
-    let Some(objects) = find_objects(resolved, tag) else {
-        let names = struct_names(resolved);
-        let similar = suggestions::similar_names(names.iter().map(String::as_str), tag);
+    let Some((subject, objects)) = find_named_objects(resolved, name) else {
+        let names = named_subjects(resolved);
+        let similar = suggestions::similar_names(names.keys().map(String::as_str), name.trim());
         return Err(Error::NoObject {
-            name: tag.to_owned(),
+            name: name.trim().to_owned(),
             suggestion: suggestions::suggestion_suffix(&similar),
         });
     };
+    gather_objects(resolved, &subject, objects, pinned)
+}
+
+/// Gathers the objects and accesses of a subject that has objects.
+///
+/// # Errors
+/// Those of [`gather_type`].
+pub(super) fn gather_subject<'a>(
+    resolved: &ResolvedProfile<'a>,
+    subject: &AdvisedSubject,
+) -> Result<GatheredType<'a>, Error> {
+    let step = format!("gathering accesses to {}", subject.name());
+    resolved.progress.step(&step);
+    let objects = find_objects(resolved, subject).ok_or_else(|| Error::NoObject {
+        name: subject.name().to_owned(),
+        suggestion: String::new(),
+    })?;
+    gather_objects(resolved, subject, objects, &[])
+}
+
+fn gather_objects<'a>(
+    resolved: &ResolvedProfile<'a>,
+    subject: &AdvisedSubject,
+    objects: TypeObjects<'a>,
+    pinned: &[String],
+) -> Result<GatheredType<'a>, Error> {
+    let types = resolved.resolution.types();
+    let tag = subject.name();
     let abi = AbiEngine::new(types);
-    let aggregate = match abi.flatten_anonymous(objects.aggregate) {
+    let aggregate = match abi.flatten_anonymous(&objects.aggregate) {
         Some(flattened) => Cow::Owned(flattened),
-        None => Cow::Borrowed(objects.aggregate),
+        None => objects.aggregate,
     };
     let shape = abi.shape(&aggregate)?;
-    let pinned_first = pinned_first_member(types, &aggregate);
+    let pinned_first = match objects.is_whole {
+        true => None,
+        false => pinned_first_member(types, &aggregate),
+    };
     for member in pinned {
         if !shape.atoms.iter().any(|atom| atom.is_called(member)) {
             return Err(Error::NoMember {
@@ -123,11 +187,14 @@ pub fn gather_type<'a>(
     }
     Ok(GatheredType {
         name: tag.to_owned(),
+        advised_subject: subject.clone(),
+        is_whole: objects.is_whole,
         aggregate,
         shape,
         instances: objects.instances,
         objects: objects.count,
         size_effects: objects.size_effects,
+        allocation_calls: objects.allocation_calls,
         tail_element_bytes: objects.tail_element_bytes,
         pinned: pinned.iter().cloned().chain(pinned_first.clone()).collect(),
         pinned_first,

@@ -63,7 +63,7 @@ pub(super) fn group_into_rows(
 fn slot_stride(place: &ObjectPlace, size: u64) -> u64 {
     match &place.home {
         ObjectHome::Slab { stride, .. } => u64::from(*stride),
-        ObjectHome::Fixed => size,
+        ObjectHome::Heap { .. } | ObjectHome::Fixed => size,
     }
 }
 

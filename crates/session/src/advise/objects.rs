@@ -2,32 +2,51 @@
 
 use relayout_profile::Addr;
 use relayout_profile::RunId;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 use relayout_contend::TraceIndex;
-use relayout_layout::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
+use relayout_layout::{Aggregate, AggregateKind, SourceLine, Type, TypeArena, TypeId};
 use relayout_profile::{CoherenceEvent, ConflictRow, RangeKind, RangeRow};
 use relayout_resolve::{ObjectKind, ResolvedObject};
 use relayout_search::{ObjectHome, RecordedInstance};
 
 use super::object_rows::{ObjectPlace, group_into_rows};
+use super::subject::{AdvisedSubject, as_single_member, element_type};
 use crate::ResolvedProfile;
 
 /// Deepest nesting of aggregates; more than this is damaged debug information.
-const NESTING_MAX: u32 = 32;
+const NESTING_MAX: u64 = 32;
 /// Elements of an array that are searched for structs.
 const ELEMENTS_MAX: u64 = 64;
 
+/// Alignment in bytes that `malloc` gives on 64-bit machines (`MALLOC_ALIGNMENT`).
+const MALLOC_ALIGN: u32 = 16;
+/// Functions that are told an alignment.
+const ALIGNED_ALLOCATORS: [&str; 5] = [
+    "aligned_alloc",
+    "posix_memalign",
+    "memalign",
+    "valloc",
+    "pvalloc",
+];
+
 /// Objects of a type in a profile, with their recorded accesses.
 pub(super) struct TypeObjects<'a> {
-    pub aggregate: &'a Aggregate,
+    pub aggregate: Cow<'a, Aggregate>,
+    /// Kind of the type; a struct for scalars.
+    pub kind: AggregateKind,
+    /// True for a union or a scalar, which has no order of members.
+    pub is_whole: bool,
     pub instances: Vec<RecordedInstance>,
     /// Bytes of an element of the flexible array; 0 without one.
     pub tail_element_bytes: u64,
     /// Number of objects.
     pub count: u64,
     pub size_effects: SizeEffects,
+    /// Allocation calls of the objects, as `calloc in main (hp.c:19)`.
+    pub allocation_calls: BTreeSet<String>,
 }
 
 /// Memory that the size of a type affects, besides its own objects.
@@ -35,6 +54,8 @@ pub(super) struct TypeObjects<'a> {
 pub struct SizeEffects {
     /// Types that hold it by value, with the number of such objects.
     pub holder_counts: BTreeMap<String, u64>,
+    /// Elements of the arrays that the objects are in, accessed or not.
+    pub array_elements: u64,
     /// Objects of which each CPU has one.
     pub per_cpu_objects: u64,
     /// Objects in a slab as recorded, by slab cache.
@@ -45,8 +66,18 @@ impl SizeEffects {
     fn new(resolved: &ResolvedProfile<'_>, members: &[(&ResolvedObject, u64, TypeId)]) -> Self {
         let types = resolved.resolution.types();
         let mut effects = Self::default();
+        let arrays = members.iter().filter_map(|(object, _, type_id)| {
+            let element = types.strip_typedefs(element_type(types, object));
+            let array = object
+                .array
+                .filter(|_| element == types.strip_typedefs(*type_id))?;
+            Some(((object.run, array.base), array.count))
+        });
+        let arrays: BTreeMap<(RunId, Addr), u64> = arrays.collect();
+        effects.array_elements = arrays.values().sum();
         for (object, _, type_id) in members {
-            if types.strip_typedefs(object.ty) != *type_id {
+            let element = element_type(types, object);
+            if types.strip_typedefs(element) != types.strip_typedefs(*type_id) {
                 *effects
                     .holder_counts
                     .entry(object.type_name.clone())
@@ -72,7 +103,9 @@ impl SizeEffects {
 /// A type or variable with transfers.
 #[derive(Clone, Debug)]
 pub struct ContendedType {
-    /// Tag of the struct, or else name of the variable or type.
+    /// Type, or array of scalars.
+    pub subject: AdvisedSubject,
+    /// Tag of the struct, or else name of the typedef, variable or type.
     pub name: String,
     /// Read and write transfers on all its objects.
     pub transfers: u64,
@@ -83,16 +116,19 @@ pub struct ContendedType {
 /// Returns the types and variables with transfers, most transfers first.
 pub(super) fn rank_contended_types(resolved: &ResolvedProfile<'_>) -> Vec<ContendedType> {
     let types = resolved.resolution.types();
-    let mut by_name: BTreeMap<(String, Option<String>), u64> = BTreeMap::new();
+    let mut by_name: BTreeMap<(AdvisedSubject, Option<String>), u64> = BTreeMap::new();
     let is_transfer = |row: &&ConflictRow| row.transfer != CoherenceEvent::Upgrade;
     for row in resolved.profile.conflicts.iter().filter(is_transfer) {
         if let Some(object) = resolved.resolution.object_at(row.run, row.addr) {
-            *by_name.entry(name_and_obstacle(types, object)).or_default() += row.count;
+            *by_name
+                .entry(subject_and_obstacle(types, object))
+                .or_default() += row.count;
         }
     }
     let mut ranked: Vec<ContendedType> = (by_name.into_iter())
-        .map(|((name, skip_reason), transfers)| ContendedType {
-            name,
+        .map(|((subject, skip_reason), transfers)| ContendedType {
+            name: subject.name().to_owned(),
+            subject,
             transfers,
             skip_reason,
         })
@@ -101,75 +137,47 @@ pub(super) fn rank_contended_types(resolved: &ResolvedProfile<'_>) -> Vec<Conten
     ranked
 }
 
-/// Returns the name of an object, and the reason why its type has no order to change.
-fn name_and_obstacle(types: &TypeArena, object: &ResolvedObject) -> (String, Option<String>) {
-    let type_name = &object.type_name;
-    // The elements of an allocated array are laid out again.
-    let element = match types.get(types.strip_typedefs(object.ty)) {
-        Type::Array { element, .. } if is_allocated(object) => *element,
-        _ => object.ty,
-    };
-    match types.aggregate(element) {
-        Some(Aggregate {
-            kind: AggregateKind::Union,
-            ..
-        }) => (
-            strip_struct_tag(type_name).to_owned(),
-            Some("a union".to_owned()),
-        ),
-        Some(aggregate) if aggregate.complete && aggregate.name.is_some() => {
-            (aggregate.name.clone().unwrap_or_default(), None)
-        }
-        Some(_) => (
-            symbol_or_type_name(object),
-            Some("a struct without a tag".to_owned()),
-        ),
-        None => (
-            symbol_or_type_name(object),
-            Some(format!("not a struct but {type_name}")),
-        ),
-    }
+/// Returns the subject of an object, and the reason why no change of it can help.
+fn subject_and_obstacle(
+    types: &TypeArena,
+    object: &ResolvedObject,
+) -> (AdvisedSubject, Option<String>) {
+    let subject = AdvisedSubject::of_object(types, object);
+    let is_lone_scalar =
+        matches!(subject, AdvisedSubject::Scalars { .. }) && object.array.is_none();
+    let obstacle = is_lone_scalar.then(|| format!("not a struct but {}", object.type_name));
+    (subject, obstacle)
 }
 
-fn is_allocated(object: &ResolvedObject) -> bool {
-    matches!(object.kind, ObjectKind::Heap { .. })
-}
-
-fn symbol_or_type_name(object: &ResolvedObject) -> String {
-    match &object.kind {
-        ObjectKind::Global { symbol }
-        | ObjectKind::PerCpu { symbol, .. }
-        | ObjectKind::ThreadLocal { symbol, .. } => symbol.clone(),
-        _ => object.type_name.clone(),
-    }
-}
-
-/// Returns all objects of the struct `name`; `None` if there are none.
+/// Returns all objects of the subject; `None` if there are none.
 pub(super) fn find_objects<'a>(
     resolved: &ResolvedProfile<'a>,
-    name: &str,
+    subject: &AdvisedSubject,
 ) -> Option<TypeObjects<'a>> {
     let types = resolved.resolution.types();
-    let mut offsets_by_type: BTreeMap<TypeId, Vec<(u64, TypeId)>> = BTreeMap::new();
-    let mut members: Vec<(&ResolvedObject, u64, TypeId)> = Vec::new();
-    for object in resolved.resolution.objects() {
-        let offsets = offsets_by_type
-            .entry(object.ty)
-            .or_insert_with(|| struct_offsets(types, object.ty, name));
-        members.extend(
-            offsets
-                .iter()
-                .map(|(offset, type_id)| (object, *offset, *type_id)),
-        );
-    }
-    let aggregate = types.aggregate(members.first()?.2)?;
+    let members = members_of_subject(resolved, subject);
+    let first_type = members.first()?.2;
+    let aggregate = types
+        .aggregate(first_type)
+        .filter(|aggregate| aggregate.kind != AggregateKind::Union);
+    let is_whole = aggregate.is_none();
+    let kind = types
+        .aggregate(first_type)
+        .map_or(AggregateKind::Struct, |found| found.kind);
+    let aggregate = match aggregate {
+        Some(aggregate) => Cow::Borrowed(aggregate),
+        None => Cow::Owned(as_single_member(types, subject, first_type)?),
+    };
     let index = TraceIndex::new(resolved.profile);
     let slabs = SlabRanges::new(&resolved.profile.ranges);
-    let tail_element_bytes = tail_element_bytes(types, aggregate);
+    let tail_element_bytes = tail_element_bytes(types, &aggregate);
+    let is_own = |object: &ResolvedObject, type_id| {
+        types.strip_typedefs(object.ty) == types.strip_typedefs(type_id)
+    };
     let places = members.iter().map(|(object, offset, type_id)| {
         let base = object.base + *offset;
         // Only an object of the type itself, not an element of an array, may extend past its end.
-        let is_whole_object = types.strip_typedefs(object.ty) == *type_id && *offset == 0;
+        let is_whole_object = is_own(object, *type_id) && *offset == 0;
         ObjectPlace {
             run: object.run,
             base,
@@ -178,7 +186,8 @@ pub(super) fn find_objects<'a>(
             } else {
                 aggregate.size
             },
-            home: slabs.slab_home(object.run, base),
+            home: heap_home(resolved, (*object, *type_id), base, aggregate.decl.as_ref())
+                .unwrap_or_else(|| slabs.slab_home(object.run, base)),
         }
     });
     let object_rows = group_into_rows(places.collect(), aggregate.size, resolved.line_bytes);
@@ -187,11 +196,100 @@ pub(super) fn find_objects<'a>(
         .flat_map_iter(|row| row.instances(&index, &resolved.profile.meta))
         .collect();
     Some(TypeObjects {
-        aggregate,
         instances,
         tail_element_bytes,
         count: members.len() as u64,
         size_effects: SizeEffects::new(resolved, &members),
+        allocation_calls: { members.iter() }
+            .filter_map(|(object, ..)| match &object.kind {
+                ObjectKind::Heap { site } if !site.is_empty() => Some(site.clone()),
+                _ => None,
+            })
+            .collect(),
+        aggregate,
+        kind,
+        is_whole,
+    })
+}
+
+/// Returns the objects that hold the subject, with its offset in them and its type.
+fn members_of_subject<'r>(
+    resolved: &ResolvedProfile<'r>,
+    subject: &AdvisedSubject,
+) -> Vec<(&'r ResolvedObject, u64, TypeId)> {
+    let types = resolved.resolution.types();
+    let mut offsets_by_type: BTreeMap<TypeId, Vec<(u64, TypeId)>> = BTreeMap::new();
+    let mut members = Vec::new();
+    let is_wanted = |id| subject.is_type(types, id);
+    for object in resolved.resolution.objects() {
+        if subject.is_of_objects() {
+            if AdvisedSubject::of_object(types, object) == *subject {
+                members.extend(elements_of_object(types, object));
+            }
+            continue;
+        }
+        let offsets = offsets_by_type.entry(object.ty).or_insert_with(|| {
+            let mut offsets = Vec::new();
+            collect_offsets(types, object.ty, &is_wanted, [0, 0], &mut offsets);
+            offsets
+        });
+        members.extend(
+            offsets
+                .iter()
+                .map(|(offset, type_id)| (object, *offset, *type_id)),
+        );
+    }
+    members
+}
+
+/// Returns an object, or its elements where it is an array, with their offsets and type.
+fn elements_of_object<'o>(
+    types: &TypeArena,
+    object: &'o ResolvedObject,
+) -> Vec<(&'o ResolvedObject, u64, TypeId)> {
+    let element = element_type(types, object);
+    match types.size_of(element) {
+        Some(stride @ 1..) if element != object.ty => { 0..object.bytes / stride }
+            .take(ELEMENTS_MAX as usize)
+            .map(|index| (object, index * stride, element))
+            .collect(),
+        _ => vec![(object, 0, element)],
+    }
+}
+
+/// Returns the home of an object at `base`, of a type, in the memory of an allocator; `None` for
+/// other objects. Memory of a program without a description comes from an allocator too.
+fn heap_home(
+    resolved: &ResolvedProfile<'_>,
+    (object, type_id): (&ResolvedObject, TypeId),
+    base: Addr,
+    declared: Option<&SourceLine>,
+) -> Option<ObjectHome> {
+    let is_program = resolved.profile.meta.target == "program";
+    let site = match &object.kind {
+        ObjectKind::Heap { site } => site.as_str(),
+        ObjectKind::Memory | ObjectKind::Named if is_program => "",
+        _ => return None,
+    };
+    let types = resolved.resolution.types();
+    let element = types.strip_typedefs(element_type(types, object));
+    let is_element = element == types.strip_typedefs(type_id);
+    let (first, count) = match object.array.filter(|_| is_element) {
+        Some(array) => (array.base, array.count),
+        None => (base, 1),
+    };
+    let allocator = site.split(" in ").next().unwrap_or_default();
+    let is_rust = declared.is_some_and(|place| place.file.ends_with(".rs"));
+    // The alignment that was asked for is not recorded: the address tells.
+    let align = match ALIGNED_ALLOCATORS.contains(&allocator) {
+        true => 1u32 << first.0.trailing_zeros().min(12),
+        false => MALLOC_ALIGN,
+    };
+    Some(ObjectHome::Heap {
+        first,
+        align,
+        count,
+        follows_type: is_rust || allocator.starts_with("operator new"),
     })
 }
 
@@ -221,45 +319,37 @@ pub(crate) fn struct_names(resolved: &ResolvedProfile<'_>) -> BTreeSet<String> {
     names
 }
 
-fn strip_struct_tag(name: &str) -> &str {
-    name.trim_start_matches("struct ")
-}
-
 /// Returns the offsets of the structs called `name` in a type, and their definitions.
 pub fn struct_offsets(types: &TypeArena, id: TypeId, name: &str) -> Vec<(u64, TypeId)> {
     let mut offsets = Vec::new();
-    collect_offsets(types, id, name, 0, 0, &mut offsets);
+    let is_wanted = |id| {
+        types
+            .aggregate(id)
+            .is_some_and(|aggregate| aggregate.complete && aggregate.name.as_deref() == Some(name))
+    };
+    collect_offsets(types, id, &is_wanted, [0, 0], &mut offsets);
     offsets
 }
 
+/// Adds the offsets of the wanted types in the type at `base_offset`, which is `depth` types deep.
 fn collect_offsets(
     types: &TypeArena,
     id: TypeId,
-    name: &str,
-    base_offset: u64,
-    depth: u32,
+    is_wanted: &dyn Fn(TypeId) -> bool,
+    [base_offset, depth]: [u64; 2],
     offsets: &mut Vec<(u64, TypeId)>,
 ) {
     if depth > NESTING_MAX {
         return;
     }
+    let named = id;
     let id = types.strip_typedefs(id);
     match types.get(id) {
-        Type::Aggregate(aggregate)
-            if aggregate.complete && aggregate.name.as_deref() == Some(name) =>
-        {
-            offsets.push((base_offset, id));
-        }
+        Type::Aggregate(_) if is_wanted(named) => offsets.push((base_offset, id)),
         Type::Aggregate(aggregate) => {
             for member in &aggregate.members {
-                collect_offsets(
-                    types,
-                    member.ty,
-                    name,
-                    base_offset + member.offset,
-                    depth + 1,
-                    offsets,
-                );
+                let inside = [base_offset + member.offset, depth + 1];
+                collect_offsets(types, member.ty, is_wanted, inside, offsets);
             }
         }
         Type::Array { element, counts } => {
@@ -269,14 +359,8 @@ fn collect_offsets(
             };
             for index in 0..count.min(ELEMENTS_MAX) {
                 let count_before = offsets.len();
-                collect_offsets(
-                    types,
-                    *element,
-                    name,
-                    base_offset + index * size,
-                    depth + 1,
-                    offsets,
-                );
+                let inside = [base_offset + index * size, depth + 1];
+                collect_offsets(types, *element, is_wanted, inside, offsets);
                 if offsets.len() == count_before {
                     return;
                 }

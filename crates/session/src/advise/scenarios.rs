@@ -180,7 +180,7 @@ struct WorkloadScores {
 /// Reason why a type has no scores in another recording.
 #[derive(Debug, thiserror::Error)]
 enum WorkloadProblem {
-    #[error("no object of struct {0} is in it")]
+    #[error("no object of {0} is in it")]
     NoObject(String),
     #[error("{0}")]
     Refused(relayout_search::AdviceRefusal),
@@ -196,8 +196,8 @@ fn score_in_workload(
     options: &Options,
 ) -> Result<WorkloadScores, WorkloadProblem> {
     let gathered = &guarded_type.searched.gathered;
-    if find_objects(other, &gathered.name).is_none() {
-        return Err(WorkloadProblem::NoObject(gathered.name.clone()));
+    if find_objects(other, &gathered.advised_subject).is_none() {
+        return Err(WorkloadProblem::NoObject(gathered.advised_subject.title()));
     }
     let nothing_searched = Options {
         budget_accesses: 0,
@@ -254,6 +254,9 @@ fn listed_orders(
     let found = advice
         .shown_candidates(top)
         .into_iter()
-        .map(|index| MemberOrder::from_arrangement(advice.candidates[index].arrangement.clone()));
+        .map(|index| MemberOrder {
+            arrangement: advice.candidates[index].arrangement.clone(),
+            pads: advice.candidates[index].pads.clone(),
+        });
     given.chain(found).collect()
 }

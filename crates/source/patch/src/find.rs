@@ -24,9 +24,18 @@ pub(crate) struct StatementPath {
 }
 
 impl TokenizedFile<'_> {
-    /// Finds the definition of `struct name`, or of an unnamed struct with the typedef `name`:
-    /// the only one, or the one at `line_hint`.
+    /// Finds the definition of `struct name`, or of an unnamed struct with the typedef or variable
+    /// `name`: the only one, or the one at `line_hint`.
     pub fn find_definition(
+        &self,
+        name: &str,
+        line_hint: Option<u32>,
+    ) -> Result<StructDefinition, EditRefusal> {
+        self.find_type_definition(name, line_hint)?.refuse_union()
+    }
+
+    /// As [`find_definition`](Self::find_definition), also of a union.
+    pub fn find_type_definition(
         &self,
         name: &str,
         line_hint: Option<u32>,
@@ -38,9 +47,9 @@ impl TokenizedFile<'_> {
             line_hint.is_some_and(|line| lines.contains(&line))
         };
         match found.as_slice() {
-            [] | [_] => self.nth_definition(name, 0),
+            [] | [_] => self.nth_type_definition(name, 0),
             [(first, _), (second, _), ..] => match found.iter().position(hinted) {
-                Some(nth) => self.nth_definition(name, nth),
+                Some(nth) => self.nth_type_definition(name, nth),
                 None => Err(EditRefusal::DefinedTwice {
                     name: name.to_owned(),
                     first: self.place(*first),
@@ -55,11 +64,15 @@ impl TokenizedFile<'_> {
         &self,
         old: &StructDefinition,
     ) -> Result<StructDefinition, EditRefusal> {
-        self.nth_definition(&old.name, old.nth)
+        self.nth_type_definition(&old.name, old.nth)
     }
 
-    /// Finds a definition by its number in the file, from 0.
-    pub fn nth_definition(&self, name: &str, nth: usize) -> Result<StructDefinition, EditRefusal> {
+    /// Finds a struct's or union's definition by its number in the file, from 0.
+    pub fn nth_type_definition(
+        &self,
+        name: &str,
+        nth: usize,
+    ) -> Result<StructDefinition, EditRefusal> {
         let Some(&(open, is_union)) = self.definition_openings(name).get(nth) else {
             return Err(EditRefusal::StructNotFound {
                 file: self.name.to_owned(),
@@ -67,19 +80,14 @@ impl TokenizedFile<'_> {
             });
         };
         let place = self.place(open);
-        if is_union {
-            return Err(EditRefusal::InUnion {
-                name: name.to_owned(),
-                place,
-            });
-        }
         let close = self.pairs[open].ok_or(EditRefusal::CutByPreprocessor {
             place: place.clone(),
         })?;
-        let body =
-            parse_body(self, open, close, false).map_err(|cut| EditRefusal::CutByPreprocessor {
+        let body = parse_body(self, open, close, is_union).map_err(|cut| {
+            EditRefusal::CutByPreprocessor {
                 place: self.place(cut.0),
-            })?;
+            }
+        })?;
         Ok(StructDefinition {
             name: name.to_owned(),
             nth,
@@ -105,29 +113,37 @@ impl TokenizedFile<'_> {
             .collect()
     }
 
-    /// Opening braces of `typedef struct { ... } name;`.
+    /// Opening braces of `typedef struct { ... } name;`, and of `struct { ... } name[4];`, which
+    /// declares a variable with a type of its own.
     fn typedef_openings(&self, name: &str) -> Vec<(TokenIndex, bool)> {
-        let code: Vec<TokenIndex> = self
-            .tokens
-            .indexes()
-            .filter(|&at| self.is_code(at))
-            .collect();
-        let mut found = Vec::new();
-        for window in code.windows(3) {
-            let &[close, at, semicolon] = window else {
-                continue;
-            };
-            let named = self.text(at) == name && self.text(semicolon) == ";";
-            if named
-                && self.text(close) == "}"
-                && let Some(open) = self.pairs[close]
-                && let Some(is_union) = self.is_union_before(open)
-                && self.is_typedef_before(open)
-            {
-                found.push((open, is_union));
+        let closes = self.tokens.indexes().filter(|&at| self.text(at) == "}");
+        closes
+            .filter_map(|close| {
+                let declared = self.code_behind_attributes(close + 1)?;
+                let open = self.pairs[close]?;
+                let is_union = self.is_union_before(open)?;
+                let next = self.code_behind_attributes(declared + 1)?;
+                let ends = match self.is_typedef_before(open) {
+                    true => matches!(self.text(next), ";"),
+                    false => matches!(self.text(next), ";" | "[" | "=" | ","),
+                };
+                (self.text(declared) == name && ends).then_some((open, is_union))
+            })
+            .collect()
+    }
+
+    /// First token of code from `at` on that belongs to no attribute.
+    fn code_behind_attributes(&self, mut at: TokenIndex) -> Option<TokenIndex> {
+        while at < self.tokens.end() {
+            let text = self.text(at);
+            match text {
+                "(" if is_attribute(self.text_before(at)) => at = self.pairs[at]?,
+                _ if !self.is_code(at) || is_attribute(text) => {}
+                _ => return Some(at),
             }
+            at += 1;
         }
-        found
+        None
     }
 
     fn is_typedef_before(&self, open: TokenIndex) -> bool {
@@ -173,6 +189,17 @@ impl TokenizedFile<'_> {
 }
 
 impl StructDefinition {
+    /// Returns the definition, or the refusal of a union, whose members have no order.
+    pub fn refuse_union(self) -> Result<Self, EditRefusal> {
+        match self.body.is_union {
+            true => Err(EditRefusal::InUnion {
+                name: self.name,
+                place: self.place,
+            }),
+            false => Ok(self),
+        }
+    }
+
     /// Finds a member by its path; members of anonymous structs by their own name, and an unnamed
     /// member of a tagged struct by its tag (`struct counters`).
     pub fn find_member(

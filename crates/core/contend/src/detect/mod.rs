@@ -5,6 +5,7 @@ mod hot_global;
 mod lock_word;
 mod read_mostly;
 mod remote_read;
+mod shared_elements;
 mod sharing;
 mod silent_store;
 mod straddle;
@@ -35,9 +36,10 @@ pub(crate) struct DetectContext<'a> {
 type Detector = fn(&LineGroup, &CoherenceTally, &DetectContext) -> Option<FindingKind>;
 
 /// The most specific detector comes first.
-const DETECTORS: [Detector; 6] = [
+const DETECTORS: [Detector; 7] = [
     straddle::detect,
     silent_store::detect,
+    shared_elements::detect,
     hot_global::detect,
     lock_word::detect,
     remote_read::detect,
@@ -112,7 +114,8 @@ pub(crate) fn remedies<I: AddressNamer>(
         FindingKind::HotGlobal => hot_global::remedy(group),
         FindingKind::LockWord => lock_word::remedy(group, tally, context),
         FindingKind::ReadMostly => read_mostly::remedy(group),
-        FindingKind::FalseSharing => sharing::separate_remedy(group),
+        FindingKind::FalseSharing => shared_elements::remedy(group, tally, context)
+            .or_else(|| sharing::separate_remedy(group)),
         FindingKind::TrueSharing => sharing::shared_remedy(group, context.profile),
         FindingKind::SilentStore | FindingKind::RemoteRead | FindingKind::AdjacentLine => None,
     };

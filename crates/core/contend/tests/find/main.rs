@@ -1,10 +1,12 @@
 //! Findings from small profiles.
 
+mod elements;
 mod grouping;
+mod hand_cuts;
 mod kinds;
 
 use relayout_contend::{
-    AccessTarget, AddressNamer, FindingKind, Findings, SiteSource, TargetObject, find,
+    AccessTarget, AddressNamer, ElementArray, FindingKind, Findings, SiteSource, TargetObject, find,
 };
 use relayout_layout::MemberAt;
 use relayout_profile::{
@@ -14,7 +16,7 @@ use relayout_profile::{
 
 /// Chunks of 192 bytes from 0x1_0000, csds of 32 bytes at 48 of each 128 from 0x2_0000, scalars of
 /// 8 bytes from 0x3_0000, locks with data from 0x4_0000, an array of nodes of 40 bytes from
-/// 0x5_0000; nothing else is known.
+/// 0x5_0000, the array `workers` of 16 elements of 16 bytes from 0x6_0000; nothing else is known.
 struct Table;
 
 fn member(
@@ -29,6 +31,7 @@ fn member(
             bytes: object.1,
             variable: object.2.map(str::to_owned),
             origin: None,
+            array: None,
         },
         member: MemberAt {
             path: path.to_owned(),
@@ -36,6 +39,31 @@ fn member(
             offset: at.0,
             size: at.1,
         },
+    }
+}
+
+/// An element of `workers`: a limit and a count.
+fn element(addr: u64) -> AccessTarget {
+    let base = addr & !15;
+    let (path, offset) = if addr & 8 == 0 {
+        ("limit", 0)
+    } else {
+        ("count", 8)
+    };
+    let array = ElementArray {
+        base: Addr(0x6_0000),
+        stride: 16,
+        count: 16,
+    };
+    match member((base, 16, Some("workers")), path, &["worker"], (offset, 8)) {
+        AccessTarget::Member { object, member } => AccessTarget::Member {
+            object: TargetObject {
+                array: Some(array),
+                ..object
+            },
+            member,
+        },
+        other => other,
     }
 }
 
@@ -62,6 +90,7 @@ impl AddressNamer for Table {
                 bytes: 8,
                 variable: Some(format!("counter{}", low / 8)),
                 origin: None,
+                array: None,
             }),
             4 => match low {
                 0..4 => {
@@ -76,6 +105,7 @@ impl AddressNamer for Table {
                 let object = (addr - low % 40, 40, None);
                 member(object, names[at as usize / 8], &["node"], (at, 8))
             }
+            6 => element(addr),
             _ => AccessTarget::Unresolved("stack".to_owned()),
         }
     }

@@ -12,7 +12,7 @@ use super::fixed::CertainObjects;
 use super::heap::{self, AllocationContents, Scalars, TypedAllocation};
 use super::ranges::ObjectCell;
 use super::vote::{ElectedType, Votes, elect};
-use super::{ObjectKind, ResolvedObject, VoteCounts};
+use super::{ArrayExtent, ObjectKind, ResolvedObject, VoteCounts};
 use crate::callers::CallerStacks;
 use crate::evidence::{EvidenceTrust, TypeEvidence};
 
@@ -197,7 +197,7 @@ impl ObjectFinder<'_, '_, '_> {
         objects: &mut Vec<ResolvedObject>,
     ) {
         let cell = &allocation.cell;
-        let mut add = |base: Addr, winner: &ElectedType| {
+        let mut add = |base: Addr, winner: &ElectedType, array: Option<ArrayExtent>| {
             let bytes = winner.bytes.min(cell.end.saturating_sub(base));
             let winner = ElectedType {
                 base: base.0,
@@ -208,12 +208,13 @@ impl ObjectFinder<'_, '_, '_> {
             if let ObjectKind::Heap { site } = &mut object.kind {
                 site.clone_from(&allocation.callers.description);
             }
+            object.array = array.or(object.array);
             objects.push(object);
         };
         match contents {
             AllocationContents::Objects(winners) => {
                 for winner in winners {
-                    add(cell.start + winner.base, winner);
+                    add(cell.start + winner.base, winner, None);
                 }
             }
             AllocationContents::Elements(first) => {
@@ -225,12 +226,13 @@ impl ObjectFinder<'_, '_, '_> {
                         ty: self.program.store.array_of(first.ty, count),
                         ..*first
                     };
-                    return add(start, &array);
+                    return add(start, &array, None);
                 }
+                let array = ArrayExtent::of_elements(start, first.bytes, cell.end - start);
                 let number = |addr: &Addr| Some(addr.checked_sub(start)? / first.bytes);
                 let numbers: BTreeSet<u64> = touched.iter().filter_map(number).collect();
                 for number in numbers.range(..count) {
-                    add(start + number * first.bytes, first);
+                    add(start + number * first.bytes, first, array);
                 }
             }
             AllocationContents::Scalars {
@@ -250,8 +252,9 @@ impl ObjectFinder<'_, '_, '_> {
                 };
                 let number = |addr: &Addr| Some(addr.checked_sub(cell.start)? / element.bytes);
                 let numbers: BTreeSet<u64> = touched.iter().filter_map(number).collect();
+                let array = ArrayExtent::of_elements(cell.start, *bytes, cell.end - cell.start);
                 for number in numbers {
-                    add(cell.start + number * element.bytes, &element);
+                    add(cell.start + number * element.bytes, &element, array);
                 }
             }
         }

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_layout::TypeId;
+use relayout_layout::{Type, TypeId};
 use relayout_profile::{Addr, RangeKind, RangeRow};
 
 use super::fixed;
 use super::heap::Scalars;
 use super::ranges::{ObjectCell, RangeIndex};
 use super::vote::{ElectedType, Votes};
-use super::{ObjectKind, ResolvedObject, VoteCounts};
+use super::{ArrayExtent, ObjectKind, ResolvedObject, VoteCounts};
 use crate::access::AccessKey;
 use crate::evidence::{AnalysedProgram, SiteTable, Via};
 use crate::images::DebugImages;
@@ -64,7 +64,14 @@ impl ObjectFinder<'_, '_, '_> {
             },
             _ => ObjectKind::Memory,
         };
-        let type_name = fixed::readable_type_name(&self.program.store.types(), ty);
+        let types = self.program.store.types();
+        let type_name = fixed::readable_type_name(&types, ty);
+        let array = match types.get(types.strip_typedefs(ty)) {
+            Type::Array { element, .. } => { types.size_of(*element) }
+                .and_then(|stride| ArrayExtent::of_elements(base, stride, bytes)),
+            _ => None,
+        };
+        drop(types);
         let confidence = votes.map_or(1.0, VoteCounts::confidence);
         let votes = votes.unwrap_or_default();
         ResolvedObject {
@@ -76,6 +83,7 @@ impl ObjectFinder<'_, '_, '_> {
             kind,
             confidence,
             votes,
+            array,
         }
     }
 

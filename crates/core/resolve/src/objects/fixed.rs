@@ -4,7 +4,7 @@
 use relayout_layout::{Type, TypeArena, TypeId};
 use relayout_profile::{Addr, RangeKind, RangeRow, RunId};
 
-use super::{ObjectKind, ResolvedObject, VoteCounts};
+use super::{ArrayExtent, ObjectKind, ResolvedObject, VoteCounts};
 use crate::evidence::AnalysedProgram;
 use crate::images::DebugImages;
 use crate::types::{ProgramVariable, shape};
@@ -146,7 +146,8 @@ fn element_object(
     let types = program.store.types();
     let mut ty = variable.ty?;
     let mut bytes = variable.bytes;
-    let mut at = at - variable.start;
+    let offset_in_variable = at - variable.start;
+    let mut at = offset_in_variable;
     for _ in 0..DIMENSIONS_MAX {
         let Type::Array { element, .. } = types.get(types.strip_typedefs(ty)) else {
             break;
@@ -164,7 +165,11 @@ fn element_object(
     };
     drop(types);
     let ty = program.store.canonical(ty);
-    Some(certain_object(kernel, addr - at, bytes, ty, name, kind))
+    let first = addr - offset_in_variable;
+    Some(ResolvedObject {
+        array: ArrayExtent::of_elements(first, bytes, variable.bytes),
+        ..certain_object(kernel, addr - at, bytes, ty, name, kind)
+    })
 }
 
 fn certain_object(
@@ -184,6 +189,7 @@ fn certain_object(
         kind,
         confidence: 1.0,
         votes: VoteCounts::default(),
+        array: None,
     }
 }
 

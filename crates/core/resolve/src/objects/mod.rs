@@ -82,6 +82,32 @@ pub struct ResolvedObject {
     pub confidence: f32,
     /// Votes for and against the type.
     pub votes: VoteCounts,
+    /// Array that the object is, or is an element of; `None` for an object beside no other.
+    pub array: Option<ArrayExtent>,
+}
+
+/// Place of an array in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArrayExtent {
+    /// Address of the first element.
+    pub base: Addr,
+    /// Bytes from one element to the next.
+    pub stride: u64,
+    /// Number of elements.
+    pub count: u64,
+}
+
+impl ArrayExtent {
+    /// Returns the array of `bytes` at `base`, with elements of `stride` bytes; `None` if it has
+    /// fewer than two.
+    pub(crate) fn of_elements(base: Addr, stride: u64, bytes: u64) -> Option<Self> {
+        let count = bytes.checked_div(stride)?;
+        (count > 1).then_some(Self {
+            base,
+            stride,
+            count,
+        })
+    }
 }
 
 impl ObjectKind {

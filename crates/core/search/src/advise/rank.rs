@@ -76,7 +76,7 @@ pub(super) fn rank_candidates(candidates: &mut [CostedLayout], today_cost: u64) 
     let near = candidates.partition_point(|candidate| candidate.ranked_cost() <= cost_max);
     candidates[..near].sort_by_key(|candidate| {
         (
-            edit_count(&candidate.scored.changes),
+            edit_count(&candidate.scored.changes) + usize::from(candidate.scored.needs_allocation),
             candidate.scored.memory.bytes_per_object,
             candidate.ranked_cost(),
         )
@@ -101,7 +101,7 @@ fn by_rank(a: &CostedLayout, b: &CostedLayout) -> Ordering {
             scored.tally.upgrades,
             scored.memory.bytes_per_object,
             scored.layout.size,
-            edit_count(&scored.changes),
+            edit_count(&scored.changes) + usize::from(scored.needs_allocation),
             scored.moved,
         )
     };

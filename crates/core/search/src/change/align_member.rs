@@ -17,6 +17,7 @@ pub(super) fn propose(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
             }];
             LayoutProposal {
                 arrangement,
+                pads: Vec::new(),
                 changes,
             }
         })

@@ -51,5 +51,6 @@ fn proposal(ground: &StartingShape<'_>, lines: Vec<Vec<usize>>) -> LayoutProposa
     LayoutProposal {
         changes: LayoutChange::leading_to(shape, &arrangement),
         arrangement,
+        pads: Vec::new(),
     }
 }

@@ -18,6 +18,7 @@ pub(super) fn propose(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
             let after = place.checked_sub(1).map(|before| arrangement.order[before]);
             proposals.push(LayoutProposal {
                 arrangement,
+                pads: Vec::new(),
                 changes: vec![LayoutChange::Move { atom, after }],
             });
         }

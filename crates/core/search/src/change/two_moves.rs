@@ -216,6 +216,7 @@ impl BestBySize {
         kept.map(|(_, arrangement)| LayoutProposal {
             changes: LayoutChange::leading_to(shape, &arrangement),
             arrangement,
+            pads: Vec::new(),
         })
         .collect()
     }

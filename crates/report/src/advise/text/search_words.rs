@@ -328,13 +328,17 @@ pub(in crate::advise) fn memory_sentences(
     let best = advice.candidates.first().map(|best| ("best found", best));
     for (name, scored) in others.chain(best) {
         let bytes = scored.memory.bytes_per_object as i128 - today.bytes_per_object as i128;
-        let bytes_in_total = bytes * i128::from(gathered.objects);
+        let (count, seen) = match gathered.size_effects.array_elements {
+            elements if elements > gathered.objects => (elements, "in their arrays"),
+            _ => (gathered.objects, "seen"),
+        };
+        let bytes_in_total = bytes * i128::from(count);
         let _ = write!(
             text,
-            "; {name}: {} ({}), {bytes_in_total:+} bytes for the {} seen",
+            "; {name}: {} ({}), {bytes_in_total:+} bytes for the {} {seen}",
             scored.memory.bytes_per_object,
             cache_words(gathered, scored.memory.cache.as_deref()),
-            counted(gathered.objects, "object"),
+            counted(count, "object"),
         );
     }
     text.push('.');

@@ -4,6 +4,11 @@ use relayout_layout::abi::{LayoutAtom, StructShape};
 use relayout_patch::{MemberPosition, SourceChange as Edit, WrittenAlignment};
 use relayout_search::LayoutChange;
 
+use super::super::gathered::GatheredType;
+
+/// Comment of padding at the end of a type.
+const PADDING_REASON: &str = "Keeps the next element off the cache lines of this one.";
+
 /// Returns the edits for `changes`.
 ///
 /// `reason` returns the comment for the new place of an atom. `kernel_line` is the size of a cache
@@ -92,9 +97,33 @@ fn struct_edit(
                 }
                 None => behind(shape.atoms.len() - 1)?,
             },
-            reason: None,
+            reason: before.is_none().then(|| PADDING_REASON.to_owned()),
         }),
     }
+}
+
+/// Returns the edits for `changes` of a union, which has no order of members.
+///
+/// # Errors
+/// A change is about a member.
+pub fn union_edits(
+    gathered: &GatheredType<'_>,
+    changes: &[LayoutChange],
+) -> Result<Vec<Edit>, String> {
+    let edits = changes.iter().map(|change| match *change {
+        LayoutChange::AlignType { to } => Ok(Edit::AlignType {
+            alignment: WrittenAlignment::Bytes(u32::try_from(to).unwrap_or(u32::MAX)),
+            reason: None,
+        }),
+        LayoutChange::Pad { bytes, .. } => Ok(Edit::AddPadding {
+            name: padding_name(&gathered.shape),
+            bytes: bytes + gathered.aggregate.size,
+            to: MemberPosition::Last,
+            reason: Some(PADDING_REASON.to_owned()),
+        }),
+        _ => Err(format!("{} is a union", gathered.name)),
+    });
+    edits.collect()
 }
 
 /// Returns the first of `_pad1_`, `_pad2_`, ... that no member has.

@@ -9,7 +9,8 @@ use super::super::advised_type::AdvisedType;
 use super::super::gathered::GatheredType;
 use super::super::layout_pool::LayoutPool;
 use super::super::line_changes::placement_reason;
-use super::edits::struct_edits;
+use super::super::subject::AdvisedSubject;
+use super::edits::{struct_edits, union_edits};
 use super::{ChosenEdit, EditedCandidate, PatchReach};
 use crate::ResolvedProfile;
 
@@ -105,6 +106,9 @@ impl<'a> SourceTree<'a> {
         candidate_index: usize,
     ) -> Result<EditedCandidate, String> {
         let scored = &pool.advice.candidates[candidate_index];
+        if let Some(reason) = allocation_refusal(gathered, scored) {
+            return Err(reason);
+        }
         let mut files: Vec<EditedFile> = Vec::new();
         for statement in pool.statements {
             let file = self.open_source_file(&mut files, &statement.file)?;
@@ -148,6 +152,9 @@ impl<'a> SourceTree<'a> {
         scored: &RankedLayout,
         files: &mut Vec<EditedFile>,
     ) -> Result<(EditedFile, PatchReach), String> {
+        if let AdvisedSubject::Scalars { name, element } = &gathered.advised_subject {
+            return Err(scalars_refusal(name, element, self.resolved.line_bytes));
+        }
         let declaration = gathered
             .aggregate
             .decl
@@ -158,7 +165,10 @@ impl<'a> SourceTree<'a> {
             let name = &gathered.shape.atoms[atom].name;
             placement_reason(gathered, pool.advice, scored, line_bytes, name)
         };
-        let edits = struct_edits(&gathered.shape, &scored.changes, self.kernel_line, &reason)?;
+        let edits = match gathered.is_whole {
+            true => union_edits(gathered, &scored.changes)?,
+            false => struct_edits(&gathered.shape, &scored.changes, self.kernel_line, &reason)?,
+        };
         let file = self.open_source_file(files, &declaration.file)?;
         let mut reach = PatchReach::All;
         let edited = file.apply_edit(declaration.line, |file, line| {
@@ -226,6 +236,15 @@ fn patch_reach(
     file: &EditedFile,
     line: u32,
 ) -> Result<PatchReach, EditRefusal> {
+    let names_member = |change: &LayoutChange| {
+        matches!(
+            change,
+            LayoutChange::Move { .. } | LayoutChange::AlignMember { .. }
+        )
+    };
+    if !changes.iter().any(names_member) {
+        return Ok(PatchReach::All);
+    }
     let conditional = conditional_members(&file.path, &file.new, &gathered.name, Some(line))?;
     let is_conditional = |atom: usize| {
         let names = gathered.shape.atoms[atom].declared_names();
@@ -238,6 +257,30 @@ fn patch_reach(
         LayoutChange::AlignType { .. } | LayoutChange::Pad { .. } => false,
     });
     Ok(PatchReach::from_conditions(changes))
+}
+
+/// Returns the reason why a layout cannot be written alone: an allocation call does not give its
+/// alignment.
+fn allocation_refusal(gathered: &GatheredType<'_>, scored: &RankedLayout) -> Option<String> {
+    let calls = gathered.calls_to_change(scored);
+    (!calls.is_empty()).then(|| {
+        let align = scored.layout.align;
+        format!(
+            "it needs objects at multiples of {align} bytes, which {} does not give: call \
+             aligned_alloc({align}, size) or posix_memalign there first",
+            calls.join(", ")
+        )
+    })
+}
+
+/// Returns the reason why an array of scalars is not edited, with the declaration to write.
+fn scalars_refusal(name: &str, element: &str, line_bytes: u32) -> String {
+    let name = name.split(' ').next().filter(|_| !name.contains('['));
+    let name = name.unwrap_or("the array");
+    format!(
+        "every use of {name} would change: make its elements `struct {{ {element} value; }} \
+         __attribute__((aligned({line_bytes})))`, or space them {line_bytes} bytes apart"
+    )
 }
 
 /// True for a file that is compiled and not included.

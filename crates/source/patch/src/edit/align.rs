@@ -179,7 +179,7 @@ pub(crate) fn align_type(
 fn struct_keyword_before(file: &TokenizedFile<'_>, open: TokenIndex) -> TokenIndex {
     open.all_before()
         .rev()
-        .find(|&at| matches!(file.text(at), "struct" | "class"))
+        .find(|&at| matches!(file.text(at), "struct" | "class" | "union"))
         .unwrap_or(open)
 }
 
@@ -258,7 +258,7 @@ fn finish_alignment(
     };
     let new_file = TokenizedFile::new(file.name, &new);
     let read_back = new_file
-        .find_definition(&definition.name, None)
+        .nth_type_definition(&definition.name, definition.nth)
         .map_err(|_| wrong())?;
     let names = |body: &crate::body::BracedBody| {
         body.statements

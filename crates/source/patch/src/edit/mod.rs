@@ -21,9 +21,9 @@ mod split;
 mod unalign;
 mod unit;
 
-use crate::change::SourceChange;
+use crate::change::{MemberPosition, SourceChange};
 use crate::file_kind::{is_rust, is_uapi};
-use crate::find::StructDefinition;
+use crate::find::{StatementPath, StructDefinition};
 use crate::refusal::EditRefusal;
 use crate::tokenized::TokenizedFile;
 pub use guard::guard_store;
@@ -92,8 +92,12 @@ pub fn edit_struct(
             continue;
         }
         let definition = match definition_index {
-            Some(nth) => file.nth_definition(struct_name, nth)?,
-            None => file.find_definition(struct_name, decl_line_hint)?,
+            Some(nth) => file.nth_type_definition(struct_name, nth)?,
+            None => file.find_type_definition(struct_name, decl_line_hint)?,
+        };
+        let definition = match change {
+            SourceChange::AlignType { .. } | SourceChange::AddPadding { .. } => definition,
+            _ => definition.refuse_union()?,
         };
         definition_index = Some(definition.nth);
         text = apply_change(&file, &definition, change)?;
@@ -135,10 +139,37 @@ fn apply_change(
                 name,
                 bytes: *bytes,
             };
-            padding::add_padding(file, definition, padding, to, reason.as_deref())
+            add_padding_line(file, definition, padding, to, reason.as_deref())
         }
         SourceChange::RemovePadding { member } => padding::remove_padding(file, definition, member),
     }
+}
+
+/// Adds padding on a line of its own; a body on one line stays on one, unless the padding has a
+/// comment.
+fn add_padding_line(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
+    padding: padding::BytePadding<'_>,
+    to: &MemberPosition,
+    reason: Option<&str>,
+) -> Result<String, EditRefusal> {
+    let whole = StatementPath {
+        bodies: Vec::new(),
+        statement: 0,
+    };
+    let Some(unfolded) = one_line::unfold_body(file, definition, whole) else {
+        return padding::add_padding(file, definition, padding, to, reason);
+    };
+    let unfolded_file = TokenizedFile::new(file.name, &unfolded.text);
+    let same = unfolded_file.find_same_definition(definition)?;
+    let new = padding::add_padding(&unfolded_file, &same, padding, to, reason)?;
+    let folded = one_line::fold_body(
+        &TokenizedFile::new(file.name, &new),
+        definition,
+        &unfolded.one_line,
+    );
+    Ok(folded.unwrap_or(new))
 }
 
 fn as_move(change: &SourceChange) -> Result<MoveRequest<'_>, EditRefusal> {

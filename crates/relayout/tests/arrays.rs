@@ -1,0 +1,326 @@
+//! Arrays with an element for each thread: named as one object, advised on by the names that a
+//! report prints, patched so that no element needs an alignment which its memory does not have, and
+//! recorded again with the patch.
+
+mod common;
+
+use std::fs;
+
+use common::programs::{data, recording_place};
+use common::{Ended, Place, flowing};
+use relayout_testkit::require_programs;
+use serde_json::Value;
+
+/// Rounds of each thread in a recording.
+const ROUNDS: u32 = 60_000;
+/// Largest distance between the predicted and the recorded change of the transfers, as a fraction.
+const PREDICTION_ERROR_MAX: f64 = 0.10;
+
+/// Returns a folder with a program of `tests/data/arrays`, and its recording `now`.
+fn recorded(program: &str) -> Place {
+    require_programs(&["gcc", "patch"]);
+    let place = recording_place();
+    for file in ["threads.h", &format!("{program}.c")] {
+        let source = fs::read(data("arrays").join(file)).expect("a file of tests/data");
+        place.write(file, source);
+    }
+    record(&place, program, "now");
+    place
+}
+
+/// Builds and records the program.
+fn record(place: &Place, program: &str, output: &str) {
+    succeed(
+        place,
+        &format!("cc -- gcc -g -O1 -Wall -pthread -o {program} {program}.c"),
+    );
+    succeed(
+        place,
+        &format!("record run --yield 50 -o {output} -- ./{program} {ROUNDS}"),
+    );
+}
+
+fn succeed(place: &Place, words: &str) -> Ended {
+    let ended = place.said(words);
+    assert_eq!(ended.code, Some(0), "{words}: {}", ended.stderr);
+    ended
+}
+
+fn document(place: &Place, words: &[&str]) -> Value {
+    let mut command = place.relayout(words);
+    place.with_system(&mut command);
+    let ended = place.ended(&mut command);
+    assert_eq!(ended.code, Some(0), "{words:?}: {}", ended.stderr);
+    serde_json::from_str(&ended.stdout).expect("JSON")
+}
+
+/// Returns the finding about a type or variable, and whether there is one.
+fn finding<'a>(report: &'a Value, name: &str) -> Option<&'a Value> {
+    let findings = report["findings"].as_array().expect("findings");
+    { findings.iter() }.find(|finding| finding["type"] == name || finding["variable"] == name)
+}
+
+/// Returns the transfers of all findings about a type or variable.
+fn transfers_of(report: &Value, name: &str) -> u64 {
+    let findings = report["findings"].as_array().expect("findings");
+    let about = findings
+        .iter()
+        .filter(|finding| finding["type"] == name || finding["variable"] == name);
+    about
+        .filter_map(|finding| finding["transfers"].as_u64())
+        .sum()
+}
+
+/// An array in a program, as the report and the search name it.
+struct ExpectedArray<'a> {
+    program: &'a str,
+    /// Type or variable in the report.
+    reported: &'a str,
+    /// Number of elements and bytes of each.
+    elements: [u64; 2],
+    /// Names that lead to it.
+    names: &'a [&'a str],
+    /// Name in the document of `advise`.
+    advised: &'a str,
+    /// Line of the patch.
+    edit: &'a str,
+}
+
+/// Checks the names of an array, and its patch: it applies, the program with it is free of unaligned
+/// accesses, and a new recording has the predicted transfers.
+fn check(array: &ExpectedArray<'_>) {
+    let place = recorded(array.program);
+    let report = document(&place, &["report", "now", "--json", "--top", "0"]);
+    let found = finding(&report, array.reported).unwrap_or_else(|| panic!("{report:#}"));
+    assert_eq!(found["kind"], "false-sharing", "{found:#}");
+    let elements = &found["elements"];
+    assert_eq!(
+        [&elements["count"], &elements["stride"]],
+        [array.elements[0], array.elements[1]],
+        "{found:#}"
+    );
+    // One thread uses each element.
+    let users = elements["users"].as_array().expect("users");
+    for element in users {
+        let contexts = element["contexts"].as_array().expect("contexts");
+        assert_eq!(contexts.len(), 1, "{elements:#}");
+    }
+    assert!(users.len() > 1, "{elements:#}");
+    assert_eq!(found["advice"][0]["action"], "pad-elements", "{found:#}");
+    for name in array.names {
+        let advice = document(&place, &["advise", "now", name, "--json"]);
+        assert_eq!(advice["types"][0]["name"], array.advised, "{name}");
+    }
+    let advice = document(
+        &place,
+        &[
+            "advise",
+            "now",
+            array.names[0],
+            "--json",
+            "--source",
+            ".",
+            "--patch",
+            "fix.patch",
+        ],
+    );
+    let advised = &advice["types"][0];
+    let patched = advised["candidates"].as_array().expect("candidates");
+    let patched = patched
+        .iter()
+        .find(|candidate| candidate["patch"].is_string());
+    let patched = patched.unwrap_or_else(|| panic!("{advised:#}"));
+    assert_eq!(patched["needs_allocation"], Value::Array(Vec::new()));
+    let diff = patched["patch"].as_str().expect("a diff");
+    assert!(diff.lines().any(|line| line == array.edit), "{diff}");
+    check_patched(&place, array, [&report, &advised["current"], patched]);
+}
+
+/// Applies the patch, and compares a recording of the patched program with the prediction.
+fn check_patched(
+    place: &Place,
+    array: &ExpectedArray<'_>,
+    [report, current, patched]: [&Value; 3],
+) {
+    let program = array.program;
+    let applied = place.other("/usr/bin/patch", "-p1 -i fix.patch");
+    assert_eq!(applied.code, Some(0), "{}", applied.stdout);
+    assert_aligned(place, program);
+    record(place, program, "then");
+    let report_then = document(place, &["report", "then", "--json", "--top", "0"]);
+    let transfers = |document: &Value| transfers_of(document, array.reported) as f64;
+    let recorded = transfers(&report_then) / transfers(report) - 1.0;
+    let replayed = |layout: &Value| layout["transfers"].as_f64().expect("transfers");
+    let predicted = replayed(patched) / replayed(current) - 1.0;
+    assert!(
+        (recorded - predicted).abs() <= PREDICTION_ERROR_MAX && recorded < 0.0,
+        "{}: {recorded} recorded, {predicted} predicted",
+        array.reported
+    );
+}
+
+/// Fails if the program as it is makes an access that the type's alignment forbids.
+#[track_caller]
+fn assert_aligned(place: &Place, program: &str) {
+    let (code, errors) = run_with_alignment_checks(place, program);
+    assert_eq!(code, Some(0), "{program}: {errors}");
+}
+
+/// Runs the program with accesses checked for the alignment of their types.
+fn run_with_alignment_checks(place: &Place, program: &str) -> (Option<i32>, String) {
+    let sanitized = format!(
+        "-g -O1 -pthread -fsanitize=alignment -fno-sanitize-recover=alignment -o checked {program}.c"
+    );
+    let built = place.other("/usr/bin/gcc", &sanitized);
+    assert_eq!(built.code, Some(0), "{}", built.stderr);
+    let path = place.path("checked");
+    let ended = place.other(path.to_str().expect("a path"), "1000");
+    (ended.code, ended.stderr)
+}
+
+#[test]
+fn a_static_array_of_structs() {
+    check(&ExpectedArray {
+        program: "workers",
+        reported: "w",
+        elements: [4, 24],
+        names: &["w", "work"],
+        advised: "worker",
+        edit: "+} __attribute__((aligned(64)));",
+    });
+}
+
+#[test]
+fn arrays_of_types_without_a_tag() {
+    check(&ExpectedArray {
+        program: "stats",
+        reported: "cache_stats",
+        elements: [64, 16],
+        names: &["cache_stats", "stats"],
+        advised: "cache_stats",
+        edit: "+} __attribute__((aligned(64))) cache_stats;",
+    });
+    check(&ExpectedArray {
+        program: "stats",
+        reported: "ports",
+        elements: [4, 16],
+        names: &["typeof(ports)"],
+        advised: "ports",
+        edit: "+} __attribute__((aligned(64))) ports[THREADS];",
+    });
+}
+
+/// The limit is hardly ever stored to, but the other side is a neighbour's count.
+#[test]
+fn read_mostly_members_of_elements_are_shared_falsely() {
+    check(&ExpectedArray {
+        program: "mostly",
+        reported: "budgets",
+        elements: [4, 16],
+        names: &["budgets"],
+        advised: "budget",
+        edit: "+} __attribute__((aligned(64)));",
+    });
+}
+
+#[test]
+fn an_array_that_calloc_returns_is_padded() {
+    check(&ExpectedArray {
+        program: "queues",
+        reported: "queue [4]",
+        elements: [4, 16],
+        names: &["queue [4]"],
+        advised: "queue",
+        edit: "+\tunsigned char _pad1_[48];",
+    });
+}
+
+#[test]
+fn unions_and_structs_with_one_member() {
+    check(&ExpectedArray {
+        program: "slots",
+        reported: "slots",
+        elements: [4, 8],
+        names: &["slots", "union slot"],
+        advised: "slot",
+        edit: "+} __attribute__((aligned(64)));",
+    });
+    check(&ExpectedArray {
+        program: "slots",
+        reported: "tally [4]",
+        elements: [4, 8],
+        names: &["tally [4]"],
+        advised: "tally",
+        edit: "+\tunsigned char _pad1_[56];",
+    });
+}
+
+#[test]
+fn arrays_of_numbers_are_judged_by_the_names_of_the_report() {
+    let place = recorded("counters");
+    let report = document(&place, &["report", "now", "--json", "--top", "0"]);
+    for name in ["counters", "long unsigned int [8]"] {
+        let found = finding(&report, name).unwrap_or_else(|| panic!("{report:#}"));
+        assert_eq!(found["elements"]["count"], 8, "{found:#}");
+        let advice = document(&place, &["advise", "now", name, "--json", "--source", "."]);
+        let advised = &advice["types"][0];
+        assert_eq!(advised["name"], name);
+        let best = &advised["candidates"][0];
+        let transfers = |layout: &Value| layout["transfers"].as_u64().expect("transfers");
+        assert!(
+            transfers(best) * 10 < transfers(&advised["current"]),
+            "{advised:#}"
+        );
+        assert_eq!(best["size"], 64, "{advised:#}");
+        let refused = advised["patch_refused"].as_str().expect("a reason");
+        assert!(refused.contains("every use of"), "{refused}");
+    }
+}
+
+/// Nothing tells the type of the memory. That the threads begin equally far apart tells the stride.
+#[test]
+fn an_allocation_that_is_cut_by_hand_has_a_stride() {
+    let place = recorded("cut");
+    let report = document(&place, &["report", "now", "--json", "--top", "0"]);
+    let classes = report["unresolved_classes"].as_array().expect("classes");
+    let heap = classes.iter().find(|class| class["class"] == "heap");
+    let heap = heap.unwrap_or_else(|| panic!("{report:#}"));
+    let cut = &heap["hand_cuts"][0];
+    assert_eq!(cut["stride"], 40, "{heap:#}");
+    assert!(cut["count"].as_u64() >= Some(3), "{cut:#}");
+    let text = flowing(&succeed(&place, "report now").stdout);
+    assert!(text.contains("Space them 64 bytes apart."), "{text}");
+}
+
+/// Alignment beyond that of the allocation is offered with the call that has to change, and is not
+/// written. Written by hand, it makes accesses that the type forbids.
+#[test]
+fn alignment_that_calloc_does_not_give_is_not_written() {
+    let place = recorded("queues");
+    let advice = document(&place, &["advise", "now", "queue", "--json", "--top", "50"]);
+    let candidates = advice["types"][0]["candidates"]
+        .as_array()
+        .expect("candidates");
+    let calls =
+        |candidate: &&Value| candidate["needs_allocation"].as_array().map(Vec::len) > Some(0);
+    let aligned = candidates.iter().find(calls);
+    let aligned = aligned.unwrap_or_else(|| panic!("{candidates:#?}"));
+    let call = aligned["needs_allocation"][0].as_str().expect("a call");
+    assert!(call.starts_with("calloc in main (queues.c:"), "{call}");
+    let text = succeed(&place, "advise now queue");
+    assert!(
+        flowing(&text.stdout).contains("with memory aligned to 64 by calloc in main"),
+        "{}",
+        text.stdout
+    );
+    let source = fs::read_to_string(place.path("queues.c")).expect("the source");
+    let wrong = source.replace(
+        "\tunsigned long tail;\n};",
+        "\tunsigned long tail;\n} __attribute__((aligned(64)));",
+    );
+    assert_ne!(source, wrong);
+    place.write("queues.c", wrong);
+    let (code, errors) = run_with_alignment_checks(&place, "queues");
+    assert_ne!(code, Some(0));
+    assert!(errors.contains("misaligned address"), "{errors}");
+}

@@ -1,0 +1,245 @@
+//! Subjects of advice: types and arrays, by the names that a report prints.
+//!
+//! A layout belongs to a type. `report` also names variables (`w`), types without a tag
+//! (`worker_t`), unions, and arrays of scalars (`counters`, `unsigned long [8]`). All of these lead
+//! to a type whose size and alignment decide which lines its objects share.
+
+use std::collections::BTreeMap;
+
+use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeArena, TypeId};
+use relayout_resolve::{ObjectKind, ResolvedObject};
+
+use super::objects::struct_names;
+use crate::ResolvedProfile;
+
+/// Deepest chain of typedefs; more is damaged debug information.
+const TYPEDEFS_MAX: usize = 64;
+
+/// A type, or an array of scalars, that advice is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AdvisedSubject {
+    /// A struct, union or class with a tag.
+    Tagged {
+        /// `struct`, `union` or `class`.
+        keyword: &'static str,
+        /// Its tag.
+        tag: String,
+    },
+    /// A struct or union without a tag, by its typedef.
+    Typedef {
+        /// Name of the typedef.
+        name: String,
+    },
+    /// A struct or union without any name, by the variable that is declared with it.
+    Variable {
+        /// Name of the variable.
+        name: String,
+    },
+    /// An array of numbers or pointers.
+    Scalars {
+        /// Name of the variable; the type of an allocated array.
+        name: String,
+        /// Type of an element.
+        element: String,
+    },
+}
+
+impl AdvisedSubject {
+    /// Returns the subject of an object: the type of its elements where it is an array.
+    pub(super) fn of_object(types: &TypeArena, object: &ResolvedObject) -> Self {
+        let element = element_type(types, object);
+        let shown_name = || match variable_of(object) {
+            Some(variable) => variable.to_owned(),
+            None => object.type_name.clone(),
+        };
+        let Some(aggregate) = types.aggregate(element) else {
+            return Self::Scalars {
+                name: shown_name(),
+                element: types.name_of(types.strip_qualifiers(element)),
+            };
+        };
+        match (&aggregate.name, typedef_name(types, element)) {
+            (Some(tag), _) => Self::tagged(aggregate.kind, tag),
+            (None, Some(name)) => Self::Typedef { name },
+            (None, None) => Self::Variable { name: shown_name() },
+        }
+    }
+
+    /// Returns the struct, union or class called `name`, with or without its keyword.
+    pub(super) fn from_tag(name: &str) -> Self {
+        Self::tagged(AggregateKind::Struct, plain_name(name))
+    }
+
+    /// Returns the subject with the keyword of its definition.
+    pub(super) fn with_keyword(self, kind: AggregateKind) -> Self {
+        match self {
+            Self::Tagged { tag, .. } => Self::tagged(kind, &tag),
+            other => other,
+        }
+    }
+
+    fn tagged(kind: AggregateKind, tag: &str) -> Self {
+        Self::Tagged {
+            keyword: kind.keyword(),
+            tag: tag.to_owned(),
+        }
+    }
+
+    /// Returns the name: the tag, the typedef or the variable. The source has the declaration under
+    /// it.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Tagged { tag, .. } => tag,
+            Self::Typedef { name } | Self::Variable { name } | Self::Scalars { name, .. } => name,
+        }
+    }
+
+    /// Returns the words for a heading: `struct worker`, `worker_t`, `counters (array of long)`.
+    pub fn title(&self) -> String {
+        match self {
+            Self::Tagged { keyword, tag } => format!("{keyword} {tag}"),
+            Self::Typedef { name } => name.clone(),
+            Self::Variable { name } => format!("{name} (a type without a name)"),
+            Self::Scalars { name, element } if name.contains(element.as_str()) => name.clone(),
+            Self::Scalars { name, element } => format!("{name} (array of {element})"),
+        }
+    }
+
+    /// Returns true if objects, and not types, tell what belongs to it.
+    pub(super) fn is_of_objects(&self) -> bool {
+        matches!(self, Self::Variable { .. } | Self::Scalars { .. })
+    }
+
+    /// Returns true if a type is the subject.
+    pub(super) fn is_type(&self, types: &TypeArena, id: TypeId) -> bool {
+        match self {
+            Self::Tagged { tag, .. } => types.aggregate(id).is_some_and(|aggregate| {
+                aggregate.complete && aggregate.name.as_deref() == Some(tag)
+            }),
+            Self::Typedef { name } => {
+                types
+                    .aggregate(id)
+                    .is_some_and(|aggregate| aggregate.name.is_none())
+                    && typedef_name(types, id).as_ref() == Some(name)
+            }
+            Self::Variable { .. } | Self::Scalars { .. } => false,
+        }
+    }
+}
+
+/// Returns the subject called `name`: a tag, a typedef, a variable, a type as a report prints it,
+/// or a part of exactly one of these names.
+pub(super) fn find_subject(resolved: &ResolvedProfile<'_>, name: &str) -> Option<AdvisedSubject> {
+    let subjects = named_subjects(resolved);
+    let plain = plain_name(name);
+    if let Some(subject) = subjects.get(plain).or_else(|| subjects.get(name.trim())) {
+        return Some(subject.clone());
+    }
+    let containing = subjects.iter().filter(|(known, _)| known.contains(plain));
+    let mut found: Vec<&AdvisedSubject> = containing.map(|(_, subject)| subject).collect();
+    found.sort();
+    found.dedup();
+    match found.as_slice() {
+        [subject] if !plain.is_empty() => Some((*subject).clone()),
+        _ => None,
+    }
+}
+
+/// Returns all names that lead to a subject.
+pub(super) fn named_subjects(resolved: &ResolvedProfile<'_>) -> BTreeMap<String, AdvisedSubject> {
+    let types = resolved.resolution.types();
+    let mut names: BTreeMap<String, AdvisedSubject> = BTreeMap::new();
+    for object in resolved.resolution.objects() {
+        let subject = AdvisedSubject::of_object(types, object);
+        for name in [Some(object.type_name.as_str()), variable_of(object)] {
+            let Some(name) = name else { continue };
+            let is_own = !matches!(subject, AdvisedSubject::Scalars { .. });
+            // A variable's name stands for the variable even if an allocation is called like it.
+            if is_own || !names.contains_key(name) {
+                names.insert(plain_name(name).to_owned(), subject.clone());
+            }
+        }
+    }
+    // A tag comes before a variable of the same name.
+    for tag in struct_names(resolved) {
+        let tagged = AdvisedSubject::tagged(AggregateKind::Struct, &tag);
+        match names.get(&tag) {
+            Some(AdvisedSubject::Tagged { tag: known, .. }) if *known == tag => {}
+            _ => {
+                names.insert(tag, tagged);
+            }
+        }
+    }
+    names
+}
+
+/// Returns a name without the keyword in front, and without the count of an array of structs.
+fn plain_name(name: &str) -> &str {
+    let name = name.trim();
+    let keywords = ["struct ", "union ", "class "];
+    let name = { keywords.iter() }
+        .find_map(|keyword| name.strip_prefix(keyword))
+        .unwrap_or(name);
+    name.trim()
+}
+
+/// Returns the type of an object's elements.
+pub(super) fn element_type(types: &TypeArena, object: &ResolvedObject) -> TypeId {
+    match types.get(types.strip_typedefs(object.ty)) {
+        Type::Array { element, .. } => *element,
+        _ => object.ty,
+    }
+}
+
+fn variable_of(object: &ResolvedObject) -> Option<&str> {
+    match &object.kind {
+        ObjectKind::Global { symbol }
+        | ObjectKind::PerCpu { symbol, .. }
+        | ObjectKind::ThreadLocal { symbol, .. } => Some(symbol),
+        _ => None,
+    }
+}
+
+/// Returns the typedef closest to the type without a name.
+fn typedef_name(types: &TypeArena, id: TypeId) -> Option<String> {
+    let (mut at, mut name) = (id, None);
+    for _ in 0..TYPEDEFS_MAX {
+        match types.get(at) {
+            Type::Typedef {
+                name: typedef,
+                target: Some(target),
+                ..
+            } => {
+                name = Some(typedef.clone());
+                at = *target;
+            }
+            Type::Qualified {
+                target: Some(target),
+                ..
+            } => at = *target,
+            _ => break,
+        }
+    }
+    name.map(|name| name.to_string())
+}
+
+/// Returns a struct that has a union, or a scalar, as its only member: what can be changed of it is
+/// its size and alignment as an element.
+pub(super) fn as_single_member(
+    types: &TypeArena,
+    subject: &AdvisedSubject,
+    id: TypeId,
+) -> Option<Aggregate> {
+    let size = types.size_of(id).filter(|size| *size > 0)?;
+    let inner = types.aggregate(id);
+    Some(Aggregate {
+        kind: AggregateKind::Struct,
+        name: Some(subject.name().to_owned()),
+        size,
+        declared_align: inner.and_then(|aggregate| aggregate.declared_align),
+        members: vec![Member::new(subject.name(), id, 0)],
+        decl: inner.and_then(|aggregate| aggregate.decl.clone()),
+        complete: true,
+        ..Aggregate::default()
+    })
+}
