@@ -113,6 +113,8 @@ pub struct SkippedCandidates {
     /// They would move a member into a cache line group or out of one: see
     /// [`LineGroups`](crate::LineGroups).
     pub grouped: usize,
+    /// They would break a rule of [`Options::order_rules`](crate::Options::order_rules).
+    pub order_rules: usize,
     /// The budget of replayed accesses was used up.
     pub budget: usize,
     /// Pairs of moves that were not estimated because the effort was used up.

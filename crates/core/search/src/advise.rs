@@ -87,7 +87,7 @@ impl<'a> LayoutSearch<'a> {
         let layout = subject.shape.lay_out(&subject.shape.current_arrangement());
         let coverage = AtomCoverage::new(&subject, &layout);
         let scorer = self.candidate_scorer();
-        let rules = CandidateRules::new(subject, scorer, &coverage, &layout, &options.keep);
+        let rules = CandidateRules::new(subject, scorer, &coverage, &layout, options);
         let current = vec![rules.current_candidate()];
         let current = score_all(&self.recorded_scorer, current, u64::MAX, false);
         let current = { current.into_iter().next() }.expect("without a limit, all are scored");
