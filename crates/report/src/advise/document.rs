@@ -107,7 +107,7 @@ pub struct AdvisedTypeDocument<'a> {
     pub name: &'a str,
     /// Objects of the type in the profile.
     pub objects: u64,
-    /// Member that stays first because code may cast to it.
+    /// Member that stays first: code relies on it, or none was searched.
     pub kept: Option<&'a str>,
     /// Types that hold the struct by value, with the number of such objects.
     pub inside: &'a BTreeMap<String, u64>,
@@ -187,6 +187,8 @@ pub struct LeftOutDocument {
     pub kept: usize,
     /// They move a member into a cache line group or out of one.
     pub grouped: usize,
+    /// They break a rule about the order that other code makes, as a border of a range of members.
+    pub order: usize,
     /// The budget of replayed accesses was used up.
     pub budget: usize,
     /// Pairs of moves beyond the limit.

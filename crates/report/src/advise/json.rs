@@ -106,7 +106,7 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
     TypeDocument::Advised(Box::new(AdvisedTypeDocument {
         name: &gathered.name,
         objects: gathered.objects,
-        kept: gathered.pinned_first.as_deref(),
+        kept: gathered.order.pinned_first(),
         inside: &gathered.size_effects.holder_counts,
         per_cpu_objects: gathered.size_effects.per_cpu_objects,
         evidence: advised.accesses.iter().map(accesses_document).collect(),
@@ -129,6 +129,7 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
             unrecorded: left_out.unrecorded,
             kept: left_out.kept,
             grouped: left_out.grouped,
+            order: left_out.order_rules,
             budget: left_out.budget,
             two_moves: left_out.two_moves,
             builds: left_out.builds,

@@ -3,6 +3,7 @@
 mod group_text;
 pub(super) mod guard_text;
 pub(super) mod line_changes;
+pub(super) mod order_text;
 pub(super) mod scenario_text;
 pub(super) mod search_words;
 mod table;

@@ -1,6 +1,6 @@
 //! All stages of advice, in order.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use relayout_search::Options;
 use relayout_toolchain::kernel_build::KernelConfiguration;
@@ -14,6 +14,7 @@ use super::gathered::{GatheredType, gather_type};
 use super::guards::best_guards;
 use super::layout_files::{LayoutFile, fit_layout_files};
 use super::objects::{ContendedType, rank_contended_types};
+use super::order::{OrderEvidence, scan_source_tree};
 use super::patch::{PatchOutcome, WrittenPatch, order_use_sentences, write_best_candidate};
 use super::scenarios::{GuardedType, ScenarioScores, add_workload_scores, score_configurations};
 use super::searched::SearchedType;
@@ -107,7 +108,10 @@ pub fn advise_types<'a>(
         pair_coefficient: request.machine.pair_coefficient,
         ..search_effort(request.types.is_empty())
     };
-    let (gathered, skipped) = gather_types(resolved, request)?;
+    let (mut gathered, skipped) = gather_types(resolved, request)?;
+    if let Some(source) = &request.source {
+        read_order_uses(resolved, &mut gathered, source);
+    }
     let read_build = |build| ConfigurationBuild::read(resolved, &gathered, build);
     let builds: Vec<ConfigurationBuild> = request
         .configurations
@@ -168,6 +172,23 @@ pub fn advise_types<'a>(
         skipped,
         notes,
     })
+}
+
+/// Finds the code in the source tree that relies on the order of the types' members.
+fn read_order_uses(
+    resolved: &ResolvedProfile<'_>,
+    gathered: &mut [GatheredType<'_>],
+    source: &Path,
+) {
+    let step = "looking for code that relies on the order of members";
+    resolved.progress.step(step);
+    let queries: Vec<_> = { gathered.iter() }
+        .map(|gathered| gathered.order_names.query.clone())
+        .collect();
+    for (gathered, uses) in gathered.iter_mut().zip(scan_source_tree(source, &queries)) {
+        let (names, shape) = (&gathered.order_names, &gathered.shape);
+        gathered.order = OrderEvidence::from_uses(names, shape, uses);
+    }
 }
 
 /// Gathers the requested types, or those with the most transfers; also returns the skipped ones.

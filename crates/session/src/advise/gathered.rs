@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use relayout_layout::abi::{AbiEngine, StructLayout, StructShape};
 use relayout_layout::{Aggregate, suggestions};
-use relayout_search::{AdviceSubject, Options, RecordedInstance, pinned_first_member, refusal};
+use relayout_search::{AdviceSubject, Options, RecordedInstance, refusal};
 
 use super::objects::{SizeEffects, find_objects, struct_names};
+use super::order::{OrderEvidence, OrderNames};
 use crate::{Error, ResolvedProfile};
 
 /// A struct with its recorded objects and accesses.
@@ -25,9 +26,11 @@ pub struct GatheredType<'a> {
     pub size_effects: SizeEffects,
     /// Bytes of an element of the flexible array; 0 without one.
     pub tail_element_bytes: u64,
-    /// Member that stays first because code may cast to it.
-    pub pinned_first: Option<String>,
-    /// All members that stay at their offsets.
+    /// Code that relies on the order of the members.
+    pub order: OrderEvidence,
+    /// Names by which such code is found.
+    pub(super) order_names: OrderNames,
+    /// Members that the user keeps at their offsets.
     pub pinned: Vec<String>,
 }
 
@@ -66,7 +69,10 @@ impl GatheredType<'_> {
     /// Returns `options` with the pinned members of this type.
     pub(super) fn pinned_options(&self, options: &Options) -> Options {
         Options {
-            keep: self.pinned.clone(),
+            keep: { self.pinned.iter().cloned() }
+                .chain(self.order.pinned_members())
+                .collect(),
+            order_rules: self.order.rules.clone(),
             ..options.clone()
         }
     }
@@ -109,7 +115,7 @@ pub fn gather_type<'a>(
         None => Cow::Borrowed(objects.aggregate),
     };
     let shape = abi.shape(&aggregate)?;
-    let pinned_first = pinned_first_member(types, &aggregate);
+    let order_names = OrderNames::new(types, &aggregate, &shape);
     for member in pinned {
         if !shape.atoms.iter().any(|atom| atom.is_called(member)) {
             return Err(Error::NoMember {
@@ -121,6 +127,7 @@ pub fn gather_type<'a>(
             });
         }
     }
+    let order = OrderEvidence::from_layout(&order_names, &shape);
     Ok(GatheredType {
         name: tag.to_owned(),
         aggregate,
@@ -129,7 +136,8 @@ pub fn gather_type<'a>(
         objects: objects.count,
         size_effects: objects.size_effects,
         tail_element_bytes: objects.tail_element_bytes,
-        pinned: pinned.iter().cloned().chain(pinned_first.clone()).collect(),
-        pinned_first,
+        order,
+        order_names,
+        pinned: pinned.to_vec(),
     })
 }

@@ -148,6 +148,9 @@ impl<'a> SourceTree<'a> {
         scored: &RankedLayout,
         files: &mut Vec<EditedFile>,
     ) -> Result<(EditedFile, PatchReach), String> {
+        if let Some(reason) = gathered.order.refusal(&gathered.shape, &scored.layout) {
+            return Err(reason);
+        }
         let declaration = gathered
             .aggregate
             .decl
