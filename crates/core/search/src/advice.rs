@@ -10,6 +10,7 @@ use rustc_hash::FxHashSet;
 
 use crate::change::LayoutChange;
 use crate::interval::ChangeInterval;
+use crate::judged_parts::JudgedParts;
 use crate::order::MemberOrder;
 use crate::rewrite::TransferBound;
 use crate::score::{EventsPerOperation, MemoryCost};
@@ -171,6 +172,9 @@ pub struct LayoutAdvice {
     /// Gain on data that the choice did not use: on each half of the recording the best candidate
     /// is chosen, and its transfers are counted on the other half.
     pub held_out: Option<ChangeInterval>,
+    /// Gains on parts of the recording that did not choose the layout; the gain to promise is the
+    /// worst of them.
+    pub parts: JudgedParts,
     /// Transfers of today's layout with every object at each phase that its alignment allows: the
     /// effect of padding in front of it where it is embedded. Empty for types of several lines and
     /// for slab objects.

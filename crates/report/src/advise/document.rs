@@ -137,10 +137,44 @@ pub struct AdvisedTypeDocument<'a> {
     pub bound: Option<BoundDocument>,
     /// Change of the transfers on the half of the recording that did not choose the best candidate.
     pub held_out: Option<IntervalDocument>,
+    /// Changes of the transfers on parts of the recording that did not choose the layout.
+    pub parts: Vec<f64>,
+    /// Worst of them: the gain to promise.
+    pub worst_change: Option<f64>,
+    /// Reasons for which the gain may not hold; with one, no patch is written without `--force`.
+    pub doubts: Vec<DoubtDocument>,
+    /// Code that relies on the order of the members.
+    pub order: Vec<OrderFactDocument<'a>>,
     /// Members without a recorded access.
     pub unrecorded_members: &'a [String],
     /// Transfers of today's layout by the offset in a line at which all objects begin.
     pub by_phase: Vec<PhaseDocument>,
+}
+
+/// Reason for which a gain may not hold.
+#[derive(Serialize, JsonSchema)]
+pub struct DoubtDocument {
+    /// `few-transfers`, `few-objects`, `uncertain-type`, `more-threads-than-cpus`, `busy-host` or
+    /// `no-gain-in-part`.
+    pub kind: &'static str,
+    /// The reason as a sentence.
+    pub sentence: String,
+}
+
+/// Code that relies on the order of members.
+#[derive(Serialize, JsonSchema)]
+pub struct OrderFactDocument<'a> {
+    /// `range`, `assertion`, `offset-limit`, `first-member`, `initializer`, `randomized` or
+    /// `undecided`.
+    pub kind: &'static str,
+    /// Source file, below the top of the tree.
+    pub file: &'a str,
+    /// Source line.
+    pub line: u32,
+    /// Reliance in words.
+    pub sentence: String,
+    /// The source line.
+    pub text: &'a str,
 }
 
 /// A contended type or variable without advice.

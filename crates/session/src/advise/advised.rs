@@ -9,13 +9,16 @@ use super::accesses::member_accesses;
 use super::advised_type::AdvisedType;
 use super::compile_test::CompileTester;
 use super::configuration::{ConfigurationBuild, shapes_of_type};
+use super::doubts::{AdviceDoubt, advice_doubts};
 use super::gains::predict_gains;
 use super::gathered::{GatheredType, gather_type};
 use super::guards::best_guards;
 use super::layout_files::{LayoutFile, fit_layout_files};
 use super::objects::{ContendedType, rank_contended_types};
 use super::order::{OrderEvidence, scan_source_tree};
-use super::patch::{PatchOutcome, WrittenPatch, order_use_sentences, write_best_candidate};
+use super::patch::{
+    ChosenEdit, PatchOutcome, WrittenPatch, order_use_sentences, write_best_candidate,
+};
 use super::scenarios::{GuardedType, ScenarioScores, add_workload_scores, score_configurations};
 use super::searched::SearchedType;
 use crate::{Error, ProbedMachine, ResolvedNames, ResolvedProfile};
@@ -48,6 +51,8 @@ pub struct AdviceRequest {
     pub top: usize,
     /// Machine that predictions are for.
     pub machine: ProbedMachine,
+    /// True to write patches in spite of doubts.
+    pub force: bool,
 }
 
 /// Advice on all requested types.
@@ -160,11 +165,17 @@ pub fn advise_types<'a>(
         notes.extend(note);
     }
     let advised = guarded_types.into_iter().zip(accesses).zip(scenarios).map(
-        |((guarded_type, accesses), scenarios)| AdvisedType {
-            searched: guarded_type.searched,
-            accesses,
-            guards: guarded_type.guards,
-            scenarios,
+        |((guarded_type, accesses), scenarios)| {
+            let searched = guarded_type.searched;
+            let doubts = { searched.outcome.as_ref() }
+                .map(|advice| advice_doubts(resolved, &searched.gathered, advice));
+            AdvisedType {
+                doubts: doubts.unwrap_or_default(),
+                searched,
+                accesses,
+                guards: guarded_type.guards,
+                scenarios,
+            }
         },
     );
     Ok(AdviceRun {
@@ -255,6 +266,22 @@ fn search_effort(has_several_types: bool) -> Options {
     }
 }
 
+/// Returns the edit, or the doubts for which it is not written.
+fn withhold_doubtful(
+    chosen: ChosenEdit,
+    doubts: &[AdviceDoubt],
+    is_forced: bool,
+) -> Result<ChosenEdit, String> {
+    if is_forced || doubts.is_empty() {
+        return Ok(chosen);
+    }
+    let words: Vec<String> = doubts.iter().map(ToString::to_string).collect();
+    Err(format!(
+        "the gain is in doubt: {}; record again, with --repeat 3, or write it with --force",
+        words.join("; ")
+    ))
+}
+
 /// Writes and compiles the patches.
 fn patch_types<'a>(
     resolved: &ResolvedProfile<'_>,
@@ -272,7 +299,12 @@ fn patch_types<'a>(
     };
     let chosen: Vec<_> = advised
         .iter()
-        .map(|advised| write_best_candidate(resolved, advised, source, request.top))
+        .map(|advised| {
+            let chosen = write_best_candidate(resolved, advised, source, request.top)?;
+            Some(
+                chosen.and_then(|chosen| withhold_doubtful(chosen, &advised.doubts, request.force)),
+            )
+        })
         .collect();
     let tester = match request.compile.is_empty() {
         true => None,

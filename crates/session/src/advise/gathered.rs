@@ -6,6 +6,7 @@ use relayout_layout::abi::{AbiEngine, StructLayout, StructShape};
 use relayout_layout::{Aggregate, suggestions};
 use relayout_search::{AdviceSubject, Options, RecordedInstance, refusal};
 
+use super::doubts::TypeConfidence;
 use super::objects::{SizeEffects, find_objects, struct_names};
 use super::order::{OrderEvidence, OrderNames};
 use crate::{Error, ResolvedProfile};
@@ -22,6 +23,10 @@ pub struct GatheredType<'a> {
     pub instances: Vec<RecordedInstance>,
     /// Number of objects in the profile.
     pub objects: u64,
+    /// Number of objects with transfers.
+    pub contended_objects: usize,
+    /// Confidence in the objects' type.
+    pub confidence: TypeConfidence,
     /// Memory that the size of the type affects.
     pub size_effects: SizeEffects,
     /// Bytes of an element of the flexible array; 0 without one.
@@ -134,6 +139,8 @@ pub fn gather_type<'a>(
         shape,
         instances: objects.instances,
         objects: objects.count,
+        contended_objects: objects.contended,
+        confidence: objects.confidence,
         size_effects: objects.size_effects,
         tail_element_bytes: objects.tail_element_bytes,
         order,

@@ -52,7 +52,7 @@ pub use edit::{conditional_members, edit_struct, guard_store, inverse_changes, m
 pub use mail::PatchMail;
 pub use order::{
     AssertedSize, BorderSide, FirstMemberReliance, OrderFact, OrderQuery, OrderReliance,
-    RangeBorder, find_member_macros, find_order_facts, find_typedef_names,
+    RangeBorder, find_member_macros, find_order_facts, find_typedef_names, may_rely_on_order,
 };
 pub use paths::source_path_candidates;
 pub use refusal::{EditRefusal, FileLine};

@@ -78,7 +78,7 @@ fn first_sentence(first: &FirstMember, order: &OrderEvidence) -> String {
             let search = order.search.unwrap_or_default();
             let unread = match search.unread {
                 0 => String::new(),
-                count => format!("; {count} could not be read"),
+                count => format!("; {count} could not be read or are too large"),
             };
             format!(
                 "'{name}' need not stay first: no cast between the two, container_of() or list_entry() \
@@ -124,19 +124,14 @@ pub(in crate::advise) fn fact_words(fact: &OrderFact) -> String {
             below,
         } => format!("{operation}() needs '{member}' below offset {below}"),
         OrderReliance::FirstMember(reliance) => first_words(reliance),
-        OrderReliance::Initializer { values } => format!(
-            "the first {} by position",
-            counted(*values as u64, "member")
-        )
-        .replacen(
-            " by",
-            if *values == 1 {
-                " has its value by"
-            } else {
-                " have values by"
-            },
-            1,
-        ),
+        OrderReliance::Initializer { values } => {
+            let verb = match values {
+                1 => "has its value",
+                _ => "have values",
+            };
+            let members = counted(*values as u64, "member");
+            format!("the first {members} {verb} by position")
+        }
         OrderReliance::Randomized => "the compiler may shuffle the members".to_owned(),
         OrderReliance::Undecided {
             operation,

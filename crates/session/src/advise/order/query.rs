@@ -6,6 +6,9 @@ use relayout_patch::OrderQuery;
 
 /// Structs at offset 0 inside of each other that are followed.
 const NESTING_MAX: usize = 16;
+/// Start of the names of marks of cache line groups, which
+/// [`LineGroups`](relayout_search::LineGroups) keeps.
+const LINE_GROUP_MARK: &str = "__cacheline_group_";
 
 /// Names of a struct, of its members, and of what is at offset 0.
 #[derive(Clone, Debug, Default)]
@@ -75,5 +78,6 @@ fn marker_atoms(types: &TypeArena, aggregate: &Aggregate, shape: &StructShape) -
     let count = shape.atoms.len().saturating_sub(1);
     (0..count)
         .filter(|index| shape.atoms[*index].size == 0 && is_empty_array(*index))
+        .filter(|index| !shape.atoms[*index].name.starts_with(LINE_GROUP_MARK))
         .collect()
 }

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use relayout_files::{c_source_files, read_regular};
 use relayout_patch::{
     OrderFact, OrderQuery, find_member_macros, find_order_facts, find_typedef_names,
+    may_rely_on_order,
 };
 
 use super::SourceSearch;
@@ -65,14 +66,27 @@ pub fn scan_source_tree(source: &Path, queries: &[OrderQuery]) -> Vec<SourceUses
                 unread,
             },
             facts: { mine.par_iter() }
+                .filter(|file| may_rely_on_order(&file.text, query))
                 .flat_map_iter(|file| find_order_facts(&file.path, &file.text, query))
                 .collect(),
-            macros: { mine.iter() }
-                .flat_map(|file| find_member_macros(&file.text, &query.members))
+            macros: { mine.par_iter() }
+                .filter(|file| defines_path(&file.text, query))
+                .flat_map_iter(|file| find_member_macros(&file.text, &query.members))
                 .collect(),
         }
     });
     uses.collect()
+}
+
+/// Returns true if the text may define a macro that begins with a member: the struct's own header
+/// does.
+fn defines_path(text: &str, query: &OrderQuery) -> bool {
+    let mut places = text.match_indices(query.tag.as_str());
+    let is_definition = |(at, tag): (usize, &str)| {
+        let behind = text.get(at + tag.len()..).unwrap_or_default();
+        behind.trim_start().starts_with('{')
+    };
+    !query.tag.is_empty() && text.contains("#define") && places.any(is_definition)
 }
 
 fn typedef_names(files: &[NamingFile], query: usize, tag: &str) -> Vec<String> {

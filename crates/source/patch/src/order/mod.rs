@@ -14,6 +14,7 @@ mod first_member;
 mod initializers;
 mod names;
 mod ranges;
+mod text_filter;
 mod variables;
 
 use code_view::CodeView;
@@ -24,6 +25,7 @@ use crate::refusal::FileLine;
 use crate::tokenized::TokenizedFile;
 
 pub use names::{find_member_macros, find_typedef_names};
+pub use text_filter::may_rely_on_order;
 
 /// Struct whose uses are sought.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

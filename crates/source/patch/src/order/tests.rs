@@ -13,6 +13,10 @@ fn query() -> OrderQuery {
 /// Facts as line and words.
 fn facts_in(file: &str, text: &str) -> Vec<(u32, String)> {
     let facts = find_order_facts(file, text, &query());
+    assert!(
+        facts.is_empty() || may_rely_on_order(text, &query()),
+        "{text}"
+    );
     { facts.into_iter() }
         .map(|fact| (fact.place.line, words(&fact.reliance)))
         .collect()
@@ -218,6 +222,7 @@ proptest::proptest! {
         ),
     ) {
         let text = words.join(" ");
+        let _ = may_rely_on_order(&text, &query());
         let _ = find_order_facts("asm-offsets.c", &text, &query());
         let _ = find_order_facts("f.cpp", &text, &query());
         let _ = find_typedef_names(&text, "s");
