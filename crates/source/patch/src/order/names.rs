@@ -12,7 +12,11 @@ use crate::tokenized::TokenizedFile;
 /// assert_eq!(find_typedef_names("typedef struct s { int a; } s_t, *s_ptr;", "s"), ["s_t"]);
 /// ```
 pub fn find_typedef_names(text: &str, tag: &str) -> Vec<String> {
-    if tag.is_empty() || !text.contains("typedef") || !text.contains(tag) {
+    if tag.is_empty()
+        || !text
+            .match_indices(tag)
+            .any(|(at, _)| is_behind_typedef(text, at))
+    {
         return Vec::new();
     }
     let file = TokenizedFile::new("", text);
@@ -48,6 +52,13 @@ pub fn find_typedef_names(text: &str, tag: &str) -> Vec<String> {
     names.sort();
     names.dedup();
     names
+}
+
+/// Returns true if `typedef struct` stands in front of byte `at`.
+fn is_behind_typedef(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default().trim_end();
+    let before = before.strip_suffix("struct").unwrap_or_default();
+    before.trim_end().ends_with("typedef")
 }
 
 /// Finds macros that stand for a path into a member, as `#define sk_node __sk_common.skc_node`, in

@@ -63,8 +63,18 @@ fn is_suspicious(text: &str, name: &str, is_subject: bool) -> bool {
         }
         let before = part(text, at.saturating_sub(BEFORE_BYTES), at);
         let statement = behind.split(';').next().unwrap_or(behind);
-        is_cast || statement.contains('{') || TAKING_NAME.iter().any(|word| before.contains(word))
+        is_cast
+            || has_initializer(statement)
+            || TAKING_NAME.iter().any(|word| before.contains(word))
     })
+}
+
+/// Returns true for what may be an initialiser or a definition behind a struct's name.
+fn has_initializer(statement: &str) -> bool {
+    let Some((head, _)) = statement.split_once('{') else {
+        return false;
+    };
+    head.contains('=') || matches!(head.trim(), "" | ")")
 }
 
 /// Part of the text from about `start` to about `end`.
