@@ -79,7 +79,9 @@ fn has_initializer(statement: &str) -> bool {
 
 /// Part of the text from about `start` to about `end`.
 fn part(text: &str, start: usize, end: usize) -> &str {
-    let start = text.floor_char_boundary(start.min(text.len()));
-    let end = text.floor_char_boundary(end.min(text.len()));
-    text.get(start..end).unwrap_or("")
+    let boundary = |at: usize| {
+        let mut bytes = (0..=at.min(text.len())).rev();
+        bytes.find(|byte| text.is_char_boundary(*byte)).unwrap_or(0)
+    };
+    text.get(boundary(start)..boundary(end)).unwrap_or("")
 }
