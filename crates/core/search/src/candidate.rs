@@ -83,7 +83,7 @@ impl<'a> CandidateRules<'a> {
         if !self.kept.iter().all(same) {
             return CandidateAdmission::Kept;
         }
-        if { self.order_rules.broken_by(layout, self.current) }.is_some() {
+        if { self.order_rules.broken_by(order, layout, self.current) }.is_some() {
             return CandidateAdmission::OrderRule;
         }
         match self.is_judged(layout) {

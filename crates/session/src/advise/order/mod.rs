@@ -93,8 +93,14 @@ impl OrderEvidence {
         first.into_iter().chain(asserted)
     }
 
-    /// Returns the reason why `layout` of `shape` is not safe, with file and line.
-    pub fn refusal(&self, shape: &StructShape, layout: &StructLayout) -> Option<String> {
+    /// Returns the reason why `layout` of `shape`, with the atoms in `order`, is not safe: file and
+    /// line.
+    pub fn refusal(
+        &self,
+        shape: &StructShape,
+        order: &[usize],
+        layout: &StructLayout,
+    ) -> Option<String> {
         let current = shape.lay_out(&shape.current_arrangement());
         let moved = self.pinned.iter().find(|(member, _)| {
             let atoms = shape.atoms.iter().zip(&layout.places);
@@ -104,7 +110,7 @@ impl OrderEvidence {
         if let Some((member, fact)) = moved {
             return Some(format!("{} '{member}' would move", self.fact_words(*fact)));
         }
-        match self.rules.broken_by(layout, &current)? {
+        match self.rules.broken_by(order, layout, &current)? {
             BrokenRule::Border(index) => Some(match self.border_reasons.get(index)? {
                 BorderReason::Fact(fact) => format!(
                     "{} a member would cross the border of that range",

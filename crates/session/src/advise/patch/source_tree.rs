@@ -148,7 +148,11 @@ impl<'a> SourceTree<'a> {
         scored: &RankedLayout,
         files: &mut Vec<EditedFile>,
     ) -> Result<(EditedFile, PatchReach), String> {
-        if let Some(reason) = gathered.order.refusal(&gathered.shape, &scored.layout) {
+        let order = &scored.arrangement.order;
+        if let Some(reason) = gathered
+            .order
+            .refusal(&gathered.shape, order, &scored.layout)
+        {
             return Err(reason);
         }
         let declaration = gathered
