@@ -108,12 +108,9 @@ impl OrderEvidence {
                 let limits = atom.map(|(atom, _)| (atom, *below));
                 self.rules.offset_limits.extend(limits);
             }
-            OrderReliance::Initializer { values } => {
-                for atom in atoms.shape.atoms.iter().take(*values) {
-                    self.pin(&atom.name, index);
-                }
-            }
-            OrderReliance::FirstMember(_)
+            // The first member stays; other values by position are warned of with the patch.
+            OrderReliance::Initializer { .. }
+            | OrderReliance::FirstMember(_)
             | OrderReliance::Randomized
             | OrderReliance::Undecided { .. } => {}
         }
