@@ -58,7 +58,7 @@ fn layouts_that_hurt_another_workload_are_not_advised() {
     let dir = source.parent().expect("a folder").display().to_string();
     let alone = run_successfully(
         &place,
-        &format!("advise apart.relayout pair --source {dir}"),
+        &format!("advise apart.relayout pair --source {dir} --force"),
     );
     assert!(alone.stdout.contains("+++ b/pair.c"), "{}", alone.stdout);
     let both = run_successfully(&place, &format!("{words} --source {dir}"));
@@ -114,7 +114,7 @@ fn recordings_that_disagree_are_no_advice() {
     let source = data("pair.c");
     let dir = source.parent().expect("a folder").display();
     let text =
-        run_successfully(&place, &format!("advise both.relayout pair --source {dir}")).stdout;
+        run_successfully(&place, &format!("advise both.relayout pair --source {dir} --force")).stdout;
     assert!(!text.contains("+++ b/"), "{text}");
     // The report does not call it found either.
     let report = run_successfully(&place, "report both.relayout").stdout;
