@@ -113,8 +113,11 @@ fn recordings_that_disagree_are_no_advice() {
     );
     let source = data("pair.c");
     let dir = source.parent().expect("a folder").display();
-    let text =
-        run_successfully(&place, &format!("advise both.relayout pair --source {dir} --force")).stdout;
+    let text = run_successfully(
+        &place,
+        &format!("advise both.relayout pair --source {dir} --force"),
+    )
+    .stdout;
     assert!(!text.contains("+++ b/"), "{text}");
     // The report does not call it found either.
     let report = run_successfully(&place, "report both.relayout").stdout;
