@@ -154,8 +154,7 @@ pub struct AdvisedTypeDocument<'a> {
 /// Reason for which a gain may not hold.
 #[derive(Serialize, JsonSchema)]
 pub struct DoubtDocument {
-    /// `few-transfers`, `few-objects`, `uncertain-type`, `more-threads-than-cpus`, `busy-host` or
-    /// `no-gain-in-part`.
+    /// `few-transfers`, `busy-host` and others: docs/search.md lists them.
     pub kind: &'static str,
     /// The reason as a sentence.
     pub sentence: String,
@@ -164,8 +163,7 @@ pub struct DoubtDocument {
 /// Code that relies on the order of members.
 #[derive(Serialize, JsonSchema)]
 pub struct OrderFactDocument<'a> {
-    /// `range`, `assertion`, `offset-limit`, `first-member`, `initializer`, `randomized` or
-    /// `undecided`.
+    /// `range`, `assertion`, `offset-limit`, `first-member`, `initializer`, `undecided` and others.
     pub kind: &'static str,
     /// Source file, below the top of the tree.
     pub file: &'a str,
