@@ -58,7 +58,7 @@ fn layouts_that_hurt_another_workload_are_not_advised() {
     let dir = source.parent().expect("a folder").display().to_string();
     let alone = run_successfully(
         &place,
-        &format!("advise apart.relayout pair --source {dir}"),
+        &format!("advise apart.relayout pair --source {dir} --force"),
     );
     assert!(alone.stdout.contains("+++ b/pair.c"), "{}", alone.stdout);
     let both = run_successfully(&place, &format!("{words} --source {dir}"));
@@ -113,8 +113,11 @@ fn recordings_that_disagree_are_no_advice() {
     );
     let source = data("pair.c");
     let dir = source.parent().expect("a folder").display();
-    let text =
-        run_successfully(&place, &format!("advise both.relayout pair --source {dir}")).stdout;
+    let text = run_successfully(
+        &place,
+        &format!("advise both.relayout pair --source {dir} --force"),
+    )
+    .stdout;
     assert!(!text.contains("+++ b/"), "{text}");
     // The report does not call it found either.
     let report = run_successfully(&place, "report both.relayout").stdout;
@@ -221,7 +224,8 @@ fn a_patch_that_git_takes() {
     git("commit -q -m before");
     let ended = run_successfully(
         &place,
-        "advise apart.relayout pair --source tree --patch mail.patch --hardware-script ab.sh",
+        // The machine may be busy with other tests, which is a doubt.
+        "advise apart.relayout pair --source tree --patch mail.patch --hardware-script ab.sh --force",
     );
     assert!(!ended.stdout.contains("+++ b/"), "{}", ended.stdout);
     // What else in the tree counts on the order of its members is told.

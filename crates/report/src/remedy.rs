@@ -19,6 +19,10 @@ pub fn remedy_key(remedy: &Remedy) -> &'static str {
             SharingPattern::References => "fewer-references",
             SharingPattern::List => "split-list",
             SharingPattern::PerContext => "per-context",
+            SharingPattern::Ticket => "draw-more",
+            SharingPattern::Bits => "split-bits",
+            SharingPattern::WaitWord => "wait-word",
+            SharingPattern::State => "fewer-states",
             SharingPattern::Copy => "read-mostly-copy",
             SharingPattern::Owned => "look-less",
             SharingPattern::Batch => "batch",
@@ -243,6 +247,21 @@ fn true_sharing_sentence(member: &str, how: SharingPattern, context_noun: &str) 
         SharingPattern::PerContext => {
             format!("it is a sum that several add to: give each {context_noun} its own, to be summed when somebody reads")
         }
+        SharingPattern::Ticket => format!(
+            "{context_noun}s draw numbers from it, as tickets or indices: let each {context_noun} draw several at a \
+             time, or have one such counter for each group of {context_noun}s"
+        ),
+        SharingPattern::Bits => format!(
+            "{context_noun}s set and clear bits of it: give each {context_noun} or each kind of bit a word of its own, \
+             and look at the bit before it is set"
+        ),
+        SharingPattern::WaitWord => "it is exchanged as a lock or a futex word is: take it less often or for shorter, \
+                                     or have several"
+            .to_owned(),
+        SharingPattern::State => format!(
+            "{context_noun}s lead it from state to state by comparing and exchanging: look at it before the exchange, \
+             make fewer steps, or have several"
+        ),
         SharingPattern::Copy => "others read what is stored now and then: let them read a copy that is published less \
                          often, or read it less often"
             .to_owned(),

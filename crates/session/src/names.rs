@@ -1,10 +1,14 @@
 //! Names for findings: the owner of an address and the source of an instruction.
 
-use relayout_contend::{AccessTarget, AddressNamer, ElementArray, SiteSource, TargetObject};
+use relayout_contend::{
+    AccessTarget, AddressNamer, ElementArray, SiteOperation, SiteSource, TargetObject,
+};
 use relayout_profile::Profile;
 use relayout_profile::{Addr, RunId, SiteId};
 use relayout_resolve::{
-    self as resolve, DebugImages, ObjectKind, Resolution, SourceFrame, SourceMaps, SourcePlace,
+    self as resolve, DebugImages, ObjectKind, Resolution, SiteOperations, SourceFrame, SourceMaps,
+    SourcePlace,
+    insn::atomic::{AtomicChange, ResultUse},
 };
 
 use crate::ResolvedProfile;
@@ -14,6 +18,7 @@ pub struct ResolvedNames<'a, 'f> {
     profile: &'a Profile,
     resolution: &'a Resolution,
     sources: SourceMaps<'a, 'f>,
+    operations: SiteOperations<'a, 'f>,
     program: bool,
 }
 
@@ -24,6 +29,7 @@ impl<'a, 'f> ResolvedNames<'a, 'f> {
             profile: resolved.profile,
             resolution: resolved.resolution,
             sources: SourceMaps::new(images),
+            operations: SiteOperations::new(images, &resolved.profile.meta.machine),
             program: images.is_program(),
         }
     }
@@ -91,6 +97,22 @@ fn is_library(file: &str) -> bool {
         || LIBRARY_PARTS.iter().any(|part| file.contains(part))
 }
 
+/// Returns the operation of an atomic instruction.
+fn site_operation((change, result_use): (AtomicChange, ResultUse)) -> SiteOperation {
+    let is_used = matches!(result_use, ResultUse::Value | ResultUse::Tested);
+    match change {
+        AtomicChange::Exchange => SiteOperation::Exchange,
+        AtomicChange::CompareExchange => SiteOperation::CompareExchange,
+        AtomicChange::Add if is_used => SiteOperation::DrawNumber,
+        AtomicChange::Add => SiteOperation::Add,
+        AtomicChange::Subtract if is_used => SiteOperation::Release,
+        AtomicChange::Subtract => SiteOperation::Subtract,
+        AtomicChange::SetBits | AtomicChange::ClearBits | AtomicChange::ToggleBits => {
+            SiteOperation::Bits
+        }
+    }
+}
+
 impl AddressNamer for ResolvedNames<'_, '_> {
     fn target_at(&self, run: RunId, addr: Addr, size: u8) -> AccessTarget {
         match self.resolution.address_owner(run, addr, size.into()) {
@@ -106,6 +128,12 @@ impl AddressNamer for ResolvedNames<'_, '_> {
             }
             resolve::AddressOwner::Unresolved(class) => AccessTarget::Unresolved(class.to_string()),
         }
+    }
+
+    fn operation_of_site(&self, site: SiteId) -> SiteOperation {
+        let operation = { self.resolution.site_address(site) }
+            .and_then(|address| self.operations.operation(self.profile, site, address));
+        operation.map_or(SiteOperation::Unknown, site_operation)
     }
 
     fn source_of_site(&self, site: SiteId) -> SiteSource {

@@ -11,6 +11,34 @@ pub trait AddressNamer {
 
     /// Returns the source of an instruction; `site` indexes the profile's sites.
     fn source_of_site(&self, site: SiteId) -> SiteSource;
+
+    /// Returns what an instruction does with the value that it accesses; `site` indexes the
+    /// profile's sites.
+    fn operation_of_site(&self, _site: SiteId) -> SiteOperation {
+        SiteOperation::Unknown
+    }
+}
+
+/// Operation of an instruction on the value in memory, as far as remedies tell operations apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SiteOperation {
+    /// A load, a plain store, or not known.
+    #[default]
+    Unknown,
+    /// Another value takes its place.
+    Exchange,
+    /// Another value takes its place if it is as expected.
+    CompareExchange,
+    /// An atomic addition whose result is not used: of a sum.
+    Add,
+    /// An atomic addition whose result is used: of a ticket or an index.
+    DrawNumber,
+    /// An atomic subtraction whose result is not used.
+    Subtract,
+    /// An atomic subtraction after which the value is used or tested: of a count of references.
+    Release,
+    /// Bits are set, cleared or inverted.
+    Bits,
 }
 
 /// Target of an access.

@@ -58,7 +58,9 @@ mod unread_memory;
 
 pub use find::{FindSettings, find, find_with};
 pub use finding::{Finding, FindingKind, FindingSubject, Findings, ProfileTotals, strip_type_tag};
-pub use identify::{AccessTarget, AddressNamer, ElementArray, SiteSource, TargetObject};
+pub use identify::{
+    AccessTarget, AddressNamer, ElementArray, SiteOperation, SiteSource, TargetObject,
+};
 pub use remedy::Remedy;
 pub use replay::{
     AccessCounts, BytePlacement, CoherenceTally, ContextWaits, LineScores, LineTally, LineWaits,

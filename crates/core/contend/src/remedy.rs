@@ -123,6 +123,14 @@ pub enum SharingPattern {
     /// Several contexts add to it, and it is hardly read otherwise: one for each context, summed
     /// when read.
     PerContext,
+    /// Contexts draw numbers from it, as tickets or indices: draw several at a time.
+    Ticket,
+    /// Contexts set and clear bits of it: a word for each context, or for each writer's bits.
+    Bits,
+    /// A lock or futex word: exchanged to take it and to hand it over. Take it less often.
+    WaitWord,
+    /// Contexts lead it from state to state by comparing and exchanging.
+    State,
     /// Loaded more often than stored to: publish a copy less often.
     Copy,
     /// Each object has one context that stores to it, and others read it: read less often.

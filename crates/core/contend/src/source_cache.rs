@@ -3,7 +3,7 @@
 use relayout_profile::SiteId;
 use rustc_hash::FxHashMap;
 
-use crate::identify::{AddressNamer, SiteSource};
+use crate::identify::{AddressNamer, SiteOperation, SiteSource};
 
 /// Source positions by site.
 pub(crate) struct SourceCache<'a, I> {
@@ -17,6 +17,11 @@ impl<'a, I: AddressNamer> SourceCache<'a, I> {
             identify,
             by_site: FxHashMap::default(),
         }
+    }
+
+    /// Returns what an instruction does with the value that it accesses.
+    pub(crate) fn operation(&self, site: SiteId) -> SiteOperation {
+        self.identify.operation_of_site(site)
     }
 
     pub(crate) fn get(&mut self, site: SiteId) -> SiteSource {

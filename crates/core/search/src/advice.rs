@@ -10,6 +10,7 @@ use rustc_hash::FxHashSet;
 
 use crate::change::LayoutChange;
 use crate::interval::ChangeInterval;
+use crate::judged_parts::JudgedParts;
 use crate::order::MemberOrder;
 use crate::rewrite::TransferBound;
 use crate::score::{EventsPerOperation, MemoryCost};
@@ -118,6 +119,8 @@ pub struct SkippedCandidates {
     /// They would move a member into a cache line group or out of one: see
     /// [`LineGroups`](crate::LineGroups).
     pub grouped: usize,
+    /// They would break a rule of [`Options::order_rules`](crate::Options::order_rules).
+    pub order_rules: usize,
     /// The budget of replayed accesses was used up.
     pub budget: usize,
     /// Pairs of moves that were not estimated because the effort was used up.
@@ -174,6 +177,9 @@ pub struct LayoutAdvice {
     /// Gain on data that the choice did not use: on each half of the recording the best candidate
     /// is chosen, and its transfers are counted on the other half.
     pub held_out: Option<ChangeInterval>,
+    /// Gains on parts of the recording that did not choose the layout; the gain to promise is the
+    /// worst of them.
+    pub parts: JudgedParts,
     /// Transfers of today's layout with every object at each phase that its alignment allows: the
     /// effect of padding in front of it where it is embedded. Empty for types of several lines and
     /// for slab objects.

@@ -13,6 +13,7 @@ use crate::constraint::{AdviceRefusal, refusal};
 use crate::coverage::AtomCoverage;
 use crate::held_out::held_out_change;
 use crate::interval::ChangeInterval;
+use crate::judged_parts::judge_parts;
 use crate::options::Options;
 use crate::pareto_front::mark_unbeaten;
 use crate::rewrite::{RewriteModel, TransferBound};
@@ -87,7 +88,7 @@ impl<'a> LayoutSearch<'a> {
         let layout = subject.shape.lay_out(&subject.shape.current_arrangement());
         let coverage = AtomCoverage::new(&subject, &layout);
         let scorer = self.candidate_scorer();
-        let rules = CandidateRules::new(subject, scorer, &coverage, &layout, &options.keep);
+        let rules = CandidateRules::new(subject, scorer, &coverage, &layout, options);
         let current = vec![rules.current_candidate()];
         let current = score_all(&self.recorded_scorer, current, u64::MAX, false);
         let current = { current.into_iter().next() }.expect("without a limit, all are scored");
@@ -127,6 +128,13 @@ impl<'a> LayoutSearch<'a> {
         }
         let (candidates, user_layouts) = self.compare(&current, candidates, costed_user_layouts);
         let held_out = self.held_out(&current, &candidates);
+        let parts = judge_parts(
+            subject.instances,
+            [&self.recorded_scorer, self.candidate_scorer()],
+            &current,
+            &candidates,
+            stretch_count(&current),
+        );
         LayoutAdvice {
             verdict: verdict(&current, &candidates, held_out),
             transfers_by_phase: transfers_by_phase(subject, scorer, &layout),
@@ -138,6 +146,7 @@ impl<'a> LayoutSearch<'a> {
             user_layouts,
             builds,
             held_out,
+            parts,
         }
     }
 

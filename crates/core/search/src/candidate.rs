@@ -10,6 +10,7 @@ use crate::coverage::AtomCoverage;
 use crate::heap;
 use crate::line_groups::LineGroups;
 use crate::options::Options;
+use crate::order_rules::OrderRules;
 use crate::pareto_front::{self, LayoutCost};
 use crate::rewrite::{RewriteModel, TransferBound};
 use crate::score::LayoutScorer;
@@ -33,6 +34,7 @@ pub(crate) struct CandidateRules<'a> {
     kept: Vec<usize>,
     /// Groups that no member enters or leaves.
     groups: LineGroups,
+    order_rules: &'a OrderRules,
 }
 
 /// Answer to whether a layout may be a candidate.
@@ -43,22 +45,24 @@ enum CandidateAdmission {
     Kept,
     /// The layout moves a member into a cache line group or out of one.
     Grouped,
+    /// The layout breaks a rule that other code makes about the order.
+    OrderRule,
     /// The layout brings members together whose accesses were not all recorded.
     Unrecorded,
 }
 
 impl<'a> CandidateRules<'a> {
-    /// Rules under which the members called `keep` stay.
+    /// Rules with the pinned members and the order rules of `options`.
     pub fn new(
         subject: AdviceSubject<'a>,
         scorer: &'a LayoutScorer<'a>,
         coverage: &'a AtomCoverage,
         current: &'a StructLayout,
-        keep: &[String],
+        options: &'a Options,
     ) -> Self {
         let atoms = subject.shape.atoms.iter().enumerate();
         let kept = atoms
-            .filter(|(_, atom)| keep.iter().any(|name| atom.is_called(name)))
+            .filter(|(_, atom)| options.keep.iter().any(|name| atom.is_called(name)))
             .map(|(index, _)| index)
             .collect();
         Self {
@@ -68,6 +72,7 @@ impl<'a> CandidateRules<'a> {
             current,
             kept,
             groups: LineGroups::from_shape(subject.shape),
+            order_rules: &options.order_rules,
         }
     }
 
@@ -78,6 +83,9 @@ impl<'a> CandidateRules<'a> {
         let same = |atom: &usize| layout.places[*atom].offset == self.current.places[*atom].offset;
         if !self.kept.iter().all(same) {
             return CandidateAdmission::Kept;
+        }
+        if { self.order_rules.broken_by(order, layout, self.current) }.is_some() {
+            return CandidateAdmission::OrderRule;
         }
         match self.is_judged(layout) {
             true => CandidateAdmission::Yes,
@@ -173,10 +181,17 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
             .arrangements
             .into_iter()
             .map(confined)
-            .map(|arrangement| LayoutProposal {
-                changes: LayoutChange::leading_to(subject.shape, &arrangement),
-                arrangement,
-                pads: Vec::new(),
+            .map(|arrangement| {
+                let order = { rules.order_rules }.legalized(&arrangement.order, subject.shape);
+                let arrangement = AtomArrangement {
+                    order,
+                    ..arrangement
+                };
+                LayoutProposal {
+                    changes: LayoutChange::leading_to(subject.shape, &arrangement),
+                    arrangement,
+                    pads: Vec::new(),
+                }
             });
         let exchanges = match options.pair_coefficient > 0.0 {
             true => exchange_lines::propose(&ground, &rules.coverage.accessed),
@@ -222,6 +237,7 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
         match self.rules.admit(&proposal.arrangement.order, &layout) {
             CandidateAdmission::Grouped => self.left_out.grouped += 1,
             CandidateAdmission::Kept => self.left_out.kept += 1,
+            CandidateAdmission::OrderRule => self.left_out.order_rules += 1,
             CandidateAdmission::Unrecorded => self.left_out.unrecorded += 1,
             CandidateAdmission::Yes => self.candidates.push(LayoutCandidate {
                 name: None,

@@ -1,10 +1,14 @@
 //! Limits and costs of a search.
 
+use crate::order_rules::OrderRules;
+
 /// Limits of a search, and the cost of pair transfers on the machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// Members that have to stay at their offsets.
     pub keep: Vec<String>,
+    /// Rules that other code makes about the order.
+    pub order_rules: OrderRules,
     /// Maximum number of accesses to replay, over all candidates.
     pub budget_accesses: u64,
     /// Number of top candidates that get an interval, beside those on the Pareto front:
@@ -26,6 +30,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             keep: Vec::new(),
+            order_rules: OrderRules::default(),
             budget_accesses: 150_000_000,
             intervals: 5,
             effort_rows: 2_000_000_000,

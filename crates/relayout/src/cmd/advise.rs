@@ -76,6 +76,10 @@ pub struct Args {
     /// machine, and puts the table into the patch's message
     #[arg(long, value_name = "FILE", requires = "patch")]
     pub hardware_script: Option<PathBuf>,
+    /// Write the patch in spite of doubts, and state them in its message: few transfers or objects,
+    /// uncertain types, more threads than CPUs, a busy host, a part of the recording without gain
+    #[arg(long, requires = "source")]
+    pub force: bool,
     /// Show the first N candidates, and all that nothing else beats
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
@@ -169,6 +173,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         compile: args.compile.clone(),
         top: args.top,
         machine,
+        force: args.force,
     };
     let (output, exit) = resolved::with_verified_profile(
         &args.profile,

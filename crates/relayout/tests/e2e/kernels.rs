@@ -68,7 +68,7 @@ fn check_patch(kernel: &str) {
     stand.record(&format!("--kernel {kernel} --workload mntns"));
     let source = stand.cache.join("source/current");
     let words = format!(
-        "advise out pcpu_chunk --source {} --patch chunk.patch",
+        "advise out pcpu_chunk --source {} --patch chunk.patch --force",
         source.display()
     );
     let ended = stand.run(&words);

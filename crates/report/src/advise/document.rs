@@ -107,7 +107,7 @@ pub struct AdvisedTypeDocument<'a> {
     pub name: &'a str,
     /// Objects of the type in the profile.
     pub objects: u64,
-    /// Member that stays first because code may cast to it.
+    /// Member that stays first: code relies on it, or none was searched.
     pub kept: Option<&'a str>,
     /// Types that hold the struct by value, with the number of such objects.
     pub inside: &'a BTreeMap<String, u64>,
@@ -137,10 +137,42 @@ pub struct AdvisedTypeDocument<'a> {
     pub bound: Option<BoundDocument>,
     /// Change of the transfers on the half of the recording that did not choose the best candidate.
     pub held_out: Option<IntervalDocument>,
+    /// Changes of the transfers on parts of the recording that did not choose the layout.
+    pub parts: Vec<f64>,
+    /// Worst of them: the gain to promise.
+    pub worst_change: Option<f64>,
+    /// Reasons for which the gain may not hold; with one, no patch is written without `--force`.
+    pub doubts: Vec<DoubtDocument>,
+    /// Code that relies on the order of the members.
+    pub order: Vec<OrderFactDocument<'a>>,
     /// Members without a recorded access.
     pub unrecorded_members: &'a [String],
     /// Transfers of today's layout by the offset in a line at which all objects begin.
     pub by_phase: Vec<PhaseDocument>,
+}
+
+/// Reason for which a gain may not hold.
+#[derive(Serialize, JsonSchema)]
+pub struct DoubtDocument {
+    /// `few-transfers`, `busy-host` and others: docs/search.md lists them.
+    pub kind: &'static str,
+    /// The reason as a sentence.
+    pub sentence: String,
+}
+
+/// Code that relies on the order of members.
+#[derive(Serialize, JsonSchema)]
+pub struct OrderFactDocument<'a> {
+    /// `range`, `assertion`, `offset-limit`, `first-member`, `initializer`, `undecided` and others.
+    pub kind: &'static str,
+    /// Source file, below the top of the tree.
+    pub file: &'a str,
+    /// Source line.
+    pub line: u32,
+    /// Reliance in words.
+    pub sentence: String,
+    /// The source line.
+    pub text: &'a str,
 }
 
 /// A contended type or variable without advice.
@@ -187,6 +219,8 @@ pub struct LeftOutDocument {
     pub kept: usize,
     /// They move a member into a cache line group or out of one.
     pub grouped: usize,
+    /// They break a rule about the order that other code makes, as a border of a range of members.
+    pub order: usize,
     /// The budget of replayed accesses was used up.
     pub budget: usize,
     /// Pairs of moves beyond the limit.

@@ -2,25 +2,28 @@
 
 use relayout_contend::throughput::{GainRatio, ThroughputGain};
 use relayout_layout::abi::StructShape;
+use relayout_patch::{OrderFact, OrderReliance};
 use relayout_search::{
     AdviceVerdict, ChangeInterval, GroupCrossing, LayoutAdvice, LineGroups, RankedLayout,
     ScoredLayout, change,
 };
 use relayout_session::ResolvedProfile;
 use relayout_session::advise::{
-    AdviceRun, AdvisedType, CompileTest, CompileVerdict, GuardAdvice, GuardableStore, LayoutPool,
-    MemberAccesses, OtherScenario, PatchOutcome, PatchedType, SearchedType, WrittenPatch,
+    AdviceDoubt, AdviceRun, AdvisedType, CompileTest, CompileVerdict, GuardAdvice, GuardableStore,
+    LayoutPool, MemberAccesses, OtherScenario, PatchOutcome, PatchedType, SearchedType,
+    WrittenPatch,
 };
 
 use super::document::{
     AdviseDocument, AdvisedTypeDocument, BoundDocument, CandidateDocument, CompileDocument,
-    ContextGainDocument, FunctionDocument, GainDocument, GroupCrossingDocument, GuardDocument,
-    IntervalDocument, LayoutDocument, LeftOutDocument, MemberAccessesDocument,
-    PerOperationDocument, PhaseDocument, PlacedMemberDocument, RefusedTypeDocument,
-    RunGainDocument, ScenarioDocument, ScenarioScoreDocument, SkippedTypeDocument,
-    StatementDocument, StoreCountsDocument, TypeDocument, WhatIfDocument, WhatIfOutcomeDocument,
-    WhatIfScoresDocument,
+    ContextGainDocument, DoubtDocument, FunctionDocument, GainDocument, GroupCrossingDocument,
+    GuardDocument, IntervalDocument, LayoutDocument, LeftOutDocument, MemberAccessesDocument,
+    OrderFactDocument, PerOperationDocument, PhaseDocument, PlacedMemberDocument,
+    RefusedTypeDocument, RunGainDocument, ScenarioDocument, ScenarioScoreDocument,
+    SkippedTypeDocument, StatementDocument, StoreCountsDocument, TypeDocument, WhatIfDocument,
+    WhatIfOutcomeDocument, WhatIfScoresDocument,
 };
+use super::text::order_text;
 use crate::document::Document as _;
 
 /// Returns the document of `advise`, with the candidates worth showing for `top`.
@@ -106,7 +109,7 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
     TypeDocument::Advised(Box::new(AdvisedTypeDocument {
         name: &gathered.name,
         objects: gathered.objects,
-        kept: gathered.pinned_first.as_deref(),
+        kept: gathered.order.pinned_first(),
         inside: &gathered.size_effects.holder_counts,
         per_cpu_objects: gathered.size_effects.per_cpu_objects,
         evidence: advised.accesses.iter().map(accesses_document).collect(),
@@ -129,6 +132,7 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
             unrecorded: left_out.unrecorded,
             kept: left_out.kept,
             grouped: left_out.grouped,
+            order: left_out.order_rules,
             budget: left_out.budget,
             two_moves: left_out.two_moves,
             builds: left_out.builds,
@@ -138,6 +142,15 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
             gap: bound.gap(advice.fewest_transfers()),
         }),
         held_out: advice.held_out.map(interval_document),
+        parts: { advice.parts.parts.iter() }
+            .map(|part| part.change.max(part.change_of_others_choice))
+            .collect(),
+        worst_change: advice.parts.worst(),
+        doubts: advised.doubts.iter().map(doubt_document).collect(),
+        order: { gathered.order.facts.iter() }
+            .chain(&gathered.order.undecided)
+            .map(order_fact_document)
+            .collect(),
         unrecorded_members: &advice.unrecorded_members,
         by_phase: phase_documents(advice),
     }))
@@ -429,5 +442,30 @@ fn ratio_document(ratio: &GainRatio) -> IntervalDocument {
         ratio: ratio.value,
         low: ratio.low,
         high: ratio.high,
+    }
+}
+
+fn doubt_document(doubt: &AdviceDoubt) -> DoubtDocument {
+    DoubtDocument {
+        kind: doubt.key(),
+        sentence: doubt.to_string(),
+    }
+}
+
+fn order_fact_document(fact: &OrderFact) -> OrderFactDocument<'_> {
+    OrderFactDocument {
+        kind: match &fact.reliance {
+            OrderReliance::Range { .. } => "range",
+            OrderReliance::Assertion { .. } => "assertion",
+            OrderReliance::OffsetLimit { .. } => "offset-limit",
+            OrderReliance::FirstMember(_) => "first-member",
+            OrderReliance::Initializer { .. } => "initializer",
+            OrderReliance::Randomized => "randomized",
+            OrderReliance::Undecided { .. } => "undecided",
+        },
+        file: &fact.place.file,
+        line: fact.place.line,
+        sentence: order_text::fact_words(fact),
+        text: &fact.text,
     }
 }

@@ -11,6 +11,7 @@ use relayout_session::advise::{
     PatchOutcome, PatchedType, WrittenPatch,
 };
 
+use super::text::doubt_text;
 use super::text::guard_text::{GUARD_RACE_NOTE, guard_sentences};
 use super::text::scenario_text::seen_store_words;
 use super::text::{PoolView, change_words, line_changes, pahole_listing, search_words};
@@ -74,6 +75,7 @@ fn message_body(
         paragraphs.push(GUARD_RACE_NOTE.to_owned());
     }
     paragraphs.push(edited.reach.sentence().unwrap_or_default().to_owned());
+    paragraphs.push(doubt_text::doubt_paragraph(&advised.doubts));
     let mut body = String::new();
     push_paragraphs(&mut body, &paragraphs);
     body.push_str(&use_table(&advised.accesses));
@@ -227,6 +229,9 @@ fn effect_table(advice: &LayoutAdvice, scored: &RankedLayout) -> String {
              {}.",
             search_words::interval_words(interval)
         );
+        let _ = writeln!(text, "{}", wrap_text_at(WIDTH, &sentence, 0));
+    }
+    if let Some(sentence) = doubt_text::part_sentence(advice) {
         let _ = writeln!(text, "{}", wrap_text_at(WIDTH, &sentence, 0));
     }
     text.push('\n');

@@ -1,8 +1,10 @@
 //! Text of `advise` and `what-if`.
 
+pub(super) mod doubt_text;
 mod group_text;
 pub(super) mod guard_text;
 pub(super) mod line_changes;
+pub(super) mod order_text;
 pub(super) mod scenario_text;
 pub(super) mod search_words;
 mod table;
@@ -297,6 +299,7 @@ fn push_type_section(
     table::push_layout_table(text, &view, &advice.current, &rows);
     push_given_effects(text, &view);
     push_best_and_scenarios(text, &view, options.top);
+    doubt_text::push_doubts(text, advice, &advised.doubts);
     let memory = search_words::memory_sentences(gathered, advice);
     let _ = writeln!(text, "{}", wrap_text(&memory, 2));
     search_words::push_phases(text, advice);

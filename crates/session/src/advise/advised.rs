@@ -1,6 +1,6 @@
 //! All stages of advice, in order.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use relayout_search::Options;
 use relayout_toolchain::kernel_build::KernelConfiguration;
@@ -9,12 +9,16 @@ use super::accesses::member_accesses;
 use super::advised_type::AdvisedType;
 use super::compile_test::CompileTester;
 use super::configuration::{ConfigurationBuild, shapes_of_type};
+use super::doubts::{AdviceDoubt, advice_doubts};
 use super::gains::predict_gains;
 use super::gathered::{GatheredType, gather_subject, gather_type};
 use super::guards::best_guards;
 use super::layout_files::{LayoutFile, fit_layout_files};
 use super::objects::{ContendedType, rank_contended_types};
-use super::patch::{PatchOutcome, WrittenPatch, order_use_sentences, write_best_candidate};
+use super::order::{OrderEvidence, scan_source_tree};
+use super::patch::{
+    ChosenEdit, PatchOutcome, WrittenPatch, order_use_sentences, write_best_candidate,
+};
 use super::scenarios::{GuardedType, ScenarioScores, add_workload_scores, score_configurations};
 use super::searched::SearchedType;
 use crate::{Error, ProbedMachine, ResolvedNames, ResolvedProfile};
@@ -47,6 +51,8 @@ pub struct AdviceRequest {
     pub top: usize,
     /// Machine that predictions are for.
     pub machine: ProbedMachine,
+    /// True to write patches in spite of doubts.
+    pub force: bool,
 }
 
 /// Advice on all requested types.
@@ -107,7 +113,10 @@ pub fn advise_types<'a>(
         pair_coefficient: request.machine.pair_coefficient,
         ..search_effort(request.types.is_empty())
     };
-    let (gathered, skipped) = gather_types(resolved, request)?;
+    let (mut gathered, skipped) = gather_types(resolved, request)?;
+    if let Some(source) = &request.source {
+        read_order_uses(resolved, &mut gathered, source);
+    }
     let read_build = |build| ConfigurationBuild::read(resolved, &gathered, build);
     let builds: Vec<ConfigurationBuild> = request
         .configurations
@@ -156,11 +165,17 @@ pub fn advise_types<'a>(
         notes.extend(note);
     }
     let advised = guarded_types.into_iter().zip(accesses).zip(scenarios).map(
-        |((guarded_type, accesses), scenarios)| AdvisedType {
-            searched: guarded_type.searched,
-            accesses,
-            guards: guarded_type.guards,
-            scenarios,
+        |((guarded_type, accesses), scenarios)| {
+            let searched = guarded_type.searched;
+            let doubts = { searched.outcome.as_ref() }
+                .map(|advice| advice_doubts(resolved, &searched.gathered, advice));
+            AdvisedType {
+                doubts: doubts.unwrap_or_default(),
+                searched,
+                accesses,
+                guards: guarded_type.guards,
+                scenarios,
+            }
         },
     );
     Ok(AdviceRun {
@@ -168,6 +183,23 @@ pub fn advise_types<'a>(
         skipped,
         notes,
     })
+}
+
+/// Finds the code in the source tree that relies on the order of the types' members.
+fn read_order_uses(
+    resolved: &ResolvedProfile<'_>,
+    gathered: &mut [GatheredType<'_>],
+    source: &Path,
+) {
+    let step = "looking for code that relies on the order of members";
+    resolved.progress.step(step);
+    let queries: Vec<_> = { gathered.iter() }
+        .map(|gathered| gathered.order_names.query.clone())
+        .collect();
+    for (gathered, uses) in gathered.iter_mut().zip(scan_source_tree(source, &queries)) {
+        let (names, shape) = (&gathered.order_names, &gathered.shape);
+        gathered.order = OrderEvidence::from_uses(names, shape, uses);
+    }
 }
 
 /// Gathers the requested types, or those with the most transfers; also returns the skipped ones.
@@ -234,6 +266,22 @@ fn search_effort(has_several_types: bool) -> Options {
     }
 }
 
+/// Returns the edit, or the doubts for which it is not written.
+fn withhold_doubtful(
+    chosen: ChosenEdit,
+    doubts: &[AdviceDoubt],
+    is_forced: bool,
+) -> Result<ChosenEdit, String> {
+    if is_forced || doubts.is_empty() {
+        return Ok(chosen);
+    }
+    let words: Vec<String> = doubts.iter().map(ToString::to_string).collect();
+    Err(format!(
+        "the gain is in doubt: {}; record again, with --repeat 3, or write it with --force",
+        words.join("; ")
+    ))
+}
+
 /// Writes and compiles the patches.
 fn patch_types<'a>(
     resolved: &ResolvedProfile<'_>,
@@ -251,7 +299,12 @@ fn patch_types<'a>(
     };
     let chosen: Vec<_> = advised
         .iter()
-        .map(|advised| write_best_candidate(resolved, advised, source, request.top))
+        .map(|advised| {
+            let chosen = write_best_candidate(resolved, advised, source, request.top)?;
+            Some(
+                chosen.and_then(|chosen| withhold_doubtful(chosen, &advised.doubts, request.force)),
+            )
+        })
         .collect();
     let tester = match request.compile.is_empty() {
         true => None,

@@ -3,6 +3,7 @@
 use relayout_search::{LayoutAdvice, RankedLayout};
 
 use super::accesses::MemberAccesses;
+use super::doubts::AdviceDoubt;
 use super::guards::GuardAdvice;
 use super::layout_pool::LayoutPool;
 use super::scenarios::ScenarioScores;
@@ -18,6 +19,8 @@ pub struct AdvisedType<'a> {
     pub guards: Option<GuardAdvice>,
     /// Scores in other workloads and configurations.
     pub scenarios: ScenarioScores,
+    /// Reasons for which the gain may not hold.
+    pub doubts: Vec<AdviceDoubt>,
 }
 
 impl AdvisedType<'_> {

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use relayout_layout::abi::{AbiEngine, StructLayout, StructShape};
 use relayout_layout::{Aggregate, suggestions};
-use relayout_search::{
-    AdviceSubject, Options, RecordedInstance, ScoredLayout, pinned_first_member, refusal,
-};
+use relayout_search::{AdviceSubject, Options, RecordedInstance, ScoredLayout, refusal};
 
+use super::doubts::TypeConfidence;
 use super::objects::{SizeEffects, TypeObjects, find_objects};
+use super::order::{OrderEvidence, OrderNames};
 use super::subject::{AdvisedSubject, find_subject, named_subjects};
 use crate::{Error, ResolvedProfile};
 
@@ -29,15 +29,21 @@ pub struct GatheredType<'a> {
     pub instances: Vec<RecordedInstance>,
     /// Number of objects in the profile.
     pub objects: u64,
+    /// Number of objects with transfers.
+    pub contended_objects: usize,
+    /// Confidence in the objects' type.
+    pub confidence: TypeConfidence,
     /// Memory that the size of the type affects.
     pub size_effects: SizeEffects,
     /// Allocation calls of the objects, as `calloc in main (hp.c:19)`.
     pub allocation_calls: BTreeSet<String>,
     /// Bytes of an element of the flexible array; 0 without one.
     pub tail_element_bytes: u64,
-    /// Member that stays first because code may cast to it.
-    pub pinned_first: Option<String>,
-    /// All members that stay at their offsets.
+    /// Code that relies on the order of the members.
+    pub order: OrderEvidence,
+    /// Names by which such code is found.
+    pub(super) order_names: OrderNames,
+    /// Members that the user keeps at their offsets.
     pub pinned: Vec<String>,
 }
 
@@ -86,7 +92,10 @@ impl GatheredType<'_> {
     /// Returns `options` with the pinned members of this type.
     pub(super) fn pinned_options(&self, options: &Options) -> Options {
         Options {
-            keep: self.pinned.clone(),
+            keep: { self.pinned.iter().cloned() }
+                .chain(self.order.pinned_members())
+                .collect(),
+            order_rules: self.order.rules.clone(),
             ..options.clone()
         }
     }
@@ -170,10 +179,7 @@ fn gather_objects<'a>(
         None => objects.aggregate,
     };
     let shape = abi.shape(&aggregate)?;
-    let pinned_first = match objects.is_whole {
-        true => None,
-        false => pinned_first_member(types, &aggregate),
-    };
+    let order_names = OrderNames::new(types, &aggregate, &shape);
     for member in pinned {
         if !shape.atoms.iter().any(|atom| atom.is_called(member)) {
             return Err(Error::NoMember {
@@ -185,6 +191,7 @@ fn gather_objects<'a>(
             });
         }
     }
+    let order = OrderEvidence::from_layout(&order_names, &shape);
     Ok(GatheredType {
         name: tag.to_owned(),
         advised_subject: subject.clone(),
@@ -193,10 +200,13 @@ fn gather_objects<'a>(
         shape,
         instances: objects.instances,
         objects: objects.count,
+        contended_objects: objects.contended,
+        confidence: objects.confidence,
         size_effects: objects.size_effects,
         allocation_calls: objects.allocation_calls,
         tail_element_bytes: objects.tail_element_bytes,
-        pinned: pinned.iter().cloned().chain(pinned_first.clone()).collect(),
-        pinned_first,
+        order,
+        order_names,
+        pinned: pinned.to_vec(),
     })
 }

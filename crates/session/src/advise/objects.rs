@@ -12,6 +12,7 @@ use relayout_profile::{CoherenceEvent, ConflictRow, RangeKind, RangeRow};
 use relayout_resolve::{ObjectKind, ResolvedObject};
 use relayout_search::{ObjectHome, RecordedInstance};
 
+use super::doubts::TypeConfidence;
 use super::object_rows::{ObjectPlace, group_into_rows};
 use super::subject::{AdvisedSubject, as_single_member, element_type};
 use crate::ResolvedProfile;
@@ -44,6 +45,9 @@ pub(super) struct TypeObjects<'a> {
     pub tail_element_bytes: u64,
     /// Number of objects.
     pub count: u64,
+    /// Number of objects with transfers.
+    pub contended: usize,
+    pub confidence: TypeConfidence,
     pub size_effects: SizeEffects,
     /// Allocation calls of the objects, as `calloc in main (hp.c:19)`.
     pub allocation_calls: BTreeSet<String>,
@@ -199,6 +203,8 @@ pub(super) fn find_objects<'a>(
         instances,
         tail_element_bytes,
         count: members.len() as u64,
+        contended: contended_objects(resolved, &members, aggregate.size),
+        confidence: TypeConfidence::new(members.iter().map(|(object, ..)| *object)),
         size_effects: SizeEffects::new(resolved, &members),
         allocation_calls: { members.iter() }
             .filter_map(|(object, ..)| match &object.kind {
@@ -291,6 +297,26 @@ fn heap_home(
         count,
         follows_type: is_rust || allocator.starts_with("operator new"),
     })
+}
+
+/// Returns the number of objects of `size` bytes with transfers.
+fn contended_objects(
+    resolved: &ResolvedProfile<'_>,
+    members: &[(&ResolvedObject, u64, TypeId)],
+    size: u64,
+) -> usize {
+    let mut starts: Vec<(RunId, Addr)> = { members.iter() }
+        .map(|(object, offset, _)| (object.run, object.base + *offset))
+        .collect();
+    starts.sort_unstable();
+    let is_transfer = |row: &&ConflictRow| row.transfer != CoherenceEvent::Upgrade;
+    let rows = resolved.profile.conflicts.iter().filter(is_transfer);
+    let owners = rows.filter_map(|row| {
+        let behind = starts.partition_point(|start| *start <= (row.run, row.addr));
+        let start = starts[behind.checked_sub(1)?];
+        (start.0 == row.run && row.addr - start.1 < size).then_some(start)
+    });
+    owners.collect::<BTreeSet<_>>().len()
 }
 
 /// Returns the names of all structs in the profile, including those inside of others.

@@ -38,6 +38,7 @@ mod find;
 mod lex;
 mod lines;
 mod mail;
+mod order;
 mod paths;
 mod refusal;
 mod rust;
@@ -49,6 +50,10 @@ pub use declared::{DeclaredAlignment, DeclaredMember, DeclaredStruct, read_decla
 pub use diff::unified_diff;
 pub use edit::{conditional_members, edit_struct, guard_store, inverse_changes, member_order};
 pub use mail::PatchMail;
+pub use order::{
+    AssertedSize, BorderSide, FirstMemberReliance, OrderFact, OrderQuery, OrderReliance,
+    RangeBorder, find_member_macros, find_order_facts, find_typedef_names, may_rely_on_order,
+};
 pub use paths::source_path_candidates;
 pub use refusal::{EditRefusal, FileLine};
 pub use uses::{SuspiciousUse, UseKind, find_suspicious_uses};

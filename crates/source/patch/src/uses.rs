@@ -70,7 +70,11 @@ pub fn find_suspicious_uses(file: &str, text: &str, struct_name: &str) -> Vec<Su
 }
 
 /// Tokens of a `#define` as code, at their positions in the whole text.
-fn tokenize_define<'a>(file: &'a str, text: &'a str, define: &SourceToken) -> TokenizedFile<'a> {
+pub(crate) fn tokenize_define<'a>(
+    file: &'a str,
+    text: &'a str,
+    define: &SourceToken,
+) -> TokenizedFile<'a> {
     let inner = define.start + 1;
     let code = text.get(inner..define.end).unwrap_or("");
     let tokens: Vec<SourceToken> = lex(code)
@@ -157,7 +161,7 @@ fn assertion_parentheses(file: &TokenizedFile<'_>) -> Vec<(TokenIndex, TokenInde
 }
 
 /// Returns true if a definition with `__randomize_layout` begins at `position`, behind the tag.
-fn is_randomized_definition(
+pub(crate) fn is_randomized_definition(
     file: &TokenizedFile<'_>,
     code: &[TokenIndex],
     position: usize,
@@ -191,7 +195,7 @@ fn offsetof_use(file: &TokenizedFile<'_>, code: &[TokenIndex], position: usize) 
 }
 
 /// Opening brace of an initialiser: `name[..] attributes = {` or, in a cast, `) {`.
-fn initializer_brace(
+pub(crate) fn initializer_brace(
     file: &TokenizedFile<'_>,
     code: &[TokenIndex],
     mut position: usize,
@@ -220,7 +224,11 @@ fn initializer_brace(
 
 /// Returns true if the braces hold a value without designator. A single zero and empty braces do
 /// not count; elements of an array do.
-fn is_positional_initializer(file: &TokenizedFile<'_>, open: TokenIndex, depth: u32) -> bool {
+pub(crate) fn is_positional_initializer(
+    file: &TokenizedFile<'_>,
+    open: TokenIndex,
+    depth: u32,
+) -> bool {
     let Some(close) = file.pairs[open] else {
         return false;
     };

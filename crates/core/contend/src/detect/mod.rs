@@ -109,6 +109,8 @@ pub(crate) fn remedies<I: AddressNamer>(
     context: &DetectContext,
     sources: &mut SourceCache<'_, I>,
 ) -> Vec<Remedy> {
+    let operation = |site| sources.operation(site);
+    let shared_remedy = || sharing::shared_remedy(group, context.profile, operation);
     let own = match kind {
         FindingKind::Straddle => straddle::remedy(group, context),
         FindingKind::HotGlobal => hot_global::remedy(group),
@@ -116,7 +118,7 @@ pub(crate) fn remedies<I: AddressNamer>(
         FindingKind::ReadMostly => read_mostly::remedy(group),
         FindingKind::FalseSharing => shared_elements::remedy(group, tally, context)
             .or_else(|| sharing::separate_remedy(group)),
-        FindingKind::TrueSharing => sharing::shared_remedy(group, context.profile),
+        FindingKind::TrueSharing => shared_remedy(),
         FindingKind::SilentStore | FindingKind::RemoteRead | FindingKind::AdjacentLine => None,
     };
     // A lock stays with its data, and most transfers are needed.
@@ -124,7 +126,7 @@ pub(crate) fn remedies<I: AddressNamer>(
         kind == FindingKind::LockWord && sharing::classify(tally) == FindingKind::TrueSharing;
     let shared = match own {
         Some(Remedy::Lock { apart: true, .. }) => None,
-        _ => needed.then(|| sharing::shared_remedy(group, context.profile)),
+        _ => needed.then(shared_remedy),
     };
     // These remedies may come with any other.
     own.into_iter()

@@ -8,11 +8,11 @@ mod member_mix;
 
 use std::collections::BTreeMap;
 
-use relayout_profile::{CoherenceEvent, Profile};
+use relayout_profile::{CoherenceEvent, Profile, SiteId};
 
 use crate::finding::FindingKind;
 use crate::group::{LineGroup, ResolvedConflict, object_at};
-use crate::identify::AccessTarget;
+use crate::identify::{AccessTarget, SiteOperation};
 use crate::names::{most_by_name, target_name};
 use crate::remedy::Remedy;
 use crate::replay::CoherenceTally;
@@ -59,7 +59,12 @@ pub(super) fn separate_remedy(group: &LineGroup) -> Option<Remedy> {
 }
 
 /// Advises where no layout helps, by the use of the member whose stores most transfers bring.
-pub(super) fn shared_remedy(group: &LineGroup, profile: &Profile) -> Option<Remedy> {
+/// `operation` tells what an instruction does.
+pub(super) fn shared_remedy(
+    group: &LineGroup,
+    profile: &Profile,
+    operation: impl Fn(SiteId) -> SiteOperation,
+) -> Option<Remedy> {
     let mut needed: BTreeMap<String, (u64, &AccessTarget)> = BTreeMap::new();
     for conflict in &group.conflicts {
         let target = stored_target(conflict);
@@ -69,7 +74,7 @@ pub(super) fn shared_remedy(group: &LineGroup, profile: &Profile) -> Option<Reme
     let most = needed.into_iter().rev().max_by_key(|(_, (sum, _))| *sum);
     let (member, (_, place)) = most?;
     Some(Remedy::Shared {
-        pattern: member_mix::sharing_pattern(group, profile, &member, place),
+        pattern: member_mix::sharing_pattern(group, profile, &operation, (&member, place)),
         member,
     })
 }

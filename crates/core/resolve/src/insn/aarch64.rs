@@ -3,12 +3,14 @@
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::armv8::a64::{InstDecoder, Instruction, Opcode, Operand, ShiftStyle, SizeCode};
 
+use super::atomic::{AtomicInsn, RegisterUse};
 use super::{
     AddressSegment, DecodedInsn, DwarfRegister, Effects, InsnEffect, InsnFlow, InstructionSet,
     MemoryOperand, OPERANDS_MAX, RegSet,
 };
 
 mod access;
+mod atomic;
 
 use access::OpcodeAccess;
 
@@ -56,6 +58,19 @@ impl InstructionSet for Aarch64InsnSet {
             clobbers,
             flow: flow(address, &insn),
         })
+    }
+
+    fn atomic(&self, bytes: &[u8]) -> Option<AtomicInsn> {
+        atomic::atomic(bytes)
+    }
+
+    fn register_use(&self, _: &[u8]) -> Option<RegisterUse> {
+        // Not needed: an atomic instruction without use of its result drops it.
+        None
+    }
+
+    fn is_return(&self, _: &[u8]) -> bool {
+        false
     }
 
     fn call_clobbers(&self) -> RegSet {

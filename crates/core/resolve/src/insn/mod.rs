@@ -7,6 +7,7 @@
 //! its destination.
 
 pub mod aarch64;
+pub mod atomic;
 pub mod x86;
 
 /// Returns the instruction set of the machine that a profile names; x86-64 if it names none. `None`
@@ -280,6 +281,16 @@ pub trait InstructionSet: Sync {
     /// Decodes the instruction at the start of `bytes`, which is at `address`; `None` if it is
     /// none.
     fn decode(&self, address: u64, bytes: &[u8]) -> Option<DecodedInsn>;
+
+    /// Returns the atomic instruction at the start of `bytes`; `None` if it is none.
+    fn atomic(&self, bytes: &[u8]) -> Option<atomic::AtomicInsn>;
+
+    /// Returns the registers that the instruction at the start of `bytes` uses; `None` where this is
+    /// not known.
+    fn register_use(&self, bytes: &[u8]) -> Option<atomic::RegisterUse>;
+
+    /// Returns true for a return from a function.
+    fn is_return(&self, bytes: &[u8]) -> bool;
 
     /// Returns the registers that a call does not preserve.
     fn call_clobbers(&self) -> RegSet;

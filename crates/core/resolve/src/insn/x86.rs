@@ -5,10 +5,13 @@ use iced_x86::{
     OpAccess, OpKind, Register, UsedMemory,
 };
 
+use super::atomic::{AtomicInsn, RegisterUse};
 use super::{
     AddressSegment, DecodedInsn, DwarfRegister, Effects, InsnEffect, InsnFlow, InstructionSet,
     MemoryOperand, OPERANDS_MAX, RegSet,
 };
+
+mod atomic;
 
 /// x86-64 with the System V calling convention.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,6 +68,18 @@ impl InstructionSet for X86InsnSet {
             clobbers,
             flow: flow(&insn),
         })
+    }
+
+    fn atomic(&self, bytes: &[u8]) -> Option<AtomicInsn> {
+        atomic::atomic(bytes)
+    }
+
+    fn register_use(&self, bytes: &[u8]) -> Option<RegisterUse> {
+        atomic::register_use(bytes)
+    }
+
+    fn is_return(&self, bytes: &[u8]) -> bool {
+        atomic::is_return(bytes)
     }
 
     fn call_clobbers(&self) -> RegSet {

@@ -9,7 +9,7 @@ use relayout_search::{
 };
 use relayout_session::advise::{GatheredType, MemberAccesses};
 
-use super::{PoolView, change_words, given_name, line_changes};
+use super::{PoolView, change_words, given_name, line_changes, order_text};
 use crate::words::{count_more, counted};
 use crate::wrap::wrap_text;
 
@@ -408,6 +408,7 @@ pub(in crate::advise) fn push_left_out(
         unrecorded,
         kept,
         grouped,
+        order_rules,
         budget,
         two_moves,
         builds,
@@ -428,13 +429,7 @@ pub(in crate::advise) fn push_left_out(
         ));
     }
     if kept > 0 {
-        let first = gathered.pinned_first.as_deref().map(|first| {
-            format!(" '{first}' stays first: it is a struct at offset 0, which code may cast to.")
-        });
-        push_line(format!(
-            "{kept} skipped: they would move a pinned member.{}",
-            first.unwrap_or_default()
-        ));
+        push_line(format!("{kept} skipped: they would move a pinned member."));
     }
     if grouped > 0 {
         let groups = LineGroups::from_shape(&gathered.shape);
@@ -466,6 +461,7 @@ pub(in crate::advise) fn push_left_out(
     if two_moves > 0 {
         push_line(format!("{two_moves} pairs of moves not tried: too many."));
     }
+    order_text::push_order(text, gathered, order_rules);
 }
 
 /// Returns the distance of the best candidate from the lower bound.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use relayout_files::{c_source_files, read_regular};
 use relayout_patch::{SuspiciousUse, UseKind, find_suspicious_uses};
 
 /// Uses listed for one struct.
@@ -10,21 +11,12 @@ const USES_SHOWN_MAX: usize = 8;
 
 /// Returns sentences about the first uses in the C and C++ files below `source`.
 pub(in crate::advise) fn order_use_sentences(source: &Path, name: &str) -> Vec<String> {
-    let mut files = Vec::new();
-    let mut folders = vec![source.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            // Links are not followed: they lead to files that are read anyway, or in circles.
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
-                Ok(kind) if kind.is_file() && is_source(&entry.path()) => files.push(entry.path()),
-                _ => {}
-            }
-        }
-    }
-    files.sort_unstable();
+    let files = c_source_files(source);
     let in_file = |path: &PathBuf| {
-        let bytes = std::fs::read(path).unwrap_or_default();
+        let bytes = read_regular(path).unwrap_or_default();
+        if memchr::memmem::find(&bytes, name.as_bytes()).is_none() {
+            return Vec::new();
+        }
         let relative_path = path.strip_prefix(source).unwrap_or(path);
         // A name in a comment may be in another encoding.
         let text = String::from_utf8_lossy(&bytes);
@@ -48,13 +40,6 @@ pub(in crate::advise) fn order_use_sentences(source: &Path, name: &str) -> Vec<S
         sentences.push(format!("and {more} more such uses of struct {name}"));
     }
     sentences
-}
-
-fn is_source(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|extension| {
-        matches!(extension, "c" | "h" | "cc" | "cpp" | "cxx" | "hh" | "hpp")
-    })
 }
 
 fn use_words(kind: &UseKind) -> String {

@@ -155,6 +155,12 @@ impl<'a> SourceTree<'a> {
         if let AdvisedSubject::Scalars { name, element } = &gathered.advised_subject {
             return Err(scalars_refusal(name, element, self.resolved.line_bytes));
         }
+        let order = &scored.arrangement.order;
+        if let Some(reason) = gathered
+            .order
+            .refusal(&gathered.shape, order, &scored.layout)
+        {
+        }
         let declaration = gathered
             .aggregate
             .decl

@@ -1,0 +1,62 @@
+//! Source files below a folder.
+
+use std::path::{Path, PathBuf};
+
+/// Files that are listed, at most: the kernel has 60,000.
+const FILES_MAX: usize = 1_000_000;
+
+/// Returns the regular files of C and C++ below `folder`, sorted. Links are not followed: they lead
+/// to files that are listed anyway, or in circles. Folders that cannot be read are left out.
+pub fn c_source_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                Ok(kind) if kind.is_file() && is_c_source(&entry.path()) => {
+                    files.push(entry.path());
+                }
+                _ => {}
+            }
+        }
+        if files.len() > FILES_MAX {
+            break;
+        }
+    }
+    files.sort_unstable();
+    files
+}
+
+fn is_c_source(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| {
+        matches!(
+            extension,
+            "c" | "h" | "cc" | "cpp" | "cxx" | "hh" | "hpp" | "hxx" | "inc"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_and_other_files_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("inner");
+        std::fs::create_dir(&inner).unwrap();
+        for name in ["a.c", "b.txt", "inner/c.hpp"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        std::os::unix::fs::symlink(folder.path(), inner.join("circle")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("a.c"), inner.join("d.c")).unwrap();
+        let expect = [folder.path().join("a.c"), inner.join("c.hpp")];
+        assert_eq!(c_source_files(folder.path()), expect);
+        assert_eq!(
+            c_source_files(&folder.path().join("none")),
+            [] as [PathBuf; 0]
+        );
+    }
+}

@@ -1,0 +1,56 @@
+//! Text of the gain on parts of the recording, and of doubts.
+
+use std::fmt::Write as _;
+
+use relayout_search::LayoutAdvice;
+use relayout_session::advise::AdviceDoubt;
+
+use crate::wrap::wrap_text;
+
+/// Appends the gain on parts of the recording, and the doubts.
+pub(in crate::advise) fn push_doubts(
+    text: &mut String,
+    advice: &LayoutAdvice,
+    doubts: &[AdviceDoubt],
+) {
+    if let Some(sentence) = part_sentence(advice) {
+        let _ = writeln!(text, "{}", wrap_text(&sentence, 0));
+    }
+    let paragraph = doubt_paragraph(doubts);
+    if !paragraph.is_empty() {
+        let _ = writeln!(text, "{}", wrap_text(&paragraph, 2));
+    }
+}
+
+/// Returns the gain on each part of the recording, and the worst; `None` if none was judged.
+pub(in crate::advise) fn part_sentence(advice: &LayoutAdvice) -> Option<String> {
+    let worst = advice.parts.worst()?;
+    let changes: Vec<String> = { advice.parts.parts.iter() }
+        .map(|part| {
+            format!(
+                "{:+.1}%",
+                100.0 * part.change.max(part.change_of_others_choice)
+            )
+        })
+        .collect();
+    let parts = match (advice.parts.are_recordings, changes.len()) {
+        (true, count) => format!("{count} recordings"),
+        (false, 1) => "one third of the recording".to_owned(),
+        (false, count) => format!("{count} thirds of the recording"),
+    };
+    Some(format!(
+        "Judged on {parts} that did not choose the layout, transfers change by {}: the gain is the \
+         worst, {:+.1}%.",
+        changes.join(", "),
+        100.0 * worst
+    ))
+}
+
+/// Returns the doubts; empty without any.
+pub(in crate::advise) fn doubt_paragraph(doubts: &[AdviceDoubt]) -> String {
+    let words: Vec<String> = doubts.iter().map(ToString::to_string).collect();
+    match words.is_empty() {
+        true => String::new(),
+        false => format!("In doubt: {}.", words.join("; ")),
+    }
+}

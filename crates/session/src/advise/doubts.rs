@@ -1,0 +1,235 @@
+//! Doubts about advice: reasons for which the gain may not hold in another recording. With a doubt
+//! no patch is written, unless the user insists.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use relayout_profile::{ProfileMeta, RecordedRun};
+use relayout_resolve::ResolvedObject;
+use relayout_search::LayoutAdvice;
+
+use super::gathered::GatheredType;
+use crate::ResolvedProfile;
+
+/// Transfers that were replayed, at least.
+const TRANSFERS_MIN: u64 = 100;
+/// Objects from which on a part of the contended ones stands for all.
+const OBJECTS_ENOUGH: usize = 8;
+/// Confidence of an elected type, at least, in percent.
+pub const CONFIDENCE_MIN_PERCENT: u32 = 75;
+/// Objects with a less certain type, at most, in percent of all.
+const UNCERTAIN_MAX_PERCENT: u64 = 10;
+
+/// Reason to doubt advice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AdviceDoubt {
+    /// Few transfers were replayed.
+    FewTransfers {
+        /// Transfers of today's layout.
+        transfers: u64,
+    },
+    /// Few of the contended objects were recorded in order.
+    FewObjects {
+        /// Objects that were replayed.
+        replayed: usize,
+        /// Objects with transfers.
+        contended: usize,
+    },
+    /// The type of objects was elected by evidence that hardly agrees.
+    UncertainType {
+        /// Such objects.
+        objects: u64,
+        /// All objects.
+        all: u64,
+        /// Lowest confidence, in percent.
+        percent: u32,
+    },
+    /// More threads than CPUs accessed the objects: the scheduler made the order.
+    MoreThreadsThanCpus {
+        /// Threads.
+        threads: usize,
+        /// CPUs of the host.
+        cpus: usize,
+    },
+    /// Others took the host's CPUs while it was recorded.
+    BusyHost {
+        /// CPU time that was lost, in percent.
+        lost_percent: u32,
+    },
+    /// On a part of what was recorded, the layout gains nothing.
+    NoGainInPart {
+        /// Worst change, in percent.
+        change_percent: f64,
+        /// True if the parts are recordings.
+        are_recordings: bool,
+    },
+}
+
+impl AdviceDoubt {
+    /// Returns the key of the doubt in documents.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::FewTransfers { .. } => "few-transfers",
+            Self::FewObjects { .. } => "few-objects",
+            Self::UncertainType { .. } => "uncertain-type",
+            Self::MoreThreadsThanCpus { .. } => "more-threads-than-cpus",
+            Self::BusyHost { .. } => "busy-host",
+            Self::NoGainInPart { .. } => "no-gain-in-part",
+        }
+    }
+}
+
+impl fmt::Display for AdviceDoubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FewTransfers { transfers } => write!(
+                f,
+                "{transfers} transfers were replayed, of {TRANSFERS_MIN} that a judgement needs"
+            ),
+            Self::FewObjects {
+                replayed,
+                contended,
+            } => write!(
+                f,
+                "{replayed} of {contended} objects with transfers were recorded in order"
+            ),
+            Self::UncertainType {
+                objects,
+                all,
+                percent,
+            } => write!(
+                f,
+                "the type of {objects} of {all} objects was elected, with a confidence from {percent}% \
+                 (below {CONFIDENCE_MIN_PERCENT}%)"
+            ),
+            Self::MoreThreadsThanCpus { threads, cpus } => write!(
+                f,
+                "{threads} threads shared {cpus} CPUs, so that the scheduler made the order"
+            ),
+            Self::BusyHost { lost_percent } => write!(
+                f,
+                "the host was busy: others took {lost_percent}% of the CPU time"
+            ),
+            Self::NoGainInPart {
+                change_percent,
+                are_recordings,
+            } => {
+                let part = match are_recordings {
+                    true => "in one of the recordings",
+                    false => "in a third of the recording",
+                };
+                write!(f, "{part} transfers change by {change_percent:+.1}%")
+            }
+        }
+    }
+}
+
+/// Returns the doubts about the first candidate of `advice`.
+pub(super) fn advice_doubts(
+    resolved: &ResolvedProfile<'_>,
+    gathered: &GatheredType<'_>,
+    advice: &LayoutAdvice,
+) -> Vec<AdviceDoubt> {
+    let is_better =
+        { advice.candidates.first() }.is_some_and(|best| best.ranked_cost() < advice.current.cost);
+    if !is_better {
+        return Vec::new();
+    }
+    let transfers = advice.current.tally.transfers();
+    let few_transfers =
+        (transfers < TRANSFERS_MIN).then_some(AdviceDoubt::FewTransfers { transfers });
+    // The order of threads and the load of the host differ between recordings.
+    let is_repeated = advice.parts.are_recordings && advice.parts.is_repeated();
+    let circumstances = match is_repeated {
+        true => [None, None],
+        false => [
+            more_threads_than_cpus(&resolved.profile.meta, gathered),
+            busy_host(&resolved.profile.meta.runs),
+        ],
+    };
+    let part = { advice.parts.worst() }.filter(|worst| *worst >= 0.0);
+    let part = part.map(|worst| AdviceDoubt::NoGainInPart {
+        change_percent: worst * 100.0,
+        are_recordings: advice.parts.are_recordings,
+    });
+    [
+        few_transfers,
+        few_objects(gathered),
+        uncertain_type(gathered),
+    ]
+    .into_iter()
+    .chain(circumstances)
+    .chain([part])
+    .flatten()
+    .collect()
+}
+
+fn few_objects(gathered: &GatheredType<'_>) -> Option<AdviceDoubt> {
+    let with_accesses =
+        { gathered.instances.iter() }.filter(|instance| !instance.trace.accesses.is_empty());
+    let replayed: BTreeSet<_> = with_accesses
+        .map(|instance| (instance.run, instance.trace.base))
+        .collect();
+    let (replayed, contended) = (replayed.len(), gathered.contended_objects);
+    let has_few = replayed < OBJECTS_ENOUGH && replayed * 2 <= contended;
+    has_few.then_some(AdviceDoubt::FewObjects {
+        replayed,
+        contended,
+    })
+}
+
+fn uncertain_type(gathered: &GatheredType<'_>) -> Option<AdviceDoubt> {
+    let confidence = gathered.confidence;
+    let is_much = confidence.uncertain * 100 > gathered.objects * UNCERTAIN_MAX_PERCENT;
+    is_much.then_some(AdviceDoubt::UncertainType {
+        objects: confidence.uncertain,
+        all: gathered.objects,
+        percent: confidence.least_percent,
+    })
+}
+
+fn more_threads_than_cpus(meta: &ProfileMeta, gathered: &GatheredType<'_>) -> Option<AdviceDoubt> {
+    if meta.target == "kernel" {
+        // Its CPUs are the emulator's, which takes turns by itself.
+        return None;
+    }
+    let cpus = { meta.settings.iter() }.find(|setting| setting.name == "cpus")?;
+    let cpus: usize = cpus.value.parse().ok()?;
+    let accesses = { gathered.instances.iter() }
+        .flat_map(|instance| instance.trace.accesses.iter().map(|access| access.context));
+    let threads = accesses.collect::<BTreeSet<_>>().len();
+    (threads > cpus).then_some(AdviceDoubt::MoreThreadsThanCpus { threads, cpus })
+}
+
+fn busy_host(runs: &[RecordedRun]) -> Option<AdviceDoubt> {
+    let busy = runs.iter().filter(|run| run.was_host_busy());
+    let lost_share = busy.filter_map(|run| run.lost_share).reduce(f64::max)?;
+    Some(AdviceDoubt::BusyHost {
+        lost_percent: (lost_share * 100.0) as u32,
+    })
+}
+
+/// Confidence in the types of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TypeConfidence {
+    /// Objects whose type is less certain than [`CONFIDENCE_MIN_PERCENT`].
+    pub uncertain: u64,
+    /// Lowest confidence, in percent.
+    pub least_percent: u32,
+}
+
+impl TypeConfidence {
+    /// Returns the confidence in the types of `objects`.
+    pub fn new<'a>(objects: impl Iterator<Item = &'a ResolvedObject>) -> Self {
+        let mut confidence = Self {
+            uncertain: 0,
+            least_percent: 100,
+        };
+        for object in objects {
+            let percent = (object.confidence * 100.0) as u32;
+            confidence.uncertain += u64::from(percent < CONFIDENCE_MIN_PERCENT);
+            confidence.least_percent = confidence.least_percent.min(percent);
+        }
+        confidence
+    }
+}
