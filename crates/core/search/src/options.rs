@@ -26,10 +26,10 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             keep: Vec::new(),
-            budget_accesses: 150_000_000,
+            budget_accesses: 80_000_000,
             intervals: 5,
             effort_rows: 2_000_000_000,
-            two_moves_max: 2_000_000,
+            two_moves_max: 500_000,
             pair_coefficient: 0.0,
         }
     }

@@ -29,6 +29,7 @@ mod progress;
 mod regular_files;
 mod signals;
 mod system_package;
+mod terminal;
 mod truncation;
 mod trust;
 
@@ -52,5 +53,6 @@ pub use regular_files::{open_regular, read_regular, read_regular_text};
 pub use relayout_temporary::{TemporaryFolder, parent_folder};
 pub use signals::{InterruptFlag, signal_name};
 pub use system_package::{DISTRIBUTION, KERNEL_SOURCE_PACKAGE, install_command, system_package};
+pub use terminal::terminal_columns;
 pub use truncation::catch_truncation;
 pub use trust::is_owned_by_user_or_root;

@@ -26,13 +26,27 @@ const MEMBERS_SHOWN_MAX: usize = 16;
 /// Pairs with less than this fraction of the finding's transfers are left out after the first.
 const PAIR_SHARE_MIN: f64 = 0.01;
 
+/// Facts that the words of a finding need.
+#[derive(Clone, Copy)]
+pub(super) struct DetailReader<'a> {
+    pub sources: &'a SourcePositions,
+    pub context_noun: ContextNoun,
+    /// True if another layout of the type is known to save transfers.
+    pub saves: bool,
+}
+
 pub(super) fn write_finding(
     out: &mut String,
     finding: &Finding,
-    sources: &SourcePositions,
-    context_noun: ContextNoun,
+    reader: DetailReader<'_>,
     placement: Option<&ProductionPlacement>,
+    saving: Option<String>,
 ) -> fmt::Result {
+    let DetailReader {
+        sources,
+        context_noun,
+        saves,
+    } = reader;
     let path = finding.types_path.join(" > ");
     let path = if finding.types_path.len() > 1 {
         format!(", in {path}")
@@ -46,9 +60,10 @@ pub(super) fn write_finding(
         finding_name(finding),
         finding.kind.as_str()
     )?;
-    for note in finding_notes(finding, context_noun, sources)
+    for note in finding_notes(finding, context_noun, sources, saves)
         .into_iter()
         .chain(placement.map(production_note))
+        .chain(saving)
     {
         writeln!(out, "   {note}")?;
     }
@@ -64,6 +79,7 @@ fn finding_notes(
     finding: &Finding,
     context_noun: ContextNoun,
     sources: &SourcePositions,
+    saves: bool,
 ) -> Vec<String> {
     let transfers = finding.tally.transfers();
     let share = |count| percent_of(count, transfers);
@@ -88,7 +104,7 @@ fn finding_notes(
             context_noun.singular()
         ));
         notes.push(
-            "wrote, so moving the member moves most of the misses rather than saving them."
+            "wrote, so moving the member off this line moves most of the misses to another access."
                 .to_owned(),
         );
     }
@@ -117,7 +133,11 @@ fn finding_notes(
         format!("{function} {}", sources.position(source))
     };
     for remedy in &finding.remedies {
-        let sentence = remedy::remedy_sentence(remedy, context_noun.singular(), position);
+        let mut sentence = remedy::remedy_sentence(remedy, context_noun.singular(), position);
+        if saves {
+            // The search of the whole type knows better.
+            sentence = sentence.replace(remedy::MOVES_DO_NOT_HELP, "Another layout saves a part");
+        }
         notes.extend(wrap_words(sentence.split(' '), WIDTH));
     }
     if !finding.neighbours.is_empty() {
