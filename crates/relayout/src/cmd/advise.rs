@@ -88,7 +88,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     pub max_moves: Option<usize>,
     /// Write the patch of candidate N of the table, not of the recommended one
-    #[arg(long, value_name = "N", requires = "source", conflicts_with = "layout", value_parser = parse_candidate_number)]
+    #[arg(long, value_name = "N", requires = "source", value_parser = parse_candidate_number)]
     pub pick: Option<usize>,
     /// Print today's layout and the recommended one as pahole does
     #[arg(long)]

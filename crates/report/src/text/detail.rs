@@ -103,10 +103,15 @@ fn finding_notes(
             share(false_lifetime),
             context_noun.singular()
         ));
-        notes.push(
-            "wrote, so moving the member off this line moves most of the misses to another access."
-                .to_owned(),
-        );
+        let consequence = match saves {
+            true => {
+                "wrote, so moving the member off this line moves most of the misses to another access."
+            }
+            false => {
+                "wrote, so moving the member moves most of the misses rather than saving them."
+            }
+        };
+        notes.push(consequence.to_owned());
     }
     notes.extend(line_places(finding));
     match finding.kind {

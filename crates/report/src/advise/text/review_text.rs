@@ -162,7 +162,7 @@ fn saving_answer(reviewed: &ReviewedLayout<'_>) -> String {
         Some(gain) => {
             let _ = write!(
                 text,
-                " Predicted throughput for {} CPUs, not measured: {:.2} times ({:.2} to {:.2}).",
+                " Predicted throughput for {} CPUs, not measured: {:.2} times today's ({:.2} to {:.2}).",
                 gain.contexts, gain.ratio.value, gain.ratio.low, gain.ratio.high
             );
         }
