@@ -20,6 +20,8 @@ use crate::advise::{AdviceRequest, AdviceRun, PatchedType, judge_quickly};
 
 /// Types that `report --by saving` searches at most.
 const TYPES_SEARCHED_MAX: usize = 12;
+/// Parts that a change is rounded to.
+const MILLION: f64 = 1e6;
 /// Version of the kept files.
 const FORMAT: u32 = 1;
 
@@ -128,8 +130,10 @@ impl TypeJudgement {
         match (outcome, recommended) {
             (Ok(advice), Some(found)) => {
                 let (before, after) = (advice.current.cost, advice.candidates[found.index].cost);
+                let change = after as f64 / before.max(1) as f64 - 1.0;
                 Self {
-                    change: Some(after as f64 / before.max(1) as f64 - 1.0),
+                    // A short number comes back from a file of JSON as it was.
+                    change: Some((change * MILLION).round() / MILLION),
                     moved: found.edit.members,
                     reason: String::new(),
                     is_thorough,

@@ -142,6 +142,10 @@ fn saving_answer(reviewed: &ReviewedLayout<'_>) -> String {
             high * 100.0
         );
     }
+    if let (Some(before), Some(after)) = (today.pair_transfers, then.pair_transfers) {
+        let pairs = search_words::from_to_words(before, after);
+        let _ = write!(text, ", stores to the other line of a pair, from {pairs}");
+    }
     let _ = write!(
         text,
         ", of what was recorded in order of {}.",
