@@ -22,6 +22,7 @@ pub struct TerminalProgress {
     /// No lines before this has passed.
     patience: Duration,
     drawn: Cell<Instant>,
+    warned: Cell<bool>,
 }
 
 impl TerminalProgress {
@@ -50,6 +51,7 @@ impl TerminalProgress {
             begun: now,
             patience: Duration::ZERO,
             drawn: Cell::new(now),
+            warned: Cell::new(false),
         }
     }
 
@@ -70,6 +72,11 @@ impl TerminalProgress {
 
     fn set_message(&self, bar: &ProgressBar, text: &str) {
         bar.set_message(escape_text(&format!("{}{text}", self.prefix)).into_owned());
+    }
+
+    /// Returns true if a warning was shown.
+    pub fn has_warned(&self) -> bool {
+        self.warned.get()
     }
 
     /// Removes the line of the finished step, and returns its result.
@@ -128,6 +135,7 @@ impl RecordingProgress for TerminalProgress {
     }
 
     fn warn(&self, text: &str) {
+        self.warned.set(true);
         let print_warning = || print_note(&format!("warning: {text}"));
         match &self.bar {
             Some(bar) => bar.suspend(print_warning),

@@ -7,18 +7,6 @@ use relayout_session::ResolvedProfile;
 
 use crate::progress::TerminalProgress;
 
-/// Reads and resolves a profile as [`relayout_session::with_resolved_profile`] does.
-///
-/// # Errors
-/// Those of [`relayout_session::with_resolved_profile`].
-pub fn with_resolved_profile<T>(
-    profile: &Path,
-    debug: &[PathBuf],
-    then: impl FnOnce(&ResolvedProfile<'_>, &DebugImages<'_, '_>) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
-    with_verified_profile(profile, debug, |_| Ok(()), then)
-}
-
 /// Reads and resolves a profile as [`relayout_session::with_verified_profile`] does.
 ///
 /// # Errors

@@ -48,7 +48,7 @@ fn layouts_that_hurt_another_workload_are_not_advised() {
     let there = &advised["candidates"][0]["elsewhere"][0];
     assert_eq!(there["hurts"], true, "{there:#}");
     assert!(there["transfers"].as_u64() > there["current_transfers"].as_u64());
-    let text = run_successfully(&place, words).stdout;
+    let text = run_successfully(&place, &format!("{words} --all")).stdout;
     assert!(
         text.contains("found 1 hurts together.relayout: not advised."),
         "{text}"
@@ -88,7 +88,8 @@ fn ranked_by_the_build_where_each_does_worst() {
     );
     let (today, then) = (&there["current_transfers"], &there["transfers"]);
     assert!(then.as_u64() < today.as_u64(), "{there:#}");
-    let text = run_successfully(&place, "advise apart.relayout pair --config narrow=narrow").stdout;
+    let words = "advise apart.relayout pair --config narrow=narrow --all";
+    let text = run_successfully(&place, words).stdout;
     let said = "Ranked by what each costs where it does worst: as recorded, or in the other configuration.";
     assert!(text.contains(said), "{text}");
 }

@@ -166,7 +166,10 @@ fn what_a_check_gains_is_predicted() {
 #[test]
 fn text_and_message_say_what_each_is_worth() {
     let place = recorded_place();
-    let shown = text(&place, "advise p node --source tree --patch node.patch");
+    let shown = text(
+        &place,
+        "advise p node --source tree --patch node.patch --all --layouts",
+    );
     let mail = std::fs::read_to_string(place.path("node.patch")).unwrap();
     for said in [&shown, &mail] {
         let said = flowing(said);
@@ -190,7 +193,7 @@ fn text_and_message_say_what_each_is_worth() {
 fn other_workloads_have_the_check_too() {
     let place = recorded_place();
     record(&place, "q", &SPUN, Some(true));
-    let words = "advise p node --source tree --also q --config same=vmlinux";
+    let words = "advise p node --source tree --also q --config same=vmlinux --all --layouts";
     let shown = flowing_text(&place, words);
     let seen = "today; the store to 'cpu' (node.c:11) left the value as it was in 400 of 400 cases found 1 ";
     assert!(shown.contains(seen), "{shown}");
@@ -212,7 +215,10 @@ fn no_check_is_written_that_hurts_another_workload() {
     let place = recorded_place();
     let turns = [0, 1].map(|context| [(context, Write, LOCKED), (context, Write, CPU)]);
     record(&place, "q", &turns.concat(), Some(false));
-    let shown = flowing_text(&place, "advise p node --source tree --also q");
+    let shown = flowing_text(
+        &place,
+        "advise p node --source tree --also q --all --layouts",
+    );
     assert!(
         shown.contains("left the value as it was in 0 of 800 cases"),
         "{shown}"
@@ -228,7 +234,7 @@ fn no_check_is_written_that_hurts_another_workload() {
 fn a_store_that_another_workload_does_not_have_is_said() {
     let place = recorded_place();
     record(&place, "q", &SPUN, None);
-    let shown = flowing_text(&place, "advise p node --also q");
+    let shown = flowing_text(&place, "advise p node --also q --all --layouts");
     let unseen =
         "; the store to 'cpu' (node.c:11) was not seen there: the layouts count without its check";
     assert!(shown.contains(unseen), "{shown}");
@@ -264,7 +270,7 @@ fn two_checks_that_belong_together() {
         (&check["better"], &check["beside_checks"]),
         (&true.into(), &0.into())
     );
-    let shown = flowing_text(&place, words);
+    let shown = flowing_text(&place, &format!("{words} --all"));
     for part in [
         "with checks before the 2 stores alone",
         "Patch: store to 'cpu' only if it differs (node.c:11), store to 'prev' only if it differs (node.c:15).",
@@ -280,8 +286,8 @@ fn two_checks_that_belong_together() {
 fn kept_members_stay_with_a_check() {
     let place = recorded_place();
     let moved = "align 'cpu' to 64 bytes";
-    assert!(text(&place, "advise p node").contains(moved));
-    let kept = text(&place, "advise p node --keep cpu");
+    assert!(text(&place, "advise p node --all --layouts").contains(moved));
+    let kept = text(&place, "advise p node --keep cpu --all --layouts");
     assert!(kept.contains("The store to 'cpu' in set()"), "{kept}");
     assert!(
         !kept.contains(moved) && !kept.contains("move 'cpu'"),

@@ -75,7 +75,7 @@ fn candidates_keep_their_members() {
         advised["left_out"]["grouped"].as_u64() > Some(0),
         "{advised:#}"
     );
-    let text = place.run_words("advise p port").stdout;
+    let text = place.run_words("advise p port --all --layouts").stdout;
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let says = "skipped: they would move a member into a cache line group or out of one (tx).";
     assert!(words.contains(says), "{text}");
@@ -86,7 +86,7 @@ fn a_patch_keeps_the_marks() {
     let place = recorded();
     std::fs::create_dir(place.path("tree")).unwrap();
     place.write("tree/vmlinux.c", SOURCE);
-    let ended = place.run_words("advise p port --source tree --patch mail.patch");
+    let ended = place.run_words("advise p port --source tree --patch mail.patch --all --layouts");
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let patch = std::fs::read_to_string(place.path("mail.patch")).unwrap();
     let touches = |line: &str| line.starts_with(['+', '-']) && line.contains("__cacheline_group");

@@ -26,7 +26,7 @@ fn few_transfers_are_no_evidence() {
     let advised = &advice["types"][0];
     assert_eq!(advised["verdict"], "unclear", "{advised:#}");
     assert!(advised["candidates"][0]["transfers_change"].is_null());
-    let said = text(&place, "advise out conn --source .");
+    let said = text(&place, "advise out conn --source . --all --layouts");
     assert!(
         said.contains("there are too few transfers to tell a change from chance"),
         "{said}"
@@ -40,7 +40,7 @@ fn members_that_move_together_have_one_comment() {
     // The machine may be busy with other tests, which is a doubt.
     let said = text(
         &place,
-        "advise out conn --source . --patch conn.patch --force",
+        "advise out conn --source . --patch conn.patch --all --layouts --force",
     );
     assert!(said.contains("It is in conn.patch."), "{said}");
     let patch = std::fs::read_to_string(place.path("conn.patch")).expect("the patch");
@@ -67,12 +67,12 @@ fn a_rust_struct_is_found_inside_and_patched() {
     let built = place.ended(rustc.env("RUSTC_BOOTSTRAP", "1"));
     assert_eq!(built.code, Some(0), "{}", built.stderr);
     text(&place, "record run -o out -- ./turns");
-    let outer = text(&place, "advise out").replace('\n', " ");
+    let outer = text(&place, "advise out --all --layouts").replace('\n', " ");
     assert!(
         outer.contains("has an order of its own to look for: 'data' (Stats), by"),
         "{outer}"
     );
-    let inner = text(&place, "advise out Stats --source . --force");
+    let inner = text(&place, "advise out Stats --source . --all --layouts --force");
     assert!(inner.contains("--- a/tree/turns.rs"), "{inner}");
     assert!(inner.contains("+    limit: AtomicU64,"), "{inner}");
 }
@@ -106,7 +106,7 @@ fn what_is_passed_over_is_in_both_forms() {
     let place = recorded_turns(4);
     let advice = json(&place, "advise out");
     let skipped = advice["skipped"].as_array().expect("a list");
-    let said = text(&place, "advise out");
+    let said = text(&place, "advise out --all --layouts");
     for skipped_type in skipped {
         let name = skipped_type["name"].as_str().expect("a name");
         assert!(said.contains(&format!("Skipped: {name} (")), "{said}");

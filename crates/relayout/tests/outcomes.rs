@@ -67,7 +67,10 @@ fn a_kept_machine_file_that_lacks_costs() {
     assert_eq!(whole["notes"], Value::Array(Vec::new()));
     machine["accesses"].as_array_mut().unwrap().clear();
     kept(&machine);
-    for words in ["what-if p hot --layout layout", "advise p hot"] {
+    for words in [
+        "what-if p hot --layout layout",
+        "advise p hot --all --layouts",
+    ] {
         let found = json(&place, words);
         let note = found["notes"][0].as_str().expect("a note");
         let parts = [

@@ -161,7 +161,7 @@ fn a_gain_that_changes_its_sign_is_no_advice() {
     assert_eq!(found["verdict"], "unstable", "{found}");
     assert_eq!(found["candidates"][0].get("patch"), None, "{found}");
     assert!(!Path::new(&place.path("out.patch")).exists());
-    let said = text(&place, "advise p hot");
+    let said = text(&place, "advise p hot --all --layouts");
     assert!(
         said.contains(
             "No advice: the best layout found has fewer transfers in some recordings and more in"
@@ -245,7 +245,7 @@ struct wide wide __attribute__((aligned(128)));
     let there = |coefficient: &str| {
         let words = format!("--layout layout --also q --pair-coefficient {coefficient}");
         let found = json(&place, &format!("advise p wide {words}"));
-        let said = text(&place, &format!("advise p wide {words}"));
+        let said = text(&place, &format!("advise p wide {words} --all --layouts"));
         (found["types"][0]["given"][0]["elsewhere"][0].clone(), said)
     };
     let (without, said) = there("0");

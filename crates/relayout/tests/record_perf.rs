@@ -173,7 +173,7 @@ fn layouts_are_not_replayed() {
             .code,
         Some(0)
     );
-    let ended = place.run(&["advise", "out", "counters"]);
+    let ended = place.run(&["advise", "out", "counters", "--all", "--layouts"]);
     let why = "no accesses to counters were recorded in order, so no layout can be judged";
     assert!(ended.stdout.contains(why), "{}", ended.stdout);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);

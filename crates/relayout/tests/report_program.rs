@@ -154,7 +154,7 @@ fn words_are_a_program_s() {
     ] {
         assert!(report.contains(words), "{words} is not in\n{report}");
     }
-    let advice = run_successfully(&place, "advise work.relayout work").stdout;
+    let advice = run_successfully(&place, "advise work.relayout work --all --layouts").stdout;
     assert!(advice.contains("struct work: 1 object"), "{advice}");
     // It lies well where the two members are apart.
     assert!(advice.contains("to 64 bytes"), "{advice}");

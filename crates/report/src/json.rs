@@ -17,6 +17,7 @@ use site::{SiteDocument, site_document};
 
 use crate::ReportContents;
 use crate::document::Document;
+use crate::saving::saving_document;
 
 /// Renders `report` as indented JSON, ending in a line feed.
 ///
@@ -188,6 +189,7 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
         findings,
         selection,
         production,
+        judgements,
     } = *report;
     let totals = &findings.totals;
     let CoherenceTally {
@@ -240,7 +242,10 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
             .select_findings(findings)
             .0
             .into_iter()
-            .map(|shown| finding_document(shown, meta, production))
+            .map(|shown| {
+                let saving = saving_document(shown, findings, judgements);
+                finding_document(shown, meta, production, saving)
+            })
             .collect(),
     }
 }

@@ -14,6 +14,7 @@
 //!     findings: &Findings::default(),
 //!     selection: &FindingSelection::default(),
 //!     production: None,
+//!     judgements: None,
 //! };
 //! assert!(text::render(&report).starts_with("relayout report"));
 //! ```
@@ -30,6 +31,7 @@ mod probe;
 pub mod record;
 mod remedy;
 pub mod sarif;
+mod saving;
 mod schema;
 mod select;
 pub mod show;
@@ -40,7 +42,7 @@ mod wrap;
 
 use relayout_contend::Findings;
 use relayout_profile::ProfileMeta;
-use relayout_session::ProductionBuild;
+use relayout_session::{ProductionBuild, TypeJudgements};
 
 pub use doctor::survey_text;
 pub use document::Document;
@@ -61,4 +63,6 @@ pub struct ReportContents<'a> {
     pub selection: &'a FindingSelection,
     /// Placement of the variables in the production build.
     pub production: Option<&'a ProductionBuild>,
+    /// What layouts can save, by type; `None` where a report does not speak of it.
+    pub judgements: Option<&'a TypeJudgements>,
 }

@@ -50,6 +50,9 @@ pub fn replayed_own_line(remedy: &Remedy) -> Option<OwnLineTransfers> {
     }
 }
 
+/// Beginning of sentences about lines whose transfers bring what is used.
+pub const MOVES_DO_NOT_HELP: &str = "Moving members of this line does not help";
+
 /// A sentence; `who` is what a context is (`CPU`, `thread`), `position` names a place in the
 /// source.
 pub fn remedy_sentence(
@@ -229,7 +232,7 @@ fn true_sharing_sentence(member: &str, how: SharingPattern, context_noun: &str) 
     let suggestion = match how {
         SharingPattern::Lock => {
             return format!(
-                "Moving members of this line does not help: most transfers follow stores to the lock `{member}`. Take it less often or for \
+                "{MOVES_DO_NOT_HELP}: most transfers follow stores to the lock `{member}`. Take it less often or for \
                  shorter, or have several."
             );
         }
@@ -273,6 +276,6 @@ fn true_sharing_sentence(member: &str, how: SharingPattern, context_noun: &str) 
         ),
     };
     format!(
-        "Moving members of this line does not help: {context_noun}s use what others stored, most of it to `{member}`. To look at: {suggestion}."
+        "{MOVES_DO_NOT_HELP}: {context_noun}s use what others stored, most of it to `{member}`. To look at: {suggestion}."
     )
 }

@@ -15,34 +15,47 @@ use relayout_contend::finding::{SharedElements, UnresolvedLines};
 use relayout_contend::{Finding, FindingSubject, Findings};
 use relayout_profile::UnseenStringCode;
 use relayout_profile::program::COMPILED_IN_COLLECTOR;
+use relayout_session::TypeJudgements;
 
 use crate::ReportContents;
+use crate::saving::{saving_cell, saving_document, saving_sentence};
 use crate::words::{ContextNoun, counted};
-use crate::wrap::wrap_words;
+use crate::wrap::{fit_lines, wrap_words};
+use detail::DetailReader;
 use sources::SourcePositions;
 
 /// Sites shown for each class of unresolved lines.
 const UNRESOLVED_SITES_MAX: usize = 3;
 /// Functions with unseen instructions that are named.
 const UNSEEN_FUNCTIONS_MAX: usize = 8;
+/// Columns from which on the table has all of its columns.
+const WIDE_TABLE: usize = 132;
 /// Widest line of a sentence.
 const WIDTH: usize = 114;
 /// Memory cut by hand that is shown for each class, at most.
 const HAND_CUTS_MAX: usize = 3;
 
+/// Renders `report` in lines of at most `width` columns, unless a single word is longer.
+pub fn render_within(report: &ReportContents, width: usize) -> String {
+    let mut out = String::new();
+    write_report(&mut out, report, width < WIDE_TABLE).expect("writing to a string does not fail");
+    fit_lines(&out, width)
+}
+
 /// Renders `report`.
 pub fn render(report: &ReportContents) -> String {
     let mut out = String::new();
-    write_report(&mut out, report).expect("writing to a string does not fail");
+    write_report(&mut out, report, false).expect("writing to a string does not fail");
     out
 }
 
-fn write_report(out: &mut String, report: &ReportContents) -> fmt::Result {
+fn write_report(out: &mut String, report: &ReportContents, is_narrow: bool) -> fmt::Result {
     let ReportContents {
         meta,
         findings,
         selection,
         production,
+        judgements,
     } = *report;
     let context_noun = ContextNoun::from_meta(meta);
     let sources = SourcePositions::new(findings);
@@ -56,7 +69,10 @@ fn write_report(out: &mut String, report: &ReportContents) -> fmt::Result {
             no_findings_sentence(findings, selection.type_name.as_deref())
         )?;
     } else {
-        write_table(out, &shown, findings.estimated, context_noun)?;
+        match is_narrow {
+            true => write_narrow_table(out, &shown, findings, judgements, context_noun)?,
+            false => write_table(out, &shown, findings.estimated, context_noun)?,
+        }
         if selected_count > shown.len() {
             let left = selected_count - shown.len();
             let lines = if left == 1 { "line" } else { "lines" };
@@ -64,7 +80,13 @@ fn write_report(out: &mut String, report: &ReportContents) -> fmt::Result {
         }
         for finding in &shown {
             let placed = production.and_then(|all| all.get(finding.rank));
-            detail::write_finding(out, finding, &sources, context_noun, placed)?;
+            let saving = saving_sentence(finding, findings, judgements);
+            let reader = DetailReader {
+                sources: &sources,
+                context_noun,
+                saves: saving_document(finding, findings, judgements).is_ok(),
+            };
+            detail::write_finding(out, finding, reader, placed, saving)?;
         }
     }
     write_unresolved(out, report, context_noun, &sources)?;
@@ -144,6 +166,53 @@ fn write_table(
             finding.objects,
             finding.contexts,
             repeat_columns(finding),
+            finding.kind.as_str(),
+            finding_name(finding),
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes the table with the columns that tell findings apart, in about 70 columns and the name.
+fn write_narrow_table(
+    out: &mut String,
+    shown: &[&Finding],
+    findings: &Findings,
+    judgements: Option<&TypeJudgements>,
+    context_noun: ContextNoun,
+) -> fmt::Result {
+    writeln!(
+        out,
+        "Ranked by transfers. False: by first use, and by the whole stay on a {}.",
+        context_noun.singular()
+    )?;
+    writeln!(
+        out,
+        "{:>4} {:>9} {:>6} {:>5} {:>5} {:>7} {:>5} {:>12}  {:<13} Line",
+        "Rank",
+        "Transfers",
+        "Share",
+        "First",
+        "Stay",
+        "Objects",
+        context_noun.column_title(),
+        "Saving",
+        "Kind"
+    )?;
+    for finding in shown {
+        let tally = &finding.tally;
+        let transfers = tally.transfers();
+        writeln!(
+            out,
+            "{:>4} {:>9} {:>6} {:>5} {:>5} {:>7} {:>5} {:>12}  {:<13} {}",
+            finding.rank,
+            transfers,
+            percent(finding.share),
+            percent_of(tally.false_first_touch, transfers),
+            percent_of(tally.false_lifetime, transfers),
+            finding.objects,
+            finding.contexts,
+            saving_cell(finding, findings, judgements),
             finding.kind.as_str(),
             finding_name(finding),
         )?;

@@ -51,3 +51,96 @@ pub(crate) fn wrap_words<'w>(
     }
     lines
 }
+
+/// Breaks the lines of `text` that are longer than `width` columns, at spaces. The rest of a line is
+/// indented by two columns more than its start. A word that is longer stays whole.
+pub(crate) fn fit_lines(text: &str, width: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let content = line.trim_end_matches('\n');
+        if content.chars().count() <= width {
+            out.push_str(line);
+            continue;
+        }
+        push_broken_line(&mut out, content, width);
+        out.push_str(&line[content.len()..]);
+    }
+    out
+}
+
+fn push_broken_line(out: &mut String, content: &str, width: usize) {
+    let own_indent = content.len() - content.trim_start().len();
+    let indent = (own_indent + 2).min(width / 2);
+    let mut rest = content;
+    let mut is_first = true;
+    loop {
+        let room = if is_first {
+            width
+        } else {
+            width.saturating_sub(indent)
+        };
+        let start = if is_first { own_indent } else { 0 };
+        if rest.chars().count() <= room {
+            out.push_str(rest);
+            return;
+        }
+        let end_of_room = rest
+            .char_indices()
+            .nth(room)
+            .map_or(rest.len(), |(at, _)| at);
+        let fits = rest
+            .char_indices()
+            .take_while(|(at, _)| *at <= end_of_room)
+            .filter(|(_, character)| *character == ' ')
+            .last()
+            .map(|(at, _)| at)
+            .filter(|at| *at > start);
+        let after = || rest[end_of_room..].find(' ').map(|at| end_of_room + at);
+        let Some(cut) = fits.or_else(after) else {
+            out.push_str(rest);
+            return;
+        };
+        out.push_str(rest[..cut].trim_end());
+        rest = rest[cut..].trim_start();
+        if rest.is_empty() {
+            return;
+        }
+        let _ = write!(out, "\n{:indent$}", "");
+        is_first = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_no_wider_than_asked() {
+        let text = "a short line\n  a longer line, which has to be broken at some space\n\nend";
+        for width in 12..60 {
+            let fitted = fit_lines(text, width);
+            for line in fitted.lines() {
+                assert!(line.chars().count() <= width, "{width}: {line:?}");
+            }
+            let words = |text: &str| {
+                text.split_whitespace()
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(words(&fitted), words(text));
+        }
+        assert_eq!(fit_lines(text, 80), text);
+    }
+
+    #[test]
+    fn a_long_word_stays_whole() {
+        assert_eq!(
+            fit_lines("one_long_word_of_letters x\n", 5),
+            "one_long_word_of_letters\n  x\n"
+        );
+        assert_eq!(
+            fit_lines("  größe_eines_wortes\n", 4),
+            "  größe_eines_wortes\n"
+        );
+    }
+}

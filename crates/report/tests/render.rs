@@ -269,6 +269,7 @@ fn rendered_of(
         findings: &findings,
         selection,
         production: None,
+        judgements: None,
     })
 }
 
@@ -408,6 +409,7 @@ fn text_of_nothing() {
         findings: &findings,
         selection: &selection,
         production: None,
+        judgements: None,
     };
     insta::assert_snapshot!(text::render(&report));
 }
@@ -440,6 +442,7 @@ fn adjacent(pair_coefficient: Option<f64>, render: impl Fn(&ReportContents) -> S
     let findings = find_with(&profile, &Kernel, &FindSettings { pair_coefficient });
     render(&ReportContents {
         production: None,
+        judgements: None,
         meta: &profile.meta,
         findings: &findings,
         selection: &FindingSelection::default(),

@@ -29,6 +29,7 @@ mod error;
 mod explain;
 mod findings;
 mod host_error;
+mod judgement;
 mod machine;
 mod misplaced_paths;
 mod names;
@@ -46,6 +47,10 @@ pub use error::{Cause, Error};
 pub use explain::{ExplainedFinding, ExplainedInstruction, explain_finding};
 pub use findings::{rank_findings, verify_type_name};
 pub use host_error::HostError;
+pub use judgement::{
+    FindingSaving, JudgementCache, TypeJudgement, TypeJudgements, finding_saving, judge_findings,
+    judged_type_name, run_judgements, sort_by_saving,
+};
 pub use machine::{ProbedMachine, pair_coefficient_or_measured};
 pub use misplaced_paths::{verify_debug_path, verify_profile_path};
 pub use names::ResolvedNames;

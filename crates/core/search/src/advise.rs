@@ -20,6 +20,7 @@ use crate::rewrite::{RewriteModel, TransferBound};
 use crate::score::LayoutScorer;
 use crate::subject::{AccessingCode, AdviceSubject, ObjectHome};
 use crate::worst_build::{WorstCosts, worst_build_costs};
+pub(crate) use rank::is_worth_it;
 use rank::{CostedLayout, rank_candidates, verdict};
 
 /// Maximum number of stretches that a recording is cut into for an interval.
@@ -106,7 +107,7 @@ impl<'a> LayoutSearch<'a> {
             },
         };
         let mut candidates = CostedLayout::from_scored(pool.candidates);
-        rank_candidates(&mut candidates, current.cost);
+        rank_candidates(&mut candidates, current.cost, &rules.blocks);
         let mut costed_user_layouts = CostedLayout::from_scored(scored_user_layouts);
         let mut builds = 0;
         if is_sought && !subject.builds.is_empty() {
@@ -121,7 +122,7 @@ impl<'a> LayoutSearch<'a> {
             pool.left_out.builds = skipped;
             builds = subject.builds.len();
             candidates = CostedLayout::from_worst_costs(kept, candidate_costs);
-            rank_candidates(&mut candidates, current.cost);
+            rank_candidates(&mut candidates, current.cost, &rules.blocks);
             let user_layouts = costed_user_layouts.into_iter().map(|costed| costed.scored);
             costed_user_layouts =
                 CostedLayout::from_worst_costs(user_layouts.collect(), user_layout_costs);

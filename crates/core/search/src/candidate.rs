@@ -5,8 +5,10 @@ use relayout_layout::abi::{AtomArrangement, PaddingMember, StructLayout};
 use rustc_hash::FxHashSet;
 
 use crate::advice::{SkippedCandidates, UserLayout};
+use crate::change::small_edits::{EstimatedLayout, SmallEditSearch, undo_changes};
 use crate::change::{self, LayoutChange, LayoutProposal, StartingShape, exchange_lines, two_moves};
 use crate::coverage::AtomCoverage;
+use crate::draft_estimates::DraftEstimates;
 use crate::heap;
 use crate::line_groups::LineGroups;
 use crate::options::Options;
@@ -14,7 +16,17 @@ use crate::order_rules::OrderRules;
 use crate::pareto_front::{self, LayoutCost};
 use crate::rewrite::{RewriteModel, TransferBound};
 use crate::score::LayoutScorer;
+use crate::source_blocks::SourceBlocks;
 use crate::subject::AdviceSubject;
+
+/// Rows of effort for each layout of one change that is laid out and replayed.
+const ROWS_PER_SINGLE_CHANGE: u64 = 160_000;
+/// Atoms of all layouts of one change that are laid out and replayed, at most.
+const ATOMS_OF_SINGLE_CHANGES_MAX: usize = 800_000;
+/// Members up to which all move in small edits.
+const ALL_ATOMS_MAX: usize = 80;
+/// Rewrites whose changes are taken back one by one.
+const REWRITES_UNDONE: usize = 3;
 
 /// A laid-out candidate, before it is scored.
 pub(crate) struct LayoutCandidate {
@@ -30,10 +42,12 @@ pub(crate) struct CandidateRules<'a> {
     pub scorer: &'a LayoutScorer<'a>,
     pub coverage: &'a AtomCoverage,
     pub current: &'a StructLayout,
+    /// Members that belong together by the source.
+    pub blocks: SourceBlocks,
     /// Atoms that stay at their offsets.
-    kept: Vec<usize>,
+    pub kept: Vec<usize>,
     /// Groups that no member enters or leaves.
-    groups: LineGroups,
+    pub groups: LineGroups,
     order_rules: &'a OrderRules,
 }
 
@@ -70,10 +84,30 @@ impl<'a> CandidateRules<'a> {
             scorer,
             coverage,
             current,
+            blocks: SourceBlocks::new(subject.aggregate, subject.shape),
             kept,
             groups: LineGroups::from_shape(subject.shape),
             order_rules: &options.order_rules,
         }
+    }
+
+    /// Returns the atoms that move in small edits: all, or in a struct of very many members those
+    /// that are on a line with accessed ones.
+    fn atoms_of_hot_lines(&self, line: u64) -> Vec<usize> {
+        let atoms = &self.subject.shape.atoms;
+        let moves = |atom: &usize| atoms[*atom].size > 0 && !atoms[*atom].flexible;
+        let movable = (0..atoms.len()).filter(moves);
+        if atoms.len() <= ALL_ATOMS_MAX {
+            return movable.collect();
+        }
+        let first_line = |atom: usize| self.current.places[atom].offset / line.max(1);
+        let hot_lines: FxHashSet<u64> = (0..atoms.len())
+            .filter(|atom| self.coverage.accessed[*atom])
+            .map(first_line)
+            .collect();
+        movable
+            .filter(|atom| hot_lines.contains(&first_line(*atom)))
+            .collect()
     }
 
     fn admit(&self, order: &[usize], layout: &StructLayout) -> CandidateAdmission {
@@ -170,6 +204,16 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
                 .any(|instance| heap::needs_other_call(&instance.home, subject.line_bytes.into())),
             paired: options.pair_coefficient > 0.0,
         };
+        let mut estimates = DraftEstimates::new(rules, model, options.effort_rows / 2);
+        drafts.add_single_changes(&ground, &mut estimates, options.effort_rows);
+        let reaches_bound = drafts.reaches_bound(&mut estimates);
+        let singles = drafts.estimated_candidates(&mut estimates);
+        if options.pair_coefficient > 0.0 {
+            let exchanges = exchange_lines::propose(&ground, &rules.coverage.accessed);
+            exchanges
+                .into_iter()
+                .for_each(|proposal| drafts.add(proposal));
+        }
         // A rewrite passes over the marks of groups. What it does between two of them is left.
         let confined = |mut arrangement: AtomArrangement| {
             if !rules.groups.is_empty() {
@@ -177,48 +221,165 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
             }
             arrangement
         };
-        let rewrites = plan
-            .arrangements
-            .into_iter()
-            .map(confined)
-            .map(|arrangement| {
-                let order = { rules.order_rules }.legalized(&arrangement.order, subject.shape);
-                let arrangement = AtomArrangement {
-                    order,
-                    ..arrangement
-                };
-                LayoutProposal {
-                    changes: LayoutChange::leading_to(subject.shape, &arrangement),
-                    arrangement,
-                    pads: Vec::new(),
-                }
-            });
-        let exchanges = match options.pair_coefficient > 0.0 {
-            true => exchange_lines::propose(&ground, &rules.coverage.accessed),
-            false => Vec::new(),
+        let legal = |arrangement: AtomArrangement| AtomArrangement {
+            order: { rules.order_rules }.legalized(&arrangement.order, subject.shape),
+            ..arrangement
         };
-        let simple = change::propose_all(&ground).into_iter().chain(exchanges);
-        simple
-            .chain(rewrites)
-            .for_each(|proposal| drafts.add(proposal));
-        drafts.add_two_moves(model, options);
-        drafts.sort(model, options);
+        let arrangements = plan.arrangements.into_iter();
+        let rewrites: Vec<AtomArrangement> = arrangements.map(confined).map(legal).collect();
+        for arrangement in &rewrites {
+            drafts.add_arrangement(arrangement.clone());
+        }
+        drafts.undo_rewrites(&rewrites, &mut estimates);
+        if !reaches_bound {
+            drafts.add_small_edits(&ground, singles, &mut estimates);
+            drafts.add_two_moves(model, options);
+        }
+        drafts.sort(&mut estimates);
         drafts
+    }
+
+    /// Adds all layouts of one change; of very many, those with the best estimates.
+    fn add_single_changes(
+        &mut self,
+        ground: &StartingShape<'_>,
+        estimates: &mut DraftEstimates<'_>,
+        effort_rows: u64,
+    ) {
+        let mut costs: Vec<Option<LayoutCost>> = Vec::new();
+        let (mut kept, mut grouped) = (0, 0);
+        let groups = &self.rules.groups;
+        change::visit_proposals(ground, &mut |proposal| {
+            let is_grouped = !groups.are_kept(&proposal.arrangement.order);
+            let estimate = match is_grouped {
+                true => None,
+                false => estimates.estimate_proposal(&proposal),
+            };
+            grouped += usize::from(is_grouped);
+            kept += usize::from(estimate.is_none() && !is_grouped);
+            costs.push(estimate.map(|estimate| LayoutCost {
+                transfers: estimate.transfers,
+                bytes: estimate.size,
+                moved: proposal.moved(),
+            }));
+        });
+        self.left_out.kept += kept;
+        self.left_out.grouped += grouped;
+        let is_selected = select_promising(&costs, self.single_changes_max(effort_rows));
+        let selected = is_selected
+            .iter()
+            .filter(|is_selected| **is_selected)
+            .count();
+        self.left_out.budget += costs.len() - kept - grouped - selected;
+        let mut is_selected = is_selected.into_iter();
+        change::visit_proposals(ground, &mut |proposal| {
+            if is_selected.next().unwrap_or(false) {
+                self.add(proposal);
+            }
+        });
+    }
+
+    /// Returns the number of layouts of one change that are laid out and replayed at most.
+    fn single_changes_max(&self, effort_rows: u64) -> usize {
+        let atoms = self.rules.subject.shape.atoms.len().max(1);
+        let by_effort = usize::try_from(effort_rows / ROWS_PER_SINGLE_CHANGE);
+        { by_effort.unwrap_or(usize::MAX) }.min(ATOMS_OF_SINGLE_CHANGES_MAX / atoms)
+    }
+
+    fn add_arrangement(&mut self, arrangement: AtomArrangement) {
+        let changes = LayoutChange::leading_to(self.rules.subject.shape, &arrangement);
+        self.add(LayoutProposal {
+            changes,
+            arrangement,
+            pads: Vec::new(),
+        });
+    }
+
+    /// Adds the smaller edits on the way from the best rewrites back to today's layout.
+    fn undo_rewrites(&mut self, rewrites: &[AtomArrangement], estimates: &mut DraftEstimates<'_>) {
+        let shape = self.rules.subject.shape;
+        let mut best: Vec<(u64, u64, &AtomArrangement)> = { rewrites.iter() }
+            .filter_map(|rewrite| {
+                let estimate = estimates.estimate_allowed(rewrite)?;
+                Some((estimate.transfers, estimate.size, rewrite))
+            })
+            .collect();
+        best.sort_by_key(|(transfers, size, _)| (*transfers, *size));
+        for (_, _, rewrite) in best.into_iter().take(REWRITES_UNDONE) {
+            let smaller = undo_changes(shape, rewrite, |arrangement| {
+                let estimate = estimates.estimate(arrangement);
+                (estimate.size, estimate.transfers)
+            });
+            for arrangement in smaller {
+                self.add_arrangement(arrangement);
+            }
+        }
+    }
+
+    fn add_small_edits(
+        &mut self,
+        ground: &StartingShape<'_>,
+        singles: Vec<EstimatedLayout>,
+        estimates: &mut DraftEstimates<'_>,
+    ) {
+        let rules = self.rules;
+        let movable = rules.atoms_of_hot_lines(ground.line);
+        let search = SmallEditSearch {
+            shape: rules.subject.shape,
+            current: rules.current,
+            line: ground.line,
+            movable: &movable,
+            stays: &rules.kept,
+            blocks: &rules.blocks,
+            phase: &|size, align| rules.scorer.phase_of(size, align),
+            allowed: &|order, layout| rules.admit(order, layout) == CandidateAdmission::Yes,
+        };
+        let proposals = search.extend_singles(singles, &mut estimates.estimator);
+        proposals
+            .into_iter()
+            .for_each(|proposal| self.add(proposal));
+    }
+
+    fn estimated_candidates(&self, estimates: &mut DraftEstimates<'_>) -> Vec<EstimatedLayout> {
+        let drafts = self.candidates.iter();
+        drafts
+            .filter(|draft| draft.proposal.pads.is_empty())
+            .map(|draft| {
+                let estimate = estimates.estimate_layout(&draft.layout);
+                EstimatedLayout {
+                    arrangement: draft.proposal.arrangement.clone(),
+                    transfers: estimate.transfers,
+                    size: estimate.size,
+                }
+            })
+            .collect()
+    }
+
+    /// Returns true if a single change reaches the lower bound of all layouts and makes the type no
+    /// larger: more changes cannot have fewer transfers.
+    fn reaches_bound(&self, estimates: &mut DraftEstimates<'_>) -> bool {
+        let is_exact = estimates.estimator.is_exact();
+        let mut drafts = self.candidates.iter();
+        is_exact
+            && drafts.any(|draft| {
+                draft.proposal.changes.len() == 1
+                    && draft.layout.size <= self.rules.current.size
+                    && estimates.estimate_layout(&draft.layout).transfers <= self.bound.transfers
+            })
     }
 
     /// Sorts the candidates: first those on the estimated Pareto front, then by estimated
     /// transfers. So a budget of replays is spent on the most promising.
-    fn sort(&mut self, model: &RewriteModel<'_>, options: &Options) {
-        let scorer = self.rules.scorer;
-        let mut estimator = model.estimator(options.effort_rows / 4);
-        let costs: Vec<LayoutCost> = (self.candidates.iter())
-            .map(|draft| LayoutCost {
-                transfers: estimator
-                    .transfers(&offsets(&draft.layout), scorer.phase(&draft.layout)),
-                bytes: draft.layout.size,
+    fn sort(&mut self, estimates: &mut DraftEstimates<'_>) {
+        let mut cost = |draft: &LayoutCandidate| {
+            let estimate = estimates.estimate_layout(&draft.layout);
+            LayoutCost {
+                transfers: estimate.transfers,
+                bytes: estimate.size,
                 moved: draft.proposal.moved(),
-            })
-            .collect();
+            }
+        };
+        let costs: Vec<LayoutCost> = self.candidates.iter().map(&mut cost).collect();
         let front = pareto_front::mark_unbeaten(&costs, &[]);
         let keys = { costs.iter().zip(front) }
             .map(|(cost, front)| (!front, cost.transfers, cost.bytes, cost.moved));
@@ -251,15 +412,6 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
     fn add_two_moves(&mut self, model: &RewriteModel<'_>, options: &Options) {
         let rules = self.rules;
         let mut estimator = model.estimator(options.effort_rows / 2);
-        let reached = |draft: &LayoutCandidate| {
-            let simple =
-                draft.proposal.changes.len() == 1 && draft.layout.size <= rules.current.size;
-            let phase = rules.scorer.phase(&draft.layout);
-            simple && estimator.transfers(&offsets(&draft.layout), phase) <= self.bound.transfers
-        };
-        if self.candidates.iter().any(reached) {
-            return;
-        }
         let search = two_moves::TwoMoveSearch {
             shape: rules.subject.shape,
             current: rules.current,
@@ -278,7 +430,21 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
     }
 }
 
-/// Returns the offsets of all atoms.
-fn offsets(layout: &StructLayout) -> Vec<u64> {
-    layout.places.iter().map(|place| place.offset).collect()
+/// Selects at most `count_max` of the estimated layouts: first those that no other beats in
+/// estimated transfers, size and members moved, then those with the fewest transfers.
+fn select_promising(costs: &[Option<LayoutCost>], count_max: usize) -> Vec<bool> {
+    let estimated: Vec<(usize, LayoutCost)> = { costs.iter().enumerate() }
+        .filter_map(|(index, cost)| Some((index, (*cost)?)))
+        .collect();
+    let only_costs: Vec<LayoutCost> = estimated.iter().map(|(_, cost)| *cost).collect();
+    let front = pareto_front::mark_unbeaten(&only_costs, &[]);
+    let mut keyed: Vec<_> = { estimated.iter().zip(front) }
+        .map(|((index, cost), front)| (!front, cost.transfers, cost.bytes, cost.moved, *index))
+        .collect();
+    keyed.sort_unstable();
+    let mut is_selected = vec![false; costs.len()];
+    for (.., index) in keyed.into_iter().take(count_max) {
+        is_selected[index] = true;
+    }
+    is_selected
 }

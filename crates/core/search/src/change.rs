@@ -2,10 +2,12 @@
 
 mod align_member;
 mod align_type;
+pub(crate) mod atom_placer;
 pub(crate) mod exchange_lines;
 mod move_align;
 mod move_member;
 mod pad_type;
+pub(crate) mod small_edits;
 pub(crate) mod two_moves;
 
 use relayout_layout::abi::{AtomArrangement, PaddingMember, StructShape};
@@ -153,7 +155,7 @@ pub(crate) struct StartingShape<'a> {
 }
 
 /// All kinds of change; their order breaks ties.
-const KINDS: [fn(&StartingShape<'_>) -> Vec<LayoutProposal>; 5] = [
+const KINDS: [fn(&StartingShape<'_>, &mut dyn FnMut(LayoutProposal)); 5] = [
     move_member::propose,
     align_type::propose,
     pad_type::propose,
@@ -161,9 +163,10 @@ const KINDS: [fn(&StartingShape<'_>) -> Vec<LayoutProposal>; 5] = [
     move_align::propose,
 ];
 
-/// Returns the proposals of all kinds.
-pub(crate) fn propose_all(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
-    KINDS.iter().flat_map(|kind| kind(ground)).collect()
+/// Calls `visit` with the proposals of all kinds, always in the same order. A large struct has so
+/// many that they do not stay in memory together.
+pub(crate) fn visit_proposals(ground: &StartingShape<'_>, visit: &mut dyn FnMut(LayoutProposal)) {
+    KINDS.iter().for_each(|kind| kind(ground, visit));
 }
 
 impl StartingShape<'_> {

@@ -15,10 +15,9 @@ pub struct AtomCoverage {
     pub recorded: Vec<bool>,
     /// By atom: whether it was accessed in some trace.
     pub accessed: Vec<bool>,
-    /// By pair of atoms: whether they may newly share a line, because they were recorded together
-    /// or one was never accessed.
-    judged: Vec<bool>,
-    atoms: usize,
+    /// Pairs of atoms that must not newly share a line: both were accessed, and never recorded
+    /// together.
+    unjudged_pairs: Vec<(usize, usize)>,
 }
 
 impl AtomCoverage {
@@ -50,16 +49,18 @@ impl AtomCoverage {
             }
         }
         let cold = |atom: usize| recorded[atom] && !accessed[atom];
-        for a in 0..atoms {
-            for b in 0..atoms {
-                judged[a * atoms + b] |= cold(a) || cold(b);
+        let mut unjudged_pairs = Vec::new();
+        for a in (0..atoms).filter(|a| !cold(*a)) {
+            for b in (a + 1..atoms).filter(|b| !cold(*b)) {
+                if !judged[a * atoms + b] {
+                    unjudged_pairs.push((a, b));
+                }
             }
         }
         Self {
             recorded,
             accessed,
-            judged,
-            atoms,
+            unjudged_pairs,
         }
     }
 
@@ -72,19 +73,14 @@ impl AtomCoverage {
         phases: impl FnOnce() -> Vec<(u32, u32)>,
         line_bytes: u32,
     ) -> bool {
-        if self.judged.iter().all(|judged| *judged) {
+        if self.unjudged_pairs.is_empty() {
             return true;
         }
         phases().iter().all(|(old_phase, new_phase)| {
             let before = lines_of_atoms(current, *old_phase, line_bytes);
             let after = lines_of_atoms(new, *new_phase, line_bytes);
-            (0..self.atoms).all(|a| {
-                (a + 1..self.atoms).all(|b| {
-                    self.judged[a * self.atoms + b]
-                        || !share_line(after[a], after[b])
-                        || share_line(before[a], before[b])
-                })
-            })
+            let mut pairs = self.unjudged_pairs.iter();
+            pairs.all(|&(a, b)| !share_line(after[a], after[b]) || share_line(before[a], before[b]))
         })
     }
 }

@@ -12,6 +12,9 @@ use crate::interval::ChangeInterval;
 use crate::score::{LayoutScorer, stretches};
 use crate::subject::{AdviceSubject, RecordedInstance};
 
+/// Candidates that a half is chosen from: the first by rank, behind which none is close to the best.
+const CANDIDATES_MAX: usize = 1000;
+
 /// Returns the change of transfers from `current` when candidates are chosen on one half and
 /// counted on the other; `None` where there is nothing to choose from or to count.
 ///
@@ -25,7 +28,7 @@ pub(crate) fn held_out_change(
     count: usize,
     budget_accesses: u64,
 ) -> Option<ChangeInterval> {
-    let choose = |half: usize| {
+    let choose = |half: usize, candidates: &[RankedLayout]| {
         let (instances, indices) = instances_of_half(subject.instances, count, half);
         let part = AdviceSubject {
             instances: &instances,
@@ -37,6 +40,8 @@ pub(crate) fn held_out_change(
             budget_accesses,
         )
     };
+    let candidates = &candidates[..candidates.len().min(CANDIDATES_MAX)];
+    let choose = |half: usize| choose(half, candidates);
     let (even, odd) = (choose(0)?, choose(1)?);
     let before = recorded_scorer
         .costs_by_stretch(&[&current.layout], count)

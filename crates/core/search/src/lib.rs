@@ -1,8 +1,9 @@
 //! Better layouts of a type: candidates within the rules of C, scored by replaying the recorded
 //! accesses.
 //!
-//! [`advise()`] tries every move of one member and of two, every alignment of a member or of the
-//! type to the cache line, and rewrites that place all accessed members at once. A candidate must
+//! [`advise()`] tries every move of one member and of two, the best third change after those, every
+//! alignment of a member or of the type to the cache line, and rewrites that place all accessed
+//! members at once. A candidate must
 //! be legal C and must not bring members together that were never recorded together. The advice
 //! holds the ranked candidates, the Pareto front (transfers, bytes, members moved) and a proven
 //! lower bound for all layouts. Layouts of the user are scored in the same way: see
@@ -31,6 +32,7 @@ mod candidate;
 pub mod change;
 mod constraint;
 mod coverage;
+mod draft_estimates;
 mod heap;
 mod held_out;
 mod interval;
@@ -44,9 +46,11 @@ mod order_rules;
 mod other_build;
 mod pair_transfers;
 mod pareto_front;
+mod recommend;
 mod rewrite;
 mod score;
 mod slab;
+mod source_blocks;
 mod store_guard;
 mod subject;
 mod worst_build;
@@ -64,6 +68,7 @@ pub use line_groups::{GroupCrossing, LineGroups};
 pub use options::Options;
 pub use order_rules::{BrokenRule, OrderBorder, OrderRules, SizeRule};
 pub use other_build::{VariantScore, score_in_build};
+pub use recommend::{EditSize, Recommendation, RecommendationRules, recommend};
 pub use rewrite::TransferBound;
 pub use score::{EventsPerOperation, MemoryCost, waits_by_stretch};
 pub use store_guard::{GuardedAdvice, advise_with_guards, guard_stores};

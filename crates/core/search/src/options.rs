@@ -31,10 +31,10 @@ impl Default for Options {
         Self {
             keep: Vec::new(),
             order_rules: OrderRules::default(),
-            budget_accesses: 150_000_000,
+            budget_accesses: 80_000_000,
             intervals: 5,
             effort_rows: 2_000_000_000,
-            two_moves_max: 2_000_000,
+            two_moves_max: 500_000,
             pair_coefficient: 0.0,
         }
     }

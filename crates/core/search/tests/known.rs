@@ -7,8 +7,8 @@ use relayout_layout::SourceLine;
 use relayout_layout::abi::{AbiEngine, StructShape};
 use relayout_profile::{AccessKind, Addr};
 use relayout_search::{
-    AdviceRefusal, AdviceVerdict, LayoutAdvice, ObjectHome, Options, RecordedInstance,
-    ScoredLayout, UserLayout, advise, order,
+    AdviceRefusal, AdviceVerdict, LayoutAdvice, ObjectHome, Options, Recommendation,
+    RecommendationRules, RecordedInstance, ScoredLayout, UserLayout, advise, order, recommend,
 };
 
 use common::{PCPU_CHUNK_ACCEPTED, access, instance, pcpu_chunk, structure, subject};
@@ -291,5 +291,64 @@ fn orders_are_checked() {
     check(
         &lines.join("\n"),
         "'populated' ends in an array of unknown length and has to stay last",
+    );
+}
+
+/// A member that all read among counters, each of its own writer: one move saves most, and all
+/// counters apart save the rest.
+#[test]
+fn recommended_edit_is_smaller_than_the_rewrite() {
+    let names: Vec<String> = (0..16).map(|number| format!("m{number}")).collect();
+    let members: Vec<(&str, u64, u64)> = (0..16)
+        .map(|number| (names[number as usize].as_str(), 8, number * 8))
+        .collect();
+    let (types, aggregate) = structure("counters", 128, &members);
+    let shape = AbiEngine::new(&types).shape(&aggregate).unwrap();
+    let mut accesses = Vec::new();
+    for round in 0..400u32 {
+        // Contexts 1 to 3 read m2, context 0 writes m0.
+        accesses.push(access(0, 0, 8, AccessKind::Write));
+        for context in 1..4 {
+            accesses.push(access(context, 16, 8, AccessKind::Read));
+        }
+        // Now and then contexts 1 to 3 each write a member of their own on the other line.
+        if round % 8 == 0 {
+            for context in 1..4u16 {
+                let offset = 64 + 8 * u32::from(context);
+                accesses.push(access(context, offset, 8, AccessKind::Write));
+            }
+        }
+    }
+    let instances = [instance(0x1000, ObjectHome::Fixed, 0..128, accesses)];
+    let subject = subject(&aggregate, &shape, &instances, 0);
+    let advice = advise(subject, &[], &Options::default()).unwrap();
+    let rules = RecommendationRules {
+        moves_max: None,
+        is_allowed: &|_| true,
+    };
+    let recommended = recommend(&advice, &rules);
+    let first = &recommended[0];
+    assert_eq!(first.edit.members + first.edit.attributes, 1, "{first:?}");
+    assert!(first.gain_kept >= 2.0 / 3.0, "{first:?}");
+    assert!(first.is_small_and_worth_it());
+    let most = &advice.candidates[first.most.0];
+    assert_eq!(most.tally.transfers(), advice.fewest_transfers());
+
+    let unmoved = RecommendationRules {
+        moves_max: Some(0),
+        ..rules
+    };
+    let all_unmoved = recommend(&advice, &unmoved);
+    let moved = |found: &Recommendation| advice.candidates[found.index].moved;
+    assert!(all_unmoved.iter().all(|found| moved(found) == 0));
+    let index = first.index;
+    let other_allowed = RecommendationRules {
+        moves_max: None,
+        is_allowed: &|other| other != index,
+    };
+    assert!(
+        recommend(&advice, &other_allowed)
+            .iter()
+            .all(|found| found.index != index)
     );
 }

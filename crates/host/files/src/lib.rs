@@ -30,6 +30,7 @@ mod regular_files;
 mod signals;
 mod source_files;
 mod system_package;
+mod terminal;
 mod truncation;
 mod trust;
 
@@ -54,5 +55,6 @@ pub use relayout_temporary::{TemporaryFolder, parent_folder};
 pub use signals::{InterruptFlag, signal_name};
 pub use source_files::c_source_files;
 pub use system_package::{DISTRIBUTION, KERNEL_SOURCE_PACKAGE, install_command, system_package};
+pub use terminal::terminal_columns;
 pub use truncation::catch_truncation;
 pub use trust::is_owned_by_user_or_root;

@@ -6,10 +6,13 @@ use anyhow::bail;
 use relayout_report::Document as _;
 use relayout_report::advise::{AdviceTextOptions, advise_document, advise_text, patch_mail};
 use relayout_session::advise::{
-    AdviceRequest, AdviceRun, PatchOutcome, advise_types, read_layout_files, rejected_path,
-    verify_layout_files, write_hardware_script, write_mails,
+    AdviceRequest, AdviceRun, LayoutChoice, PatchOutcome, advise_types, read_layout_files,
+    rejected_path, verify_layout_files, write_hardware_script, write_mails,
 };
-use relayout_session::{ProbedMachine, ResolvedNames, ResolvedProfile, verify_profile_path};
+use relayout_session::{
+    JudgementCache, ProbedMachine, ResolvedNames, ResolvedProfile, run_judgements,
+    verify_profile_path,
+};
 use relayout_toolchain::kernel_build::KernelConfiguration;
 
 use crate::exit::ExitStatus;
@@ -19,13 +22,14 @@ use crate::resolved;
 const EXAMPLES: &str = "\
 Examples:
   relayout advise out.relayout pcpu_chunk --layout proposed.txt
-  relayout advise out.relayout pcpu_chunk --source linux --patch pcpu_chunk.patch";
+  relayout advise out.relayout pcpu_chunk --source linux --patch pcpu_chunk.patch
+  relayout advise out.relayout pcpu_chunk --source linux --patch pcpu_chunk.patch --pick 2";
 
 /// Search for layouts of a type that cost fewer transfers, by replaying the recording
 ///
-/// Moves of one member and of two, alignments, and rewrites of the whole order are scored. What
-/// comes out is today's layout and the best one as pahole prints them, what each costs, how sure
-/// that is, and the patch.
+/// Moves of one to three members, alignments, and rewrites of the whole order are scored. The
+/// smallest edit that is worth it is recommended, with the answers to what a reviewer asks.
+/// --layouts adds the layouts as pahole prints them, --all adds all that was found out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -42,7 +46,8 @@ pub struct Args {
     #[arg(long)]
     pub json: bool,
     /// Score this layout too: a file with the struct as C or as pahole prints it, or with one
-    /// member per line, `name`, or `name @64` to align it; may be given more than once
+    /// member per line, `name`, or `name @64` to align it; `-` reads standard input; may be given
+    /// more than once. With --source the first becomes the patch
     #[arg(long, value_name = "FILE")]
     pub layout: Vec<PathBuf>,
     /// Keep this member at its offset; may be given more than once
@@ -83,6 +88,18 @@ pub struct Args {
     /// Show the first N candidates, and all that nothing else beats
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub top: usize,
+    /// Recommend only layouts that move at most N members
+    #[arg(long, value_name = "N")]
+    pub max_moves: Option<usize>,
+    /// Write the patch of candidate N of the table, not of the recommended one
+    #[arg(long, value_name = "N", requires = "source", value_parser = parse_candidate_number)]
+    pub pick: Option<usize>,
+    /// Print today's layout and the recommended one as pahole does
+    #[arg(long)]
+    pub layouts: bool,
+    /// Print everything: accesses, all candidates, what was left out, the limits of the method
+    #[arg(long)]
+    pub all: bool,
     #[command(flatten)]
     pub machine: MachineArgs,
 }
@@ -140,6 +157,14 @@ impl MachineArgs {
     }
 }
 
+/// Parses the number of a candidate, from 1.
+fn parse_candidate_number(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("candidates are counted from 1".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}
+
 /// Parses `NAME=VMLINUX`.
 fn parse_named_file(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {
@@ -172,6 +197,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         source: args.source.clone(),
         compile: args.compile.clone(),
         top: args.top,
+        moves_max: args.max_moves,
+        choice: match args.pick {
+            Some(number) => LayoutChoice::Picked(number),
+            None if !args.layout.is_empty() => LayoutChoice::Given,
+            None => LayoutChoice::Recommended,
+        },
+        seeks_order_uses: args.patch.is_some(),
         machine,
         force: args.force,
     };
@@ -188,14 +220,19 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         |resolved, images| {
             let names = ResolvedNames::new(resolved, images);
             let run = advise_types(resolved, &names, &request)?;
-            let has_mails = save_patches(args, resolved, &run, &request)?;
+            if args.pair_coefficient.is_none() {
+                let cache = JudgementCache::locate(&args.profile, &args.debug);
+                cache.add(&run_judgements(&run, &request));
+            }
+            let has_mails = save_patches(args, resolved, &run)?;
             let exit = ExitStatus::failed_if(run.has_bad_patch());
             if args.json {
                 return Ok((advise_document(resolved, &run, args.top).to_json()?, exit));
             }
             let options = AdviceTextOptions {
                 top: args.top,
-                listings: !args.types.is_empty(),
+                layouts: args.layouts,
+                all: args.all,
                 patches: args.source.is_some(),
                 diffs: !has_mails,
                 patch_file: args.patch.clone(),
@@ -213,7 +250,6 @@ fn save_patches(
     args: &Args,
     resolved: &ResolvedProfile<'_>,
     run: &AdviceRun<'_>,
-    request: &AdviceRequest,
 ) -> anyhow::Result<bool> {
     let mut has_mails = false;
     if let Some(file) = &args.patch {
@@ -232,7 +268,7 @@ fn save_patches(
         }
         write_mails(file, &good)?;
         write_mails(&rejected_path(file), &bad)?;
-        run.warn_of_order_uses(resolved, request);
+        run.warn_of_order_uses(resolved);
         has_mails = !good.is_empty() || !bad.is_empty();
     }
     if let Some(path) = &args.hardware_script {

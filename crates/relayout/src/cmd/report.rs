@@ -6,12 +6,13 @@ use relayout_report::{
     Document as _, FindingSelection, ReportContents, explain_document, explain_text, json, text,
 };
 use relayout_session::{
-    ProductionBuild, ResolvedNames, ResolvedProfile, explain_finding, pair_coefficient_or_measured,
-    rank_findings, verify_profile_path, verify_type_name,
+    JudgementCache, ProductionBuild, ResolvedNames, ResolvedProfile, explain_finding,
+    judge_findings, pair_coefficient_or_measured, rank_findings, sort_by_saving,
+    verify_profile_path, verify_type_name, with_resolved_profile,
 };
 
 use crate::print::print_text;
-use crate::resolved;
+use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -53,6 +54,13 @@ pub struct Args {
     /// what each instruction that accessed it says by itself
     #[arg(long, value_name = "RANK", conflicts_with_all = ["top", "type_name", "min_share", "production"])]
     pub explain: Option<u32>,
+    /// Order of the findings. With `saving`, layouts of their types are searched, and what that
+    /// finds is kept for the next command
+    #[arg(long, value_name = "ORDER", value_enum, default_value_t = FindingOrder::Transfers)]
+    pub by: FindingOrder,
+    /// Widest line, in columns [default: the terminal's; any, where the output is none]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..=1000))]
+    pub width: Option<u16>,
     /// Show only findings with at least this share of all transfers, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_percent)]
     pub min_share: f64,
@@ -64,19 +72,67 @@ pub struct Args {
 /// A profile or debug file that cannot be read or do not go together, or a failed write.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     verify_profile_path("report", &args.profile, &[])?;
-    let rendered = resolved::with_resolved_profile(&args.profile, &args.debug, |input, images| {
-        render(args, input, &ResolvedNames::new(input, images))
-    })?;
+    let cache = JudgementCache::locate(&args.profile, &args.debug);
+    let options = cached_options(args)?;
+    if let Some(rendered) = options
+        .as_ref()
+        .and_then(|words| cache.read_rendering(words))
+    {
+        return print_text(&rendered);
+    }
+    let progress = TerminalProgress::when_slow();
+    let resolved = with_resolved_profile(&args.profile, &args.debug, &progress, |input, images| {
+        render(args, input, &ResolvedNames::new(input, images), &cache)
+    });
+    let rendered = progress.finish_after(resolved)?;
+    // A warning belongs to the report, and is not kept.
+    if let Some(words) = options.filter(|_| !progress.has_warned()) {
+        cache.add_rendering(&words, &rendered);
+    }
     print_text(&rendered)
+}
+
+/// Order of the findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum FindingOrder {
+    /// Transfers, most first.
+    Transfers,
+    /// Transfers that another layout of the type saves, most first.
+    Saving,
+}
+
+/// Returns words that tell the output of one set of options from that of another; `None` where the
+/// output depends on other files.
+fn cached_options(args: &Args) -> anyhow::Result<Option<String>> {
+    if args.production.is_some() || args.explain.is_some() {
+        return Ok(None);
+    }
+    let pair_coefficient = pair_coefficient_or_measured(args.pair_coefficient)?;
+    Ok(Some(format!(
+        "json {} top {} type {:?} share {} by {:?} width {:?} pairs {pair_coefficient:?}",
+        args.json,
+        args.top,
+        args.type_name,
+        args.min_share,
+        args.by,
+        text_width(args.width),
+    )))
+}
+
+/// Returns the widest line in columns; `None` for any width.
+fn text_width(asked: Option<u16>) -> Option<usize> {
+    let asked = asked.map(usize::from);
+    asked.or_else(relayout_files::terminal_columns)
 }
 
 fn render(
     args: &Args,
     resolved: &ResolvedProfile<'_>,
     names: &ResolvedNames<'_, '_>,
+    cache: &JudgementCache,
 ) -> anyhow::Result<String> {
     let pair_coefficient = pair_coefficient_or_measured(args.pair_coefficient)?;
-    let findings = rank_findings(resolved, names, pair_coefficient);
+    let mut findings = rank_findings(resolved, names, pair_coefficient);
     if let Some(rank) = args.explain {
         let explained = explain_finding(rank, resolved, names, &findings)?;
         return match args.json {
@@ -86,6 +142,12 @@ fn render(
     }
     if let Some(name) = &args.type_name {
         verify_type_name(name, resolved, &findings)?;
+    }
+    let mut judgements = cache.read();
+    if args.by == FindingOrder::Saving {
+        judge_findings(resolved, &findings, &mut judgements);
+        cache.add(&judgements);
+        sort_by_saving(&mut findings, &judgements);
     }
     let read = |path: &PathBuf| ProductionBuild::read(path, &findings, resolved.progress);
     let production = args.production.as_ref().map(read).transpose()?;
@@ -98,10 +160,14 @@ fn render(
             share_min: args.min_share / 100.0,
         },
         production: production.as_ref(),
+        judgements: Some(&judgements),
     };
     match args.json {
         true => Ok(json::render(&report)?),
-        false => Ok(text::render(&report)),
+        false => match text_width(args.width) {
+            Some(width) => Ok(text::render_within(&report, width)),
+            None => Ok(text::render(&report)),
+        },
     }
 }
 

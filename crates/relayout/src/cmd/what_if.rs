@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use relayout_report::Document as _;
 use relayout_report::advise::{what_if_document, what_if_text};
-use relayout_session::advise::{read_layout_files, score_layout_files, verify_layout_files};
+use relayout_session::advise::{
+    LayoutEdits, MemberBytes, MemberMove, read_layout_files, score_given_layouts,
+    verify_layout_files,
+};
 use relayout_session::verify_profile_path;
 
 use super::advise::MachineArgs;
@@ -14,7 +17,8 @@ use crate::resolved;
 const EXAMPLES: &str = "\
 Examples:
   relayout what-if out.relayout pcpu_chunk --layout proposed.txt
-  relayout what-if out.relayout pcpu_chunk --layout a.txt --layout b.txt --json";
+  relayout what-if out.relayout pcpu_chunk --layout a.txt --layout b.txt --json
+  relayout what-if out.relayout pcpu_chunk --move bound_map:before:base_addr --align base_addr=64";
 
 /// Score given layouts of a type beside today's, by replaying the recording
 #[derive(Debug, clap::Args)]
@@ -27,9 +31,20 @@ pub struct Args {
     pub type_name: String,
     /// Score this layout: a file with the struct as C or as pahole prints it, where members may be
     /// added as padding, or with one member per line, `name`, or `name @64` to align it; may be
-    /// given more than once
-    #[arg(long, value_name = "FILE", required = true)]
+    /// given more than once; `-` reads standard input
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["moves", "align", "pad"])]
     pub layout: Vec<PathBuf>,
+    /// Score today's layout with this member moved: `a:after:b`, `a:before:b`, `a:first`; may be
+    /// given more than once. --move, --align and --pad make one layout
+    #[arg(long = "move", value_name = "MOVE", value_parser = MemberMove::parse)]
+    pub moves: Vec<MemberMove>,
+    /// Score today's layout with this member aligned, as in `lock=64`; may be given more than once
+    #[arg(long, value_name = "MEMBER=BYTES", value_parser = MemberBytes::parse_alignment)]
+    pub align: Vec<MemberBytes>,
+    /// Score today's layout with this many bytes of padding in front of the member, as in `lock=40`;
+    /// may be given more than once
+    #[arg(long, value_name = "MEMBER=BYTES", value_parser = MemberBytes::parse_padding)]
+    pub pad: Vec<MemberBytes>,
     /// Use this debug file (vmlinux, or the program) [default: the one recorded with]; may be given
     /// more than once, for shared libraries too, which are told by their build ids
     #[arg(long, value_name = "FILE")]
@@ -54,12 +69,18 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let type_name = &args.type_name;
     verify_profile_path("what-if", &args.profile, std::slice::from_ref(type_name))?;
     let layouts = read_layout_files(type_name, &args.layout)?;
+    let edits = LayoutEdits {
+        moves: args.moves.clone(),
+        alignments: args.align.clone(),
+        paddings: args.pad.clone(),
+    };
     let output = resolved::with_verified_profile(
         &args.profile,
         &args.debug,
         |images| Ok(verify_layout_files(images, type_name, &layouts)?),
         |resolved, _| {
-            let (searched, notes) = score_layout_files(resolved, type_name, &layouts, &machine)?;
+            let (searched, notes) =
+                score_given_layouts(resolved, type_name, &layouts, &edits, &machine)?;
             match args.json {
                 true => Ok(what_if_document(resolved, &searched, &notes).to_json()?),
                 false => Ok(what_if_text(resolved, &searched, &notes)),

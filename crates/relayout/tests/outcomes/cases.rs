@@ -170,7 +170,7 @@ fn blocks_are_parted_where_pairs_cost_something() {
     let place = mem_cgroup();
     let advised = &json(&place, "advise p mem_cgroup --pair-coefficient 0")["types"][0];
     assert_eq!(advised["verdict"], "nothing-better", "{advised:#}");
-    let words = "advise p mem_cgroup --pair-coefficient 0.3";
+    let words = "advise p mem_cgroup --pair-coefficient 0.3 --all";
     let advised = &json(&place, words)["types"][0];
     assert_eq!(advised["verdict"], "better", "{advised:#}");
     let best = &advised["candidates"][0];

@@ -30,11 +30,17 @@ fn no_candidate_for_what_must_stay() {
             "{advised:#}"
         );
         check_says(advised["refused"].as_str().unwrap(), &[why]);
-        check_says(&text(&place, "advise p hot"), &["No candidates:", why]);
+        check_says(
+            &text(&place, "advise p hot --all --layouts"),
+            &["No candidates:", why],
+        );
         // Nor where nobody asked for it.
         let all = json(&place, "advise p");
         assert_eq!(all["types"], Value::Array(Vec::new()), "{all:#}");
-        check_says(&text(&place, "advise p"), &["Skipped: hot", why]);
+        check_says(
+            &text(&place, "advise p --all --layouts"),
+            &["Skipped: hot", why],
+        );
     };
     check(
         "include/uapi/linux/hot.h",
@@ -51,7 +57,7 @@ fn no_candidate_for_what_must_stay() {
 #[test]
 fn members_that_are_kept_stay() {
     let place = declared("hot.h", "struct hot { long first; long second; };\n");
-    let words = "advise p hot --keep first --keep second";
+    let words = "advise p hot --keep first --keep second --all --layouts";
     let advised = &json(&place, words)["types"][0];
     assert_eq!(advised["verdict"], "nothing-better", "{advised:#}");
     for candidate in advised["candidates"].as_array().unwrap() {
@@ -86,7 +92,7 @@ struct hot hot __attribute__((aligned(64)));
         );
     }
     let said = "'base' stays first: it is a struct at offset 0, which code may cast to.";
-    check_says(&text(&place, "advise p hot"), &[said]);
+    check_says(&text(&place, "advise p hot --all --layouts"), &[said]);
 }
 
 #[test]
@@ -99,7 +105,7 @@ fn without_evidence_there_is_a_reason_and_no_candidate() {
     let advised = &json(&place, "advise p hot")["types"][0];
     assert_eq!(advised["refused"], why, "{advised:#}");
     assert_eq!(advised["candidates"], Value::Array(Vec::new()));
-    check_says(&text(&place, "advise p hot"), &[why]);
+    check_says(&text(&place, "advise p hot --all --layouts"), &[why]);
     // Of what is not in the profile at all nothing can be asked.
     let ended = place.run(&["advise", "p", "other"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
@@ -122,7 +128,10 @@ fn without_contention_there_is_nothing_and_that_is_no_failure() {
         let said = "No line of a known object was moved between contexts.";
         check_says(&text(&place, "report p"), &[said]);
         assert_eq!(json(&place, "advise p")["types"], Value::Array(Vec::new()));
-        check_says(&text(&place, "advise p"), &["nothing to advise on"]);
+        check_says(
+            &text(&place, "advise p --all --layouts"),
+            &["nothing to advise on"],
+        );
     }
 }
 
@@ -146,8 +155,11 @@ fn fewer_transfers_for_more_upgrades_are_no_advice() {
         "{advised:#}"
     );
     let says = "No advice: the best layout found has fewer transfers, but transfers and upgrades together go from";
-    check_says(&text(&place, "advise p hot"), &[says]);
+    check_says(&text(&place, "advise p hot --all --layouts"), &[says]);
     let dir = place.path("").display().to_string();
-    let with_source = text(&place, &format!("advise p hot --source {dir}"));
+    let with_source = text(
+        &place,
+        &format!("advise p hot --source {dir} --all --layouts"),
+    );
     check_says(&with_source, &["No patch: no layout is clearly better."]);
 }

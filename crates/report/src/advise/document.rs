@@ -121,6 +121,10 @@ pub struct AdvisedTypeDocument<'a> {
     pub current: LayoutDocument<'a>,
     /// Candidates worth showing, best first.
     pub candidates: Vec<CandidateDocument<'a>>,
+    /// Index into `candidates` of the recommended one; null where none is worth its edits.
+    pub recommended: Option<usize>,
+    /// Reason for the recommendation, or against any.
+    pub recommended_why: String,
     /// Layouts together with guarded stores.
     pub check: Option<GuardDocument<'a>>,
     /// Layouts given by the user.
@@ -330,6 +334,10 @@ pub struct CandidateDocument<'a> {
     pub moved: usize,
     /// Allocation calls that have to give the layout's alignment, which they do not give today.
     pub needs_allocation: Vec<String>,
+    /// Size of the edit.
+    pub edits: EditsDocument,
+    /// Change of the transfers from today's layout, in percent.
+    pub change_percent: ChangePercentDocument,
     /// True if no layout beats this one in transfers, bytes and members moved.
     pub pareto: bool,
     /// True if the layout brings members together that were not recorded together.
@@ -358,6 +366,30 @@ pub struct GroupCrossingDocument {
     pub group: String,
     /// True if the member leaves the group, false if it enters.
     pub leaves: bool,
+}
+
+/// Size of an edit.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct EditsDocument {
+    /// Members that move.
+    pub members: usize,
+    /// Alignments and paddings that are added.
+    pub attributes: usize,
+    /// Lines that the patch removes and adds; null without a patch.
+    pub lines: Option<usize>,
+    /// Bytes by which an object grows.
+    pub grown_bytes: u64,
+}
+
+/// A change in percent, with its 95% interval.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct ChangePercentDocument {
+    /// Change.
+    pub value: f64,
+    /// Lower end; null where the interval is not known.
+    pub low: Option<f64>,
+    /// Upper end; null where the interval is not known.
+    pub high: Option<f64>,
 }
 
 /// Layouts together with guarded stores. The keys of the first statement stand here once more.

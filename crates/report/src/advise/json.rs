@@ -4,26 +4,28 @@ use relayout_contend::throughput::{GainRatio, ThroughputGain};
 use relayout_layout::abi::StructShape;
 use relayout_patch::{OrderFact, OrderReliance};
 use relayout_search::{
-    AdviceVerdict, ChangeInterval, GroupCrossing, LayoutAdvice, LineGroups, RankedLayout,
+    AdviceVerdict, ChangeInterval, EditSize, GroupCrossing, LayoutAdvice, LineGroups, RankedLayout,
     ScoredLayout, change,
 };
 use relayout_session::ResolvedProfile;
 use relayout_session::advise::{
-    AdviceDoubt, AdviceRun, AdvisedType, CompileTest, CompileVerdict, GuardAdvice, GuardableStore,
-    LayoutPool, MemberAccesses, OtherScenario, PatchOutcome, PatchedType, SearchedType,
-    WrittenPatch,
+    AdviceDoubt, AdviceRun, AdvisedType, CompileTest, CompileVerdict, EditedCandidate, GuardAdvice,
+    GuardableStore, LayoutPool, MemberAccesses, OtherScenario, PatchOutcome, PatchedType,
+    PoolLayout, SearchedType, WrittenPatch,
 };
 
 use super::document::{
-    AdviseDocument, AdvisedTypeDocument, BoundDocument, CandidateDocument, CompileDocument,
-    ContextGainDocument, DoubtDocument, FunctionDocument, GainDocument, GroupCrossingDocument,
-    GuardDocument, IntervalDocument, LayoutDocument, LeftOutDocument, MemberAccessesDocument,
-    OrderFactDocument, PerOperationDocument, PhaseDocument, PlacedMemberDocument,
+    AdviseDocument, AdvisedTypeDocument, BoundDocument, CandidateDocument, ChangePercentDocument,
+    CompileDocument, ContextGainDocument, DoubtDocument, EditsDocument, FunctionDocument,
+    GainDocument, GroupCrossingDocument, GuardDocument, IntervalDocument, LayoutDocument,
+    LeftOutDocument, MemberAccessesDocument, OrderFactDocument, PerOperationDocument,
+    PhaseDocument, PlacedMemberDocument,
     RefusedTypeDocument, RunGainDocument, ScenarioDocument, ScenarioScoreDocument,
     SkippedTypeDocument, StatementDocument, StoreCountsDocument, TypeDocument, WhatIfDocument,
     WhatIfOutcomeDocument, WhatIfScoresDocument,
 };
 use super::text::order_text;
+use super::text::recommendation_text::recommendation_reason;
 use crate::document::Document as _;
 
 /// Returns the document of `advise`, with the candidates worth showing for `top`.
@@ -77,7 +79,7 @@ fn what_if_outcome<'a>(searched: &'a SearchedType<'_>) -> WhatIfOutcomeDocument<
     };
     let given = advice.user_layouts.iter();
     let all_given: Vec<CandidateDocument<'_>> = given
-        .map(|ranked| candidate_document(shape, ranked))
+        .map(|ranked| candidate_document(shape, advice, ranked))
         .collect();
     WhatIfOutcomeDocument::Scored(Box::new(WhatIfScoresDocument {
         current: layout_document(shape, &advice.current),
@@ -105,6 +107,7 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
     let advice = pool.advice;
     let patch = patched.patch.as_ref();
     let left_out = &advice.left_out;
+    let recommended = patched.recommended();
     let guards = advised.guards.as_ref();
     TypeDocument::Advised(Box::new(AdvisedTypeDocument {
         name: &gathered.name,
@@ -117,7 +120,12 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
         current: layout_document(&gathered.shape, &advice.current),
         candidates: candidate_documents(advised, pool, patch, top),
         check: guards.and_then(|guards| guard_document(advised, guards, patch, top)),
-        given: given_documents(&gathered.shape, pool),
+        given: given_documents(&gathered.shape, pool, patch),
+        recommended: recommended.as_ref().and_then(|found| {
+            let mut shown = advice.shown_candidates(top).into_iter();
+            shown.position(|index| index == found.index)
+        }),
+        recommended_why: recommendation_reason(patched, recommended.as_ref()),
         patch_refused: match patch {
             Some(PatchOutcome::Refused(reason)) => Some(reason),
             Some(PatchOutcome::Diff(written)) => written.instead_reason.as_deref(),
@@ -156,13 +164,31 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
     }))
 }
 
-fn given_documents<'a>(shape: &'a StructShape, pool: LayoutPool<'a>) -> Vec<CandidateDocument<'a>> {
+fn given_documents<'a>(
+    shape: &'a StructShape,
+    pool: LayoutPool<'a>,
+    patch: Option<&'a PatchOutcome>,
+) -> Vec<CandidateDocument<'a>> {
     let given = pool.advice.user_layouts.iter().enumerate();
     let documents = given.map(|(index, ranked)| CandidateDocument {
         elsewhere: Some(scenario_documents(pool, index)),
-        ..candidate_document(shape, ranked)
+        ..candidate_document(shape, pool.advice, ranked)
     });
-    documents.collect()
+    let mut documents: Vec<CandidateDocument<'_>> = documents.collect();
+    if let Some(PatchOutcome::Diff(written)) = patch
+        && let PoolLayout::Given(index) = written.edited.layout
+        && let Some(document) = documents.get_mut(index)
+    {
+        document.set_patch(&written.edited);
+    }
+    documents
+}
+
+impl<'a> CandidateDocument<'a> {
+    fn set_patch(&mut self, edited: &'a EditedCandidate) {
+        self.patch = Some(&edited.diff);
+        self.edits.lines = Some(edited.changed_lines());
+    }
 }
 
 /// Returns the candidates worth showing, and the one that the patch makes.
@@ -181,7 +207,7 @@ fn candidate_documents<'a>(
             CandidateDocument {
                 elsewhere: Some(scenario_documents(pool, listed_index)),
                 needs_allocation: advised.searched.gathered.calls_to_change(ranked),
-                ..candidate_document(shape, ranked)
+                ..candidate_document(shape, pool.advice, ranked)
             }
         })
         .collect();
@@ -201,17 +227,19 @@ fn add_patch_document<'a>(
     candidates: &mut Vec<CandidateDocument<'a>>,
 ) {
     let edited = &written.edited;
+    let PoolLayout::Candidate(patched_index) = edited.layout else {
+        return;
+    };
     let mut shown = shown.iter();
-    if let Some(place) = shown.position(|index| *index == edited.candidate_index) {
-        candidates[place].patch = Some(&edited.diff);
+    if let Some(place) = shown.position(|index| *index == patched_index) {
+        candidates[place].set_patch(edited);
         return;
     }
     let shape = &advised.searched.gathered.shape;
-    if let Some(ranked) = edited.candidate(advised) {
-        candidates.push(CandidateDocument {
-            patch: Some(&edited.diff),
-            ..candidate_document(shape, ranked)
-        });
+    if let (Some(pool), Some(ranked)) = (edited.pool(advised), edited.candidate(advised)) {
+        let mut document = candidate_document(shape, pool.advice, ranked);
+        document.set_patch(edited);
+        candidates.push(document);
     }
 }
 
@@ -225,7 +253,7 @@ fn guard_document<'a>(
     let pool = advised.guarded_pool()?;
     let shape = &advised.searched.gathered.shape;
     let alone = guards.guarded.guards_alone();
-    let alone = alone.map(|ranked| candidate_document(shape, ranked));
+    let alone = alone.map(|ranked| candidate_document(shape, pool.advice, ranked));
     let statements = guards.statements.iter().map(statement_document);
     Some(GuardDocument {
         first: statement_document(guards.statements.first()?),
@@ -384,9 +412,18 @@ fn layout_document<'a>(shape: &'a StructShape, scored: &'a ScoredLayout) -> Layo
 
 fn candidate_document<'a>(
     shape: &'a StructShape,
+    advice: &LayoutAdvice,
     ranked: &'a RankedLayout,
 ) -> CandidateDocument<'a> {
+    let edit = EditSize::new(advice, ranked);
     CandidateDocument {
+        edits: EditsDocument {
+            members: edit.members,
+            attributes: edit.attributes,
+            lines: None,
+            grown_bytes: edit.grown_bytes,
+        },
+        change_percent: change_percent_document(advice, ranked),
         layout: layout_document(shape, ranked),
         name: ranked.name.as_deref(),
         changes: change::describe_edits(&ranked.changes, shape),
@@ -413,6 +450,19 @@ fn group_crossing_documents(
         leaves: crossing.leaves,
     };
     crossings.into_iter().map(document).collect()
+}
+
+fn change_percent_document(advice: &LayoutAdvice, ranked: &RankedLayout) -> ChangePercentDocument {
+    let percent = |ratio: f64| ratio * 100.0;
+    let (before, after) = (advice.current.cost, ranked.cost);
+    ChangePercentDocument {
+        value: match before {
+            0 => 0.0,
+            _ => percent(after as f64 / before as f64 - 1.0),
+        },
+        low: ranked.interval.map(|interval| percent(interval.low)),
+        high: ranked.interval.map(|interval| percent(interval.high)),
+    }
 }
 
 fn gain_document(gain: &ThroughputGain) -> GainDocument {

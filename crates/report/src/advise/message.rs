@@ -83,7 +83,7 @@ fn message_body(
     body.push_str(&layout_listings(&view, &advised.accesses, scored));
     let paragraphs = [
         memory_paragraph(gathered, advice, scored),
-        scenario_paragraph(pool, edited.candidate_index, top),
+        scenario_paragraph(pool, edited.layout.listed_index(pool, top)),
         compile_paragraph(written),
         method_paragraph(resolved),
     ];
@@ -334,8 +334,7 @@ fn memory_paragraph(
 }
 
 /// Returns the scores in other workloads and configurations.
-fn scenario_paragraph(pool: LayoutPool<'_>, candidate: usize, top: usize) -> String {
-    let listed_index = pool.listed_index(top, candidate);
+fn scenario_paragraph(pool: LayoutPool<'_>, listed_index: Option<usize>) -> String {
     let scenario_words = |scenario: &OtherScenario| {
         let label = format!("{} {}", scenario.kind.as_str(), scenario.name);
         let results = match &scenario.results {

@@ -5,6 +5,8 @@ mod group_text;
 pub(super) mod guard_text;
 pub(super) mod line_changes;
 pub(super) mod order_text;
+pub(super) mod recommendation_text;
+mod review_text;
 pub(super) mod scenario_text;
 pub(super) mod search_words;
 mod table;
@@ -42,6 +44,9 @@ Limits
   the accesses. `relayout verify` measures it.
 ",
 ];
+/// Limits of replay in short.
+const SHORT_LIMITS: &str = "Counted by replay of the recorded order, with infinite caches and no \
+                            prefetch. --all has the accesses, all candidates and the limits.";
 /// Intervals of layouts that were searched.
 const SEARCHED_INTERVALS: &str = "; those in
   the table are of layouts that were chosen on all of it, what is said of the other half is not.
@@ -55,7 +60,9 @@ pub struct AdviceTextOptions {
     /// Candidates worth showing, by rank.
     pub top: usize,
     /// True to print layouts member by member.
-    pub listings: bool,
+    pub layouts: bool,
+    /// True to print all that was found out.
+    pub all: bool,
     /// True if patches were requested.
     pub patches: bool,
     /// True to print the diffs.
@@ -94,15 +101,15 @@ pub fn advise_text(
         return text;
     }
     for patched in &run.types {
-        push_type_section(&mut text, resolved, &patched.advised, options);
+        push_type_section(&mut text, resolved, patched, options);
         if options.patches {
             push_patch_section(&mut text, resolved, patched, options);
         }
     }
-    if !options.listings {
-        text.push_str("`relayout advise PROFILE TYPE` prints the layouts member by member.\n\n");
+    match options.all {
+        true => push_limits(&mut text, &run.notes, SEARCHED_INTERVALS),
+        false => push_short_limits(&mut text, &run.notes),
     }
-    push_limits(&mut text, &run.notes, SEARCHED_INTERVALS);
     text
 }
 
@@ -118,21 +125,25 @@ fn push_patch_section(
             let _ = writeln!(text, "{}\n", wrap_text(&format!("No patch: {reason}."), 2));
         }
         Some(PatchOutcome::Diff(written)) => {
-            push_patch(text, resolved, advised, written, options);
+            push_patch(text, resolved, patched, written, options);
         }
         None if advised.searched.outcome.is_err() => {}
         None => text.push_str("No patch: no layout is clearly better.\n\n"),
     }
 }
 
+fn advice_transfers(pool: LayoutPool<'_>, index: usize) -> u64 {
+    pool.advice.candidates[index].tally.transfers()
+}
+
 fn push_patch(
     text: &mut String,
     resolved: &ResolvedProfile<'_>,
-    advised: &AdvisedType<'_>,
+    patched: &PatchedType<'_>,
     written: &WrittenPatch,
     options: &AdviceTextOptions,
 ) {
-    let edited = &written.edited;
+    let (advised, edited) = (&patched.advised, &written.edited);
     let (Some(pool), Some(candidate)) = (edited.pool(advised), edited.candidate(advised)) else {
         return;
     };
@@ -142,14 +153,15 @@ fn push_patch(
         pool,
     };
     if let Some(reason) = &written.instead_reason {
-        let best = advised.best_candidate();
-        let best = best.map_or(0, |best| best.tally.transfers());
+        let first = pool.recommendations(patched.limits).into_iter().next();
+        let best = first.map_or(0, |found| advice_transfers(pool, found.index));
         let transfers = match candidate.tally.transfers() {
             transfers if transfers == best => format!("as many transfers: {transfers}"),
             transfers => format!("{transfers} transfers instead of {best}"),
         };
-        let explanation =
-            format!("The best is not written as a patch: {reason}. This one is, with {transfers}.");
+        let explanation = format!(
+            "The recommended layout is not written as a patch: {reason}. This one is, with {transfers}."
+        );
         let _ = writeln!(text, "{}", wrap_text(&explanation, 0));
     }
     let file = match &options.patch_file {
@@ -217,6 +229,14 @@ pub fn what_if_text(
     text
 }
 
+/// Appends the notes and the limits in a sentence.
+fn push_short_limits(text: &mut String, notes: &[String]) {
+    for note in notes {
+        let _ = writeln!(text, "{}", wrap_text(note, 0));
+    }
+    let _ = writeln!(text, "{}", wrap_text(SHORT_LIMITS, 0));
+}
+
 /// Appends the notes and limits; `intervals` is a sentence about the intervals of the table.
 fn push_limits(text: &mut String, notes: &[String], intervals: &str) {
     for note in notes {
@@ -265,9 +285,10 @@ fn push_heading(text: &mut String, gathered: &GatheredType<'_>) {
 fn push_type_section(
     text: &mut String,
     resolved: &ResolvedProfile<'_>,
-    advised: &AdvisedType<'_>,
+    patched: &PatchedType<'_>,
     options: &AdviceTextOptions,
 ) {
+    let advised = &patched.advised;
     let gathered = &advised.searched.gathered;
     push_heading(text, gathered);
     let pool = match (&advised.searched.outcome, advised.unguarded_pool()) {
@@ -284,27 +305,53 @@ fn push_type_section(
         gathered,
         pool,
     };
-    let advice = pool.advice;
-    search_words::push_member_accesses(text, &advised.accesses);
-    if options.listings {
-        push_layout(text, &view, &advice.current, "Today's layout");
-        if let Some(best) = best_found(advice) {
-            let title = format!("Best found by replay: {}", change_words(&view, best));
-            push_layout(text, &view, best, &title);
-        }
+    review_text::push_review(text, &view, patched, options.top);
+    text.push('\n');
+    if options.layouts {
+        push_layouts(text, &view, patched);
     }
+    if options.all {
+        push_everything(text, &view, advised, options);
+    }
+}
+
+/// Appends today's layout, the recommended one and the best found.
+fn push_layouts(text: &mut String, view: &PoolView<'_>, patched: &PatchedType<'_>) {
+    let advice = view.pool.advice;
+    push_layout(text, view, &advice.current, "Today's layout");
+    let recommended = patched.recommended().map(|found| found.index);
+    if let Some(index) = recommended {
+        let candidate = &advice.candidates[index];
+        let title = format!("Recommended: {}", change_words(view, candidate));
+        push_layout(text, view, candidate, &title);
+    }
+    if let Some(best) = best_found(advice).filter(|_| recommended != Some(0)) {
+        let title = format!("Best found by replay: {}", change_words(view, best));
+        push_layout(text, view, best, &title);
+    }
+}
+
+/// Appends accesses, all candidates with their effects, and what was left out.
+fn push_everything(
+    text: &mut String,
+    view: &PoolView<'_>,
+    advised: &AdvisedType<'_>,
+    options: &AdviceTextOptions,
+) {
+    let (gathered, advice) = (view.gathered, view.pool.advice);
+    search_words::push_member_accesses(text, &advised.accesses);
     let mut rows: Vec<&RankedLayout> = advice.user_layouts.iter().collect();
     let candidates = advice.shown_candidates(options.top);
     rows.extend(candidates.iter().map(|index| &advice.candidates[*index]));
-    table::push_layout_table(text, &view, &advice.current, &rows);
-    push_given_effects(text, &view);
-    push_best_and_scenarios(text, &view, options.top);
+    table::push_layout_table(text, view, &advice.current, &rows);
+    push_given_effects(text, view);
+    push_best_and_scenarios(text, view, options.top);
     doubt_text::push_doubts(text, advice, &advised.doubts);
     let memory = search_words::memory_sentences(gathered, advice);
     let _ = writeln!(text, "{}", wrap_text(&memory, 2));
     search_words::push_phases(text, advice);
     search_words::push_left_out(text, gathered, advice);
-    guard_text::push_guard_section(text, &view, advised, options.top);
+    guard_text::push_guard_section(text, view, advised, options.top);
     text.push('\n');
 }
 

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::site::{SiteDocument, access_key, site_document};
 use crate::remedy;
+use crate::saving::SavingDocument;
 use crate::words::ContextNoun;
 use relayout_session::{ProductionBuild, ProductionPlacement};
 
@@ -40,6 +41,10 @@ pub(super) struct FindingDocument<'a> {
     false_first_touch: u64,
     false_lifetime: u64,
     share: f64,
+    /// What a layout of the type can save; null where none does, or nothing was searched.
+    saving: Option<SavingDocument>,
+    /// Reason why `saving` is null: `not searched`, or what the search found.
+    saving_why: Option<String>,
     objects: u64,
     contexts: u32,
     /// Fraction of the recordings in which it kept its rank; null with one recording.
@@ -198,7 +203,12 @@ pub(super) fn finding_document<'a>(
     finding: &'a Finding,
     meta: &ProfileMeta,
     production: Option<&'a ProductionBuild>,
+    saving: Result<SavingDocument, String>,
 ) -> FindingDocument<'a> {
+    let (saving, saving_why) = match saving {
+        Ok(saving) => (Some(saving), None),
+        Err(reason) => (None, Some(reason)),
+    };
     let CoherenceTally {
         read_transfers,
         write_transfers,
@@ -225,6 +235,8 @@ pub(super) fn finding_document<'a>(
         false_first_touch,
         false_lifetime,
         share: finding.share,
+        saving,
+        saving_why,
         objects: finding.objects,
         contexts: finding.contexts,
         stability: finding.stability,

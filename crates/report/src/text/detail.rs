@@ -30,13 +30,27 @@ const MEMBERS_SHOWN_MAX: usize = 16;
 /// Pairs with less than this fraction of the finding's transfers are left out after the first.
 const PAIR_SHARE_MIN: f64 = 0.01;
 
+/// Facts that the words of a finding need.
+#[derive(Clone, Copy)]
+pub(super) struct DetailReader<'a> {
+    pub sources: &'a SourcePositions,
+    pub context_noun: ContextNoun,
+    /// True if another layout of the type is known to save transfers.
+    pub saves: bool,
+}
+
 pub(super) fn write_finding(
     out: &mut String,
     finding: &Finding,
-    sources: &SourcePositions,
-    context_noun: ContextNoun,
+    reader: DetailReader<'_>,
     placement: Option<&ProductionPlacement>,
+    saving: Option<String>,
 ) -> fmt::Result {
+    let DetailReader {
+        sources,
+        context_noun,
+        saves,
+    } = reader;
     let path = finding.types_path.join(" > ");
     let path = if finding.types_path.len() > 1 {
         format!(", in {path}")
@@ -50,9 +64,10 @@ pub(super) fn write_finding(
         finding_name(finding),
         finding.kind.as_str()
     )?;
-    for note in finding_notes(finding, context_noun, sources)
+    for note in finding_notes(finding, context_noun, sources, saves)
         .into_iter()
         .chain(placement.map(production_note))
+        .chain(saving)
     {
         writeln!(out, "   {note}")?;
     }
@@ -68,6 +83,7 @@ fn finding_notes(
     finding: &Finding,
     context_noun: ContextNoun,
     sources: &SourcePositions,
+    saves: bool,
 ) -> Vec<String> {
     let transfers = finding.tally.transfers();
     let share = |count| percent_of(count, transfers);
@@ -91,10 +107,15 @@ fn finding_notes(
             share(false_lifetime),
             context_noun.singular()
         ));
-        notes.push(
-            "wrote, so moving the member moves most of the misses rather than saving them."
-                .to_owned(),
-        );
+        let consequence = match saves {
+            true => {
+                "wrote, so moving the member off this line moves most of the misses to another access."
+            }
+            false => {
+                "wrote, so moving the member moves most of the misses rather than saving them."
+            }
+        };
+        notes.push(consequence.to_owned());
     }
     match &finding.elements {
         Some(elements) => notes.extend(element_notes(elements, context_noun)),
@@ -124,7 +145,11 @@ fn finding_notes(
         format!("{function} {}", sources.position(source))
     };
     for remedy in &finding.remedies {
-        let sentence = remedy::remedy_sentence(remedy, context_noun.singular(), position);
+        let mut sentence = remedy::remedy_sentence(remedy, context_noun.singular(), position);
+        if saves {
+            // The search of the whole type knows better.
+            sentence = sentence.replace(remedy::MOVES_DO_NOT_HELP, "Another layout saves a part");
+        }
         notes.extend(wrap_words(sentence.split(' '), WIDTH));
     }
     if !finding.neighbours.is_empty() && finding.elements.is_none() {

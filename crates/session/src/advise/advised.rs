@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use relayout_search::Options;
+use relayout_search::{Options, RankedLayout, Recommendation};
 use relayout_toolchain::kernel_build::KernelConfiguration;
 
 use super::accesses::member_accesses;
@@ -14,11 +14,13 @@ use super::gains::predict_gains;
 use super::gathered::{GatheredType, gather_subject, gather_type};
 use super::guards::best_guards;
 use super::layout_files::{LayoutFile, fit_layout_files};
+use super::layout_pool::LayoutPool;
 use super::objects::{ContendedType, rank_contended_types};
 use super::order::{OrderEvidence, scan_source_tree};
 use super::patch::{
-    ChosenEdit, PatchOutcome, WrittenPatch, order_use_sentences, write_best_candidate,
+    ChosenEdit, PatchOutcome, WrittenPatch, order_use_sentences, write_chosen_layout,
 };
+use super::recommended::{LayoutChoice, PoolLayout, RecommendationLimits};
 use super::scenarios::{GuardedType, ScenarioScores, add_workload_scores, score_configurations};
 use super::searched::SearchedType;
 use crate::{Error, ProbedMachine, ResolvedNames, ResolvedProfile};
@@ -49,10 +51,26 @@ pub struct AdviceRequest {
     pub compile: Vec<KernelConfiguration>,
     /// Candidates worth showing, by rank.
     pub top: usize,
+    /// Members that a recommended layout moves at most; `None` for any number.
+    pub moves_max: Option<usize>,
+    /// Layout that becomes the patch.
+    pub choice: LayoutChoice,
+    /// True to look in the source for code that depends on the order of members.
+    pub seeks_order_uses: bool,
     /// Machine that predictions are for.
     pub machine: ProbedMachine,
     /// True to write patches in spite of doubts.
     pub force: bool,
+}
+
+impl AdviceRequest {
+    /// Returns the limits of recommendations.
+    pub fn limits(&self) -> RecommendationLimits {
+        RecommendationLimits {
+            top: self.top,
+            moves_max: self.moves_max,
+        }
+    }
 }
 
 /// Advice on all requested types.
@@ -76,16 +94,13 @@ impl AdviceRun<'_> {
     }
 
     /// Warns of code in the source tree that depends on the order of members in a patched struct.
-    pub fn warn_of_order_uses(&self, resolved: &ResolvedProfile<'_>, request: &AdviceRequest) {
-        for patched in &self.types {
-            let name = &patched.advised.searched.gathered.name;
-            if let (Some(PatchOutcome::Diff(_)), Some(source)) = (&patched.patch, &request.source) {
-                let step = format!("looking for code that depends on the order of struct {name}");
-                resolved.progress.step(&step);
-                for sentence in order_use_sentences(source, name) {
-                    resolved.progress.warn(&sentence);
-                }
-            }
+    pub fn warn_of_order_uses(&self, resolved: &ResolvedProfile<'_>) {
+        let found = self
+            .types
+            .iter()
+            .filter_map(|patched| patched.order_uses.as_ref());
+        for sentence in found.flatten() {
+            resolved.progress.warn(sentence);
         }
     }
 }
@@ -96,6 +111,46 @@ pub struct PatchedType<'a> {
     pub advised: AdvisedType<'a>,
     /// Patch; `None` without a source tree or a better candidate.
     pub patch: Option<PatchOutcome>,
+    /// Limits of the recommendation.
+    pub limits: RecommendationLimits,
+    /// Sentences about code that depends on the order of the members; `None` where nothing was
+    /// looked for.
+    pub order_uses: Option<Vec<String>>,
+}
+
+impl PatchedType<'_> {
+    /// Returns the recommended candidate with its pool: with guards where those are clearly better.
+    pub fn recommended_with_guards(&self) -> Option<(LayoutPool<'_>, Recommendation)> {
+        let unguarded = self.advised.unguarded_pool()?;
+        let least_cost = { unguarded.advice.candidates.iter() }
+            .map(RankedLayout::ranked_cost)
+            .min();
+        if let Some(pool) = self.advised.better_guarded_pool() {
+            let mut found = pool.recommendations(self.limits).into_iter();
+            let cost = |found: &Recommendation| pool.advice.candidates[found.index].ranked_cost();
+            let cheaper = found.find(|found| least_cost.is_none_or(|least| cost(found) < least));
+            if let Some(found) = cheaper {
+                return Some((pool, found));
+            }
+        }
+        Some((unguarded, self.recommended()?))
+    }
+
+    /// Returns the recommended candidate of the layouts without guards: the one that the patch
+    /// makes, or the first that is worth its edits.
+    pub fn recommended(&self) -> Option<Recommendation> {
+        let pool = self.advised.unguarded_pool()?;
+        let mut recommended = pool.recommendations(self.limits).into_iter();
+        let written = match &self.patch {
+            Some(PatchOutcome::Diff(written)) if !written.edited.is_guarded => {
+                written.edited.layout
+            }
+            _ => return recommended.next(),
+        };
+        let all: Vec<Recommendation> = recommended.collect();
+        let is_written = |found: &&Recommendation| written == PoolLayout::Candidate(found.index);
+        all.iter().find(is_written).or(all.first()).cloned()
+    }
 }
 
 /// Searches better layouts, scores them in other scenarios, predicts their gains, and writes
@@ -253,7 +308,7 @@ fn most_contended_types<'a>(
 }
 
 /// Returns the search effort, which is less for each of several types.
-fn search_effort(has_several_types: bool) -> Options {
+pub(super) fn search_effort(has_several_types: bool) -> Options {
     let full = Options::default();
     match has_several_types {
         false => full,
@@ -294,13 +349,16 @@ fn patch_types<'a>(
             .map(|advised| PatchedType {
                 advised,
                 patch: None,
+                limits: request.limits(),
+                order_uses: None,
             })
             .collect());
     };
     let chosen: Vec<_> = advised
         .iter()
         .map(|advised| {
-            let chosen = write_best_candidate(resolved, advised, source, request.top)?;
+            let limits = request.limits();
+            let chosen = write_chosen_layout(resolved, advised, source, request.choice, limits)?;
             Some(
                 chosen.and_then(|chosen| withhold_doubtful(chosen, &advised.doubts, request.force)),
             )
@@ -331,7 +389,19 @@ fn patch_types<'a>(
                 }))
             }
         };
-        types.push(PatchedType { advised, patch });
+        let is_written = matches!(patch, Some(PatchOutcome::Diff(_)));
+        let order_uses = (is_written && request.seeks_order_uses).then(|| {
+            let name = &advised.searched.gathered.name;
+            let step = format!("looking for code that depends on the order of struct {name}");
+            resolved.progress.step(&step);
+            order_use_sentences(source, name)
+        });
+        types.push(PatchedType {
+            advised,
+            patch,
+            limits: request.limits(),
+            order_uses,
+        });
     }
     Ok(types)
 }

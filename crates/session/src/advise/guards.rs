@@ -18,6 +18,9 @@ use crate::{ResolvedNames, ResolvedProfile};
 
 /// Statements whose sets are all tried, those with the most silent stores.
 const STATEMENTS_MAX: usize = 3;
+/// Divisor of the search effort for layouts with guards. Those without guards were searched with
+/// all of it.
+const EFFORT_DIVISOR: u64 = 4;
 /// Layouts with fewer guards, the best ones, that compare sets of statements of one size.
 const COMPARED_LAYOUTS_MAX: usize = 5;
 
@@ -167,7 +170,12 @@ pub(super) fn best_guards(
         resolved,
         searched,
         unguarded,
-        options: searched.gathered.pinned_options(options),
+        options: Options {
+            budget_accesses: options.budget_accesses / EFFORT_DIVISOR,
+            effort_rows: options.effort_rows / EFFORT_DIVISOR,
+            two_moves_max: options.two_moves_max / EFFORT_DIVISOR as usize,
+            ..searched.gathered.pinned_options(options)
+        },
     };
     let mut best_advice: Option<GuardAdvice> = None;
     for count in 1..=candidates.len() {

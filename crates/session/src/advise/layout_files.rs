@@ -1,5 +1,6 @@
 //! Layouts from files: a list of members, the definition of a struct in C, or pahole's output.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use relayout_contend::strip_type_tag;
@@ -203,7 +204,7 @@ pub(super) fn fit_layout_files(
 
 impl LayoutFile {
     fn read(path: &Path, tag: &str) -> Result<Self, Error> {
-        let bytes = relayout_files::read_regular(path).map_err(cannot("read", path))?;
+        let bytes = read_file_or_input(path).map_err(cannot("read", path))?;
         let in_file = |source| Error::LayoutFile {
             path: path.to_owned(),
             source,
@@ -229,6 +230,20 @@ impl LayoutFile {
     }
 }
 
+/// True for `-`, which stands for standard input.
+fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn read_file_or_input(path: &Path) -> std::io::Result<Vec<u8>> {
+    if !is_standard_input(path) {
+        return relayout_files::read_regular(path);
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Fits layouts of files to a struct.
 struct LayoutFitter<'a> {
     types: &'a TypeArena,
@@ -248,10 +263,11 @@ impl LayoutFitter<'_> {
             source,
         })?;
         let stem = file.path.file_stem().unwrap_or(file.path.as_os_str());
-        Ok(UserLayout {
-            name: stem.to_string_lossy().into_owned(),
-            order,
-        })
+        let name = match is_standard_input(&file.path) {
+            true => "given".to_owned(),
+            false => stem.to_string_lossy().into_owned(),
+        };
+        Ok(UserLayout { name, order })
     }
 
     fn order_from_c(&self, declared: &DeclaredStruct) -> Result<MemberOrder, LayoutFileProblem> {

@@ -6,12 +6,13 @@ mod source_tree;
 
 use std::path::Path;
 
-use relayout_search::{AdviceVerdict, RankedLayout};
+use relayout_search::{RankedLayout, Recommendation, RecommendationRules, recommend};
 
 use super::advised_type::AdvisedType;
 use super::compile_test::CompileTest;
 use super::guards::GuardableStore;
 use super::layout_pool::LayoutPool;
+use super::recommended::{LayoutChoice, PoolLayout, RecommendationLimits};
 use crate::ResolvedProfile;
 
 pub(super) use order_uses::order_use_sentences;
@@ -78,8 +79,8 @@ impl PatchReach {
 /// A candidate as an edit of the source.
 #[derive(Clone, Debug)]
 pub struct EditedCandidate {
-    /// Index of the candidate in its pool.
-    pub candidate_index: usize,
+    /// The layout in its pool.
+    pub layout: PoolLayout,
     /// True for a candidate with guarded stores.
     pub is_guarded: bool,
     /// Edited files, relative to the top of the tree; the first is the subject of the patch.
@@ -101,10 +102,16 @@ impl EditedCandidate {
 
     /// Returns the candidate that it makes.
     pub fn candidate<'a>(&self, advised: &'a AdvisedType<'_>) -> Option<&'a RankedLayout> {
-        self.pool(advised)?
-            .advice
-            .candidates
-            .get(self.candidate_index)
+        self.layout.ranked(self.pool(advised)?)
+    }
+
+    /// Returns the number of lines that the diff removes and adds.
+    pub fn changed_lines(&self) -> usize {
+        let is_changed = |line: &&str| {
+            let is_header = line.starts_with("+++ ") || line.starts_with("--- ");
+            line.starts_with(['+', '-']) && !is_header
+        };
+        self.diff.lines().filter(is_changed).count()
     }
 }
 
@@ -113,7 +120,7 @@ impl EditedCandidate {
 pub struct WrittenPatch {
     /// Edit of the source.
     pub edited: EditedCandidate,
-    /// Reason why it does not make the best candidate.
+    /// Reason why it does not make the recommended candidate.
     pub instead_reason: Option<String>,
     /// Results of the compile tests.
     pub compile_tests: Vec<CompileTest>,
@@ -126,52 +133,90 @@ impl WrittenPatch {
     }
 }
 
-/// An edit, and the reason why it does not make the best candidate.
+/// An edit, and the reason why it does not make the recommended candidate.
 pub(super) struct ChosenEdit {
     pub edited: EditedCandidate,
     pub instead_reason: Option<String>,
 }
 
-/// Writes the best candidate that can be edited, with guards where they are clearly better.
+/// Writes the chosen layout. If that is the recommended one, it may have guards, and the next that
+/// can be edited takes its place if it cannot.
 ///
-/// Returns `None` if no candidate is better than today's layout, and an error with the reason if no
-/// candidate can be edited.
-pub(super) fn write_best_candidate(
+/// Returns `None` if no candidate is worth its edits, and an error with the reason if no candidate
+/// can be edited.
+pub(super) fn write_chosen_layout(
     resolved: &ResolvedProfile<'_>,
     advised: &AdvisedType<'_>,
     source: &Path,
-    top: usize,
+    choice: LayoutChoice,
+    limits: RecommendationLimits,
 ) -> Option<Result<ChosenEdit, String>> {
-    let unguarded = advised.unguarded_pool()?;
+    let pool = advised.unguarded_pool()?;
     let tree = SourceTree::new(resolved, source);
+    let layout = match choice {
+        LayoutChoice::Recommended => return write_recommended(&tree, advised, pool, limits),
+        LayoutChoice::Given => PoolLayout::Given(0),
+        LayoutChoice::Picked(number) => {
+            let shown = pool.advice.shown_candidates(limits.top);
+            match number.checked_sub(1).and_then(|place| shown.get(place)) {
+                Some(index) => PoolLayout::Candidate(*index),
+                None => return Some(Err(unknown_number_reason(number, shown.len()))),
+            }
+        }
+    };
+    let edited = tree.edit_layout(&advised.searched.gathered, pool, layout);
+    Some(edited.map(|edited| ChosenEdit {
+        edited,
+        instead_reason: None,
+    }))
+}
+
+fn unknown_number_reason(number: usize, count: usize) -> String {
+    match count {
+        0 => format!("there is no candidate {number}: none was found"),
+        _ => format!("there is no candidate {number}: the candidates are 1 to {count}"),
+    }
+}
+
+/// Writes the recommended candidate, with guards where those are clearly better.
+fn write_recommended(
+    tree: &SourceTree<'_>,
+    advised: &AdvisedType<'_>,
+    unguarded: LayoutPool<'_>,
+    limits: RecommendationLimits,
+) -> Option<Result<ChosenEdit, String>> {
     let mut guards_refused = None;
     if let Some(pool) = advised.better_guarded_pool() {
-        // The second best with guards may cost more than the best without.
+        // A small edit with guards may cost more than the best without.
         let least_cost = unguarded.best().map_or(u64::MAX, RankedLayout::ranked_cost);
-        let is_allowed = |index: usize| {
-            let is_cheaper = pool.advice.candidates[index].ranked_cost() < least_cost;
-            is_cheaper && pool.is_harmless(top, index)
-        };
-        match tree.write_first_editable(advised, pool, is_allowed) {
+        let mut recommended = pool.recommendations(limits);
+        recommended.retain(|found| pool.advice.candidates[found.index].ranked_cost() < least_cost);
+        match tree.write_first_editable(advised, pool, &recommended, limits.top) {
             Some(Ok(chosen)) => return Some(Ok(chosen)),
             Some(Err(reason)) => guards_refused = Some(reason),
             None => guards_refused = hurts_scenario_reason(pool),
         }
     }
-    let is_better = unguarded.advice.verdict == AdviceVerdict::Better;
-    let is_harmless = |index| unguarded.is_harmless(top, index);
-    let chosen = { is_better.then(|| tree.write_first_editable(advised, unguarded, is_harmless)) };
-    match chosen.flatten() {
+    let recommended: Vec<Recommendation> = unguarded.recommendations(limits);
+    match tree.write_first_editable(advised, unguarded, &recommended, limits.top) {
         Some(Ok(chosen)) => Some(Ok(ChosenEdit {
             instead_reason: guards_refused.or(chosen.instead_reason),
             ..chosen
         })),
         Some(Err(reason)) => Some(Err(guards_refused.unwrap_or(reason))),
-        None if is_better => guards_refused
-            .or_else(|| hurts_scenario_reason(unguarded))
+        None => guards_refused
+            .or_else(|| worth_its_edits(unguarded).then(|| hurts_scenario_reason(unguarded))?)
             .map(Err),
-        None => guards_refused.map(Err),
     }
+}
+
+/// True if some candidate would be recommended without the limits and the other scenarios.
+fn worth_its_edits(pool: LayoutPool<'_>) -> bool {
+    let rules = RecommendationRules {
+        moves_max: None,
+        is_allowed: &|_| true,
+    };
+    !recommend(pool.advice, &rules).is_empty()
 }
 
 /// Returns the reason why none of a pool's candidates is written, if they were scored in other

@@ -3,19 +3,23 @@
 use relayout_search::Options;
 
 use super::gains::predict_gains;
+use super::layout_edits::LayoutEdits;
 use super::layout_files::{LayoutFile, fit_layout_files};
 use super::searched::{SearchedType, score_layouts};
 use crate::{Error, ProbedMachine, ResolvedProfile};
 
-/// Scores the layouts in `files` for the struct `name` and predicts their gains; nothing else is
-/// searched. Also returns sentences that say why there is no prediction.
+/// Scores the layouts in `files` and the one that `edits` make of today's for the struct `name`, and
+/// predicts their gains; nothing else is searched. Also returns sentences that say why there is no
+/// prediction.
 ///
 /// # Errors
-/// The profile has no object of the struct, or a file does not describe a layout of it.
-pub fn score_layout_files<'a>(
+/// The profile has no object of the struct, a file does not describe a layout of it, or an edit
+/// names no member.
+pub fn score_given_layouts<'a>(
     resolved: &ResolvedProfile<'a>,
     name: &str,
     files: &[LayoutFile],
+    edits: &LayoutEdits,
     machine: &ProbedMachine,
 ) -> Result<(SearchedType<'a>, Vec<String>), Error> {
     let options = Options {
@@ -25,7 +29,11 @@ pub fn score_layout_files<'a>(
         ..Options::default()
     };
     let mut searched = score_layouts(resolved, name, &options, |shape| {
-        fit_layout_files(resolved, shape, files)
+        let mut layouts = fit_layout_files(resolved, shape, files)?;
+        if !edits.is_empty() {
+            layouts.push(edits.apply(shape)?);
+        }
+        Ok::<_, Error>(layouts)
     })?;
     let mut notes: Vec<String> = machine.missing_costs_note.iter().cloned().collect();
     notes.extend(predict_gains(resolved, &mut searched, None, machine, 0));

@@ -1,12 +1,13 @@
 //! Order of candidates, and the verdict about the first.
 
-use std::cmp::Ordering;
+use relayout_contend::throughput::ThroughputGain;
 
 use crate::advice::{AdviceVerdict, RankedLayout, ScoredLayout};
 use crate::change::edit_count;
 use crate::interval::ChangeInterval;
 use crate::pareto_front::LayoutCost;
 use crate::score::COST_UNITS;
+use crate::source_blocks::SourceBlocks;
 
 /// Part of the best gain that a candidate with fewer edits may lack.
 const NEARLY: f64 = 0.02;
@@ -66,8 +67,12 @@ impl CostedLayout {
 
 /// Sorts candidates as [`LayoutAdvice::candidates`](crate::LayoutAdvice::candidates) are;
 /// `today_cost` is the cost of today's layout.
-pub(super) fn rank_candidates(candidates: &mut [CostedLayout], today_cost: u64) {
-    candidates.sort_by(by_rank);
+pub(super) fn rank_candidates(
+    candidates: &mut [CostedLayout],
+    today_cost: u64,
+    blocks: &SourceBlocks,
+) {
+    candidates.sort_by_cached_key(|costed| rank_key(costed, blocks));
     let Some(best) = candidates.first().map(CostedLayout::ranked_cost) else {
         return;
     };
@@ -78,6 +83,7 @@ pub(super) fn rank_candidates(candidates: &mut [CostedLayout], today_cost: u64) 
         (
             edit_count(&candidate.scored.changes) + usize::from(candidate.scored.needs_allocation),
             candidate.scored.memory.bytes_per_object,
+            candidate.scored.moved,
             candidate.ranked_cost(),
         )
     });
@@ -92,20 +98,34 @@ pub(super) fn front_cost(scored: &ScoredLayout, ranked_cost: u64) -> LayoutCost 
     }
 }
 
-fn by_rank(a: &CostedLayout, b: &CostedLayout) -> Ordering {
-    let key = |costed: &CostedLayout| {
-        let scored = &costed.scored;
-        (
-            costed.ranked_cost(),
-            scored.cost,
-            scored.tally.upgrades,
-            scored.memory.bytes_per_object,
-            scored.layout.size,
-            edit_count(&scored.changes) + usize::from(scored.needs_allocation),
-            scored.moved,
-        )
-    };
-    key(a).cmp(&key(b))
+/// Costs in the order of their weight; the last is what a layout cuts apart in the source.
+fn rank_key(costed: &CostedLayout, blocks: &SourceBlocks) -> [u64; 8] {
+    let scored = &costed.scored;
+    [
+        costed.ranked_cost(),
+        scored.cost,
+        scored.tally.upgrades,
+        scored.memory.bytes_per_object,
+        scored.layout.size,
+        edit_count(&scored.changes) as u64 + u64::from(scored.needs_allocation),
+        scored.moved as u64,
+        blocks.cuts(&scored.arrangement) as u64,
+    ]
+}
+
+/// Returns true if a candidate is clearly better than today's layout: in all recordings, by at
+/// least 1%, without more of transfers and upgrades together, and without a predicted loss.
+pub(crate) fn is_worth_it(current: &ScoredLayout, candidate: &RankedLayout) -> bool {
+    let is_less = candidate
+        .interval
+        .is_some_and(|interval| interval.is_less());
+    let is_loss = candidate.gain.as_ref().is_some_and(ThroughputGain::is_loss);
+    is_less
+        && !is_loss
+        && candidate.ranked_cost() < current.cost
+        && !candidate.is_unstable(current)
+        && !is_slight(candidate.ranked_cost(), current.cost)
+        && cost_with_upgrades(candidate) <= cost_with_upgrades(current)
 }
 
 fn is_slight(best: u64, today: u64) -> bool {

@@ -7,7 +7,7 @@
 use super::{LayoutChange, LayoutProposal, StartingShape};
 
 /// Proposes the alignments; the first only where it is below the line size.
-pub(super) fn propose(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
+pub(super) fn propose(ground: &StartingShape<'_>, visit: &mut dyn FnMut(LayoutProposal)) {
     let current = ground.shape.current_arrangement();
     let layout = ground.shape.lay_out(&current);
     let holds = layout.size.max(1).next_power_of_two();
@@ -15,16 +15,13 @@ pub(super) fn propose(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
     aligns.extend(ground.paired.then_some(2 * ground.line));
     aligns.dedup();
     aligns.retain(|align| *align > layout.align);
-    aligns
-        .into_iter()
-        .map(|to| {
-            let mut arrangement = current.clone();
-            arrangement.type_align = to;
-            LayoutProposal {
-                arrangement,
-                pads: Vec::new(),
-                changes: vec![LayoutChange::AlignType { to }],
-            }
-        })
-        .collect()
+    for to in aligns {
+        let mut arrangement = current.clone();
+        arrangement.type_align = to;
+        visit(LayoutProposal {
+            arrangement,
+            pads: Vec::new(),
+            changes: vec![LayoutChange::AlignType { to }],
+        });
+    }
 }

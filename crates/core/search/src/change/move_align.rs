@@ -6,11 +6,10 @@
 use super::{LayoutChange, LayoutProposal, StartingShape, move_member};
 
 /// Proposes both for every move of one member.
-pub(super) fn propose(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
-    let mut proposals = Vec::new();
-    for moved in move_member::propose(ground) {
+pub(super) fn propose(ground: &StartingShape<'_>, visit: &mut dyn FnMut(LayoutProposal)) {
+    let mut add_alignments = |moved: LayoutProposal| {
         let Some(LayoutChange::Move { atom, .. }) = moved.changes.first().cloned() else {
-            continue;
+            return;
         };
         let order = &moved.arrangement.order;
         let place = order.iter().position(|other| *other == atom);
@@ -26,8 +25,8 @@ pub(super) fn propose(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
                 atom: aligned,
                 to: ground.line,
             });
-            proposals.push(proposal);
+            visit(proposal);
         }
-    }
-    proposals
+    };
+    move_member::propose(ground, &mut add_alignments);
 }

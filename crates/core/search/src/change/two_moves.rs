@@ -11,14 +11,17 @@
 
 use std::collections::BTreeMap;
 
-use relayout_layout::abi::{AtomArrangement, LayoutAtom, StructLayout, StructShape};
-use rustc_hash::FxHashMap;
+use relayout_layout::abi::{AtomArrangement, StructLayout, StructShape};
 
+use super::atom_placer::AtomPlacer;
 use super::{LayoutChange, LayoutProposal};
 use crate::rewrite::TransferEstimator;
 
 /// Number of layouts of each size that become candidates.
 const KEPT_PER_SIZE: usize = 12;
+
+/// Part of all pairs that is worth trying: one in this many.
+const PAIRS_TRIED_PART: usize = 8;
 
 /// Search over pairs of moves.
 pub(crate) struct TwoMoveSearch<'a> {
@@ -54,6 +57,11 @@ impl TwoMoveSearch<'_> {
         let places = self.shape.atoms.len().saturating_sub(fixed);
         let per_pair = (places + 1) * (places + 2);
         let affordable = (self.layouts_max / per_pair.max(1)).min(pairs.len());
+        // A few pairs of a large struct find nothing that the small edits do not.
+        let affordable = match affordable * PAIRS_TRIED_PART < pairs.len() {
+            true => 0,
+            false => affordable,
+        };
         let mut placer = AtomPlacer::new(self.shape, self.current);
         let mut best = BestBySize::default();
         let mut done = 0;
@@ -98,95 +106,23 @@ impl TwoMoveSearch<'_> {
         let rest: Vec<usize> = (0..self.shape.atoms.len())
             .filter(|atom| *atom != a && *atom != b)
             .collect();
-        let mut order = Vec::with_capacity(self.shape.atoms.len());
+        let mut arrangement = self.shape.current_arrangement();
         for first in 0..=places {
             for second in 0..=places + 1 {
-                order.clone_from(&rest);
-                order.insert(first, a);
-                order.insert(second, b);
-                let size = placer.place_atoms(&order);
-                let phase = placer.phase(size, self.phase);
-                let transfers = estimator.transfers(&placer.offsets, phase);
-                if !best.would_keep(size, transfers) {
+                arrangement.order.clone_from(&rest);
+                arrangement.order.insert(first, a);
+                arrangement.order.insert(second, b);
+                let extent = placer.place_arrangement(&arrangement);
+                let phase = placer.phase(extent, self.phase);
+                let transfers = estimator.transfers(placer.offsets(), phase);
+                if !best.would_keep(extent.size, transfers) {
                     continue;
                 }
-                let arrangement = AtomArrangement {
-                    order: order.clone(),
-                    ..self.shape.current_arrangement()
-                };
-                if (self.allowed)(&order, &self.shape.lay_out(&arrangement)) {
-                    best.keep(size, transfers, arrangement);
+                if (self.allowed)(&arrangement.order, &self.shape.lay_out(&arrangement)) {
+                    best.keep(extent.size, transfers, arrangement.clone());
                 }
             }
         }
-    }
-}
-
-/// Places atoms as the ABI engine does, but computes only their offsets.
-struct AtomPlacer<'a> {
-    shape: &'a StructShape,
-    /// Size and alignment by atom; `None` where a layout depends on more than those.
-    plain: Option<Vec<(u64, u64)>>,
-    /// Alignment of the type, which the order does not change.
-    align: u64,
-    offsets: Vec<u64>,
-    phases: FxHashMap<u64, u32>,
-}
-
-impl<'a> AtomPlacer<'a> {
-    fn new(shape: &'a StructShape, current: &StructLayout) -> Self {
-        let mut placer = Self {
-            shape,
-            plain: Some(
-                shape
-                    .atoms
-                    .iter()
-                    .map(|atom| (atom.size, atom.align.max(1)))
-                    .collect(),
-            ),
-            align: current.align.max(1),
-            offsets: vec![0; shape.atoms.len()],
-            phases: FxHashMap::default(),
-        };
-        let order: Vec<usize> = (0..shape.atoms.len()).collect();
-        let size = placer.place_atoms(&order);
-        let places = current.places.iter().zip(&placer.offsets);
-        let same =
-            size == current.size && places.into_iter().all(|(place, at)| place.offset == *at);
-        if !same || shape.atoms.iter().any(LayoutAtom::is_bitfields) {
-            placer.plain = None;
-        }
-        placer
-    }
-
-    /// Sets the offsets, and returns the size of the type.
-    fn place_atoms(&mut self, order: &[usize]) -> u64 {
-        let Some(plain) = &self.plain else {
-            let layout = self.shape.lay_out(&AtomArrangement {
-                order: order.to_vec(),
-                ..self.shape.current_arrangement()
-            });
-            let places = layout.places.iter().zip(&mut self.offsets);
-            places.for_each(|(place, offset)| *offset = place.offset);
-            return layout.size;
-        };
-        let mut end = 0u64;
-        for &atom in order {
-            let (bytes, align) = plain[atom];
-            // Alignments are powers of two.
-            let offset = (end + align - 1) & !(align - 1);
-            self.offsets[atom] = offset;
-            end = offset + bytes;
-        }
-        end.next_multiple_of(self.align)
-    }
-
-    fn phase(&mut self, size: u64, phase: &dyn Fn(u64, u64) -> u32) -> u32 {
-        let align = self.align;
-        *self
-            .phases
-            .entry(size)
-            .or_insert_with(|| phase(size, align))
     }
 }
 

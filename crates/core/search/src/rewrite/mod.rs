@@ -28,6 +28,10 @@ use prices::BoundProof;
 use recency_table::PieceSet;
 use stock::ItemStock;
 
+/// Maximum number of rows that an estimate visits. Hundreds of thousands of layouts are estimated
+/// where a struct has hundreds of members, and replay decides about those that come out.
+const SAMPLED_ROWS_MAX: usize = 1 << 13;
+
 /// Part of the effort that finds layouts; the rest proves how good they are.
 const FINDING: u64 = 2;
 
@@ -65,6 +69,8 @@ pub(crate) struct RewriteModel<'a> {
     subject: AdviceSubject<'a>,
     current: &'a StructLayout,
     pieces: AccessedPieces,
+    /// The pieces with at most [`SAMPLED_ROWS_MAX`] rows; `None` if all rows are as few.
+    sampled: Option<AccessedPieces>,
 }
 
 /// Rewrites to score, and the bound.
@@ -76,18 +82,21 @@ pub(crate) struct RewritePlan {
 impl<'a> RewriteModel<'a> {
     /// Reads all traces once; `current` is the compiled layout.
     pub fn new(subject: AdviceSubject<'a>, current: &'a StructLayout) -> Self {
+        let pieces = AccessedPieces::new(&subject, current);
         Self {
             subject,
             current,
-            pieces: AccessedPieces::new(&subject, current),
+            sampled: pieces.sampled(SAMPLED_ROWS_MAX),
+            pieces,
         }
     }
 
     /// Returns an estimator with its own effort, in rows of the table.
     pub fn estimator(&self, effort_rows: u64) -> TransferEstimator<'_> {
+        let pieces = self.sampled.as_ref().unwrap_or(&self.pieces);
         TransferEstimator {
             model: self,
-            costs: SetCosts::new(&self.pieces, effort_rows),
+            costs: SetCosts::new(pieces, effort_rows),
             lines: Vec::new(),
         }
     }
@@ -152,8 +161,8 @@ pub(crate) struct TransferEstimator<'m> {
 
 impl TransferEstimator<'_> {
     /// Returns the transfers under a layout with the atoms at `offsets` and every object at
-    /// `phase`. It is the number that replay counts, if all objects are there and every accessed
-    /// byte is in a piece.
+    /// `phase`. It is the number that replay counts, if all objects are there, every accessed
+    /// byte is in a piece, and [`is_exact`](Self::is_exact).
     pub fn transfers(&mut self, offsets: &[u64], phase: u32) -> u64 {
         let line = u64::from(self.model.subject.line_bytes.max(1));
         self.lines.clear();
@@ -170,6 +179,11 @@ impl TransferEstimator<'_> {
             }
         }
         self.costs.total(&self.lines)
+    }
+
+    /// Returns true if the estimate counts all recorded turns, not a sample of them.
+    pub fn is_exact(&self) -> bool {
+        self.model.sampled.is_none()
     }
 
     /// Returns true if the effort is used up. The estimator still answers, but slowly.

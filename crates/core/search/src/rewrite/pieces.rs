@@ -56,6 +56,16 @@ impl AccessedPieces {
         }
     }
 
+    /// Returns the same pieces with a table of at most `rows_max` rows that stand for all; `None` if
+    /// the table is no larger.
+    pub fn sampled(&self, rows_max: usize) -> Option<Self> {
+        let is_larger = self.table.rows() > rows_max;
+        is_larger.then(|| Self {
+            pieces: self.pieces.clone(),
+            table: self.table.sampled(rows_max),
+        })
+    }
+
     /// Returns the pieces of `atom` that begin in `bytes` of the recorded layout.
     pub fn pieces_of_atom(&self, atom: usize, bytes: Range<u64>) -> PieceSet {
         let inside =

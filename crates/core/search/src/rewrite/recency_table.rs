@@ -81,6 +81,30 @@ impl RecencyTable {
         self.weights.len()
     }
 
+    /// Returns a table of at most `rows_max` rows that stand for all: the half with the most turns
+    /// as they are, and of the others every n-th with its weight raised.
+    pub fn sampled(&self, rows_max: usize) -> Self {
+        let mut by_weight: Vec<usize> = (0..self.rows()).collect();
+        by_weight.sort_by_key(|row| std::cmp::Reverse(self.weights[*row]));
+        let (heavy, light) = by_weight.split_at((rows_max / 2).min(self.rows()));
+        let step = light.len().div_ceil((rows_max - heavy.len()).max(1)).max(1);
+        let sampled: Vec<usize> = light.iter().copied().step_by(step).collect();
+        let sum =
+            |rows: &[usize]| -> u64 { rows.iter().map(|row| u64::from(self.weights[*row])).sum() };
+        let factor = sum(light) as f64 / sum(&sampled).max(1) as f64;
+        let raised = |row: &usize| (f64::from(self.weights[*row]) * factor).round() as u32;
+        let weights = { heavy.iter() }
+            .map(|row| self.weights[*row])
+            .chain(sampled.iter().map(raised));
+        let rows = || heavy.iter().chain(&sampled);
+        let column = |column: &Vec<u8>| rows().map(|row| column[*row]).collect();
+        Self {
+            weights: weights.collect(),
+            runs: self.runs.iter().map(column).collect(),
+            used: self.used.iter().map(column).collect(),
+        }
+    }
+
     /// Returns the transfers on a line that holds `set`.
     pub fn cost(&self, set: PieceSet, line: &mut LineRows) -> u64 {
         self.clear_line(line);

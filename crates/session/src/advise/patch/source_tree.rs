@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use relayout_patch::{EditRefusal, conditional_members, edit_struct, guard_store, unified_diff};
-use relayout_search::{LayoutChange, RankedLayout};
+use relayout_search::{LayoutChange, RankedLayout, Recommendation};
 
 use super::super::advised_type::AdvisedType;
 use super::super::gathered::GatheredType;
 use super::super::layout_pool::LayoutPool;
 use super::super::line_changes::placement_reason;
+use super::super::recommended::PoolLayout;
 use super::super::subject::AdvisedSubject;
 use super::edits::{struct_edits, union_edits};
 use super::{ChosenEdit, EditedCandidate, PatchReach};
@@ -25,6 +26,23 @@ fn is_as_good(scored: &RankedLayout, other: &RankedLayout) -> bool {
     scored.ranked_cost() <= other.ranked_cost()
         && scored.tally.upgrades <= other.tally.upgrades
         && scored.memory.bytes_per_object <= other.memory.bytes_per_object
+}
+
+/// Returns a candidate and, behind it, those that cost no more and move no more members.
+fn equal_candidates(pool: LayoutPool<'_>, index: usize, top: usize) -> Vec<usize> {
+    let candidates = &pool.advice.candidates;
+    let first = &candidates[index];
+    let is_equal = |(other, scored): &(usize, &RankedLayout)| {
+        *other != index
+            && is_as_good(scored, first)
+            && scored.moved <= first.moved
+            && scored.changes.len() <= first.changes.len()
+            && pool.is_harmless(top, *other)
+    };
+    let equal = { candidates.iter().enumerate() }
+        .filter(is_equal)
+        .map(|(other, _)| other);
+    std::iter::once(index).chain(equal).collect()
 }
 
 /// Comment of a guard in the source.
@@ -48,35 +66,33 @@ impl<'a> SourceTree<'a> {
         }
     }
 
-    /// Writes the first candidate that can be edited and is allowed.
+    /// Writes the first of the `recommended` candidates that can be edited, or a candidate that is
+    /// as good in every way. One that helps in all configurations replaces an equal one that helps
+    /// in some. `top` is the number of candidates that other scenarios were scored for.
     ///
-    /// Candidates have as few transfers as the best, or lie on the front and are clearly better
-    /// than today's layout. A candidate that helps in all configurations replaces an equal one that
-    /// helps in some. The error is the reason why the first cannot be edited; `None` if there is no
-    /// candidate.
+    /// The error is the reason why the first cannot be edited; `None` if there is no candidate.
     pub fn write_first_editable(
         &self,
         advised: &AdvisedType<'_>,
         pool: LayoutPool<'_>,
-        is_allowed: impl Fn(usize) -> bool,
+        recommended: &[Recommendation],
+        top: usize,
     ) -> Option<Result<ChosenEdit, String>> {
-        let advice = pool.advice;
-        let fewest_transfers = advice.candidates.first()?.tally.transfers();
-        let is_better = |scored: &RankedLayout| {
-            let is_less = scored.interval.is_some_and(|interval| interval.is_less());
-            scored.tally.transfers() == fewest_transfers || scored.pareto && is_less
-        };
-        let worth_trying = (advice.candidates.iter().enumerate())
-            .filter(|(index, scored)| is_better(scored) && is_allowed(*index))
+        let candidates = &pool.advice.candidates;
+        let worth_trying = recommended
+            .iter()
+            .flat_map(|found| equal_candidates(pool, found.index, top))
             .take(CANDIDATES_TRIED_MAX);
         let (mut refusal, mut conditional) = (None, None::<(EditedCandidate, &RankedLayout)>);
-        for (candidate_index, scored) in worth_trying {
+        for candidate_index in worth_trying {
+            let scored = &candidates[candidate_index];
             if let Some((_, first)) = &conditional
                 && !is_as_good(scored, first)
             {
                 continue;
             }
-            match self.edit_candidate(&advised.searched.gathered, pool, candidate_index) {
+            let layout = PoolLayout::Candidate(candidate_index);
+            match self.edit_layout(&advised.searched.gathered, pool, layout) {
                 Ok(edited) if edited.reach == PatchReach::All => {
                     let passed_over = conditional.map(|_| CONDITIONAL_REASON.to_owned());
                     let instead_reason = refusal.or(passed_over);
@@ -98,14 +114,14 @@ impl<'a> SourceTree<'a> {
         }
     }
 
-    /// Edits the source so that the struct has the candidate's layout and guards.
-    fn edit_candidate(
+    /// Edits the source so that the struct has a layout of the pool, and the pool's guards.
+    pub fn edit_layout(
         &self,
         gathered: &GatheredType<'_>,
         pool: LayoutPool<'_>,
-        candidate_index: usize,
+        layout: PoolLayout,
     ) -> Result<EditedCandidate, String> {
-        let scored = &pool.advice.candidates[candidate_index];
+        let scored = layout.ranked(pool).ok_or("there is no such layout")?;
         if let Some(reason) = allocation_refusal(gathered, scored) {
             return Err(reason);
         }
@@ -136,7 +152,7 @@ impl<'a> SourceTree<'a> {
             .iter()
             .map(|file| unified_diff(&file.path, &file.old, &file.new));
         Ok(EditedCandidate {
-            candidate_index,
+            layout,
             is_guarded: !pool.statements.is_empty(),
             diff: diffs.collect(),
             paths: files.into_iter().map(|file| file.path).collect(),
@@ -160,6 +176,7 @@ impl<'a> SourceTree<'a> {
             .order
             .refusal(&gathered.shape, order, &scored.layout)
         {
+            return Err(reason);
         }
         let declaration = gathered
             .aggregate

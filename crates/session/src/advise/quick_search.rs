@@ -1,0 +1,47 @@
+//! A quick search of one type, for the judgement that `report` shows.
+
+use relayout_search::Options;
+
+use super::advised::{PatchedType, search_effort};
+use super::advised_type::AdvisedType;
+use super::gathered::gather_type;
+use super::recommended::RecommendationLimits;
+use super::scenarios::ScenarioScores;
+use super::searched::SearchedType;
+use crate::ResolvedProfile;
+use crate::judgement::TypeJudgement;
+
+/// Candidates that get an interval, so that they can be recommended.
+const CANDIDATES_SHOWN: usize = 5;
+
+/// Searches layouts of the struct `name` with a part of the effort, without store guards, and
+/// returns what can be saved.
+pub(crate) fn judge_quickly(resolved: &ResolvedProfile<'_>, name: &str) -> TypeJudgement {
+    let gathered = match gather_type(resolved, name, &[]) {
+        Ok(gathered) => gathered,
+        Err(error) => return TypeJudgement::without_saving(&error.to_string(), false),
+    };
+    if let Some(reason) = gathered.skip_reason(resolved.line_bytes) {
+        return TypeJudgement::without_saving(&reason, false);
+    }
+    let options = Options {
+        intervals: CANDIDATES_SHOWN,
+        ..search_effort(true)
+    };
+    let searched = SearchedType::search(gathered, Vec::new(), Vec::new(), resolved, &options);
+    let patched = PatchedType {
+        advised: AdvisedType {
+            searched,
+            accesses: Vec::new(),
+            guards: None,
+            scenarios: ScenarioScores::default(),
+        },
+        patch: None,
+        limits: RecommendationLimits {
+            top: CANDIDATES_SHOWN,
+            moves_max: None,
+        },
+        order_uses: None,
+    };
+    TypeJudgement::from_patched(&patched, false)
+}

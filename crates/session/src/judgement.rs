@@ -1,0 +1,347 @@
+//! What a layout can save of each type: one judgement, which `advise` and `report` share.
+//!
+//! A search of layouts takes seconds, so its conclusion is kept in the user's cache. The key names
+//! the profile, the debug files and the code that judged; the profile itself is never written.
+//! `advise` keeps what it found with all of its effort. `report --by saving` searches the types of
+//! its findings with less. `report` alone searches nothing, and shows what is kept.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use relayout_contend::{Finding, Findings, strip_type_tag};
+use relayout_files::CachedFiles;
+use relayout_search::AdviceVerdict;
+use serde::{Deserialize, Serialize};
+
+use crate::ResolvedProfile;
+use crate::advise::{AdviceRequest, AdviceRun, PatchedType, judge_quickly};
+
+/// Types that `report --by saving` searches at most.
+const TYPES_SEARCHED_MAX: usize = 12;
+/// Parts that a change is rounded to.
+const MILLION: f64 = 1e6;
+/// Version of the kept files.
+const FORMAT: u32 = 1;
+
+/// Conclusion of a search of a type's layouts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TypeJudgement {
+    /// Change of the transfers on the type with the recommended layout: -0.33; `None` if none is
+    /// recommended.
+    pub change: Option<f64>,
+    /// Members that it moves.
+    pub moved: usize,
+    /// Reason why no layout is recommended; empty if one is.
+    pub reason: String,
+    /// True if the search had all of its effort.
+    pub is_thorough: bool,
+}
+
+/// Judgements by the name of the type, without tag.
+pub type TypeJudgements = BTreeMap<String, TypeJudgement>;
+
+/// What a layout can save of a finding's type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FindingSaving {
+    /// Transfers that the layout saves, of all findings of the type.
+    pub transfers: f64,
+    /// The same as a fraction of all transfers of the profile.
+    pub share: f64,
+    /// Change of the transfers on the type: -0.33.
+    pub change: f64,
+    /// Members that the layout moves.
+    pub moved: usize,
+}
+
+/// Returns the name by which a finding's type is judged; `None` for what has no members to move.
+pub fn judged_type_name(finding: &Finding) -> Option<&str> {
+    let name = strip_type_tag(finding.subject.type_name());
+    (!name.is_empty() && finding.members.iter().any(|member| member.name != name)).then_some(name)
+}
+
+/// Returns what a layout can save of the finding's type; `None` where nothing was searched, or
+/// nothing is saved.
+pub fn finding_saving(
+    finding: &Finding,
+    findings: &Findings,
+    judgements: &TypeJudgements,
+) -> Option<FindingSaving> {
+    let name = judged_type_name(finding)?;
+    let judgement = judgements.get(name)?;
+    let change = judgement.change?;
+    let of_type = |other: &&Finding| judged_type_name(other) == Some(name);
+    let transfers: u64 = { findings.findings.iter() }
+        .filter(of_type)
+        .map(|other| other.tally.transfers())
+        .sum();
+    let saved = -change * transfers as f64;
+    Some(FindingSaving {
+        transfers: saved,
+        share: saved / findings.totals.tally.transfers().max(1) as f64,
+        change,
+        moved: judgement.moved,
+    })
+}
+
+/// Sorts the findings by what a layout of their type can save, most first; those without a saving
+/// follow in their order. Ranks stay.
+pub fn sort_by_saving(findings: &mut Findings, judgements: &TypeJudgements) {
+    let savings: Vec<f64> = { findings.findings.iter() }
+        .map(|finding| {
+            let saving = finding_saving(finding, findings, judgements);
+            saving.map_or(0.0, |saving| saving.transfers)
+        })
+        .collect();
+    let mut keyed: Vec<(f64, Finding)> = savings
+        .into_iter()
+        .zip(findings.findings.drain(..))
+        .collect();
+    keyed.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    findings.findings = keyed.into_iter().map(|(_, finding)| finding).collect();
+}
+
+/// Adds the judgements of the types of the first findings, by a quick search, unless they are
+/// known.
+pub fn judge_findings(
+    resolved: &ResolvedProfile<'_>,
+    findings: &Findings,
+    judgements: &mut TypeJudgements,
+) {
+    let mut searched = 0;
+    for name in findings.findings.iter().filter_map(judged_type_name) {
+        if judgements.contains_key(name) {
+            continue;
+        }
+        if searched == TYPES_SEARCHED_MAX {
+            break;
+        }
+        searched += 1;
+        judgements.insert(name.to_owned(), judge_quickly(resolved, name));
+    }
+}
+
+impl TypeJudgement {
+    /// Returns the judgement of a searched type.
+    pub(crate) fn from_patched(patched: &PatchedType<'_>, is_thorough: bool) -> Self {
+        let outcome = &patched.advised.searched.outcome;
+        let recommended = patched.recommended();
+        match (outcome, recommended) {
+            (Ok(advice), Some(found)) => {
+                let (before, after) = (advice.current.cost, advice.candidates[found.index].cost);
+                let change = after as f64 / before.max(1) as f64 - 1.0;
+                Self {
+                    // A short number comes back from a file of JSON as it was.
+                    change: Some((change * MILLION).round() / MILLION),
+                    moved: found.edit.members,
+                    reason: String::new(),
+                    is_thorough,
+                }
+            }
+            (Ok(advice), None) => Self::without_saving(verdict_words(&advice.verdict), is_thorough),
+            (Err(refusal), _) => Self::without_saving(&refusal.to_string(), is_thorough),
+        }
+    }
+
+    /// Judgement that recommends nothing.
+    pub(crate) fn without_saving(reason: &str, is_thorough: bool) -> Self {
+        Self {
+            change: None,
+            moved: 0,
+            reason: reason.to_owned(),
+            is_thorough,
+        }
+    }
+}
+
+fn verdict_words(verdict: &AdviceVerdict) -> &'static str {
+    match verdict {
+        AdviceVerdict::NoTransfers => "no transfers were recorded in order",
+        AdviceVerdict::NothingBetter { .. } => "no layout of the type helps",
+        AdviceVerdict::Unclear => "no layout is clearly better",
+        AdviceVerdict::Unstable => "the best layout saves in some recordings only",
+        AdviceVerdict::Slight => "the best layout saves less than 1%",
+        AdviceVerdict::Traded => "the best layout trades transfers for upgrades",
+        AdviceVerdict::Slower => "the best layout is predicted to be slower",
+        AdviceVerdict::Better => "no layout is worth its edits",
+    }
+}
+
+/// Kept judgements and renderings of a profile.
+pub struct JudgementCache {
+    files: Option<CachedFiles>,
+    /// Words that name the profile, the debug files and the code.
+    identity: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeptJudgements {
+    format: u32,
+    identity: String,
+    types: TypeJudgements,
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeptRendering {
+    identity: String,
+    text: String,
+}
+
+impl JudgementCache {
+    /// Finds the cache of a profile. `debug` are the files to use instead of those it names.
+    pub fn locate(profile: &Path, debug: &[PathBuf]) -> Self {
+        Self {
+            files: CachedFiles::locate(),
+            identity: profile_identity(profile, debug),
+        }
+    }
+
+    /// Returns the kept judgements; none if there are none, or the files have changed.
+    pub fn read(&self) -> TypeJudgements {
+        self.try_read().unwrap_or_default()
+    }
+
+    fn try_read(&self) -> Option<TypeJudgements> {
+        let identity = self.identity.as_ref()?;
+        let bytes = self.files.as_ref()?.read(&file_name(identity, "judged"))?;
+        let kept: KeptJudgements = serde_json::from_slice(&bytes).ok()?;
+        (kept.format == FORMAT && kept.identity == *identity).then_some(kept.types)
+    }
+
+    /// Keeps judgements beside those that are kept. A thorough one is not replaced by a quick one.
+    pub fn add(&self, judgements: &TypeJudgements) {
+        let (Some(files), Some(identity)) = (&self.files, &self.identity) else {
+            return;
+        };
+        let mut types = self.read();
+        let before = types.clone();
+        for (name, judgement) in judgements {
+            let is_better_known =
+                { types.get(name) }.is_some_and(|kept| kept.is_thorough && !judgement.is_thorough);
+            if !is_better_known {
+                types.insert(name.clone(), judgement.clone());
+            }
+        }
+        if types == before {
+            return;
+        }
+        let kept = KeptJudgements {
+            format: FORMAT,
+            identity: identity.clone(),
+            types,
+        };
+        if let Ok(bytes) = serde_json::to_vec(&kept) {
+            files.write(&file_name(identity, "judged"), &bytes);
+        }
+    }
+
+    /// Returns the kept rendering of a report for the options that `options` names.
+    pub fn read_rendering(&self, options: &str) -> Option<String> {
+        let identity = self.rendering_identity(options)?;
+        let bytes = self.files.as_ref()?.read(&file_name(&identity, "report"))?;
+        let kept: KeptRendering = serde_json::from_slice(&bytes).ok()?;
+        (kept.identity == identity).then_some(kept.text)
+    }
+
+    /// Keeps the rendering of a report.
+    pub fn add_rendering(&self, options: &str, text: &str) {
+        let identity = self.rendering_identity(options);
+        let (Some(files), Some(identity)) = (&self.files, identity) else {
+            return;
+        };
+        let name = file_name(&identity, "report");
+        let kept = KeptRendering {
+            identity,
+            text: text.to_owned(),
+        };
+        if let Ok(bytes) = serde_json::to_vec(&kept) {
+            files.write(&name, &bytes);
+        }
+    }
+
+    /// Names the options and the judgements that a rendering shows.
+    fn rendering_identity(&self, options: &str) -> Option<String> {
+        let judgements = serde_json::to_string(&self.read()).ok()?;
+        let identity = self.identity.as_ref()?;
+        Some(format!("{identity}{options}\n{judgements}\n"))
+    }
+}
+
+/// Returns the judgements of an advice run; none if the request limits the search.
+pub fn run_judgements(run: &AdviceRun<'_>, request: &AdviceRequest) -> TypeJudgements {
+    let is_limited = !request.pinned.is_empty()
+        || !request.configurations.is_empty()
+        || !request.workloads.is_empty()
+        || request.moves_max.is_some();
+    if is_limited {
+        return TypeJudgements::new();
+    }
+    let is_thorough = !request.types.is_empty();
+    { run.types.iter() }
+        .map(|patched| {
+            let name = patched.advised.searched.gathered.name.clone();
+            (name, TypeJudgement::from_patched(patched, is_thorough))
+        })
+        .collect()
+}
+
+/// Returns words that change with the profile, its debug files and this program; `None` if a file
+/// cannot be looked at.
+fn profile_identity(profile: &Path, debug: &[PathBuf]) -> Option<String> {
+    let meta = relayout_files::read_regular_text(&profile.join("meta.json")).ok()?;
+    let mut words = format!("judgements {FORMAT}\n{meta}\n");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(profile)
+        .ok()?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()
+        .ok()?;
+    files.sort();
+    let named: Vec<PathBuf> = match debug.is_empty() {
+        true => named_debug_files(&meta),
+        false => debug.to_vec(),
+    };
+    files.extend(named);
+    files.push(std::env::current_exe().ok()?);
+    for file in files {
+        write_file_identity(&file, &mut words)?;
+    }
+    Some(words)
+}
+
+/// Returns the debug files that the meta data of a profile name.
+fn named_debug_files(meta: &str) -> Vec<PathBuf> {
+    let document: serde_json::Value = serde_json::from_str(meta).unwrap_or_default();
+    let named = document.get("debug_file").and_then(|path| path.as_str());
+    named
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from)
+        .into_iter()
+        .collect()
+}
+
+fn write_file_identity(file: &Path, words: &mut String) -> Option<()> {
+    let metadata = std::fs::metadata(file).ok()?;
+    writeln!(
+        words,
+        "{} {} {} {}.{:09} {}",
+        file.display(),
+        metadata.dev(),
+        metadata.ino(),
+        metadata.mtime(),
+        metadata.mtime_nsec(),
+        metadata.len(),
+    )
+    .ok()
+}
+
+fn file_name(identity: &str, extension: &str) -> String {
+    format!("{:016x}.{extension}", fnv1a(identity.as_bytes()))
+}
+
+/// FNV-1a, 64 bits (draft-eastlake-fnv), which is the same in every process and version.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
