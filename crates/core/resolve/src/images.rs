@@ -1,5 +1,5 @@
-//! Files that were mapped during a recording, and their addresses: a kernel alone, or a program and
-//! its shared libraries.
+//! Files that were mapped during a recording, and their addresses: a kernel alone or with its modules,
+//! or a program and its shared libraries.
 //!
 //! Debug information is about *link-time* addresses of one file, a recording about addresses of one
 //! run. [`DebugImages::locate`] turns the latter into the former, a [`LinkedAddress`].
@@ -42,6 +42,8 @@ pub struct DebugImages<'f, 'a> {
     /// Modules by run and start. Without any run, all addresses are link-time addresses of the main
     /// file.
     runs: Vec<Vec<MappedModule>>,
+    /// The main file is a kernel, and the others are its modules.
+    is_kernel: bool,
 }
 
 impl<'f, 'a> DebugImages<'f, 'a> {
@@ -50,11 +52,13 @@ impl<'f, 'a> DebugImages<'f, 'a> {
         Self {
             files: vec![file],
             runs: Vec::new(),
+            is_kernel: false,
         }
     }
 
-    /// Makes images of a program's modules: `main` for the program itself, and the files that
-    /// `file_of` returns for the others. A profile without modules uses `main` alone.
+    /// Makes images of the modules of a program or kernel: `main` for the program or kernel itself,
+    /// and the files that `file_of` returns for the others. A profile without modules uses `main`
+    /// alone.
     pub fn from_modules(
         profile: &Profile,
         main: &'f DwarfFile<'a>,
@@ -64,6 +68,7 @@ impl<'f, 'a> DebugImages<'f, 'a> {
         if profile.meta.runs.iter().all(|run| run.modules.is_empty()) {
             return images;
         }
+        images.is_kernel = profile.meta.target == "kernel";
         for run in &profile.meta.runs {
             let program = main_module(profile, run).map(|m| (m.start, m.bias));
             let mut mapped: Vec<MappedModule> = Vec::new();
@@ -118,16 +123,23 @@ impl<'f, 'a> DebugImages<'f, 'a> {
         })
     }
 
-    /// Returns the file of the module with this path in a run.
+    /// Returns the file of the module with this path in a run. A kernel's module has a row for each of
+    /// its sections.
     pub fn file_by_path(&self, run: RunId, path: &str) -> Option<FileId> {
         let run = self.runs.get(usize::from(run))?;
         let module = run.iter().find(|module| module.path == path)?;
         Some(module.file)
     }
 
-    /// Returns true if the files were mapped at addresses of the run's own.
+    /// Returns true if the files are a program and its libraries, mapped at addresses of the run's
+    /// own.
     pub fn is_program(&self) -> bool {
-        !self.runs.is_empty()
+        !self.runs.is_empty() && !self.is_kernel
+    }
+
+    /// Returns true if the files are a kernel and modules that are linked against it.
+    pub fn has_kernel_modules(&self) -> bool {
+        self.is_kernel
     }
 
     fn file_number(&mut self, file: &'f DwarfFile<'a>) -> Option<FileId> {
