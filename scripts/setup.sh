@@ -4,7 +4,7 @@
 #   scripts/setup.sh [--tests] [--update] [--arm64] [--kernel VERSION[-arm64]]... [--module NAME]...
 #
 #   --tests            also what the tests need: their packages, a second QEMU with plugin API 1,
-#                      and pahole 1.30
+#                      pahole 1.30, and the module overlay
 #   --update           fetch the newest kernels and QEMU even if the cache has some
 #   --kernel VERSION   also Debian's newest kernel of that version (6.12), or of all (newest); may be
 #                      given more than once; VERSION-arm64 is a kernel for arm64
@@ -28,6 +28,8 @@ TESTS=no
 UPDATE=no
 ARM64=no
 QEMUS=(qemu/current qemu/user)
+# Modules that the tests load.
+readonly TEST_MODULES=overlay
 # The kernel that --arm64 fetches.
 readonly ARM64_KERNEL=6.12-arm64
 
@@ -48,6 +50,7 @@ options() {
         --tests)
             TESTS=yes
             QEMUS+=(qemu/api1)
+            modules_request "$TEST_MODULES"
             ;;
         --update) UPDATE=yes ;;
         --arm64) further_request "$ARM64_KERNEL" ;;

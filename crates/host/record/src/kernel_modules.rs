@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use relayout_files::{cannot, map_file};
 use relayout_layout::kernel_module::module_description;
 
+use crate::Error;
 use crate::guest::is_similar_name;
 use crate::guest_program::GuestFiles;
-use crate::{Error, GuestKernel};
 
 /// List of a source tree's modules, in the order of its build.
 const BUILD_ORDER: &str = "modules.order";
@@ -106,18 +106,15 @@ pub struct ModulesToLoad {
 }
 
 impl ModulesToLoad {
-    /// Finds the modules that are `wanted`, names or files, and those that they need.
+    /// Finds the modules that are `wanted`, names or files, and those that they need, for the kernel
+    /// `release`.
     ///
     /// # Errors
     /// A module is unknown, is no module, or is for another kernel.
-    pub fn find(
-        wanted: &[String],
-        folder: &ModuleFolder,
-        kernel: &GuestKernel<'_>,
-    ) -> Result<Self, Error> {
+    pub fn find(wanted: &[String], folder: &ModuleFolder, release: &str) -> Result<Self, Error> {
         let mut search = ModuleSearch {
             folder,
-            release: &kernel.release,
+            release,
             seen: Vec::new(),
             found: Self::default(),
         };
@@ -214,4 +211,88 @@ pub fn module_name(path: &Path) -> Option<String> {
 
 fn plain_name(name: &str) -> String {
     name.replace('-', "_")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    const RELEASE: &str = "6.1.0-test";
+
+    /// Compiles a module of that name, which needs others.
+    fn compile_module(folder: &Path, name: &str, release: &str, depends: &str) {
+        let source = folder.join(format!("{name}.c"));
+        let text = format!(
+            "const char a[] __attribute__((section(\".modinfo\"))) = \"depends={depends}\";\n\
+             const char b[] __attribute__((section(\".modinfo\"))) = \"vermagic={release} SMP\";\n"
+        );
+        fs::write(&source, text).expect("written");
+        let out = folder.join(format!("{name}.ko"));
+        let status = Command::new("cc")
+            .arg("-c")
+            .arg("-o")
+            .args([&out, &source])
+            .status();
+        assert!(status.is_ok_and(|done| done.success()), "cc failed");
+    }
+
+    fn sample_folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        let below = folder.path().join("fs");
+        fs::create_dir(&below).expect("created");
+        compile_module(folder.path(), "top-most", RELEASE, "middle,base");
+        compile_module(&below, "middle", RELEASE, "base");
+        compile_module(&below, "base", RELEASE, "");
+        compile_module(&below, "foreign", "5.10.0", "");
+        compile_module(&below, "lonely", RELEASE, "nobody");
+        folder
+    }
+
+    fn find(wanted: &[&str]) -> Result<Vec<String>, String> {
+        let folder = sample_folder();
+        let modules = ModuleFolder::read(folder.path()).expect("read");
+        let wanted: Vec<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
+        let found = ModulesToLoad::find(&wanted, &modules, RELEASE);
+        let place = format!("{}/", folder.path().display());
+        let found = found.map_err(|error| error.to_string().replace(&place, ""))?;
+        Ok({ found.files.iter() }
+            .filter_map(|path| module_name(path))
+            .collect())
+    }
+
+    #[test]
+    fn modules_come_after_those_that_they_need() {
+        let expect = Ok(["base", "middle", "top_most"].map(str::to_owned).to_vec());
+        assert_eq!(find(&["top_most"]), expect);
+        assert_eq!(find(&["base", "top-most", "middle"]), expect);
+    }
+
+    #[test]
+    fn modules_that_cannot_be_loaded_are_refused() {
+        let check = |name: &str, part: &str| {
+            let error = find(&[name]).expect_err("no such module");
+            assert!(error.contains(part), "{error}");
+        };
+        check("midle", "(did you mean 'middle'?)");
+        check("midle", "scripts/setup.sh --module midle");
+        check(
+            "foreign",
+            "fs/foreign.ko cannot be loaded into the guest: it was built for the kernel 5.10.0, and the \
+             guest's is 6.1.0-test",
+        );
+        check("lonely", "it needs the module nobody");
+        check("./nowhere.ko", "nowhere.ko");
+    }
+
+    #[test]
+    fn a_tree_that_was_built_lists_its_modules() {
+        let folder = sample_folder();
+        let order = "fs/base.o\nfs/middle.ko\nfs/missing.o\n";
+        fs::write(folder.path().join(BUILD_ORDER), order).expect("written");
+        let modules = ModuleFolder::read(folder.path()).expect("read");
+        let names: Vec<&str> = modules.files.keys().map(String::as_str).collect();
+        assert_eq!(names, ["base", "middle"]);
+    }
 }

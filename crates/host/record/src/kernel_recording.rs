@@ -118,7 +118,8 @@ pub fn record_kernel(
     let collector = &tools.collector;
     let workspace = RecordingWorkspace::create()?;
     let memory = GuestMemory::create(recording.memory_bytes, &workspace)?;
-    let modules = ModulesToLoad::find(&recording.modules, &recording.module_folder, kernel)?;
+    let folder = &recording.module_folder;
+    let modules = ModulesToLoad::find(&recording.modules, folder, &kernel.release)?;
     let mut packed = match &recording.work {
         GuestWork::Program(work) => {
             PackedProgram::pack(work, kernel.machine, recording.memory_bytes)?
@@ -163,7 +164,7 @@ pub fn record_kernel(
         readers: &readers,
         modules: ModuleFiles {
             loaded: &modules,
-            folder: &recording.module_folder,
+            folder,
         },
         is_aborted: &is_aborted,
     };
