@@ -76,7 +76,7 @@ module_keep() {
     local file needed
     [ ! -e "$3/$2.ko" ] || return 0
     file=$(find "$1" -name '*.ko' | awk -v name="$2" '
-        { file = $0; sub(".*/", ""); gsub("-", "_"); if ($0 == name ".ko") { print file; exit } }')
+        { file = $0; sub(".*/", ""); gsub("-", "_"); if ($0 == name ".ko" && !found++) print file }')
     [ -n "$file" ] || stop "the kernel has no module $2" \
         "What is built into it needs none. Others: apt-file list, or dpkg-deb -c, of its -dbg package."
     for needed in $(module_needs "$file"); do
@@ -88,5 +88,6 @@ module_keep() {
 
 # module_needs FILE: names of the modules that it needs.
 module_needs() {
-    tr '\0' '\n' <"$1" | { grep -a -m 1 '^depends=' || true; } | sed 's/^depends=//' | tr ',' ' '
+    # All of it is read, or tr would die of the closed pipe.
+    tr '\0' '\n' <"$1" | LC_ALL=C sed -n 's/^depends=\([A-Za-z0-9_,-]*\)$/\1/p' | tr ',' ' '
 }

@@ -41,6 +41,8 @@ const SIZE_AT: usize = 32;
 /// Offset of the value in a symbol.
 const VALUE_AT: usize = 8;
 const SYMBOL_BYTES: usize = 24;
+/// Bytes of the shortest relocation. Many headers may lead to the same bytes.
+const RELOCATION_BYTES_MIN: usize = 16;
 
 /// Section of a module that is in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,6 +128,7 @@ pub fn link_module(
         addresses: &addresses,
         symbol_address,
         linked: bytes.to_vec(),
+        relocations_left: bytes.len() / RELOCATION_BYTES_MIN,
     };
     for section in file.sections() {
         let header = section_header_at(file, section.index())?;
@@ -167,8 +170,8 @@ fn module_file<'e, 'a>(elf: &'e ElfBinary<'a>) -> Result<&'e ModuleFile<'a>, Err
 
 fn is_loaded(section: &FileSection<'_, '_>) -> bool {
     let header = section.elf_section_header();
-    let flags: u64 = header.sh_flags(section.elf_file().endian()).0.into();
-    flags & u64::from(object::elf::SHF_ALLOC.0) != 0
+    let flags = header.sh_flags(section.elf_file().endian()).0;
+    flags & object::elf::SHF_ALLOC.0 != 0
 }
 
 /// Link-time address of each section that is in memory: one after the other, as aligned as they

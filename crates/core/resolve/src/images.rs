@@ -248,6 +248,39 @@ mod tests {
         assert_eq!(main.map(|m| m.path.as_str()), Some("/bin/p"));
     }
 
+    /// A kernel's modules have a row for each section, and its own memory is no program's.
+    #[test]
+    fn a_kernel_with_modules_is_no_program() {
+        let elf = std::fs::read("/proc/self/exe").expect("this program");
+        let parse = || DwarfFile::symbols_only(&elf).expect("symbols");
+        let (kernel, other) = (parse(), parse());
+        let mut all = profile(
+            vec![
+                module("/bin/p", 0x1000, 0),
+                module("/m/overlay.ko", 0x9000, 0x100),
+                module("/m/overlay.ko", 0x5000, 0x200),
+            ],
+            &[],
+        );
+        let images = DebugImages::from_modules(&all, &kernel, |_| Some(&other));
+        assert!(images.is_program() && !images.has_kernel_modules());
+        all.meta.target = "kernel".to_owned();
+        let images = DebugImages::from_modules(&all, &kernel, |_| Some(&other));
+        assert!(!images.is_program() && images.has_kernel_modules());
+        let located = |address| {
+            let found = images.locate(RunId(0), address)?;
+            Some((found.file.0, found.address))
+        };
+        assert_eq!(located(0x1010), Some((0, 0x1010)));
+        assert_eq!(located(0x9010), Some((1, 0x8f10)));
+        assert_eq!(located(0x5010), Some((1, 0x4e10)));
+        assert_eq!(located(0x7000), None);
+        assert_eq!(
+            images.file_by_path(RunId(0), "/m/overlay.ko"),
+            Some(FileId(1))
+        );
+    }
+
     #[test]
     fn only_modules_with_addresses_are_used() {
         let modules = vec![

@@ -20,6 +20,8 @@ pub struct ModuleLinker<'l, 'a> {
     pub symbol_address: &'l dyn Fn(&str) -> Option<u64>,
     /// The file, with what was filled in so far.
     pub linked: Vec<u8>,
+    /// Relocations that a file of this length may still have.
+    pub relocations_left: usize,
 }
 
 impl<'a> ModuleLinker<'_, 'a> {
@@ -28,6 +30,10 @@ impl<'a> ModuleLinker<'_, 'a> {
     pub fn relocate(&mut self, section: &FileSection<'_, '_>, start: usize) {
         let section_address = self.addresses.get(&section.index()).copied().unwrap_or(0);
         for (offset, relocation) in section.relocations() {
+            let Some(left) = self.relocations_left.checked_sub(1) else {
+                return;
+            };
+            self.relocations_left = left;
             let at = usize::try_from(offset).ok();
             let Some(at) = at.and_then(|offset| start.checked_add(offset)) else {
                 continue;

@@ -28,7 +28,7 @@ pub struct ModuleFiles<'m> {
 /// Modules with files, for the profile.
 #[derive(Default)]
 pub struct DescribedModules {
-    /// The kernel, and the sections of its modules; empty without modules.
+    /// The kernel, and the sections of its modules, by start; empty without modules.
     pub rows: Vec<LoadedModule>,
     /// Memory of the sections, and of the CPUs' copies of variables.
     pub ranges: Vec<RangeRow>,
@@ -62,8 +62,9 @@ impl DescribedModules {
                 end: image.start.saturating_add(image.bytes).0,
                 bias: 0,
             };
-            described.rows.insert(0, row);
+            described.rows.push(row);
         }
+        described.rows.sort_by_key(|row| row.start);
         described
     }
 
