@@ -1,15 +1,17 @@
 #!/bin/bash
 # Sets up what building and running relayout needs and this machine lacks. See docs/setup.md.
 #
-#   scripts/setup.sh [--tests] [--update] [--arm64] [--kernel VERSION[-arm64]]...
+#   scripts/setup.sh [--tests] [--update] [--arm64] [--kernel VERSION[-arm64]]... [--module NAME]...
 #
 #   --tests            also what the tests need: their packages, a second QEMU with plugin API 1,
-#                      and pahole 1.30
+#                      pahole 1.30, and the module overlay
 #   --update           fetch the newest kernels and QEMU even if the cache has some
 #   --kernel VERSION   also Debian's newest kernel of that version (6.12), or of all (newest); may be
 #                      given more than once; VERSION-arm64 is a kernel for arm64
 #   --arm64            also what recording arm64 kernels needs: a QEMU, the guest's program, and the
 #                      kernel 6.12-arm64
+#   --module NAME      also this module of the kernels that are set up, with its debug information and the
+#                      modules that it needs; may be given more than once, or as NAME,NAME
 #
 # Exit codes: 0 all there; 2 usage; 3 something cannot be had: it is named with its package.
 set -euo pipefail
@@ -17,7 +19,7 @@ set -euo pipefail
 umask go-w
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
-for part in say cache aptroot kernel further qemu guest pahole system; do
+for part in say cache aptroot kernel further modules qemu guest pahole system; do
     # shellcheck source=/dev/null
     . "$ROOT/scripts/lib/$part.sh"
 done
@@ -26,6 +28,8 @@ TESTS=no
 UPDATE=no
 ARM64=no
 QEMUS=(qemu/current qemu/user)
+# Modules that the tests load.
+readonly TEST_MODULES=overlay
 # The kernel that --arm64 fetches.
 readonly ARM64_KERNEL=6.12-arm64
 
@@ -46,6 +50,7 @@ options() {
         --tests)
             TESTS=yes
             QEMUS+=(qemu/api1)
+            modules_request "$TEST_MODULES"
             ;;
         --update) UPDATE=yes ;;
         --arm64) further_request "$ARM64_KERNEL" ;;
@@ -54,6 +59,11 @@ options() {
             shift
             ;;
         --kernel=*) further_request "${1#*=}" || usage ;;
+        --module)
+            modules_request "${2:-}" || usage
+            shift
+            ;;
+        --module=*) modules_request "${1#*=}" || usage ;;
         *) usage ;;
         esac
         shift
@@ -66,7 +76,7 @@ options() {
 
 usage() {
     printf 'usage: scripts/setup.sh [--tests] [--update] [--arm64] %s\n' \
-        '[--kernel VERSION|newest[-arm64]]...' >&2
+        '[--kernel VERSION|newest[-arm64]]... [--module NAME]...' >&2
     exit 2
 }
 
@@ -124,8 +134,9 @@ cache_complete() {
         qemu_ready "$link" || return 1
     done
     for wanted in "${FURTHER[@]}"; do
-        further_ready "$wanted" || return 1
+        further_ready "$wanted" && modules_ready "kernel/$wanted" || return 1
     done
+    modules_ready kernel/current || return 1
     [ "$TESTS" = no ] || pahole_ready || return 1
     kernel_and_source_ready
 }
@@ -135,6 +146,8 @@ missing_items() {
     local link wanted
     if ! kernel_ready || [ "$(cache_version kernel/current)" != "$KERNEL_VERSION" ]; then
         echo kernel
+    elif ! modules_ready kernel/current; then
+        echo modules/current
     fi
     if ! source_ready || [ "$(cache_version source/current)" != "$KERNEL_VERSION" ]; then
         echo source
@@ -149,6 +162,8 @@ missing_items() {
         if ! further_ready "$wanted" || [ "$UPDATE" = yes ] &&
             [ "$(cache_version "kernel/$wanted")" != "${FURTHER_VERSION[$wanted]}" ]; then
             echo "further/$wanted"
+        elif ! modules_ready "kernel/$wanted"; then
+            echo "modules/$wanted"
         fi
     done
     if [ "$TESTS" = yes ] && { ! pahole_ready || [ "$UPDATE" = yes ] &&
@@ -181,6 +196,7 @@ item_title() {
     kernel) echo "kernel $KERNEL_RELEASE, debug info" ;;
     source) echo "its source, linux-source-6.1 $KERNEL_VERSION" ;;
     further/*) echo "kernel ${FURTHER_RELEASE[${1#*/}]}, debug info" ;;
+    modules/*) echo "modules of kernel $(modules_release "kernel/${1#*/}")" ;;
     pahole) echo "pahole $(upstream_version "$(pahole_version)") with its libraries" ;;
     qemu/user) echo "QEMU $(upstream_version "$(qemu_version "$1")") for single programs, its libraries" ;;
     qemu/aarch64) echo "QEMU $(upstream_version "$(qemu_version "$1")") for arm64, its libraries" ;;
@@ -193,6 +209,7 @@ item_cost() {
     kernel) kernel_cost ;;
     source) source_cost ;;
     further/*) further_cost "${1#*/}" ;;
+    modules/*) modules_cost "kernel/${1#*/}" ;;
     qemu/*) qemu_cost "$1" ;;
     pahole) pahole_cost ;;
     esac
@@ -213,6 +230,11 @@ get() {
         step "download kernel ${FURTHER_RELEASE[${item#*/}]}" "$(archive_hint)" \
             further_download "${item#*/}"
         step "unpack vmlinuz and vmlinux" "$(unpack_hint)" further_unpack "${item#*/}"
+        ;;
+    modules/*)
+        step "download the debug package of kernel $(modules_release "kernel/${item#*/}")" \
+            "$(archive_hint)" modules_download "kernel/${item#*/}"
+        step "unpack modules" "$(unpack_hint)" modules_unpack "kernel/${item#*/}"
         ;;
     pahole)
         step "download pahole from $PAHOLE_SUITE" "$(archive_hint)" pahole_download

@@ -4,6 +4,7 @@
 
 #include "board.h"
 #include "files.h"
+#include "modules.h"
 #include "orders.h"
 #include "program.h"
 #include "reap.h"
@@ -132,6 +133,8 @@ void init_main(void)
         report("ready");
         status = read_orders(&orders);
     }
+    if (status == 0)
+        status = modules_load();
     if (status == 0)
         status = orders.program ? program_run(orders.window, LINGER_S) : run_workload(&orders);
     if (status < 0)

@@ -4,6 +4,7 @@
 #   kernel/<release>/{vmlinuz,vmlinux,config,VERSION}     kernel/current -> <release>
 #   kernel/<release>/{vmlinuz,vmlinux,VERSION}            kernel/6.12, kernel/newest -> <release>
 #                                                         kernel/6.12-arm64 -> <release>
+#   kernel/<release>/modules/NAME.ko                      modules that were asked for
 #   source/linux-source-6.1/{...,VERSION}                 source/current -> linux-source-6.1
 #   qemu/<version>/{qemu-system-x86_64,usr,lib,VERSION}   qemu/current, qemu/api1 -> <version>
 #   qemu/user-<version>/{qemu-x86_64,usr,lib,VERSION}     qemu/user -> user-<version>

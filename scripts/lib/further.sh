@@ -123,6 +123,7 @@ further_unpack() {
     deb_files "linux-image-${release}-dbg_" "./usr/lib/debug/boot/vmlinux-$release" \
         "./usr/lib/debug/lib/modules/$release/vmlinux" >"$made/vmlinux"
     [ -s "$made/vmlinuz" ] && [ -s "$made/vmlinux" ]
+    modules_keep "$release" "$made/modules"
     cache_publish further "${FURTHER_VERSION[$name]}" "kernel/$release" "kernel/$name"
     rm -f "$CACHE/debs/$image"_*.deb "$CACHE/debs/linux-image-$release"-dbg_*.deb
 }

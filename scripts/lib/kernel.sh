@@ -92,6 +92,7 @@ kernel_unpack() {
     deb_file "linux-image-${release}_" "./boot/vmlinuz-$release" >"$made/vmlinuz"
     deb_file "linux-image-${release}_" "./boot/config-$release" >"$made/config"
     deb_file "linux-image-${release}-dbg_" "./usr/lib/debug/boot/vmlinux-$release" >"$made/vmlinux"
+    modules_keep "$release" "$made/modules"
     cache_publish kernel "$KERNEL_VERSION" "kernel/$release" kernel/current
     rm -f "$CACHE"/debs/linux-image-*.deb
 }

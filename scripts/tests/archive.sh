@@ -30,8 +30,17 @@ kernel_release() {
         "boot/vmlinuz-$release" "vmlinuz $version" "boot/config-$release" "config $version"
     package "linux-image-$release-dbg" "$version" \
         "usr/lib/debug/boot/vmlinux-$release" "vmlinux $version" \
-        "usr/lib/debug/lib/modules/$release/kernel/a.ko" module
+        "usr/lib/debug/lib/modules/$release/kernel/fs/overlay.ko" "$(module_text lib-a,lib_b)" \
+        "usr/lib/debug/lib/modules/$release/kernel/lib/lib-a.ko" "$(module_text lib_b)" \
+        "usr/lib/debug/lib/modules/$release/kernel/lib/lib_b.ko" "$(module_text)" \
+        "usr/lib/debug/lib/modules/$release/kernel/lib/other.ko" "$(module_text)"
     source_package "$version"
+}
+
+# module_text [NEEDED]: the description of a module. Words of real ones end with a NUL each, which
+# setup treats as it does ends of lines.
+module_text() {
+    printf 'license=GPL\ndepends=%s\nvermagic=test' "${1-}"
 }
 
 # further_release ABI VERSION: as kernels since 6.19 are packaged. The image package is empty.
@@ -55,7 +64,8 @@ older_release() {
 debug_package() {
     mkdir -p "$ARCHIVE/files/$(dirname "$4")"
     ln -s "/$3" "$ARCHIVE/files/$4"
-    package "linux-image-$1-dbg" "$2" "$3" "vmlinux $2"
+    package "linux-image-$1-dbg" "$2" "$3" "vmlinux $2" \
+        "usr/lib/debug/lib/modules/$1/kernel/fs/overlay.ko" "$(module_text)"
 }
 
 source_package() {

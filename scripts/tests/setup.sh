@@ -108,6 +108,19 @@ it_looks_for_a_cross_compiler_for_arm_only() {
         "$(printf 'gcc-aarch64-linux-gnu\nlibc6-dev-arm64-cross')"
 }
 
+it_keeps_modules_on_request() {
+    small_archive
+    setup --module overlay --kernel 6.12 >"$WORK/out"
+    check "$(ls "$WORK/cache/kernel/current/modules")" "$(printf 'lib_a.ko\nlib_b.ko\noverlay.ko')"
+    check "$(ls "$WORK/cache/kernel/6.12/modules")" overlay.ko
+    check "$(ls "$WORK/cache/debs")" ""
+    check "$(cat "$WORK/cache/kernel/current/vmlinux")" "vmlinux 6.1.10-2"
+    check "$(setup --module overlay,lib-a)" "setup: all there, nothing to download ($WORK/cache)"
+    check_stop 3 "the kernel has no module missing" setup --module missing
+    check_stop 2 "usage:" setup --module ../overlay
+    check_stop 2 "usage:" setup --module
+}
+
 it_names_a_kernel_that_the_archive_lacks() {
     small_archive
     check_stop 3 "no linux-image-* of kernel 4.19" setup --kernel 4.19

@@ -1,10 +1,12 @@
-//! The debug files that belong to a profile: those of the kernel, or of the program and its
-//! libraries.
+//! The debug files that belong to a profile: those of the kernel and its modules, or of the program and
+//! its libraries.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use relayout_files::{DebugFile, RecordingProgress};
-use relayout_layout::dwarf::DwarfFile;
+use relayout_layout::dwarf::{DwarfFile, SectionStore};
+use relayout_layout::kernel_module::link_module;
 use relayout_layout::links::DebugLinks;
 use relayout_profile::{LoadedModule, Profile, ProfileMeta};
 use relayout_resolve::{DebugImages, modules_used};
@@ -52,10 +54,17 @@ pub fn with_debug_images<T, E: From<Error>>(
         .collect();
     unproven.warn(progress);
     let main_debug = read_main_file(&path, &main_file, meta, progress)?;
-    let library_debug: Vec<Option<DwarfFile<'_>>> = modules
-        .iter()
+    let linked_modules: Vec<Option<LinkedModule>> = match meta.target == "kernel" {
+        true => LinkedModule::link_all(&library_files, &main_debug),
+        false => library_files.iter().map(|_| None).collect(),
+    };
+    let library_debug: Vec<Option<DwarfFile<'_>>> = { modules.iter() }
         .zip(&library_files)
-        .map(|(module, file)| read_library(module, file.as_ref()?))
+        .zip(&linked_modules)
+        .map(|((module, file), linked)| match linked {
+            Some(linked) => linked.read(module),
+            None => read_library(module, file.as_ref()?),
+        })
         .collect();
     let mut library_notes = LibraryNotes::default();
     for (module, file) in modules.iter().zip(&library_debug) {
@@ -245,10 +254,41 @@ fn open_library(
 /// build.
 fn read_library<'a>(module: &LoadedModule, file: &'a DebugFile) -> Option<DwarfFile<'a>> {
     let debug = file.dwarf_with_code().or_else(|_| file.symbols()).ok()?;
-    let is_other_build = debug
-        .build_id_text()
-        .is_some_and(|id| !module.build_id.is_empty() && id != module.build_id);
-    (!is_other_build).then_some(debug)
+    is_recorded_build(module, &debug).then_some(debug)
+}
+
+fn is_recorded_build(module: &LoadedModule, debug: &DwarfFile<'_>) -> bool {
+    let is_other = |id: String| !module.build_id.is_empty() && id != module.build_id;
+    !debug.build_id_text().is_some_and(is_other)
+}
+
+/// Module of a kernel, linked against the kernel.
+struct LinkedModule {
+    bytes: Vec<u8>,
+    sections: SectionStore,
+}
+
+impl LinkedModule {
+    /// Links each file; `None` for those that are no modules.
+    fn link_all(files: &[Option<DebugFile>], kernel: &DwarfFile<'_>) -> Vec<Option<Self>> {
+        let used = files.iter().any(Option::is_some);
+        let symbols = kernel.symbols().iter().filter(|_| used);
+        let addresses: HashMap<&str, u64> = symbols.map(|s| (s.name, s.address)).collect();
+        let link = |file: &Option<DebugFile>| {
+            let address = |name: &str| addresses.get(name).copied();
+            let bytes = link_module(file.as_ref()?.bytes(), &address).ok()?;
+            Some(Self {
+                bytes,
+                sections: SectionStore::default(),
+            })
+        };
+        files.iter().map(link).collect()
+    }
+
+    fn read(&self, module: &LoadedModule) -> Option<DwarfFile<'_>> {
+        let debug = DwarfFile::parse_with_store(&self.bytes, &self.sections).ok()?;
+        is_recorded_build(module, &debug).then_some(debug)
+    }
 }
 
 /// Libraries for a warning.
@@ -282,7 +322,7 @@ impl LibraryNotes {
             return;
         }
         progress.warn(&format!(
-            "{count} of {library_count} libraries without debug information ({}): only their \
+            "{count} of {library_count} libraries or modules without debug information ({}): only their \
              symbols are known; install their debug packages (-dbgsym, debuginfo)",
             first_names(self.without_debug_info.clone())
         ));

@@ -49,6 +49,8 @@ pub struct KernelFiles {
     pub image: PathBuf,
     /// Debug file.
     pub debug: PathBuf,
+    /// Folder with the kernel's modules, if it is known.
+    pub modules: Option<PathBuf>,
 }
 
 /// Boot images of a folder, and the debug file beside each: of a kernel that setup fetched, of a
@@ -76,6 +78,7 @@ impl KernelFiles {
         let file_pairs = FOLDER_FILES.iter().map(|(image, debug)| Self {
             image: folder.join(image),
             debug: folder.join(debug),
+            modules: Some(module_folder(&folder)),
         });
         let mut complete = file_pairs.filter(|pair| pair.image.exists() && pair.debug.exists());
         complete.next().ok_or_else(|| {
@@ -101,13 +104,27 @@ impl KernelFiles {
         cache: Option<&CacheFolder>,
     ) -> Result<Self, RecordError> {
         let given = |path: Option<&Path>| path.map(Path::to_owned);
+        let modules = match (image, debug) {
+            (None, None) => cache.map(|cache| cache.dir().join("kernel/current/modules")),
+            _ => None,
+        };
         let image = given(image).or_else(|| cache?.kernel_image());
         let debug = given(debug).or_else(|| cache?.kernel_debug_file());
         Ok(Self {
             image: image.ok_or_else(|| missing_kernel("kernel image", "--image"))?,
             debug: debug
                 .ok_or_else(|| missing_kernel("vmlinux with debug information", "--debug"))?,
+            modules,
         })
+    }
+}
+
+/// Returns the folder with the modules of the kernel in `folder`: the folder itself for a source tree
+/// that was built, else the one beside the boot image.
+fn module_folder(folder: &Path) -> PathBuf {
+    match folder.join("modules.order").exists() {
+        true => folder.to_owned(),
+        false => folder.join("modules"),
     }
 }
 

@@ -8,6 +8,7 @@ mod compile_commands;
 mod guest_memory;
 mod join;
 mod kept;
+mod kernel_module;
 mod perf_data;
 mod perf_samples;
 mod profile;
@@ -24,6 +25,7 @@ pub use compile_commands::compile_commands;
 pub use guest_memory::{guest_memory, guest_memory_seeds};
 pub use join::{join, split};
 pub use kept::{kept, kept_content, with_kept};
+pub use kernel_module::kernel_module;
 pub use perf_data::perf_data;
 pub use perf_samples::{perf_samples, perf_samples_seeds};
 pub use profile::{pack, profile, unpack};
@@ -36,7 +38,7 @@ pub use types::{btf, btf_split, companions, dwarf, layout_order, shape};
 pub type Target = fn(&[u8]);
 
 /// All of them, by name.
-pub const ALL: [(&str, Target); 22] = [
+pub const ALL: [(&str, Target); 23] = [
     ("boot_image", boot_image),
     ("btf", btf),
     ("btf_split", btf_split),
@@ -51,6 +53,7 @@ pub const ALL: [(&str, Target); 22] = [
     ("guest_memory", guest_memory),
     ("instructions", instructions),
     ("kept", kept),
+    ("kernel_module", kernel_module),
     ("layout_order", layout_order),
     ("locations", locations),
     ("perf_data", perf_data),

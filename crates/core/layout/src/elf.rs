@@ -115,6 +115,11 @@ impl<'a> ElfBinary<'a> {
         with_elf!(self, file => file.sections().any(|section| section.name_bytes().is_ok_and(of_gcc)))
     }
 
+    /// Reserves bytes for contents that are decompressed elsewhere.
+    pub(crate) fn reserve(&self, bytes: u64) -> Result<(), Error> {
+        self.expansion.reserve(bytes)
+    }
+
     pub(crate) fn build_id(&self) -> Option<Vec<u8>> {
         with_elf!(self, file => file.build_id().ok().flatten().map(<[u8]>::to_vec))
     }

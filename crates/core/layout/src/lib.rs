@@ -29,6 +29,7 @@ mod elf;
 mod elf_identity;
 mod error;
 pub mod glob;
+pub mod kernel_module;
 pub mod links;
 mod locate;
 mod locate_path;

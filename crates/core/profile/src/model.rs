@@ -264,10 +264,12 @@ pub enum RangeKind {
     Slab = 0,
     /// A CPU's copy of the static per-cpu area: `id` is the CPU, `first` the address that
     /// corresponds to per-cpu offset `stride` (0 for static data). Where per-cpu variables have
-    /// addresses of the image, `first` may be above the copy: offsets wrap around.
+    /// addresses of the image, `first` may be above the copy: offsets wrap around. With the path of a
+    /// module as `owner`: its variables, which begin at the module's link-time addresses.
     #[serde(rename = "percpu")]
     PerCpu = 1,
-    /// The kernel image (globals). In programs: a module, whose path `owner` is.
+    /// The kernel image (globals), or a section of its module, whose path `owner` is. In programs: a
+    /// module, whose path `owner` is.
     Image = 2,
     /// The `struct page` array.
     PageArray = 3,
@@ -312,7 +314,9 @@ pub struct RangeRow {
     pub object_bytes: u32,
 }
 
-/// A file that was mapped into the recorded program: the program itself, or a shared library.
+/// A file that was mapped into the recorded program: the program itself, or a shared library. Of a
+/// kernel: the kernel itself, or a section of a module, which is linked by
+/// `relayout_layout::kernel_module`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct LoadedModule {
     /// Its path, as the system gave it.
@@ -448,7 +452,8 @@ pub struct RecordedRun {
     pub gaps: Vec<ContextGaps>,
     /// Last lines of the console (kernel) or of standard error (program), at most 2,000.
     pub console_tail: Vec<String>,
-    /// Files that were mapped, by start; none for kernels.
+    /// Files that were mapped, by start. A kernel with modules has a row for itself, and one for each
+    /// section of a module; a kernel without has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modules: Vec<LoadedModule>,
     /// Threads, by context; none for kernels.

@@ -1,5 +1,5 @@
-//! Files that were mapped during a recording, and their addresses: a kernel alone, or a program and
-//! its shared libraries.
+//! Files that were mapped during a recording, and their addresses: a kernel alone or with its modules,
+//! or a program and its shared libraries.
 //!
 //! Debug information is about *link-time* addresses of one file, a recording about addresses of one
 //! run. [`DebugImages::locate`] turns the latter into the former, a [`LinkedAddress`].
@@ -42,6 +42,8 @@ pub struct DebugImages<'f, 'a> {
     /// Modules by run and start. Without any run, all addresses are link-time addresses of the main
     /// file.
     runs: Vec<Vec<MappedModule>>,
+    /// The main file is a kernel, and the others are its modules.
+    is_kernel: bool,
 }
 
 impl<'f, 'a> DebugImages<'f, 'a> {
@@ -50,11 +52,13 @@ impl<'f, 'a> DebugImages<'f, 'a> {
         Self {
             files: vec![file],
             runs: Vec::new(),
+            is_kernel: false,
         }
     }
 
-    /// Makes images of a program's modules: `main` for the program itself, and the files that
-    /// `file_of` returns for the others. A profile without modules uses `main` alone.
+    /// Makes images of the modules of a program or kernel: `main` for the program or kernel itself,
+    /// and the files that `file_of` returns for the others. A profile without modules uses `main`
+    /// alone.
     pub fn from_modules(
         profile: &Profile,
         main: &'f DwarfFile<'a>,
@@ -64,6 +68,7 @@ impl<'f, 'a> DebugImages<'f, 'a> {
         if profile.meta.runs.iter().all(|run| run.modules.is_empty()) {
             return images;
         }
+        images.is_kernel = profile.meta.target == "kernel";
         for run in &profile.meta.runs {
             let program = main_module(profile, run).map(|m| (m.start, m.bias));
             let mut mapped: Vec<MappedModule> = Vec::new();
@@ -118,16 +123,23 @@ impl<'f, 'a> DebugImages<'f, 'a> {
         })
     }
 
-    /// Returns the file of the module with this path in a run.
+    /// Returns the file of the module with this path in a run. A kernel's module has a row for each of
+    /// its sections.
     pub fn file_by_path(&self, run: RunId, path: &str) -> Option<FileId> {
         let run = self.runs.get(usize::from(run))?;
         let module = run.iter().find(|module| module.path == path)?;
         Some(module.file)
     }
 
-    /// Returns true if the files were mapped at addresses of the run's own.
+    /// Returns true if the files are a program and its libraries, mapped at addresses of the run's
+    /// own.
     pub fn is_program(&self) -> bool {
-        !self.runs.is_empty()
+        !self.runs.is_empty() && !self.is_kernel
+    }
+
+    /// Returns true if the files are a kernel and modules that are linked against it.
+    pub fn has_kernel_modules(&self) -> bool {
+        self.is_kernel
     }
 
     fn file_number(&mut self, file: &'f DwarfFile<'a>) -> Option<FileId> {
@@ -234,6 +246,39 @@ mod tests {
         );
         let main = main_module(&all, &all.meta.runs[0]);
         assert_eq!(main.map(|m| m.path.as_str()), Some("/bin/p"));
+    }
+
+    /// A kernel's modules have a row for each section, and its own memory is no program's.
+    #[test]
+    fn a_kernel_with_modules_is_no_program() {
+        let elf = std::fs::read("/proc/self/exe").expect("this program");
+        let parse = || DwarfFile::symbols_only(&elf).expect("symbols");
+        let (kernel, other) = (parse(), parse());
+        let mut all = profile(
+            vec![
+                module("/bin/p", 0x1000, 0),
+                module("/m/overlay.ko", 0x9000, 0x100),
+                module("/m/overlay.ko", 0x5000, 0x200),
+            ],
+            &[],
+        );
+        let images = DebugImages::from_modules(&all, &kernel, |_| Some(&other));
+        assert!(images.is_program() && !images.has_kernel_modules());
+        all.meta.target = "kernel".to_owned();
+        let images = DebugImages::from_modules(&all, &kernel, |_| Some(&other));
+        assert!(!images.is_program() && images.has_kernel_modules());
+        let located = |address| {
+            let found = images.locate(RunId(0), address)?;
+            Some((found.file.0, found.address))
+        };
+        assert_eq!(located(0x1010), Some((0, 0x1010)));
+        assert_eq!(located(0x9010), Some((1, 0x8f10)));
+        assert_eq!(located(0x5010), Some((1, 0x4e10)));
+        assert_eq!(located(0x7000), None);
+        assert_eq!(
+            images.file_by_path(RunId(0), "/m/overlay.ko"),
+            Some(FileId(1))
+        );
     }
 
     #[test]

@@ -84,6 +84,29 @@ pub enum Error {
         /// A workload with a similar name.
         close: Option<String>,
     },
+    /// No file of the kernel's modules has this name.
+    #[error(
+        "there is no module '{name}'{}{}; scripts/setup.sh --module {name} fetches it for the kernels in the \
+         cache folder, and a FILE.ko may be given instead. What is built into the kernel needs no --module",
+        folder.as_ref().map(|folder| format!(" in {}", folder.display())).unwrap_or_default(),
+        close.as_ref().map(|close| format!(" (did you mean '{close}'?)")).unwrap_or_default()
+    )]
+    UnknownModule {
+        /// The requested name.
+        name: String,
+        /// Folder with the kernel's modules.
+        folder: Option<PathBuf>,
+        /// A module with a similar name.
+        close: Option<String>,
+    },
+    /// A kernel module cannot be loaded.
+    #[error("{} cannot be loaded into the guest: {why}", path.display())]
+    Module {
+        /// The module's file.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+    },
     /// The program cannot run in the guest.
     #[error("{} cannot run in the guest: {why}", path.display())]
     Program {

@@ -81,7 +81,7 @@ pub fn find_workload(name: &str) -> Result<GuestWorkload, Error> {
 
 /// Returns true if the names differ by one wrong, missing, extra or swapped letter, or only by case
 /// and `_`.
-fn is_similar_name(existing: &str, name: &str) -> bool {
+pub(crate) fn is_similar_name(existing: &str, name: &str) -> bool {
     let plain = |text: &str| text.to_lowercase().replace(['_', '-'], "");
     let (existing_plain, name_plain) = (plain(existing), plain(name));
     existing_plain == name_plain || strsim::levenshtein(&existing_plain, &name_plain) <= 2

@@ -67,6 +67,14 @@ pub struct PackedProgram {
 }
 
 impl PackedProgram {
+    /// No program, for a guest with `memory_bytes` of memory.
+    pub fn without_program(memory_bytes: u64) -> Self {
+        Self {
+            files: GuestFiles::new(memory_bytes),
+            has_marker: false,
+        }
+    }
+
     /// Finds all that the program of `work` needs, for a guest of this machine with `memory_bytes` of
     /// memory.
     ///

@@ -21,7 +21,7 @@ const CONSOLE: (u32, u32) = (5, 1);
 ///
 /// # Errors
 /// A file cannot be read, or the archive cannot be written.
-pub fn write_archive(to: &Path, init: &[u8], files: Option<&GuestFiles>) -> Result<(), Error> {
+pub fn write_archive(to: &Path, init: &[u8], files: &GuestFiles) -> Result<(), Error> {
     let file = File::create(to).map_err(cannot("write", to))?;
     let mut archive = CpioArchive {
         to: BufWriter::new(file),
@@ -29,7 +29,7 @@ pub fn write_archive(to: &Path, init: &[u8], files: Option<&GuestFiles>) -> Resu
         inode: 0,
     };
     let failed = cannot("write", to);
-    for (path, entry) in files.into_iter().flat_map(GuestFiles::entries) {
+    for (path, entry) in files.entries() {
         archive
             .add_entry(path, entry)
             .map_err(|error| match error {
@@ -184,7 +184,7 @@ mod tests {
         files.add_file(&host, Path::new("/opt/file")).unwrap();
         files.add_bytes(Path::new("/run/order"), b"a\0b c\0".to_vec(), 0o600);
         let to = folder.path().join("initrd");
-        write_archive(&to, b"#!x", Some(&files)).unwrap();
+        write_archive(&to, b"#!x", &files).unwrap();
         let entries = read_archive(&std::fs::read(&to).unwrap());
         let find = |name: &str| entries.iter().find(|e| e.0 == name).map(|e| &e.1[..]);
         assert_eq!(find("opt/file"), Some(&b"12345"[..]));
@@ -201,7 +201,7 @@ mod tests {
         let mut files = GuestFiles::new(1 << 20);
         files.add_file(&host, Path::new("/file")).unwrap();
         std::fs::write(&host, "123").unwrap();
-        let error = write_archive(&folder.path().join("initrd"), b"", Some(&files)).unwrap_err();
+        let error = write_archive(&folder.path().join("initrd"), b"", &files).unwrap_err();
         assert!(format!("{error:?}").contains("shorter"), "{error:?}");
     }
 }

@@ -2,6 +2,7 @@
 //! collector's files.
 
 mod assemble;
+mod modules;
 mod watch;
 
 use std::ffi::OsString;
@@ -11,14 +12,18 @@ use std::time::Duration;
 
 use relayout_files::{CacheFolder, InterruptFlag, RecordingProgress, cannot};
 
+use self::modules::ModuleFiles;
 use self::watch::{WindowEnding, watch_window};
 use crate::guest_program::{PackedProgram, ProgramWork};
+use crate::kernel_modules::ModulesToLoad;
 use crate::kernel_needs::require_support;
 use crate::memory::MemoryReaders;
 use crate::outcome::RecordingOutcome;
 use crate::qemu::{QemuConfig, QemuMachine, find_collector, path_option};
 use crate::workspace::{GuestMemory, RecordingWorkspace, collector_options};
-use crate::{Error, GuestKernel, GuestMachine, GuestProgram, QemuCollector, initramfs};
+use crate::{
+    Error, GuestKernel, GuestMachine, GuestProgram, ModuleFolder, QemuCollector, initramfs,
+};
 
 /// The work of the guest.
 #[derive(Clone, Debug)]
@@ -60,6 +65,10 @@ impl GuestTools {
 pub struct KernelRecording {
     /// The work of the guest.
     pub work: GuestWork,
+    /// Modules that the guest loads before: names, or files.
+    pub modules: Vec<String>,
+    /// Modules of the kernel.
+    pub module_folder: ModuleFolder,
     /// Threads (or processes) of the workload.
     pub threads: u32,
     /// Operations of each; the workload's default if `None`.
@@ -109,16 +118,17 @@ pub fn record_kernel(
     let collector = &tools.collector;
     let workspace = RecordingWorkspace::create()?;
     let memory = GuestMemory::create(recording.memory_bytes, &workspace)?;
-    let program = match &recording.work {
+    let folder = &recording.module_folder;
+    let modules = ModulesToLoad::find(&recording.modules, folder, &kernel.release)?;
+    let mut packed = match &recording.work {
         GuestWork::Program(work) => {
-            let packed = PackedProgram::pack(work, kernel.machine, recording.memory_bytes)?;
-            Some(packed)
+            PackedProgram::pack(work, kernel.machine, recording.memory_bytes)?
         }
-        GuestWork::Workload(_) => None,
+        GuestWork::Workload(_) => PackedProgram::without_program(recording.memory_bytes),
     };
+    modules.pack(&mut packed.files)?;
     let initrd = workspace.file_path("initrd");
-    let files = program.as_ref().map(|program| &program.files);
-    initramfs::write_archive(&initrd, tools.program.bytes(), files)?;
+    initramfs::write_archive(&initrd, tools.program.bytes(), &packed.files)?;
     let readers = MemoryReaders::find(kernel);
     for left_out in readers.left_out() {
         progress.warn(&assemble::describe_left_out(&left_out));
@@ -131,7 +141,7 @@ pub fn record_kernel(
         cpus: recording.cpus,
         memory: &memory,
         append: kernel_command_line(recording, kernel.machine),
-        plugin_options: plugin_options(recording, kernel, &workspace, program.as_ref()),
+        plugin_options: plugin_options(recording, kernel, &workspace, &packed),
         extra_arguments: &recording.qemu_arguments,
     };
     let mut machine = QemuMachine::start(&config, &workspace)?;
@@ -152,6 +162,10 @@ pub fn record_kernel(
         workspace: &workspace,
         memory: &memory,
         readers: &readers,
+        modules: ModuleFiles {
+            loaded: &modules,
+            folder,
+        },
         is_aborted: &is_aborted,
     };
     let recorded =
@@ -209,7 +223,7 @@ fn plugin_options(
     recording: &KernelRecording,
     kernel: &GuestKernel<'_>,
     workspace: &RecordingWorkspace,
-    program: Option<&PackedProgram>,
+    program: &PackedProgram,
 ) -> OsString {
     let skip: Vec<String> = kernel
         .bulk_code()
@@ -222,7 +236,7 @@ fn plugin_options(
         Some(IdleWindow::Time) => options.push_str(",mode=idle"),
         Some(IdleWindow::Accesses) => options.push_str(",mode=count"),
     }
-    if program.is_some_and(|program| program.has_marker) {
+    if program.has_marker {
         options.push_str(",own=1");
     }
     path_option(format!("{options},dir="), workspace.dir())

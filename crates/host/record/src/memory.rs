@@ -11,6 +11,7 @@ mod files;
 mod frames;
 mod list;
 mod lookup;
+mod modules;
 mod page_types;
 mod pages;
 mod paging;
@@ -27,6 +28,8 @@ use self::areas::AreaReader;
 use self::files::{FileNames, FileReader};
 use self::frames::PageFrames;
 use self::lookup::{KernelLookup, MissingItem};
+pub use self::modules::GuestModule;
+use self::modules::ModuleReader;
 use self::pages::{DescriptorReader, PageDescriptors, PageUseReader};
 use self::paging::{GuestMemory, PagingReader};
 use self::percpu::{ChunkReader, StaticDataReader};
@@ -41,6 +44,8 @@ const PAGE_BYTES: u64 = 4096;
 pub struct MemorySnapshot {
     /// Ranges, each once.
     pub ranges: Vec<RangeRow>,
+    /// Modules that the kernel has loaded.
+    pub modules: Vec<GuestModule>,
     /// Readers that this kernel, or this guest's memory, leaves without what they follow.
     pub left_out: Vec<LeftOutReader>,
 }
@@ -57,6 +62,8 @@ pub struct MemoryReaders {
     chunks: Result<ChunkReader, MissingItem>,
     vmalloc: Result<VmallocReader, MissingItem>,
     tasks: Result<TaskReader, MissingItem>,
+    /// `None` for a kernel without modules.
+    modules: Option<Result<ModuleReader, MissingItem>>,
 }
 
 /// A reader, by the name that reports give it, and the areas that it describes.
@@ -78,6 +85,7 @@ const CHUNKS: ReaderName = ReaderName::new(
 );
 const ALLOCATIONS: ReaderName = ReaderName::new("vmalloc areas", &[RangeKind::Vmalloc]);
 const STACKS: ReaderName = ReaderName::new("stacks", &[RangeKind::Vmalloc]);
+const MODULES: ReaderName = ReaderName::new("modules", &[RangeKind::Vmalloc]);
 
 impl ReaderName {
     const fn new(name: &'static str, areas: &'static [RangeKind]) -> Self {
@@ -108,12 +116,14 @@ impl MemoryReaders {
             chunks: ChunkReader::find(&mut lookup),
             vmalloc: VmallocReader::find(&mut lookup),
             tasks: TaskReader::find(&mut lookup),
+            modules: ModuleReader::find(&mut lookup),
         }
     }
 
     /// Returns the readers that are left out, whatever the guest's memory holds.
     pub fn left_out(&self) -> Vec<LeftOutReader> {
-        let found: [(ReaderName, Option<&MissingItem>); 9] = [
+        let modules = { self.modules.as_ref() }.and_then(|reader| reader.as_ref().err());
+        let found: [(ReaderName, Option<&MissingItem>); 10] = [
             (ADDRESSES, self.paging.as_ref().err()),
             (DESCRIPTORS, self.descriptors.as_ref().err()),
             (SLABS, self.slabs.as_ref().err()),
@@ -123,6 +133,7 @@ impl MemoryReaders {
             (CHUNKS, self.chunks.as_ref().err()),
             (ALLOCATIONS, self.vmalloc.as_ref().err()),
             (STACKS, self.tasks.as_ref().err()),
+            (MODULES, modules),
         ];
         { found.into_iter() }
             .filter_map(|(name, missing)| Some(name.left_out(missing?)))
@@ -142,6 +153,7 @@ impl MemoryReaders {
     ) -> MemorySnapshot {
         let mut snapshot = MemorySnapshot {
             ranges: self.areas.image_range(run).into_iter().collect(),
+            modules: Vec::new(),
             left_out: self.left_out(),
         };
         let Ok(paging) = &self.paging else {
@@ -152,6 +164,7 @@ impl MemoryReaders {
             Some(memory) => {
                 self.read_direct_map(&memory, run, cpus, pages, &mut snapshot);
                 self.read_vmalloc(kernel, &memory, run, pages, &mut snapshot);
+                self.read_modules(&memory, cpus, &mut snapshot);
             }
             None => snapshot.note_unread(ADDRESSES, "the kernel's image and its page tables"),
         }
@@ -218,6 +231,17 @@ impl MemoryReaders {
         }
     }
 
+    fn read_modules(&self, memory: &GuestMemory<'_>, cpus: u16, snapshot: &mut MemorySnapshot) {
+        let Some(Ok(reader)) = &self.modules else {
+            return;
+        };
+        let copies = |variable: u64| match &self.static_data {
+            Ok(data) => data.copies(memory, variable, data.possible_cpus(memory).max(cpus)),
+            Err(_) => Vec::new(),
+        };
+        snapshot.modules = reader.modules(memory, copies);
+    }
+
     fn read_vmalloc(
         &self,
         kernel: &GuestKernel<'_>,
@@ -257,7 +281,8 @@ impl MemorySnapshot {
         self.ranges.extend(ranges.into_iter().filter(is_outside));
     }
 
-    fn sort(&mut self) {
+    /// Sorts the ranges, and drops repeated ones.
+    pub fn sort(&mut self) {
         let ranges = &mut self.ranges;
         ranges.sort_by_key(|range| (range.start, range.bytes, range.kind));
         ranges.dedup();

@@ -11,5 +11,6 @@ mod counter;
 mod failures;
 mod full_disk;
 mod kernels;
+mod modules;
 mod programs;
 mod stand;

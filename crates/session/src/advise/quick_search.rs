@@ -35,6 +35,7 @@ pub(crate) fn judge_quickly(resolved: &ResolvedProfile<'_>, name: &str) -> TypeJ
             accesses: Vec::new(),
             guards: None,
             scenarios: ScenarioScores::default(),
+            doubts: Vec::new(),
         },
         patch: None,
         limits: RecommendationLimits {

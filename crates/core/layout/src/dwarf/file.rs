@@ -1,7 +1,9 @@
 //! DWARF of one ELF file: sections, units, and the index over them.
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use gimli::{RunTimeEndian, UnitOffset};
+use object::{Object as _, ObjectSection as _};
 
 use super::companions::{CompanionFiles, MissingCompanion, NoCompanions};
 use super::die::{self, DieOffset, Reader, Value};
@@ -15,7 +17,7 @@ use super::symbols::{self, ElfSymbol};
 use super::unit_names::{TypeDefinition, UnitNames, section_text};
 use super::{names, scan, split, supplementary};
 use crate::Error;
-use crate::elf::ElfBinary;
+use crate::elf::{ElfBinary, with_elf};
 
 /// Indexed DWARF of a file, which threads can share.
 ///
@@ -256,6 +258,15 @@ impl<'a> DwarfFile<'a> {
     /// file has them all.
     pub fn bytes_at(&self, address: u64, len: usize) -> Option<&'a [u8]> {
         memory::bytes_at(&self.loaded_sections, address, len)
+    }
+
+    /// Addresses of the section of that name; `None` without such a section.
+    pub fn section_addresses(&self, name: &str) -> Option<Range<u64>> {
+        let found = with_elf!(self.elf, file => {
+            let section = file.section_by_name(name)?;
+            (section.address(), section.size())
+        });
+        Some(found.0..found.0.saturating_add(found.1))
     }
 
     /// Complete struct, union, class, typedef, enum and base type definitions of that name in file

@@ -2,6 +2,7 @@
 //! offsets.
 
 mod distilled;
+mod kernel_modules;
 mod languages;
 mod parts;
 mod targets;

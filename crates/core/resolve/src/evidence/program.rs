@@ -4,6 +4,7 @@ use std::sync::{OnceLock, RwLock};
 
 use relayout_layout::TypeId;
 use relayout_layout::dwarf::{DieOffset, DwarfFile, FunctionRange};
+use relayout_layout::kernel_module::is_module_address;
 use rustc_hash::FxHashMap;
 
 use super::code::FunctionCode;
@@ -45,6 +46,8 @@ pub struct AnalysedProgram<'f, 'a> {
     pub store: TypeStore<'f, 'a>,
     /// Functions by name, for calls from one file to another.
     exported: OnceLock<FxHashMap<&'f str, LinkedAddress>>,
+    /// The files are a kernel and modules that are linked against it.
+    has_kernel_modules: bool,
 }
 
 /// Code and variables of one file.
@@ -93,6 +96,7 @@ impl<'f, 'a> AnalysedProgram<'f, 'a> {
             files: files.collect(),
             store: TypeStore::new(images),
             exported: OnceLock::new(),
+            has_kernel_modules: images.has_kernel_modules(),
         }
     }
 
@@ -168,6 +172,16 @@ impl<'f, 'a> ProgramFile<'f, 'a> {
 }
 
 impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
+    /// Returns the view of the file that an address in this file's code is about: the code of a
+    /// kernel's module names functions and variables of the kernel.
+    fn holder_of(&self, address: u64) -> Self {
+        let is_kernels = self.program.has_kernel_modules && !is_module_address(address);
+        match is_kernels {
+            true => self.program.main_view(),
+            false => *self,
+        }
+    }
+
     /// Returns the debug file of this view.
     pub fn debug_file(&self) -> &'f DwarfFile<'a> {
         self.analysed.file
@@ -240,7 +254,7 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
     /// the dynamic linker, or directly.
     pub fn callee_name(&self, call: &DecodedInsn) -> Option<&'f str> {
         match call.flow {
-            InsnFlow::Call(Some(target)) => self.name_at(target),
+            InsnFlow::Call(Some(target)) => self.holder_of(target).name_at(target),
             _ => self.import_name(call.target_slot()?),
         }
     }
@@ -371,20 +385,14 @@ impl TypeKnowledge for FileView<'_, '_, '_> {
     }
 
     fn global_at(&self, address: u64) -> Option<(TypeId, i64)> {
-        self.type_at(
-            self.analysed
-                .globals
-                .image_variable(&self.program.store, address)?,
-            address,
-        )
+        let globals = self.holder_of(address).globals();
+        let variable = globals.image_variable(&self.program.store, address)?;
+        self.type_at(variable, address)
     }
 
     fn local_at(&self, offset: u64) -> Option<(TypeId, i64)> {
-        match self
-            .analysed
-            .globals
-            .per_cpu_variable(&self.program.store, offset)
-        {
+        let globals = self.holder_of(offset).globals();
+        match globals.per_cpu_variable(&self.program.store, offset) {
             Some(variable) => self.type_at(variable, offset),
             None => self.thread_local(offset),
         }
@@ -392,14 +400,13 @@ impl TypeKnowledge for FileView<'_, '_, '_> {
 
     fn is_local_base(&self, memory: &MemoryOperand) -> bool {
         let at = memory.displacement as u64;
+        let globals = self.holder_of(at).globals();
         if self.debug_file().tls_segment().is_some() {
             return self.program.machine.is_thread_pointer(memory);
         }
         match (memory.segment, memory.base) {
-            (AddressSegment::Local, None) => {
-                memory.index.is_none() && self.analysed.globals.is_this_cpu_off(at)
-            }
-            (AddressSegment::Flat, None) => self.analysed.globals.is_per_cpu_offset(at),
+            (AddressSegment::Local, None) => memory.index.is_none() && globals.is_this_cpu_off(at),
+            (AddressSegment::Flat, None) => globals.is_per_cpu_offset(at),
             _ => false,
         }
     }
@@ -412,7 +419,7 @@ impl TypeKnowledge for FileView<'_, '_, '_> {
             .ok()
             .and_then(|calls| calls.get(&target).copied());
         known.unwrap_or_else(|| {
-            let call = self.look_up_call(target);
+            let call = self.holder_of(target).look_up_call(target);
             if let Ok(mut calls) = self.analysed.calls.write() {
                 calls.insert(target, call);
             }

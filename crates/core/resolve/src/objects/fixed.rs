@@ -6,7 +6,7 @@ use relayout_profile::{Addr, RangeKind, RangeRow, RunId};
 
 use super::{ArrayExtent, ObjectKind, ResolvedObject, VoteCounts};
 use crate::evidence::AnalysedProgram;
-use crate::images::DebugImages;
+use crate::images::{DebugImages, FileId};
 use crate::types::{ProgramVariable, shape};
 
 /// Nested arrays unwrapped, at most.
@@ -42,7 +42,12 @@ impl CertainObjects<'_, '_, '_> {
             RangeKind::Image => self.global_object(run, addr),
             RangeKind::PerCpu => {
                 let offset = offset_in_template(range, addr);
-                let globals = program.main_view().globals();
+                // A kernel's module has an allocation of its own.
+                let file = match range.owner.as_str() {
+                    "" => FileId::MAIN,
+                    module => self.images.file_by_path(run, module)?,
+                };
+                let globals = program.file_view(file).globals();
                 let variable = globals.per_cpu_variable(&program.store, offset)?;
                 let kind = ObjectKind::PerCpu {
                     symbol: globals.name_of(&variable).to_owned(),

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use relayout_layout::TypeId;
 use relayout_layout::dwarf::{DieOffset, DwarfFile, ElfSymbol, GlobalVariable};
+use relayout_layout::kernel_module::PER_CPU_SECTION;
 
 use super::{FileDie, TypeStore, die};
 use crate::images::FileId;
@@ -72,8 +73,10 @@ impl<'f, 'a> GlobalVariables<'f, 'a> {
             typed: known.map_or_else(find, <[PlacedVariable]>::to_vec),
             threads: OnceLock::new(),
             per_cpu: {
-                let address = |name: &str| symbol(name).map_or(0, |s| s.address);
-                address("__per_cpu_start")..address("__per_cpu_end")
+                let address = |name: &str| symbol(name).map(|s| s.address);
+                let of_kernel = address("__per_cpu_start").zip(address("__per_cpu_end"));
+                let of_module = || file.section_addresses(PER_CPU_SECTION).unwrap_or_default();
+                of_kernel.map_or_else(of_module, |(start, end)| start..end)
             },
             this_cpu_off: symbol("this_cpu_off").map(|s| s.address),
             per_cpu_offset: symbol("__per_cpu_offset").map(|s| (s.address, s.address + s.size)),

@@ -15,6 +15,7 @@ use relayout_profile::{
 };
 use relayout_shadow::CONTEXTS_MAX;
 
+use super::modules::{DescribedModules, ModuleFiles};
 use super::watch::{WatchedWindow, WindowEnding};
 use super::{GuestWork, KernelRecording};
 use crate::guest_program::ProgramWork;
@@ -36,6 +37,8 @@ pub struct GuestFiles<'g> {
     pub memory: &'g GuestMemory,
     /// Readers of the kernel's memory.
     pub readers: &'g MemoryReaders,
+    /// Files of the kernel's modules.
+    pub modules: ModuleFiles<'g>,
     /// Tells whether the user has aborted the assembly.
     pub is_aborted: &'g dyn Fn() -> bool,
 }
@@ -53,6 +56,7 @@ pub fn assemble_profile(
         workspace,
         memory,
         readers,
+        modules,
         is_aborted,
     } = files;
     let assembled = read_segments(workspace, recording.cpus, is_aborted)?;
@@ -61,7 +65,7 @@ pub fn assemble_profile(
         WindowEnding::Closed => None,
         WindowEnding::CutShort(error) => Some(error),
     };
-    let run = RecordedRun {
+    let mut run = RecordedRun {
         lost_share: window.lost_share,
         ..profile_run(recording, &assembled, workspace, machine, problem.as_ref())
     };
@@ -71,7 +75,12 @@ pub fn assemble_profile(
         Ok(bytes) => {
             let pages = pages_that_matter(&profile);
             let cpus = recording.cpus;
-            let snapshot = readers.read_snapshot(kernel, &bytes, RunId(0), cpus, &pages);
+            let mut snapshot = readers.read_snapshot(kernel, &bytes, RunId(0), cpus, &pages);
+            let described = DescribedModules::find(kernel, &snapshot, modules, RunId(0));
+            notes.extend(describe_unknown_modules(&described.unknown));
+            run.modules = described.rows;
+            snapshot.ranges.extend(described.ranges);
+            snapshot.sort();
             profile.ranges = snapshot.ranges;
             // The others were named before the boot.
             let known = readers.left_out();
@@ -86,6 +95,16 @@ pub fn assemble_profile(
         profile,
         problem,
         notes,
+    })
+}
+
+/// Describes modules of the guest whose files are not known.
+fn describe_unknown_modules(names: &[String]) -> Option<String> {
+    (!names.is_empty()).then(|| {
+        format!(
+            "nothing in these modules is named, because their files with debug information are missing: {}",
+            names.join(", ")
+        )
     })
 }
 

@@ -53,11 +53,23 @@ impl StaticDataReader {
         count.map_or(0, |count| count.min(POSSIBLE_CPUS_MAX) as u16)
     }
 
+    /// Returns the addresses of the copies that `cpus` CPUs have of a variable, whose own address
+    /// is `variable`.
+    pub fn copies(&self, memory: &GuestMemory<'_>, variable: u64, cpus: u16) -> Vec<u64> {
+        let offsets = (0..cpus).map_while(|cpu| self.cpu_offset(memory, cpu));
+        offsets
+            .map(|offset| offset.wrapping_add(variable))
+            .collect()
+    }
+
+    fn cpu_offset(&self, memory: &GuestMemory<'_>, cpu: u16) -> Option<u64> {
+        memory.read_u64(self.cpu_offsets.checked_add(u64::from(cpu) * 8)?)
+    }
+
     /// Returns the copies of `cpus` CPUs, without those that cannot be read.
     pub fn ranges(&self, memory: &GuestMemory<'_>, run: RunId, cpus: u16) -> Vec<RangeRow> {
         let copy = |cpu: u16| {
-            let entry = self.cpu_offsets.checked_add(u64::from(cpu) * 8)?;
-            let offset = memory.read_u64(entry)?;
+            let offset = self.cpu_offset(memory, cpu)?;
             let start = offset.wrapping_add(self.start);
             let mut range = range_row(run, RangeKind::PerCpu, start, self.bytes);
             range.first = Addr(offset);

@@ -123,6 +123,28 @@ fn vmalloc_space_is_named_by_who_asked_for_it() {
     check(&touched, RangeKind::Stack, &stacks);
 }
 
+#[test]
+fn modules_are_listed_with_their_sections() {
+    with_snapshot(&[], |snapshot| {
+        assert_eq!(snapshot.left_out, Vec::<LeftOutReader>::new());
+        let [overlay, other] = &snapshot.modules[..] else {
+            panic!("{:?}", snapshot.modules);
+        };
+        assert_eq!((&*overlay.name, &*other.name), ("overlay", "other"));
+        let names: Vec<&str> = { overlay.sections.iter() }
+            .map(|(name, _)| name.as_str())
+            .collect();
+        assert_eq!(names, [".note.gnu.build-id", ".text"]);
+        assert_eq!(overlay.sections[1].1, 0xffff_ffff_c000_0000);
+        assert_eq!(overlay.build_id, "0102030405000000060000000700000008000000");
+        assert_eq!(other.sections, []);
+        // Each CPU has a copy of the variables.
+        let copies = vec![CHUNKS + 0x900, CHUNKS + 0x4900];
+        assert_eq!(overlay.per_cpu, (copies, 24));
+        assert_eq!(other.per_cpu, (Vec::new(), 0));
+    });
+}
+
 /// Address of a variable's copy less the variable's own address: what instructions add.
 #[test]
 fn per_cpu_variables_are_at_their_address_plus_the_offset() {

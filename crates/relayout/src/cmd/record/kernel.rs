@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
 use relayout_record::{
-    GuestKernel, GuestTools, GuestWork, GuestWorkload, IdleWindow, KernelRecording, ProgramWindow,
-    ProgramWork, find_workload, record_kernel, workloads,
+    GuestKernel, GuestTools, GuestWork, GuestWorkload, IdleWindow, KernelRecording, ModuleFolder,
+    ProgramWindow, ProgramWork, find_workload, record_kernel, workloads,
 };
 use relayout_report::record::{idle_text, kernel_summary};
 use relayout_session::record::{KernelFiles, require_writable};
@@ -45,6 +45,10 @@ pub struct Args {
     run: Option<PathBuf>,
     #[command(flatten)]
     program: ProgramArgs,
+    /// Load these modules of the kernel, and those that they need, into the guest first: names, or
+    /// files FILE.ko; scripts/setup.sh --module fetches them for the kernels in the cache folder
+    #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
+    module: Vec<String>,
     /// Write the profile to this folder
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
@@ -234,9 +238,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let debug = DebugFile::open(&files.debug)?;
     let kernel = GuestKernel::open(&files.image, &debug)?;
     let tools = GuestTools::find(kernel.machine, args.qemu.as_deref(), cache.as_ref())?;
+    let modules = match &files.modules {
+        Some(folder) => ModuleFolder::read(folder)?,
+        None => ModuleFolder::default(),
+    };
     let interrupt = InterruptFlag::catch();
     let record = |number: u16, progress: &TerminalProgress| {
-        let recording = recording(args, args.seed.wrapping_add(number.into()));
+        let seed = args.seed.wrapping_add(number.into());
+        let recording = recording(args, seed, modules.clone());
         record_kernel(&recording, &kernel, &tools, progress, interrupt)
     };
     let Some(output) = args.output.as_deref().filter(|_| args.idle.is_none()) else {
@@ -271,13 +280,15 @@ fn print_workloads() -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-fn recording(args: &Args, seed: u64) -> KernelRecording {
+fn recording(args: &Args, seed: u64, module_folder: ModuleFolder) -> KernelRecording {
     let work = match (&args.run, &args.workload) {
         (Some(path), _) => GuestWork::Program(args.program.work(path.clone())),
         (None, name) => GuestWork::Workload(name.clone().unwrap_or_default()),
     };
     KernelRecording {
         work,
+        modules: args.module.clone(),
+        module_folder,
         threads: args.threads.unwrap_or_else(|| args.cpus.into()),
         iterations: args.iterations,
         cpus: args.cpus,

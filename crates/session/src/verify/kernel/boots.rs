@@ -3,7 +3,9 @@
 use relayout_files::{DebugFile, InterruptFlag, RecordingProgress};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::Profile;
-use relayout_record::{GuestKernel, GuestTools, GuestWork, KernelRecording, record_kernel};
+use relayout_record::{
+    GuestKernel, GuestTools, GuestWork, KernelRecording, ModuleFolder, record_kernel,
+};
 use relayout_resolve::{DebugImages, Options, Resolution, resolve};
 use relayout_toolchain::kernel_build::BuiltKernel;
 use relayout_verify::plan::ExperimentSide;
@@ -104,6 +106,8 @@ impl PreparedKernels<'_> {
     fn recording(&self, setting: &BootSetting, seed: u64) -> KernelRecording {
         KernelRecording {
             work: GuestWork::Workload(setting.workload.clone()),
+            modules: Vec::new(),
+            module_folder: ModuleFolder::default(),
             threads: setting.cpus.into(),
             iterations: self.settings.iterations,
             cpus: setting.cpus,

@@ -242,4 +242,43 @@ struct task_struct worker = {
 	(void *)0xffffffff80014000, { &init_task.tasks, &init_task.tasks }, 17,
 	{ &worker_signals.thread_head, &worker_signals.thread_head }, &worker_signals, "worker"
 };
+
+/* Two modules, of which the second has no description of its sections. */
+
+struct attribute { const char *name; int mode; };
+#ifdef MASKS
+struct bin_attribute { struct attribute attr; word size; const void *private; };
+struct attribute_group { const char *name; word bits; struct bin_attribute *const *bin_attrs; };
+struct module_sect_attrs { struct attribute_group grp; struct bin_attribute attrs[2]; };
+#define SECTION(name, address) { { name, 0400 }, 0, (const void *)(address) }
+#define ATTRIBUTE(n) &module_sections.attrs[n]
+#else
+struct bin_attribute { struct attribute attr; word size; };
+struct attribute_group { const char *name; struct bin_attribute **bin_attrs; };
+struct module_sect_attr { struct bin_attribute battr; word address; };
+struct module_sect_attrs { struct attribute_group grp; int nsections; struct module_sect_attr attrs[2]; };
+#define SECTION(name, address) { { { name, 0400 }, 0 }, (word)(address) }
+#define ATTRIBUTE(n) &module_sections.attrs[n].battr
+#endif
+struct module {
+	int state;
+	struct list_head list;
+	char name[56];
+	struct module_sect_attrs *sect_attrs;
+	void *percpu;
+	unsigned percpu_size;
+};
+const unsigned module_note[9] = { 4, 20, 3, 0x554e47, 0x04030201, 5, 6, 7, 8 };
+extern struct module_sect_attrs module_sections;
+struct bin_attribute *module_attributes[3] = { ATTRIBUTE(0), ATTRIBUTE(1) };
+struct module_sect_attrs module_sections = {
+	.grp = { .bin_attrs = module_attributes },
+	.attrs = { SECTION(".note.gnu.build-id", module_note), SECTION(".text", 0xffffffffc0000000) },
+};
+extern struct list_head modules;
+extern struct module first_module, second_module;
+struct module first_module = { 0, { &second_module.list, &modules }, "overlay", &module_sections,
+	(void *)(START + 0x900), 24 };
+struct module second_module = { 0, { &modules, &first_module.list }, "other" };
+struct list_head modules = { &first_module.list, &second_module.list };
 word init_top_pgt[512];
