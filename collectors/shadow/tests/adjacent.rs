@@ -56,6 +56,7 @@ impl AddressNamer for Layout {
             size: 64,
         };
         let object = TargetObject {
+            array: None,
             base: Addr(PAGE),
             bytes: OBJECT_BYTES,
             variable: None,

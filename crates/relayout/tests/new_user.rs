@@ -72,7 +72,10 @@ fn a_rust_struct_is_found_inside_and_patched() {
         outer.contains("has an order of its own to look for: 'data' (Stats), by"),
         "{outer}"
     );
-    let inner = text(&place, "advise out Stats --source . --all --layouts --force");
+    let inner = text(
+        &place,
+        "advise out Stats --source . --all --layouts --force",
+    );
     assert!(inner.contains("--- a/tree/turns.rs"), "{inner}");
     assert!(inner.contains("+    limit: AtomicU64,"), "{inner}");
 }

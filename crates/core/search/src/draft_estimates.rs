@@ -3,6 +3,7 @@
 use relayout_layout::abi::{AtomArrangement, StructLayout};
 
 use crate::candidate::CandidateRules;
+use crate::change::LayoutProposal;
 use crate::change::atom_placer::{AtomPlacer, PlacedExtent};
 use crate::rewrite::{RewriteModel, TransferEstimator};
 
@@ -39,6 +40,16 @@ impl<'m> DraftEstimates<'m> {
     pub fn estimate(&mut self, arrangement: &AtomArrangement) -> LayoutEstimate {
         let extent = self.placer.place_arrangement(arrangement);
         self.estimate_placed(extent)
+    }
+
+    /// Estimates a proposal, unless it moves an atom that has to stay, or one over the mark of a group.
+    pub fn estimate_proposal(&mut self, proposal: &LayoutProposal) -> Option<LayoutEstimate> {
+        if proposal.pads.is_empty() {
+            return self.estimate_allowed(&proposal.arrangement);
+        }
+        let shape = self.rules.subject.shape;
+        let layout = shape.lay_out_padded(&proposal.arrangement, &proposal.pads);
+        Some(self.estimate_layout(&layout))
     }
 
     /// Estimates an arrangement, unless it moves an atom that has to stay, or one over the mark of a

@@ -19,10 +19,9 @@ use super::document::{
     CompileDocument, ContextGainDocument, DoubtDocument, EditsDocument, FunctionDocument,
     GainDocument, GroupCrossingDocument, GuardDocument, IntervalDocument, LayoutDocument,
     LeftOutDocument, MemberAccessesDocument, OrderFactDocument, PerOperationDocument,
-    PhaseDocument, PlacedMemberDocument,
-    RefusedTypeDocument, RunGainDocument, ScenarioDocument, ScenarioScoreDocument,
-    SkippedTypeDocument, StatementDocument, StoreCountsDocument, TypeDocument, WhatIfDocument,
-    WhatIfOutcomeDocument, WhatIfScoresDocument,
+    PhaseDocument, PlacedMemberDocument, RefusedTypeDocument, RunGainDocument, ScenarioDocument,
+    ScenarioScoreDocument, SkippedTypeDocument, StatementDocument, StoreCountsDocument,
+    TypeDocument, WhatIfDocument, WhatIfOutcomeDocument, WhatIfScoresDocument,
 };
 use super::text::order_text;
 use super::text::recommendation_text::recommendation_reason;

@@ -248,10 +248,13 @@ fn read_order_uses(
 ) {
     let step = "looking for code that relies on the order of members";
     resolved.progress.step(step);
+    // An array that is laid out as a whole has no members of its own.
     let queries: Vec<_> = { gathered.iter() }
+        .filter(|gathered| !gathered.is_whole)
         .map(|gathered| gathered.order_names.query.clone())
         .collect();
-    for (gathered, uses) in gathered.iter_mut().zip(scan_source_tree(source, &queries)) {
+    let members = gathered.iter_mut().filter(|gathered| !gathered.is_whole);
+    for (gathered, uses) in members.zip(scan_source_tree(source, &queries)) {
         let (names, shape) = (&gathered.order_names, &gathered.shape);
         gathered.order = OrderEvidence::from_uses(names, shape, uses);
     }

@@ -191,7 +191,10 @@ fn gather_objects<'a>(
             });
         }
     }
-    let order = OrderEvidence::from_layout(&order_names, &shape);
+    let order = match objects.is_whole {
+        true => OrderEvidence::default(),
+        false => OrderEvidence::from_layout(&order_names, &shape),
+    };
     Ok(GatheredType {
         name: tag.to_owned(),
         advised_subject: subject.clone(),

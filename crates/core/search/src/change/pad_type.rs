@@ -9,33 +9,30 @@ use relayout_layout::abi::PaddingMember;
 use super::{LayoutChange, LayoutProposal, StartingShape};
 
 /// Proposes the next whole number of lines and one line more, for types in allocated memory.
-pub(super) fn propose(ground: &StartingShape<'_>) -> Vec<LayoutProposal> {
+pub(super) fn propose(ground: &StartingShape<'_>, visit: &mut dyn FnMut(LayoutProposal)) {
     let arrangement = ground.shape.current_arrangement();
     let is_flexible = ground.shape.atoms.last().is_none_or(|atom| atom.flexible);
     if !ground.allocated || is_flexible {
-        return Vec::new();
+        return;
     }
     let layout = ground.shape.lay_out(&arrangement);
     let end = layout.places.iter().map(|place| place.end).max();
     let end = end.unwrap_or(0);
     let whole = layout.size.max(1).next_multiple_of(ground.line);
     let sizes = [whole, whole + ground.line];
-    let grown = sizes.into_iter().filter(|size| *size > layout.size);
-    grown
-        .map(|size| {
-            let bytes = size - end;
-            LayoutProposal {
-                pads: vec![PaddingMember {
-                    position: arrangement.order.len(),
-                    size: bytes,
-                    align: 1,
-                }],
-                arrangement: arrangement.clone(),
-                changes: vec![LayoutChange::Pad {
-                    before: None,
-                    bytes,
-                }],
-            }
-        })
-        .collect()
+    for size in sizes.into_iter().filter(|size| *size > layout.size) {
+        let bytes = size - end;
+        visit(LayoutProposal {
+            pads: vec![PaddingMember {
+                position: arrangement.order.len(),
+                size: bytes,
+                align: 1,
+            }],
+            arrangement: arrangement.clone(),
+            changes: vec![LayoutChange::Pad {
+                before: None,
+                bytes,
+            }],
+        });
+    }
 }

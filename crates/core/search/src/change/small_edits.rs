@@ -144,6 +144,7 @@ impl SmallEditSearch<'_> {
             proposals.extend(found.iter().map(|found| LayoutProposal {
                 changes: LayoutChange::leading_to(self.shape, &found.arrangement),
                 arrangement: found.arrangement.clone(),
+                pads: Vec::new(),
             }));
             extended = self.select_distinct(found);
         }

@@ -8,7 +8,7 @@ use relayout_session::advise::{
 };
 
 use super::recommendation_text::{knee_sentence, recommendation_reason};
-use super::{PoolView, change_words, search_words};
+use super::{PoolView, change_words, order_text, search_words};
 use crate::words::counted;
 use crate::wrap::wrap_text;
 
@@ -327,10 +327,11 @@ fn written_comments(written: &WrittenPatch) -> String {
 
 fn order_answer(reviewed: &ReviewedLayout<'_>, patched: &PatchedType<'_>) -> String {
     let gathered = reviewed.view.gathered;
-    let mut text = match &gathered.pinned_first {
-        Some(first) => format!("'{first}' stays first: code may cast to it."),
-        None => String::new(),
-    };
+    let order = &gathered.order;
+    let mut answers = order_text::order_sentences(gathered, 0);
+    let facts = order.facts.iter().take(USES_MAX);
+    answers.extend(facts.map(|fact| format!("{}: {}.", fact.place, order_text::fact_words(fact))));
+    let mut text = answers.join(" ");
     let uses = match &patched.order_uses {
         None => "--source DIR with --patch FILE looks for such code.".to_owned(),
         Some(uses) if uses.is_empty() => {
