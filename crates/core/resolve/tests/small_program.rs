@@ -313,6 +313,7 @@ fn per_cpu_variables_may_have_addresses_of_the_image() -> Result<(), Box<dyn Err
         ranges: vec![RangeRow {
             first: Addr(copy_start.wrapping_sub(start)),
             id: 3,
+            owner: String::new(),
             ..range(RangeKind::PerCpu, copy_start, 64)
         }],
         ..Profile::default()
