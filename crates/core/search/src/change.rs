@@ -154,8 +154,11 @@ pub(crate) struct StartingShape<'a> {
     pub paired: bool,
 }
 
+/// Calls its second argument with all proposals of a kind of change.
+type ProposalVisitor = fn(&StartingShape<'_>, &mut dyn FnMut(LayoutProposal));
+
 /// All kinds of change; their order breaks ties.
-const KINDS: [fn(&StartingShape<'_>, &mut dyn FnMut(LayoutProposal)); 5] = [
+const KINDS: [ProposalVisitor; 5] = [
     move_member::propose,
     align_type::propose,
     pad_type::propose,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use relayout_search::{Options, RankedLayout, Recommendation};
 use relayout_toolchain::kernel_build::KernelConfiguration;
 
-use super::accesses::member_accesses;
+use super::accesses::{MemberAccesses, member_accesses};
 use super::advised_type::AdvisedType;
 use super::compile_test::CompileTester;
 use super::configuration::{ConfigurationBuild, shapes_of_type};
@@ -219,25 +219,33 @@ pub fn advise_types<'a>(
         let note = predict_gains(resolved, searched, guards.as_mut(), &request.machine, top);
         notes.extend(note);
     }
-    let advised = guarded_types.into_iter().zip(accesses).zip(scenarios).map(
-        |((guarded_type, accesses), scenarios)| {
-            let searched = guarded_type.searched;
-            let doubts = { searched.outcome.as_ref() }
-                .map(|advice| advice_doubts(resolved, &searched.gathered, advice));
-            AdvisedType {
-                doubts: doubts.unwrap_or_default(),
-                searched,
-                accesses,
-                guards: guarded_type.guards,
-                scenarios,
-            }
-        },
+    let advised = { guarded_types.into_iter().zip(accesses).zip(scenarios) }.map(
+        |((guarded, accesses), scenarios)| doubt_advice(resolved, guarded, accesses, scenarios),
     );
     Ok(AdviceRun {
         types: patch_types(resolved, advised.collect(), request)?,
         skipped,
         notes,
     })
+}
+
+/// Completes the advice on a type by the reasons for which its gain may not hold.
+fn doubt_advice<'a>(
+    resolved: &ResolvedProfile<'_>,
+    guarded: GuardedType<'a>,
+    accesses: Vec<MemberAccesses>,
+    scenarios: ScenarioScores,
+) -> AdvisedType<'a> {
+    let searched = guarded.searched;
+    let doubts = { searched.outcome.as_ref() }
+        .map(|advice| advice_doubts(resolved, &searched.gathered, advice));
+    AdvisedType {
+        doubts: doubts.unwrap_or_default(),
+        searched,
+        accesses,
+        guards: guarded.guards,
+        scenarios,
+    }
 }
 
 /// Finds the code in the source tree that relies on the order of the types' members.
