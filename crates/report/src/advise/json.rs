@@ -5,7 +5,7 @@ use relayout_layout::abi::StructShape;
 use relayout_patch::{OrderFact, OrderReliance};
 use relayout_search::{
     AdviceVerdict, ChangeInterval, EditSize, GroupCrossing, LayoutAdvice, LineGroups, RankedLayout,
-    ScoredLayout, change,
+    ScoredLayout, SkippedCandidates, change,
 };
 use relayout_session::ResolvedProfile;
 use relayout_session::advise::{
@@ -105,7 +105,6 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
     };
     let advice = pool.advice;
     let patch = patched.patch.as_ref();
-    let left_out = &advice.left_out;
     let recommended = patched.recommended();
     let guards = advised.guards.as_ref();
     TypeDocument::Advised(Box::new(AdvisedTypeDocument {
@@ -135,15 +134,7 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
             _ => None,
         },
         tried: advice.candidates.len(),
-        left_out: LeftOutDocument {
-            unrecorded: left_out.unrecorded,
-            kept: left_out.kept,
-            grouped: left_out.grouped,
-            order: left_out.order_rules,
-            budget: left_out.budget,
-            two_moves: left_out.two_moves,
-            builds: left_out.builds,
-        },
+        left_out: left_out_document(&advice.left_out),
         bound: advice.bound.map(|bound| BoundDocument {
             transfers: bound.transfers,
             gap: bound.gap(advice.fewest_transfers()),
@@ -161,6 +152,18 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
         unrecorded_members: &advice.unrecorded_members,
         by_phase: phase_documents(advice),
     }))
+}
+
+fn left_out_document(left_out: &SkippedCandidates) -> LeftOutDocument {
+    LeftOutDocument {
+        unrecorded: left_out.unrecorded,
+        kept: left_out.kept,
+        grouped: left_out.grouped,
+        order: left_out.order_rules,
+        budget: left_out.budget,
+        two_moves: left_out.two_moves,
+        builds: left_out.builds,
+    }
 }
 
 fn given_documents<'a>(

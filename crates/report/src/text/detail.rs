@@ -78,6 +78,33 @@ pub(super) fn write_finding(
     write_pairs(out, finding, sources)
 }
 
+/// Returns sentences about misses that are false at first, but whose contexts go on to use what
+/// another wrote.
+fn lifetime_notes(finding: &Finding, context_noun: ContextNoun, saves: bool) -> Vec<String> {
+    let transfers = finding.tally.transfers();
+    let share = |count| percent_of(count, transfers);
+    let (false_first_touch, false_lifetime) = (
+        finding.tally.false_first_touch,
+        finding.tally.false_lifetime,
+    );
+    if false_first_touch <= transfers / 2 || false_lifetime > transfers / 2 {
+        return Vec::new();
+    }
+    let circumstance = format!(
+        "False for {} of first touches, but only {} of lifetimes: the {} that misses goes on to use what the other",
+        share(false_first_touch),
+        share(false_lifetime),
+        context_noun.singular()
+    );
+    let consequence = match saves {
+        true => {
+            "wrote, so moving the member off this line moves most of the misses to another access."
+        }
+        false => "wrote, so moving the member moves most of the misses rather than saving them.",
+    };
+    vec![circumstance, consequence.to_owned()]
+}
+
 /// Returns sentences that explain the numbers of a finding.
 fn finding_notes(
     finding: &Finding,
@@ -85,8 +112,6 @@ fn finding_notes(
     sources: &SourcePositions,
     saves: bool,
 ) -> Vec<String> {
-    let transfers = finding.tally.transfers();
-    let share = |count| percent_of(count, transfers);
     let mut notes = Vec::new();
     if finding.estimated {
         notes.push("Estimated from rates of sampled accesses, not counted.".to_owned());
@@ -96,27 +121,7 @@ fn finding_notes(
             "Hardware told of {observed} transfers (HITM) of these lines."
         ));
     }
-    let (false_first_touch, false_lifetime) = (
-        finding.tally.false_first_touch,
-        finding.tally.false_lifetime,
-    );
-    if false_first_touch > transfers / 2 && false_lifetime <= transfers / 2 {
-        notes.push(format!(
-            "False for {} of first touches, but only {} of lifetimes: the {} that misses goes on to use what the other",
-            share(false_first_touch),
-            share(false_lifetime),
-            context_noun.singular()
-        ));
-        let consequence = match saves {
-            true => {
-                "wrote, so moving the member off this line moves most of the misses to another access."
-            }
-            false => {
-                "wrote, so moving the member moves most of the misses rather than saving them."
-            }
-        };
-        notes.push(consequence.to_owned());
-    }
+    notes.extend(lifetime_notes(finding, context_noun, saves));
     match &finding.elements {
         Some(elements) => notes.extend(element_notes(elements, context_noun)),
         None => notes.extend(line_places(finding)),
