@@ -43,7 +43,7 @@ fn recommended_candidate_has_a_reason_and_becomes_the_patch() {
     let source = source_folder();
     let advice = json(
         &place,
-        &format!("advise apart.relayout pair --json --source {source}"),
+        &format!("advise apart.relayout pair --json --force --source {source}"),
     );
     let advised = &advice["types"][0];
     let recommended = advised["recommended"].as_u64().expect("one is recommended") as usize;
@@ -105,7 +105,7 @@ fn recommended_candidate_has_a_reason_and_becomes_the_patch() {
 fn picked_and_given_layouts_become_patches() {
     let place = recorded_pair();
     let source = source_folder();
-    let words = format!("advise apart.relayout pair --json --source {source}");
+    let words = format!("advise apart.relayout pair --json --force --source {source}");
     let picked = json(&place, &format!("{words} --pick 2"));
     let candidates = picked["types"][0]["candidates"]
         .as_array()

@@ -25,15 +25,33 @@ pub(in crate::advise) fn push_order(
         let _ = writeln!(text, "{}", wrap_text(&sentence, 2));
     }
     push_facts(text, &order.facts, FACTS_MAX);
-    if !order.undecided.is_empty() {
-        let sentence = format!(
-            "Not decided: of {} the file does not show whether the struct is this one; look before a \
-             member moves across:",
-            counted(order.undecided.len() as u64, "use"),
-        );
+    if let Some(sentence) = undecided_sentence(order) {
         let _ = writeln!(text, "{}", wrap_text(&sentence, 2));
         push_facts(text, &order.undecided, UNDECIDED_MAX);
     }
+}
+
+/// Returns the number of uses that may be of the struct, before their list; `None` without any.
+fn undecided_sentence(order: &OrderEvidence) -> Option<String> {
+    let count = order.undecided.len() as u64;
+    (count > 0).then(|| {
+        format!(
+            "Not decided: of {} the file does not show whether the struct is this one; look before a \
+             member moves across:",
+            counted(count, "use"),
+        )
+    })
+}
+
+/// Returns the sentences about the order in few words: at most `shown` uses of each kind.
+pub(in crate::advise) fn order_answers(gathered: &GatheredType<'_>, shown: usize) -> Vec<String> {
+    let order = &gathered.order;
+    let words = |fact: &OrderFact| format!("{}: {}.", fact.place, fact_words(fact));
+    let mut answers = order_sentences(gathered, 0);
+    answers.extend(order.facts.iter().take(shown).map(words));
+    answers.extend(undecided_sentence(order));
+    answers.extend(order.undecided.iter().take(shown).map(words));
+    answers
 }
 
 /// Returns sentences about layouts that were skipped and about the first member.

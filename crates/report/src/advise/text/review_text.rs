@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use relayout_search::{ChangeInterval, EditSize, RankedLayout, Recommendation};
 use relayout_session::advise::{
-    CompileTest, OtherScenario, PatchOutcome, PatchedType, PoolLayout, ScenarioKind, WrittenPatch,
+    AdviceDoubt, CompileTest, OtherScenario, PatchOutcome, PatchedType, PoolLayout, ScenarioKind,
+    WrittenPatch,
 };
 
 use super::recommendation_text::{knee_sentence, recommendation_reason};
-use super::{PoolView, change_words, order_text, search_words};
+use super::{PoolView, change_words, doubt_text, order_text, search_words};
 use crate::words::counted;
 use crate::wrap::wrap_text;
 
@@ -53,7 +54,10 @@ pub(super) fn push_review(
     push_line(text, &format!("{title}: {changes}."), 2);
     text.push('\n');
     let answers = [
-        ("1. Saves", saving_answer(&reviewed)),
+        (
+            "1. Saves",
+            saving_answer(&reviewed, &patched.advised.doubts),
+        ),
         ("2. Memory", memory_answer(&reviewed)),
         ("3. Other workloads", workload_answer(&reviewed, top)),
         (
@@ -126,7 +130,7 @@ fn layout_name(reviewed: &ReviewedLayout<'_>, top: usize) -> String {
     }
 }
 
-fn saving_answer(reviewed: &ReviewedLayout<'_>) -> String {
+fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> String {
     let advice = reviewed.view.pool.advice;
     let (today, then) = (&advice.current, reviewed.ranked);
     let resolved = reviewed.view.resolved;
@@ -155,7 +159,9 @@ fn saving_answer(reviewed: &ReviewedLayout<'_>) -> String {
         let (before, after) = (before.transfers(), after.transfers());
         let _ = write!(text, " Per operation {before:.3} to {after:.3}.");
     }
-    if let Some(interval) = advice.held_out {
+    if let Some(sentence) = doubt_text::part_sentence(advice) {
+        let _ = write!(text, " {sentence}");
+    } else if let Some(interval) = advice.held_out {
         let _ = write!(
             text,
             " Chosen on one half of it and counted on the other, the best changes them by {:+.1}%.",
@@ -171,6 +177,9 @@ fn saving_answer(reviewed: &ReviewedLayout<'_>) -> String {
             );
         }
         None => text.push_str(" Throughput is not predicted; `relayout verify` measures it."),
+    }
+    if !doubts.is_empty() {
+        let _ = write!(text, " {}", doubt_text::doubt_paragraph(doubts));
     }
     text
 }
@@ -327,11 +336,7 @@ fn written_comments(written: &WrittenPatch) -> String {
 
 fn order_answer(reviewed: &ReviewedLayout<'_>, patched: &PatchedType<'_>) -> String {
     let gathered = reviewed.view.gathered;
-    let order = &gathered.order;
-    let mut answers = order_text::order_sentences(gathered, 0);
-    let facts = order.facts.iter().take(USES_MAX);
-    answers.extend(facts.map(|fact| format!("{}: {}.", fact.place, order_text::fact_words(fact))));
-    let mut text = answers.join(" ");
+    let mut text = order_text::order_answers(gathered, USES_MAX).join(" ");
     let uses = match &patched.order_uses {
         None => "--source DIR with --patch FILE looks for such code.".to_owned(),
         Some(uses) if uses.is_empty() => {
