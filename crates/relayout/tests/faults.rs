@@ -105,7 +105,7 @@ const QUICK: [FaultyCommand; 8] = [
     command("report", "report p --json", OutputKind::Printed),
     command(
         "advise",
-        "advise p pair --source . --patch {out}",
+        "advise p pair --source . --patch {out} --force",
         OutputKind::Text,
     ),
     command("show", "show shared", OutputKind::Printed),
