@@ -50,16 +50,33 @@ pub fn replayed_own_line(remedy: &Remedy) -> Option<OwnLineTransfers> {
     }
 }
 
-/// Beginning of sentences about lines whose transfers bring what is used.
-pub const MOVES_DO_NOT_HELP: &str = "Moving members of this line does not help";
+/// Facts that the words of a remedy need.
+#[derive(Clone, Copy)]
+pub struct RemedyContext<'a> {
+    /// What a context is: `CPU`, `thread`.
+    pub context_noun: &'a str,
+    /// True if the search of the whole type found a layout that saves transfers.
+    pub saves: bool,
+}
 
-/// A sentence; `who` is what a context is (`CPU`, `thread`), `position` names a place in the
-/// source.
+impl RemedyContext<'_> {
+    /// Returns what layouts do for a line whose transfers bring what is used: the beginning of a
+    /// sentence.
+    fn layout_words(self) -> &'static str {
+        match self.saves {
+            true => "Another layout saves a part",
+            false => "Moving members of this line does not help",
+        }
+    }
+}
+
+/// Returns a sentence; `position` names a place in the source.
 pub fn remedy_sentence(
     remedy: &Remedy,
-    context_noun: &str,
+    context: RemedyContext<'_>,
     position: impl Fn(&SiteSource) -> String,
 ) -> String {
+    let context_noun = context.context_noun;
     match remedy {
         Remedy::SeparateMembers {
             member,
@@ -89,7 +106,7 @@ pub fn remedy_sentence(
         Remedy::Shared {
             member,
             pattern: how,
-        } => true_sharing_sentence(member, *how, context_noun),
+        } => true_sharing_sentence(member, *how, context),
         Remedy::DropRead {
             member,
             transfers,
@@ -227,12 +244,13 @@ fn own_line_replayed_words(
     )
 }
 
-fn true_sharing_sentence(member: &str, how: SharingPattern, context_noun: &str) -> String {
+fn true_sharing_sentence(member: &str, how: SharingPattern, context: RemedyContext<'_>) -> String {
+    let (context_noun, layouts) = (context.context_noun, context.layout_words());
     let is_kernel = context_noun == "CPU";
     let suggestion = match how {
         SharingPattern::Lock => {
             return format!(
-                "{MOVES_DO_NOT_HELP}: most transfers follow stores to the lock `{member}`. Take it less often or for \
+                "{layouts}: most transfers follow stores to the lock `{member}`. Take it less often or for \
                  shorter, or have several."
             );
         }
@@ -276,6 +294,6 @@ fn true_sharing_sentence(member: &str, how: SharingPattern, context_noun: &str) 
         ),
     };
     format!(
-        "{MOVES_DO_NOT_HELP}: {context_noun}s use what others stored, most of it to `{member}`. To look at: {suggestion}."
+        "{layouts}: {context_noun}s use what others stored, most of it to `{member}`. To look at: {suggestion}."
     )
 }

@@ -279,8 +279,17 @@ fn write_instrumented_note(
     )
 }
 
-/// `pcpu_chunk +0`, `runqueues (rq) +64`, `pthread_mutex_t, 8 objects`.
+/// `pcpu_chunk +0`, `runqueues (rq) +64`, `pthread_mutex_t, 8 objects`; `file +64, 62% sure`
+/// where the type is uncertain.
 fn finding_name(finding: &Finding) -> String {
+    let place = finding_place(finding);
+    match finding.type_confidence.is_doubtful() {
+        true => format!("{place}, {}% sure", finding.type_confidence.least_percent),
+        false => place,
+    }
+}
+
+fn finding_place(finding: &Finding) -> String {
     let subject = &finding.subject;
     let name = match subject.variable() {
         Some(variable) if variable != subject.type_name() && !subject.type_name().is_empty() => {

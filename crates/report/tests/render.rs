@@ -34,6 +34,7 @@ fn member_place(
             variable: (base == NODE).then(|| "osq_node".to_owned()),
             origin: None,
             array: None,
+            type_percent: 100,
         },
         member: MemberAt {
             path: name.to_owned(),
@@ -75,6 +76,7 @@ impl AddressNamer for Kernel {
                 variable: Some(["jiffies", "nr_files"][(addr >> 3 & 1) as usize].to_owned()),
                 origin: None,
                 array: None,
+                type_percent: 100,
             }),
             _ => AccessTarget::Unresolved("vmalloc".to_owned()),
         }
@@ -323,6 +325,63 @@ fn readers_that_were_left_out_are_told_of_with_their_cost() {
     assert_eq!(stacks["transfers"], 150);
     assert_eq!(stacks["share"], document["unresolved_classes"][0]["share"]);
     assert_eq!(document["left_out_readers"][1]["transfers"], 0);
+}
+
+/// The kernel, but the types of chunks were elected by evidence that hardly agrees.
+struct UncertainKernel;
+
+impl AddressNamer for UncertainKernel {
+    fn target_at(&self, run: RunId, addr: Addr, size: u8) -> AccessTarget {
+        match Kernel.target_at(run, addr, size) {
+            AccessTarget::Member { mut object, member } => {
+                object.type_percent = if object.base == Addr(CHUNK) { 62 } else { 100 };
+                AccessTarget::Member { object, member }
+            }
+            other => other,
+        }
+    }
+
+    fn source_of_site(&self, site: SiteId) -> SiteSource {
+        Kernel.source_of_site(site)
+    }
+}
+
+#[test]
+fn uncertain_types_are_marked() {
+    let profile = profile();
+    let contents = |findings: &Findings, render: fn(&ReportContents, usize) -> String, width| {
+        let selection = &FindingSelection::default();
+        let report = ReportContents {
+            meta: &profile.meta,
+            findings,
+            selection,
+            production: None,
+            judgements: None,
+        };
+        render(&report, width)
+    };
+    let uncertain = find(&profile, &UncertainKernel);
+    for width in [100, 160] {
+        let text = contents(&uncertain, text::render_within, width);
+        let in_table = text
+            .lines()
+            .find(|line| line.trim_start().starts_with("1 "));
+        assert!(
+            in_table.unwrap().ends_with("pcpu_chunk +0, 62% sure"),
+            "{text}"
+        );
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let sentence = "The type of 2 of 2 objects was elected by evidence that hardly agrees, with a \
+                        confidence from 62% (below 75%): see --explain 1.";
+        assert!(words.contains(sentence), "{text}");
+        assert_eq!(text.matches("sure").count(), 2, "{text}");
+        let certain = contents(&find(&profile, &Kernel), text::render_within, width);
+        assert!(!certain.contains("sure"), "{certain}");
+    }
+    let document = contents(&uncertain, |report, _| json::render(report).unwrap(), 0);
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["findings"][0]["uncertain_objects"], 2);
+    assert_eq!(document["findings"][0]["type_confidence_percent"], 62);
 }
 
 #[test]

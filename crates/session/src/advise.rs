@@ -40,7 +40,7 @@ pub use accesses::MemberAccesses;
 pub use advised::{AdviceRequest, AdviceRun, PatchedType, advise_types};
 pub use advised_type::AdvisedType;
 pub use compile_test::{CompileTest, CompileVerdict};
-pub use doubts::{AdviceDoubt, CONFIDENCE_MIN_PERCENT, TypeConfidence};
+pub use doubts::AdviceDoubt;
 pub use gains::predict_gains;
 pub use gathered::{GatheredType, gather_type};
 pub use guards::{GuardAdvice, GuardableStore, StoreCounts};

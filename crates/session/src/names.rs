@@ -56,6 +56,7 @@ impl<'a, 'f> ResolvedNames<'a, 'f> {
                 stride: array.stride,
                 count: array.count,
             }),
+            type_percent: object.confidence_percent(),
         }
     }
 }

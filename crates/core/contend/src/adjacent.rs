@@ -14,7 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_profile::{AccessKind, ContextId, PairRow, Profile};
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use crate::finding::{
     AccessSide, AdjacentLines, AdjacentPair, Finding, FindingKind, FindingMember, FindingSubject,
@@ -26,6 +26,7 @@ use crate::names::{MemberKey, access_sides, member_key, types_path};
 use crate::ranks::{RecordingIndex, RunWeights};
 use crate::replay::CoherenceTally;
 use crate::source_cache::SourceCache;
+use crate::type_confidence::TypeConfidence;
 
 /// Minimum number of samples of a finding; with fewer, its size is too uncertain.
 const SAMPLES_MIN: u64 = 4;
@@ -158,9 +159,12 @@ fn adjacent_finding<I: AddressNamer>(
         cost_transfers: coefficient * stands_for as f64,
         pairs: adjacent_pairs(samples, sources),
     };
-    let objects: FxHashSet<_> = samples
+    let objects: FxHashMap<_, u8> = samples
         .iter()
-        .filter_map(|sample| Some((sample.row.run, object_at(sample.here)?.base)))
+        .filter_map(|sample| {
+            let object = object_at(sample.here)?;
+            Some(((sample.row.run, object.base), object.type_percent))
+        })
         .collect();
     let contexts: BTreeSet<ContextId> = samples
         .iter()
@@ -179,6 +183,7 @@ fn adjacent_finding<I: AddressNamer>(
         share: 0.0,
         adjacent: Some(adjacent),
         objects: objects.len() as u64,
+        type_confidence: TypeConfidence::from_percents(objects.into_values()),
         contexts: contexts.len() as u32,
         stability: None,
         transfers_range: None,

@@ -6,7 +6,7 @@ mod site_uses;
 use std::collections::BTreeMap;
 
 use relayout_profile::{ConflictRow, Profile};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use members::accessed_members;
 use site_uses::{SiteUses, conflict_pairs, group_site_uses};
@@ -24,6 +24,7 @@ use crate::ranks::{self, RecordingIndex, RunRanks, RunWeights, transfers_by_run}
 use crate::rates::{self, ObservedHitm};
 use crate::replay::CoherenceTally;
 use crate::source_cache::SourceCache;
+use crate::type_confidence::TypeConfidence;
 use crate::unread_memory::unread_memory;
 
 /// Line size in bytes where the profile does not tell.
@@ -264,6 +265,7 @@ fn group_finding<I: AddressNamer>(
         share: 0.0,
         adjacent: None,
         objects: line_join::object_count(group),
+        type_confidence: type_confidence(group),
         contexts: contexts.len() as u32,
         stability: None,
         transfers_range: None,
@@ -279,6 +281,16 @@ fn group_finding<I: AddressNamer>(
         kinds_by_run: detect::kinds_by_run(group, context),
         remedies: detect::remedies(group, joined.kind, tally, context, sources),
     }
+}
+
+fn type_confidence(group: &LineGroup) -> TypeConfidence {
+    let percents: FxHashMap<_, u8> = { group.conflicts.iter() }
+        .filter_map(|conflict| {
+            let object = group::object_at(conflict.here)?;
+            Some(((conflict.row.run, object.base), object.type_percent))
+        })
+        .collect();
+    TypeConfidence::from_percents(percents.into_values())
 }
 
 fn unresolved_classes<I: AddressNamer>(

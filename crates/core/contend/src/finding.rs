@@ -8,6 +8,7 @@ use relayout_profile::{AccessKind, ContextId};
 use crate::identify::SiteSource;
 use crate::remedy::Remedy;
 use crate::replay::CoherenceTally;
+use crate::type_confidence::TypeConfidence;
 use crate::unread_memory::UnreadMemory;
 
 /// All findings of a profile, and its totals.
@@ -222,6 +223,8 @@ pub struct Finding {
     pub adjacent: Option<AdjacentLines>,
     /// Distinct objects (base addresses, over all runs) with coherence events on the line.
     pub objects: u64,
+    /// Confidence in the types of these objects.
+    pub type_confidence: TypeConfidence,
     /// Contexts that accessed the line.
     pub contexts: u32,
     /// Fraction of the recordings in which the finding kept its rank: within two ranks of `rank`,

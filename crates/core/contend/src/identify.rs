@@ -70,6 +70,8 @@ pub struct TargetObject {
     pub origin: Option<String>,
     /// Array that the object is, or is an element of.
     pub array: Option<ElementArray>,
+    /// Confidence in its type, in percent: 100 unless the type was elected.
+    pub type_percent: u8,
 }
 
 /// An array in memory, whose elements lie side by side.

@@ -54,6 +54,7 @@ pub mod replay;
 mod source_cache;
 pub mod throughput;
 mod traces;
+mod type_confidence;
 mod unread_memory;
 
 pub use find::{FindSettings, find, find_with};
@@ -67,4 +68,5 @@ pub use replay::{
     ObjectTrace, PreparedTrace, RecordedPlacement, TraceAccess, replay, replay_lines,
 };
 pub use traces::{ObjectExtent, TraceIndex};
+pub use type_confidence::{CONFIDENCE_MIN_PERCENT, TypeConfidence};
 pub use unread_memory::UnreadMemory;

@@ -45,6 +45,7 @@ impl AddressNamer for Table {
                 variable: None,
                 origin: None,
                 array: None,
+                type_percent: 100,
             },
             member: MemberAt {
                 path: names[offset as usize / 8].to_owned(),

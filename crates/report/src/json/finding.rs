@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::site::{SiteDocument, access_key, site_document};
-use crate::remedy;
+use crate::remedy::{self, RemedyContext};
 use crate::saving::SavingDocument;
 use crate::words::ContextNoun;
 use relayout_session::{ProductionBuild, ProductionPlacement};
@@ -46,6 +46,10 @@ pub(super) struct FindingDocument<'a> {
     /// Reason why `saving` is null: `not searched`, or what the search found.
     saving_why: Option<String>,
     objects: u64,
+    /// Of them: objects whose type was elected with a confidence below 75%.
+    uncertain_objects: u64,
+    /// Lowest confidence in the type of an object, in percent.
+    type_confidence_percent: u8,
     contexts: u32,
     /// Fraction of the recordings in which it kept its rank; null with one recording.
     stability: Option<f64>,
@@ -205,6 +209,7 @@ pub(super) fn finding_document<'a>(
     production: Option<&'a ProductionBuild>,
     saving: Result<SavingDocument, String>,
 ) -> FindingDocument<'a> {
+    let saves = saving.is_ok();
     let (saving, saving_why) = match saving {
         Ok(saving) => (Some(saving), None),
         Err(reason) => (None, Some(reason)),
@@ -238,6 +243,8 @@ pub(super) fn finding_document<'a>(
         saving,
         saving_why,
         objects: finding.objects,
+        uncertain_objects: finding.type_confidence.uncertain,
+        type_confidence_percent: finding.type_confidence.least_percent,
         contexts: finding.contexts,
         stability: finding.stability,
         transfers_range: finding.transfers_range,
@@ -259,7 +266,7 @@ pub(super) fn finding_document<'a>(
         advice: finding
             .remedies
             .iter()
-            .map(|remedy| advice_document(remedy, meta))
+            .map(|remedy| advice_document(remedy, meta, saves))
             .collect(),
         neighbours: &finding.neighbours,
         allocated: &finding.origins,
@@ -314,7 +321,7 @@ fn remote_read_document(read: &RemoteRead) -> RemoteReadDocument<'_> {
     }
 }
 
-fn advice_document(remedy: &Remedy, meta: &ProfileMeta) -> AdviceDocument {
+fn advice_document(remedy: &Remedy, meta: &ProfileMeta, saves: bool) -> AdviceDocument {
     let own_line = remedy::replayed_own_line(remedy);
     let replayed = remedy::replayed_transfers(remedy).map(|replayed| ReplayedDocument {
         transfers_today: replayed.today,
@@ -326,7 +333,10 @@ fn advice_document(remedy: &Remedy, meta: &ProfileMeta) -> AdviceDocument {
         action: remedy::remedy_key(remedy),
         words: remedy::remedy_sentence(
             remedy,
-            ContextNoun::from_meta(meta).singular(),
+            RemedyContext {
+                context_noun: ContextNoun::from_meta(meta).singular(),
+                saves,
+            },
             source_position,
         ),
         replayed,

@@ -6,13 +6,13 @@ use std::fmt::{self, Write};
 use relayout_contend::finding::{
     ConflictPair, ElementUsers, FindingMember, LinePlace, SharedElements,
 };
-use relayout_contend::{Finding, FindingKind, SiteSource};
+use relayout_contend::{CONFIDENCE_MIN_PERCENT, Finding, FindingKind, SiteSource};
 
 use super::access_words::{access_words, shown_name, source_words};
 use super::adjacent;
 use super::sources::SourcePositions;
 use super::{finding_name, percent_of};
-use crate::remedy;
+use crate::remedy::{self, RemedyContext};
 use crate::words::{ContextNoun, count_more, counted};
 use crate::wrap::wrap_words;
 use relayout_session::ProductionPlacement;
@@ -121,6 +121,7 @@ fn finding_notes(
             "Hardware told of {observed} transfers (HITM) of these lines."
         ));
     }
+    notes.extend(uncertainty_note(finding));
     notes.extend(lifetime_notes(finding, context_noun, saves));
     match &finding.elements {
         Some(elements) => notes.extend(element_notes(elements, context_noun)),
@@ -150,11 +151,11 @@ fn finding_notes(
         format!("{function} {}", sources.position(source))
     };
     for remedy in &finding.remedies {
-        let mut sentence = remedy::remedy_sentence(remedy, context_noun.singular(), position);
-        if saves {
-            // The search of the whole type knows better.
-            sentence = sentence.replace(remedy::MOVES_DO_NOT_HELP, "Another layout saves a part");
-        }
+        let remedy_context = RemedyContext {
+            context_noun: context_noun.singular(),
+            saves,
+        };
+        let sentence = remedy::remedy_sentence(remedy, remedy_context, position);
         notes.extend(wrap_words(sentence.split(' '), WIDTH));
     }
     if !finding.neighbours.is_empty() && finding.elements.is_none() {
@@ -167,6 +168,21 @@ fn finding_notes(
         notes.push(format!("Allocated: {}", most_frequent(&finding.origins)));
     }
     notes
+}
+
+/// Returns a sentence about elected types, if many of the objects have an uncertain one.
+fn uncertainty_note(finding: &Finding) -> Option<String> {
+    let confidence = finding.type_confidence;
+    confidence.is_doubtful().then(|| {
+        format!(
+            "The type of {} of {} was elected by evidence that hardly agrees, with a confidence from {}% (below \
+             {CONFIDENCE_MIN_PERCENT}%): see --explain {}.",
+            confidence.uncertain,
+            counted(confidence.objects, "object"),
+            confidence.least_percent,
+            finding.rank
+        )
+    })
 }
 
 /// Returns the stride of an array, and the contexts that use its elements.

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use relayout_contend::{CONFIDENCE_MIN_PERCENT, TypeConfidence};
 use relayout_profile::{ProfileMeta, RecordedRun};
-use relayout_resolve::ResolvedObject;
 use relayout_search::LayoutAdvice;
 
 use super::gathered::GatheredType;
@@ -15,10 +15,6 @@ use crate::ResolvedProfile;
 const TRANSFERS_MIN: u64 = 100;
 /// Objects from which on a part of the contended ones stands for all.
 const OBJECTS_ENOUGH: usize = 8;
-/// Confidence of an elected type, at least, in percent.
-pub const CONFIDENCE_MIN_PERCENT: u32 = 75;
-/// Objects with a less certain type, at most, in percent of all.
-const UNCERTAIN_MAX_PERCENT: u64 = 10;
 
 /// Reason to doubt advice.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,14 +32,7 @@ pub enum AdviceDoubt {
         contended: usize,
     },
     /// The type of objects was elected by evidence that hardly agrees.
-    UncertainType {
-        /// Such objects.
-        objects: u64,
-        /// All objects.
-        all: u64,
-        /// Lowest confidence, in percent.
-        percent: u32,
-    },
+    UncertainType(TypeConfidence),
     /// More threads than CPUs accessed the objects: the scheduler made the order.
     MoreThreadsThanCpus {
         /// Threads.
@@ -71,7 +60,7 @@ impl AdviceDoubt {
         match self {
             Self::FewTransfers { .. } => "few-transfers",
             Self::FewObjects { .. } => "few-objects",
-            Self::UncertainType { .. } => "uncertain-type",
+            Self::UncertainType(_) => "uncertain-type",
             Self::MoreThreadsThanCpus { .. } => "more-threads-than-cpus",
             Self::BusyHost { .. } => "busy-host",
             Self::NoGainInPart { .. } => "no-gain-in-part",
@@ -93,14 +82,11 @@ impl fmt::Display for AdviceDoubt {
                 f,
                 "{replayed} of {contended} objects with transfers were recorded in order"
             ),
-            Self::UncertainType {
-                objects,
-                all,
-                percent,
-            } => write!(
+            Self::UncertainType(confidence) => write!(
                 f,
-                "the type of {objects} of {all} objects was elected, with a confidence from {percent}% \
-                 (below {CONFIDENCE_MIN_PERCENT}%)"
+                "the type of {} of {} objects was elected, with a confidence from {}% (below \
+                 {CONFIDENCE_MIN_PERCENT}%)",
+                confidence.uncertain, confidence.objects, confidence.least_percent
             ),
             Self::MoreThreadsThanCpus { threads, cpus } => write!(
                 f,
@@ -180,12 +166,7 @@ fn few_objects(gathered: &GatheredType<'_>) -> Option<AdviceDoubt> {
 
 fn uncertain_type(gathered: &GatheredType<'_>) -> Option<AdviceDoubt> {
     let confidence = gathered.confidence;
-    let is_much = confidence.uncertain * 100 > gathered.objects * UNCERTAIN_MAX_PERCENT;
-    is_much.then_some(AdviceDoubt::UncertainType {
-        objects: confidence.uncertain,
-        all: gathered.objects,
-        percent: confidence.least_percent,
-    })
+    { confidence.is_doubtful() }.then_some(AdviceDoubt::UncertainType(confidence))
 }
 
 fn more_threads_than_cpus(meta: &ProfileMeta, gathered: &GatheredType<'_>) -> Option<AdviceDoubt> {
@@ -207,29 +188,4 @@ fn busy_host(runs: &[RecordedRun]) -> Option<AdviceDoubt> {
     Some(AdviceDoubt::BusyHost {
         lost_percent: (lost_share * 100.0) as u32,
     })
-}
-
-/// Confidence in the types of objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TypeConfidence {
-    /// Objects whose type is less certain than [`CONFIDENCE_MIN_PERCENT`].
-    pub uncertain: u64,
-    /// Lowest confidence, in percent.
-    pub least_percent: u32,
-}
-
-impl TypeConfidence {
-    /// Returns the confidence in the types of `objects`.
-    pub fn new<'a>(objects: impl Iterator<Item = &'a ResolvedObject>) -> Self {
-        let mut confidence = Self {
-            uncertain: 0,
-            least_percent: 100,
-        };
-        for object in objects {
-            let percent = (object.confidence * 100.0) as u32;
-            confidence.uncertain += u64::from(percent < CONFIDENCE_MIN_PERCENT);
-            confidence.least_percent = confidence.least_percent.min(percent);
-        }
-        confidence
-    }
 }

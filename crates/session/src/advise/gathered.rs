@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use relayout_contend::TypeConfidence;
 use relayout_layout::abi::{AbiEngine, StructLayout, StructShape};
 use relayout_layout::{Aggregate, suggestions};
 use relayout_search::{AdviceSubject, Options, RecordedInstance, ScoredLayout, refusal};
 
-use super::doubts::TypeConfidence;
 use super::objects::{SizeEffects, TypeObjects, find_objects};
 use super::order::{OrderEvidence, OrderNames};
 use super::subject::{AdvisedSubject, find_subject, named_subjects};

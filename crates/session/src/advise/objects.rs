@@ -6,13 +6,12 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
-use relayout_contend::TraceIndex;
+use relayout_contend::{TraceIndex, TypeConfidence};
 use relayout_layout::{Aggregate, AggregateKind, SourceLine, Type, TypeArena, TypeId};
 use relayout_profile::{CoherenceEvent, ConflictRow, RangeKind, RangeRow};
 use relayout_resolve::{ObjectKind, ResolvedObject};
 use relayout_search::{ObjectHome, RecordedInstance};
 
-use super::doubts::TypeConfidence;
 use super::object_rows::{ObjectPlace, group_into_rows};
 use super::subject::{AdvisedSubject, as_single_member, element_type};
 use crate::ResolvedProfile;
@@ -204,7 +203,9 @@ pub(super) fn find_objects<'a>(
         tail_element_bytes,
         count: members.len() as u64,
         contended: contended_objects(resolved, &members, aggregate.size),
-        confidence: TypeConfidence::new(members.iter().map(|(object, ..)| *object)),
+        confidence: TypeConfidence::from_percents(
+            { members.iter() }.map(|(object, ..)| object.confidence_percent()),
+        ),
         size_effects: SizeEffects::new(resolved, &members),
         allocation_calls: { members.iter() }
             .filter_map(|(object, ..)| match &object.kind {

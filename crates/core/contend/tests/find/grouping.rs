@@ -160,3 +160,40 @@ fn an_empty_profile_has_no_findings() {
     assert!(found.findings.is_empty() && found.unresolved.is_empty());
     assert_eq!(found.totals.resolved_share(), 1.0);
 }
+
+/// The table, but the types of half of the chunks were elected by evidence that hardly agrees.
+struct UncertainTable;
+
+impl AddressNamer for UncertainTable {
+    fn target_at(&self, run: RunId, addr: Addr, size: u8) -> AccessTarget {
+        match Table.target_at(run, addr, size) {
+            AccessTarget::Member { mut object, member } => {
+                if object.base.0 / 192 % 2 == 0 {
+                    object.type_percent = 62;
+                }
+                AccessTarget::Member { object, member }
+            }
+            other => other,
+        }
+    }
+
+    fn source_of_site(&self, site: SiteId) -> SiteSource {
+        Table.source_of_site(site)
+    }
+}
+
+#[test]
+fn confidence_in_types_counts_each_object_once() {
+    let chunk = |index: u64, at: u64| 0x1_0000 + 192 * index + at;
+    let conflicts: Vec<ConflictRow> = (0..4)
+        .flat_map(|index| [index, index])
+        .map(|index| conflict(chunk(index, 56), READ, chunk(index, 16), 60, 60))
+        .collect();
+    let certain = find(&profile(conflicts.clone()), &Table);
+    assert!(!certain.findings[0].type_confidence.is_doubtful());
+    let found = find(&profile(conflicts), &UncertainTable);
+    let confidence = found.findings[0].type_confidence;
+    assert_eq!((confidence.objects, confidence.uncertain), (4, 2));
+    assert_eq!(confidence.least_percent, 62);
+    assert!(confidence.is_doubtful());
+}

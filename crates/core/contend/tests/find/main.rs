@@ -32,6 +32,7 @@ fn member(
             variable: object.2.map(str::to_owned),
             origin: None,
             array: None,
+            type_percent: 100,
         },
         member: MemberAt {
             path: path.to_owned(),
@@ -91,6 +92,7 @@ impl AddressNamer for Table {
                 variable: Some(format!("counter{}", low / 8)),
                 origin: None,
                 array: None,
+                type_percent: 100,
             }),
             4 => match low {
                 0..4 => {

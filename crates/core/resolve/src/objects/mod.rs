@@ -123,6 +123,11 @@ impl ObjectKind {
 }
 
 impl ResolvedObject {
+    /// Returns the confidence in its type in whole percent.
+    pub fn confidence_percent(&self) -> u8 {
+        (self.confidence * 100.0) as u8
+    }
+
     /// Returns the variable that the object is, or is an element of.
     pub fn variable(&self) -> Option<&str> {
         self.kind.variable()
