@@ -43,7 +43,8 @@ def advise(options, profiles, struct, workload, patch):
         for name, profile in profiles.items():
             words += ["--also", profile] if name != workload else []
     if options.source:
-        words += ["--source", options.source, "--patch", patch]
+        # A recording beside other work is doubted, which is not what is measured here.
+        words += ["--source", options.source, "--patch", patch, "--force"]
     for configuration in options.compile:
         words += ["--compile", configuration]
     begun, cpu = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)

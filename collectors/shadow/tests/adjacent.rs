@@ -57,6 +57,7 @@ impl AddressNamer for Layout {
         };
         let object = TargetObject {
             array: None,
+            type_percent: 100,
             base: Addr(PAGE),
             bytes: OBJECT_BYTES,
             variable: None,

@@ -89,6 +89,9 @@ pub struct RankedLayout {
     /// Change of the transfers from today's layout; `None` for candidates that are not shown, and
     /// where there are too few transfers.
     pub interval: Option<ChangeInterval>,
+    /// Changes on parts of the recording that did not choose the layout; the gain to promise is the
+    /// worst of them. Empty for layouts without an interval, and for those of the user.
+    pub parts: JudgedParts,
     /// Predicted change of the throughput; `None` where the machine was not probed, and for
     /// candidates that are not shown. See [`LayoutAdvice::set_gains`].
     pub gain: Option<ThroughputGain>,
@@ -177,9 +180,6 @@ pub struct LayoutAdvice {
     /// Gain on data that the choice did not use: on each half of the recording the best candidate
     /// is chosen, and its transfers are counted on the other half.
     pub held_out: Option<ChangeInterval>,
-    /// Gains on parts of the recording that did not choose the layout; the gain to promise is the
-    /// worst of them.
-    pub parts: JudgedParts,
     /// Transfers of today's layout with every object at each phase that its alignment allows: the
     /// effect of padding in front of it where it is embedded. Empty for types of several lines and
     /// for slab objects.

@@ -13,7 +13,7 @@ use crate::constraint::{AdviceRefusal, refusal};
 use crate::coverage::AtomCoverage;
 use crate::held_out::held_out_change;
 use crate::interval::ChangeInterval;
-use crate::judged_parts::judge_parts;
+use crate::judged_parts::judge_candidates;
 use crate::options::Options;
 use crate::pareto_front::mark_unbeaten;
 use crate::rewrite::{RewriteModel, TransferBound};
@@ -127,13 +127,14 @@ impl<'a> LayoutSearch<'a> {
             costed_user_layouts =
                 CostedLayout::from_worst_costs(user_layouts.collect(), user_layout_costs);
         }
-        let (candidates, user_layouts) = self.compare(&current, candidates, costed_user_layouts);
+        let (mut candidates, user_layouts) =
+            self.compare(&current, candidates, costed_user_layouts);
         let held_out = self.held_out(&current, &candidates);
-        let parts = judge_parts(
+        judge_candidates(
             subject.instances,
             [&self.recorded_scorer, self.candidate_scorer()],
             &current,
-            &candidates,
+            &mut candidates,
             stretch_count(&current),
         );
         LayoutAdvice {
@@ -147,7 +148,6 @@ impl<'a> LayoutSearch<'a> {
             user_layouts,
             builds,
             held_out,
-            parts,
         }
     }
 

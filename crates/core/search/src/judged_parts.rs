@@ -2,18 +2,21 @@
 //!
 //! The best of thousands of candidates fits the recording that it was chosen on. So the recordings,
 //! or three stretches of a single one, take turns: candidates are chosen on the others, and counted
-//! on one. The gain to promise is the worst.
+//! on one, among those whose edit is no larger than that of the judged candidate. The gain to promise
+//! is the worst.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_layout::abi::StructLayout;
 
 use crate::advice::{RankedLayout, ScoredLayout};
-use crate::score::{LayoutScorer, stretches};
+use crate::score::{COST_UNITS, LayoutScorer, stretches};
 use crate::subject::RecordedInstance;
 
 /// Parts that a single recording is cut into.
 const STRETCHES: usize = 3;
-/// Candidates that are chosen from, by rank.
-const CANDIDATES_MAX: usize = 24;
+/// Candidates that a judged one is chosen from, besides itself.
+const RIVALS_MAX: usize = 8;
 /// Transfers that a part needs to be judged.
 const TRANSFERS_MIN: u64 = 10;
 
@@ -29,9 +32,9 @@ pub struct JudgedParts {
 /// Changes of the transfers on one part, as fractions: -0.2 is a fifth less.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JudgedPart {
-    /// Change by the first candidate.
+    /// Change by the judged candidate.
     pub change: f64,
-    /// Change by the candidate that is best on the other parts.
+    /// Change by the candidate that is best on the other parts, of those with no larger an edit.
     pub change_of_others_choice: f64,
 }
 
@@ -58,55 +61,126 @@ impl JudgedParts {
     }
 }
 
-/// Judges the `candidates` on parts of the recording. The first scorer is for `current`, the second
-/// for the candidates; the recording is cut into about `count` stretches.
-pub(crate) fn judge_parts(
+/// Judges those of the `candidates` that have an interval on parts of the recording. The first
+/// scorer is for `current`, the second for the candidates; the recording is cut into about `count`
+/// stretches.
+pub(crate) fn judge_candidates(
     instances: &[RecordedInstance],
     [recorded_scorer, candidate_scorer]: [&LayoutScorer<'_>; 2],
     current: &ScoredLayout,
-    candidates: &[RankedLayout],
+    candidates: &mut [RankedLayout],
     count: usize,
-) -> JudgedParts {
-    let candidates = &candidates[..candidates.len().min(CANDIDATES_MAX)];
-    let (part_of_piece, are_recordings) = parts_of_pieces(instances, count);
-    let part_count = part_of_piece.iter().max().map_or(0, |most| most + 1);
-    let sums = |costs: &[u64]| -> Vec<u64> {
-        let mut sums = vec![0_u64; part_count];
-        for (part, cost) in part_of_piece.iter().zip(costs) {
+) {
+    let rivals: Vec<(usize, Vec<usize>)> = { 0..candidates.len() }
+        .filter(|index| candidates[*index].interval.is_some())
+        .map(|index| (index, rivals_of(candidates, index)))
+        .collect();
+    let costed: BTreeSet<usize> = { rivals.iter() }
+        .flat_map(|(_, of_candidate)| of_candidate.iter().copied())
+        .collect();
+    if costed.is_empty() {
+        return;
+    }
+    let partition = RecordingPartition::new(instances, count);
+    let before = recorded_scorer.costs_by_stretch(&[&current.layout], count);
+    let layouts: Vec<&StructLayout> = { costed.iter() }
+        .map(|index| &candidates[*index].layout)
+        .collect();
+    let after = candidate_scorer.costs_by_stretch(&layouts, count);
+    let after = after.iter().map(|costs| partition.sums(costs));
+    let costs = PartCosts {
+        before: partition.sums(&before.concat()),
+        after: costed.into_iter().zip(after).collect(),
+    };
+    for (index, of_candidate) in rivals {
+        candidates[index].parts = JudgedParts {
+            are_recordings: partition.are_recordings,
+            parts: costs.judge(index, &of_candidate),
+        };
+    }
+}
+
+/// Returns the candidates that the choice of one was made from: itself, and the first by rank whose
+/// edit is no larger in any way.
+fn rivals_of(candidates: &[RankedLayout], index: usize) -> Vec<usize> {
+    let size = |candidate: &RankedLayout| {
+        let bytes = candidate.memory.bytes_per_object;
+        [
+            candidate.moved as u64,
+            candidate.changes.len() as u64,
+            bytes,
+        ]
+    };
+    let own = size(&candidates[index]);
+    let is_rival = |other: &usize| {
+        let sizes = size(&candidates[*other]).into_iter().zip(own);
+        *other != index && sizes.into_iter().all(|(other, own)| other <= own)
+    };
+    let others = { 0..candidates.len() }.filter(is_rival).take(RIVALS_MAX);
+    std::iter::once(index).chain(others).collect()
+}
+
+/// Costs on each part of the recording.
+struct PartCosts {
+    /// By part: of today's layout.
+    before: Vec<u64>,
+    /// By candidate and part.
+    after: BTreeMap<usize, Vec<u64>>,
+}
+
+impl PartCosts {
+    /// Returns the changes by a candidate, and by the best of its rivals on the other parts, on each
+    /// part that has enough transfers.
+    fn judge(&self, index: usize, rivals: &[usize]) -> Vec<JudgedPart> {
+        let change = |candidate: usize, part: usize| {
+            self.after[&candidate][part] as f64 / self.before[part] as f64 - 1.0
+        };
+        let cost_elsewhere = |candidate: usize, part: usize| {
+            let costs = self.after[&candidate].iter().enumerate();
+            let others = costs.filter(|(other, _)| *other != part);
+            others.fold(0, |sum: u64, (_, cost)| sum.saturating_add(*cost))
+        };
+        { 0..self.before.len() }
+            .filter(|part| self.before[*part] >= TRANSFERS_MIN * COST_UNITS)
+            .filter_map(|part| {
+                let rank = |rival: &&usize| cost_elsewhere(**rival, part);
+                let chosen = rivals.iter().min_by_key(rank)?;
+                Some(JudgedPart {
+                    change: change(index, part),
+                    change_of_others_choice: change(*chosen, part),
+                })
+            })
+            .collect()
+    }
+}
+
+/// Partition of a recording: the recordings that it consists of, or three stretches of a single one.
+struct RecordingPartition {
+    /// Part of each stretch.
+    part_of_piece: Vec<usize>,
+    /// Number of parts.
+    count: usize,
+    /// True if parts are recordings.
+    are_recordings: bool,
+}
+
+impl RecordingPartition {
+    fn new(instances: &[RecordedInstance], count: usize) -> Self {
+        let (part_of_piece, are_recordings) = parts_of_pieces(instances, count);
+        Self {
+            count: part_of_piece.iter().max().map_or(0, |most| most + 1),
+            part_of_piece,
+            are_recordings,
+        }
+    }
+
+    /// Returns the sum of the costs of the stretches, by part.
+    fn sums(&self, costs: &[u64]) -> Vec<u64> {
+        let mut sums = vec![0_u64; self.count];
+        for (part, cost) in self.part_of_piece.iter().zip(costs) {
             sums[*part] = sums[*part].saturating_add(*cost);
         }
         sums
-    };
-    let before = recorded_scorer.costs_by_stretch(&[&current.layout], count);
-    let before = sums(&before.concat());
-    let layouts: Vec<&StructLayout> = { candidates.iter() }
-        .map(|candidate| &candidate.layout)
-        .collect();
-    let after: Vec<Vec<u64>> = { candidate_scorer.costs_by_stretch(&layouts, count) }
-        .iter()
-        .map(|costs| sums(costs))
-        .collect();
-    let change =
-        |candidate: usize, part: usize| after[candidate][part] as f64 / before[part] as f64 - 1.0;
-    let judged = (0..part_count).filter_map(|part| {
-        if candidates.is_empty() || before[part] < TRANSFERS_MIN * crate::score::COST_UNITS {
-            return None;
-        }
-        let elsewhere = |candidate: &usize| {
-            let costs = after[*candidate].iter().enumerate();
-            let others = costs.filter(|(other, _)| *other != part);
-            let cost = others.map(|(_, cost)| *cost).fold(0, u64::saturating_add);
-            (cost, *candidate)
-        };
-        let chosen = (0..candidates.len()).min_by_key(elsewhere)?;
-        Some(JudgedPart {
-            change: change(0, part),
-            change_of_others_choice: change(chosen, part),
-        })
-    });
-    JudgedParts {
-        are_recordings,
-        parts: judged.collect(),
     }
 }
 

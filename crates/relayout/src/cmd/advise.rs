@@ -203,7 +203,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             None if !args.layout.is_empty() => LayoutChoice::Given,
             None => LayoutChoice::Recommended,
         },
-        seeks_order_uses: args.patch.is_some(),
         machine,
         force: args.force,
     };

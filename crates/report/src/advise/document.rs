@@ -141,7 +141,8 @@ pub struct AdvisedTypeDocument<'a> {
     pub bound: Option<BoundDocument>,
     /// Change of the transfers on the half of the recording that did not choose the best candidate.
     pub held_out: Option<IntervalDocument>,
-    /// Changes of the transfers on parts of the recording that did not choose the layout.
+    /// Changes of the transfers by the recommended layout, else by the first candidate, on parts of the
+    /// recording that did not choose it.
     pub parts: Vec<f64>,
     /// Worst of them: the gain to promise.
     pub worst_change: Option<f64>,
@@ -346,6 +347,8 @@ pub struct CandidateDocument<'a> {
     pub predicted_gain: Option<GainDocument>,
     /// Change of the transfers from today's layout.
     pub transfers_change: Option<IntervalDocument>,
+    /// Worst change on parts of the recording that did not choose the layout: the gain to promise.
+    pub worst_change: Option<f64>,
     /// Members that enter or leave a cache line group, in a given layout.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub group_crossings: Vec<GroupCrossingDocument>,

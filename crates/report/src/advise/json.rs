@@ -107,6 +107,9 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
     let patch = patched.patch.as_ref();
     let recommended = patched.recommended();
     let guards = advised.guards.as_ref();
+    let reviewed = { recommended.as_ref() }
+        .and_then(|found| advice.candidates.get(found.index))
+        .or(advice.candidates.first());
     TypeDocument::Advised(Box::new(AdvisedTypeDocument {
         name: &gathered.name,
         objects: gathered.objects,
@@ -140,11 +143,16 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
             gap: bound.gap(advice.fewest_transfers()),
         }),
         held_out: advice.held_out.map(interval_document),
-        parts: { advice.parts.parts.iter() }
-            .map(|part| part.change.max(part.change_of_others_choice))
-            .collect(),
-        worst_change: advice.parts.worst(),
-        doubts: advised.doubts.iter().map(doubt_document).collect(),
+        parts: reviewed.map_or(Vec::new(), part_changes),
+        worst_change: reviewed.and_then(|ranked| ranked.parts.worst()),
+        doubts: {
+            reviewed.map_or(advised.doubts.clone(), |ranked| {
+                advised.doubts_about(ranked)
+            })
+        }
+        .iter()
+        .map(doubt_document)
+        .collect(),
         order: { gathered.order.facts.iter() }
             .chain(&gathered.order.undecided)
             .map(order_fact_document)
@@ -152,6 +160,13 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
         unrecorded_members: &advice.unrecorded_members,
         by_phase: phase_documents(advice),
     }))
+}
+
+/// Changes of the transfers on parts of the recording that did not choose the layout.
+fn part_changes(ranked: &RankedLayout) -> Vec<f64> {
+    let parts = ranked.parts.parts.iter();
+    let worse = parts.map(|part| part.change.max(part.change_of_others_choice));
+    worse.collect()
 }
 
 fn left_out_document(left_out: &SkippedCandidates) -> LeftOutDocument {
@@ -436,6 +451,7 @@ fn candidate_document<'a>(
         group_crossings: group_crossing_documents(shape, ranked),
         predicted_gain: ranked.gain.as_ref().map(gain_document),
         transfers_change: ranked.interval.map(interval_document),
+        worst_change: ranked.parts.worst(),
         elsewhere: None,
         patch: None,
     }
@@ -508,6 +524,7 @@ fn order_fact_document(fact: &OrderFact) -> OrderFactDocument<'_> {
     OrderFactDocument {
         kind: match &fact.reliance {
             OrderReliance::Range { .. } => "range",
+            OrderReliance::DefinitionBorder { .. } => "border",
             OrderReliance::Assertion { .. } => "assertion",
             OrderReliance::OffsetLimit { .. } => "offset-limit",
             OrderReliance::FirstMember(_) => "first-member",

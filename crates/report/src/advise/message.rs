@@ -75,7 +75,7 @@ fn message_body(
         paragraphs.push(GUARD_RACE_NOTE.to_owned());
     }
     paragraphs.push(edited.reach.sentence().unwrap_or_default().to_owned());
-    paragraphs.push(doubt_text::doubt_paragraph(&advised.doubts));
+    paragraphs.push(doubt_text::doubt_paragraph(&advised.doubts_about(scored)));
     let mut body = String::new();
     push_paragraphs(&mut body, &paragraphs);
     body.push_str(&use_table(&advised.accesses));
@@ -231,7 +231,7 @@ fn effect_table(advice: &LayoutAdvice, scored: &RankedLayout) -> String {
         );
         let _ = writeln!(text, "{}", wrap_text_at(WIDTH, &sentence, 0));
     }
-    if let Some(sentence) = doubt_text::part_sentence(advice) {
+    if let Some(sentence) = doubt_text::part_sentence(scored) {
         let _ = writeln!(text, "{}", wrap_text_at(WIDTH, &sentence, 0));
     }
     text.push('\n');

@@ -346,7 +346,9 @@ fn push_everything(
     table::push_layout_table(text, view, &advice.current, &rows);
     push_given_effects(text, view);
     push_best_and_scenarios(text, view, options.top);
-    doubt_text::push_doubts(text, advice, &advised.doubts);
+    if let Some(best) = view.pool.best() {
+        doubt_text::push_doubts(text, advised, best);
+    }
     let memory = search_words::memory_sentences(gathered, advice);
     let _ = writeln!(text, "{}", wrap_text(&memory, 2));
     search_words::push_phases(text, advice);

@@ -9,7 +9,7 @@ use super::accesses::{MemberAccesses, member_accesses};
 use super::advised_type::AdvisedType;
 use super::compile_test::CompileTester;
 use super::configuration::{ConfigurationBuild, shapes_of_type};
-use super::doubts::{AdviceDoubt, advice_doubts};
+use super::doubts::advice_doubts;
 use super::gains::predict_gains;
 use super::gathered::{GatheredType, gather_subject, gather_type};
 use super::guards::best_guards;
@@ -17,9 +17,7 @@ use super::layout_files::{LayoutFile, fit_layout_files};
 use super::layout_pool::LayoutPool;
 use super::objects::{ContendedType, rank_contended_types};
 use super::order::{OrderEvidence, scan_source_tree};
-use super::patch::{
-    ChosenEdit, PatchOutcome, WrittenPatch, order_use_sentences, write_chosen_layout,
-};
+use super::patch::{ChosenEdit, PatchOutcome, WrittenPatch, write_chosen_layout};
 use super::recommended::{LayoutChoice, PoolLayout, RecommendationLimits};
 use super::scenarios::{GuardedType, ScenarioScores, add_workload_scores, score_configurations};
 use super::searched::SearchedType;
@@ -55,8 +53,6 @@ pub struct AdviceRequest {
     pub moves_max: Option<usize>,
     /// Layout that becomes the patch.
     pub choice: LayoutChoice,
-    /// True to look in the source for code that depends on the order of members.
-    pub seeks_order_uses: bool,
     /// Machine that predictions are for.
     pub machine: ProbedMachine,
     /// True to write patches in spite of doubts.
@@ -93,14 +89,16 @@ impl AdviceRun<'_> {
         patches.into_iter().any(PatchOutcome::is_bad)
     }
 
-    /// Warns of code in the source tree that depends on the order of members in a patched struct.
+    /// Warns of code in the source tree that relies on the order of members in a patched struct, and
+    /// that no rule of the search keeps right: values by position, shuffled members.
     pub fn warn_of_order_uses(&self, resolved: &ResolvedProfile<'_>) {
-        let found = self
-            .types
-            .iter()
-            .filter_map(|patched| patched.order_uses.as_ref());
-        for sentence in found.flatten() {
-            resolved.progress.warn(sentence);
+        let is_written =
+            |patched: &&PatchedType<'_>| matches!(patched.patch, Some(PatchOutcome::Diff(_)));
+        for patched in self.types.iter().filter(is_written) {
+            let gathered = &patched.advised.searched.gathered;
+            for sentence in gathered.order.warnings(&gathered.name) {
+                resolved.progress.warn(&sentence);
+            }
         }
     }
 }
@@ -113,9 +111,6 @@ pub struct PatchedType<'a> {
     pub patch: Option<PatchOutcome>,
     /// Limits of the recommendation.
     pub limits: RecommendationLimits,
-    /// Sentences about code that depends on the order of the members; `None` where nothing was
-    /// looked for.
-    pub order_uses: Option<Vec<String>>,
 }
 
 impl PatchedType<'_> {
@@ -335,9 +330,11 @@ pub(super) fn search_effort(has_several_types: bool) -> Options {
 /// Returns the edit, or the doubts for which it is not written.
 fn withhold_doubtful(
     chosen: ChosenEdit,
-    doubts: &[AdviceDoubt],
+    advised: &AdvisedType<'_>,
     is_forced: bool,
 ) -> Result<ChosenEdit, String> {
+    let candidate = chosen.edited.candidate(advised);
+    let doubts = candidate.map_or(Vec::new(), |candidate| advised.doubts_about(candidate));
     if is_forced || doubts.is_empty() {
         return Ok(chosen);
     }
@@ -361,7 +358,6 @@ fn patch_types<'a>(
                 advised,
                 patch: None,
                 limits: request.limits(),
-                order_uses: None,
             })
             .collect());
     };
@@ -370,9 +366,7 @@ fn patch_types<'a>(
         .map(|advised| {
             let limits = request.limits();
             let chosen = write_chosen_layout(resolved, advised, source, request.choice, limits)?;
-            Some(
-                chosen.and_then(|chosen| withhold_doubtful(chosen, &advised.doubts, request.force)),
-            )
+            Some(chosen.and_then(|chosen| withhold_doubtful(chosen, advised, request.force)))
         })
         .collect();
     let tester = match request.compile.is_empty() {
@@ -400,18 +394,10 @@ fn patch_types<'a>(
                 }))
             }
         };
-        let is_written = matches!(patch, Some(PatchOutcome::Diff(_)));
-        let order_uses = (is_written && request.seeks_order_uses).then(|| {
-            let name = &advised.searched.gathered.name;
-            let step = format!("looking for code that depends on the order of struct {name}");
-            resolved.progress.step(&step);
-            order_use_sentences(source, name)
-        });
         types.push(PatchedType {
             advised,
             patch,
             limits: request.limits(),
-            order_uses,
         });
     }
     Ok(types)

@@ -19,7 +19,7 @@ pub struct AdvisedType<'a> {
     pub guards: Option<GuardAdvice>,
     /// Scores in other workloads and configurations.
     pub scenarios: ScenarioScores,
-    /// Reasons for which the gain may not hold.
+    /// Reasons for which no gain may hold; see [`AdvisedType::doubts_about`] for all of a layout.
     pub doubts: Vec<AdviceDoubt>,
 }
 

@@ -6,8 +6,9 @@ use std::fmt;
 
 use relayout_contend::{CONFIDENCE_MIN_PERCENT, TypeConfidence};
 use relayout_profile::{ProfileMeta, RecordedRun};
-use relayout_search::LayoutAdvice;
+use relayout_search::{LayoutAdvice, RankedLayout};
 
+use super::advised_type::AdvisedType;
 use super::gathered::GatheredType;
 use crate::ResolvedProfile;
 
@@ -110,22 +111,21 @@ impl fmt::Display for AdviceDoubt {
     }
 }
 
-/// Returns the doubts about the first candidate of `advice`.
+/// Returns the doubts about any gain that is found in the recording of a type.
 pub(super) fn advice_doubts(
     resolved: &ResolvedProfile<'_>,
     gathered: &GatheredType<'_>,
     advice: &LayoutAdvice,
 ) -> Vec<AdviceDoubt> {
-    let is_better =
-        { advice.candidates.first() }.is_some_and(|best| best.ranked_cost() < advice.current.cost);
-    if !is_better {
+    let best = { advice.candidates.first() };
+    let Some(best) = best.filter(|best| best.ranked_cost() < advice.current.cost) else {
         return Vec::new();
-    }
+    };
     let transfers = advice.current.tally.transfers();
     let few_transfers =
         (transfers < TRANSFERS_MIN).then_some(AdviceDoubt::FewTransfers { transfers });
     // The order of threads and the load of the host differ between recordings.
-    let is_repeated = advice.parts.are_recordings && advice.parts.is_repeated();
+    let is_repeated = best.parts.are_recordings && best.parts.is_repeated();
     let circumstances = match is_repeated {
         true => [None, None],
         false => [
@@ -133,11 +133,6 @@ pub(super) fn advice_doubts(
             busy_host(&resolved.profile.meta.runs),
         ],
     };
-    let part = { advice.parts.worst() }.filter(|worst| *worst >= 0.0);
-    let part = part.map(|worst| AdviceDoubt::NoGainInPart {
-        change_percent: worst * 100.0,
-        are_recordings: advice.parts.are_recordings,
-    });
     [
         few_transfers,
         few_objects(gathered),
@@ -145,9 +140,20 @@ pub(super) fn advice_doubts(
     ]
     .into_iter()
     .chain(circumstances)
-    .chain([part])
     .flatten()
     .collect()
+}
+
+impl AdvisedType<'_> {
+    /// Returns the reasons for which the gain of a layout may not hold.
+    pub fn doubts_about(&self, ranked: &RankedLayout) -> Vec<AdviceDoubt> {
+        let no_gain = ranked.parts.worst().filter(|worst| *worst >= 0.0);
+        let no_gain = no_gain.map(|worst| AdviceDoubt::NoGainInPart {
+            change_percent: worst * 100.0,
+            are_recordings: ranked.parts.are_recordings,
+        });
+        self.doubts.iter().copied().chain(no_gain).collect()
+    }
 }
 
 fn few_objects(gathered: &GatheredType<'_>) -> Option<AdviceDoubt> {

@@ -1,7 +1,6 @@
 //! The best candidate as an edit of the source.
 
 mod edits;
-mod order_uses;
 mod source_tree;
 
 use std::path::Path;
@@ -15,7 +14,6 @@ use super::layout_pool::LayoutPool;
 use super::recommended::{LayoutChoice, PoolLayout, RecommendationLimits};
 use crate::ResolvedProfile;
 
-pub(super) use order_uses::order_use_sentences;
 use source_tree::SourceTree;
 
 /// Outcome for a type with better candidates.

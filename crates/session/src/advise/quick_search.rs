@@ -42,7 +42,6 @@ pub(crate) fn judge_quickly(resolved: &ResolvedProfile<'_>, name: &str) -> TypeJ
             top: CANDIDATES_SHOWN,
             moves_max: None,
         },
-        order_uses: None,
     };
     TypeJudgement::from_patched(&patched, false)
 }

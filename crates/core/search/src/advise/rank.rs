@@ -5,6 +5,7 @@ use relayout_contend::throughput::ThroughputGain;
 use crate::advice::{AdviceVerdict, RankedLayout, ScoredLayout};
 use crate::change::edit_count;
 use crate::interval::ChangeInterval;
+use crate::judged_parts::JudgedParts;
 use crate::pareto_front::LayoutCost;
 use crate::score::COST_UNITS;
 use crate::source_blocks::SourceBlocks;
@@ -59,6 +60,7 @@ impl CostedLayout {
                 worst_build_cost: costed.worst_build_cost,
                 pareto,
                 interval,
+                parts: JudgedParts::default(),
                 gain: None,
             })
             .collect()

@@ -2,30 +2,32 @@
 
 use std::fmt::Write as _;
 
-use relayout_search::LayoutAdvice;
-use relayout_session::advise::AdviceDoubt;
+use relayout_search::RankedLayout;
+use relayout_session::advise::{AdviceDoubt, AdvisedType};
 
 use crate::wrap::wrap_text;
 
-/// Appends the gain on parts of the recording, and the doubts.
+/// Appends the gain of a layout on parts of the recording, and the doubts about it.
 pub(in crate::advise) fn push_doubts(
     text: &mut String,
-    advice: &LayoutAdvice,
-    doubts: &[AdviceDoubt],
+    advised: &AdvisedType<'_>,
+    ranked: &RankedLayout,
 ) {
-    if let Some(sentence) = part_sentence(advice) {
+    if let Some(sentence) = part_sentence(ranked) {
         let _ = writeln!(text, "{}", wrap_text(&sentence, 0));
     }
-    let paragraph = doubt_paragraph(doubts);
+    let paragraph = doubt_paragraph(&advised.doubts_about(ranked));
     if !paragraph.is_empty() {
         let _ = writeln!(text, "{}", wrap_text(&paragraph, 2));
     }
 }
 
-/// Returns the gain on each part of the recording, and the worst; `None` if none was judged.
-pub(in crate::advise) fn part_sentence(advice: &LayoutAdvice) -> Option<String> {
-    let worst = advice.parts.worst()?;
-    let changes: Vec<String> = { advice.parts.parts.iter() }
+/// Returns the gain of a layout on each part of the recording, and the worst; `None` if none was
+/// judged.
+pub(in crate::advise) fn part_sentence(ranked: &RankedLayout) -> Option<String> {
+    let judged = &ranked.parts;
+    let worst = judged.worst()?;
+    let changes: Vec<String> = { judged.parts.iter() }
         .map(|part| {
             format!(
                 "{:+.1}%",
@@ -33,7 +35,7 @@ pub(in crate::advise) fn part_sentence(advice: &LayoutAdvice) -> Option<String> 
             )
         })
         .collect();
-    let parts = match (advice.parts.are_recordings, changes.len()) {
+    let parts = match (judged.are_recordings, changes.len()) {
         (true, count) => format!("{count} recordings"),
         (false, 1) => "one third of the recording".to_owned(),
         (false, count) => format!("{count} thirds of the recording"),

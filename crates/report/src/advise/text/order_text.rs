@@ -130,6 +130,9 @@ pub(in crate::advise) fn fact_words(fact: &OrderFact) -> String {
                 borders.join(" and ")
             )
         }
+        OrderReliance::DefinitionBorder { mark, .. } => {
+            format!("no member crosses {mark}")
+        }
         OrderReliance::Assertion { members, size } => {
             let offsets = { members.iter() }.map(|member| format!("the offset of '{member}'"));
             let size = size.map(|_| "the size".to_owned());

@@ -56,7 +56,7 @@ pub(super) fn push_review(
     let answers = [
         (
             "1. Saves",
-            saving_answer(&reviewed, &patched.advised.doubts),
+            saving_answer(&reviewed, &patched.advised.doubts_about(reviewed.ranked)),
         ),
         ("2. Memory", memory_answer(&reviewed)),
         ("3. Other workloads", workload_answer(&reviewed, top)),
@@ -66,7 +66,7 @@ pub(super) fn push_review(
         ),
         ("5. Why this edit", reason_answer(&reviewed)),
         ("6. Comment", comment_answer(patched)),
-        ("7. Order", order_answer(&reviewed, patched)),
+        ("7. Order", order_answer(&reviewed)),
     ];
     for (question, answer) in answers {
         push_line(text, &format!("{question:<19} {answer}"), 20);
@@ -159,7 +159,7 @@ fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> Strin
         let (before, after) = (before.transfers(), after.transfers());
         let _ = write!(text, " Per operation {before:.3} to {after:.3}.");
     }
-    if let Some(sentence) = doubt_text::part_sentence(advice) {
+    if let Some(sentence) = doubt_text::part_sentence(then) {
         let _ = write!(text, " {sentence}");
     } else if let Some(interval) = advice.held_out {
         let _ = write!(
@@ -334,20 +334,16 @@ fn written_comments(written: &WrittenPatch) -> String {
     text
 }
 
-fn order_answer(reviewed: &ReviewedLayout<'_>, patched: &PatchedType<'_>) -> String {
+fn order_answer(reviewed: &ReviewedLayout<'_>) -> String {
     let gathered = reviewed.view.gathered;
-    let mut text = order_text::order_answers(gathered, USES_MAX).join(" ");
-    let uses = match &patched.order_uses {
-        None => "--source DIR with --patch FILE looks for such code.".to_owned(),
-        Some(uses) if uses.is_empty() => {
-            "no initialiser by position, offset or assertion was found in the source.".to_owned()
-        }
-        Some(uses) => uses[..uses.len().min(USES_MAX)].join("; "),
-    };
-    if !text.is_empty() {
-        text.push(' ');
+    let mut answers = order_text::order_answers(gathered, USES_MAX);
+    if gathered.order.search.is_none() {
+        answers.push("--source DIR looks for code that relies on it.".to_owned());
     }
-    text + &uses
+    if answers.is_empty() {
+        answers.push("no code that relies on it was found in the source.".to_owned());
+    }
+    answers.join(" ")
 }
 
 /// Appends the best candidates, a line each.

@@ -8,6 +8,7 @@
 mod query;
 mod rules;
 mod source_scan;
+mod warnings;
 
 pub(super) use query::OrderNames;
 pub(super) use source_scan::scan_source_tree;

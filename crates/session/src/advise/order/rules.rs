@@ -1,6 +1,6 @@
 //! Rules for layouts that follow from code that relies on the order.
 
-use relayout_layout::abi::StructShape;
+use relayout_layout::abi::{LayoutAtom, StructShape};
 use relayout_patch::{AssertedSize, BorderSide, OrderFact, OrderReliance, RangeBorder};
 use relayout_search::{OrderBorder, SizeRule};
 
@@ -95,6 +95,11 @@ impl OrderEvidence {
                     self.push_border(border, BorderReason::Fact(index));
                 }
             }
+            OrderReliance::DefinitionBorder { before, after, .. } => {
+                if let Some(border) = atoms.definition_border(before, after) {
+                    self.push_border(border, BorderReason::Fact(index));
+                }
+            }
             OrderReliance::Assertion { members, size } => {
                 let atoms = members.iter().filter_map(|member| atoms.atom(member));
                 let names = atoms.map(|(atom, _)| atom);
@@ -184,11 +189,29 @@ impl AtomNames<'_> {
         }
     }
 
+    /// Returns the border between the members before and after it; `None` unless this build has
+    /// members on both sides.
+    fn definition_border(&self, before: &[String], after: &[String]) -> Option<OrderBorder> {
+        let has_any =
+            |atom: &LayoutAtom, names: &[String]| { names.iter() }.any(|name| atom.is_called(name));
+        let atoms = || self.shape.atoms.iter();
+        let position = atoms().position(|atom| has_any(atom, after))?;
+        let has_before = { atoms().take(position) }.any(|atom| has_any(atom, before));
+        has_before.then_some(OrderBorder {
+            position,
+            holds_before: false,
+            holds_after: false,
+        })
+    }
+
     /// Returns true if a fact is about a member that this build has, or about the whole struct.
     fn matters(&self, fact: &OrderFact) -> bool {
         match &fact.reliance {
             OrderReliance::Range { borders, .. } => {
                 { borders.iter() }.any(|border| self.atom_index(&border.member).is_some())
+            }
+            OrderReliance::DefinitionBorder { before, after, .. } => {
+                self.definition_border(before, after).is_some()
             }
             OrderReliance::Assertion { members, size } => {
                 size.is_some() || { members.iter() }.any(|member| self.atom(member).is_some())

@@ -1,6 +1,6 @@
 //! Source code that relies on the order of a struct's members, in the text of one file.
 //!
-//! Four kinds of code do: operations on a range of members (`memset_startat`, `memcpy` up to an
+//! Five kinds of code do: borders in the definition itself, operations on a range of members (`memset_startat`, `memcpy` up to an
 //! offset), assertions and limits of offsets, code that takes the first member to be at offset 0,
 //! and values by position. An example is `memset(skb, 0, offsetof(struct sk_buff, tail))`: a member
 //! that moves across `tail` is cleared no longer, or cleared though it must not be.
@@ -10,6 +10,7 @@
 
 mod assertions;
 mod code_view;
+mod definition_borders;
 mod first_member;
 mod initializers;
 mod names;
@@ -62,6 +63,16 @@ pub enum OrderReliance {
         operation: String,
         /// Borders.
         borders: Vec<RangeBorder>,
+    },
+    /// The definition has a border between members, so no member may cross it:
+    /// `randomized_struct_fields_start`, an access specifier.
+    DefinitionBorder {
+        /// Word of the border.
+        mark: String,
+        /// Members in front of it.
+        before: Vec<String>,
+        /// Members behind it.
+        after: Vec<String>,
     },
     /// The compiler checks offsets or the size.
     Assertion {
@@ -171,6 +182,7 @@ pub fn find_order_facts(file: &str, text: &str, query: &OrderQuery) -> Vec<Order
     let mut facts = Vec::new();
     let view = CodeView::new(&whole, &line_starts, is_cxx, query);
     collect_facts(&view, &mut facts);
+    definition_borders::collect(&whole, query, &mut facts);
     let defines = whole.tokens.iter().filter(|token| {
         token.kind == TokenKind::Directive
             && directive_kind(token.text(text)) == DirectiveKind::Other("define")

@@ -32,6 +32,13 @@ fn words(reliance: &OrderReliance) -> String {
             let borders: Vec<String> = borders.iter().map(border).collect();
             format!("{operation}: {}", borders.join(" "))
         }
+        OrderReliance::DefinitionBorder {
+            mark,
+            before,
+            after,
+        } => {
+            format!("{mark}: {before:?} | {after:?}")
+        }
         OrderReliance::Assertion { members, size } => format!("assert {members:?} {size:?}"),
         OrderReliance::OffsetLimit { member, below, .. } => format!("{member} below {below}"),
         OrderReliance::FirstMember(reliance) => format!("{reliance:?}"),
@@ -228,4 +235,31 @@ proptest::proptest! {
         let _ = find_typedef_names(&text, "s");
         let _ = find_member_macros(&text, &query().members);
     }
+}
+
+/// Members on both sides of marks in the definition; those of cache line groups are members.
+#[test]
+fn borders_of_the_definition() {
+    let text = "struct s {\n\tint first;\n\trandomized_struct_fields_start\n\tstruct {\n\t\tint a;\n\t};\n\
+                \t__cacheline_group_begin(hot);\n\tint b;\n\trandomized_struct_fields_end\n\tint c;\n};\n";
+    check(
+        text,
+        &[
+            (
+                3,
+                r#"randomized_struct_fields_start: ["first"] | ["a", "__cacheline_group_begin__hot", "b", "c"]"#,
+            ),
+            (
+                9,
+                r#"randomized_struct_fields_end: ["first", "a", "__cacheline_group_begin__hot", "b"] | ["c"]"#,
+            ),
+        ],
+    );
+    let text = "struct s {\n\tint a;\nprivate:\n\tint b;\n};\n";
+    let found = facts_in("f.cc", text);
+    assert_eq!(found, [(3, r#"private: ["a"] | ["b"]"#.to_owned())]);
+    check(
+        "struct other {\n\tint a;\n\trandomized_struct_fields_start\n\tint b;\n};\n",
+        &[],
+    );
 }
