@@ -314,6 +314,10 @@ fn memory_paragraph(
         bytes * i128::from(gathered.objects),
         counted(gathered.objects, "object"),
     );
+    let own = search_words::own_allocator_sentence(gathered, &advice.current, scored);
+    if let Some(sentence) = own {
+        let _ = write!(text, " {sentence}");
+    }
     if !gathered.size_effects.holder_counts.is_empty()
         && advice.current.layout.size != scored.layout.size
     {

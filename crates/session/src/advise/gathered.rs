@@ -37,6 +37,8 @@ pub struct GatheredType<'a> {
     pub size_effects: SizeEffects,
     /// Allocation calls of the objects, as `calloc in main (hp.c:19)`.
     pub allocation_calls: BTreeSet<String>,
+    /// True if the program named some of the objects by `relayout_object()`: it places them itself.
+    pub has_named: bool,
     /// Bytes of an element of the flexible array; 0 without one.
     pub tail_element_bytes: u64,
     /// Code that relies on the order of the members.
@@ -207,6 +209,7 @@ fn gather_objects<'a>(
         confidence: objects.confidence,
         size_effects: objects.size_effects,
         allocation_calls: objects.allocation_calls,
+        has_named: objects.has_named,
         tail_element_bytes: objects.tail_element_bytes,
         order,
         order_names,

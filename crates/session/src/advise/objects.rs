@@ -50,6 +50,8 @@ pub(super) struct TypeObjects<'a> {
     pub size_effects: SizeEffects,
     /// Allocation calls of the objects, as `calloc in main (hp.c:19)`.
     pub allocation_calls: BTreeSet<String>,
+    /// True if the program named some of the objects by `relayout_object()`.
+    pub has_named: bool,
 }
 
 /// Memory that the size of a type affects, besides its own objects.
@@ -207,6 +209,7 @@ pub(super) fn find_objects<'a>(
             { members.iter() }.map(|(object, ..)| object.confidence_percent()),
         ),
         size_effects: SizeEffects::new(resolved, &members),
+        has_named: { members.iter() }.any(|(object, ..)| object.kind == ObjectKind::Named),
         allocation_calls: { members.iter() }
             .filter_map(|(object, ..)| match &object.kind {
                 ObjectKind::Heap { site } if !site.is_empty() => Some(site.clone()),
@@ -292,11 +295,13 @@ fn heap_home(
         true => 1u32 << first.0.trailing_zeros().min(12),
         false => MALLOC_ALIGN,
     };
+    // Where the program takes objects from, it has to give what their type declares.
+    let is_own = object.kind == ObjectKind::Named;
     Some(ObjectHome::Heap {
         first,
         align,
         count,
-        follows_type: is_rust || allocator.starts_with("operator new"),
+        follows_type: is_rust || is_own || allocator.starts_with("operator new"),
     })
 }
 

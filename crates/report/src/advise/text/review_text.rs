@@ -204,6 +204,9 @@ fn memory_answer(reviewed: &ReviewedLayout<'_>) -> String {
     let bytes = (i128::from(after) - i128::from(before)) * i128::from(gathered.objects);
     let seen = counted(gathered.objects, "object");
     let _ = write!(text, "; {bytes:+} bytes for the {seen} seen.");
+    if let Some(sentence) = search_words::own_allocator_sentence(gathered, today, then) {
+        let _ = write!(text, " {sentence}");
+    }
     let holders = gathered.size_effects.holder_counts.len() as u64;
     if holders > 0 && then.layout.size != today.layout.size {
         let _ = write!(

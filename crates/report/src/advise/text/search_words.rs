@@ -310,6 +310,21 @@ pub(in crate::advise) fn interval_words(interval: ChangeInterval) -> String {
     )
 }
 
+/// Returns a sentence about an alignment that the program's own allocator has to give.
+pub(in crate::advise) fn own_allocator_sentence(
+    gathered: &GatheredType<'_>,
+    today: &ScoredLayout,
+    then: &ScoredLayout,
+) -> Option<String> {
+    (gathered.has_named && then.layout.align > today.layout.align).then(|| {
+        format!(
+            "The program places objects by itself (relayout_object): it has to put them at multiples of {} \
+             bytes.",
+            then.layout.align
+        )
+    })
+}
+
 /// Returns the bytes per object, today and with other layouts.
 pub(in crate::advise) fn memory_sentences(
     gathered: &GatheredType<'_>,
