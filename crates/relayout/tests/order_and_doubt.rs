@@ -129,6 +129,50 @@ struct hot hot __attribute__((aligned(64)));
     );
 }
 
+/// The ends of randomised members are borders in the definition: no candidate crosses one, and a
+/// member that becomes the first behind it is written behind it.
+#[test]
+fn no_member_crosses_a_border_of_the_definition() {
+    let source = "\
+#define randomized_struct_fields_start
+struct hot {
+	long first;
+#ifdef NEVER
+	long saved;
+#endif
+	randomized_struct_fields_start
+	long cold;
+	long second;
+	long rest[13];
+};
+struct hot hot __attribute__((aligned(64)));
+";
+    let place = place_with(source, "", &[apart(16, 400)]);
+    let found = advised(&place, "advise p hot --top 1000 --source tree");
+    assert!(!candidates(&found).is_empty(), "{found:#}");
+    for candidate in candidates(&found) {
+        let behind = ["cold", "second", "rest"].map(|member| offset_of(candidate, member));
+        let first = offset_of(candidate, "first");
+        assert!(behind.iter().all(|offset| *offset > first), "{candidate:#}");
+    }
+    assert_eq!(found["order"][0]["kind"], "border", "{found:#}");
+    place.write(
+        "given.h",
+        "struct hot { long first; long second; long cold; long rest[13]; };\n",
+    );
+    let words = "advise p hot --layout given.h --source tree --patch out.patch --force";
+    text(&place, words);
+    let mail = std::fs::read_to_string(place.path("out.patch")).unwrap();
+    let lines: Vec<&str> = mail.lines().collect();
+    let at = |line: &str| lines.iter().position(|found| *found == line).expect(&mail);
+    assert_eq!(
+        at("+\tlong second;"),
+        at(" \trandomized_struct_fields_start") + 1,
+        "{mail}"
+    );
+    assert!(at("-\tlong second;") > at(" \tlong cold;"), "{mail}");
+}
+
 /// The first member stays only for a reason in the source.
 #[test]
 fn a_first_member_moves_unless_code_relies_on_it() {

@@ -2,20 +2,23 @@
 
 use relayout_layout::abi::{LayoutAtom, StructShape};
 use relayout_patch::{MemberPosition, SourceChange as Edit, WrittenAlignment};
-use relayout_search::LayoutChange;
+use relayout_search::{LayoutChange, OrderBorder};
 
 use super::super::gathered::GatheredType;
 
+/// Reason why a place in the source cannot be named.
+const NAMELESS: &str = "a place in it is beside a member without a name";
 /// Comment of padding at the end of a type.
 const PADDING_REASON: &str = "Keeps the next element off the cache lines of this one.";
 
 /// Returns the edits for `changes`.
 ///
-/// `reason` returns the comment for the new place of an atom. `kernel_line` is the size of a cache
-/// line in bytes, for the kernel's source.
+/// `borders` are those that no member may cross. `reason` returns the comment for the new place of
+/// an atom. `kernel_line` is the size of a cache line in bytes, for the kernel's source.
 pub fn struct_edits(
     shape: &StructShape,
     changes: &[LayoutChange],
+    borders: &[OrderBorder],
     kernel_line: Option<u64>,
     reason: &dyn Fn(usize) -> Option<String>,
 ) -> Result<Vec<Edit>, String> {
@@ -37,9 +40,61 @@ pub fn struct_edits(
                 .filter(|text| !is_said_above(text))
                 .filter(|_| !(is_move && is_aligned(atom)))
         };
-        struct_edit(shape, change, kernel_line, &unsaid_reason)
+        let next = atom_behind_border(shape, changes, change, borders);
+        match (
+            struct_edit(shape, change, kernel_line, &unsaid_reason)?,
+            next,
+        ) {
+            (
+                Edit::MoveMembers {
+                    members,
+                    spacing,
+                    reason,
+                    ..
+                },
+                Some(next),
+            ) => {
+                let to = MemberPosition::Before(first_name(shape, next)?);
+                Ok(Edit::MoveMembers {
+                    members,
+                    to,
+                    spacing,
+                    reason,
+                })
+            }
+            (edit, _) => Ok(edit),
+        }
     });
     edits.collect()
+}
+
+/// Returns the first atom behind a border, if the change moves an atom from behind that border to
+/// right behind the last in front of it. The source has the border between these two.
+fn atom_behind_border(
+    shape: &StructShape,
+    changes: &[LayoutChange],
+    change: &LayoutChange,
+    borders: &[OrderBorder],
+) -> Option<usize> {
+    let LayoutChange::Move { atom, after } = *change else {
+        return None;
+    };
+    let is_between = |border: &&OrderBorder| {
+        after.is_none_or(|after| after < border.position) && border.position <= atom
+    };
+    let border = borders.iter().filter(is_between).max()?;
+    let is_moved = |at: &usize| {
+        let moves =
+            |change: &LayoutChange| matches!(change, LayoutChange::Move { atom, .. } if atom == at);
+        changes.iter().any(moves)
+    };
+    (border.position..shape.atoms.len()).find(|at| !is_moved(at))
+}
+
+/// Returns the name of the first member of an atom.
+fn first_name(shape: &StructShape, atom: usize) -> Result<String, String> {
+    let name = shape.atoms[atom].declared_names().first().cloned();
+    name.ok_or_else(|| NAMELESS.to_owned())
 }
 
 fn struct_edit(
@@ -63,12 +118,11 @@ fn struct_edit(
             names => Err(format!("{} would have to align as one", names.join(", "))),
         },
     };
-    let nameless = "a place in it is beside a member without a name";
     let behind = |atom: usize| {
         names(atom)
             .last()
             .cloned()
-            .ok_or(nameless)
+            .ok_or(NAMELESS)
             .map(MemberPosition::After)
     };
     match *change {
@@ -91,10 +145,7 @@ fn struct_edit(
             name: padding_name(shape),
             bytes,
             to: match before {
-                Some(before) => {
-                    let first = names(before).first().cloned().ok_or(nameless)?;
-                    MemberPosition::Before(first)
-                }
+                Some(before) => MemberPosition::Before(first_name(shape, before)?),
                 None => behind(shape.atoms.len() - 1)?,
             },
             reason: before.is_none().then(|| PADDING_REASON.to_owned()),

@@ -190,7 +190,13 @@ impl<'a> SourceTree<'a> {
         };
         let edits = match gathered.is_whole {
             true => union_edits(gathered, &scored.changes)?,
-            false => struct_edits(&gathered.shape, &scored.changes, self.kernel_line, &reason)?,
+            false => struct_edits(
+                &gathered.shape,
+                &scored.changes,
+                &gathered.order.rules.borders,
+                self.kernel_line,
+                &reason,
+            )?,
         };
         let file = self.open_source_file(files, &declaration.file)?;
         let mut reach = PatchReach::All;
