@@ -257,6 +257,24 @@ fn a_busy_host_is_a_doubt_until_recordings_agree() {
     check(3, &[]);
 }
 
+/// More threads than CPUs took turns as the scheduler had them.
+#[test]
+fn more_threads_than_cpus_are_a_doubt() {
+    let kinds = |cpus: &str| {
+        let place = place_with(HOT, "", &[apart(16, 400)]);
+        let path = place.path("p/meta.json");
+        let mut meta: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        meta["target"] = "program".into();
+        let setting = serde_json::json!({ "name": "cpus", "value": cpus });
+        meta["settings"].as_array_mut().unwrap().push(setting);
+        std::fs::write(&path, meta.to_string()).unwrap();
+        let found = advised(&place, "advise p hot");
+        found["doubts"].clone()
+    };
+    assert_eq!(kinds("1")[0]["kind"], "more-threads-than-cpus");
+    assert_eq!(kinds("2"), Value::Array(Vec::new()));
+}
+
 /// The gain is that of the recording where it is worst.
 #[test]
 fn the_gain_is_the_worst_of_the_recordings() {

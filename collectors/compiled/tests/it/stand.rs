@@ -320,7 +320,7 @@ impl Recorded {
             self.status.signal()
         );
         assert!(self.program.assembled.summary.is_some());
-        assert!(self.program.assembled.torn.is_empty());
+        assert_eq!(self.program.assembled.torn, []);
         let mut losses = self.program.assembled.losses;
         // Site 0: the other side of a line's first events may be unknown.
         losses.unplaced_sites = losses.unplaced_sites.saturating_sub(1);
