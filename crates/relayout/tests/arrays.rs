@@ -16,12 +16,12 @@ const ROUNDS: u32 = 60_000;
 /// Largest distance between the predicted and the recorded change of the transfers, as a fraction.
 const PREDICTION_ERROR_MAX: f64 = 0.10;
 
-/// Returns a folder with a program of `tests/data/arrays`, and its recording `now`.
+/// Returns a folder with a program of `tests/data/threads`, and its recording `now`.
 fn recorded(program: &str) -> Place {
     require_programs(&["gcc", "patch"]);
     let place = recording_place();
     for file in ["threads.h", &format!("{program}.c")] {
-        let source = fs::read(data("arrays").join(file)).expect("a file of tests/data");
+        let source = fs::read(data("threads").join(file)).expect("a file of tests/data");
         place.write(file, source);
     }
     record(&place, program, "now");
