@@ -65,6 +65,7 @@ pub use heap::malloc_class;
 pub use interval::ChangeInterval;
 pub use judged_parts::{JudgedPart, JudgedParts};
 pub use line_groups::{GroupCrossing, LineGroups};
+pub use mapping::OffsetMapping;
 pub use options::Options;
 pub use order_rules::{BrokenRule, OrderBorder, OrderRules, SizeRule};
 pub use other_build::{VariantScore, score_in_build};

@@ -211,6 +211,7 @@ pub fn what_if_text(
                     user_layouts: &searched.user_layouts,
                     advice,
                     scenarios: &[],
+                    crowded: None,
                 },
             };
             for given in &advice.user_layouts {

@@ -31,6 +31,7 @@ impl AdvisedType<'_> {
             user_layouts: &self.searched.user_layouts,
             advice: self.searched.outcome.as_ref().ok()?,
             scenarios: &self.scenarios.unguarded,
+            crowded: Some(&self.searched.crowded),
         })
     }
 
@@ -42,6 +43,7 @@ impl AdvisedType<'_> {
             user_layouts: &[],
             advice: &guards.guarded.advice,
             scenarios: &self.scenarios.guarded,
+            crowded: None,
         })
     }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use relayout_contend::{CONFIDENCE_MIN_PERCENT, TypeConfidence};
-use relayout_profile::{ProfileMeta, RecordedRun};
-use relayout_search::{LayoutAdvice, RankedLayout};
+use relayout_profile::{Addr, ProfileMeta, RecordedRun, RunId};
+use relayout_search::{LayoutAdvice, RankedLayout, RecordedInstance};
 
 use super::advised_type::AdvisedType;
 use super::gathered::GatheredType;
@@ -157,10 +157,8 @@ impl AdvisedType<'_> {
 }
 
 fn few_objects(gathered: &GatheredType<'_>) -> Option<AdviceDoubt> {
-    let with_accesses =
-        { gathered.instances.iter() }.filter(|instance| !instance.trace.accesses.is_empty());
-    let replayed: BTreeSet<_> = with_accesses
-        .map(|instance| (instance.run, instance.trace.base))
+    let replayed: BTreeSet<_> = { gathered.instances.iter() }
+        .flat_map(replayed_objects)
         .collect();
     let (replayed, contended) = (replayed.len(), gathered.contended_objects);
     let has_few = replayed < OBJECTS_ENOUGH && replayed * 2 <= contended;
@@ -168,6 +166,20 @@ fn few_objects(gathered: &GatheredType<'_>) -> Option<AdviceDoubt> {
         replayed,
         contended,
     })
+}
+
+/// Returns the objects of an instance that have accesses, by run and address: elements of an array
+/// are objects of their own.
+fn replayed_objects(instance: &RecordedInstance) -> BTreeSet<(RunId, Addr)> {
+    let stride = match instance.elements {
+        2.. => instance.stride.max(1),
+        _ => u32::MAX,
+    };
+    let accesses = instance.trace.accesses.iter();
+    let start_of = |offset: u32| instance.trace.base + u64::from(offset / stride * stride);
+    accesses
+        .map(|access| (instance.run, start_of(access.offset)))
+        .collect()
 }
 
 fn uncertain_type(gathered: &GatheredType<'_>) -> Option<AdviceDoubt> {

@@ -2,6 +2,7 @@
 
 use relayout_search::{LayoutAdvice, RankedLayout, UserLayout};
 
+use super::crowded::CrowdedLayouts;
 use super::guards::GuardableStore;
 use super::scenarios::OtherScenario;
 
@@ -16,6 +17,8 @@ pub struct LayoutPool<'a> {
     pub advice: &'a LayoutAdvice,
     /// Scores in other scenarios.
     pub scenarios: &'a [OtherScenario],
+    /// Candidates that would move transfers to other variables; `None` where none was looked for.
+    pub crowded: Option<&'a CrowdedLayouts>,
 }
 
 impl<'a> LayoutPool<'a> {
@@ -43,9 +46,15 @@ impl<'a> LayoutPool<'a> {
         Some(self.user_layouts.len() + index)
     }
 
-    /// True if a candidate, by its index, was scored in all scenarios and hurts none.
+    /// True if a candidate, by its index, was scored in all scenarios and hurts none, nor the
+    /// variables beside the objects.
     pub fn is_harmless(&self, top: usize, candidate: usize) -> bool {
         let is_harmless_at = |index| self.scenarios_hurt_by(index).is_empty();
+        let is_crowded =
+            { self.crowded }.is_some_and(|crowded| crowded.candidates.contains(&candidate));
+        if is_crowded {
+            return false;
+        }
         self.scenarios.is_empty()
             || self
                 .listed_index(top, candidate)

@@ -3,6 +3,7 @@
 use relayout_layout::abi::StructShape;
 use relayout_search::{AdviceRefusal, AdviceSubject, LayoutAdvice, Options, UserLayout};
 
+use super::crowded::CrowdedLayouts;
 use super::gathered::{GatheredType, gather_type};
 use crate::{Error, ResolvedProfile};
 
@@ -16,6 +17,8 @@ pub struct SearchedType<'a> {
     pub builds: Vec<StructShape>,
     /// Candidates and scores, or the reason why nothing was searched.
     pub outcome: Result<LayoutAdvice, AdviceRefusal>,
+    /// Candidates that would move transfers to other variables.
+    pub crowded: CrowdedLayouts,
 }
 
 impl<'a> SearchedType<'a> {
@@ -32,7 +35,10 @@ impl<'a> SearchedType<'a> {
         let options = gathered.pinned_options(options);
         let subject = gathered.subject(resolved.line_bytes, &builds);
         let outcome = relayout_search::advise(subject, &user_layouts, &options);
+        let crowded = { outcome.as_ref().ok() }
+            .map(|advice| CrowdedLayouts::find(resolved, &gathered, advice));
         Self {
+            crowded: crowded.unwrap_or_default(),
             gathered,
             user_layouts,
             builds,

@@ -11,7 +11,15 @@ pub(in crate::advise) fn recommendation_reason(
     recommended: Option<&Recommendation>,
 ) -> String {
     match recommended {
-        Some(recommended) => knee_sentence(recommended),
+        Some(recommended) => {
+            let crowded = &patched.advised.searched.crowded.candidates;
+            let knee = match crowded.contains(&recommended.most.0) {
+                true => kept_words(recommended) + ".",
+                false => knee_sentence(recommended),
+            };
+            let sentences = [knee, crowded_sentence(patched)];
+            sentences.join(" ").trim_end().to_owned()
+        }
         None => no_recommendation_sentence(patched),
     }
 }
@@ -27,11 +35,41 @@ pub(in crate::advise) fn knee_sentence(recommended: &Recommendation) -> String {
         );
     }
     format!(
-        "It keeps {:.0}% of the most gain found, with {}; the most takes {}, too little more for \
-         each.",
-        recommended.gain_kept * 100.0,
-        edit_words(&recommended.edit),
+        "{}; the most takes {}, too little more for each.",
+        kept_words(recommended),
         edit_words(most)
+    )
+}
+
+fn kept_words(recommended: &Recommendation) -> String {
+    format!(
+        "It keeps {:.0}% of the most gain found, with {}",
+        recommended.gain_kept * 100.0,
+        edit_words(&recommended.edit)
+    )
+}
+
+/// Returns `2 layouts are not recommended, because they bring members onto a line with 'rounds'.`;
+/// empty where no layout does.
+pub(in crate::advise) fn crowded_sentence(patched: &PatchedType<'_>) -> String {
+    let crowded = &patched.advised.searched.crowded;
+    let count = crowded.candidates.len() as u64;
+    let (verb, pronoun) = match count {
+        0 => return String::new(),
+        1 => ("is", "it brings"),
+        _ => ("are", "they bring"),
+    };
+    let names: Vec<String> = { crowded.variables.iter() }
+        .map(|name| format!("'{name}'"))
+        .collect();
+    let others = match names.is_empty() {
+        true => "other variables".to_owned(),
+        false => names.join(", "),
+    };
+    format!(
+        "{} {verb} not recommended: {pronoun} members onto a line with {others}, and the transfers \
+         stay.",
+        counted(count, "layout")
     )
 }
 
@@ -66,7 +104,7 @@ fn no_recommendation_sentence(patched: &PatchedType<'_>) -> String {
         ),
         None => "No layout found".to_owned(),
     };
-    match pool.advice.verdict {
+    let words = match pool.advice.verdict {
         AdviceVerdict::NoTransfers => "It has no transfers.".to_owned(),
         AdviceVerdict::NothingBetter { .. } => "No layout found has fewer transfers.".to_owned(),
         AdviceVerdict::Unclear => "No layout found is clearly better.".to_owned(),
@@ -77,5 +115,7 @@ fn no_recommendation_sentence(patched: &PatchedType<'_>) -> String {
         AdviceVerdict::Traded | AdviceVerdict::Slower | AdviceVerdict::Better => {
             format!("{found} is clearly better and harmless elsewhere.")
         }
-    }
+    };
+    let sentences = [words, crowded_sentence(patched)];
+    sentences.join(" ").trim_end().to_owned()
 }

@@ -8,7 +8,7 @@ use relayout_session::advise::{
     WrittenPatch,
 };
 
-use super::recommendation_text::{knee_sentence, recommendation_reason};
+use super::recommendation_text::recommendation_reason;
 use super::{PoolView, change_words, doubt_text, order_text, search_words};
 use crate::words::counted;
 use crate::wrap::wrap_text;
@@ -64,7 +64,7 @@ pub(super) fn push_review(
             "4. Configurations",
             configuration_answer(&reviewed, patched, top),
         ),
-        ("5. Why this edit", reason_answer(&reviewed)),
+        ("5. Why this edit", reason_answer(patched, &reviewed)),
         ("6. Comment", comment_answer(patched)),
         ("7. Order", order_answer(&reviewed)),
     ];
@@ -292,9 +292,9 @@ fn scenario_words(scenario: &OtherScenario, listed: Option<usize>) -> String {
     }
 }
 
-fn reason_answer(reviewed: &ReviewedLayout<'_>) -> String {
+fn reason_answer(patched: &PatchedType<'_>, reviewed: &ReviewedLayout<'_>) -> String {
     match &reviewed.recommendation {
-        Some(recommendation) => knee_sentence(recommendation),
+        Some(recommendation) => recommendation_reason(patched, Some(recommendation)),
         None => "it was chosen by hand; the recommendation may be another.".to_owned(),
     }
 }

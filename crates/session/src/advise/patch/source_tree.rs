@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use relayout_patch::{EditRefusal, conditional_members, edit_struct, guard_store, unified_diff};
-use relayout_search::{LayoutChange, RankedLayout, Recommendation};
+use relayout_search::{LayoutChange, ObjectHome, RankedLayout, Recommendation};
 
 use super::super::advised_type::AdvisedType;
 use super::super::gathered::GatheredType;
@@ -169,7 +169,10 @@ impl<'a> SourceTree<'a> {
         files: &mut Vec<EditedFile>,
     ) -> Result<(EditedFile, PatchReach), String> {
         if let AdvisedSubject::Scalars { name, element } = &gathered.advised_subject {
-            return Err(scalars_refusal(name, element, self.resolved.line_bytes));
+            return Err(match allocated_scalars(gathered) {
+                Some(count) => allocated_scalars_refusal(gathered, count, self.resolved.line_bytes),
+                None => scalars_refusal(name, element, self.resolved.line_bytes),
+            });
         }
         let order = &scored.arrangement.order;
         if let Some(reason) = gathered
@@ -309,6 +312,39 @@ fn scalars_refusal(name: &str, element: &str, line_bytes: u32) -> String {
     format!(
         "every use of {name} would change: make its elements `struct {{ {element} value; }} \
          __attribute__((aligned({line_bytes})))`, or space them {line_bytes} bytes apart"
+    )
+}
+
+/// Returns the number of elements of the longest recorded array in allocated memory; `None` for
+/// arrays that are variables.
+fn allocated_scalars(gathered: &GatheredType<'_>) -> Option<u64> {
+    let counts = gathered
+        .instances
+        .iter()
+        .filter_map(|instance| match instance.home {
+            ObjectHome::Heap { count, .. } => Some(count),
+            _ => None,
+        });
+    counts.max()
+}
+
+/// Returns the reason why an allocated array of scalars is not edited, with the bytes to allocate
+/// and the elements to use. An attribute of the type would ask for memory that the call does not
+/// give.
+fn allocated_scalars_refusal(gathered: &GatheredType<'_>, count: u64, line_bytes: u32) -> String {
+    let (size, line) = (gathered.aggregate.size.max(1), u64::from(line_bytes));
+    let calls: Vec<&str> = { gathered.allocation_calls.iter() }
+        .map(String::as_str)
+        .collect();
+    let call = match calls.is_empty() {
+        true => "the call that allocates it".to_owned(),
+        false => calls.join(", "),
+    };
+    let stride = line.div_ceil(size);
+    format!(
+        "every use of the array would change: have {call} give {} bytes for the {count} elements, \
+         {line} to each instead of {size}, and use element {stride} * i in place of element i",
+        count.saturating_mul(stride * size)
     )
 }
 

@@ -1,6 +1,6 @@
-//! Arrays with an element for each thread: named as one object, advised on by the names that a
-//! report prints, patched so that no element needs an alignment which its memory does not have, and
-//! recorded again with the patch.
+//! What the threads of a program share: named by a report, advised on by the names that it prints,
+//! patched so that nothing needs an alignment which its memory does not have, and recorded again with
+//! the patch. `benches/predictions.py` prints a table for all programs of `tests/data/threads`.
 
 mod common;
 
@@ -16,12 +16,12 @@ const ROUNDS: u32 = 60_000;
 /// Largest distance between the predicted and the recorded change of the transfers, as a fraction.
 const PREDICTION_ERROR_MAX: f64 = 0.10;
 
-/// Returns a folder with a program of `tests/data/arrays`, and its recording `now`.
+/// Returns a folder with a program of `tests/data/threads`, and its recording `now`.
 fn recorded(program: &str) -> Place {
     require_programs(&["gcc", "patch"]);
     let place = recording_place();
     for file in ["threads.h", &format!("{program}.c")] {
-        let source = fs::read(data("arrays").join(file)).expect("a file of tests/data");
+        let source = fs::read(data("threads").join(file)).expect("a file of tests/data");
         place.write(file, source);
     }
     record(&place, program, "now");
@@ -127,6 +127,10 @@ fn check(array: &ExpectedArray<'_>) {
         ],
     );
     let advised = &advice["types"][0];
+    let doubts = advised["doubts"].as_array().expect("doubts");
+    // All elements were replayed, though one stands for the line.
+    let is_few = |doubt: &Value| doubt["kind"] == "few-objects";
+    assert!(!doubts.iter().any(is_few), "{doubts:#?}");
     let patched = advised["candidates"].as_array().expect("candidates");
     let patched = patched
         .iter()
@@ -257,11 +261,89 @@ fn unions_and_structs_with_one_member() {
     });
 }
 
+/// Members that all read leave the line of those that one thread stores to: one patch for each of
+/// three objects, which are a static variable of a tagged struct, one of a typedef without a tag, and
+/// memory of aligned_alloc.
+#[test]
+fn members_that_all_read_leave_the_line_of_counts() {
+    let place = recorded("server");
+    let report = document(&place, &["report", "now", "--json", "--top", "0"]);
+    let names = ["listener", "reclaim", "route_cache"];
+    let mut predicted = Vec::new();
+    for name in names {
+        let patch = format!("{name}.patch");
+        let words = ["advise", "now", name, "--json", "--source", ".", "--force"];
+        let advice = document(&place, &[&words[..], &["--patch", &patch]].concat());
+        let advised = &advice["types"][0];
+        let candidates = advised["candidates"].as_array().expect("candidates");
+        let patched = { candidates.iter() }.find(|candidate| candidate["patch"].is_string());
+        let patched = patched.unwrap_or_else(|| panic!("{advised:#}"));
+        let replayed = |layout: &Value| layout["transfers"].as_f64().expect("transfers");
+        predicted.push(replayed(patched) / replayed(&advised["current"]) - 1.0);
+    }
+    for name in names {
+        let applied = place.other("/usr/bin/patch", &format!("-p1 -i {name}.patch"));
+        assert_eq!(applied.code, Some(0), "{}", applied.stdout);
+    }
+    assert_aligned(&place, "server");
+    record(&place, "server", "then");
+    let report_then = document(&place, &["report", "then", "--json", "--top", "0"]);
+    for (name, predicted) in names.into_iter().zip(predicted) {
+        let transfers = |document: &Value| transfers_of(document, name) as f64;
+        let recorded = transfers(&report_then) / transfers(&report) - 1.0;
+        assert!(
+            (recorded - predicted).abs() <= PREDICTION_ERROR_MAX && recorded < 0.0,
+            "{name}: {recorded} recorded, {predicted} predicted"
+        );
+    }
+}
+
+/// The mask that two threads set is at the end of its struct in the layout with the least memory, on
+/// the line of a variable that all threads read: its transfers would only get another name.
+#[test]
+fn no_member_moves_to_the_line_of_another_variable() {
+    let place = recorded("rings");
+    let words = [
+        "advise", "now", "bell", "--json", "--source", ".", "--force",
+    ];
+    let advice = document(&place, &[&words[..], &["--patch", "fix.patch"]].concat());
+    let advised = &advice["types"][0];
+    let why = advised["recommended_why"].as_str().expect("a reason");
+    assert!(why.contains("onto a line with 'rounds'"), "{why}");
+    let recommended = advised["recommended"].as_u64().expect("a layout") as usize;
+    let chosen = &advised["candidates"][recommended];
+    assert!(chosen["size"].as_u64() > Some(128), "{chosen:#}");
+    let transfers = |place: &Place, profile: &str| {
+        let report = document(place, &["report", profile, "--json", "--top", "0"]);
+        [
+            transfers_of(&report, "bell"),
+            transfers_of(&report, "rounds"),
+        ]
+    };
+    let before = transfers(&place, "now");
+    let applied = place.other("/usr/bin/patch", "-p1 -i fix.patch");
+    assert_eq!(applied.code, Some(0), "{}", applied.stdout);
+    record(&place, "rings", "then");
+    let after = transfers(&place, "then");
+    let is_saved = after[0] < before[0] && after[1] < before[0] / 10;
+    assert!(
+        is_saved,
+        "bell and rounds: {before:?} before, {after:?} after"
+    );
+}
+
 #[test]
 fn arrays_of_numbers_are_judged_by_the_names_of_the_report() {
     let place = recorded("counters");
     let report = document(&place, &["report", "now", "--json", "--top", "0"]);
-    for name in ["counters", "long unsigned int [8]"] {
+    let calls = "have calloc in main (counters.c:18)";
+    let element = "make its elements `struct { long unsigned int value; }";
+    let allocated = "give 512 bytes for the 8 elements, 64 to each instead of 8, and use element \
+                     8 * i in place of element i";
+    for (name, expect) in [
+        ("counters", [element, element]),
+        ("long unsigned int [8]", [calls, allocated]),
+    ] {
         let found = finding(&report, name).unwrap_or_else(|| panic!("{report:#}"));
         assert_eq!(found["elements"]["count"], 8, "{found:#}");
         let advice = document(&place, &["advise", "now", name, "--json", "--source", "."]);
@@ -276,6 +358,14 @@ fn arrays_of_numbers_are_judged_by_the_names_of_the_report() {
         assert_eq!(best["size"], 64, "{advised:#}");
         let refused = advised["patch_refused"].as_str().expect("a reason");
         assert!(refused.contains("every use of"), "{refused}");
+        let is_said = expect.iter().all(|words| refused.contains(words));
+        assert!(is_said, "{refused}");
+        // Alignment of a type is not what malloc gives.
+        assert_eq!(
+            refused.contains("aligned("),
+            name == "counters",
+            "{refused}"
+        );
     }
 }
 
