@@ -3,6 +3,7 @@
 #include "init.h"
 
 #include "board.h"
+#include "disks.h"
 #include "files.h"
 #include "modules.h"
 #include "orders.h"
@@ -80,7 +81,7 @@ static int bring_up(void)
     if (mount_at("devtmpfs", "/dev") < 0 || open_console() < 0)
         return -1;
     if (mount_at("proc", "/proc") < 0 || mount_at("sysfs", "/sys") < 0 ||
-        mount_temporary("/tmp") < 0 || mount_at("cgroup2", "/sys/fs/cgroup") < 0)
+        mount_at("cgroup2", "/sys/fs/cgroup") < 0)
         return -1;
     return loopback_up();
 }
@@ -135,6 +136,10 @@ void init_main(void)
     }
     if (status == 0)
         status = modules_load();
+    if (status == 0)
+        status = disks_mount();
+    if (status == 0)
+        status = mount_temporary("/tmp");
     if (status == 0)
         status = orders.program ? program_run(orders.window, LINGER_S) : run_workload(&orders);
     if (status < 0)

@@ -18,6 +18,7 @@ needed_packages() {
 gcc command -v gcc && command -v cc
 libc6-dev test -r "$(gcc -print-file-name=libc.a)"
 xz-utils command -v xz
+e2fsprogs PATH=$PATH:/usr/sbin:/sbin command -v mke2fs
 ca-certificates test -r /etc/ssl/certs/ca-certificates.crt
 debian-archive-keyring aptroot_keyring
 LIST

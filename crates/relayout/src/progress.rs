@@ -88,6 +88,15 @@ impl TerminalProgress {
     }
 }
 
+/// `making a disk image: 120 of about 800 MiB`
+fn disk_image_text(written_bytes: u64, bytes: u64) -> String {
+    let written_mib = written_bytes.min(bytes) >> 20;
+    format!(
+        "making a disk image: {written_mib} of about {} MiB",
+        bytes >> 20
+    )
+}
+
 fn new_spinner() -> ProgressBar {
     let bar = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed:>4} {msg}") {
@@ -132,6 +141,10 @@ impl RecordingProgress for TerminalProgress {
 
     fn program(&self, accesses: u64, transfers: u64, threads: u64) {
         self.show_counts(accesses, transfers, &format!("{threads} threads"));
+    }
+
+    fn disk_image(&self, written_bytes: u64, bytes: u64) {
+        self.update(&disk_image_text(written_bytes, bytes));
     }
 
     fn warn(&self, text: &str) {

@@ -5,11 +5,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use relayout_files::{
-    CacheFolder, RUNTIME, find_in_path, find_installed_library, request_fifo, system_package,
+    CacheFolder, RUNTIME, find_in_path, find_installed_library, find_system_program, request_fifo,
+    system_package,
 };
 use relayout_record::perf::{SamplingHardware, find_perf, find_sampling_hardware};
 use relayout_record::{
-    GuestMachine, GuestProgram, QemuCollector, can_fix_addresses, find_collector,
+    GuestMachine, GuestProgram, MKE2FS, QemuCollector, can_fix_addresses, find_collector,
     find_program_collector,
 };
 use relayout_toolchain::cc::try_compiler;
@@ -78,6 +79,7 @@ pub fn survey_machine() -> MachineSurvey {
             file("vmlinux", CacheFolder::kernel_debug_file),
             file("kernel source", CacheFolder::kernel_source),
             survey_builds(),
+            survey_disk_images(),
         ],
         arm64_kernels: survey_arm64(cache.as_ref()),
         programs: vec![
@@ -150,6 +152,21 @@ fn survey_qemu(machine: GuestMachine, cache: Option<&CacheFolder>) -> SurveyItem
 fn survey_builds() -> SurveyItem {
     let text = "make, gcc and the rest that `verify kernel` builds with";
     works_or_missing("kernel builds", require_needs().map(|()| text.into()))
+}
+
+fn survey_disk_images() -> SurveyItem {
+    let describe = |path| {
+        format!(
+            "{}: for folders larger than a guest's memory",
+            display_path(path)
+        )
+    };
+    let remedy = || {
+        let package = system_package(MKE2FS);
+        format!("package {package}: {MKE2FS} is for folders larger than a guest's memory")
+    };
+    let found = find_system_program(MKE2FS).map(describe);
+    works_or_missing("disk images", found.ok_or_else(remedy))
 }
 
 fn survey_runtime() -> SurveyItem {

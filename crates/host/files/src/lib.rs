@@ -48,7 +48,7 @@ pub use folders::{free_bytes, private_dir, remove_abandoned_files};
 pub use git::{git_author, run_git, run_program};
 pub use installed::{RUNTIME, find_installed_library};
 pub use lost_cpu::CpuCounters;
-pub use processes::{die_with_parent, find_in_path, program_in};
+pub use processes::{die_with_parent, find_in_path, find_system_program, program_in};
 pub use progress::RecordingProgress;
 pub use regular_files::{open_regular, read_regular, read_regular_text};
 pub use relayout_temporary::{TemporaryFolder, parent_folder};

@@ -29,6 +29,19 @@ pub fn find_in_path(name: impl AsRef<Path>) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
+/// Folders with programs of administrators, which `$PATH` of other users may lack.
+const SYSTEM_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/// Returns a program of administrators, which may be in a folder that `$PATH` lacks.
+///
+/// ```
+/// assert!(relayout_files::find_system_program("no-such-program").is_none());
+/// ```
+pub fn find_system_program(name: impl AsRef<Path>) -> Option<PathBuf> {
+    let listed = SYSTEM_FOLDERS.map(|folder| Path::new(folder).join(name.as_ref()));
+    find_in_path(name).or_else(|| listed.into_iter().find(|path| path.is_file()))
+}
+
 /// Returns the program to start for `program`, which a command names: a relative path with folders
 /// is relative to `directory`, where the program is started.
 pub fn program_in(program: &str, directory: Option<&Path>) -> PathBuf {

@@ -8,6 +8,10 @@ pub trait RecordingProgress {
     fn window(&self, accesses: u64, transfers: u64, operations: u64);
     /// Reports counts while a recorded program runs; `threads` is 0 where unknown.
     fn program(&self, accesses: u64, transfers: u64, threads: u64);
+    /// Reports how much of a disk image is written.
+    fn disk_image(&self, written_bytes: u64, bytes: u64) {
+        let _ = (written_bytes, bytes);
+    }
     /// Reports something that makes the result worth less, which the user may want to stop for.
     fn warn(&self, text: &str);
 }

@@ -7,11 +7,12 @@ pub const KERNEL_SOURCE_PACKAGE: &str = "linux-source-6.1";
 /// Command that installs the packages behind it.
 const INSTALL_COMMAND: &str = "apt-get install";
 /// Programs and files whose packages have other names than they.
-const PACKAGES: [(&str, &str); 8] = [
+const PACKAGES: [(&str, &str); 9] = [
     ("cp", "coreutils"),
     ("gelf.h", "libelf-dev"),
     ("ld", "binutils"),
     ("libc.a", "libc6-dev"),
+    ("mke2fs", "e2fsprogs"),
     ("perf", "linux-perf"),
     ("qemu-system-aarch64", "qemu-system-arm"),
     ("qemu-system-x86_64", "qemu-system-x86"),

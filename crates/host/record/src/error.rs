@@ -118,7 +118,8 @@ pub enum Error {
     /// The guest has not enough memory for its files.
     #[error(
         "with {}, the guest has at least {files_mib} MiB of files, which do not fit into its {memory_mib} MiB of memory \
-         (they are there twice at first); --memory gives it more",
+         (they are there twice at first); --memory gives it more, and a folder (--file FOLDER, --root) comes on a disk if \
+         it is larger",
         path.display()
     )]
     GuestTooSmall {
@@ -128,6 +129,49 @@ pub enum Error {
         files_mib: u64,
         /// The guest's memory.
         memory_mib: u64,
+    },
+    /// A folder does not fit into the guest's memory, and the kernel cannot read it from a disk.
+    #[error(
+        "{} has {files_mib} MiB of files, which do not fit into the guest's {memory_mib} MiB of memory (they are \
+         there twice at first). They cannot come on a disk, because the kernel has {missing}. --memory gives the \
+         guest more memory; where the kernel has drivers as modules, scripts/setup.sh --module ext4,nvme fetches \
+         them",
+        folder.display()
+    )]
+    NoDiskDriver {
+        /// The folder.
+        folder: PathBuf,
+        /// Size of its files.
+        files_mib: u64,
+        /// The guest's memory.
+        memory_mib: u64,
+        /// The missing driver, with the option of the kernel's configuration.
+        missing: String,
+    },
+    /// The host's disk has too little room for a disk image.
+    #[error(
+        "the disk image of {} needs {needed_mib} MiB, and {free_mib} MiB are free in {}; TMPDIR names another \
+         folder",
+        folder.display(),
+        place.display()
+    )]
+    DiskImageRoom {
+        /// The folder.
+        folder: PathBuf,
+        /// Space that the image takes.
+        needed_mib: u64,
+        /// Folder for temporary files.
+        place: PathBuf,
+        /// Free space.
+        free_mib: u64,
+    },
+    /// No disk image can be made of a folder.
+    #[error("cannot make a disk image of {}: {why}", folder.display())]
+    DiskImage {
+        /// The folder.
+        folder: PathBuf,
+        /// The reason.
+        why: String,
     },
     /// The program cannot be recorded.
     #[error("cannot record {}: {why}", path.display())]
@@ -260,7 +304,7 @@ impl Error {
     pub fn category(&self) -> ErrorCategory {
         match self {
             Self::Files(error) => error.category(),
-            Self::NoPlugins { .. } => ErrorCategory::Environment,
+            Self::NoPlugins { .. } | Self::DiskImageRoom { .. } => ErrorCategory::Environment,
             Self::Guest { .. }
             | Self::Qemu { .. }
             | Self::ProgramFailed { .. }

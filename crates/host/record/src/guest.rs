@@ -36,6 +36,29 @@ impl GuestProgram {
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }
+
+    /// Fails unless the program reads each of these files, which have its orders. A program in the
+    /// cache folder may be older than this build.
+    ///
+    /// # Errors
+    /// The program does not have the name of a file.
+    pub(crate) fn require_orders<'p>(
+        &self,
+        paths: impl IntoIterator<Item = &'p str>,
+    ) -> Result<(), Error> {
+        let is_unknown = |path: &&str| memchr::memmem::find(&self.0, path.as_bytes()).is_none();
+        match paths.into_iter().find(is_unknown) {
+            None => Ok(()),
+            Some(path) => Err(relayout_files::Error::Missing {
+                missing: format!("a guest's program that reads {path}"),
+                remedy: Some(
+                    "the compiled one is older than relayout: run scripts/setup.sh --arm64 again"
+                        .to_owned(),
+                ),
+            }
+            .into()),
+        }
+    }
 }
 
 const WORKLOAD_LIST: &str = include_str!(concat!(env!("OUT_DIR"), "/workloads.txt"));
@@ -101,6 +124,16 @@ mod tests {
             assert!(names.contains(&name), "{name} in {names:?}");
         }
         assert!(workloads().all(|w| w.iterations > 0 && !w.description.is_empty()));
+    }
+
+    #[test]
+    fn a_program_that_is_too_old_is_refused() {
+        let program = GuestProgram::find(GuestMachine::X86, None).expect("built in");
+        let known = ["/run/relayout-disks", "/run/relayout-modules"];
+        program.require_orders(known).expect("known");
+        let error = program.require_orders(["/run/relayout-later"]);
+        let text = error.expect_err("unknown").to_string();
+        assert!(text.contains("scripts/setup.sh --arm64"), "{text}");
     }
 
     #[test]

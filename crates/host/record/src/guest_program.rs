@@ -3,6 +3,7 @@
 
 mod files;
 mod libraries;
+mod walk;
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -16,8 +17,9 @@ use relayout_files::{cannot, map_file};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-pub use self::files::{GuestEntry, GuestFiles};
+pub use self::files::{DiskFolder, GuestEntry, GuestFiles};
 use self::libraries::LibrarySearch;
+pub use self::walk::{FolderSize, MOUNT_POINTS};
 use crate::elf::{is_for_machine, requested_loader};
 use crate::marker::has_start_marker;
 use crate::program::find_program;

@@ -14,6 +14,7 @@ use relayout_files::{CacheFolder, InterruptFlag, RecordingProgress, cannot};
 
 use self::modules::ModuleFiles;
 use self::watch::{WindowEnding, watch_window};
+use crate::guest_disks::DiskPlan;
 use crate::guest_program::{PackedProgram, ProgramWork};
 use crate::kernel_modules::ModulesToLoad;
 use crate::kernel_needs::require_support;
@@ -119,16 +120,23 @@ pub fn record_kernel(
     let workspace = RecordingWorkspace::create()?;
     let memory = GuestMemory::create(recording.memory_bytes, &workspace)?;
     let folder = &recording.module_folder;
-    let modules = ModulesToLoad::find(&recording.modules, folder, &kernel.release)?;
     let mut packed = match &recording.work {
         GuestWork::Program(work) => {
             PackedProgram::pack(work, kernel.machine, recording.memory_bytes)?
         }
         GuestWork::Workload(_) => PackedProgram::without_program(recording.memory_bytes),
     };
+    let disk_plan = DiskPlan::make(&mut packed.files, kernel, &recording.modules, folder)?;
+    let wanted = disk_plan.add_modules(&recording.modules);
+    let modules = ModulesToLoad::find(&wanted, folder, &kernel.release)?;
     modules.pack(&mut packed.files)?;
+    let orders = packed.files.own_paths();
+    tools
+        .program
+        .require_orders(orders.iter().map(String::as_str))?;
     let initrd = workspace.file_path("initrd");
     initramfs::write_archive(&initrd, tools.program.bytes(), &packed.files)?;
+    let disks = disk_plan.make_images(&packed.files, &workspace, progress, interrupt)?;
     let readers = MemoryReaders::find(kernel);
     for left_out in readers.left_out() {
         progress.warn(&assemble::describe_left_out(&left_out));
@@ -140,6 +148,7 @@ pub fn record_kernel(
         image: bootable_image(kernel, &workspace)?,
         cpus: recording.cpus,
         memory: &memory,
+        disks: &disks,
         append: kernel_command_line(recording, kernel.machine),
         plugin_options: plugin_options(recording, kernel, &workspace, &packed),
         extra_arguments: &recording.qemu_arguments,
@@ -161,6 +170,7 @@ pub fn record_kernel(
     let files = assemble::GuestFiles {
         workspace: &workspace,
         memory: &memory,
+        disks: &disks,
         readers: &readers,
         modules: ModuleFiles {
             loaded: &modules,

@@ -15,6 +15,7 @@ mod child;
 mod elf;
 mod error;
 mod guest;
+mod guest_disks;
 mod guest_machine;
 mod guest_program;
 mod host_load;
@@ -33,6 +34,7 @@ mod workspace;
 
 pub use error::Error;
 pub use guest::{GuestProgram, GuestWorkload, find_workload, workloads};
+pub use guest_disks::MKE2FS;
 pub use guest_machine::GuestMachine;
 pub use guest_program::{ProgramWindow, ProgramWork};
 pub use kernel::GuestKernel;

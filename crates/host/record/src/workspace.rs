@@ -124,7 +124,8 @@ fn available_memory_bytes() -> Option<u64> {
     Some(kib << 10)
 }
 
-fn create_private_file(path: &Path) -> io::Result<File> {
+/// Creates a file that only this user can read.
+pub fn create_private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
         .write(true)

@@ -2,9 +2,12 @@
 //! folder to write to.
 
 use std::fs;
-use std::process::Command;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use super::common::{KERNEL_FLAGS, Place, profile};
+use super::common::restricted::no_reading_of_all;
+use super::common::{KERNEL_FLAGS, KERNEL_NEEDS, Place, names, profile, start};
 use super::{kernel, refuses_value};
 
 const RECORD: &str = "record kernel --workload mntns -o out";
@@ -469,16 +472,106 @@ fn files_for_the_guest_are_missing_or_too_large() {
     let large = fs::File::create(place.path("root/large")).unwrap();
     large.set_len(200 << 20).unwrap();
     place.refuses(
-        &run_program("plain --root root"),
+        &run_program("plain --file root/large"),
         2,
         "relayout: with root/large, the guest has at least 200 MiB of files, which do not fit into its \
-         256 MiB of memory (they are there twice at first); --memory gives it more",
+         256 MiB of memory (they are there twice at first); --memory gives it more, and a folder (--file \
+         FOLDER, --root) comes on a disk if it is larger",
     );
     place.refuses(
         &run_program("plain --root none"),
         2,
         "relayout: cannot read none: No such file or directory (os error 2)",
     );
+}
+
+/// A place with a kernel that has these variables too, a program, and a root that is larger than the
+/// guest's memory.
+fn place_with_large_root(variables: &str) -> Place {
+    let place = kernel();
+    place.vmlinux_with(&format!("{KERNEL_NEEDS}\n{variables}"));
+    place.compile("plain", "int main(void) { return 0; }", &["-static"]);
+    fs::create_dir(place.path("root")).unwrap();
+    let large = fs::File::create(place.path("root/large")).unwrap();
+    large.set_len(200 << 20).unwrap();
+    place
+}
+
+#[test]
+fn a_large_root_needs_a_kernel_that_reads_disks() {
+    let refuses = |variables: &str, missing: &str| {
+        place_with_large_root(variables).refuses(
+            &run_program("plain --root root"),
+            2,
+            &format!(
+                "relayout: root has 200 MiB of files, which do not fit into the guest's 256 MiB of memory (they are \
+                 there twice at first). They cannot come on a disk, because the kernel has {missing}. --memory \
+                 gives the guest more memory; where the kernel has drivers as modules, scripts/setup.sh --module \
+                 ext4,nvme fetches them"
+            ),
+        );
+    };
+    refuses("char nvme_probe;", "no ext4 (CONFIG_EXT4_FS)");
+    refuses(
+        "char ext4_fill_super, virtblk_probe;",
+        "no driver of a disk (CONFIG_BLK_DEV_NVME, or CONFIG_VIRTIO_PCI and CONFIG_VIRTIO_BLK)",
+    );
+}
+
+#[test]
+fn a_large_root_has_an_unreadable_file() {
+    let place = place_with_large_root("char ext4_fill_super, nvme_probe;");
+    let secret = place.write("root/secret", "text");
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o000)).unwrap();
+    let words = run_program("plain --root root");
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let ended = place.ended(no_reading_of_all(&mut place.relayout(&words)));
+    let message = "relayout: cannot read root/secret: Permission denied (os error 13)\n";
+    assert_eq!((ended.code, &*ended.stderr), (Some(2), message));
+}
+
+#[test]
+fn a_large_root_has_the_folder_for_temporary_files() {
+    let place = place_with_large_root("char ext4_fill_super, nvme_probe;");
+    fs::create_dir(place.path("root/tmp")).unwrap();
+    let words = run_program("plain --root root");
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let mut command = place.relayout(&words);
+    let ended = place.ended(command.env("TMPDIR", place.path("root/tmp")));
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let message = "relayout: cannot make a disk image of root: the folder for temporary files is in it, \
+                   [DIR]/root/tmp; let TMPDIR name a folder elsewhere\n";
+    assert!(ended.stderr.ends_with(message), "{ended:?}");
+    assert_eq!(names(&place.path("root/tmp")), Vec::<String>::new());
+}
+
+#[test]
+fn the_maker_of_disk_images_fails() {
+    let place = place_with_large_root("char ext4_fill_super, nvme_probe;");
+    place.script("bin/mke2fs", "echo 'mke2fs: out of luck' >&2; exit 1");
+    let ended = place.run_words(&run_program("plain --root root"));
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let message = "relayout: cannot make a disk image of root: mke2fs: out of luck\n";
+    assert!(ended.stderr.ends_with(message), "{ended:?}");
+    assert_eq!(names(&place.path("tmp")), Vec::<String>::new());
+}
+
+#[test]
+fn ctrl_c_while_a_disk_image_is_made_leaves_nothing() {
+    let place = place_with_large_root("char ext4_fill_super, nvme_probe;");
+    place.script("bin/mke2fs", "echo > started; exec /bin/sleep 100");
+    let words = run_program("plain --root root");
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let child = start(place.relayout(&words).stderr(Stdio::null()));
+    while !place.path("started").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // SAFETY: a process that this test started.
+    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+    let status = child.wait_with_output().unwrap().status;
+    assert_eq!(status.code(), Some(130));
+    assert_eq!(names(&place.path("tmp")), Vec::<String>::new());
+    assert!(!place.path("out").exists());
 }
 
 #[test]

@@ -18,6 +18,9 @@ use std::sync::{Mutex, PoisonError};
 
 use tempfile::TempDir;
 
+/// Variables of kernels that guests can run, in C.
+pub const KERNEL_NEEDS: &str = "char initrd_start, univ8250_console, devtmpfs_init, cgroup_init;\n\
+                                unsigned long __per_cpu_offset[8];";
 /// Banner of [`Place::vmlinux`].
 pub const BANNER: &str = "Linux version 6.1.0-test (a@b) (gcc) #1 SMP (2024-01-01)\n";
 /// The same build, as a boot image says it.
@@ -95,10 +98,7 @@ impl Place {
 
     /// Compiles an ELF file with a kernel's banner and little else.
     pub fn vmlinux(&self) -> PathBuf {
-        self.vmlinux_with(
-            "char initrd_start, univ8250_console, devtmpfs_init, cgroup_init;\n\
-             unsigned long __per_cpu_offset[8];",
-        )
+        self.vmlinux_with(KERNEL_NEEDS)
     }
 
     /// Compiles such a file with these variables.

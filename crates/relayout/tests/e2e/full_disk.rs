@@ -63,3 +63,25 @@ fn no_room_for_the_profile() {
         Vec::<String>::new()
     );
 }
+
+#[test]
+#[ignore = "needs the right to mount a file system"]
+fn no_room_for_a_disk_image() {
+    let stand = Stand::new();
+    stand
+        .place
+        .compile("plain", "int main(void) { return 0; }", &["-static"]);
+    fs::create_dir(stand.place.path("root")).unwrap();
+    let large = fs::File::create(stand.place.path("root/large")).unwrap();
+    large.set_len(300 << 20).unwrap();
+    let _disk = SmallDisk::mount(stand.place.path("tmp"), "6m");
+    let ended = stand.run("record kernel -o out --run plain --root root --memory 512M");
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let message = " are free in [DIR]/tmp; TMPDIR names another folder\n";
+    assert!(ended.stderr.ends_with(message), "{ended:?}");
+    assert!(
+        ended.stderr.contains("the disk image of root needs "),
+        "{ended:?}"
+    );
+    stand.check_clean();
+}

@@ -8,6 +8,7 @@ mod clock;
 #[path = "../common/mod.rs"]
 mod common;
 mod counter;
+mod disks;
 mod failures;
 mod full_disk;
 mod kernels;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use relayout_files::cannot;
 
+use super::walk::{FolderSize, WalkedFolder};
 use crate::Error;
 
 /// Part of the guest's memory that files may take. While the kernel unpacks them, they are there
@@ -14,8 +15,6 @@ use crate::Error;
 const MEMORY_SHARE: f64 = 0.4;
 /// Bytes of the largest file that an archive in "newc" form holds.
 const FILE_BYTES_MAX: u64 = u32::MAX as u64;
-/// Folders of a root in which the guest mounts something of its own.
-const MOUNT_POINTS: [&str; 3] = ["dev", "proc", "sys"];
 const PERMISSIONS: u32 = 0o777;
 
 /// An entry of the file system.
@@ -34,9 +33,38 @@ pub enum GuestEntry {
     Link(PathBuf),
 }
 
+impl GuestEntry {
+    /// A file with the content and the permissions of `host`.
+    pub fn from_file(host: &Path, found: &fs::Metadata) -> Self {
+        Self::File {
+            host: host.to_owned(),
+            bytes: found.len(),
+            permissions: found.permissions().mode() & PERMISSIONS,
+        }
+    }
+
+    fn file_bytes(&self) -> u64 {
+        match self {
+            Self::File { bytes, .. } => *bytes,
+            _ => 0,
+        }
+    }
+}
+
+/// A folder that comes on a disk of its own, because it does not fit into the guest's memory.
+pub struct DiskFolder {
+    /// The folder.
+    pub host: PathBuf,
+    /// Absolute path in the guest.
+    pub guest: PathBuf,
+    /// Size of all that is below it.
+    pub size: FolderSize,
+}
+
 /// Files by path in the guest, without the leading `/`; folders come before their content.
 pub struct GuestFiles {
     entries: BTreeMap<PathBuf, GuestEntry>,
+    disks: Vec<DiskFolder>,
     bytes: u64,
     memory_bytes: u64,
 }
@@ -46,6 +74,7 @@ impl GuestFiles {
     pub fn new(memory_bytes: u64) -> Self {
         Self {
             entries: BTreeMap::new(),
+            disks: Vec::new(),
             bytes: 0,
             memory_bytes,
         }
@@ -80,51 +109,70 @@ impl GuestFiles {
         self.add_found(path, host, &found)
     }
 
-    /// Adds the folder `host`, with all that is below it, at the absolute path `guest`. Links stay
-    /// links; devices, pipes and sockets are left out.
+    /// Adds the folder `host`, with all that is below it, at the absolute path `guest`. A folder that
+    /// leaves too little memory comes on a disk of its own. Links stay links; in memory, devices,
+    /// pipes and sockets are left out.
     ///
     /// # Errors
-    /// Something cannot be read, or the guest has not enough memory.
+    /// Something cannot be read.
     pub fn add_folder(&mut self, host: &Path, guest: &Path) -> Result<(), Error> {
         let top = self.add_parents(guest);
-        let mut folders = vec![(host.to_owned(), top)];
-        while let Some((folder, path)) = folders.pop() {
-            let is_mounted = MOUNT_POINTS.iter().any(|name| path == Path::new(name));
-            if !path.as_os_str().is_empty() {
-                self.entries.insert(path.clone(), GuestEntry::Folder);
-            }
-            if is_mounted {
-                continue;
-            }
-            let entries = fs::read_dir(&folder).map_err(cannot("read", &folder))?;
-            for entry in entries {
-                let entry = entry.map_err(cannot("read", &folder))?;
-                let (host, path) = (entry.path(), path.join(entry.file_name()));
-                let found = fs::symlink_metadata(&host).map_err(cannot("look at", &host))?;
-                if found.is_dir() {
-                    folders.push((host, path));
-                } else if found.is_symlink() {
-                    let target = fs::read_link(&host).map_err(cannot("read", &host))?;
-                    self.entries.insert(path, GuestEntry::Link(target));
-                } else if found.is_file() {
-                    self.add_found(path, &host, &found)?;
-                }
-            }
+        let walked = WalkedFolder::read(host, &top)?;
+        let is_new = |(path, _): &(&PathBuf, &GuestEntry)| !self.entries.contains_key(*path);
+        let added = { walked.entries.iter() }.filter(is_new);
+        let bytes = added.fold(self.bytes, |sum, (_, entry)| {
+            sum.saturating_add(entry.file_bytes())
+        });
+        if self.has_room(bytes) && walked.size.largest_file_bytes <= FILE_BYTES_MAX {
+            self.bytes = bytes;
+            self.entries.extend(walked.entries);
+            return Ok(());
         }
+        walked.require_readable()?;
+        if !top.as_os_str().is_empty() {
+            self.entries.insert(top, GuestEntry::Folder);
+        }
+        self.disks.push(DiskFolder {
+            host: host.to_owned(),
+            guest: guest.to_owned(),
+            size: walked.size,
+        });
         Ok(())
     }
 
+    /// Absolute paths of the files that relayout writes.
+    pub fn own_paths(&self) -> Vec<String> {
+        let is_own = |entry: &(&PathBuf, &GuestEntry)| matches!(entry.1, GuestEntry::Bytes { .. });
+        let own = self.entries.iter().filter(is_own);
+        own.map(|(path, _)| format!("/{}", path.display()))
+            .collect()
+    }
+
+    /// Folders that come on disks, the guest's root first.
+    pub fn disks(&self) -> &[DiskFolder] {
+        &self.disks
+    }
+
+    #[cfg(test)]
+    pub fn into_disks(self) -> Vec<DiskFolder> {
+        self.disks
+    }
+
+    /// Memory of the guest.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory_bytes
+    }
+
+    fn has_room(&self, bytes: u64) -> bool {
+        bytes as f64 <= MEMORY_SHARE * self.memory_bytes as f64
+    }
+
     fn add_found(&mut self, path: PathBuf, host: &Path, found: &fs::Metadata) -> Result<(), Error> {
-        let entry = GuestEntry::File {
-            host: host.to_owned(),
-            bytes: found.len(),
-            permissions: found.permissions().mode() & PERMISSIONS,
-        };
+        let entry = GuestEntry::from_file(host, found);
         if self.entries.insert(path, entry).is_none() {
             self.bytes += found.len();
         }
-        let has_room = self.bytes as f64 <= MEMORY_SHARE * self.memory_bytes as f64;
-        match has_room && found.len() <= FILE_BYTES_MAX {
+        match self.has_room(self.bytes) && found.len() <= FILE_BYTES_MAX {
             true => Ok(()),
             false => Err(Error::GuestTooSmall {
                 path: host.to_owned(),
@@ -194,10 +242,30 @@ mod tests {
         let path = folder.path().join("large");
         fs::write(&path, vec![0; 2000]).expect("written");
         let mut files = GuestFiles::new(4000);
-        let error = files.add_folder(folder.path(), Path::new("/"));
+        let error = files.add_file(&path, Path::new("/a"));
         assert!(matches!(error, Err(Error::GuestTooSmall { .. })));
         let mut files = GuestFiles::new(6000);
         files.add_file(&path, Path::new("/a")).expect("room");
         files.add_file(&path, Path::new("/a")).expect("the same");
+    }
+
+    #[test]
+    fn folders_that_leave_no_room_come_on_disks() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (large, small) = (folder.path().join("large"), folder.path().join("small"));
+        for (path, bytes) in [(&large, 3000), (&small, 100)] {
+            fs::create_dir(path).expect("made");
+            fs::write(path.join("file"), vec![1; bytes]).expect("written");
+        }
+        let mut files = GuestFiles::new(5000);
+        files.add_folder(&large, Path::new("/")).expect("a disk");
+        files.add_folder(&small, Path::new("/opt")).expect("room");
+        files
+            .add_folder(&large, Path::new("/srv/data"))
+            .expect("a disk");
+        assert_eq!(paths(&files), ["opt", "opt/file", "srv", "srv/data"]);
+        let on_disk = |disk: &DiskFolder| (disk.guest.clone(), disk.size.file_bytes);
+        let disks: Vec<_> = files.disks().iter().map(on_disk).collect();
+        assert_eq!(disks, [("/".into(), 3000), ("/srv/data".into(), 3000)]);
     }
 }

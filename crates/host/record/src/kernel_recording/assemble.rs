@@ -18,6 +18,7 @@ use relayout_shadow::CONTEXTS_MAX;
 use super::modules::{DescribedModules, ModuleFiles};
 use super::watch::{WatchedWindow, WindowEnding};
 use super::{GuestWork, KernelRecording};
+use crate::guest_disks::GuestDisks;
 use crate::guest_program::ProgramWork;
 use crate::memory::MemoryReaders;
 use crate::outcome::{RecordingOutcome, describe_losses};
@@ -35,6 +36,7 @@ const CONSOLE_LINES: usize = 2000;
 pub struct GuestFiles<'g> {
     pub workspace: &'g RecordingWorkspace,
     pub memory: &'g GuestMemory,
+    pub disks: &'g GuestDisks,
     /// Readers of the kernel's memory.
     pub readers: &'g MemoryReaders,
     /// Files of the kernel's modules.
@@ -55,6 +57,7 @@ pub fn assemble_profile(
     let GuestFiles {
         workspace,
         memory,
+        disks,
         readers,
         modules,
         is_aborted,
@@ -71,6 +74,11 @@ pub fn assemble_profile(
     };
     let mut profile = assembled.profile;
     profile.meta = profile_meta(recording, kernel, collector, profile.meta);
+    let disks = disks.describe();
+    if !disks.is_empty() {
+        let setting = RecordingSetting::new("disks", disks);
+        profile.meta.settings.push(setting);
+    }
     match memory.map() {
         Ok(bytes) => {
             let pages = pages_that_matter(&profile);

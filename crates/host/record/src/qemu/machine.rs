@@ -15,6 +15,7 @@ use super::QemuCollector;
 use super::option::path_option;
 use super::qmp::QmpConnection;
 use crate::child::OwnedChild;
+use crate::guest_disks::GuestDisks;
 use crate::workspace::{GuestMemory, RecordingWorkspace};
 use crate::{Error, GuestMachine};
 
@@ -37,6 +38,7 @@ pub struct QemuConfig<'c> {
     pub image: PathBuf,
     pub cpus: u16,
     pub memory: &'c GuestMemory,
+    pub disks: &'c GuestDisks,
     pub append: String,
     pub plugin_options: OsString,
     pub extra_arguments: &'c [String],
@@ -62,6 +64,8 @@ impl QemuMachine {
             memory: config.memory.file().as_raw_fd(),
             socket: qemu_socket.as_raw_fd(),
         };
+        let mut inherited = config.disks.file_numbers();
+        inherited.extend([files.memory, files.socket]);
         let mut command = Command::new(program);
         add_arguments(&mut command, config, workspace, files);
         command
@@ -74,7 +78,7 @@ impl QemuMachine {
         // SAFETY: only async-signal-safe calls between fork and exec.
         unsafe {
             command.pre_exec(move || {
-                for file in [files.memory, files.socket] {
+                for &file in &inherited {
                     // QEMU gets the file under its number here. It fails to open one that it lacks.
                     libc::fcntl(file, libc::F_SETFD, 0);
                 }
@@ -220,5 +224,6 @@ fn add_arguments(
         .arg(&config.image)
         .arg("-plugin")
         .arg(config.collector.plugin_argument(&config.plugin_options))
+        .args(config.disks.qemu_arguments())
         .args(config.extra_arguments);
 }

@@ -156,7 +156,7 @@ struct ProgramArgs {
     )]
     run_arg: Vec<String>,
     /// Bring this file or folder to the same place in the guest, programs with their libraries; may
-    /// be given more than once
+    /// be given more than once. A folder larger than the guest's memory comes on a disk
     #[arg(
         long,
         value_name = "PATH",
@@ -164,7 +164,8 @@ struct ProgramArgs {
         conflicts_with = "workload"
     )]
     file: Vec<PathBuf>,
-    /// Bring the content of this folder as the guest's root; the program may be one of its files
+    /// Bring the content of this folder as the guest's root, on a disk if it is larger than the
+    /// guest's memory; the program may be one of its files
     #[arg(
         long,
         value_name = "DIR",
