@@ -15,20 +15,14 @@ BEGIN, END = "<!-- capture:begin -->\n", "<!-- capture:end -->\n"
 TRIMMED = "[...]"
 WANTED = "pcpu_chunk"
 PAIRS_SHOWN = 2
-# The heading, the layout of today, the accepted one, and the first two that were found.
-LAYOUTS_SHOWN = 5
 
 RECORD = "relayout record kernel --workload mntns -o mntns.relayout"
 REPORT = "relayout report mntns.relayout"
-ADVISE = (
-    f"relayout advise mntns.relayout {WANTED} \\\n"
-    "      --layout docs/layouts/pcpu_chunk-accepted.txt --source ~/.cache/relayout/source/current"
-)
+ADVISE = f"relayout advise mntns.relayout {WANTED} --source ~/.cache/relayout/source/current"
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        os.symlink(ROOT / "docs", os.path.join(folder, "docs"))
         recorded = [line for line in run(RECORD, folder) if line.startswith("mntns.relayout:")]
         reported = trim_report(run(REPORT, folder))
         advised = trim_advice(run(ADVISE, folder))
@@ -72,10 +66,10 @@ def trim_report(lines):
 
 
 def trim_advice(lines):
-    """The table with the first layouts of each kind, what makes them, and the patch."""
-    table = section(lines, "  layout ", lambda line: not line)
-    patch = section(lines, "Patch: ", lambda line: line.startswith("Limits"))
-    return [TRIMMED, *table[:LAYOUTS_SHOWN], TRIMMED, *patch]
+    """The answers, the candidates, and the patch."""
+    start = next(n for n, line in enumerate(lines) if line.startswith("Recommended "))
+    end = next(n for n, line in enumerate(lines) if line.startswith("Counted by replay"))
+    return lines[start:end]
 
 
 if __name__ == "__main__":
