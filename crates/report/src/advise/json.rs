@@ -5,7 +5,7 @@ use relayout_layout::abi::StructShape;
 use relayout_patch::{OrderFact, OrderReliance};
 use relayout_search::{
     AdviceVerdict, ChangeInterval, EditSize, GroupCrossing, LayoutAdvice, LineGroups, RankedLayout,
-    ScoredLayout, SkippedCandidates, change,
+    Recommendation, ScoredLayout, SkippedCandidates, change,
 };
 use relayout_session::ResolvedProfile;
 use relayout_session::advise::{
@@ -107,9 +107,7 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
     let patch = patched.patch.as_ref();
     let recommended = patched.recommended();
     let guards = advised.guards.as_ref();
-    let reviewed = { recommended.as_ref() }
-        .and_then(|found| advice.candidates.get(found.index))
-        .or(advice.candidates.first());
+    let reviewed = reviewed_layout(advice, recommended.as_ref());
     TypeDocument::Advised(Box::new(AdvisedTypeDocument {
         name: &gathered.name,
         objects: gathered.objects,
@@ -145,14 +143,7 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
         held_out: advice.held_out.map(interval_document),
         parts: reviewed.map_or(Vec::new(), part_changes),
         worst_change: reviewed.and_then(|ranked| ranked.parts.worst()),
-        doubts: {
-            reviewed.map_or(advised.doubts.clone(), |ranked| {
-                advised.doubts_about(ranked)
-            })
-        }
-        .iter()
-        .map(doubt_document)
-        .collect(),
+        doubts: doubt_documents(advised, reviewed),
         order: { gathered.order.facts.iter() }
             .chain(&gathered.order.undecided)
             .map(order_fact_document)
@@ -160,6 +151,26 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
         unrecorded_members: &advice.unrecorded_members,
         by_phase: phase_documents(advice),
     }))
+}
+
+/// Returns the recommended candidate, else the first.
+fn reviewed_layout<'a>(
+    advice: &'a LayoutAdvice,
+    recommended: Option<&Recommendation>,
+) -> Option<&'a RankedLayout> {
+    let found = recommended.and_then(|found| advice.candidates.get(found.index));
+    found.or(advice.candidates.first())
+}
+
+fn doubt_documents(
+    advised: &AdvisedType<'_>,
+    reviewed: Option<&RankedLayout>,
+) -> Vec<DoubtDocument> {
+    let doubts = match reviewed {
+        Some(ranked) => advised.doubts_about(ranked),
+        None => advised.doubts.clone(),
+    };
+    doubts.iter().map(doubt_document).collect()
 }
 
 /// Changes of the transfers on parts of the recording that did not choose the layout.
