@@ -8,7 +8,7 @@ recommended layout is scored in all other recordings too, and with --source DIR 
 against that tree; --checkpatch runs DIR/scripts/checkpatch.pl on it, and --compile ARCH:CONFIG compiles it.
 
 Kept is the part of the best gain found that the recommended layout keeps. A layout passes if it moves at
-most three members and keeps at least two thirds.
+most three members and keeps at least two thirds; with --source, only if its patch is written.
 """
 import argparse
 import json
@@ -116,7 +116,8 @@ def row(options, profiles, struct, workload, folder):
         ", ".join([checkpatch_words(options, patch), *compiled]),
         f"{taken:.1f} ({spent:.1f})",
     ]
-    return cells, edits["members"] <= MEMBERS_FEW and kept >= KEPT_MIN
+    is_written = not options.source or os.path.isfile(patch)
+    return cells, is_written and edits["members"] <= MEMBERS_FEW and kept >= KEPT_MIN
 
 
 def main():

@@ -240,10 +240,14 @@ impl Running {
 impl Recorded {
     fn read(folder: &Path, status: ExitStatus) -> Self {
         let read = |name: &str| std::fs::read(folder.join(name)).unwrap_or_default();
-        let segments: Vec<(u16, Vec<u8>)> = (0..relayout_shadow::CONTEXTS_MAX as u16)
-            .map(|n| (n, read(&format!("ctx-{n}.seg"))))
-            .filter(|(_, bytes)| !bytes.is_empty())
+        let mut segments: Vec<(u16, Vec<u8>)> = (0..relayout_shadow::CONTEXTS_MAX as u16)
+            .filter_map(|n| Some((n, std::fs::read(folder.join(format!("ctx-{n}.seg"))).ok()?)))
             .collect();
+        // As the recorder does: an empty file in front of others is that of a thread that accessed
+        // nothing while it was watched.
+        while segments.last().is_some_and(|(_, bytes)| bytes.is_empty()) {
+            segments.pop();
+        }
         let files: Vec<(u16, &[u8])> = segments.iter().map(|(n, b)| (*n, &b[..])).collect();
         let map = ProgramMap::parse(&read("map"));
         let program =

@@ -28,7 +28,7 @@ pub(in crate::advise) fn recommendation_reason(
 /// moved.`
 pub(in crate::advise) fn knee_sentence(recommended: &Recommendation) -> String {
     let (most_index, most) = &recommended.most;
-    if *most_index == recommended.index {
+    if *most_index == recommended.index || recommended.gain_kept >= 1.0 {
         return format!(
             "It has the most gain found, with {}.",
             edit_words(&recommended.edit)
