@@ -20,6 +20,7 @@ aptroot_update() {
     aptroot_settings "$root" >"$root/apt.conf.new"
     mv "$root/apt.conf.new" "$root/apt.conf"
     aptroot_sources >"$root/etc/sources.list"
+    aptroot_preferences >"$root/etc/preferences"
     # Without the error mode, apt-get update reports success with a list it could not fetch.
     apt_private apt-get update -o APT::Update::Error-Mode=any
 }
@@ -72,8 +73,23 @@ aptroot_sources() {
     printf 'deb [signed-by=%s] %s bookworm main\n' "$key" "$main"
     printf 'deb [signed-by=%s] %s bookworm-backports main\n' "$key" "$main"
     printf 'deb [signed-by=%s] %s bookworm-security main\n' "$key" "$security"
-    for suite in $(further_suites) $(pahole_suites); do
+    for suite in $(other_suites); do
         printf 'deb [signed-by=%s] %s %s main\n' "$key" "$main" "$suite"
+    done
+}
+
+# Suites of other releases than Debian 12.
+other_suites() {
+    further_suites
+    pahole_suites
+}
+
+# Packages of other releases only where they are asked for by suite or version: their libraries need
+# a newer libc than the machine's.
+aptroot_preferences() {
+    local suite
+    for suite in $(other_suites); do
+        printf 'Package: *\nPin: release n=%s\nPin-Priority: 100\n\n' "$suite"
     done
 }
 

@@ -80,7 +80,8 @@ source_package() {
 qemu_release() {
     local version=$2 revision=$3 machine
     POOL=$1 package libc6 2.36-9 lib/x86_64-linux-gnu/libc.so.6 libc
-    POOL=$1 package libpart0 1 usr/lib/x86_64-linux-gnu/libpart.so part
+    # As most libraries, in the release alone.
+    POOL=bookworm package libpart0 1 usr/lib/x86_64-linux-gnu/libpart.so part
     for machine in x86:x86_64 arm:aarch64; do
         POOL=$1 DEPENDS="libc6, libpart0" package "qemu-system-${machine%:*}" \
             "1:$version$revision" usr/share/doc/qemu/copyright copyright \
@@ -101,12 +102,14 @@ qemu_user_release() {
     DEPENDS="libc6, libpart0" package qemu-user "1:$1$2"
 }
 
-# pahole_release VERSION: for trixie, with a loader and a program that are shell scripts.
+# pahole_release VERSION: for trixie, with a loader and a program that are shell scripts, and with a
+# newer version of a library of QEMU.
 pahole_release() {
     local libraries=usr/lib/x86_64-linux-gnu
     POOL=trixie package libc6 2.41-12 "$libraries/ld-linux-x86-64.so.2" '#!/bin/sh
 shift 2
 exec "$@"'
+    POOL=trixie package libpart0 2 usr/lib/x86_64-linux-gnu/libpart.so newer
     POOL=trixie DEPENDS=libc6 package pahole "$1" usr/bin/pahole "#!/bin/sh
 echo v${1%-*}" usr/bin/codiff other usr/share/doc/pahole/copyright copyright
 }

@@ -165,6 +165,15 @@ it_adds_the_newer_pahole_for_the_tests() {
     check "$(find "$WORK/cache/pahole/newer/" -name 'ld-linux*' | wc -l)" 1
 }
 
+# The machine's libc is too old for those of the suite of pahole.
+it_takes_libraries_of_qemu_from_its_release() {
+    small_archive
+    export RELAYOUT_CACHE=$WORK/all-at-once
+    rust_check() { :; }
+    setup --tests >"$WORK/out"
+    check "$(cat "$WORK/all-at-once/qemu/current/usr/lib/x86_64-linux-gnu/libpart.so")" part
+}
+
 it_reads_the_suite_of_pahole_for_the_tests_only() {
     TESTS=no
     check "$(aptroot_sources | grep -c "trixie main" || true)" 0
