@@ -1,6 +1,6 @@
 //! Flattening of anonymous structs, where that changes no offset.
 use crate::abi::sizes::AbiEngine;
-use crate::{Aggregate, AggregateKind, Type};
+use crate::{Aggregate, AggregateKind, Member, Type};
 
 /// Most anonymous structs inside each other. More is damaged debug information.
 const DEPTH_MAX: u32 = 8;
@@ -37,35 +37,75 @@ impl AbiEngine<'_> {
         (same && atoms.into_iter().all(in_place)).then_some(flat)
     }
 
+    /// Copy of `aggregate` without its outermost anonymous structs; `None` if it has none.
     fn flatten_level(&self, aggregate: &Aggregate) -> Option<Aggregate> {
         let mut flat = aggregate.clone();
         flat.members.clear();
         let mut has_anonymous = false;
+        // Offset of what follows a dissolved struct with padding, and its alignment.
+        let mut padded_end: Option<(u64, u64)> = None;
         for member in &aggregate.members {
-            let inner = match self.types.get(self.types.strip_typedefs(member.ty)) {
-                Type::Aggregate(inner) if member.is_anonymous() => inner,
-                _ => {
-                    flat.members.push(member.clone());
-                    continue;
-                }
-            };
-            if inner.kind == AggregateKind::Union
-                || inner.name.is_some()
-                || member.declared_align.is_some()
+            let mut moved = member.clone();
+            if let Some((end, align)) = padded_end.take()
+                && member.offset == end
+                && member.bits.is_none()
             {
-                flat.members.push(member.clone());
-                continue;
+                moved.declared_align = Some(align.max(member.declared_align.unwrap_or(1)));
             }
+            let Some((inner, align)) = self.dissolvable_struct(member) else {
+                flat.members.push(moved);
+                continue;
+            };
             has_anonymous = true;
             for inner_member in &inner.members {
-                let mut moved = inner_member.clone();
-                moved.offset = moved.offset.checked_add(member.offset)?;
-                if let Some(bits) = &mut moved.bits {
-                    bits.offset_bits = bits.offset_bits.checked_add(member.offset * 8)?;
-                }
-                flat.members.push(moved);
+                flat.members.push(member_outside(inner_member, member)?);
+            }
+            if self.is_padded(inner) {
+                padded_end = Some((member.offset.saturating_add(inner.size), align));
             }
         }
         has_anonymous.then_some(flat)
     }
+
+    /// Returns the anonymous struct that `member` is, with its alignment, if that is the alignment
+    /// that its members demand. GCC records an alignment for each struct with an aligned member, as
+    /// it does where the source has an attribute.
+    fn dissolvable_struct(&self, member: &Member) -> Option<(&Aggregate, u64)> {
+        let inner = match self.types.get(self.types.strip_typedefs(member.ty)) {
+            Type::Aggregate(inner) if member.is_anonymous() => inner,
+            _ => return None,
+        };
+        if inner.kind == AggregateKind::Union || inner.name.is_some() {
+            return None;
+        }
+        let without_attribute = Aggregate {
+            declared_align: None,
+            ..inner.clone()
+        };
+        let demanded = self.aggregate_align(&without_attribute, 0)?;
+        let recorded = [member.declared_align, inner.declared_align];
+        let is_demanded = recorded
+            .into_iter()
+            .flatten()
+            .all(|align| align <= demanded);
+        is_demanded.then_some((inner, demanded))
+    }
+
+    /// True if bytes are behind the last member.
+    fn is_padded(&self, aggregate: &Aggregate) -> bool {
+        let members = aggregate.members.iter();
+        let ends = members.map(|member| member.end_bits(self.types.storage_size(member)));
+        ends.max().unwrap_or(0) < aggregate.size.saturating_mul(8)
+    }
+}
+
+/// Copy of a member of the anonymous struct `outer`, with offsets relative to the struct around that.
+fn member_outside(inner: &Member, outer: &Member) -> Option<Member> {
+    let mut moved = inner.clone();
+    moved.offset = moved.offset.checked_add(outer.offset)?;
+    if let Some(bits) = &mut moved.bits {
+        let outer_bits = outer.offset.checked_mul(8)?;
+        bits.offset_bits = bits.offset_bits.checked_add(outer_bits)?;
+    }
+    Some(moved)
 }

@@ -184,7 +184,8 @@ impl<'t> AbiEngine<'t> {
         }
     }
 
-    fn aggregate_align(&self, aggregate: &Aggregate, depth: u32) -> Option<u64> {
+    /// Alignment that the members and the attributes of `aggregate` give it.
+    pub(super) fn aggregate_align(&self, aggregate: &Aggregate, depth: u32) -> Option<u64> {
         if !aggregate.complete {
             return None;
         }
