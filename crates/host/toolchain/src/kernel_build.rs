@@ -24,6 +24,7 @@ use relayout_files::{
 };
 use relayout_measure::{ProgramCommand, ProgramLaunch, ProgramStarter};
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 pub use self::compile_test::{
     ConfigurationBase, ConfigurationParseError, KernelConfiguration, TestedObject,
@@ -38,6 +39,8 @@ use self::tree::{SourceCopy, SourceManifest};
 const OUTPUT_MIB: u64 = 3 << 10;
 /// Interval at which the user is told which file is compiled.
 const TELL_EVERY: Duration = Duration::from_millis(500);
+/// Interval at which a lock is tried that another process holds.
+const LOCK_INTERVAL: Duration = Duration::from_millis(200);
 /// Bytes of make's output that are read for messages, and lines that are shown.
 const TAIL_BYTES: u64 = 64 << 10;
 const TAIL_LINES: usize = 20;
@@ -189,8 +192,7 @@ impl KernelBuilder {
     /// called by in messages.
     ///
     /// # Errors
-    /// Something that building needs is missing, another one is building from that source, the
-    /// patch does not apply, or `make` fails.
+    /// Something that building needs is missing, the patch does not apply, or `make` fails.
     pub fn build(
         &self,
         patch: Option<&KernelPatch>,
@@ -208,7 +210,7 @@ impl KernelBuilder {
             return Ok(built);
         }
         require_needs()?;
-        let _lock = lock_folder(&self.folder)?;
+        let _lock = lock_folder(&self.folder, watch)?;
         self.require_space()?;
         let begun = Instant::now();
         watch
@@ -356,15 +358,26 @@ fn folder_name(source: &Path) -> String {
     format!("{name}-{number:08x}")
 }
 
-/// Locks a folder, in which only one process may build.
-fn lock_folder(folder: &Path) -> Result<File, Error> {
+/// Locks a folder, in which only one process may build, when the one that builds there has ended.
+fn lock_folder(folder: &Path, watch: &BuildWatch<'_>) -> Result<File, Error> {
     let path = folder.join("lock");
     let file = File::create(&path).map_err(cannot("create", &path))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(_) => Err(Error::Busy {
-            path: folder.to_owned(),
-        }),
+    let mut is_announced = false;
+    loop {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(file),
+            Err(Errno::WOULDBLOCK) => {}
+            Err(error) => return Err(cannot("lock", &path)(error.into()).into()),
+        }
+        if !is_announced {
+            watch.progress.step(&format!(
+                "waiting for another relayout that builds kernels in {}",
+                folder.display()
+            ));
+            is_announced = true;
+        }
+        watch.stop_if_interrupted()?;
+        std::thread::sleep(LOCK_INTERVAL);
     }
 }
 

@@ -10,8 +10,10 @@ use relayout_files::{cannot, find_in_path};
 use super::tree::SourceCopy;
 use super::{BuildWatch, Error, KernelBuilder, KernelPatch};
 
-/// Debug information of all that an object includes, used or not.
-const DEBUG_FLAGS: &str = "KCFLAGS=-g -fno-eliminate-unused-debug-types";
+/// Debug information of all that an object includes, used or not, also where the configuration
+/// wants it reduced (`CONFIG_DEBUG_INFO_REDUCED`, which the defconfig of arm64 sets).
+const DEBUG_FLAGS: &str =
+    "KCFLAGS=-g -fno-eliminate-unused-debug-types -femit-struct-debug-detailed=any";
 /// Source files that include a header are looked for until so many are found.
 const UNITS_MAX: usize = 12;
 /// Units of these that are compiled in each configuration.
@@ -134,8 +136,8 @@ impl KernelBuilder {
     /// tree. Empty if none of them belongs to the configuration.
     ///
     /// # Errors
-    /// Something that compiling needs is missing, another one is building from that source, the
-    /// diff does not apply, or the source without it cannot be configured.
+    /// Something that compiling needs is missing, the diff does not apply, or the source without it
+    /// cannot be configured.
     pub fn compile_objects(
         &self,
         diff: &str,
@@ -144,7 +146,7 @@ impl KernelBuilder {
         watch: &BuildWatch<'_>,
     ) -> Result<Vec<TestedObject>, Error> {
         super::require_needs()?;
-        let _lock = super::lock_folder(&self.folder)?;
+        let _lock = super::lock_folder(&self.folder, watch)?;
         self.require_space()?;
         let file = self.folder.join("check.patch");
         fs::write(&file, diff).map_err(cannot("write", &file))?;

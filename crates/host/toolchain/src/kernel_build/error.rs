@@ -79,12 +79,6 @@ pub enum Error {
         /// MiB that it takes.
         needed_mib: u64,
     },
-    /// Another one builds there.
-    #[error("another relayout is building kernels in {}; wait for it to end", path.display())]
-    Busy {
-        /// The folder.
-        path: PathBuf,
-    },
     /// The configuration lacks options that booting and recording need.
     #[error(
         "this source does not take {} of the configuration, which booting or recording rests on; set what \
@@ -125,10 +119,9 @@ impl Error {
     /// Returns who has to act.
     pub fn category(&self) -> ErrorCategory {
         match self {
-            Self::Needs { .. }
-            | Self::NoCompiler { .. }
-            | Self::Space { .. }
-            | Self::Busy { .. } => ErrorCategory::Environment,
+            Self::Needs { .. } | Self::NoCompiler { .. } | Self::Space { .. } => {
+                ErrorCategory::Environment
+            }
             Self::Make { .. } => ErrorCategory::Guest,
             Self::Measure(error) => error.category(),
             Self::Files(error) => error.category(),

@@ -1,5 +1,7 @@
 //! Tests with a small source that is built like a kernel's.
 
+use std::cell::RefCell;
+
 use super::*;
 
 /// Enough of a tree for `make allnoconfig` and `make vmlinux bzImage`.
@@ -118,7 +120,7 @@ fn two_kernels_of_one_source() {
     let read = |path: &Path| fs::read(path).unwrap();
     assert_ne!(read(&before.debug), read(&after.debug));
     // Also while another one builds.
-    let _lock = lock_folder(builder.dir()).unwrap();
+    let _lock = lock_folder(builder.dir(), &Silent::watch()).unwrap();
     let again = place.builder().unwrap();
     for patch in [None, Some(&patch)] {
         let kept = again.build(patch, "kept", &Silent::watch()).unwrap();
@@ -147,13 +149,40 @@ fn a_build_that_fails_says_where() {
     assert!(fs::read_to_string(log).unwrap().contains("nonsense"));
 }
 
+/// Progress that releases a lock when it hears that somebody waits.
+struct LockHolder {
+    lock: RefCell<Option<File>>,
+    steps: RefCell<Vec<String>>,
+}
+
+impl RecordingProgress for LockHolder {
+    fn step(&self, text: &str) {
+        self.steps.borrow_mut().push(text.to_owned());
+        drop(self.lock.take());
+    }
+    fn window(&self, _: u64, _: u64, _: u64) {}
+    fn program(&self, _: u64, _: u64, _: u64) {}
+    fn warn(&self, _: &str) {}
+}
+
 #[test]
-fn one_at_a_time() {
+fn one_waits_for_the_other() {
     let place = SourceFixture::new();
     let builder = place.builder().unwrap();
-    let _other = lock_folder(builder.dir()).unwrap();
-    let built = builder.build(None, "one", &Silent::watch());
-    assert!(matches!(built, Err(Error::Busy { .. })));
+    let holder = LockHolder {
+        lock: RefCell::new(Some(lock_folder(builder.dir(), &Silent::watch()).unwrap())),
+        steps: RefCell::default(),
+    };
+    let watch = BuildWatch {
+        progress: &holder,
+        ..Silent::watch()
+    };
+    let built = builder.build(None, "one", &watch).unwrap();
+    assert!(built.seconds.is_some());
+    let steps = holder.steps.into_inner();
+    let waiting = "waiting for another relayout that builds kernels in ";
+    assert!(steps[0].starts_with(waiting), "{steps:?}");
+    assert!(steps[1].starts_with("building one"), "{steps:?}");
 }
 
 #[test]
