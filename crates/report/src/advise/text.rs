@@ -153,12 +153,7 @@ fn push_patch(
         pool,
     };
     if let Some(reason) = &written.instead_reason {
-        let first = pool.recommendations(patched.limits).into_iter().next();
-        let best = first.map_or(0, |found| advice_transfers(pool, found.index));
-        let transfers = match candidate.tally.transfers() {
-            transfers if transfers == best => format!("as many transfers: {transfers}"),
-            transfers => format!("{transfers} transfers instead of {best}"),
-        };
+        let transfers = instead_transfers(patched, candidate);
         let explanation = format!(
             "The recommended layout is not written as a patch: {reason}. This one is, with {transfers}."
         );
@@ -186,6 +181,16 @@ fn push_patch(
     match options.diffs {
         true => text.extend(["\n", &edited.diff, "\n"]),
         false => text.push('\n'),
+    }
+}
+
+/// Returns the transfers of a layout that took the place of the recommended one, in words.
+fn instead_transfers(patched: &PatchedType<'_>, written: &RankedLayout) -> String {
+    let transfers = written.tally.transfers();
+    let recommended = patched.most_recommended();
+    match recommended.map(|(pool, found)| advice_transfers(pool, found.index)) {
+        Some(most) if most != transfers => format!("{transfers} transfers instead of {most}"),
+        _ => format!("as many transfers: {transfers}"),
     }
 }
 

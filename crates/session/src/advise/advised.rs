@@ -116,19 +116,33 @@ pub struct PatchedType<'a> {
 impl PatchedType<'_> {
     /// Returns the recommended candidate with its pool: with guards where those are clearly better.
     pub fn recommended_with_guards(&self) -> Option<(LayoutPool<'_>, Recommendation)> {
-        let unguarded = self.advised.unguarded_pool()?;
-        let least_cost = { unguarded.advice.candidates.iter() }
-            .map(RankedLayout::ranked_cost)
-            .min();
-        if let Some(pool) = self.advised.better_guarded_pool() {
-            let mut found = pool.recommendations(self.limits).into_iter();
-            let cost = |found: &Recommendation| pool.advice.candidates[found.index].ranked_cost();
-            let cheaper = found.find(|found| least_cost.is_none_or(|least| cost(found) < least));
-            if let Some(found) = cheaper {
-                return Some((pool, found));
-            }
+        if let Some(guarded) = self.recommended_guarded() {
+            return Some(guarded);
         }
-        Some((unguarded, self.recommended()?))
+        Some((self.advised.unguarded_pool()?, self.recommended()?))
+    }
+
+    /// Returns the candidate that would have become the patch if its edits could be written, with
+    /// its pool.
+    pub fn most_recommended(&self) -> Option<(LayoutPool<'_>, Recommendation)> {
+        if let Some(guarded) = self.recommended_guarded() {
+            return Some(guarded);
+        }
+        let pool = self.advised.unguarded_pool()?;
+        let first = pool.recommendations(self.limits).into_iter().next()?;
+        Some((pool, first))
+    }
+
+    /// Returns the recommended candidate of the layouts with guards, if it costs less than any
+    /// without.
+    fn recommended_guarded(&self) -> Option<(LayoutPool<'_>, Recommendation)> {
+        let unguarded = self.advised.unguarded_pool()?;
+        let least_cost = unguarded.best().map_or(u64::MAX, RankedLayout::ranked_cost);
+        let pool = self.advised.better_guarded_pool()?;
+        let cost = |found: &Recommendation| pool.advice.candidates[found.index].ranked_cost();
+        let mut found = pool.recommendations(self.limits).into_iter();
+        let cheaper = found.find(|found| cost(found) < least_cost)?;
+        Some((pool, cheaper))
     }
 
     /// Returns the recommended candidate of the layouts without guards: the one that the patch

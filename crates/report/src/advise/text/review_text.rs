@@ -46,12 +46,7 @@ pub(super) fn push_review(
         return;
     };
     let name = layout_name(&reviewed, top);
-    let title = match reviewed.recommendation {
-        Some(_) => format!("Recommended ({name})"),
-        None => format!("Chosen ({name})"),
-    };
-    let changes = change_words(&reviewed.view, reviewed.ranked);
-    push_line(text, &format!("{title}: {changes}."), 2);
+    push_line(text, &review_title(patched, &reviewed, &name), 2);
     text.push('\n');
     let answers = [
         (
@@ -76,6 +71,31 @@ pub(super) fn push_review(
 
 fn push_line(text: &mut String, line: &str, indent: usize) {
     let _ = writeln!(text, "{}", wrap_text(line, indent));
+}
+
+/// Returns what the answers are about: `Recommended (found 1): move 'a' to after 'b'.`
+fn review_title(patched: &PatchedType<'_>, reviewed: &ReviewedLayout<'_>, name: &str) -> String {
+    let changes = change_words(&reviewed.view, reviewed.ranked);
+    if let Some(written) = instead_patch(patched) {
+        let transfers = super::instead_transfers(patched, reviewed.ranked);
+        let reason = written.instead_reason.as_deref().unwrap_or_default();
+        return format!(
+            "Instead of the recommended one ({name}): {changes}, with {transfers}. The recommended one \
+             is not written: {reason}."
+        );
+    }
+    match reviewed.recommendation {
+        Some(_) => format!("Recommended ({name}): {changes}."),
+        None => format!("Chosen ({name}): {changes}."),
+    }
+}
+
+/// Returns the patch of a layout that took the place of the recommended one.
+fn instead_patch<'a>(patched: &'a PatchedType<'_>) -> Option<&'a WrittenPatch> {
+    match &patched.patch {
+        Some(PatchOutcome::Diff(written)) if written.instead_reason.is_some() => Some(written),
+        _ => None,
+    }
 }
 
 /// Returns the layout of the patch, else the recommended one.
@@ -330,9 +350,6 @@ fn written_comments(written: &WrittenPatch) -> String {
             let shown = &comments[..comments.len().min(COMMENTS_MAX)];
             let _ = write!(text, ": {}", shown.join(" "));
         }
-    }
-    if let Some(reason) = &written.instead_reason {
-        let _ = write!(text, " The recommended one is not written: {reason}.");
     }
     text
 }
