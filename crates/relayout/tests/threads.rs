@@ -18,25 +18,34 @@ const PREDICTION_ERROR_MAX: f64 = 0.10;
 
 /// Returns a folder with a program of `tests/data/threads`, and its recording `now`.
 fn recorded(program: &str) -> Place {
+    recorded_with(program, "")
+}
+
+/// Returns a folder with a program of `tests/data/threads`, recorded with more options.
+fn recorded_with(program: &str, options: &str) -> Place {
     require_programs(&["gcc", "patch"]);
     let place = recording_place();
     for file in ["threads.h", &format!("{program}.c")] {
         let source = fs::read(data("threads").join(file)).expect("a file of tests/data");
         place.write(file, source);
     }
-    record(&place, program, "now");
+    record_with(&place, program, "now", options);
     place
 }
 
 /// Builds and records the program.
 fn record(place: &Place, program: &str, output: &str) {
+    record_with(place, program, output, "");
+}
+
+fn record_with(place: &Place, program: &str, output: &str, options: &str) {
     succeed(
         place,
         &format!("cc -- gcc -g -O1 -Wall -pthread -o {program} {program}.c"),
     );
     succeed(
         place,
-        &format!("record run --yield 50 -o {output} -- ./{program} {ROUNDS}"),
+        &format!("record run --yield 50 {options} -o {output} -- ./{program} {ROUNDS}"),
     );
 }
 
@@ -216,6 +225,19 @@ fn arrays_of_types_without_a_tag() {
     });
 }
 
+/// The others reach the array of one thread by a pointer.
+#[test]
+fn what_a_thread_owns_is_an_array_too() {
+    check(&ExpectedArray {
+        program: "mailboxes",
+        reported: "boxes",
+        elements: [4, 16],
+        names: &["boxes", "box"],
+        advised: "box",
+        edit: "+} __attribute__((aligned(64)));",
+    });
+}
+
 /// The limit is hardly ever stored to, but the other side is a neighbour's count.
 #[test]
 fn read_mostly_members_of_elements_are_shared_falsely() {
@@ -382,6 +404,25 @@ fn an_allocation_that_is_cut_by_hand_has_a_stride() {
     assert!(cut["count"].as_u64() >= Some(3), "{cut:#}");
     let text = flowing(&succeed(&place, "report now").stdout);
     assert!(text.contains("Space them 64 bytes apart."), "{text}");
+}
+
+/// All rooms are shared alike, but the order of the accesses was kept for the first ones only.
+#[test]
+fn a_gain_on_few_objects_is_doubted() {
+    let place = recorded_with("rooms", "--bursts 8000");
+    let words = [
+        "advise", "now", "room", "--json", "--source", ".", "--patch", "p",
+    ];
+    let advice = document(&place, &words);
+    let advised = &advice["types"][0];
+    let doubts = advised["doubts"].as_array().expect("doubts");
+    let few = doubts.iter().find(|doubt| doubt["kind"] == "few-objects");
+    let few = few.unwrap_or_else(|| panic!("{advised:#}"));
+    let words = few["sentence"].as_str().expect("words");
+    assert!(words.contains(" of 40 objects with transfers"), "{few}");
+    let refused = advised["patch_refused"].as_str().expect("a reason");
+    assert!(refused.contains(words), "{refused}");
+    assert!(!place.path("p").exists());
 }
 
 /// Alignment beyond that of the allocation is offered with the call that has to change, and is not
