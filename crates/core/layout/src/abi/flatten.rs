@@ -38,33 +38,55 @@ impl AbiEngine<'_> {
     }
 
     /// Copy of `aggregate` without its outermost anonymous structs; `None` if it has none.
+    ///
+    /// A dissolved struct ended at a multiple of its alignment. What follows it gets that alignment if
+    /// it owes its offset to it, or is an array of unknown length, which stays behind the others when
+    /// they move.
     fn flatten_level(&self, aggregate: &Aggregate) -> Option<Aggregate> {
         let mut flat = aggregate.clone();
         flat.members.clear();
         let mut has_anonymous = false;
-        // Offset of what follows a dissolved struct with padding, and its alignment.
-        let mut padded_end: Option<(u64, u64)> = None;
+        let mut dissolved_end: Option<DissolvedEnd> = None;
         for member in &aggregate.members {
-            let mut moved = member.clone();
-            if let Some((end, align)) = padded_end.take()
-                && member.offset == end
-                && member.bits.is_none()
-            {
-                moved.declared_align = Some(align.max(member.declared_align.unwrap_or(1)));
+            let follows = { dissolved_end.take() }.filter(|end| end.offset == member.offset);
+            let mut members = vec![member.clone()];
+            if let Some((inner, align)) = self.dissolvable_struct(member) {
+                has_anonymous = true;
+                let outside = inner
+                    .members
+                    .iter()
+                    .map(|inner| member_outside(inner, member));
+                members = outside.collect::<Option<_>>()?;
+                dissolved_end = Some(DissolvedEnd {
+                    offset: member.offset.saturating_add(inner.size),
+                    align,
+                    is_padded: self.is_padded(inner),
+                });
             }
-            let Some((inner, align)) = self.dissolvable_struct(member) else {
-                flat.members.push(moved);
-                continue;
-            };
-            has_anonymous = true;
-            for inner_member in &inner.members {
-                flat.members.push(member_outside(inner_member, member)?);
+            if let (Some(end), Some(first)) = (follows, members.first_mut()) {
+                first.declared_align = self.align_behind(first, &end);
             }
-            if self.is_padded(inner) {
-                padded_end = Some((member.offset.saturating_add(inner.size), align));
-            }
+            flat.members.extend(members);
         }
         has_anonymous.then_some(flat)
+    }
+
+    /// Declared alignment of a member behind a dissolved struct.
+    fn align_behind(&self, member: &Member, end: &DissolvedEnd) -> Option<u64> {
+        let stays = end.is_padded || self.types.storage_size(member) == 0;
+        let own = member.declared_align.or(self.align_at(member.ty, 0));
+        let raised = own.is_some_and(|own| own < end.align) && member.bits.is_none();
+        match stays && raised {
+            true => Some(end.align),
+            false => member.declared_align,
+        }
+    }
+
+    /// True if bytes are behind the last member.
+    fn is_padded(&self, aggregate: &Aggregate) -> bool {
+        let members = aggregate.members.iter();
+        let ends = members.map(|member| member.end_bits(self.types.storage_size(member)));
+        ends.max().unwrap_or(0) < aggregate.size.saturating_mul(8)
     }
 
     /// Returns the anonymous struct that `member` is, with its alignment, if that is the alignment
@@ -90,13 +112,16 @@ impl AbiEngine<'_> {
             .all(|align| align <= demanded);
         is_demanded.then_some((inner, demanded))
     }
+}
 
-    /// True if bytes are behind the last member.
-    fn is_padded(&self, aggregate: &Aggregate) -> bool {
-        let members = aggregate.members.iter();
-        let ends = members.map(|member| member.end_bits(self.types.storage_size(member)));
-        ends.max().unwrap_or(0) < aggregate.size.saturating_mul(8)
-    }
+/// The end of an anonymous struct whose members became those of the struct around it.
+struct DissolvedEnd {
+    /// Offset behind it.
+    offset: u64,
+    /// Its alignment in bytes.
+    align: u64,
+    /// True if bytes were behind its last member.
+    is_padded: bool,
 }
 
 /// Copy of a member of the anonymous struct `outer`, with offsets relative to the struct around that.

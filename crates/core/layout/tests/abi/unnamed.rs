@@ -38,6 +38,14 @@ struct by_member {
 	};
 	int cpus[2];
 } a;
+struct unpadded {
+	struct { int users; int map_count; long long start __attribute__((aligned(8))); };
+	int cpus[];
+} c;
+struct padded {
+	struct { int users; long long start __attribute__((aligned(8))); int map_count; };
+	int cpus[];
+} d;
 struct by_attribute {
 	struct { int count; } __attribute__((aligned(64)));
 	struct { int owner; int state; };
@@ -97,17 +105,7 @@ fn check(command: &str) {
         assert_eq!(declared(&shape), expect);
         assert_eq!(shape.atoms[1].names, ["freelist", "count", "tail"]);
         assert!(shape.atoms[1].is_called("count") && shape.atoms[1].is_called("struct counters"));
-        let mut arrangement = shape.current_arrangement();
-        arrangement.order = vec![2, 5, 1, 0, 3, 4];
-        let layout = shape.lay_out(&arrangement);
-        let predicted = shape.apply_arrangement(&flat, &arrangement, &layout);
-        let offsets = |aggregate: &Aggregate| -> Vec<u64> {
-            aggregate
-                .members
-                .iter()
-                .map(|member| member.offset)
-                .collect()
-        };
+        let predicted = reordered(&abi, &flat, &[2, 5, 1, 0, 3, 4]);
         assert_eq!(offsets(&predicted), offsets(&second));
         assert_eq!(predicted.size, second.size);
     });
@@ -123,34 +121,38 @@ fn as_clang_lays_them_out() {
     check("clang -fms-extensions");
 }
 
+fn offsets(aggregate: &Aggregate) -> Vec<u64> {
+    { aggregate.members.iter() }
+        .map(|member| member.offset)
+        .collect()
+}
+
+/// Returns the struct with its members in another order.
+fn reordered(abi: &AbiEngine<'_>, flat: &Aggregate, order: &[usize]) -> Aggregate {
+    let shape = abi.shape(flat).unwrap_or_else(|e| panic!("{e}"));
+    let mut arrangement = shape.current_arrangement();
+    arrangement.order = order.to_vec();
+    let layout = shape.lay_out(&arrangement);
+    shape.apply_arrangement(flat, &arrangement, &layout)
+}
+
 #[track_caller]
 fn check_aligned(command: &str, target: TargetAbi) {
     let compiler = compiler(command, target);
     with_structs(&compiler, ALIGNED_SOURCE, |types, find| {
         let abi = AbiEngine::for_target(types, target).alignments_recorded(true);
-        let flat_offsets = |name: &str| -> Vec<(String, u64)> {
-            let aggregate = find(name);
-            let flat = abi
-                .flatten_anonymous(&aggregate)
-                .expect("one can be dissolved");
-            let shape = abi.shape(&flat).unwrap_or_else(|e| panic!("{e}"));
-            let layout = shape.lay_out(&shape.current_arrangement());
-            assert_eq!(layout.size, aggregate.size, "{name}");
-            let atoms = shape.atoms.iter();
-            atoms
-                .map(|atom| (atom.declared_names()[0].to_string(), atom.offset))
-                .collect()
+        let flatten = |name: &str| {
+            abi.flatten_anonymous(&find(name))
+                .unwrap_or_else(|| panic!("{name} has one that dissolves"))
         };
-        let owned = |expect: &[(&str, u64)]| -> Vec<(String, u64)> {
-            { expect.iter() }
-                .map(|(name, offset)| ((*name).to_owned(), *offset))
-                .collect()
-        };
-        let by_member = [("users", 0), ("start", 8), ("map_count", 16), ("cpus", 24)];
-        assert_eq!(flat_offsets("by_member"), owned(&by_member));
-        let by_attribute = &flat_offsets("by_attribute")[1..];
-        let expect = [("owner", 64), ("state", 68), ("last", 72)];
-        assert_eq!(by_attribute, owned(&expect));
+        assert_eq!(offsets(&flatten("by_member")), [0, 8, 16, 24]);
+        // What remains ends as its attribute says.
+        assert_eq!(offsets(&flatten("by_attribute")), [0, 64, 68, 72]);
+        // The dissolved struct ends at a multiple of its alignment in any order.
+        let (unpadded, padded) = (flatten("unpadded"), flatten("padded"));
+        let predicted = reordered(&abi, &unpadded, &[0, 2, 1, 3]);
+        assert_eq!(offsets(&predicted), offsets(&padded));
+        assert_eq!(predicted.size, padded.size);
     });
 }
 
