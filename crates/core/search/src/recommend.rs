@@ -6,6 +6,8 @@
 //! edits ([`EditSize::units`]). The candidate with the highest value is recommended, and among
 //! those of few moves that keep most of the gain, if there are any.
 
+use std::cmp::Ordering;
+
 use crate::advice::{AdviceVerdict, LayoutAdvice, RankedLayout};
 use crate::advise::is_worth_it;
 use crate::change::LayoutChange;
@@ -31,6 +33,8 @@ pub struct EditSize {
     pub members: usize,
     /// Alignments and paddings that are added.
     pub attributes: usize,
+    /// Checks that are added before stores.
+    pub guards: usize,
     /// Bytes by which an object grows, with the unused rest of its slab slot.
     pub grown_bytes: u64,
     /// Bytes of an object today.
@@ -38,7 +42,7 @@ pub struct EditSize {
 }
 
 impl EditSize {
-    /// Returns the size of the edit that leads from today's layout to `ranked`.
+    /// Returns the size of the edit that leads from today's layout to `ranked`, without guards.
     pub fn new(advice: &LayoutAdvice, ranked: &RankedLayout) -> Self {
         let is_attribute = |change: &&LayoutChange| !matches!(change, LayoutChange::Move { .. });
         let today = &advice.current;
@@ -47,23 +51,24 @@ impl EditSize {
         Self {
             members: ranked.moved,
             attributes: ranked.changes.iter().filter(is_attribute).count(),
+            guards: 0,
             grown_bytes: grown_slot.max(ranked.layout.size.saturating_sub(today.layout.size)),
             object_bytes: today.memory.bytes_per_object.max(today.layout.size),
         }
     }
 
-    /// Returns the weight of the edit: one for each member that moves and for each alignment. Growth
-    /// weighs one, and one more for each 5% of the object, but at most six.
+    /// Returns the weight of the edit: one for each member that moves, for each alignment and for each
+    /// guard. Growth weighs one, and one more for each 5% of the object, but at most six.
     ///
     /// ```
     /// use relayout_search::EditSize;
     ///
     /// let object_bytes = 640;
-    /// let edit = EditSize { members: 2, attributes: 1, grown_bytes: 64, object_bytes };
+    /// let edit = EditSize { members: 2, attributes: 1, guards: 0, grown_bytes: 64, object_bytes };
     /// assert_eq!(edit.units(), 2.0 + 1.0 + 3.0);
     /// ```
     pub fn units(&self) -> f64 {
-        let edits = (self.members + self.attributes) as f64;
+        let edits = (self.members + self.attributes + self.guards) as f64;
         let growth = match self.grown_bytes {
             0 => 0.0,
             _ => 1.0 + UNITS_PER_GROWTH * self.growth(),
@@ -135,15 +140,7 @@ pub fn recommend(advice: &LayoutAdvice, rules: &RecommendationRules<'_>) -> Vec<
             most: (most_index, EditSize::new(advice, most)),
         })
         .collect();
-    recommendations.sort_by(|a, b| {
-        let is_small = { b.is_small_and_worth_it() }.cmp(&a.is_small_and_worth_it());
-        let values = b.value().total_cmp(&a.value());
-        let grown = a.edit.grown_bytes.cmp(&b.edit.grown_bytes);
-        is_small
-            .then(values)
-            .then(grown)
-            .then(a.index.cmp(&b.index))
-    });
+    recommendations.sort_by(|a, b| a.preference(b).then(a.index.cmp(&b.index)));
     recommendations
 }
 
@@ -153,6 +150,14 @@ impl Recommendation {
         self.edit.members <= MEMBERS_FEW
             && self.edit.growth() <= GROWTH_FEW
             && self.gain_kept >= GAIN_KEPT
+    }
+
+    /// Returns `Less` if this one is recommended rather than `other`. Both keep parts of one best gain.
+    pub fn preference(&self, other: &Self) -> Ordering {
+        let is_small = { other.is_small_and_worth_it() }.cmp(&self.is_small_and_worth_it());
+        let values = other.value().total_cmp(&self.value());
+        let grown = self.edit.grown_bytes.cmp(&other.edit.grown_bytes);
+        is_small.then(values).then(grown)
     }
 
     /// Part of the best gain that is kept, less the charge for the edits.

@@ -60,6 +60,16 @@ kernel!(
     "newest",
     #[ignore = "needs a further kernel: scripts/setup.sh --kernel newest"]
 );
+kernel!(
+    kernel_6_12_arm64,
+    "6.12-arm64",
+    #[ignore = "needs an arm64 kernel: scripts/setup.sh --arm64"]
+);
+kernel!(
+    kernel_newest_arm64,
+    "newest-arm64",
+    #[ignore = "needs an arm64 kernel: scripts/setup.sh --kernel newest-arm64"]
+);
 
 #[test]
 fn sizes() {
@@ -76,7 +86,7 @@ fn check(kernel: &str, program: PaholeProgram, theirs: &str) {
     let place = Place::new();
     match (kernel, theirs.contains("dwarf")) {
         // Without Rust, which the BTF has not either: pahole does not read it whole.
-        ("newest", true) => {
+        ("newest" | "newest-arm64", true) => {
             let theirs = format!("{theirs} --lang_exclude=rust");
             peer::check_contained(&place, &vmlinux, program, &ours, &theirs, &allowed);
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use relayout_search::{Options, RankedLayout, Recommendation};
+use relayout_search::{Options, Recommendation};
 use relayout_toolchain::kernel_build::KernelConfiguration;
 
 use super::accesses::{MemberAccesses, member_accesses};
@@ -133,16 +133,9 @@ impl PatchedType<'_> {
         Some((pool, first))
     }
 
-    /// Returns the recommended candidate of the layouts with guards, if it costs less than any
-    /// without.
     fn recommended_guarded(&self) -> Option<(LayoutPool<'_>, Recommendation)> {
-        let unguarded = self.advised.unguarded_pool()?;
-        let least_cost = unguarded.best().map_or(u64::MAX, RankedLayout::ranked_cost);
-        let pool = self.advised.better_guarded_pool()?;
-        let cost = |found: &Recommendation| pool.advice.candidates[found.index].ranked_cost();
-        let mut found = pool.recommendations(self.limits).into_iter();
-        let cheaper = found.find(|found| cost(found) < least_cost)?;
-        Some((pool, cheaper))
+        let (pool, found) = self.advised.guarded_recommendations(self.limits)?;
+        Some((pool, found.into_iter().next()?))
     }
 
     /// Returns the recommended candidate of the layouts without guards: the one that the patch

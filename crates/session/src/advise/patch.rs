@@ -184,11 +184,7 @@ fn write_recommended(
     limits: RecommendationLimits,
 ) -> Option<Result<ChosenEdit, String>> {
     let mut guards_refused = None;
-    if let Some(pool) = advised.better_guarded_pool() {
-        // A small edit with guards may cost more than the best without.
-        let least_cost = unguarded.best().map_or(u64::MAX, RankedLayout::ranked_cost);
-        let mut recommended = pool.recommendations(limits);
-        recommended.retain(|found| pool.advice.candidates[found.index].ranked_cost() < least_cost);
+    if let Some((pool, recommended)) = advised.guarded_recommendations(limits) {
         match tree.write_first_editable(advised, pool, &recommended, limits.top) {
             Some(Ok(chosen)) => return Some(Ok(chosen)),
             Some(Err(reason)) => guards_refused = Some(reason),

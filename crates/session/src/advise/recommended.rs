@@ -1,6 +1,6 @@
 //! The layout of a type that becomes the patch: the recommended one, or the one that was chosen.
 
-use relayout_search::{RankedLayout, Recommendation, RecommendationRules, recommend};
+use relayout_search::{EditSize, RankedLayout, Recommendation, RecommendationRules, recommend};
 
 use super::advised_type::AdvisedType;
 use super::layout_pool::LayoutPool;
@@ -67,6 +67,40 @@ impl LayoutPool<'_> {
 }
 
 impl AdvisedType<'_> {
+    /// Returns the recommended candidates of the layouts with guards, the first one first, if they
+    /// are clearly better and worth more than what is recommended without guards. A check before a
+    /// store is an edit as a moved member is.
+    pub fn guarded_recommendations(
+        &self,
+        limits: RecommendationLimits,
+    ) -> Option<(LayoutPool<'_>, Vec<Recommendation>)> {
+        let (unguarded, guarded) = (self.unguarded_pool()?, self.better_guarded_pool()?);
+        let cost = |pool: LayoutPool<'_>, index: usize| pool.advice.candidates[index].ranked_cost();
+        let mut found = guarded.recommendations(limits);
+        let Some(plain) = unguarded.recommendations(limits).into_iter().next() else {
+            let least = unguarded.best().map_or(u64::MAX, RankedLayout::ranked_cost);
+            found.retain(|found| cost(guarded, found.index) < least);
+            return Some((guarded, found));
+        };
+        let today = unguarded.advice.current.cost;
+        let saved =
+            |pool: LayoutPool<'_>, index: usize| today.saturating_sub(cost(pool, index)) as f64;
+        let most = |found: &Recommendation, pool: LayoutPool<'_>| saved(pool, found.most.0);
+        let most_guarded = found.first().map_or(0.0, |found| most(found, guarded));
+        let most_saved = most(&plain, unguarded).max(most_guarded);
+        let comparable = |found: &Recommendation, pool: LayoutPool<'_>| Recommendation {
+            gain_kept: saved(pool, found.index) / most_saved,
+            edit: EditSize {
+                guards: pool.statements.len(),
+                ..found.edit
+            },
+            ..found.clone()
+        };
+        let plain = comparable(&plain, unguarded);
+        found.retain(|found| comparable(found, guarded).preference(&plain).is_lt());
+        Some((guarded, found)).filter(|(_, found)| !found.is_empty())
+    }
+
     /// Returns the recommended candidate of the layouts without guards.
     pub fn recommended(&self, limits: RecommendationLimits) -> Option<Recommendation> {
         let pool = self.unguarded_pool()?;
