@@ -30,6 +30,7 @@ void link(void)
 	node.prev = 2;
 }
 ";
+const NEXT: u64 = 0;
 const PREV: u64 = 8;
 const LOCKED: u64 = 16;
 const CPU: u64 = 24;
@@ -135,6 +136,25 @@ fn the_check_and_the_line_of_its_own_are_one_patch() {
             "{line}: {patch}"
         );
     }
+}
+
+/// A check saves a little more than the layout does, and less than an edit has to.
+#[test]
+fn a_check_has_to_be_worth_its_edit() {
+    let place = recorded_place();
+    let shared = [(0, Write, LOCKED), (1, Write, NEXT)];
+    let looked_at = [(0, Write, CPU), (1, Read, CPU)];
+    let round = [shared.repeat(20), looked_at.to_vec()].concat();
+    record(&place, "q", &round, Some(true));
+    let advised = &json(&place, "advise q node --source tree")["types"][0];
+    let check = &advised["check"];
+    assert_eq!(check["better"], true, "{check:#}");
+    let saved = |scored: &Value| scored["transfers"].as_u64().unwrap();
+    assert!(saved(&check["candidates"][0]) < saved(&advised["candidates"][0]));
+    let candidates = advised["candidates"].as_array().unwrap();
+    let written = candidates.iter().find_map(|found| found["patch"].as_str());
+    let patch = written.unwrap_or_else(|| panic!("{advised:#}"));
+    assert!(!patch.contains("if (node.cpu != 1)"), "{patch}");
 }
 
 /// Neither alone makes it faster, and both together do.

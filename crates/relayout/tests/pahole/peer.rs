@@ -182,7 +182,12 @@ fn difference<'t>(ours: &'t str, theirs: &'t str, allowed: &[&str]) -> Option<St
         report += &format!("{head} is listed as different, and is not\n");
     }
     if let Some((ours, theirs)) = wrong.first() {
-        report += &format!("{} types differ; the first:\n", wrong.len());
+        let heads: Vec<&str> = wrong.iter().map(|(_, theirs)| head(theirs)).collect();
+        report += &format!(
+            "{} types differ: {}; the first:\n",
+            wrong.len(),
+            heads.join(", ")
+        );
         let pairs = ours.lines().zip(theirs.lines());
         let from = pairs
             .take_while(|(a, b)| a == b)

@@ -36,6 +36,23 @@ fn unnamed_members_of_tagged_structs() {
     }
 }
 
+/// As in the `rdists` of arm64's interrupt controller.
+#[test]
+fn an_aligned_struct_behind_a_pointer() {
+    peer::require_pahole();
+    let place = Place::new();
+    let source = "struct tables {
+	struct { int lock; long base __attribute__((aligned(16))); } *each;
+	struct { long first __attribute__((aligned(16))); } one, some[2];
+	int count;
+} tables;
+";
+    let object = place.compile("tables", source, &["-g", "-O0", "-c"]);
+    for both in ["", "-E"] {
+        peer::check(&place, &object, both, &format!("-F dwarf {both}"), &[]);
+    }
+}
+
 /// The options that both have.
 #[test]
 fn options() {

@@ -198,8 +198,9 @@ impl LayoutPrinter<'_> {
             is_packed =
                 self.facts.is_packed_here(declared.id) || self.facts.is_packed(aggregate, &gaps);
             self.write_packed(is_packed);
-            // In an array, and behind a typedef, the name comes before the alignment.
-            if !declared.suffix.is_empty() || declared.is_resolved {
+            // In an array, and behind a typedef or a pointer, the name comes before the alignment.
+            let is_derived = declared.is_resolved || declared.is_pointed();
+            if !declared.suffix.is_empty() || is_derived {
                 self.write_inline_name(member, declared, is_named);
                 self.write_aligned(aggregate, is_packed);
             } else {
