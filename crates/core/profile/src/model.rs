@@ -415,8 +415,8 @@ pub struct RecordedTime {
 impl RecordedTime {
     /// Returns the recorded fraction of the whole time.
     pub fn share(&self) -> f64 {
-        let recorded_ns = self.whole_ns + self.slices_ns;
-        recorded_ns as f64 / (self.whole_ns + self.sliced_ns).max(1) as f64
+        let recorded_ns = self.whole_ns as f64 + self.slices_ns as f64;
+        recorded_ns / (self.whole_ns as f64 + self.sliced_ns as f64).max(1.0)
     }
 
     /// Returns the recorded fraction of the time after the beginning.
@@ -727,9 +727,9 @@ impl ProfileMeta {
             AccessCoverage::Sliced => {
                 let times = self.recorded_times().into_iter();
                 let sum = times.reduce(|sum, time| RecordedTime {
-                    whole_ns: sum.whole_ns + time.whole_ns,
-                    sliced_ns: sum.sliced_ns + time.sliced_ns,
-                    slices_ns: sum.slices_ns + time.slices_ns,
+                    whole_ns: sum.whole_ns.saturating_add(time.whole_ns),
+                    sliced_ns: sum.sliced_ns.saturating_add(time.sliced_ns),
+                    slices_ns: sum.slices_ns.saturating_add(time.slices_ns),
                     slice_ns: sum.slice_ns.max(time.slice_ns),
                 });
                 sum.map(|sum| sum.share())

@@ -68,7 +68,7 @@ impl<'c> SliceClock<'c> {
                     return None;
                 }
                 self.processes.set_paused(true);
-                self.pause(affordable_share());
+                self.pause(SLICE_DURATION, affordable_share());
                 self.run_slices(affordable_share());
             }
         }
@@ -101,15 +101,15 @@ impl<'c> SliceClock<'c> {
             let slice = self.sleep(SLICE_DURATION);
             self.processes.set_paused(true);
             self.time.slices_ns += nanoseconds(slice);
-            self.pause(share);
+            self.pause(slice, share);
         }
         self.processes.set_paused(false);
     }
 
-    /// Waits between two slices. The time varies by half, so that no rhythm of the program keeps away
-    /// from slices.
-    fn pause(&mut self, share: f64) {
-        let mean = SLICE_DURATION.mul_f64((1.0 - share) / share);
+    /// Waits after a slice, which a busy machine makes longer than asked for. The time varies by half,
+    /// so that no rhythm of the program keeps away from slices.
+    fn pause(&mut self, slice: Duration, share: f64) {
+        let mean = slice.max(SLICE_DURATION).mul_f64((1.0 - share) / share);
         let pause = mean.mul_f64(0.5 + self.random.unit());
         self.sleep(pause);
     }
