@@ -7,10 +7,10 @@
 use std::time::Duration;
 
 /// Time in which the program computes while everything is recorded, before slices begin.
-pub const WHOLE_TIME: Duration = Duration::from_millis(500);
+pub const WHOLE_TIME: Duration = Duration::from_secs(1);
 
 /// Cost of a long program in slices, relative to the same time without a recording.
-const SLICED_COST_MAX: f64 = 1.25;
+const SLICED_COST_MAX: f64 = 1.15;
 
 /// Accesses in a second of CPU time of the recorded processes, below which the recorder itself takes
 /// less than half of that second: an access costs it 10 to 400 ns (docs/performance.md).

@@ -44,11 +44,11 @@ pub struct Args {
     #[arg(long, value_name = "WAY")]
     with: Option<RecordBackend>,
     /// Record this fraction of the time, in slices of 20 ms that are the same for all threads; 1: all
-    /// of it [default of programs built with 'relayout cc': all of it at first, and a fifth once the
-    /// program has computed for 0.5 s. Others: 1]
+    /// of it [default of programs built with 'relayout cc': all of it at first, and 13% once the
+    /// program has computed for 1 s. Others: 1]
     #[arg(long, value_name = "SHARE", value_parser = arguments::share)]
     slices: Option<f64>,
-    /// Go over to slices after this many seconds of computing, instead of 0.5
+    /// Go over to slices after this many seconds of computing, instead of 1
     #[arg(long, value_name = "SECONDS", value_parser = arguments::seconds, hide = true,
         conflicts_with = "slices")]
     slices_after: Option<Duration>,
