@@ -10,7 +10,7 @@ use std::time::Duration;
 pub const WHOLE_TIME: Duration = Duration::from_secs(1);
 
 /// Cost of a long program in slices, relative to the same time without a recording.
-const SLICED_COST_MAX: f64 = 1.15;
+const SLICED_COST_MAX: f64 = 1.1;
 
 /// Accesses in a second of CPU time of the recorded processes, below which the recorder itself takes
 /// less than half of that second: an access costs it 10 to 400 ns (docs/performance.md).

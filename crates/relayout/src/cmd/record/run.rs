@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "WAY")]
     with: Option<RecordBackend>,
     /// Record this fraction of the time, in slices of 20 ms that are the same for all threads; 1: all
-    /// of it [default of programs built with 'relayout cc': all of it at first, and 13% once the
+    /// of it [default of programs built with 'relayout cc': all of it at first, and 9% once the
     /// program has computed for 1 s. Others: 1]
     #[arg(long, value_name = "SHARE", value_parser = arguments::share)]
     slices: Option<f64>,
