@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
 """What recording a program costs: CPU seconds for the same work, built natively, and built with
-`relayout cc` and not recorded, recorded in slices of time, recorded (the default), and with full counts.
+`relayout cc` and not recorded, recorded in slices of time, recorded (the default: all of the time at first, then slices), recorded
+all of the time, and that with full counts.
 Prints a Markdown table of ratios to native; quote its medians, the machine is never quiet.
 
     benches/programs.py --work DIR [--rounds N] [PROGRAM...]
     benches/programs.py --work DIR [--rounds N] --top10 [PROGRAM...]
 
 --top10 asks what sampling loses instead: how many of the first ten findings (type or variable, and
-hottest member) of a complete recording are among the first ten, or twenty, or at all, of one in slices; and of
-another complete one, which is what can be expected at best. Slices are for long runs: --loads 5 has
+hottest member) of a complete recording are among the first ten, or twenty, or at all, of the default one and of those in slices; and
+of another complete one, which is what can be expected at best. Slices are for long runs: --loads 5 has
 servers driven five times as long. memcached if no program is named.
 
-PROGRAM: memcached nghttpd static-web-server ripgrep xz matrix table list bytes (all of them if none is named).
+PROGRAM: memcached leveldb nghttpd static-web-server ripgrep xz matrix table list bytes (all of them if none is named).
 
 DIR keeps the sources, which `apt-get source` fetches (a deb-src line is needed; static-web-server comes from
 crates.io), and both builds.
 Packages: dpkg-dev, autoconf, automake, libtool, pkg-config, cmake, libevent-dev, libmemcached-tools
-(memcaslap), libev-dev, libssl-dev, libc-ares-dev, zlib1g-dev, nghttp2-client (h2load). The Rust
+(memcaslap), libgtest-dev, libgmock-dev, libbenchmark-dev (leveldb), libev-dev, libssl-dev, libc-ares-dev, zlib1g-dev, nghttp2-client (h2load). The Rust
 programs need the nightly toolchain. Servers are driven over loopback; their CPU time alone counts. Rounds go
 through all modes in turn, so that all see the same machine.
 """
@@ -41,13 +42,15 @@ MODES = {
     "not recorded": [],
     "sliced": ["--slices", SLICES],
     "default": [],
-    "full counts": ["--counts", "all"],
+    "complete": ["--slices", "1"],
+    "full counts": ["--slices", "1", "--counts", "all"],
 }
 # How many findings are looked for, and among how many.
 TOP, LOOKED_AMONG = 10, (10, 20, None)
 RECORDINGS = {
-    "complete": [],
-    "complete again": [],
+    "complete": ["--slices", "1"],
+    "complete again": ["--slices", "1"],
+    "default": [],
     "5% of the time": ["--slices", "0.05"],
     "2% of the time": ["--slices", "0.02"],
 }
@@ -322,6 +325,10 @@ PROGRAMS = {
         ["-u", "root", "-l", "127.0.0.1", "-p", "22122", "-t", "4"],
         22122,
         ["memcaslap", "-s", "127.0.0.1:22122", "-T", "1", "-c", "32", "-x", "200000"],
+    ),
+    "leveldb": Command(
+        CMake("leveldb", "db_bench", "db_bench", ["-DLEVELDB_BUILD_TESTS=OFF"]),
+        ["--threads=4", "--num=100000", "--benchmarks=fillrandom,readrandom", "--db={work}/leveldb-db"],
     ),
     "nghttpd": Server(
         CMake("nghttp2", "nghttpd", "src/nghttpd", ["-DENABLE_APP=ON", "-DENABLE_DOC=OFF", "-DENABLE_EXAMPLES=OFF"]),

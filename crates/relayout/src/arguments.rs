@@ -60,8 +60,8 @@ pub fn size(text: &str) -> Result<u64, String> {
 /// Parses a fraction from 0.001 to below 1.
 pub fn share(text: &str) -> Result<f64, String> {
     match text.parse() {
-        Ok(share) if (0.001..1.0).contains(&share) => Ok(share),
-        _ => Err("not a fraction from 0.001 to below 1".into()),
+        Ok(share) if (0.001..=1.0).contains(&share) => Ok(share),
+        _ => Err("not a fraction from 0.001 to 1".into()),
     }
 }
 
@@ -113,8 +113,9 @@ mod tests {
     #[test]
     fn shares_and_seconds() {
         assert_eq!(share("0.05"), Ok(0.05));
+        assert_eq!(share("1"), Ok(1.0));
         assert_eq!(seconds("1.5"), Ok(Duration::from_millis(1500)));
-        for bad in ["0", "1", "-0.5", "NaN", "inf", "1e-9", "x", ""] {
+        for bad in ["0", "1.1", "-0.5", "NaN", "inf", "1e-9", "x", ""] {
             assert!(share(bad).is_err(), "{bad}");
         }
         for bad in ["0", "-1", "NaN", "inf", "1e30", "x", ""] {

@@ -10,7 +10,9 @@ use finding::{ElementsDocument, FindingDocument, finding_document};
 use relayout_contend::finding::{LinePairs, UnresolvedLines};
 use relayout_contend::{CoherenceTally, UnreadMemory};
 use relayout_profile::boot::{BootChange, RecordedBoot, UnwatchedAccess};
-use relayout_profile::{ProfileMeta, RecordedProcess, RecordedRun, UnseenStringCode};
+use relayout_profile::{
+    AccessCoverage, ProfileMeta, RecordedProcess, RecordedRun, RecordedTime, UnseenStringCode,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use site::{SiteDocument, site_document};
@@ -40,6 +42,12 @@ pub struct ReportDocument<'a> {
     workload: &'a str,
     settings: BTreeMap<&'a str, &'a str>,
     runs: Vec<RunDocument<'a>>,
+    /// Part of the accesses that the counts are of: `complete`; `sliced`: those of a part of the time;
+    /// `samples`: single ones that hardware took.
+    coverage: &'static str,
+    /// Fraction of the time in which accesses were recorded: 1 if `coverage` is `complete`; null for
+    /// samples, and where it is not known.
+    recorded_share: Option<f64>,
     /// Transfers and upgrades are not counted, but expected from rates of samples.
     estimated: bool,
     /// Transfers that hardware told of; not among the others.
@@ -120,9 +128,26 @@ struct RunDocument<'a> {
     /// Fraction of the CPU time that the recorded processes wanted and did not get, because the
     /// host ran others; null where nobody measured it.
     lost_share: Option<f64>,
+    /// Time in which accesses were recorded; null if that was the whole window. All processes of a
+    /// recording have the same.
+    recorded_time: Option<RecordedTimeDocument>,
     accesses: u64,
     operations: u64,
     bursts_dropped: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct RecordedTimeDocument {
+    /// Wall time from the beginning on in which everything was recorded.
+    whole_ns: u64,
+    /// Wall time after that, in which only slices were recorded.
+    sliced_ns: u64,
+    /// Wall time of all slices together.
+    slices_ns: u64,
+    /// Length of a slice, as asked for.
+    slice_ns: u64,
+    /// Recorded fraction of the whole time.
+    share: f64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -210,6 +235,8 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
             .map(|setting| (setting.name.as_str(), setting.value.as_str()))
             .collect(),
         runs: meta.runs.iter().map(run_document).collect(),
+        coverage: coverage_name(meta.coverage),
+        recorded_share: meta.recorded_share(),
         estimated: findings.estimated,
         hitm_observed: totals.hitm,
         transfers_total: totals.tally.transfers(),
@@ -284,9 +311,28 @@ fn run_document(run: &RecordedRun) -> RunDocument<'_> {
         window_wall_ns: run.window_wall_ns,
         window_cpu_ns: run.window_cpu_ns,
         lost_share: run.lost_share,
+        recorded_time: run.recorded_time.map(recorded_time_document),
         accesses: run.accesses,
         operations: run.operations,
         bursts_dropped: run.bursts_dropped,
+    }
+}
+
+fn recorded_time_document(time: RecordedTime) -> RecordedTimeDocument {
+    RecordedTimeDocument {
+        whole_ns: time.whole_ns,
+        sliced_ns: time.sliced_ns,
+        slices_ns: time.slices_ns,
+        slice_ns: time.slice_ns,
+        share: time.share(),
+    }
+}
+
+fn coverage_name(coverage: AccessCoverage) -> &'static str {
+    match coverage {
+        AccessCoverage::Complete => "complete",
+        AccessCoverage::Sliced => "sliced",
+        AccessCoverage::Samples => "samples",
     }
 }
 

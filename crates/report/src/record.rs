@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::words::{busy_host_words, counted};
+use crate::words::{busy_host_words, counted, recorded_time_words};
 use relayout_profile::{Profile, RecordedRun};
 
 fn total(profile: &Profile, number: fn(&RecordedRun) -> u64) -> u64 {
@@ -23,6 +23,17 @@ fn busy_host_warning(profile: &Profile) -> String {
     busy_host_words(&profile.meta.runs).map_or(String::new(), |words| {
         format!("{words}; record again when it is idle\n")
     })
+}
+
+/// Returns a line that says which part of the time was recorded, or nothing if all of it was.
+fn recorded_time_line(profile: &Profile) -> String {
+    let times = profile.meta.recorded_times();
+    let remedy = match times.iter().any(|time| time.whole_ns > 0) {
+        true => " (--slices 1 records all of it)",
+        false => "",
+    };
+    recorded_time_words(&profile.meta)
+        .map_or(String::new(), |words| format!("recorded {words}{remedy}\n"))
 }
 
 /// Summarizes the recording of a kernel.
@@ -56,12 +67,13 @@ pub fn program_summary(output: &Path, profile: &Profile) -> String {
         ),
     };
     format!(
-        "{}: {}: {threads}, {}, {}, {:.1} s of CPU time\n{}",
+        "{}: {}: {threads}, {}, {}, {:.1} s of CPU time\n{}{}",
         output.display(),
         profile.meta.workload,
         access_count(profile),
         counted(profile.transfers(), "transfer"),
         total(profile, |run| run.window_cpu_ns) as f64 / 1e9,
+        recorded_time_line(profile),
         busy_host_warning(profile),
     )
 }

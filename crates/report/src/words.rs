@@ -1,6 +1,6 @@
 //! Words that several texts share.
 
-use relayout_profile::{ProfileMeta, RecordedRun};
+use relayout_profile::{AccessCoverage, ProfileMeta, RecordedRun, RecordedTime};
 
 /// Returns `1 pair`, `2 pairs`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
@@ -25,6 +25,38 @@ pub(crate) fn busy_host_words(runs: &[RecordedRun]) -> Option<String> {
         "the machine was too busy to trust the order of findings: others took {:.0}% of the CPU time",
         lost_share * 100.0
     ))
+}
+
+/// Returns a clause that says which part of the time was recorded, if that was not all of it.
+pub(crate) fn recorded_time_words(meta: &ProfileMeta) -> Option<String> {
+    if meta.coverage != AccessCoverage::Sliced {
+        return None;
+    }
+    let percent = |share: f64| format!("{:.1}%", share * 100.0);
+    Some(match &*meta.recorded_times() {
+        [] => "a part of the time, in slices".to_owned(),
+        [time] => {
+            let share = percent(time.slices_share());
+            let slices = format!("in slices of {} ms", time.slice_ns / 1_000_000);
+            match time.whole_ns {
+                0 => format!("{share} of the time, {slices}"),
+                whole_ns => format!(
+                    "everything for the first {:.1} s, then {share} of the time {slices}",
+                    whole_ns as f64 / 1e9
+                ),
+            }
+        }
+        times => {
+            let shares = times.iter().map(RecordedTime::share);
+            let least = shares.clone().fold(1.0, f64::min);
+            let most = shares.fold(0.0, f64::max);
+            format!(
+                "{} to {} of the time of each recording",
+                percent(least),
+                percent(most)
+            )
+        }
+    })
 }
 
 /// Name of the contexts of a recording.
@@ -57,5 +89,51 @@ impl ContextNoun {
             Self::Cpus => "CPU",
             Self::Threads => "thread",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    fn time(whole_s: u64, sliced_s: u64, slices_ms: u64) -> Option<RecordedTime> {
+        Some(RecordedTime {
+            whole_ns: whole_s * S,
+            sliced_ns: sliced_s * S,
+            slices_ns: slices_ms * 1_000_000,
+            slice_ns: 20_000_000,
+        })
+    }
+
+    /// Checks the words about recordings with these times; of a complete one there is none.
+    #[track_caller]
+    fn check(coverage: AccessCoverage, times: &[Option<RecordedTime>], expect: Option<&str>) {
+        let runs = times.iter().map(|&recorded_time| RecordedRun {
+            recorded_time,
+            window_wall_ns: S,
+            ..RecordedRun::default()
+        });
+        let meta = ProfileMeta {
+            coverage,
+            runs: runs.collect(),
+            ..ProfileMeta::default()
+        };
+        assert_eq!(recorded_time_words(&meta).as_deref(), expect);
+    }
+
+    #[test]
+    fn parts_of_the_time() {
+        use AccessCoverage::*;
+        check(Complete, &[None], None);
+        check(Samples, &[None], None);
+        check(Sliced, &[None], Some("a part of the time, in slices"));
+        let given = "5.0% of the time, in slices of 20 ms";
+        check(Sliced, &[time(0, 10, 500)], Some(given));
+        let adaptive = "everything for the first 2.0 s, then 2.1% of the time in slices of 20 ms";
+        check(Sliced, &[time(2, 10, 210)], Some(adaptive));
+        let repeated = "25.0% to 100.0% of the time of each recording";
+        check(Sliced, &[time(2, 8, 500), None], Some(repeated));
     }
 }

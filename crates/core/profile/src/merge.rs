@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::ids::{RunId, SiteId};
-use crate::model::{Profile, ProfileMeta, Site};
+use crate::model::{AccessCoverage, Profile, ProfileMeta, Site};
 
 /// Why profiles cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,7 +38,7 @@ pub enum Error {
 /// at the same addresses.
 ///
 /// Metadata other than `runs` is the first one's; `values_seen` is true only if all saw values, and
-/// `left_out_readers` are those of all.
+/// `left_out_readers` are those of all. A complete recording and one in slices are one in slices.
 /// Programs may have had other numbers of contexts in each run; kernels may not.
 ///
 /// # Errors
@@ -90,6 +90,11 @@ fn append_profile(
     )?;
     renumber_rows(&mut profile, run, &sites);
     merged.meta.values_seen &= profile.meta.values_seen;
+    if let (AccessCoverage::Complete, AccessCoverage::Sliced) =
+        (merged.meta.coverage, profile.meta.coverage)
+    {
+        merged.meta.coverage = AccessCoverage::Sliced;
+    }
     for reader in std::mem::take(&mut profile.meta.left_out_readers) {
         if !merged.meta.left_out_readers.contains(&reader) {
             merged.meta.left_out_readers.push(reader);

@@ -367,7 +367,8 @@ pub enum AccessCoverage {
     /// All accesses of the window.
     #[default]
     Complete,
-    /// All accesses of slices of time, the same for all contexts; totals are of these.
+    /// All accesses of slices of time, the same for all contexts; totals are of these. There may be
+    /// a time before the slices in which everything was recorded ([`RecordedRun::recorded_time`]).
     Sliced,
     /// Single accesses, taken now and then by hardware: no order of all accesses, so that transfers
     /// are estimated from rates, or counted where the hardware told of them.
@@ -382,6 +383,46 @@ pub enum ClockUnit {
     Instructions,
     /// Accesses that the thread announced; [`RecordedRun::gaps`] has the time of one.
     Accesses,
+}
+
+/// Time of a recording in slices, and the parts of it in which accesses were recorded. Time in which
+/// the program had closed its window is not counted.
+///
+/// ```
+/// use relayout_profile::RecordedTime;
+///
+/// let time = RecordedTime {
+///     whole_ns: 2_000_000_000,
+///     sliced_ns: 8_000_000_000,
+///     slices_ns: 500_000_000,
+///     slice_ns: 20_000_000,
+/// };
+/// assert_eq!(time.share(), 0.25);
+/// assert_eq!(time.slices_share(), 0.0625);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct RecordedTime {
+    /// Wall time in nanoseconds from the beginning on in which everything was recorded.
+    pub whole_ns: u64,
+    /// Wall time in nanoseconds after that, in which only slices were recorded.
+    pub sliced_ns: u64,
+    /// Wall time in nanoseconds of all slices together.
+    pub slices_ns: u64,
+    /// Length of a slice in nanoseconds, as asked for.
+    pub slice_ns: u64,
+}
+
+impl RecordedTime {
+    /// Returns the recorded fraction of the whole time.
+    pub fn share(&self) -> f64 {
+        let recorded_ns = self.whole_ns as f64 + self.slices_ns as f64;
+        recorded_ns / (self.whole_ns as f64 + self.sliced_ns as f64).max(1.0)
+    }
+
+    /// Returns the recorded fraction of the time after the beginning.
+    pub fn slices_share(&self) -> f64 {
+        self.slices_ns as f64 / self.sliced_ns.max(1) as f64
+    }
 }
 
 /// Process of a run of a program.
@@ -437,7 +478,11 @@ pub struct RecordedRun {
     /// the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_share: Option<f64>,
-    /// Accesses seen.
+    /// Time in which accesses were recorded; `None` if that was the whole window. All runs of one
+    /// recording have the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded_time: Option<RecordedTime>,
+    /// Accesses that were recorded: those in slices, if only slices were recorded.
     pub accesses: u64,
     /// Operations that the workload marked.
     pub operations: u64,
@@ -637,6 +682,59 @@ impl ProfileMeta {
             run.is_some_and(|run| !run.is_further_process())
         };
         RunId(numbers.rev().find(is_first).unwrap_or(0))
+    }
+}
+
+impl ProfileMeta {
+    /// Returns the times of each recording of [`AccessCoverage::Sliced`]; of a complete one beside
+    /// such, its window is the whole time. Empty where no time is known, and in a profile that is
+    /// not in slices.
+    ///
+    /// ```
+    /// use relayout_profile::{AccessCoverage, ProfileMeta, RecordedRun, RecordedTime};
+    ///
+    /// let time = RecordedTime { sliced_ns: 1_000, slices_ns: 50, ..RecordedTime::default() };
+    /// let run = RecordedRun { recorded_time: Some(time), ..RecordedRun::default() };
+    /// let meta = ProfileMeta {
+    ///     coverage: AccessCoverage::Sliced,
+    ///     runs: vec![run],
+    ///     ..ProfileMeta::default()
+    /// };
+    /// assert_eq!(meta.recorded_times(), [time]);
+    /// assert_eq!(meta.recorded_share(), Some(0.05));
+    /// ```
+    pub fn recorded_times(&self) -> Vec<RecordedTime> {
+        let is_known = self.runs.iter().any(|run| run.recorded_time.is_some());
+        if self.coverage != AccessCoverage::Sliced || !is_known {
+            return Vec::new();
+        }
+        let complete = |run: &RecordedRun| RecordedTime {
+            whole_ns: run.window_wall_ns,
+            ..RecordedTime::default()
+        };
+        let firsts = self.runs.iter().filter(|run| !run.is_further_process());
+        firsts
+            .map(|run| run.recorded_time.unwrap_or_else(|| complete(run)))
+            .collect()
+    }
+
+    /// Returns the recorded fraction of the time of all recordings; `None` if it is not known, and of
+    /// samples.
+    pub fn recorded_share(&self) -> Option<f64> {
+        match self.coverage {
+            AccessCoverage::Complete => Some(1.0),
+            AccessCoverage::Samples => None,
+            AccessCoverage::Sliced => {
+                let times = self.recorded_times().into_iter();
+                let sum = times.reduce(|sum, time| RecordedTime {
+                    whole_ns: sum.whole_ns.saturating_add(time.whole_ns),
+                    sliced_ns: sum.sliced_ns.saturating_add(time.sliced_ns),
+                    slices_ns: sum.slices_ns.saturating_add(time.slices_ns),
+                    slice_ns: sum.slice_ns.max(time.slice_ns),
+                });
+                sum.map(|sum| sum.share())
+            }
+        }
     }
 }
 

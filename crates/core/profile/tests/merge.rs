@@ -4,7 +4,9 @@ mod common;
 
 use common::{RUNS, SITES, profiles, sample};
 use proptest::prelude::*;
-use relayout_profile::{LoadedModule, RunId, Site, SiteId, decode, encode, merge};
+use relayout_profile::{
+    AccessCoverage, LoadedModule, RecordedTime, RunId, Site, SiteId, decode, encode, merge,
+};
 
 #[test]
 fn runs_are_renumbered_and_sites_unified() {
@@ -51,6 +53,61 @@ fn what_does_not_belong_together_is_named() {
     );
     let error = merge(Vec::new()).expect_err("nothing").to_string();
     assert_eq!(error, "no recordings to merge");
+}
+
+#[test]
+fn a_recording_in_slices_makes_no_complete_profile() {
+    use AccessCoverage::*;
+    let check = |first, second, expect| {
+        let with_coverage = |coverage| {
+            let mut profile = sample();
+            profile.meta.coverage = coverage;
+            profile
+        };
+        let profiles = [first, second].map(with_coverage);
+        let merged = merge(profiles.into()).expect("same build");
+        assert_eq!(merged.meta.coverage, expect, "{first:?} {second:?}");
+    };
+    check(Complete, Complete, Complete);
+    check(Complete, Sliced, Sliced);
+    check(Sliced, Complete, Sliced);
+    check(Samples, Samples, Samples);
+}
+
+#[test]
+fn times_of_recordings_are_kept_and_added() {
+    let time = RecordedTime {
+        whole_ns: 100,
+        sliced_ns: 300,
+        slices_ns: 60,
+        slice_ns: 20,
+    };
+    let mut sliced = sample();
+    sliced.meta.coverage = AccessCoverage::Sliced;
+    sliced.meta.runs.truncate(1);
+    sliced.meta.runs[0].recorded_time = Some(time);
+    let mut complete = sample();
+    complete.meta.runs.truncate(1);
+    complete.meta.runs[0].window_wall_ns = 400;
+    assert_eq!(sliced.meta.recorded_share(), Some(0.4));
+    assert_eq!(complete.meta.recorded_share(), Some(1.0));
+    assert_eq!(complete.meta.recorded_times(), []);
+    sliced.meta.runs.append(&mut complete.meta.runs);
+    assert_eq!(sliced.meta.recorded_share(), Some(0.7));
+    let whole = RecordedTime {
+        whole_ns: 400,
+        ..RecordedTime::default()
+    };
+    assert_eq!(sliced.meta.recorded_times(), [time, whole]);
+    // Of a profile from before the times were kept, and of samples.
+    sliced
+        .meta
+        .runs
+        .iter_mut()
+        .for_each(|run| run.recorded_time = None);
+    assert_eq!(sliced.meta.recorded_share(), None);
+    sliced.meta.coverage = AccessCoverage::Samples;
+    assert_eq!(sliced.meta.recorded_share(), None);
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub use kernel_recording::{GuestTools, GuestWork, IdleWindow, KernelRecording, r
 pub use memory::{MemoryReaders, MemorySnapshot};
 pub use outcome::RecordingOutcome;
 pub use program::{
-    CountedAccesses, ProgramBackend, ProgramRecording, StopSignals, can_fix_addresses,
+    CountedAccesses, ProgramBackend, ProgramRecording, SlicePlan, StopSignals, can_fix_addresses,
     record_program,
 };
 pub use qemu::{QemuCollector, find_collector, find_program_collector};

@@ -10,10 +10,12 @@ mod facts;
 mod inspect;
 mod launch;
 mod processes;
+mod recording_cost;
 mod sampled;
 mod signals;
 mod slices;
 mod watch;
+mod window_cpu;
 
 use std::ffi::OsString;
 use std::process::Command;
@@ -25,6 +27,7 @@ pub use self::backend::ProgramBackend;
 pub use self::inspect::{find_program, inspect_program};
 pub use self::launch::can_fix_addresses;
 pub use self::signals::StopSignals;
+pub use self::slices::SlicePlan;
 
 use relayout_profile::program::SiteNaming;
 
@@ -56,9 +59,9 @@ pub struct ProgramRecording {
     pub arguments: Vec<OsString>,
     /// The backend; `None` for the one that fits the program.
     pub backend: Option<ProgramBackend>,
-    /// Fraction of the time that is watched, in slices that are the same for all threads; `None`:
-    /// all.
-    pub slices: Option<f64>,
+    /// Part of the time that is recorded, the same for all threads; `None` for the backend's
+    /// default.
+    pub slices: Option<SlicePlan>,
     /// Accesses that are counted.
     pub counts: CountedAccesses,
     /// Silent stores are found out, by the compiled-in runtime.

@@ -15,8 +15,8 @@ use object::{Object, ObjectSymbol};
 use relayout_files::{CacheFolder, RecordingProgress};
 use relayout_profile::{CoherenceEvent, ConflictRow, Profile, RangeKind, RecordedRun, VisitRow};
 use relayout_record::{
-    CountedAccesses, Error, ProgramBackend, ProgramRecording, RecordingOutcome, StopSignals,
-    find_program_collector, record_program,
+    CountedAccesses, Error, ProgramBackend, ProgramRecording, RecordingOutcome, SlicePlan,
+    StopSignals, find_program_collector, record_program,
 };
 use tempfile::TempDir;
 
@@ -425,7 +425,7 @@ fn watched_a_part_of_the_time() {
     require_qemu_user();
     let whole = threads().record(&["come-and-go"]);
     let mut recording = threads().recording(&["come-and-go"]);
-    recording.slices = Some(0.1);
+    recording.slices = Some(SlicePlan::Share(0.1));
     let part = record(&recording).unwrap();
     assert!(first_run(&part).complete, "{:?}", part.notes);
     assert!(first_run(&part).accesses * 2 < first_run(&whole).accesses);

@@ -15,7 +15,7 @@ use super::text::doubt_text;
 use super::text::guard_text::{GUARD_RACE_NOTE, guard_sentences};
 use super::text::scenario_text::seen_store_words;
 use super::text::{PoolView, change_words, line_changes, pahole_listing, search_words};
-use crate::words::{ContextNoun, counted};
+use crate::words::{ContextNoun, counted, recorded_time_words};
 use crate::wrap::wrap_text_at;
 
 /// Author of a patch where git knows none.
@@ -396,9 +396,10 @@ fn method_paragraph(resolved: &ResolvedProfile<'_>) -> String {
         .filter(|name| !setting(name).is_empty())
         .map(|name| format!("{name}={}", setting(name)))
         .collect();
-    let coverage = match meta.coverage {
-        AccessCoverage::Samples => "samples of hardware counters",
-        _ => "no hardware counters",
+    let coverage = match recorded_time_words(meta) {
+        _ if meta.coverage == AccessCoverage::Samples => "samples of hardware counters".to_owned(),
+        Some(words) => format!("no hardware counters, {words}"),
+        None => "no hardware counters".to_owned(),
     };
     let error_note = match meta.target.as_str() {
         "kernel" => REPLAY_ERROR_NOTE,

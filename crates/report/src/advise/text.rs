@@ -21,7 +21,7 @@ use relayout_session::advise::{
     PatchedType, SearchedType, WrittenPatch, inner_types,
 };
 
-use crate::words::counted;
+use crate::words::{counted, recorded_time_words};
 use crate::wrap::wrap_text;
 
 /// A pool of layouts with its type.
@@ -107,8 +107,12 @@ pub fn advise_text(
         }
     }
     match options.all {
-        true => push_limits(&mut text, &run.notes, SEARCHED_INTERVALS),
-        false => push_short_limits(&mut text, &run.notes),
+        true => push_limits(
+            &mut text,
+            &limit_notes(resolved, &run.notes),
+            SEARCHED_INTERVALS,
+        ),
+        false => push_short_limits(&mut text, &limit_notes(resolved, &run.notes)),
     }
     text
 }
@@ -231,8 +235,15 @@ pub fn what_if_text(
             text.push('\n');
         }
     }
-    push_limits(&mut text, notes, GIVEN_INTERVALS);
+    push_limits(&mut text, &limit_notes(resolved, notes), GIVEN_INTERVALS);
     text
+}
+
+/// Returns the notes, after one about the recorded part of the time if that was not all of it.
+fn limit_notes(resolved: &ResolvedProfile<'_>, notes: &[String]) -> Vec<String> {
+    let recorded = recorded_time_words(&resolved.profile.meta)
+        .map(|words| format!("Recorded: {words}. All counts are of this time."));
+    recorded.into_iter().chain(notes.iter().cloned()).collect()
 }
 
 /// Appends the notes and the limits in a sentence.

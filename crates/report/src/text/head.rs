@@ -8,7 +8,7 @@ use relayout_profile::{ProfileMeta, RecordedRun, RecordingSetting};
 
 use super::sources::SourcePositions;
 use super::{percent, percent_of};
-use crate::words::busy_host_words;
+use crate::words::{busy_host_words, recorded_time_words};
 use crate::wrap::wrap_words;
 
 /// Widest line.
@@ -48,6 +48,10 @@ pub(super) fn write(
         write_labelled(out, "boot", &boot_words(&boot))?;
     }
     write_runs(out, &meta.runs)?;
+    if let Some(words) = recorded_time_words(meta) {
+        let text = format!("{words}; all counts are of this time");
+        write_labelled(out, "recorded", &text)?;
+    }
     write_totals(out, findings)?;
     for unread in &findings.unread_memory {
         write_labelled(out, "not read", &unread_words(unread))?;

@@ -5,8 +5,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use relayout_profile::{
     AccessKind, Addr, BurstRow, CoherenceEvent, ConflictRow, ContextGaps, ContextId, CountRow,
-    LineRow, PairRow, Profile, ProfileMeta, RangeKind, RangeRow, RecordedRun, RecordingSetting,
-    RegionRow, RunId, Site, SiteId, VisitRow,
+    LineRow, PairRow, Profile, ProfileMeta, RangeKind, RangeRow, RecordedRun, RecordedTime,
+    RecordingSetting, RegionRow, RunId, Site, SiteId, VisitRow,
 };
 
 pub const RUNS: u16 = 3;
@@ -29,6 +29,12 @@ pub fn meta() -> ProfileMeta {
         complete: seed > 0,
         ended: "end marker".to_owned(),
         window_wall_ns: 1 << 60,
+        recorded_time: (seed > 0).then_some(RecordedTime {
+            whole_ns: u64::MAX,
+            sliced_ns: u64::MAX,
+            slices_ns: seed,
+            slice_ns: 20_000_000,
+        }),
         pair_period: (seed > 1).then_some(1024),
         gaps: (0..seed as u16).map(gaps).collect(),
         console_tail: vec!["panic: \"ü\"".to_owned()],

@@ -19,12 +19,12 @@ use relayout_profile::{
 };
 use relayout_shadow::control::{FOLLOWED_MAX, RecordingControl};
 
-use super::CountedAccesses;
 use super::empty;
 use super::facts::RecordingFacts;
 use super::launch::ending_signal;
 use super::processes::DroppedProcess;
 use super::watch::{ProgramEnding, noted_signal};
+use super::{CountedAccesses, SlicePlan};
 use crate::elf::build_id;
 use crate::outcome::describe_losses;
 use crate::workspace::RecordingWorkspace;
@@ -180,6 +180,7 @@ fn assemble_process(
         operations: summary.map_or_else(|| control.operations.load(Acquire), |s| s.operations),
         bursts_dropped: summary.map_or(0, |s| s.bursts_dropped),
         lost_share: facts.lost_share,
+        recorded_time: files.ending.recorded_time,
         pair_period: Some(relayout_shadow::PAIR_PERIOD),
         gaps: assembled.gaps,
         console_tail: Vec::new(),
@@ -395,7 +396,7 @@ fn profile_meta(
             ProgramBackend::CompiledIn => Some(ClockUnit::Accesses),
             ProgramBackend::Perf => None,
         },
-        coverage: match recording.slices {
+        coverage: match run.recorded_time {
             Some(_) => AccessCoverage::Sliced,
             None => AccessCoverage::Complete,
         },
@@ -419,9 +420,11 @@ fn recorded_settings(facts: &RecordingFacts<'_>) -> Vec<RecordingSetting> {
         ),
         (
             "slices",
-            recording
-                .slices
-                .map_or_else(|| "all of the time".into(), |s| s.to_string()),
+            match facts.backend.slice_plan(recording) {
+                SlicePlan::Complete => "all of the time".into(),
+                SlicePlan::Share(share) => share.to_string(),
+                SlicePlan::Adaptive(_) => "by cost".into(),
+            },
         ),
         ("yield", facts.backend.yield_every(recording).to_string()),
         (

@@ -6,6 +6,8 @@ use relayout_files::{CacheFolder, RUNTIME};
 
 use super::ProgramRecording;
 use super::inspect::{InspectedProgram, ProgramKind};
+use super::recording_cost::WHOLE_TIME;
+use super::slices::SlicePlan;
 use crate::Error;
 use crate::perf::{SamplingHardware, find_perf, find_sampling_hardware};
 use crate::qemu::find_program_collector;
@@ -30,6 +32,16 @@ impl ProgramBackend {
             Self::Perf => 0,
         };
         recording.yield_every.unwrap_or(default)
+    }
+
+    /// Returns the part of the time that is recorded: the requested one, or this backend's default.
+    /// Emulation costs as much between slices, so it goes over to them only if asked to.
+    pub fn slice_plan(self, recording: &ProgramRecording) -> SlicePlan {
+        let default = match self {
+            Self::CompiledIn => SlicePlan::Adaptive(WHOLE_TIME),
+            Self::QemuUser | Self::Perf => SlicePlan::Complete,
+        };
+        recording.slices.unwrap_or(default)
     }
 
     /// Returns whether processes that the program forks or executes are recorded, too.

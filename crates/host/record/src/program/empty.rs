@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::*;
 
-use relayout_profile::Profile;
+use relayout_profile::{AccessCoverage, Profile};
 use relayout_shadow::control::{RecordingControl, RecordingStage};
 
 use super::ProgramBackend;
@@ -41,8 +41,9 @@ pub fn explain_empty(
         _ => "its code",
     };
     let closed = profile.meta.runs.iter().any(|run| run.window_wall_ns > 0);
-    Some(if facts.recording.slices.is_some() {
-        "it made no access in the slices that are watched: leave out --slices, or take a larger share".into()
+    Some(if profile.meta.coverage == AccessCoverage::Sliced {
+        "it made no access in the slices that were recorded: say --slices 1, or take a larger share"
+            .into()
     } else if stage == RecordingStage::Waiting || !closed {
         "it has a marker that begins its recording (relayout_start), and ended before it came to that".into()
     } else if ended.starts_with("the program replaced") {

@@ -16,12 +16,14 @@ use memmap2::{MmapMut, MmapOptions};
 use relayout_shadow::control::{CONTROL_BYTES, FOLLOWED_FOLDER, RecordingControl, RecordingStage};
 
 use super::launch::{is_running, is_same_process, process_group, signal_process};
+use super::window_cpu::{WindowCpu, is_window_open};
 use crate::workspace::RecordingWorkspace;
 
 /// Further process of a recording.
 pub struct FollowedProcess {
     pub dir: PathBuf,
     page: MmapMut,
+    cpu: WindowCpu,
     /// Its end, if it was this process's to wait for.
     pub status: Option<ExitStatus>,
     has_ended: bool,
@@ -45,6 +47,7 @@ impl FollowedProcess {
         let process = Self {
             dir,
             page,
+            cpu: WindowCpu::default(),
             status: None,
             has_ended: false,
             is_dropped: false,
@@ -53,9 +56,7 @@ impl FollowedProcess {
     }
 
     pub fn control(&self) -> &RecordingControl {
-        // SAFETY: the mapping begins at a page and has the bytes of the control, all of whose
-        // fields are atomics.
-        unsafe { &*self.page.as_ptr().cast::<RecordingControl>() }
+        control_of(&self.page)
     }
 
     pub fn id(&self) -> u32 {
@@ -97,11 +98,31 @@ impl FollowedProcess {
     }
 }
 
+fn control_of(page: &MmapMut) -> &RecordingControl {
+    // SAFETY: the mapping begins at a page and has the bytes of the control, all of whose fields are
+    // atomics.
+    unsafe { &*page.as_ptr().cast::<RecordingControl>() }
+}
+
 /// Further process between whose threads nothing moved.
 pub struct DroppedProcess {
     pub id: u32,
     /// Program that it executed at its end.
     pub exec: Option<String>,
+}
+
+/// CPU time and accesses of the recorded processes, in their windows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ResourceUse {
+    pub cpu: Duration,
+    pub accesses: u64,
+}
+
+impl ResourceUse {
+    fn add(&mut self, control: &RecordingControl, cpu: &mut WindowCpu) {
+        self.cpu += Duration::from_nanos(cpu.read_ns(control));
+        self.accesses += control.accesses.load(Relaxed);
+    }
 }
 
 /// Further processes of a recording that is over.
@@ -140,6 +161,9 @@ struct ProcessRows {
     awaited: Vec<u32>,
     without_transfers: u32,
     dropped: Vec<DroppedProcess>,
+    first_cpu: WindowCpu,
+    /// Sum of the processes that were dropped.
+    dropped_use: ResourceUse,
 }
 
 impl<'w> ProcessTable<'w> {
@@ -174,6 +198,8 @@ impl<'w> ProcessTable<'w> {
         let rows = &mut *rows;
         for process in &mut rows.processes {
             if !process.is_dropped && process.is_without_transfers() {
+                rows.dropped_use
+                    .add(control_of(&process.page), &mut process.cpu);
                 let exec = process.drop_folder();
                 rows.without_transfers += 1;
                 first.folders.fetch_sub(1, AcqRel);
@@ -238,6 +264,26 @@ impl<'w> ProcessTable<'w> {
             .iter()
             .map(FollowedProcess::control)
             .for_each(set);
+    }
+
+    /// Returns true while a process has its window open.
+    pub fn is_any_window_open(&self) -> bool {
+        let rows = self.rows();
+        let mut further = rows.processes.iter().filter(|process| !process.has_ended);
+        is_window_open(self.workspace.control())
+            || further.any(|process| is_window_open(process.control()))
+    }
+
+    /// Returns the CPU time and the accesses of all processes so far.
+    pub fn resource_use(&self) -> ResourceUse {
+        let mut rows = self.rows();
+        let rows = &mut *rows;
+        let mut sum = rows.dropped_use;
+        sum.add(self.workspace.control(), &mut rows.first_cpu);
+        for process in rows.processes.iter_mut().filter(|row| !row.is_dropped) {
+            sum.add(control_of(&process.page), &mut process.cpu);
+        }
+        sum
     }
 
     /// Returns the sums of accesses and transfers of all processes so far.

@@ -6,7 +6,7 @@ use relayout_profile::RecordingSetting;
 
 use super::inspect::InspectedProgram;
 use super::watch::{self, ProgramEnding};
-use super::{CountedAccesses, ProgramBackend, ProgramRecording, StopSignals, launch};
+use super::{CountedAccesses, ProgramBackend, ProgramRecording, SlicePlan, StopSignals, launch};
 use crate::perf::{InstructionDecoder, PerfImport, PerfSampler, import_perf};
 use crate::workspace::RecordingWorkspace;
 use crate::{Error, RecordingOutcome};
@@ -26,7 +26,10 @@ impl<'s> SampledProgram<'s> {
         sampling: PerfSampler,
     ) -> Result<Self, Error> {
         let options = [
-            ("--slices", recording.slices.is_some()),
+            (
+                "--slices",
+                matches!(recording.slices, Some(SlicePlan::Share(_))),
+            ),
             ("--counts", recording.counts != CountedAccesses::default()),
             ("--values", recording.values),
             ("--bursts", recording.bursts.is_some()),

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::time::{Duration, Instant};
 
 use relayout_files::{RUNTIME, RecordingProgress};
+use relayout_profile::RecordedTime;
 use relayout_shadow::control::{RecordingControl, RecordingStage};
 
 use super::launch::{
@@ -12,7 +13,8 @@ use super::launch::{
     signal_process, thread_count,
 };
 use super::processes::{EndedProcesses, ProcessTable};
-use super::{ProgramBackend, ProgramRecording, StopSignals, slices};
+use super::slices::SliceClock;
+use super::{ProgramBackend, ProgramRecording, StopSignals};
 use crate::Error;
 use crate::workspace::RecordingWorkspace;
 
@@ -32,6 +34,8 @@ pub struct ProgramEnding {
     pub was_cut_off: bool,
     /// Processes that were told to end, because the recording had lasted as long as it should.
     pub was_as_asked: bool,
+    /// Time in which accesses were recorded, if that was not the whole time.
+    pub recorded_time: Option<RecordedTime>,
     /// Further processes.
     pub processes: EndedProcesses,
 }
@@ -50,11 +54,10 @@ pub fn watch_program(
 ) -> Result<ProgramEnding, Error> {
     let ended = AtomicBool::new(false);
     let processes = ProcessTable::new(workspace, program.id());
-    let (cause, status) = std::thread::scope(|scope| {
-        if let Some(share) = recording.slices {
-            let (ended, processes) = (&ended, &processes);
-            scope.spawn(move || slices::run_slices(processes, share, recording.seed, ended));
-        }
+    let plan = backend.slice_plan(recording);
+    let (cause, status, recorded_time) = std::thread::scope(|scope| {
+        let clock = SliceClock::new(&processes, &ended, recording.seed);
+        let slices = scope.spawn(move || clock.run(plan));
         let mut watch = ProgramWatch {
             program,
             control: workspace.control(),
@@ -68,7 +71,8 @@ pub fn watch_program(
         };
         let cause = watch.wait_for_end(progress);
         ended.store(true, Release);
-        (cause, watch.program.exit_status())
+        let recorded_time = slices.join().expect("the clock of slices does not panic");
+        (cause, watch.program.exit_status(), recorded_time)
     });
     let end = ProgramEnd {
         cause,
@@ -77,6 +81,7 @@ pub fn watch_program(
         control: workspace.control(),
         recording,
         backend,
+        recorded_time,
     };
     end.describe(processes, workspace)
 }
@@ -205,6 +210,7 @@ struct ProgramEnd<'e> {
     control: &'e RecordingControl,
     recording: &'e ProgramRecording,
     backend: ProgramBackend,
+    recorded_time: Option<RecordedTime>,
 }
 
 impl ProgramEnd<'_> {
@@ -238,6 +244,7 @@ impl ProgramEnd<'_> {
             signal,
             was_cut_off: stopped || signal.is_some(),
             was_as_asked,
+            recorded_time: self.recorded_time,
             processes: processes.into_ended(),
         })
     }

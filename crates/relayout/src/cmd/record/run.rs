@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use relayout_record::{
-    CountedAccesses, ProgramBackend, ProgramRecording, StopSignals, record_program,
+    CountedAccesses, ProgramBackend, ProgramRecording, SlicePlan, StopSignals, record_program,
 };
 use relayout_report::record::program_summary;
 use relayout_session::record::{decode_sampled_instruction, require_writable};
@@ -43,10 +43,15 @@ pub struct Args {
     /// Record in this way [default: as fits the program, and said]
     #[arg(long, value_name = "WAY")]
     with: Option<RecordBackend>,
-    /// Watch a part of the time only, as a fraction: 0.05. Slices of 20 ms, the same for all
-    /// threads; for long runs, at a lower cost
+    /// Record this fraction of the time, in slices of 20 ms that are the same for all threads; 1: all
+    /// of it [default of programs built with 'relayout cc': all of it at first, and 9% once the
+    /// program has computed for 1 s. Others: 1]
     #[arg(long, value_name = "SHARE", value_parser = arguments::share)]
     slices: Option<f64>,
+    /// Go over to slices after this many seconds of computing, instead of 1
+    #[arg(long, value_name = "SECONDS", value_parser = arguments::seconds, hide = true,
+        conflicts_with = "slices")]
+    slices_after: Option<Duration>,
     /// Count accesses by place and instruction for lines that are written and shared, or for all
     #[arg(long, value_name = "WHICH", default_value = "shared")]
     counts: CountedLines,
@@ -136,6 +141,14 @@ fn default_output(args: &Args) -> PathBuf {
     name.into()
 }
 
+fn slice_plan(args: &Args) -> Option<SlicePlan> {
+    match (args.slices, args.slices_after) {
+        (Some(1.0), _) => Some(SlicePlan::Complete),
+        (Some(share), _) => Some(SlicePlan::Share(share)),
+        (None, after) => after.map(SlicePlan::Adaptive),
+    }
+}
+
 fn recording(args: &Args, seed: u64) -> ProgramRecording {
     let (program, arguments) = args.program.split_first().expect("clap asks for it");
     ProgramRecording {
@@ -146,7 +159,7 @@ fn recording(args: &Args, seed: u64) -> ProgramRecording {
             RecordBackend::Qemu => ProgramBackend::QemuUser,
             RecordBackend::Perf => ProgramBackend::Perf,
         }),
-        slices: args.slices,
+        slices: slice_plan(args),
         counts: match args.counts {
             CountedLines::Shared => CountedAccesses::Shared,
             CountedLines::All => CountedAccesses::All,

@@ -123,7 +123,7 @@ fn no_samples() {
 #[test]
 fn options_of_other_ways() {
     let sliced = ProgramRecording {
-        slices: Some(0.05),
+        slices: Some(SlicePlan::Share(0.05)),
         ..recording(&["true"])
     };
     refuses(
