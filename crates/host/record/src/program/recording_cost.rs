@@ -13,7 +13,8 @@ pub const WHOLE_TIME: Duration = Duration::from_secs(1);
 const SLICED_COST_MAX: f64 = 1.1;
 
 /// Accesses in a second of CPU time of the recorded processes, below which the recorder itself takes
-/// less than half of that second: an access costs it 10 to 400 ns (docs/performance.md).
+/// less than half of that second: with 64 threads, an access to a line of all of them costs it 429 ns
+/// (docs/performance.md).
 const CHEAP_ACCESSES_PER_SECOND: f64 = 1e6;
 
 /// Returns the largest share of the time that slices may take: without any progress of the program
