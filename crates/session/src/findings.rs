@@ -6,7 +6,7 @@ use relayout_contend::{FindSettings, Findings, find_with, strip_type_tag};
 use relayout_layout::suggestions;
 use relayout_resolve::ObjectKind;
 
-use crate::advise::struct_names;
+use crate::advise::{recorded_struct_name, struct_names};
 use crate::{Error, ResolvedNames, ResolvedProfile};
 
 /// Ranks the contended cache lines of a profile.
@@ -35,23 +35,24 @@ pub(crate) fn recorded_member(member: &FindingMember) -> Option<RecordedHotMembe
     })
 }
 
-/// Verifies that `name` is a type or variable of the profile, contended or not. A name that nothing has is
-/// a slip of the pen, and an empty report would look like the absence of contention.
+/// Returns the type or variable of the profile, contended or not, that `name` means: as findings call it.
+/// A name that nothing has is a slip of the pen, and an empty report would look like the absence of
+/// contention.
 ///
 /// # Errors
 /// No object of the profile has the name, or a type of the name in it.
-pub fn verify_type_name(
+pub fn recorded_name(
     name: &str,
     resolved: &ResolvedProfile<'_>,
     findings: &Findings,
-) -> Result<(), Error> {
+) -> Result<String, Error> {
     let wanted = strip_type_tag(name);
     if findings
         .findings
         .iter()
         .any(|finding| finding.is_about(wanted))
     {
-        return Ok(());
+        return Ok(wanted.to_owned());
     }
     let mut names = struct_names(resolved);
     let objects = resolved.resolution.objects().iter();
@@ -63,7 +64,10 @@ pub fn verify_type_name(
     });
     names.extend(variables);
     if names.contains(wanted) {
-        return Ok(());
+        return Ok(wanted.to_owned());
+    }
+    if let Some(name) = recorded_struct_name(resolved, name) {
+        return Ok(name);
     }
     let mut suggestion = findings.suggest_names(wanted);
     if suggestion.is_empty() {

@@ -45,7 +45,7 @@ pub mod verify;
 
 pub use error::{Cause, Error};
 pub use explain::{ExplainedFinding, ExplainedInstruction, explain_finding};
-pub use findings::{rank_findings, verify_type_name};
+pub use findings::{rank_findings, recorded_name};
 pub use host_error::HostError;
 pub use judgement::{
     FindingSaving, JudgementCache, TypeJudgement, TypeJudgements, finding_saving, judge_findings,

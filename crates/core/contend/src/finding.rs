@@ -50,7 +50,7 @@ fn later_reads(tally: &CoherenceTally, first_reads: Option<u64>) -> Option<u64> 
 
 /// Returns the name of a type without `struct` or `union`.
 pub fn strip_type_tag(name: &str) -> &str {
-    let tags = ["struct ", "union "];
+    let tags = ["struct ", "union ", "class "];
     let stripped = tags.iter().find_map(|tag| name.strip_prefix(tag));
     stripped.unwrap_or(name).trim()
 }

@@ -23,6 +23,7 @@
 pub mod abi;
 mod bindings;
 pub mod btf;
+mod canonical;
 pub mod catalog;
 pub mod dwarf;
 mod elf;
@@ -42,6 +43,7 @@ mod types;
 mod unused;
 
 pub use bindings::is_binding_scope;
+pub use canonical::canonical_type;
 pub use elf_identity::ElfIdentity;
 pub use error::Error;
 pub use locate_path::{ArrayElements, LocatedMember};

@@ -7,8 +7,8 @@ use relayout_report::{
 };
 use relayout_session::{
     JudgementCache, ProductionBuild, ResolvedNames, ResolvedProfile, explain_finding,
-    judge_findings, pair_coefficient_or_measured, rank_findings, sort_by_saving,
-    verify_profile_path, verify_type_name, with_resolved_profile,
+    judge_findings, pair_coefficient_or_measured, rank_findings, recorded_name, sort_by_saving,
+    verify_profile_path, with_resolved_profile,
 };
 
 use crate::print::print_text;
@@ -140,9 +140,9 @@ fn render(
             false => Ok(explain_text(&explained)),
         };
     }
-    if let Some(name) = &args.type_name {
-        verify_type_name(name, resolved, &findings)?;
-    }
+    let type_name = { args.type_name.as_ref() }
+        .map(|name| recorded_name(name, resolved, &findings))
+        .transpose()?;
     let mut judgements = cache.read();
     if args.by == FindingOrder::Saving {
         judge_findings(resolved, &findings, &mut judgements);
@@ -156,7 +156,7 @@ fn render(
         findings: &findings,
         selection: &FindingSelection {
             top: args.top,
-            type_name: args.type_name.clone(),
+            type_name,
             share_min: args.min_share / 100.0,
         },
         production: production.as_ref(),

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
+use relayout_check::TypePattern;
 use relayout_contend::{TraceIndex, TypeConfidence};
 use relayout_layout::{Aggregate, AggregateKind, SourceLine, Type, TypeArena, TypeId};
 use relayout_profile::{CoherenceEvent, ConflictRow, RangeKind, RangeRow};
@@ -327,6 +328,25 @@ fn contended_objects(
 
 /// Returns the names of all structs in the profile, including those inside of others.
 pub(crate) fn struct_names(resolved: &ResolvedProfile<'_>) -> BTreeSet<String> {
+    let scoped = scoped_struct_names(resolved).into_iter();
+    scoped.map(|(name, _)| name).collect()
+}
+
+/// Returns the name that the profile has for the struct that `name` means: with a scope in front
+/// (`net::Pool`), or in another spelling (`Stats<unsigned long>`). `None` if it means none or several.
+pub(crate) fn recorded_struct_name(resolved: &ResolvedProfile<'_>, name: &str) -> Option<String> {
+    let pattern = TypePattern::parse(name).ok()?;
+    let scoped = scoped_struct_names(resolved).into_iter();
+    let meant: BTreeSet<String> = scoped
+        .filter(|(tag, scope)| pattern.matches(scope.as_deref(), tag))
+        .map(|(tag, _)| tag)
+        .collect();
+    let mut meant = meant.into_iter();
+    meant.next().filter(|_| meant.next().is_none())
+}
+
+/// Returns the names of all structs in the profile with the scope of each.
+fn scoped_struct_names(resolved: &ResolvedProfile<'_>) -> BTreeSet<(String, Option<String>)> {
     let types = resolved.resolution.types();
     let mut unvisited: Vec<TypeId> = resolved
         .resolution
@@ -341,7 +361,8 @@ pub(crate) fn struct_names(resolved: &ResolvedProfile<'_>) -> BTreeSet<String> {
         }
         match types.get(id) {
             Type::Aggregate(aggregate) => {
-                names.extend(aggregate.name.clone().filter(|_| aggregate.complete));
+                let name = { aggregate.name.clone() }.filter(|_| aggregate.complete);
+                names.extend(name.map(|name| (name, aggregate.scope.clone())));
                 unvisited.extend(aggregate.members.iter().map(|member| member.ty));
             }
             Type::Array { element, .. } => unvisited.push(*element),

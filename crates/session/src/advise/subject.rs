@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeArena, TypeId};
+use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeArena, TypeId, canonical_type};
 use relayout_resolve::{ObjectKind, ResolvedObject};
 
-use super::objects::struct_names;
+use super::objects::{recorded_struct_name, struct_names};
 use crate::ResolvedProfile;
 
 /// Deepest chain of typedefs; more is damaged debug information.
@@ -135,7 +135,11 @@ pub(super) fn find_subject(resolved: &ResolvedProfile<'_>, name: &str) -> Option
     if let Some(subject) = subjects.get(plain).or_else(|| subjects.get(name.trim())) {
         return Some(subject.clone());
     }
-    let containing = subjects.iter().filter(|(known, _)| known.contains(plain));
+    if let Some(tag) = recorded_struct_name(resolved, name) {
+        return Some(AdvisedSubject::from_tag(&tag));
+    }
+    let part = canonical_type(plain);
+    let containing = { subjects.iter() }.filter(|(known, _)| canonical_type(known).contains(&part));
     let mut found: Vec<&AdvisedSubject> = containing.map(|(_, subject)| subject).collect();
     found.sort();
     found.dedup();

@@ -68,7 +68,7 @@ fn matching_entries<'c>(
     pattern: &TypePattern,
 ) -> Result<Vec<CatalogEntry<'c>>, ShowError> {
     let mut entries = catalog.aggregates();
-    entries.retain(|entry| pattern.name().matches(entry.name));
+    entries.retain(|entry| pattern.matches_name(entry.name));
     if pattern.keyword().is_none() && pattern.components().len() == 1 {
         return Ok(entries);
     }
@@ -111,7 +111,10 @@ fn named_definitions<'c>(
 ) -> Result<NamedDefinitions<'c>, ShowError> {
     let bare = name.len() - pattern.name().as_str().len();
     let bare = name.get(bare..).unwrap_or(name).trim();
-    let entries = catalog.find_definitions(bare);
+    let entries = match catalog.find_definitions(bare) {
+        found if found.is_empty() => respelled_definitions(catalog, pattern),
+        found => found,
+    };
     let loaded = catalog.load(&entries)?;
     let types = &loaded.types;
     let mut found: Vec<(TypeId, CatalogEntry<'c>)> =
@@ -134,6 +137,18 @@ fn named_definitions<'c>(
         ambiguity: (ids.len() > 1).then(|| ambiguity(types, bare, &ids)),
         entries: found.into_iter().map(|(_, entry)| entry).collect(),
     })
+}
+
+/// Returns the definitions whose names are the pattern's in another spelling, in any scope.
+fn respelled_definitions<'c>(
+    catalog: &'c TypeCatalog<'_>,
+    pattern: &TypePattern,
+) -> Vec<CatalogEntry<'c>> {
+    let names = catalog.type_names().into_iter();
+    names
+        .filter(|name| pattern.matches_name(name))
+        .flat_map(|name| catalog.find_definitions(name))
+        .collect()
 }
 
 fn is_meant(types: &TypeArena, id: TypeId, name: &str, pattern: &TypePattern) -> bool {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use relayout_layout::glob::GlobPattern;
-use relayout_layout::is_binding_scope;
+use relayout_layout::{canonical_type, is_binding_scope};
 
 /// Pattern for type names: `mm_struct`, `struct page`, `tcp_*`, `net::Socket<*>`.
 ///
@@ -15,6 +15,8 @@ pub struct TypePattern {
     keyword: Option<&'static str>,
     /// Components, outermost first; never empty.
     components: Vec<GlobPattern>,
+    /// The same in the common spelling of all compilers.
+    canonical: Vec<GlobPattern>,
 }
 
 /// Keywords that may precede a type name.
@@ -46,10 +48,14 @@ impl TypePattern {
         {
             return Err(format!("`{text}` is no type's name"));
         }
+        let canonical = { components.iter() }
+            .map(|component| GlobPattern::new(canonical_type(component.as_str())))
+            .collect();
         Ok(Self {
             text: text.to_owned(),
             keyword,
             components,
+            canonical,
         })
     }
 
@@ -80,18 +86,26 @@ impl TypePattern {
         self.components.iter().any(GlobPattern::has_wildcards)
     }
 
-    /// Returns true if the pattern matches the type `name` in `scope`. The keyword is not compared.
+    /// Returns true if the pattern matches the type `name` in `scope`, also if the two spell integers
+    /// and spaces in different ways. The keyword is not compared.
     pub fn matches(&self, scope: Option<&str>, name: &str) -> bool {
-        let Some((last, outer)) = self.components.split_last() else {
-            return false;
-        };
-        if !last.matches(name) {
-            return false;
-        }
+        let outer = &self.canonical[..self.canonical.len() - 1];
         let around = scope.map(split_components).unwrap_or_default();
         let inner_first = around.iter().rev();
-        outer.len() <= around.len()
-            && (outer.iter().rev().zip(inner_first)).all(|(glob, part)| glob.matches(part))
+        let fits = |(glob, part): (&GlobPattern, &&str)| glob.matches(&canonical_type(part));
+        self.matches_name(name)
+            && outer.len() <= around.len()
+            && outer.iter().rev().zip(inner_first).all(fits)
+    }
+
+    /// Returns true if the last component matches a type's own name.
+    pub fn matches_name(&self, name: &str) -> bool {
+        // Other names have one spelling only.
+        let is_spelled_in_ways = name.contains([' ', '<']);
+        let canonical = self.canonical.last();
+        self.name().matches(name)
+            || is_spelled_in_ways
+                && canonical.is_some_and(|last| last.matches(&canonical_type(name)))
     }
 
     /// Returns true if a rule with this pattern is about the type `name` in `scope`. A name without
@@ -238,6 +252,14 @@ mod tests {
         check("Vec<a::b, c>", Some("alloc::vec"), "Vec<a::b, c>", true);
         check("Fn<fn() -> a::B>", None, "Fn<fn() -> a::B>", true);
         check("struct page", None, "page", true);
+        check(
+            "Stats<unsigned long>",
+            None,
+            "Stats<long unsigned int>",
+            true,
+        );
+        check("a::S< int , long>", Some("a"), "S<int, long int>", true);
+        check("Stats<unsigned>", None, "Stats<long unsigned int>", false);
     }
 
     #[test]

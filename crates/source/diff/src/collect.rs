@@ -2,7 +2,7 @@
 
 use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
 use relayout_layout::glob::GlobPattern;
-use relayout_layout::{Error, SourceLine, is_binding_scope};
+use relayout_layout::{Error, SourceLine, canonical_type, is_binding_scope};
 use rustc_hash::FxHashSet;
 
 use crate::layout_diff::LayoutDiff;
@@ -210,7 +210,7 @@ impl TypeKey {
             Some(("union", name)) => (Some(TypeTag::Union), name.trim()),
             _ => (None, asked),
         };
-        let asked = GlobPattern::new(super::spelling::canonical_type(name));
+        let asked = GlobPattern::new(canonical_type(name));
         let matches = |own: &str| asked.matches(own);
         tag.is_none_or(|tag| tag == self.tag)
             && (matches(&self.name) || self.scope.is_some() && matches(&self.qualified()))
@@ -218,7 +218,7 @@ impl TypeKey {
     /// Last part of a name with scopes, outside of template arguments: `pair<a::b>` of
     /// `std::pair<a::b>`.
     pub fn unscoped_name(name: &str) -> String {
-        let name = super::spelling::canonical_type(name);
+        let name = canonical_type(name);
         let plain = name.find('<').unwrap_or(name.len());
         let start = name[..plain].rfind("::").map_or(0, |at| at + 2);
         name[start..].to_owned()
@@ -229,7 +229,7 @@ impl TypeKey {
     pub fn name_matches(pattern: &str, name: &str) -> bool {
         let pattern = GlobPattern::new(pattern);
         if name.contains('<') {
-            pattern.matches(&super::spelling::canonical_type(name))
+            pattern.matches(&canonical_type(name))
         } else {
             pattern.matches(name)
         }

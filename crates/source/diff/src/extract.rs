@@ -2,11 +2,12 @@
 
 use relayout_layout::{
     Aggregate, AggregateKind, BitRange, Member, NESTING_MAX, Type, TypeArena, TypeId,
+    canonical_type,
 };
 
 use crate::fingerprint::FingerprintCache;
 use crate::gaps::find_gaps;
-use crate::spelling::{self, canonical_type};
+use crate::member_name::canonical_member;
 use crate::type_layout::{HeldType, PlacedMember, TypeKey, TypeLayout, TypeTag};
 
 /// Most members of one type that are compared. Anonymous types in damaged debug information can
@@ -166,7 +167,7 @@ impl MemberCollector<'_> {
 
     fn member_path(&self, member: &Member, element: TypeId, prefix: &str) -> String {
         let name = match &member.name {
-            Some(name) => spelling::canonical_member(name).into_owned(),
+            Some(name) => canonical_member(name).into_owned(),
             None => named_aggregate(self.types, element)
                 .map_or_else(|| "(unnamed)".to_owned(), |(key, _)| key.qualified()),
         };

@@ -9,7 +9,7 @@ use relayout_layout::{
 };
 use rustc_hash::{FxHashMap, FxHasher};
 
-use crate::spelling;
+use crate::member_name::canonical_member;
 
 /// Most members of a type that are taken out of anonymous structs. Damaged debug information repeats
 /// them without end.
@@ -123,11 +123,7 @@ impl<'t> FingerprintCache<'t> {
     }
 
     fn hash_member(&mut self, member: &Member, depth: u32, hash: &mut FxHasher) {
-        member
-            .name
-            .as_deref()
-            .map(spelling::canonical_member)
-            .hash(hash);
+        member.name.as_deref().map(canonical_member).hash(hash);
         match member.bits {
             // The storage unit of a bitfield differs between compilers; the bits do not.
             Some(bits) => bits.hash(hash),

@@ -247,6 +247,36 @@ pub enum EditRefusal {
         /// The line.
         place: FileLine,
     },
+    /// Members of a class are initialised in the order of their declarations, and one uses the other.
+    #[error(
+        "{place}: {member} and {other} are initialised in this order, and one may use the other"
+    )]
+    InitializedInOrder {
+        /// The member.
+        member: String,
+        /// A member that it would cross.
+        other: String,
+        /// The initialisation.
+        place: FileLine,
+    },
+    /// Another file initialises the members, in their order.
+    #[error(
+        "{place}: another file has a constructor of {name}, which initialises the members in this order"
+    )]
+    ConstructedElsewhere {
+        /// The class.
+        name: String,
+        /// Declaration of the constructor.
+        place: FileLine,
+    },
+    /// Values are given to the members by their order.
+    #[error("{place}: the members of {name} get values by position here")]
+    ValuesByPosition {
+        /// The class.
+        name: String,
+        /// The values.
+        place: FileLine,
+    },
     /// Members that are to move together have another between them.
     #[error("{place}: this stands between {member} and others that are to move with it")]
     NotTogether {

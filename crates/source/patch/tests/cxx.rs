@@ -1,6 +1,6 @@
 //! C++ classes.
 
-use relayout_patch::{SourceChange, WrittenAlignment, edit_struct};
+use relayout_patch::{MemberPosition, SourceChange, WrittenAlignment, edit_struct};
 
 const SOURCE: &str = "\
 #pragma once
@@ -130,4 +130,131 @@ fn headers_of_c_stay_c() {
     assert!(align(c).contains("\tint a __attribute__((aligned(64)));"));
     let cxx = "namespace n {\nstruct s {\n\tint a;\n};\n}\n";
     assert!(align(cxx).contains("\talignas(64) int a;"));
+}
+
+const POOL: &str = "\
+namespace net {
+class Pool {
+ public:
+  Pool(long limit, int fd) : in_use_(0), limit_(limit), fd_(fd) {}
+  ~Pool();
+  long limit() const { return limit_; }
+  long served = 0;
+
+ private:
+  // taken and not given back
+  std::atomic<long> in_use_;
+
+  long limit_;  // at most
+  int fd_;
+  int copy_ = fd_;
+#ifdef TRACE
+  long traced_ = 0;
+#endif
+};
+
+template <typename T>
+struct Stats {
+  T hits{};
+  T misses{};
+  char label[112];
+};
+
+class Far {
+  Far(int a);
+  int a_;
+  int b_;
+};
+
+struct Point {
+  int x;
+  int y = 2;
+};
+static Point origin{1, 2};
+}
+";
+
+fn moved(name: &str, member: &str, to: MemberPosition, reason: Option<&str>) -> String {
+    let change = SourceChange::MoveMembers {
+        members: vec![member.to_owned()],
+        to,
+        spacing: None,
+        reason: reason.map(str::to_owned),
+    };
+    match edit_struct("pool.cc", POOL, name, None, &[change]) {
+        Ok(new) => new,
+        Err(refusal) => refusal.to_string(),
+    }
+}
+
+fn after(member: &str) -> MemberPosition {
+    MemberPosition::After(member.to_owned())
+}
+
+#[test]
+fn a_member_moves_with_its_comment_and_its_place_in_constructors() {
+    let new = moved("Pool", "in_use_", after("fd_"), Some("Written by all."));
+    let expect = POOL
+        .replace(": in_use_(0), limit_(limit), fd_(fd) {", ": limit_(limit), fd_(fd), in_use_(0) {")
+        .replace("  // taken and not given back\n  std::atomic<long> in_use_;\n\n", "")
+        .replace(
+            "  int fd_;\n",
+            "  int fd_;\n  // taken and not given back\n  // Written by all.\n  std::atomic<long> in_use_;\n",
+        );
+    assert_eq!(new, expect);
+}
+
+#[test]
+fn access_stays() {
+    let new = moved("Pool", "served", after("in_use_"), None);
+    let expect = POOL.replace("  long served = 0;\n", "").replace(
+        "  std::atomic<long> in_use_;\n",
+        "  std::atomic<long> in_use_;\n public:\n  long served = 0;\n private:\n",
+    );
+    assert_eq!(new, expect);
+    let new = moved("Pool", "limit_", MemberPosition::First, None);
+    let expect = POOL
+        .replace(": in_use_(0), limit_(limit)", ": limit_(limit), in_use_(0)")
+        .replace("  long limit_;  // at most\n", "")
+        .replace(
+            "  long served = 0;\n",
+            " private:\n  long limit_;  // at most\n public:\n  long served = 0;\n",
+        );
+    assert_eq!(new, expect);
+}
+
+#[test]
+fn members_of_templates_move() {
+    let new = moved("Stats<long unsigned int>", "hits", after("label"), None);
+    let expect = POOL
+        .replace("  T hits{};\n", "")
+        .replace("  char label[112];\n", "  char label[112];\n  T hits{};\n");
+    assert_eq!(new, expect);
+}
+
+#[test]
+fn members_that_are_initialised_by_others_stay() {
+    let said = moved("Pool", "fd_", after("copy_"), None);
+    assert_eq!(
+        said,
+        "pool.cc:15: fd_ and copy_ are initialised in this order, and one may use the other"
+    );
+    let said = moved("Pool", "copy_", MemberPosition::First, None);
+    assert!(said.starts_with("pool.cc:15: copy_ and fd_ are"), "{said}");
+    let said = moved("Far", "a_", after("b_"), None);
+    assert_eq!(
+        said,
+        "pool.cc:29: another file has a constructor of Far, which initialises the members in this order"
+    );
+    let said = moved("Point", "x", after("y"), None);
+    assert_eq!(
+        said,
+        "pool.cc:38: the members of Point get values by position here"
+    );
+}
+
+#[test]
+fn conditional_members_of_classes_stay() {
+    let said = moved("Pool", "traced_", after("served"), None);
+    assert!(said.contains("#if group"), "{said}");
 }

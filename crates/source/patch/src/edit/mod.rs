@@ -15,7 +15,7 @@ mod move_members;
 mod neighbours;
 mod one_line;
 mod padding;
-mod situation;
+pub(crate) mod situation;
 pub(crate) mod spacing;
 mod split;
 mod unalign;
@@ -89,6 +89,16 @@ pub fn edit_struct(
             && let Some(done) = crate::cxx::apply_alignment(&file, struct_name, change)
         {
             text = done?;
+            continue;
+        }
+        if let SourceChange::MoveMembers { .. } = change
+            && crate::cxx::is_cxx(file_name, &file)
+        {
+            let as_c = || {
+                let definition = file.find_definition(struct_name, decl_line_hint)?;
+                apply_change(&file, &definition, change)
+            };
+            text = crate::cxx::move_members(&file, struct_name, as_move(change)?, as_c)?;
             continue;
         }
         let definition = match definition_index {

@@ -1,10 +1,15 @@
-//! Common spelling of types that compilers spell differently.
+//! Common spelling of types that compilers and people spell differently.
 
-use std::borrow::Cow;
-
-/// Canonical name: `long unsigned int` becomes `unsigned long`, `_Bool` becomes `bool`, and `> >`
-/// becomes `>>`, also inside template arguments.
-pub(super) fn canonical_type(name: &str) -> String {
+/// Canonical spelling of a type: `long unsigned int` becomes `unsigned long`, `_Bool` becomes `bool`,
+/// and `> >` becomes `>>`, also inside template arguments.
+///
+/// ```
+/// use relayout_layout::canonical_type;
+///
+/// let names = ["Stats<long unsigned int>", "Stats<unsigned long int>", "Stats< unsigned long >"];
+/// assert!(names.iter().all(|name| canonical_type(name) == "Stats<unsigned long>"));
+/// ```
+pub fn canonical_type(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut integer = IntegerWords::default();
     let mut consts = PendingConsts::default();
@@ -32,14 +37,6 @@ pub(super) fn canonical_type(name: &str) -> String {
     integer.flush(&mut out);
     consts.flush(&mut out);
     out
-}
-
-/// Canonical member name: `_vptr$Base` of clang becomes `_vptr.Base` of gcc.
-pub(super) fn canonical_member(name: &str) -> Cow<'_, str> {
-    match name.strip_prefix("_vptr$") {
-        Some(class) => Cow::Owned(format!("_vptr.{class}")),
-        None => Cow::Borrowed(name),
-    }
 }
 
 /// Words `const` in front of a type, to be written behind it: `const char *` becomes `char const

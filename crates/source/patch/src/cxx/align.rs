@@ -1,0 +1,96 @@
+//! Alignments: `alignas(64)` on a member or on the class.
+
+use super::class::{CxxClass, lone_member};
+use crate::change::WrittenAlignment;
+use crate::declarator::is_alignment;
+use crate::edit::comment::render_comment;
+use crate::edit::include::defines_macro;
+use crate::lex::TokenIndex;
+use crate::lines::line_start;
+use crate::refusal::{EditRefusal, FileLine};
+use crate::tokenized::TokenizedFile;
+
+/// Writes `alignas` on a member.
+pub(super) fn align_member(
+    file: &TokenizedFile<'_>,
+    class_name: &str,
+    member: &str,
+    alignment: &WrittenAlignment,
+    reason: Option<&str>,
+) -> Result<String, EditRefusal> {
+    let class = CxxClass::find(file, class_name)?;
+    let declared = lone_member(file, &class, member)?;
+    insert_alignas(
+        file,
+        (declared.first, declared.last),
+        declared.first,
+        alignment,
+        (member, file.place(declared.first)),
+        reason,
+    )
+}
+
+/// Writes `alignas` on a class.
+pub(super) fn align_class(
+    file: &TokenizedFile<'_>,
+    name: &str,
+    alignment: &WrittenAlignment,
+    reason: Option<&str>,
+) -> Result<String, EditRefusal> {
+    let class = CxxClass::find(file, name)?;
+    let place = file.place(class.keyword);
+    let own = (class.keyword, class.open);
+    insert_alignas(
+        file,
+        own,
+        class.keyword + 1,
+        alignment,
+        (name, place),
+        reason,
+    )
+}
+
+/// Writes `alignas` in front of token `before`, and the reason above the declaration.
+fn insert_alignas(
+    file: &TokenizedFile<'_>,
+    (first, last): (TokenIndex, TokenIndex),
+    before: TokenIndex,
+    alignment: &WrittenAlignment,
+    (name, place): (&str, FileLine),
+    reason: Option<&str>,
+) -> Result<String, EditRefusal> {
+    let source = file.source;
+    if first.until(last).any(|at| is_alignment(file.text(at))) {
+        return Err(EditRefusal::AlreadyAligned {
+            name: name.to_owned(),
+            place,
+        });
+    }
+    let value = match alignment {
+        WrittenAlignment::Bytes(bytes) if bytes.is_power_of_two() => bytes.to_string(),
+        WrittenAlignment::Bytes(bytes) => return Err(EditRefusal::BadAlignment { bytes: *bytes }),
+        WrittenAlignment::Macro(name) if defines_macro(file, name) => name.clone(),
+        WrittenAlignment::Macro(name) => {
+            return Err(EditRefusal::UnknownMacro {
+                file: file.name.to_owned(),
+                name: name.clone(),
+            });
+        }
+    };
+    let at = file.tokens[before].start;
+    let line = line_start(source, file.tokens[first].start);
+    let white = source[line..].len() - source[line..].trim_start_matches([' ', '\t']).len();
+    let comment = match reason {
+        Some(reason) => render_comment(source, &source[line..line + white], &[reason], name)?,
+        None => String::new(),
+    };
+    let attribute = format!("alignas({value}) ");
+    Ok([
+        &source[..line],
+        &comment,
+        &source[line..at],
+        &attribute,
+        &source[at..],
+    ]
+    .concat())
+}

@@ -1,0 +1,83 @@
+//! Changes of C++ classes.
+//!
+//! The order of C++ members is also the order of their initialisation and destruction, and access
+//! specifiers and functions stand between them. Structs that read as C are edited as C; here are
+//! alignments, and moves in the other classes.
+
+mod align;
+mod class;
+mod construction;
+mod move_members;
+
+use crate::change::SourceChange;
+use crate::edit::situation::MoveRequest;
+use crate::lex::TokenIndex;
+use crate::refusal::EditRefusal;
+use crate::tokenized::TokenizedFile;
+
+/// Returns true if the text is C++, by the file's name or by syntax that C does not have.
+pub(crate) fn is_cxx(file_name: &str, file: &TokenizedFile<'_>) -> bool {
+    let extension = file_name.rsplit('.').next().unwrap_or("");
+    if matches!(
+        extension,
+        "cc" | "cpp" | "cxx" | "hh" | "hpp" | "hxx" | "ipp"
+    ) {
+        return true;
+    }
+    extension == "h"
+        && file.tokens.indexes().any(|at| {
+            // C may have members and tags of these names: `unsigned private:1;`.
+            let begins = at == TokenIndex::FIRST || matches!(file.text(at - 1), ";" | "{" | "}");
+            let next = file.text(at + 1);
+            match file.text(at) {
+                "namespace" => begins && (next == "{" || file.text(at + 2) == "{"),
+                "template" => begins && next == "<",
+                "public" | "private" | "protected" => begins && next == ":",
+                _ => false,
+            }
+        })
+}
+
+/// Returns the text with a member or the class aligned; `None` for other changes, which are made
+/// as in C.
+pub(crate) fn apply_alignment(
+    file: &TokenizedFile<'_>,
+    name: &str,
+    change: &SourceChange,
+) -> Option<Result<String, EditRefusal>> {
+    match change {
+        SourceChange::AlignMember {
+            member,
+            alignment,
+            reason,
+        } => Some(align::align_member(
+            file,
+            name,
+            member,
+            alignment,
+            reason.as_deref(),
+        )),
+        SourceChange::AlignType { alignment, reason } => {
+            Some(align::align_class(file, name, alignment, reason.as_deref()))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the text with members of a class moved. A class that reads as C may be edited as C, by
+/// `as_c`, if its members are initialised without each other.
+pub(crate) fn move_members(
+    file: &TokenizedFile<'_>,
+    class_name: &str,
+    request: MoveRequest<'_>,
+    as_c: impl FnOnce() -> Result<String, EditRefusal>,
+) -> Result<String, EditRefusal> {
+    if class::CxxClass::find(file, class_name).is_err() {
+        return as_c();
+    }
+    for member in request.members {
+        let crossed = move_members::crossed_members(file, class_name, member, request.to)?;
+        construction::refuse_dependent_order(file, class_name, member, &crossed)?;
+    }
+    as_c().or_else(|_| move_members::move_class_members(file, class_name, request))
+}

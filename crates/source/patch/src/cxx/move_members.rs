@@ -1,0 +1,344 @@
+//! Moves of members in classes: whole lines with their comments, under the access specifier that they
+//! had, and with constructors' lists in the new order.
+
+use std::ops::Range;
+
+use super::class::{AccessLevel, CxxClass, CxxMember, data_members, lone_member};
+use super::construction::reorder_lists;
+use crate::change::MemberPosition;
+use crate::edit::comment::render_comment;
+use crate::edit::situation::MoveRequest;
+use crate::lex::{TokenIndex, TokenKind};
+use crate::lines::{is_blank_line, is_first_on_line, line_ending, line_start, next_line_start};
+use crate::refusal::EditRefusal;
+use crate::tokenized::TokenizedFile;
+
+/// Returns the text with the members of the class moved, one behind the other.
+pub(super) fn move_class_members(
+    file: &TokenizedFile<'_>,
+    class_name: &str,
+    request: MoveRequest<'_>,
+) -> Result<String, EditRefusal> {
+    let (first, others) = request
+        .members
+        .split_first()
+        .ok_or(EditRefusal::NoMembers)?;
+    let mut text = move_member(file, class_name, first, request.to, request.reason)?;
+    let mut last = first;
+    for member in others {
+        let behind = MemberPosition::After(last.clone());
+        let moved = TokenizedFile::new(file.name, &text);
+        text = match move_member(&moved, class_name, member, &behind, None) {
+            Err(EditRefusal::NothingToDo { .. }) => text,
+            moved => moved?,
+        };
+        last = member;
+    }
+    Ok(text)
+}
+
+fn move_member(
+    file: &TokenizedFile<'_>,
+    class_name: &str,
+    member: &str,
+    to: &MemberPosition,
+    reason: Option<&str>,
+) -> Result<String, EditRefusal> {
+    let class = CxxClass::find(file, class_name)?;
+    let order: Vec<String> = member_names(file, &class);
+    let moved = lone_member(file, &class, member)?;
+    let (anchor, is_before) = match to {
+        MemberPosition::First => (order[0].as_str(), true),
+        MemberPosition::Last => (order[order.len() - 1].as_str(), false),
+        MemberPosition::After(anchor) => (anchor.as_str(), false),
+        MemberPosition::Before(anchor) | MemberPosition::Below(anchor) => (anchor.as_str(), true),
+    };
+    let expect = order_after(&order, member, anchor, is_before);
+    if expect == order {
+        return Err(EditRefusal::NothingToDo {
+            member: member.to_owned(),
+            place: file.place(moved.first),
+        });
+    }
+    let beside = lone_member(file, &class, anchor)?;
+    refuse_conditionals(file, &class, [&moved, &beside])?;
+    let block = lines_of_member(file, &moved)?;
+    let neighbour = lines_of_member(file, &beside)?;
+    let at = if is_before {
+        neighbour.start
+    } else {
+        neighbour.end
+    };
+    let lines = inserted_lines(file, &class, (&moved, &block), &beside, at, reason)?;
+    let text = splice(file.source, &block, at, &lines);
+    finish_move(file, &class, &text, (&order, &expect))
+}
+
+/// Puts constructors' lists into the new order, and reads the result back.
+fn finish_move(
+    file: &TokenizedFile<'_>,
+    class: &CxxClass,
+    text: &str,
+    (order, expect): (&[String], &[String]),
+) -> Result<String, EditRefusal> {
+    let wrong = || EditRefusal::NotAsIntended {
+        name: class.name.clone(),
+        place: file.place(class.keyword),
+    };
+    let moved = TokenizedFile::new(file.name, text);
+    let moved_class = CxxClass::find(&moved, &class.name).map_err(|_| wrong())?;
+    let text = reorder_lists(&moved, &moved_class, order);
+    let done = TokenizedFile::new(file.name, &text);
+    let done_class = CxxClass::find(&done, &class.name).map_err(|_| wrong())?;
+    let access = |file: &TokenizedFile<'_>, class: &CxxClass| {
+        let members = data_members(file, class).into_iter();
+        let mut access: Vec<(String, AccessLevel)> =
+            members.map(|member| (member.name, member.access)).collect();
+        access.sort_by(|a, b| a.0.cmp(&b.0));
+        access
+    };
+    let is_right = member_names(&done, &done_class) == expect
+        && access(&done, &done_class) == access(file, class);
+    match is_right {
+        true => Ok(text),
+        false => Err(wrong()),
+    }
+}
+
+/// Returns the members between the old and the new place of `member`.
+pub(super) fn crossed_members(
+    file: &TokenizedFile<'_>,
+    class_name: &str,
+    member: &str,
+    to: &MemberPosition,
+) -> Result<Vec<String>, EditRefusal> {
+    let class = CxxClass::find(file, class_name)?;
+    let order = member_names(file, &class);
+    let place = |name: &str| order.iter().position(|other| other == name);
+    let Some(from) = place(member) else {
+        return Ok(Vec::new());
+    };
+    let (low, high) = match to {
+        MemberPosition::First => (0, from),
+        MemberPosition::Last => (from + 1, order.len()),
+        MemberPosition::After(anchor) => match place(anchor) {
+            Some(anchor) if anchor < from => (anchor + 1, from),
+            Some(anchor) => (from + 1, anchor + 1),
+            None => (0, 0),
+        },
+        MemberPosition::Before(anchor) | MemberPosition::Below(anchor) => match place(anchor) {
+            Some(anchor) if anchor < from => (anchor, from),
+            Some(anchor) => (from + 1, anchor),
+            None => (0, 0),
+        },
+    };
+    Ok(order[low.min(high)..high].to_vec())
+}
+
+fn member_names(file: &TokenizedFile<'_>, class: &CxxClass) -> Vec<String> {
+    let members = data_members(file, class).into_iter();
+    members.map(|member| member.name).collect()
+}
+
+fn order_after(order: &[String], member: &str, anchor: &str, is_before: bool) -> Vec<String> {
+    let mut order: Vec<String> = order.to_vec();
+    if member == anchor {
+        return order;
+    }
+    order.retain(|name| name != member);
+    let beside = order.iter().position(|name| name == anchor);
+    let at = beside.map_or(order.len(), |at| at + usize::from(!is_before));
+    order.insert(at, member.to_owned());
+    order
+}
+
+/// Refuses members inside of `#if` groups of the class.
+fn refuse_conditionals(
+    file: &TokenizedFile<'_>,
+    class: &CxxClass,
+    members: [&CxxMember; 2],
+) -> Result<(), EditRefusal> {
+    for member in members {
+        let depth = { class.open.until(member.first) }
+            .filter(|&at| file.tokens[at].kind == TokenKind::Directive)
+            .map(|at| file.text(at).trim_start_matches('#').trim_start())
+            .fold(0_i32, |depth, directive| match directive {
+                _ if directive.starts_with("if") => depth + 1,
+                _ if directive.starts_with("endif") => depth - 1,
+                _ => depth,
+            });
+        if depth != 0 {
+            return Err(EditRefusal::ConditionalGroup {
+                member: member.name.clone(),
+                place: file.place(member.first),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of a member's lines, with the comment above that is about it alone.
+fn lines_of_member(
+    file: &TokenizedFile<'_>,
+    member: &CxxMember,
+) -> Result<Range<usize>, EditRefusal> {
+    let source = file.source;
+    let shared = || EditRefusal::SharedLine {
+        member: member.name.clone(),
+        place: file.place(member.first),
+    };
+    let semicolon = file.tokens[member.last].end;
+    let end = next_line_start(source, semicolon);
+    let behind = file.tokens.get(member.last + 1);
+    let comment = behind.filter(|token| token.kind == TokenKind::Comment && token.start < end);
+    let rest_start = comment.map_or(semicolon, |comment| comment.end);
+    if rest_start > end || !source[rest_start..end].trim().is_empty() {
+        return Err(shared());
+    }
+    let own = line_start(source, file.tokens[member.first].start);
+    let is_alone = is_group_end(file, member.last + 1, end);
+    let start = if is_alone {
+        comment_start(file, member.first, own)
+    } else {
+        own
+    };
+    Ok(start..end)
+}
+
+/// True if no other member follows on the next line, which a comment above could be about too.
+fn is_group_end(file: &TokenizedFile<'_>, mut next: TokenIndex, end: usize) -> bool {
+    while let Some(token) = file.tokens.get(next) {
+        if token.start >= end {
+            let on_next_line = line_start(file.source, token.start) == end;
+            let is_member = token.kind == TokenKind::Ident && file.text(next + 1) != ":";
+            return !(on_next_line && is_member);
+        }
+        next += 1;
+    }
+    true
+}
+
+/// Start of the whole-line comments directly above the line that starts at `own`.
+fn comment_start(file: &TokenizedFile<'_>, first: TokenIndex, own: usize) -> usize {
+    let mut start = own;
+    for at in first.all_before().rev() {
+        let token = &file.tokens[at];
+        let is_above = token.kind == TokenKind::Comment
+            && next_line_start(file.source, token.end.saturating_sub(1)) == start
+            && is_first_on_line(file.source, token.start);
+        if !is_above {
+            break;
+        }
+        start = line_start(file.source, token.start);
+    }
+    start
+}
+
+/// Lines of the moved member at their new place `at`: with the reason, and between access specifiers
+/// where the neighbour `beside` has another access.
+fn inserted_lines(
+    file: &TokenizedFile<'_>,
+    class: &CxxClass,
+    (moved, block): (&CxxMember, &Range<usize>),
+    beside: &CxxMember,
+    at: usize,
+    reason: Option<&str>,
+) -> Result<String, EditRefusal> {
+    let (source, eol) = (file.source, line_ending(file.source));
+    let own = line_start(source, file.tokens[moved.first].start);
+    let indent = &source[own..file.tokens[moved.first].start];
+    let comment = match reason {
+        Some(reason) => render_comment(source, indent, &[reason], &moved.name)?,
+        None => String::new(),
+    };
+    let mut lines = format!(
+        "{}{comment}{}",
+        &source[block.start..own],
+        &source[own..block.end]
+    );
+    if !lines.ends_with('\n') {
+        lines += eol;
+    }
+    if moved.access != beside.access {
+        let label_indent = specifier_indent(file, class, indent);
+        lines = format!("{label_indent}{}:{eol}{lines}", moved.access.word());
+        // Nothing has to get its access back at the end of the class, and before another specifier.
+        if needs_specifier_behind(file, class, at) {
+            lines += &format!("{label_indent}{}:{eol}", beside.access.word());
+        }
+    }
+    Ok(lines)
+}
+
+/// White space in front of the class's access specifiers.
+fn specifier_indent<'f>(
+    file: &TokenizedFile<'f>,
+    class: &CxxClass,
+    member_indent: &'f str,
+) -> &'f str {
+    let mut tokens = file.outside_brackets(class.open + 1, class.close);
+    let specifier = tokens.find(|&at| {
+        let is_word = matches!(file.text(at), "public" | "protected" | "private");
+        is_word && file.text(at + 1) == ":" && is_first_on_line(file.source, file.tokens[at].start)
+    });
+    match specifier {
+        Some(at) => {
+            let start = file.tokens[at].start;
+            &file.source[line_start(file.source, start)..start]
+        }
+        None => member_indent
+            .strip_suffix("  ")
+            .or(member_indent.strip_suffix('\t'))
+            .unwrap_or(""),
+    }
+}
+
+fn needs_specifier_behind(file: &TokenizedFile<'_>, class: &CxxClass, at: usize) -> bool {
+    let mut behind = file
+        .tokens
+        .indexes()
+        .filter(|&index| file.tokens[index].start >= at && file.is_code(index));
+    let is_specifier = |index: TokenIndex| {
+        matches!(file.text(index), "public" | "protected" | "private")
+            && file.text(index + 1) == ":"
+    };
+    behind
+        .next()
+        .is_some_and(|next| next < class.close && !is_specifier(next))
+}
+
+/// Takes the lines `block` out, and puts `lines` in at byte `at` of the old text.
+fn splice(source: &str, block: &Range<usize>, at: usize, lines: &str) -> String {
+    let end = cut_end(source, block);
+    match at <= block.start {
+        true => [
+            &source[..at],
+            lines,
+            &source[at..block.start],
+            &source[end..],
+        ]
+        .concat(),
+        false => [
+            &source[..block.start],
+            &source[end..at.max(end)],
+            lines,
+            &source[at.max(end)..],
+        ]
+        .concat(),
+    }
+}
+
+/// End of the lines that go with `block`: a blank line behind it goes too where one, an access
+/// specifier or the opening brace is in front of it.
+fn cut_end(source: &str, block: &Range<usize>) -> usize {
+    let above = source[..block.start]
+        .lines()
+        .next_back()
+        .unwrap_or("")
+        .trim_end();
+    let opens = above.is_empty() || above.ends_with([':', '{']);
+    match opens && is_blank_line(source, block.end) {
+        true => next_line_start(source, block.end),
+        false => block.end,
+    }
+}
