@@ -7,6 +7,9 @@
 
 #include "relayout.h"
 
+/* So many that the threads meet often on a busy machine too. */
+enum { ROUNDS = 60000 };
+
 static struct {
 	long own[2];
 	long never;
@@ -22,7 +25,7 @@ static void *work(void *argument)
 	__atomic_add_fetch(&threads_there, 1, __ATOMIC_SEQ_CST);
 	while (__atomic_load_n(&threads_there, __ATOMIC_SEQ_CST) < 2)
 		sched_yield();
-	for (long i = 0; i < 20000; i++) {
+	for (long i = 0; i < ROUNDS; i++) {
 		long before = i, absent = 1;
 
 		__atomic_compare_exchange_n(&shared.own[number], &before, i + 1, 0, __ATOMIC_SEQ_CST,
@@ -45,5 +48,5 @@ int main(int argc, char **argv)
 	pthread_create(&thread, NULL, work, (void *)1);
 	work(NULL);
 	pthread_join(thread, NULL);
-	return shared.own[0] == 20000 && shared.own[1] == 20000 && shared.never == 0 ? 0 : 1;
+	return shared.own[0] == ROUNDS && shared.own[1] == ROUNDS && shared.never == 0 ? 0 : 1;
 }

@@ -1,4 +1,5 @@
-/* Forty rooms of the heap, visited one after the other: two threads count who comes, two who leaves. */
+/* Forty rooms of the heap, which all threads visit together, one after the other: two threads count who
+ * comes, two who leaves. */
 #include "threads.h"
 
 #define ROOMS 40
@@ -11,16 +12,22 @@ struct room {
 
 static struct room *rooms[ROOMS];
 
-static void run(long number)
+static void visit(struct room *room, long number)
 {
-	for (long i = 0; i < rounds; i++) {
-		struct room *room = rooms[i * ROOMS / rounds];
-
+	for (long i = 0; i < rounds / 10; i++) {
 		each_round();
 		if (number % 2)
 			room->left++;
 		else
 			room->came++;
+	}
+}
+
+static void run(long number)
+{
+	for (int i = 0; i < ROOMS; i++) {
+		pthread_barrier_wait(&together);
+		visit(rooms[i], number);
 	}
 }
 
