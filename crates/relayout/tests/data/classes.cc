@@ -46,10 +46,17 @@ static Stats<unsigned long>* stats;
 static Domain* domain;
 static std::vector<Worker>* workers;
 
+static std::atomic<int> begun{0};
+static std::atomic<bool> is_over{false};
+
 static void run(int number, long rounds) {
+  // All work at the same time.
+  begun.fetch_add(1);
+  while (begun.load() < 4) std::this_thread::yield();
   Worker* worker = &(*workers)[number];
   long sum = 0;
-  for (long i = 0; i < rounds; i++) {
+  // The first thread has the most work, and the others go on until it is done.
+  for (long i = 0; number == 0 ? i < rounds : !is_over.load(std::memory_order_relaxed); i++) {
     asm volatile("" ::: "memory");
     if (number == 0) {
       pool->use();
@@ -57,12 +64,13 @@ static void run(int number, long rounds) {
     } else {
       sum += pool->limit() + domain->seen + domain->own;
     }
-    if (number % 2)
+    if (number == 1)
       stats->hits++;
-    else
+    else if (number == 2)
       stats->misses++;
     worker->done++;
   }
+  is_over = true;
   if (sum == 0 && number > 0) std::puts("nothing");
 }
 

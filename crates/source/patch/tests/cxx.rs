@@ -1,6 +1,8 @@
 //! C++ classes.
 
-use relayout_patch::{MemberPosition, SourceChange, WrittenAlignment, edit_struct};
+use relayout_patch::{
+    MemberPosition, SourceChange, WrittenAlignment, conditional_members, edit_struct, member_order,
+};
 
 const SOURCE: &str = "\
 #pragma once
@@ -251,6 +253,15 @@ fn members_that_are_initialised_by_others_stay() {
         said,
         "pool.cc:38: the members of Point get values by position here"
     );
+}
+
+#[test]
+fn members_of_classes_are_listed() {
+    let members = member_order("pool.cc", POOL, "Pool").unwrap();
+    let expect = ["served", "in_use_", "limit_", "fd_", "copy_", "traced_"];
+    assert_eq!(members, expect);
+    let conditional = conditional_members("pool.cc", POOL, "Pool", None).unwrap();
+    assert_eq!(conditional, ["traced_"]);
 }
 
 #[test]

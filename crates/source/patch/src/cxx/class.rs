@@ -153,6 +153,23 @@ pub(super) fn data_members(file: &TokenizedFile<'_>, class: &CxxClass) -> Vec<Cx
     found
 }
 
+/// Returns true if the member is inside of an `#if` group of the class.
+pub(super) fn is_conditional(
+    file: &TokenizedFile<'_>,
+    class: &CxxClass,
+    member: &CxxMember,
+) -> bool {
+    let directives = { class.open.until(member.first) }
+        .filter(|&at| file.tokens[at].kind == TokenKind::Directive)
+        .map(|at| file.text(at).trim_start_matches('#').trim_start());
+    let depth = directives.fold(0_i32, |depth, directive| match directive {
+        _ if directive.starts_with("if") => depth + 1,
+        _ if directive.starts_with("endif") => depth - 1,
+        _ => depth,
+    });
+    depth != 0
+}
+
 /// Finds a member that has a statement and lines of its own.
 pub(super) fn lone_member(
     file: &TokenizedFile<'_>,

@@ -64,6 +64,21 @@ pub(crate) fn apply_alignment(
     }
 }
 
+/// Returns the data members of a class in the order of the text, and whether each is inside of an
+/// `#if` group.
+pub(crate) fn class_members(
+    file: &TokenizedFile<'_>,
+    class_name: &str,
+) -> Result<Vec<(String, bool)>, EditRefusal> {
+    let class = class::CxxClass::find(file, class_name)?;
+    let members = class::data_members(file, &class).into_iter();
+    let named = members.map(|member| {
+        let is_conditional = class::is_conditional(file, &class, &member);
+        (member.name, is_conditional)
+    });
+    Ok(named.collect())
+}
+
 /// Returns the text with members of a class moved. A class that reads as C may be edited as C, by
 /// `as_c`, if its members are initialised without each other.
 pub(crate) fn move_members(

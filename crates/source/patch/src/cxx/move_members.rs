@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::class::{AccessLevel, CxxClass, CxxMember, data_members, lone_member};
+use super::class::{AccessLevel, CxxClass, CxxMember, data_members, is_conditional, lone_member};
 use super::construction::reorder_lists;
 use crate::change::MemberPosition;
 use crate::edit::comment::render_comment;
@@ -158,23 +158,14 @@ fn refuse_conditionals(
     class: &CxxClass,
     members: [&CxxMember; 2],
 ) -> Result<(), EditRefusal> {
-    for member in members {
-        let depth = { class.open.until(member.first) }
-            .filter(|&at| file.tokens[at].kind == TokenKind::Directive)
-            .map(|at| file.text(at).trim_start_matches('#').trim_start())
-            .fold(0_i32, |depth, directive| match directive {
-                _ if directive.starts_with("if") => depth + 1,
-                _ if directive.starts_with("endif") => depth - 1,
-                _ => depth,
-            });
-        if depth != 0 {
-            return Err(EditRefusal::ConditionalGroup {
-                member: member.name.clone(),
-                place: file.place(member.first),
-            });
-        }
+    let mut members = members.into_iter();
+    match members.find(|member| is_conditional(file, class, member)) {
+        None => Ok(()),
+        Some(member) => Err(EditRefusal::ConditionalGroup {
+            member: member.name.clone(),
+            place: file.place(member.first),
+        }),
     }
-    Ok(())
 }
 
 /// Bytes of a member's lines, with the comment above that is about it alone.

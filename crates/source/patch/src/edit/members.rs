@@ -61,8 +61,18 @@ fn source_members(
     struct_name: &str,
     decl_line_hint: Option<u32>,
 ) -> Result<Vec<SourceMember>, EditRefusal> {
-    let definition =
-        TokenizedFile::new(file_name, source).find_definition(struct_name, decl_line_hint)?;
+    let file = TokenizedFile::new(file_name, source);
+    let definition = match file.find_definition(struct_name, decl_line_hint) {
+        Err(EditRefusal::StructNotFound { .. }) if crate::cxx::is_cxx(file_name, &file) => {
+            let members = crate::cxx::class_members(&file, struct_name)?.into_iter();
+            let members = members.map(|(path, is_conditional)| SourceMember {
+                path,
+                is_conditional,
+            });
+            return Ok(members.collect());
+        }
+        definition => definition?,
+    };
     let mut found = Vec::new();
     collect_members(&definition.body, "", false, &mut found);
     Ok(found)
