@@ -9,7 +9,16 @@ use crate::stand::Stand;
 const RESOLVED_MIN: f64 = 0.95;
 /// The same of arm64 kernels.
 const ARM64_RESOLVED_MIN: f64 = 0.90;
-const WORKLOADS: [&str; 4] = ["mntns", "mmap1", "stat", "pipe"];
+const WORKLOADS: [&str; 8] = [
+    "mntns",
+    "mmap1",
+    "stat-one",
+    "execl",
+    "page_fault2",
+    "pipe",
+    "tlb",
+    "sock",
+];
 
 /// A place for recordings of a further kernel.
 #[track_caller]
@@ -65,6 +74,24 @@ fn the_newest_kernel_is_recorded() {
     let count = with_member("mm_count");
     let shares_its_line = count.iter().any(|finding| lock.contains(finding));
     assert!(!shares_its_line, "{count:#?}");
+}
+
+#[test]
+#[ignore = "needs 3 minutes"]
+fn the_default_kernel_is_resolved() {
+    check_kernel("current", RESOLVED_MIN);
+}
+
+#[test]
+#[ignore = "needs a further kernel: scripts/setup.sh --kernel 5.10"]
+fn the_kernel_5_10_is_resolved() {
+    check_kernel("5.10", RESOLVED_MIN);
+}
+
+#[test]
+#[ignore = "needs arm64 kernels: scripts/setup.sh --kernel 5.10-arm64"]
+fn the_arm64_kernel_5_10_is_resolved() {
+    check_kernel("5.10-arm64", ARM64_RESOLVED_MIN);
 }
 
 #[test]

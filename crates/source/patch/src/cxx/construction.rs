@@ -258,7 +258,7 @@ fn read_list(file: &TokenizedFile<'_>, mut at: TokenIndex) -> Vec<ListEntry> {
 }
 
 /// Returns true if the class declares a constructor.
-fn has_constructor(file: &TokenizedFile<'_>, class: &CxxClass) -> bool {
+pub(super) fn has_constructor(file: &TokenizedFile<'_>, class: &CxxClass) -> bool {
     constructor_names(file, class).next().is_some()
 }
 

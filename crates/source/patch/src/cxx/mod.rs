@@ -79,20 +79,25 @@ pub(crate) fn class_members(
     Ok(named.collect())
 }
 
-/// Returns the text with members of a class moved. A class that reads as C may be edited as C, by
-/// `as_c`, if its members are initialised without each other.
+/// Returns the text with members of a class moved, if they are initialised without each other. A class
+/// without constructors may read as C, and is edited as C then, by `as_c`.
 pub(crate) fn move_members(
     file: &TokenizedFile<'_>,
     class_name: &str,
     request: MoveRequest<'_>,
     as_c: impl FnOnce() -> Result<String, EditRefusal>,
 ) -> Result<String, EditRefusal> {
-    if class::CxxClass::find(file, class_name).is_err() {
+    let Ok(class) = class::CxxClass::find(file, class_name) else {
         return as_c();
-    }
+    };
     for member in request.members {
         let crossed = move_members::crossed_members(file, class_name, member, request.to)?;
         construction::refuse_dependent_order(file, class_name, member, &crossed)?;
     }
-    as_c().or_else(|_| move_members::move_class_members(file, class_name, request))
+    let as_class = || move_members::move_class_members(file, class_name, request);
+    // In C there are no lists of constructors to follow.
+    match construction::has_constructor(file, &class) {
+        true => as_class(),
+        false => as_c().or_else(|_| as_class()),
+    }
 }
