@@ -177,7 +177,8 @@ fn windows_are_opened_and_closed_by_time() {
 fn windows_are_opened_and_closed_by_lines() {
     let stand = Stand::new();
     let after = "puts(\"all is done\"); pause();";
-    let source = working("i < 20000", after);
+    // So many that only a small part is over when the window opens.
+    let source = working("i < 200000", after);
     stand.place.compile("works", &source, &["-static"]);
     stand.record("--run works --run-arg up --from-line warm --to-line done");
     let run = &stand.report()["runs"][0];
