@@ -57,7 +57,7 @@ pub fn size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Parses a fraction from 0.001 to below 1.
+/// Parses a fraction from 0.001 to 1.
 pub fn share(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(share) if (0.001..=1.0).contains(&share) => Ok(share),

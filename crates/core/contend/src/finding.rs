@@ -48,7 +48,7 @@ fn later_reads(tally: &CoherenceTally, first_reads: Option<u64>) -> Option<u64> 
     Some(tally.read_transfers.saturating_sub(first_reads?))
 }
 
-/// Returns the name of a type without `struct` or `union`.
+/// Returns the name of a type without `struct`, `union` or `class`.
 pub fn strip_type_tag(name: &str) -> &str {
     let tags = ["struct ", "union ", "class "];
     let stripped = tags.iter().find_map(|tag| name.strip_prefix(tag));

@@ -231,18 +231,6 @@ impl Member {
         }
     }
 
-    /// Returns the first bit from the start of the aggregate.
-    pub(crate) fn start_bits(&self) -> u64 {
-        self.bits
-            .map_or(self.offset.saturating_mul(8), |bits| bits.offset_bits)
-    }
-
-    /// Returns the bit behind the last one, for a member of a type of `size` bytes.
-    pub(crate) fn end_bits(&self, size: u64) -> u64 {
-        let length = { self.bits }.map_or(size.saturating_mul(8), |bits| bits.size_bits);
-        self.start_bits().saturating_add(length)
-    }
-
     /// Returns true if the names inside the member's type are names of the struct around it: an
     /// anonymous struct or union, also one with a tag. A base class has a name of its own.
     pub fn is_anonymous(&self) -> bool {

@@ -112,7 +112,7 @@ fn walk_gaps(
     for (index, member) in aggregate.members.iter().enumerate() {
         let size = types.storage_size(member);
         visit(index, gap_before(member, &mut seen, unit));
-        seen = member.end_bits(size);
+        seen = end_of(member, size);
         unit = match member.bits {
             Some(_) => next_unit(unit, member, size, seen),
             None => None,
@@ -138,7 +138,7 @@ fn end_of_others(types: &TypeArena, aggregate: &Aggregate) -> u64 {
     let ends = aggregate.variants.iter().flat_map(|alternatives| {
         let variants = alternatives.variants.iter().map(|variant| &variant.member);
         let all = variants.chain(&alternatives.discriminant);
-        all.map(|member| member.end_bits(types.storage_size(member)))
+        all.map(|member| end_of(member, types.storage_size(member)))
     });
     ends.max().unwrap_or(0)
 }
@@ -146,7 +146,7 @@ fn end_of_others(types: &TypeArena, aggregate: &Aggregate) -> u64 {
 /// Gap between the bits up to `seen` and the member. Moves `seen` over the bits that were counted.
 fn gap_before(member: &Member, seen: &mut u64, unit: Option<StorageUnit>) -> MemberGap {
     let mut gap = MemberGap::default();
-    let start = member.start_bits();
+    let start = start_of(member);
     if let Some(unit) = unit {
         let end = start.min(unit.end);
         gap.bits = end.saturating_sub(*seen);
@@ -163,6 +163,19 @@ fn gap_before(member: &Member, seen: &mut u64, unit: Option<StorageUnit>) -> Mem
         gap.bytes = (start / 8).saturating_sub(*seen / 8);
     }
     gap
+}
+
+fn start_of(member: &Member) -> u64 {
+    member
+        .bits
+        .map_or(member.offset.saturating_mul(8), |bits| bits.offset_bits)
+}
+
+fn end_of(member: &Member, size: u64) -> u64 {
+    let length = member
+        .bits
+        .map_or(size.saturating_mul(8), |bits| bits.size_bits);
+    start_of(member).saturating_add(length)
 }
 
 /// Storage unit that is being filled after the bitfield `member`, which ends at bit `end`.

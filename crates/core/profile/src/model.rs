@@ -683,9 +683,7 @@ impl ProfileMeta {
         };
         RunId(numbers.rev().find(is_first).unwrap_or(0))
     }
-}
 
-impl ProfileMeta {
     /// Returns the times of each recording of [`AccessCoverage::Sliced`]; of a complete one beside
     /// such, its window is the whole time. Empty where no time is known, and in a profile that is
     /// not in slices.

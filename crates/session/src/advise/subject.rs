@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use relayout_contend::strip_type_tag;
 use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeArena, TypeId, canonical_type};
 use relayout_resolve::{ObjectKind, ResolvedObject};
 
@@ -177,14 +178,9 @@ pub(super) fn named_subjects(resolved: &ResolvedProfile<'_>) -> BTreeMap<String,
     names
 }
 
-/// Returns a name without the keyword in front, and without the count of an array of structs.
+/// Returns a name without the keyword and the spaces in front.
 fn plain_name(name: &str) -> &str {
-    let name = name.trim();
-    let keywords = ["struct ", "union ", "class "];
-    let name = { keywords.iter() }
-        .find_map(|keyword| name.strip_prefix(keyword))
-        .unwrap_or(name);
-    name.trim()
+    strip_type_tag(name.trim())
 }
 
 /// Returns the type of an object's elements.

@@ -1,6 +1,6 @@
 //! Flattening of anonymous structs, where that changes no offset.
 use crate::abi::sizes::AbiEngine;
-use crate::{Aggregate, AggregateKind, Member, Type};
+use crate::{Aggregate, AggregateGaps, AggregateKind, Member, Type};
 
 /// Most anonymous structs inside each other. More is damaged debug information.
 const DEPTH_MAX: u32 = 8;
@@ -57,10 +57,11 @@ impl AbiEngine<'_> {
                     .iter()
                     .map(|inner| member_outside(inner, member));
                 members = outside.collect::<Option<_>>()?;
+                let gaps = AggregateGaps::from_aggregate(self.types, inner);
                 dissolved_end = Some(DissolvedEnd {
                     offset: member.offset.saturating_add(inner.size),
                     align,
-                    is_padded: self.is_padded(inner),
+                    is_padded: gaps.padding > 0 || gaps.bit_padding > 0,
                 });
             }
             if let (Some(end), Some(first)) = (follows, members.first_mut()) {
@@ -80,13 +81,6 @@ impl AbiEngine<'_> {
             true => Some(end.align),
             false => member.declared_align,
         }
-    }
-
-    /// True if bytes are behind the last member.
-    fn is_padded(&self, aggregate: &Aggregate) -> bool {
-        let members = aggregate.members.iter();
-        let ends = members.map(|member| member.end_bits(self.types.storage_size(member)));
-        ends.max().unwrap_or(0) < aggregate.size.saturating_mul(8)
     }
 
     /// Returns the anonymous struct that `member` is, with its alignment, if that is the alignment

@@ -55,14 +55,14 @@ impl<'c> SliceClock<'c> {
     /// Interrupts and resumes the recording by `plan`, from the first recorded process on. Returns
     /// the times of a recording that was interrupted; `None` of one that was complete.
     pub fn run(mut self, plan: SlicePlan) -> Option<RecordedTime> {
-        while !self.processes.has_first() && !self.has_ended() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        self.last = Instant::now();
         match plan {
             SlicePlan::Complete => return None,
-            SlicePlan::Share(share) => self.run_slices(share),
+            SlicePlan::Share(share) => {
+                self.wait_for_first();
+                self.run_slices(share);
+            }
             SlicePlan::Adaptive(whole_time) => {
+                self.wait_for_first();
                 self.record_whole(whole_time);
                 if self.has_ended() {
                     return None;
@@ -73,6 +73,14 @@ impl<'c> SliceClock<'c> {
             }
         }
         Some(self.time)
+    }
+
+    /// Waits until a process is recorded, or the recording ends.
+    fn wait_for_first(&mut self) {
+        while !self.processes.has_first() && !self.has_ended() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.last = Instant::now();
     }
 
     fn has_ended(&self) -> bool {

@@ -76,9 +76,8 @@ fn push_line(text: &mut String, line: &str, indent: usize) {
 /// Returns what the answers are about: `Recommended (found 1): move 'a' to after 'b'.`
 fn review_title(patched: &PatchedType<'_>, reviewed: &ReviewedLayout<'_>, name: &str) -> String {
     let changes = change_words(&reviewed.view, reviewed.ranked);
-    if let Some(written) = instead_patch(patched) {
+    if let Some(reason) = instead_reason(patched) {
         let transfers = super::instead_transfers(patched, reviewed.ranked);
-        let reason = written.instead_reason.as_deref().unwrap_or_default();
         return format!(
             "Instead of the recommended one ({name}): {changes}, with {transfers}. The recommended one \
              is not written: {reason}."
@@ -90,10 +89,10 @@ fn review_title(patched: &PatchedType<'_>, reviewed: &ReviewedLayout<'_>, name: 
     }
 }
 
-/// Returns the patch of a layout that took the place of the recommended one.
-fn instead_patch<'a>(patched: &'a PatchedType<'_>) -> Option<&'a WrittenPatch> {
+/// Returns the reason why another layout than the recommended one became the patch.
+fn instead_reason<'a>(patched: &'a PatchedType<'_>) -> Option<&'a str> {
     match &patched.patch {
-        Some(PatchOutcome::Diff(written)) if written.instead_reason.is_some() => Some(written),
+        Some(PatchOutcome::Diff(written)) => written.instead_reason.as_deref(),
         _ => None,
     }
 }

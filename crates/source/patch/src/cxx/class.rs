@@ -36,13 +36,15 @@ pub(super) enum AccessLevel {
 }
 
 impl AccessLevel {
-    fn of_word(word: &str) -> Option<Self> {
-        match word {
-            "public" => Some(Self::Public),
-            "protected" => Some(Self::Protected),
-            "private" => Some(Self::Private),
-            _ => None,
-        }
+    /// Reads the access specifier at a token, with its colon.
+    pub fn at(file: &TokenizedFile<'_>, at: TokenIndex) -> Option<Self> {
+        let level = match file.text(at) {
+            "public" => Self::Public,
+            "protected" => Self::Protected,
+            "private" => Self::Private,
+            _ => return None,
+        };
+        (file.text(at + 1) == ":").then_some(level)
     }
 
     /// Returns the word of the access specifier.
@@ -135,9 +137,7 @@ pub(super) fn data_members(file: &TokenizedFile<'_>, class: &CxxClass) -> Vec<Cx
     };
     let mut at = class.open + 1;
     while at < class.close {
-        if let Some(level) = AccessLevel::of_word(file.text(at))
-            && file.text(at + 1) == ":"
-        {
+        if let Some(level) = AccessLevel::at(file, at) {
             access = level;
             at += 2;
             continue;
@@ -151,6 +151,12 @@ pub(super) fn data_members(file: &TokenizedFile<'_>, class: &CxxClass) -> Vec<Cx
         at = last + 1;
     }
     found
+}
+
+/// Names of the data members in the order of the text.
+pub(super) fn member_names(file: &TokenizedFile<'_>, class: &CxxClass) -> Vec<String> {
+    let members = data_members(file, class).into_iter();
+    members.map(|member| member.name).collect()
 }
 
 /// Returns true if the member is inside of an `#if` group of the class.

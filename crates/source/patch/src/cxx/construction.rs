@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::class::{CxxClass, CxxMember, data_members};
+use super::class::{CxxClass, CxxMember, data_members, member_names};
 use crate::lex::{TokenIndex, TokenKind};
 use crate::refusal::EditRefusal;
 use crate::tokenized::TokenizedFile;
@@ -37,32 +37,39 @@ struct ConstructorList {
     entries: Vec<ListEntry>,
 }
 
+/// Refuses a class whose members are initialised in another file, or by position.
+pub(super) fn refuse_fixed_order(
+    file: &TokenizedFile<'_>,
+    class: &CxxClass,
+) -> Result<(), EditRefusal> {
+    if let Some(at) = constructor_elsewhere(file, class) {
+        return Err(EditRefusal::ConstructedElsewhere {
+            name: class.name.clone(),
+            place: file.place(at),
+        });
+    }
+    if !has_constructor(file, class)
+        && let Some(at) = positional_value(file, class)
+    {
+        return Err(EditRefusal::ValuesByPosition {
+            name: class.name.clone(),
+            place: file.place(at),
+        });
+    }
+    Ok(())
+}
+
 /// Refuses to move `moved` over the members `crossed` where the initialisation of one uses the other,
 /// or may do so.
 pub(super) fn refuse_dependent_order(
     file: &TokenizedFile<'_>,
-    class_name: &str,
+    class: &CxxClass,
     moved: &str,
     crossed: &[String],
 ) -> Result<(), EditRefusal> {
-    let class = CxxClass::find(file, class_name)?;
-    if let Some(at) = constructor_elsewhere(file, &class) {
-        return Err(EditRefusal::ConstructedElsewhere {
-            name: class.name,
-            place: file.place(at),
-        });
-    }
-    let members = data_members(file, &class);
-    if !has_constructor(file, &class)
-        && let Some(at) = positional_value(file, &class)
-    {
-        return Err(EditRefusal::ValuesByPosition {
-            name: class.name,
-            place: file.place(at),
-        });
-    }
+    let members = data_members(file, class);
     let is_crossed = |name: &String| crossed.contains(name);
-    for initializer in initializers(file, &class, &members) {
+    for initializer in initializers(file, class, &members) {
         let uses = |name: &str| initializer.is_indirect || initializer.mentions.contains(name);
         let other = match initializer.member == moved {
             true => crossed.iter().find(|name| uses(name)),
@@ -86,9 +93,7 @@ pub(super) fn reorder_lists(
     class: &CxxClass,
     before: &[String],
 ) -> String {
-    let after: Vec<String> = { data_members(file, class).into_iter() }
-        .map(|member| member.name)
-        .collect();
+    let after = member_names(file, class);
     let rank = |order: &[String], entry: &ListEntry| order.iter().position(|n| *n == entry.name);
     let mut text = file.source.to_owned();
     for list in constructor_lists(file, class).into_iter().rev() {
@@ -266,18 +271,14 @@ pub(super) fn has_constructor(file: &TokenizedFile<'_>, class: &CxxClass) -> boo
 fn constructor_elsewhere(file: &TokenizedFile<'_>, class: &CxxClass) -> Option<TokenIndex> {
     let names: Vec<TokenIndex> = constructor_names(file, class).collect();
     let inside = |at: TokenIndex| at > class.open && at < class.close;
-    let parameters = |name: TokenIndex| -> Option<Vec<&str>> {
+    let commas = |name: TokenIndex| {
         let close = file.arguments_end(name)?;
-        Some((name + 1).through(close).map(|at| file.text(at)).collect())
+        let parameters = (name + 1).through(close);
+        Some(parameters.filter(|&at| file.text(at) == ",").count())
     };
     let is_defined = |name: TokenIndex| {
-        let mut outside = names.iter().filter(|&&at| !inside(at));
-        let same_count = |&&at: &&TokenIndex| {
-            let commas =
-                |at| parameters(at).map(|words| words.iter().filter(|w| **w == ",").count());
-            commas(at) == commas(name)
-        };
-        outside.any(|at| same_count(&at))
+        let mut outside = names.iter().copied().filter(|&at| !inside(at));
+        outside.any(|at| commas(at) == commas(name))
     };
     let mut declared = names.iter().copied().filter(|&at| inside(at));
     declared.find(|&name| {

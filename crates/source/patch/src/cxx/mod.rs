@@ -90,9 +90,10 @@ pub(crate) fn move_members(
     let Ok(class) = class::CxxClass::find(file, class_name) else {
         return as_c();
     };
+    construction::refuse_fixed_order(file, &class)?;
     for member in request.members {
-        let crossed = move_members::crossed_members(file, class_name, member, request.to)?;
-        construction::refuse_dependent_order(file, class_name, member, &crossed)?;
+        let crossed = move_members::crossed_members(file, &class, member, request.to);
+        construction::refuse_dependent_order(file, &class, member, &crossed)?;
     }
     let as_class = || move_members::move_class_members(file, class_name, request);
     // In C there are no lists of constructors to follow.

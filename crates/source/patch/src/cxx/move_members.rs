@@ -3,7 +3,9 @@
 
 use std::ops::Range;
 
-use super::class::{AccessLevel, CxxClass, CxxMember, data_members, is_conditional, lone_member};
+use super::class::{
+    AccessLevel, CxxClass, CxxMember, data_members, is_conditional, lone_member, member_names,
+};
 use super::construction::reorder_lists;
 use crate::change::MemberPosition;
 use crate::edit::comment::render_comment;
@@ -47,13 +49,8 @@ fn move_member(
     let class = CxxClass::find(file, class_name)?;
     let order: Vec<String> = member_names(file, &class);
     let moved = lone_member(file, &class, member)?;
-    let (anchor, is_before) = match to {
-        MemberPosition::First => (order[0].as_str(), true),
-        MemberPosition::Last => (order[order.len() - 1].as_str(), false),
-        MemberPosition::After(anchor) => (anchor.as_str(), false),
-        MemberPosition::Before(anchor) | MemberPosition::Below(anchor) => (anchor.as_str(), true),
-    };
-    let expect = order_after(&order, member, anchor, is_before);
+    let (anchor, is_before) = anchor_of(&order, to);
+    let expect = order_after(&order, member, (anchor, is_before));
     if expect == order {
         return Err(EditRefusal::NothingToDo {
             member: member.to_owned(),
@@ -108,39 +105,37 @@ fn finish_move(
 /// Returns the members between the old and the new place of `member`.
 pub(super) fn crossed_members(
     file: &TokenizedFile<'_>,
-    class_name: &str,
+    class: &CxxClass,
     member: &str,
     to: &MemberPosition,
-) -> Result<Vec<String>, EditRefusal> {
-    let class = CxxClass::find(file, class_name)?;
-    let order = member_names(file, &class);
+) -> Vec<String> {
+    let order = member_names(file, class);
     let place = |name: &str| order.iter().position(|other| other == name);
-    let Some(from) = place(member) else {
-        return Ok(Vec::new());
+    let is_anchor_there = to.anchor().is_none_or(|anchor| order.contains(anchor));
+    let Some(from) = place(member).filter(|_| is_anchor_there) else {
+        // The move itself names what is missing.
+        return Vec::new();
     };
-    let (low, high) = match to {
-        MemberPosition::First => (0, from),
-        MemberPosition::Last => (from + 1, order.len()),
-        MemberPosition::After(anchor) => match place(anchor) {
-            Some(anchor) if anchor < from => (anchor + 1, from),
-            Some(anchor) => (from + 1, anchor + 1),
-            None => (0, 0),
-        },
-        MemberPosition::Before(anchor) | MemberPosition::Below(anchor) => match place(anchor) {
-            Some(anchor) if anchor < from => (anchor, from),
-            Some(anchor) => (from + 1, anchor),
-            None => (0, 0),
-        },
-    };
-    Ok(order[low.min(high)..high].to_vec())
+    let expect = order_after(&order, member, anchor_of(&order, to));
+    let to = expect.iter().position(|name| name == member);
+    match to.unwrap_or(from) {
+        to if to < from => order[to..from].to_vec(),
+        to => order[from + 1..=to].to_vec(),
+    }
 }
 
-fn member_names(file: &TokenizedFile<'_>, class: &CxxClass) -> Vec<String> {
-    let members = data_members(file, class).into_iter();
-    members.map(|member| member.name).collect()
+/// Member beside a position, and true if the position is in front of it.
+fn anchor_of<'a>(order: &'a [String], to: &'a MemberPosition) -> (&'a str, bool) {
+    match to {
+        MemberPosition::First => (&order[0], true),
+        MemberPosition::Last => (&order[order.len() - 1], false),
+        MemberPosition::After(anchor) => (anchor, false),
+        MemberPosition::Before(anchor) | MemberPosition::Below(anchor) => (anchor, true),
+    }
 }
 
-fn order_after(order: &[String], member: &str, anchor: &str, is_before: bool) -> Vec<String> {
+/// Order of the members once `member` is beside the anchor.
+fn order_after(order: &[String], member: &str, (anchor, is_before): (&str, bool)) -> Vec<String> {
     let mut order: Vec<String> = order.to_vec();
     if member == anchor {
         return order;
@@ -269,8 +264,8 @@ fn specifier_indent<'f>(
 ) -> &'f str {
     let mut tokens = file.outside_brackets(class.open + 1, class.close);
     let specifier = tokens.find(|&at| {
-        let is_word = matches!(file.text(at), "public" | "protected" | "private");
-        is_word && file.text(at + 1) == ":" && is_first_on_line(file.source, file.tokens[at].start)
+        let is_first = is_first_on_line(file.source, file.tokens[at].start);
+        is_first && AccessLevel::at(file, at).is_some()
     });
     match specifier {
         Some(at) => {
@@ -289,13 +284,9 @@ fn needs_specifier_behind(file: &TokenizedFile<'_>, class: &CxxClass, at: usize)
         .tokens
         .indexes()
         .filter(|&index| file.tokens[index].start >= at && file.is_code(index));
-    let is_specifier = |index: TokenIndex| {
-        matches!(file.text(index), "public" | "protected" | "private")
-            && file.text(index + 1) == ":"
-    };
     behind
         .next()
-        .is_some_and(|next| next < class.close && !is_specifier(next))
+        .is_some_and(|next| next < class.close && AccessLevel::at(file, next).is_none())
 }
 
 /// Takes the lines `block` out, and puts `lines` in at byte `at` of the old text.
