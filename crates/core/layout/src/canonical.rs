@@ -94,7 +94,7 @@ fn push_word(out: &mut String, word: &str) {
 
 /// Words of one integer type, in any order.
 #[derive(Default)]
-struct IntegerWords {
+pub(crate) struct IntegerWords {
     unsigned: bool,
     signed: bool,
     short: bool,
@@ -116,7 +116,8 @@ impl IntegerWords {
             || self.double
     }
 
-    fn absorb_word(&mut self, word: &str) -> bool {
+    /// Takes a word of an integer; returns false for other words.
+    pub(crate) fn absorb_word(&mut self, word: &str) -> bool {
         match word {
             "unsigned" => self.unsigned = true,
             "signed" => self.signed = true,
@@ -130,7 +131,8 @@ impl IntegerWords {
         true
     }
 
-    fn flush(&mut self, out: &mut String) {
+    /// Appends the integer that the words name, if there are any.
+    pub(crate) fn flush(&mut self, out: &mut String) {
         let this = std::mem::take(self);
         if !this.has_words() {
             return;

@@ -1,6 +1,7 @@
 //! Search for the member at an offset.
 
 use crate::types::NESTING_MAX;
+use crate::wrappers::{is_left_out, path_part, wrapped_member};
 use crate::{Aggregate, AggregateKind, Member, MemberAt, Type, TypeArena, TypeId};
 
 /// Most union members that one search visits. Unions of unions multiply.
@@ -12,7 +13,8 @@ impl TypeArena {
     ///
     /// In a union, the first member with exactly the accessed bytes wins, then one of the accessed
     /// size, then one that is no hole. Members of anonymous aggregates and base classes have no
-    /// path component of their own. An element of an array counts as the member, and offsets behind
+    /// path component of their own, nor has what a wrapper of a library holds: `hits`, not
+    /// `hits.v.value`. An element of an array counts as the member, and offsets behind
     /// a type that ends in a flexible array belong to that array. A bitfield has the bytes that its
     /// bits touch; the first of several in one byte wins.
     ///
@@ -25,10 +27,11 @@ impl TypeArena {
             visits: 0,
         };
         let found = search.descend(id, &SoughtByte { offset, start: 0 }, 0)?;
-        let path = if found.hole {
-            String::new()
-        } else {
-            join_path(found.path)
+        let path = match (found.hole, found.path.is_empty()) {
+            (true, _) => String::new(),
+            // The type itself is a wrapper.
+            (false, true) => found.innermost.unwrap_or_default(),
+            (false, false) => join_path(found.path),
         };
         let types_path = found.type_names.into_iter().rev().collect();
         Some(MemberAt {
@@ -53,6 +56,10 @@ struct MemberHit {
     offset: u64,
     size: u64,
     hole: bool,
+    /// Name of the innermost member, also where the path leaves it out.
+    innermost: Option<String>,
+    /// The aggregate around what was found so far is a wrapper that the path leaves out.
+    in_wrapper: bool,
 }
 
 struct MemberSearch<'t> {
@@ -70,7 +77,10 @@ impl MemberSearch<'_> {
         match self.types.get(self.types.strip_typedefs(id)) {
             Type::Aggregate(aggregate) if aggregate.complete => {
                 let mut found = self.find_in_aggregate(aggregate, sought, depth)?;
-                found.type_names.extend(self.aggregate_name(id, aggregate));
+                if depth == 0 || !found.in_wrapper {
+                    found.type_names.extend(self.aggregate_name(id, aggregate));
+                }
+                found.in_wrapper = false;
                 Some(found)
             }
             Type::Array { element, .. } => {
@@ -102,7 +112,7 @@ impl MemberSearch<'_> {
             let Some(mut found) = self.find_in_member(aggregate, member, sought, depth) else {
                 continue;
             };
-            found.path.extend(member.name.clone());
+            self.add_name(aggregate, member, &mut found);
             let hole = found.hole;
             if best
                 .as_ref()
@@ -134,7 +144,7 @@ impl MemberSearch<'_> {
             else {
                 continue;
             };
-            found.path.extend(variant.member.name.clone());
+            self.add_name(aggregate, &variant.member, &mut found);
             if best
                 .as_ref()
                 .is_none_or(|best| self.rank(&found, sought) > self.rank(best, sought))
@@ -153,6 +163,22 @@ impl MemberSearch<'_> {
                 Some(found)
             }
             None => best,
+        }
+    }
+
+    /// Puts the name of a member in front of the path inside of it, unless the path is clear
+    /// without.
+    fn add_name(&self, aggregate: &Aggregate, member: &Member, found: &mut MemberHit) {
+        let Some(name) = &member.name else { return };
+        found
+            .innermost
+            .get_or_insert_with(|| path_part(name).to_owned());
+        let is_payload = wrapped_member(aggregate).is_some_and(|held| std::ptr::eq(held, member));
+        let bytes = self.types.size_of(member.ty).unwrap_or(0);
+        let first = found.path.last().map(String::as_str);
+        found.in_wrapper = is_payload && is_left_out(aggregate, member, bytes, first);
+        if !found.in_wrapper {
+            found.path.push(path_part(name).to_owned());
         }
     }
 
@@ -227,10 +253,10 @@ impl MemberSearch<'_> {
         ))
     }
 
-    /// Tag, or for an anonymous aggregate the typedef directly in front of it.
+    /// Tag with its scope, or for an anonymous aggregate the typedef directly in front of it.
     fn aggregate_name(&self, id: TypeId, aggregate: &Aggregate) -> Option<String> {
         if aggregate.name.is_some() {
-            return aggregate.name.clone();
+            return aggregate.readable_name();
         }
         let mut name = None;
         let mut at = id;
@@ -262,6 +288,8 @@ fn member_hit(offset: u64, size: u64, hole: bool) -> MemberHit {
         offset,
         size,
         hole,
+        innermost: None,
+        in_wrapper: false,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Search for the offset of a member by its path.
 
 use crate::types::{NESTING_MAX, element_count};
+use crate::wrappers::{path_part, wrapped_member};
 use crate::{Aggregate, Member, Type, TypeArena, TypeId};
 
 /// Most members that one search visits. Anonymous types in damaged debug information repeat each
@@ -95,6 +96,9 @@ impl PathWalk<'_, '_> {
                 let at = self.follow_element(*element, counts, at)?;
                 self.follow(*element, rest, at, depth + 1)
             }
+            (PathStep::Element, Type::Aggregate(aggregate)) => {
+                self.follow_payload(aggregate, steps, &at, depth)
+            }
             _ => None,
         }
     }
@@ -107,7 +111,9 @@ impl PathWalk<'_, '_> {
         at: &LocatedMember,
         depth: u32,
     ) -> Option<LocatedMember> {
-        for member in &aggregate.members {
+        let alternatives = { aggregate.variants.iter() }
+            .flat_map(|enumeration| enumeration.variants.iter().map(|found| &found.member));
+        for member in aggregate.members.iter().chain(alternatives) {
             self.visits += 1;
             if self.visits > VISITS_MAX {
                 return None;
@@ -117,7 +123,7 @@ impl PathWalk<'_, '_> {
                 ..at.clone()
             };
             let found = match &member.name {
-                Some(own) if own == name => match member.bits {
+                Some(own) if own == name || path_part(own) == name => match member.bits {
                     Some(_) => locate_bitfield(member, at),
                     None => self.follow(member.ty, rest, here, depth + 1),
                 },
@@ -128,7 +134,23 @@ impl PathWalk<'_, '_> {
                 return found;
             }
         }
-        None
+        self.follow_payload(aggregate, steps, at, depth)
+    }
+
+    /// Follows `steps` from what a wrapper holds, whose own name paths leave out.
+    fn follow_payload(
+        &mut self,
+        aggregate: &Aggregate,
+        steps: &[PathStep<'_>],
+        at: &LocatedMember,
+        depth: u32,
+    ) -> Option<LocatedMember> {
+        let payload = wrapped_member(aggregate)?;
+        let inside = LocatedMember {
+            offset: at.offset.checked_add(payload.offset)?,
+            ..at.clone()
+        };
+        self.follow(payload.ty, steps, inside, depth + 1)
     }
 
     fn follow_element(

@@ -177,6 +177,22 @@ pub struct Aggregate {
     pub complete: bool,
 }
 
+impl Aggregate {
+    /// Returns the name as users of the type write it, with its scope; `None` for anonymous
+    /// aggregates.
+    pub fn readable_name(&self) -> Option<String> {
+        let name = self.name.as_deref()?;
+        Some(crate::readable_type_name(self.scope.as_deref(), name))
+    }
+
+    /// Returns the tag as the source declares it, without template arguments.
+    pub fn declared_name(&self) -> Option<&str> {
+        let name = self.name.as_deref()?;
+        let end = name.find('<').filter(|end| *end > 0).unwrap_or(name.len());
+        Some(name[..end].trim_end())
+    }
+}
+
 /// Alternatives of a Rust enum. An object is one of them at a time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnumVariants {
