@@ -98,9 +98,11 @@ impl ElementArray {
 pub struct SiteSource {
     /// Function that the code belongs to, as a disassembly names it.
     pub function: Option<String>,
-    /// The innermost function inlined there; `None` where nothing was inlined.
+    /// Functions inlined there, from the outside inwards, as `get_task > refcount_inc`: the one of the
+    /// place, and the innermost of those that it calls. `None` where nothing was inlined.
     pub inlined: Option<String>,
-    /// File of the innermost function, as the debug information names it.
+    /// File of the innermost function that is no helper of a library, as the debug information names
+    /// it.
     pub file: Option<String>,
     /// 1-based line.
     pub line: Option<u32>,

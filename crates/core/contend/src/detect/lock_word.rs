@@ -18,8 +18,8 @@ use crate::identify::AccessTarget;
 use crate::remedy::{Remedy, ReplayComparison};
 use crate::replay::{CoherenceTally, RecordedPlacement, replay};
 
-/// Tags of lock types: Linux first, then glibc.
-const LOCK_TYPES: [&str; 15] = [
+/// Names of lock types: Linux first, then glibc, Rust (what is in a `Mutex<T>` beside the value) and Go.
+const LOCK_TYPES: [&str; 23] = [
     "qspinlock",
     "raw_spinlock",
     "spinlock",
@@ -35,6 +35,14 @@ const LOCK_TYPES: [&str; 15] = [
     "__pthread_mutex_s",
     "__pthread_rwlock_arch_t",
     "pthread_spinlock",
+    "Mutex",
+    "RwLock",
+    "parking_lot::raw_mutex::RawMutex",
+    "parking_lot::raw_rwlock::RawRwLock",
+    "sync.Mutex",
+    "sync.RWMutex",
+    "internal/sync.Mutex",
+    "runtime.mutex",
 ];
 
 /// Nothing is advised where less than one in this many transfers was logged in order.
