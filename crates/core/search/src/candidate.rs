@@ -6,7 +6,9 @@ use rustc_hash::FxHashSet;
 
 use crate::advice::{SkippedCandidates, UserLayout};
 use crate::change::small_edits::{EstimatedLayout, SmallEditSearch, undo_changes};
-use crate::change::{self, LayoutChange, LayoutProposal, StartingShape, exchange_lines, two_moves};
+use crate::change::{
+    self, LayoutChange, LayoutProposal, StartingShape, exchange_lines, two_moves, wrapped_fields,
+};
 use crate::coverage::AtomCoverage;
 use crate::draft_estimates::DraftEstimates;
 use crate::heap;
@@ -15,6 +17,7 @@ use crate::options::Options;
 use crate::order_rules::OrderRules;
 use crate::pareto_front::{self, LayoutCost};
 use crate::rewrite::{RewriteModel, TransferBound};
+use crate::rust_fields::RustFieldRules;
 use crate::score::LayoutScorer;
 use crate::source_blocks::SourceBlocks;
 use crate::subject::AdviceSubject;
@@ -49,6 +52,8 @@ pub(crate) struct CandidateRules<'a> {
     /// Groups that no member enters or leaves.
     pub groups: LineGroups,
     order_rules: &'a OrderRules,
+    /// Rules of a Rust struct; `None` for other languages.
+    rust_fields: Option<RustFieldRules>,
 }
 
 /// Answer to whether a layout may be a candidate.
@@ -88,6 +93,15 @@ impl<'a> CandidateRules<'a> {
             kept,
             groups: LineGroups::from_shape(subject.shape),
             order_rules: &options.order_rules,
+            rust_fields: options.rust_fields,
+        }
+    }
+
+    /// Returns a proposal as the language can express it; `None` if it cannot.
+    fn express(&self, proposal: LayoutProposal) -> Option<LayoutProposal> {
+        match self.rust_fields {
+            Some(rules) => rules.express(self.subject.shape, proposal),
+            None => Some(proposal),
         }
     }
 
@@ -142,20 +156,23 @@ impl<'a> CandidateRules<'a> {
     /// Lays out a layout of the user's.
     pub fn user_candidate(&self, user_layout: &UserLayout) -> LayoutCandidate {
         let (shape, order) = (self.subject.shape, &user_layout.order);
-        let layout = shape.lay_out_padded(&order.arrangement, &order.pads);
         let mut changes = LayoutChange::leading_to(shape, &order.arrangement);
         changes.extend(order.pads.iter().map(|pad| LayoutChange::Pad {
             before: order.arrangement.order.get(pad.position).copied(),
             bytes: pad.size,
         }));
+        let given = LayoutProposal {
+            arrangement: order.arrangement.clone(),
+            pads: order.pads.clone(),
+            changes,
+        };
+        // New fields are laid out as given: they make another struct.
+        let proposal = self.express(given.clone()).unwrap_or(given);
+        let layout = shape.lay_out_padded(&proposal.arrangement, &proposal.pads);
         LayoutCandidate {
             name: Some(user_layout.name.clone()),
             unjudged: !self.is_judged(&layout),
-            proposal: LayoutProposal {
-                arrangement: order.arrangement.clone(),
-                pads: order.pads.clone(),
-                changes,
-            },
+            proposal,
             layout,
         }
     }
@@ -206,6 +223,7 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
         };
         let mut estimates = DraftEstimates::new(rules, model, options.effort_rows / 2);
         drafts.add_single_changes(&ground, &mut estimates, options.effort_rows);
+        drafts.add_wrapped_fields(&mut estimates);
         let reaches_bound = drafts.reaches_bound(&mut estimates);
         let singles = drafts.estimated_candidates(&mut estimates);
         if options.pair_coefficient > 0.0 {
@@ -284,6 +302,29 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
         let atoms = self.rules.subject.shape.atoms.len().max(1);
         let by_effort = usize::try_from(effort_rows / ROWS_PER_SINGLE_CHANGE);
         { by_effort.unwrap_or(usize::MAX) }.min(ATOMS_OF_SINGLE_CHANGES_MAX / atoms)
+    }
+
+    /// Adds layouts in which some accessed fields of a Rust struct are wrapped.
+    fn add_wrapped_fields(&mut self, estimates: &mut DraftEstimates<'_>) {
+        let rules = self.rules;
+        let Some(rust_fields) = rules.rust_fields else {
+            return;
+        };
+        let atoms = &rules.subject.shape.atoms;
+        let is_wrappable = |atom: &usize| {
+            let has_bytes = atoms[*atom].size > 0 && !atoms[*atom].flexible;
+            has_bytes && rules.coverage.accessed[*atom]
+        };
+        let fields: Vec<usize> = (0..atoms.len()).filter(is_wrappable).collect();
+        let bytes = rust_fields.wrapper_bytes;
+        let proposals = wrapped_fields::propose(rules.subject.shape, &fields, bytes, |proposal| {
+            let expressed = rules.express(proposal)?;
+            let estimate = estimates.estimate_proposal(&expressed)?;
+            Some((estimate.transfers, estimate.size))
+        });
+        proposals
+            .into_iter()
+            .for_each(|proposal| self.add(proposal));
     }
 
     fn add_arrangement(&mut self, arrangement: AtomArrangement) {
@@ -389,6 +430,9 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
     }
 
     fn add(&mut self, proposal: LayoutProposal) {
+        let Some(proposal) = self.rules.express(proposal) else {
+            return;
+        };
         let shape = self.rules.subject.shape;
         let layout = shape.lay_out_padded(&proposal.arrangement, &proposal.pads);
         let key = (proposal.arrangement.clone(), proposal.pads.clone());

@@ -9,6 +9,7 @@ mod move_member;
 mod pad_type;
 pub(crate) mod small_edits;
 pub(crate) mod two_moves;
+pub(crate) mod wrapped_fields;
 
 use relayout_layout::abi::{AtomArrangement, PaddingMember, StructShape};
 
@@ -42,6 +43,11 @@ pub enum LayoutChange {
         before: Option<usize>,
         /// Its size in bytes.
         bytes: u64,
+    },
+    /// The fields of a Rust struct get a fixed order, by `#[repr(C)]`.
+    FixOrder {
+        /// All indexes into [`StructShape::atoms`], in the new order.
+        order: Vec<usize>,
     },
 }
 
@@ -78,6 +84,18 @@ impl LayoutChange {
             _ => false,
         }
     }
+
+    /// Returns the number of atoms that the change moves.
+    fn moved(&self) -> usize {
+        match self {
+            Self::Move { .. } => 1,
+            Self::FixOrder { order } => {
+                let today: Vec<usize> = (0..order.len()).collect();
+                order::moved_atoms(&today, order).len()
+            }
+            Self::AlignMember { .. } | Self::AlignType { .. } | Self::Pad { .. } => 0,
+        }
+    }
 }
 
 /// Groups changes by edit: members that go to one place, one behind the other, are one edit.
@@ -99,12 +117,12 @@ pub fn describe_edits(changes: &[LayoutChange], shape: &StructShape) -> Vec<Stri
 }
 
 fn describe_edit(edit: &[LayoutChange], shape: &StructShape) -> String {
-    let name = |atom: usize| shape.atoms.get(atom).map_or("?", |atom| &atom.name);
+    let name = |atom: usize| shape.atoms.get(atom).map_or("?", |atom| atom.name.as_str());
     let first = match edit {
         [first, ..] => first,
         [] => return String::new(),
     };
-    match *first {
+    match first {
         LayoutChange::Move { after, .. } => {
             let moved = edit.iter().filter_map(|change| match change {
                 LayoutChange::Move { atom, .. } => Some(format!("'{}'", name(*atom))),
@@ -112,17 +130,23 @@ fn describe_edit(edit: &[LayoutChange], shape: &StructShape) -> String {
             });
             let moved: Vec<String> = moved.collect();
             let place = match after {
-                Some(after) => format!("after '{}'", name(after)),
+                Some(after) => format!("after '{}'", name(*after)),
                 None => "the start".to_owned(),
             };
             format!("move {} to {place}", moved.join(", "))
         }
-        LayoutChange::AlignMember { atom, to } => format!("align '{}' to {to} bytes", name(atom)),
+        LayoutChange::AlignMember { atom, to } => {
+            format!("align '{}' to {to} bytes", name(*atom))
+        }
         LayoutChange::AlignType { to } => format!("align the type to {to} bytes"),
         LayoutChange::Pad { before, bytes } => match before {
-            Some(before) => format!("add {bytes} bytes before '{}'", name(before)),
+            Some(before) => format!("add {bytes} bytes before '{}'", name(*before)),
             None => format!("add {bytes} bytes at the end"),
         },
+        LayoutChange::FixOrder { order } => {
+            let names: Vec<&str> = order.iter().map(|atom| name(*atom)).collect();
+            format!("add #[repr(C)] with the order {}", names.join(", "))
+        }
     }
 }
 
@@ -137,8 +161,7 @@ pub(crate) struct LayoutProposal {
 impl LayoutProposal {
     /// Returns the number of atoms that move.
     pub fn moved(&self) -> usize {
-        let moves = |change: &&LayoutChange| matches!(change, LayoutChange::Move { .. });
-        self.changes.iter().filter(moves).count()
+        self.changes.iter().map(LayoutChange::moved).sum()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Limits and costs of a search.
 
 use crate::order_rules::OrderRules;
+use crate::rust_fields::RustFieldRules;
 
 /// Limits of a search, and the cost of pair transfers on the machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,6 +10,8 @@ pub struct Options {
     pub keep: Vec<String>,
     /// Rules that other code makes about the order.
     pub order_rules: OrderRules,
+    /// Rules of a Rust struct, which the compiler may order; `None` for other languages.
+    pub rust_fields: Option<RustFieldRules>,
     /// Maximum number of accesses to replay, over all candidates.
     pub budget_accesses: u64,
     /// Number of top candidates that get an interval, beside those on the Pareto front:
@@ -31,6 +34,7 @@ impl Default for Options {
         Self {
             keep: Vec::new(),
             order_rules: OrderRules::default(),
+            rust_fields: None,
             budget_accesses: 80_000_000,
             intervals: 5,
             effort_rows: 2_000_000_000,
