@@ -3,7 +3,7 @@
 use std::fmt;
 
 use relayout_layout::glob::GlobPattern;
-use relayout_layout::{canonical_type, is_binding_scope};
+use relayout_layout::{canonical_type, is_binding_scope, readable_type_name};
 
 /// Pattern for type names: `mm_struct`, `struct page`, `tcp_*`, `net::Socket<*>`.
 ///
@@ -17,6 +17,8 @@ pub struct TypePattern {
     components: Vec<GlobPattern>,
     /// The same in the common spelling of all compilers.
     canonical: Vec<GlobPattern>,
+    /// The same as reports print the name, in the common spelling.
+    readable: Vec<GlobPattern>,
 }
 
 /// Keywords that may precede a type name.
@@ -51,11 +53,17 @@ impl TypePattern {
         let canonical = { components.iter() }
             .map(|component| GlobPattern::new(canonical_type(component.as_str())))
             .collect();
+        let readable = canonical_type(&readable_type_name(None, rest));
+        let readable = split_components(&readable)
+            .into_iter()
+            .map(GlobPattern::new)
+            .collect();
         Ok(Self {
             text: text.to_owned(),
             keyword,
             components,
             canonical,
+            readable,
         })
     }
 
@@ -87,7 +95,8 @@ impl TypePattern {
     }
 
     /// Returns true if the pattern matches the type `name` in `scope`, also if the two spell integers
-    /// and spaces in different ways. The keyword is not compared.
+    /// and spaces in different ways, or if it is the name that a report prints. The keyword is not
+    /// compared.
     pub fn matches(&self, scope: Option<&str>, name: &str) -> bool {
         let outer = &self.canonical[..self.canonical.len() - 1];
         let around = scope.map(split_components).unwrap_or_default();
@@ -96,6 +105,19 @@ impl TypePattern {
         self.matches_name(name)
             && outer.len() <= around.len()
             && outer.iter().rev().zip(inner_first).all(fits)
+            || self.matches_readable(scope, name)
+    }
+
+    /// Returns true if the pattern matches the end of the name that a report prints for the type.
+    fn matches_readable(&self, scope: Option<&str>, name: &str) -> bool {
+        if scope.is_none() && !name.contains('<') {
+            return false;
+        }
+        let printed = canonical_type(&readable_type_name(scope, name));
+        let parts = split_components(&printed);
+        let fits = |(glob, part): (&GlobPattern, &&str)| glob.matches(part);
+        self.readable.len() <= parts.len()
+            && self.readable.iter().rev().zip(parts.iter().rev()).all(fits)
     }
 
     /// Returns true if the last component matches a type's own name.
@@ -260,6 +282,13 @@ mod tests {
         );
         check("a::S< int , long>", Some("a"), "S<int, long int>", true);
         check("Stats<unsigned>", None, "Stats<long unsigned int>", false);
+        let vector = "vector<net::Worker, std::allocator<net::Worker> >";
+        check("std::vector<net::Worker>", Some("std"), vector, true);
+        check("vector<net::Worker>", Some("std"), vector, true);
+        check("vector<Worker>", Some("std"), vector, false);
+        let inner = "ArcInner<std::sync::mutex::Mutex<a::B>>";
+        check("ArcInner<Mutex<a::B>>", Some("alloc::sync"), inner, true);
+        check(inner, Some("alloc::sync"), inner, true);
     }
 
     #[test]

@@ -34,7 +34,8 @@ pub enum SourceChange {
         /// condition.
         line: Option<String>,
     },
-    /// Aligns a member.
+    /// Aligns a member. The type of a Rust field is wrapped in one that is added beside the struct;
+    /// [`wrap_rust_field`](crate::wrap_rust_field) does so for a crate of several files.
     AlignMember {
         /// The member.
         member: String,
@@ -72,6 +73,11 @@ pub enum SourceChange {
     RemovePadding {
         /// The member.
         member: String,
+    },
+    /// Fixes the order of a Rust struct's fields by `#[repr(C)]`.
+    FixOrder {
+        /// Fields in the new order. A field that is not named stays behind the one above it.
+        fields: Vec<String>,
     },
 }
 

@@ -10,8 +10,8 @@
 //! `super_block` and `rq`. A move needs only brackets, statements, directives and comments. A
 //! statement that is not understood stays where it is, and is refused when named.
 //!
-//! Files named `.rs` are read as Rust: fields of `#[repr(C)]` structs move, and types are
-//! aligned. In C++, members and classes are aligned by `alignas`, and structs that read as C have
+//! Files named `.rs` are read as Rust: fields of `#[repr(C)]` structs move, fields are wrapped in
+//! a type that fills cache lines, and types are aligned. In C++, members and classes are aligned by `alignas`, and structs that read as C have
 //! their members moved.
 //!
 //! ```
@@ -48,7 +48,10 @@ mod uses;
 pub use change::{MemberPosition, MoveSpacing, SourceChange, WrittenAlignment};
 pub use declared::{DeclaredAlignment, DeclaredMember, DeclaredStruct, read_declared_struct};
 pub use diff::unified_diff;
-pub use edit::{conditional_members, edit_struct, guard_store, inverse_changes, member_order};
+pub use edit::{
+    EditedTree, SourceText, conditional_members, edit_struct, edit_struct_in_tree, guard_store,
+    inverse_changes, member_order,
+};
 pub use mail::PatchMail;
 pub use order::{
     AssertedSize, BorderSide, FirstMemberReliance, OrderFact, OrderQuery, OrderReliance,
@@ -56,4 +59,5 @@ pub use order::{
 };
 pub use paths::source_path_candidates;
 pub use refusal::{EditRefusal, FileLine};
+pub use rust::{CrateFile, FieldWrapper, WrappedField, is_repr_c, wrap_rust_field};
 pub use uses::{SuspiciousUse, UseKind, find_suspicious_uses};

@@ -259,14 +259,25 @@ pub enum EditRefusal {
         /// The initialisation.
         place: FileLine,
     },
-    /// Another file initialises the members, in their order.
+    /// No known file has the constructor that initialises the members, in their order.
     #[error(
-        "{place}: another file has a constructor of {name}, which initialises the members in this order"
+        "{place}: the definition of this constructor of {name} is not found, and its list of initialisers has \
+         this order: give the tree that has it with --source"
     )]
     ConstructedElsewhere {
         /// The class.
         name: String,
         /// Declaration of the constructor.
+        place: FileLine,
+    },
+    /// A constructor's list that would get another order has a directive in it.
+    #[error(
+        "{place}: a directive stands in a constructor's list of {name}: put the list in the new order by hand"
+    )]
+    ConditionalList {
+        /// The class.
+        name: String,
+        /// The directive.
         place: FileLine,
     },
     /// Values are given to the members by their order.

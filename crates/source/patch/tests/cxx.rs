@@ -246,7 +246,8 @@ fn members_that_are_initialised_by_others_stay() {
     let said = moved("Far", "a_", after("b_"), None);
     assert_eq!(
         said,
-        "pool.cc:29: another file has a constructor of Far, which initialises the members in this order"
+        "pool.cc:29: the definition of this constructor of Far is not found, and its list of \
+         initialisers has this order: give the tree that has it with --source"
     );
     let said = moved("Point", "x", after("y"), None);
     assert_eq!(

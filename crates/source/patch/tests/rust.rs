@@ -1,7 +1,8 @@
 //! Rust structs.
 
 use relayout_patch::{
-    MemberPosition, SourceChange, WrittenAlignment, edit_struct, inverse_changes, member_order,
+    CrateFile, FieldWrapper, MemberPosition, SourceChange, WrappedField, WrittenAlignment,
+    edit_struct, inverse_changes, member_order, wrap_rust_field,
 };
 
 const SOURCE: &str = r#"
@@ -153,7 +154,7 @@ fn types_are_aligned() {
         alignment: WrittenAlignment::Bytes(64),
         reason: None,
     };
-    assert!(edited("Free", member).contains("a field has no alignment of its own"));
+    assert!(edited("Free", member).contains("    a: OwnLine<u8>,\n    b: u64\n}\n\n/// A value"));
 }
 
 #[test]
@@ -186,4 +187,181 @@ fn deep_nesting_is_read() {
         refused.unwrap_err().to_string(),
         "s.rs:1: struct S stays as it is: from here on, the file cannot be read as Rust"
     );
+}
+
+fn wrapped(
+    files: &[(&str, &str)],
+    field: &str,
+    module: Option<&str>,
+) -> Result<Vec<String>, String> {
+    let files: Vec<CrateFile> = { files.iter() }
+        .map(|(path, text)| CrateFile {
+            path: (*path).to_owned(),
+            text: (*text).to_owned(),
+        })
+        .collect();
+    let wrapper = match module {
+        Some(module) => FieldWrapper::Padded {
+            module: module.to_owned(),
+        },
+        None => FieldWrapper::Added { bytes: 64 },
+    };
+    let request = WrappedField {
+        struct_name: "Stats",
+        field,
+        wrapper: &wrapper,
+        reason: None,
+    };
+    wrap_rust_field(&files, 0, &request).map_err(|refusal| refusal.to_string())
+}
+
+const STATS: &str = r#"//! Counters.
+pub struct Stats<T> {
+    /// Seen.
+    pub hits: AtomicU64,
+    kind: T,
+    count: u64,
+}
+
+impl<T: Default> Stats<T> {
+    pub fn new(hits: AtomicU64) -> Self {
+        Self { hits, kind: T::default(), count: 0 }
+    }
+
+    fn add(&mut self, other: Stats<T>) -> u64 {
+        self.count += 1; // one more
+        self.count = self.count + other.count;
+        self.hits.fetch_add(self.count, Relaxed);
+        println!("{} {:?}", self.count, vec![Stats::<u8> { hits: 0.into(), kind: 1, count: 2 }].len());
+        let Stats { kind: _, .. } = other;
+        *&self.count
+    }
+}
+"#;
+
+/// Lines of the new text that the old one does not have.
+fn new_lines(old: &str, new: &str) -> Vec<String> {
+    let lines = new
+        .lines()
+        .filter(|line| !old.lines().any(|other| other == *line));
+    lines.map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn a_field_is_wrapped_where_the_struct_is_built() {
+    let other = "use crate::stats::Stats;\n\nfn make() -> Stats<u8> {\n    Stats { hits: a.b, ..base() }\n}\n";
+    let files = [("src/stats.rs", STATS), ("src/main.rs", other)];
+    let new = wrapped(&files, "hits", None).unwrap();
+    let lines = new_lines(STATS, &new[0]);
+    for line in [
+        "pub hits: OwnLine<AtomicU64>,",
+        "Self { hits: OwnLine(hits), kind: T::default(), count: 0 }",
+        "println!(\"{} {:?}\", self.count, vec![Stats::<u8> { hits: OwnLine(0.into()), kind: 1, count: 2 }].len());",
+        "pub struct OwnLine<T>(pub T);",
+    ] {
+        assert!(lines.contains(&line.to_owned()), "{line}: {lines:#?}");
+    }
+    assert!(
+        new[1].contains("Stats { hits: crate::stats::OwnLine(a.b), ..base() }"),
+        "{}",
+        new[1]
+    );
+    // A second field takes the same type.
+    let again = wrapped(&[("src/stats.rs", &new[0])], "count", None).unwrap();
+    assert_eq!(
+        again[0].matches("struct OwnLine").count(),
+        1,
+        "{}",
+        again[0]
+    );
+}
+
+#[test]
+fn values_are_taken_out_of_the_wrapper() {
+    let files = [("src/stats.rs", STATS)];
+    let lines =
+        |module: Option<&str>| new_lines(STATS, &wrapped(&files, "count", module).unwrap()[0]);
+    let own = lines(None);
+    for line in [
+        "*self.count += 1; // one more",
+        "*self.count = self.count.0 + other.count.0;",
+        "self.hits.fetch_add(self.count.0, Relaxed);",
+        "*&*self.count",
+    ] {
+        assert!(own.contains(&line.to_owned()), "{line}: {own:#?}");
+    }
+    let padded = lines(Some("crossbeam_utils"));
+    for line in [
+        "count: crossbeam_utils::CachePadded<u64>,",
+        "*self.count = *self.count + *other.count;",
+        "Self { hits, kind: T::default(), count: crossbeam_utils::CachePadded::new(0) }",
+    ] {
+        assert!(padded.contains(&line.to_owned()), "{line}: {padded:#?}");
+    }
+}
+
+#[test]
+fn unclear_uses_are_refused_with_their_line() {
+    let refusal = |other: &str| {
+        let files = [("src/stats.rs", STATS), ("src/main.rs", other)];
+        wrapped(&files, "count", None).unwrap_err()
+    };
+    let bound = refusal("fn f(Stats { count, .. }: Stats<u8>) {}\n");
+    assert!(
+        bound.starts_with("src/main.rs:1: struct Stats stays as it is: a pattern binds"),
+        "{bound}"
+    );
+    let unclear = refusal(
+        "struct Other { count: u8 }\n\nfn f(o: Other, s: Stats<u8>) -> u8 {\n    o.count\n}\n",
+    );
+    assert!(
+        unclear
+            .starts_with("src/stats.rs:16: struct Stats stays as it is: the field has to be named"),
+        "{unclear}"
+    );
+    let twice = refusal("struct Stats { a: u8 }\n");
+    assert!(
+        twice.contains("another struct of the crate has its name"),
+        "{twice}"
+    );
+    let in_macro = refusal("fn f() {\n    html!(<a> { s.count } </a>);\n}\n");
+    assert!(
+        in_macro.starts_with("src/main.rs:2: struct Stats stays as it is: a macro's"),
+        "{in_macro}"
+    );
+    let derived = STATS.replace("pub struct", "#[derive(Serialize)]\npub struct");
+    let files = [("src/stats.rs", derived.as_str())];
+    let derived = wrapped(&files, "count", None).unwrap_err();
+    assert!(derived.contains("a trait is derived"), "{derived}");
+}
+
+#[test]
+fn an_order_is_fixed_by_repr_c() {
+    let change = |fields: &[&str]| SourceChange::FixOrder {
+        fields: fields.iter().map(|field| (*field).to_owned()).collect(),
+    };
+    let new = edited("Free", change(&["b", "a"]));
+    assert!(
+        new.contains("#[repr(C)]\nstruct Free {\n    b: u64,\n    a: u8,\n}"),
+        "{new}"
+    );
+    let sorted = "#[derive(Hash)]\nstruct S {\n    a: u8,\n    b: u8,\n}\n";
+    let refused = edit_struct("s.rs", sorted, "S", None, &[change(&["b", "a"])]);
+    assert!(
+        refused
+            .unwrap_err()
+            .to_string()
+            .contains("a hash is derived")
+    );
+}
+
+#[test]
+fn cut_texts_are_refused_or_edited() {
+    let ends = (0..STATS.len()).filter(|end| STATS.is_char_boundary(*end));
+    let refused = ends.filter(|end| {
+        let files = [("src/stats.rs", &STATS[..*end]), ("src/main.rs", STATS)];
+        wrapped(&files, "count", None).is_err()
+    });
+    // The definition is in the second file too, so all are refused.
+    assert_eq!(refused.count(), STATS.len());
 }

@@ -20,12 +20,21 @@ pub(super) fn align_member(
 ) -> Result<String, EditRefusal> {
     let class = CxxClass::find(file, class_name)?;
     let declared = lone_member(file, &class, member)?;
+    let place = file.place(declared.first);
+    if declared.is_bitfield {
+        let member = member.to_owned();
+        return Err(EditRefusal::Bitfield { member, place });
+    }
+    if declared.is_anonymous {
+        let member = member.to_owned();
+        return Err(EditRefusal::UnnamedMember { member, place });
+    }
     insert_alignas(
         file,
         (declared.first, declared.last),
         declared.first,
         alignment,
-        (member, file.place(declared.first)),
+        (member, place),
         reason,
     )
 }

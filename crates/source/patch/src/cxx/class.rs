@@ -1,22 +1,10 @@
 //! Classes and their data members, found by their tokens.
 
-use crate::declarator::is_alignment;
+use super::member::{CxxMember, read_statement};
 use crate::lex::{TokenIndex, TokenKind};
 use crate::lines::is_first_on_line;
 use crate::refusal::EditRefusal;
 use crate::tokenized::TokenizedFile;
-
-/// First words of statements that declare no data member.
-const NO_MEMBER_WORDS: [&str; 8] = [
-    "using",
-    "typedef",
-    "friend",
-    "static",
-    "template",
-    "enum",
-    "static_assert",
-    "extern",
-];
 
 /// A class: token indexes of its keyword and of its braces.
 pub(super) struct CxxClass {
@@ -65,6 +53,7 @@ impl CxxClass {
         let mut found = Vec::new();
         for at in file.tokens.indexes() {
             if matches!(file.text(at), "struct" | "class")
+                && file.text_before(at) != "enum"
                 && let Some((found_name, open)) = class_head(file, at + 1)
                 && found_name == name
                 && let Some(close) = file.pairs[open]
@@ -94,11 +83,16 @@ impl CxxClass {
 }
 
 /// Name of a class and its opening brace, from the tokens behind its keyword.
-fn class_head<'a>(file: &TokenizedFile<'a>, mut at: TokenIndex) -> Option<(&'a str, TokenIndex)> {
+pub(super) fn class_head<'a>(
+    file: &TokenizedFile<'a>,
+    mut at: TokenIndex,
+) -> Option<(&'a str, TokenIndex)> {
     let mut name = None;
     while at < file.tokens.end() {
         match file.text(at) {
             "{" => return name.map(|name| (name, at)),
+            // A scope: the name follows.
+            ":" if file.text(at + 1) == ":" => at += 1,
             // Base classes, with their template arguments, follow.
             ":" => {
                 let mut rest = at.until(file.tokens.end());
@@ -118,25 +112,26 @@ fn class_head<'a>(file: &TokenizedFile<'a>, mut at: TokenIndex) -> Option<(&'a s
     None
 }
 
-/// A data member: its name, and the token indexes of its statement.
-pub(super) struct CxxMember {
-    pub name: String,
-    pub first: TokenIndex,
-    pub last: TokenIndex,
-    pub access: AccessLevel,
-    pub shares_statement: bool,
-    pub is_bitfield: bool,
-}
-
 /// Data members of a class, without those of nested classes.
 pub(super) fn data_members(file: &TokenizedFile<'_>, class: &CxxClass) -> Vec<CxxMember> {
-    let mut found = Vec::new();
-    let mut access = match file.text(class.keyword) {
+    let access = match file.text(class.keyword) {
         "class" => AccessLevel::Private,
         _ => AccessLevel::Public,
     };
-    let mut at = class.open + 1;
-    while at < class.close {
+    data_members_between(file, (class.open, class.close), access, 0)
+}
+
+/// Data members between two braces; `access` is that of the first, `depth` the number of anonymous
+/// structs around them.
+pub(super) fn data_members_between(
+    file: &TokenizedFile<'_>,
+    (open, close): (TokenIndex, TokenIndex),
+    mut access: AccessLevel,
+    depth: u32,
+) -> Vec<CxxMember> {
+    let mut found = Vec::new();
+    let mut at = open + 1;
+    while at < close {
         if let Some(level) = AccessLevel::at(file, at) {
             access = level;
             at += 2;
@@ -146,17 +141,17 @@ pub(super) fn data_members(file: &TokenizedFile<'_>, class: &CxxClass) -> Vec<Cx
             at += 1;
             continue;
         }
-        let (last, declared) = read_statement(file, at, class.close, access);
+        let (last, declared) = read_statement(file, at, close, access, depth);
         found.extend(declared);
         at = last + 1;
     }
     found
 }
 
-/// Names of the data members in the order of the text.
+/// Names of the data members in the order of the text; of an anonymous struct, its first member.
 pub(super) fn member_names(file: &TokenizedFile<'_>, class: &CxxClass) -> Vec<String> {
     let members = data_members(file, class).into_iter();
-    members.map(|member| member.name).collect()
+    members.map(|member| member.name().to_owned()).collect()
 }
 
 /// Returns true if the member is inside of an `#if` group of the class.
@@ -182,7 +177,8 @@ pub(super) fn lone_member(
     class: &CxxClass,
     name: &str,
 ) -> Result<CxxMember, EditRefusal> {
-    let mut found = { data_members(file, class).into_iter() }.filter(|member| member.name == name);
+    let mut found =
+        { data_members(file, class).into_iter() }.filter(|member| member.declares(name));
     let declared = found.next().ok_or_else(|| EditRefusal::MemberNotFound {
         name: class.name.clone(),
         member: name.to_owned(),
@@ -196,86 +192,11 @@ pub(super) fn lone_member(
             second: file.place(second.first),
         });
     }
-    if declared.is_bitfield {
-        return Err(EditRefusal::Bitfield { member, place });
-    }
-    if declared.shares_statement {
+    if declared.is_shared() {
         return Err(EditRefusal::SharedDeclaration { member, place });
     }
     match is_first_on_line(file.source, file.tokens[declared.first].start) {
         true => Ok(declared),
         false => Err(EditRefusal::SharedLine { member, place }),
     }
-}
-
-/// Reads the statement that starts at token `first`: its last token, and the data member that it
-/// declares.
-fn read_statement(
-    file: &TokenizedFile<'_>,
-    first: TokenIndex,
-    close: TokenIndex,
-    access: AccessLevel,
-) -> (TokenIndex, Option<CxxMember>) {
-    let mut name = None;
-    // Once the name is over: a value, bounds, a bitfield's width, a list of what is constructed.
-    let (mut named, mut function, mut shared, mut bitfield) = (false, false, false, false);
-    let (mut angles, mut directive) = (0_usize, false);
-    let mut at = first;
-    while at < close {
-        let text = file.text(at);
-        let before = file.text_before(at);
-        match text {
-            ";" => break,
-            "{" => {
-                let end = file.pairs[at].unwrap_or(close);
-                let type_body = matches!(file.text(first), "struct" | "class" | "union" | "enum")
-                    && !named
-                    && !function;
-                let constructed = function && bitfield && before != ")" && before != "}";
-                if function && !constructed {
-                    return (end, None);
-                }
-                named |= !type_body;
-                at = end;
-            }
-            "(" => {
-                let attribute = is_alignment(before)
-                    || matches!(
-                        before,
-                        "decltype" | "__attribute__" | "noexcept" | "explicit"
-                    );
-                function |= !attribute && angles == 0 && !named;
-                at = file.pairs[at].unwrap_or(at);
-            }
-            "[" if file.text(at + 1) == "[" && !named => at = file.pairs[at].unwrap_or(at),
-            "[" => {
-                named = true;
-                at = file.pairs[at].unwrap_or(at);
-            }
-            "<" if !named => angles += 1,
-            ">" if !named => angles = angles.saturating_sub(1),
-            "=" => named = true,
-            "," if angles == 0 => shared = true,
-            ":" if file.text(at + 1) == ":" => at += 1,
-            ":" if angles == 0 => (bitfield, named) = (true, true),
-            _ if file.tokens[at].kind == TokenKind::Directive => directive = true,
-            _ if !named && angles == 0 && file.tokens[at].kind == TokenKind::Ident => {
-                name = Some(text.to_owned());
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    let other = NO_MEMBER_WORDS.contains(&file.text(first));
-    let alone = name.as_deref() == Some(file.text(first));
-    let member = name.filter(|_| !function && !other && !alone && !directive);
-    let declared = member.map(|name| CxxMember {
-        name,
-        first,
-        last: at.min(close),
-        access,
-        shares_statement: shared,
-        is_bitfield: bitfield,
-    });
-    (at.min(close), declared)
 }

@@ -7,7 +7,12 @@
 mod align;
 mod class;
 mod construction;
+mod member;
 mod move_members;
+mod scope;
+mod units;
+
+use construction::{ClassSources, ConstructorHome, MemberOrders};
 
 use crate::change::SourceChange;
 use crate::edit::situation::MoveRequest;
@@ -72,33 +77,70 @@ pub(crate) fn class_members(
 ) -> Result<Vec<(String, bool)>, EditRefusal> {
     let class = class::CxxClass::find(file, class_name)?;
     let members = class::data_members(file, &class).into_iter();
-    let named = members.map(|member| {
+    let named = members.flat_map(|member| {
         let is_conditional = class::is_conditional(file, &class, &member);
-        (member.name, is_conditional)
+        let names = member.names.into_iter();
+        names.map(move |name| (name, is_conditional))
     });
     Ok(named.collect())
 }
 
 /// Returns the text with members of a class moved, if they are initialised without each other. A class
-/// without constructors may read as C, and is edited as C then, by `as_c`.
+/// without constructors may read as C, and is edited as C then, by `as_c`. `others` are the other
+/// files of the tree that may have constructors of the class.
 pub(crate) fn move_members(
     file: &TokenizedFile<'_>,
     class_name: &str,
     request: MoveRequest<'_>,
+    others: &[TokenizedFile<'_>],
     as_c: impl FnOnce() -> Result<String, EditRefusal>,
 ) -> Result<String, EditRefusal> {
     let Ok(class) = class::CxxClass::find(file, class_name) else {
         return as_c();
     };
-    construction::refuse_fixed_order(file, &class)?;
-    for member in request.members {
-        let crossed = move_members::crossed_members(file, &class, member, request.to);
-        construction::refuse_dependent_order(file, &class, member, &crossed)?;
+    let sources = ClassSources {
+        file,
+        class: &class,
+        others,
+    };
+    construction::refuse_fixed_order(sources)?;
+    let moved = units::StatementMove::new(file, &class, request)?;
+    let declared = class::data_members(file, &class);
+    let order = class::member_names(file, &class);
+    for member in &moved.members {
+        let crossed = move_members::crossed_members(&order, member, &moved.to);
+        let crossed = units::StatementMove::all_names(&declared, &crossed);
+        let own = units::StatementMove::all_names(&declared, std::slice::from_ref(member));
+        construction::refuse_dependent_order(sources, &own, &crossed)?;
     }
+    let request = MoveRequest {
+        members: &moved.members,
+        to: &moved.to,
+        ..request
+    };
     let as_class = || move_members::move_class_members(file, class_name, request);
     // In C there are no lists of constructors to follow.
     match construction::has_constructor(file, &class) {
         true => as_class(),
         false => as_c().or_else(|_| as_class()),
     }
+}
+
+/// Returns `other`, a file of the tree, with the constructors' lists of a class in the order that its
+/// members have in `new`, where they were in that of `old`.
+pub(crate) fn follow_order(
+    old: &TokenizedFile<'_>,
+    new: &TokenizedFile<'_>,
+    class_name: &str,
+    other: &TokenizedFile<'_>,
+) -> Result<String, EditRefusal> {
+    let class = class::CxxClass::find(old, class_name)?;
+    let new_class = class::CxxClass::find(new, class_name)?;
+    let scopes = scope::enclosing_scopes(old, class.keyword);
+    let orders = MemberOrders {
+        before: &class::member_names(old, &class),
+        after: &class::member_names(new, &new_class),
+    };
+    let home = ConstructorHome::OtherFile(&scopes);
+    construction::reorder_lists(other, &class, home, orders)
 }

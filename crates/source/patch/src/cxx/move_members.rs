@@ -4,9 +4,10 @@
 use std::ops::Range;
 
 use super::class::{
-    AccessLevel, CxxClass, CxxMember, data_members, is_conditional, lone_member, member_names,
+    AccessLevel, CxxClass, data_members, is_conditional, lone_member, member_names,
 };
-use super::construction::reorder_lists;
+use super::construction::{ConstructorHome, MemberOrders, reorder_lists};
+use super::member::CxxMember;
 use crate::change::MemberPosition;
 use crate::edit::comment::render_comment;
 use crate::edit::situation::MoveRequest;
@@ -84,13 +85,18 @@ fn finish_move(
     };
     let moved = TokenizedFile::new(file.name, text);
     let moved_class = CxxClass::find(&moved, &class.name).map_err(|_| wrong())?;
-    let text = reorder_lists(&moved, &moved_class, order);
+    let orders = MemberOrders {
+        before: order,
+        after: expect,
+    };
+    let text = reorder_lists(&moved, &moved_class, ConstructorHome::OwnFile, orders)?;
     let done = TokenizedFile::new(file.name, &text);
     let done_class = CxxClass::find(&done, &class.name).map_err(|_| wrong())?;
     let access = |file: &TokenizedFile<'_>, class: &CxxClass| {
         let members = data_members(file, class).into_iter();
-        let mut access: Vec<(String, AccessLevel)> =
-            members.map(|member| (member.name, member.access)).collect();
+        let mut access: Vec<(String, AccessLevel)> = { members }
+            .map(|member| (member.name().to_owned(), member.access))
+            .collect();
         access.sort_by(|a, b| a.0.cmp(&b.0));
         access
     };
@@ -102,21 +108,16 @@ fn finish_move(
     }
 }
 
-/// Returns the members between the old and the new place of `member`.
-pub(super) fn crossed_members(
-    file: &TokenizedFile<'_>,
-    class: &CxxClass,
-    member: &str,
-    to: &MemberPosition,
-) -> Vec<String> {
-    let order = member_names(file, class);
+/// Returns the members between the old and the new place of `member`, by the names that stand for
+/// their statements.
+pub(super) fn crossed_members(order: &[String], member: &str, to: &MemberPosition) -> Vec<String> {
     let place = |name: &str| order.iter().position(|other| other == name);
     let is_anchor_there = to.anchor().is_none_or(|anchor| order.contains(anchor));
     let Some(from) = place(member).filter(|_| is_anchor_there) else {
         // The move itself names what is missing.
         return Vec::new();
     };
-    let expect = order_after(&order, member, anchor_of(&order, to));
+    let expect = order_after(order, member, anchor_of(order, to));
     let to = expect.iter().position(|name| name == member);
     match to.unwrap_or(from) {
         to if to < from => order[to..from].to_vec(),
@@ -157,7 +158,7 @@ fn refuse_conditionals(
     match members.find(|member| is_conditional(file, class, member)) {
         None => Ok(()),
         Some(member) => Err(EditRefusal::ConditionalGroup {
-            member: member.name.clone(),
+            member: member.name().to_owned(),
             place: file.place(member.first),
         }),
     }
@@ -170,7 +171,7 @@ fn lines_of_member(
 ) -> Result<Range<usize>, EditRefusal> {
     let source = file.source;
     let shared = || EditRefusal::SharedLine {
-        member: member.name.clone(),
+        member: member.name().to_owned(),
         place: file.place(member.first),
     };
     let semicolon = file.tokens[member.last].end;
@@ -234,7 +235,7 @@ fn inserted_lines(
     let own = line_start(source, file.tokens[moved.first].start);
     let indent = &source[own..file.tokens[moved.first].start];
     let comment = match reason {
-        Some(reason) => render_comment(source, indent, &[reason], &moved.name)?,
+        Some(reason) => render_comment(source, indent, &[reason], moved.name())?,
         None => String::new(),
     };
     let mut lines = format!(

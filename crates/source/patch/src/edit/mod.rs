@@ -8,6 +8,7 @@ mod conditional;
 mod gap;
 mod groups;
 mod guard;
+mod in_tree;
 pub(crate) mod include;
 mod kernel_doc;
 mod members;
@@ -27,6 +28,7 @@ use crate::find::{StatementPath, StructDefinition};
 use crate::refusal::EditRefusal;
 use crate::tokenized::TokenizedFile;
 pub use guard::guard_store;
+pub use in_tree::{EditedTree, SourceText, edit_struct_in_tree};
 pub use members::{conditional_members, member_order};
 use situation::MoveRequest;
 
@@ -57,6 +59,20 @@ pub fn edit_struct(
     decl_line_hint: Option<u32>,
     changes: &[SourceChange],
 ) -> Result<String, EditRefusal> {
+    edit_text(
+        (file_name, source),
+        (struct_name, decl_line_hint),
+        changes,
+        &[],
+    )
+}
+
+fn edit_text(
+    (file_name, source): (&str, &str),
+    (struct_name, decl_line_hint): (&str, Option<u32>),
+    changes: &[SourceChange],
+    others: &[TokenizedFile<'_>],
+) -> Result<String, EditRefusal> {
     if is_uapi(file_name, source) {
         return Err(EditRefusal::Uapi {
             file: file_name.to_owned(),
@@ -72,10 +88,9 @@ pub fn edit_struct(
         );
     }
     let uses = crate::uses::find_suspicious_uses(file_name, source, struct_name);
-    let mut asserts = uses.into_iter();
-    if let Some(assertion) =
-        asserts.find(|found_use| found_use.kind == crate::UseKind::StaticAssert)
-    {
+    let mut asserts =
+        { uses.into_iter() }.filter(|found_use| found_use.kind == crate::UseKind::StaticAssert);
+    if let Some(assertion) = asserts.next() {
         return Err(EditRefusal::Asserted {
             name: struct_name.to_owned(),
             place: assertion.place,
@@ -98,7 +113,7 @@ pub fn edit_struct(
                 let definition = file.find_definition(struct_name, decl_line_hint)?;
                 apply_change(&file, &definition, change)
             };
-            text = crate::cxx::move_members(&file, struct_name, as_move(change)?, as_c)?;
+            text = crate::cxx::move_members(&file, struct_name, as_move(change)?, others, as_c)?;
             continue;
         }
         let definition = match definition_index {
@@ -152,6 +167,10 @@ fn apply_change(
             add_padding_line(file, definition, padding, to, reason.as_deref())
         }
         SourceChange::RemovePadding { member } => padding::remove_padding(file, definition, member),
+        SourceChange::FixOrder { .. } => Err(EditRefusal::NothingToDo {
+            member: "the order of the text".to_owned(),
+            place: definition.place.clone(),
+        }),
     }
 }
 

@@ -1,20 +1,24 @@
 //! Fields of Rust structs: their order where it is the layout's, and the type's alignment.
 //!
 //! Only `#[repr(C)]` lays fields out in the order of the text; elsewhere the compiler orders them
-//! as it likes, and what can be changed is the type's alignment. A field has none of its own: that
-//! takes a type around it.
+//! as it likes, and a change adds `#[repr(C)]` with an order. A field has no alignment of its own:
+//! that takes a type around it.
 //!
 //! The order of fields is also the order in which they are dropped and in which `derive` compares
 //! them: a move is refused where a comparison or a hash is derived.
 
 mod definition;
+mod fixed_order;
+mod syntax;
 mod tokens;
+mod wrap;
 
 use crate::change::{MemberPosition, SourceChange, WrittenAlignment};
 use crate::edit::spacing::{MoveSpacing, MovedLines};
 use crate::lines::{line_ending, line_number, line_start, next_line_start};
 use crate::refusal::{EditRefusal, FileLine};
 use definition::{RustField, RustStruct};
+pub use wrap::{CrateFile, FieldWrapper, WrappedField, wrap_rust_field};
 
 /// Makes `changes` to the struct, as [`edit_struct`](crate::edit_struct) does for C.
 pub(crate) fn edit_rust_struct(
@@ -26,8 +30,28 @@ pub(crate) fn edit_rust_struct(
 ) -> Result<String, EditRefusal> {
     let mut text = source.to_owned();
     for change in changes {
+        if let SourceChange::AlignMember {
+            member,
+            alignment,
+            reason,
+        } = change
+        {
+            text = wrap_in_file(
+                file_name,
+                &text,
+                (name, member),
+                alignment,
+                reason.as_deref(),
+            )?;
+            continue;
+        }
         let item = RustStruct::find(file_name, &text, name, line_hint)?;
-        let new = apply_change(&item, change)?;
+        let new = match change {
+            SourceChange::FixOrder { fields } => {
+                fixed_order::fix_field_order(&item, fields, line_hint)?
+            }
+            _ => apply_change(&item, change)?,
+        };
         let read_back = RustStruct::find(file_name, &new, name, line_hint);
         let sorted = |item: &RustStruct<'_>| {
             let mut names: Vec<String> = item.fields.iter().map(|f| f.name.clone()).collect();
@@ -43,6 +67,49 @@ pub(crate) fn edit_rust_struct(
         text = new;
     }
     Ok(text)
+}
+
+/// Wraps a field in a type of the alignment, which is added beside the struct. The file is taken
+/// for the whole crate.
+fn wrap_in_file(
+    file_name: &str,
+    source: &str,
+    (name, member): (&str, &str),
+    alignment: &WrittenAlignment,
+    reason: Option<&str>,
+) -> Result<String, EditRefusal> {
+    let files = [CrateFile {
+        path: file_name.to_owned(),
+        text: source.to_owned(),
+    }];
+    let bytes = alignment_bytes(file_name, alignment)?;
+    let request = WrappedField {
+        struct_name: name,
+        field: member,
+        wrapper: &FieldWrapper::Added { bytes },
+        reason,
+    };
+    let texts = wrap_rust_field(&files, 0, &request)?;
+    Ok(texts.into_iter().next().unwrap_or_default())
+}
+
+/// Returns true if the struct has `#[repr(C)]`.
+///
+/// ```
+/// let text = "#[repr(C)]\nstruct S {\n    a: u8,\n}\n";
+/// assert_eq!(relayout_patch::is_repr_c("s.rs", text, "S", None), Ok(true));
+/// ```
+///
+/// # Errors
+/// An [`EditRefusal`] if the definition is not found or has no named fields.
+pub fn is_repr_c(
+    file_name: &str,
+    source: &str,
+    struct_name: &str,
+    line_hint: Option<u32>,
+) -> Result<bool, EditRefusal> {
+    let item = RustStruct::find(file_name, source, struct_name, line_hint)?;
+    Ok(item.has_repr("C"))
 }
 
 /// The names of its fields, in the order of the text.
@@ -114,9 +181,10 @@ fn apply_change(item: &RustStruct<'_>, change: &SourceChange) -> Result<String, 
             let field = item.field(member)?;
             Err(item.refused(
                 field.own_line,
-                "a field has no alignment of its own: align its type, or wrap it in one that is aligned, such as crossbeam_utils::CachePadded",
+                "a field has no alignment of its own, but its type has: take the wrapper away by hand",
             ))
         }
+        SourceChange::FixOrder { .. } => Err(EditRefusal::NoInverse),
         SourceChange::JoinDeclarations { text } => Err(EditRefusal::NotJoined {
             text: text.clone(),
             place: item.place_of(item.open),
@@ -260,22 +328,24 @@ fn splice(
     Ok(moved.insert_at(source, target, spacing))
 }
 
+fn alignment_bytes(file_name: &str, alignment: &WrittenAlignment) -> Result<u32, EditRefusal> {
+    match alignment {
+        WrittenAlignment::Bytes(bytes) if bytes.is_power_of_two() => Ok(*bytes),
+        WrittenAlignment::Bytes(bytes) => Err(EditRefusal::BadAlignment { bytes: *bytes }),
+        WrittenAlignment::Macro(name) => Err(EditRefusal::UnknownMacro {
+            file: file_name.to_owned(),
+            name: name.clone(),
+        }),
+    }
+}
+
 /// The text with `align(N)` in a `#[repr]` of the type.
 fn align_type(
     item: &RustStruct<'_>,
     alignment: &WrittenAlignment,
     reason: Option<&str>,
 ) -> Result<String, EditRefusal> {
-    let bytes = match alignment {
-        WrittenAlignment::Bytes(bytes) if bytes.is_power_of_two() => *bytes,
-        WrittenAlignment::Bytes(bytes) => return Err(EditRefusal::BadAlignment { bytes: *bytes }),
-        WrittenAlignment::Macro(name) => {
-            return Err(EditRefusal::UnknownMacro {
-                file: item.file.to_owned(),
-                name: name.clone(),
-            });
-        }
-    };
+    let bytes = alignment_bytes(item.file, alignment)?;
     if item.has_repr("align") {
         return Err(EditRefusal::AlreadyAligned {
             name: item.name.clone(),
