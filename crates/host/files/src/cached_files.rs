@@ -17,35 +17,91 @@ use crate::trust::is_private;
 
 /// Variable that switches the cache off if it is set and not empty.
 const NO_CACHE_VARIABLE: &str = "RELAYOUT_NO_CACHE";
-/// Name of the folder within the cache folder.
-const FOLDER: &str = "resolved";
-/// Bytes of the largest file that is kept.
-const FILE_BYTES_MAX: u64 = 64 << 20;
-/// Bytes of all files together; beyond them, the least recently used files are removed.
-const ALL_BYTES_MAX: u64 = 256 << 20;
 
-/// The folder of cached results.
+/// Kind of cached files: their folder within the cache folder, and their sizes.
+#[derive(Debug)]
+struct CachedKind {
+    folder: &'static str,
+    /// Bytes of the largest file that is kept.
+    file_bytes_max: u64,
+    /// Bytes of all files together; beyond them, the least recently used files are removed.
+    all_bytes_max: u64,
+}
+
+/// What was computed from debug files.
+const RESULTS: CachedKind = CachedKind {
+    folder: "resolved",
+    file_bytes_max: 64 << 20,
+    all_bytes_max: 256 << 20,
+};
+
+/// Copies of recorded programs.
+const PROGRAMS: CachedKind = CachedKind {
+    folder: "programs",
+    file_bytes_max: 1 << 30,
+    all_bytes_max: 4 << 30,
+};
+
+/// A folder of cached files.
 #[derive(Clone, Debug)]
-pub struct CachedFiles(PathBuf);
+pub struct CachedFiles {
+    folder: PathBuf,
+    kind: &'static CachedKind,
+}
 
 impl CachedFiles {
-    /// Finds the folder within the user's cache folder. `None` without a cache folder, or with
+    /// Finds the folder of results within the user's cache folder. `None` without a cache folder, or with
     /// `$RELAYOUT_NO_CACHE`.
     pub fn locate() -> Option<Self> {
+        Self::locate_kind(&RESULTS)
+    }
+
+    /// Finds the folder of recorded programs, as [`locate`](Self::locate) does that of results.
+    pub fn locate_programs() -> Option<Self> {
+        Self::locate_kind(&PROGRAMS)
+    }
+
+    fn locate_kind(kind: &'static CachedKind) -> Option<Self> {
         if std::env::var_os(NO_CACHE_VARIABLE).is_some_and(|set| !set.is_empty()) {
             return None;
         }
-        Some(Self(CacheFolder::locate()?.dir().join(FOLDER)))
+        let folder = CacheFolder::locate()?.dir().join(kind.folder);
+        Some(Self { folder, kind })
     }
 
     /// Path of the folder.
     pub(crate) fn dir(&self) -> &Path {
-        &self.0
+        &self.folder
+    }
+
+    /// Returns the path of a file that is there, and marks it as used.
+    pub fn path_of(&self, name: &str) -> Option<PathBuf> {
+        let path = self.folder.join(name);
+        let metadata = fs::symlink_metadata(&path).ok()?;
+        if !metadata.is_file() || !is_private(&metadata) {
+            return None;
+        }
+        if let Ok(file) = fs::File::open(&path) {
+            let _ = file.set_modified(SystemTime::now());
+        }
+        Some(path)
+    }
+
+    /// Keeps a copy of the file `original`, unless a file of that name is there.
+    pub fn copy_from(&self, name: &str, original: &Path) {
+        let is_short = |bytes: u64| bytes <= self.kind.file_bytes_max;
+        let is_kept = self.path_of(name).is_some();
+        if !is_kept && fs::metadata(original).is_ok_and(|found| is_short(found.len())) {
+            let copy = |partial: &TemporaryFile| {
+                io::copy(&mut fs::File::open(original)?, &mut partial.as_file())
+            };
+            self.keep_file(name, |partial| copy(partial).map(drop));
+        }
     }
 
     /// Returns the content of a file.
     pub fn read(&self, name: &str) -> Option<Vec<u8>> {
-        let path = self.0.join(name);
+        let path = self.folder.join(name);
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let mut options = OpenOptions::new();
         let file = options
@@ -54,11 +110,17 @@ impl CachedFiles {
             .open(path)
             .ok()?;
         let metadata = file.metadata().ok()?;
-        if !metadata.is_file() || !is_private(&metadata) || metadata.len() > FILE_BYTES_MAX {
+        if !metadata.is_file()
+            || !is_private(&metadata)
+            || metadata.len() > self.kind.file_bytes_max
+        {
             return None;
         }
         let mut bytes = Vec::new();
-        (&file).take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+        (&file)
+            .take(self.kind.file_bytes_max)
+            .read_to_end(&mut bytes)
+            .ok()?;
         // Marks the file as used. Fails on a read-only file system, which does no harm.
         let _ = file.set_modified(SystemTime::now());
         Some(bytes)
@@ -66,30 +128,40 @@ impl CachedFiles {
 
     /// Keeps a file; replaces one of the same name.
     pub fn write(&self, name: &str, bytes: &[u8]) {
-        if bytes.len() as u64 <= FILE_BYTES_MAX && self.try_write(name, bytes).is_ok() {
-            let _ = self.evict_oldest(ALL_BYTES_MAX);
+        if bytes.len() as u64 <= self.kind.file_bytes_max {
+            self.keep_file(name, |partial| partial.as_file().write_all(bytes));
         }
     }
 
-    fn try_write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let parent = self.0.parent().unwrap_or(Path::new("/"));
+    fn keep_file(&self, name: &str, fill: impl FnOnce(&TemporaryFile) -> io::Result<()>) {
+        if self.try_keep_file(name, fill).is_ok() {
+            let _ = self.evict_oldest(self.kind.all_bytes_max);
+        }
+    }
+
+    fn try_keep_file(
+        &self,
+        name: &str,
+        fill: impl FnOnce(&TemporaryFile) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let parent = self.folder.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(parent)?;
-        match DirBuilder::new().mode(0o700).create(&self.0) {
+        match DirBuilder::new().mode(0o700).create(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             other => other?,
         }
-        if !is_private(&fs::symlink_metadata(&self.0)?) {
+        if !is_private(&fs::symlink_metadata(&self.folder)?) {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
-        let partial = TemporaryFile::create(&self.0, PARTIAL_PREFIX, 0o600)?;
-        partial.as_file().write_all(bytes)?;
-        partial.rename_to(&self.0.join(name))
+        let partial = TemporaryFile::create(&self.folder, PARTIAL_PREFIX, 0o600)?;
+        fill(&partial)?;
+        partial.rename_to(&self.folder.join(name))
     }
 
     /// Removes the least recently used files until the rest has at most `bytes_max`.
     fn evict_oldest(&self, bytes_max: u64) -> io::Result<()> {
         let mut files = Vec::new();
-        for entry in fs::read_dir(&self.0)? {
+        for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
             let metadata = entry.metadata()?;
             if metadata.is_file() {
@@ -118,7 +190,10 @@ mod tests {
 
     fn folder() -> (tempfile::TempDir, CachedFiles) {
         let dir = tempfile::tempdir().expect("a folder");
-        let files = CachedFiles(dir.path().join("cache").join(FOLDER));
+        let files = CachedFiles {
+            folder: dir.path().join("cache").join(RESULTS.folder),
+            kind: &RESULTS,
+        };
         (dir, files)
     }
 
@@ -130,24 +205,38 @@ mod tests {
         files.write("a.kept", b"two");
         assert_eq!(files.read("a.kept").as_deref(), Some(&b"two"[..]));
         let mode = |path: &Path| fs::metadata(path).expect("it is there").mode() & 0o777;
-        assert_eq!(mode(&files.0), 0o700);
-        assert_eq!(mode(&files.0.join("a.kept")), 0o600);
-        let left = fs::read_dir(&files.0).expect("a folder").count();
+        assert_eq!(mode(&files.folder), 0o700);
+        assert_eq!(mode(&files.folder.join("a.kept")), 0o600);
+        let left = fs::read_dir(&files.folder).expect("a folder").count();
         assert_eq!(left, 1, "nothing but the file");
+    }
+
+    #[test]
+    fn copies_are_private_and_stay() {
+        let (dir, files) = folder();
+        let original = dir.path().join("program");
+        fs::write(&original, b"one").expect("written");
+        files.copy_from("id", &original);
+        fs::write(&original, b"two").expect("written");
+        files.copy_from("id", &original);
+        let copy = files.path_of("id").expect("it is there");
+        assert_eq!(fs::read(&copy).expect("it is ours"), b"one");
+        fs::set_permissions(&copy, Permissions::from_mode(0o666)).expect("it is ours");
+        assert_eq!(files.path_of("id"), None);
     }
 
     #[test]
     fn what_others_could_have_written_is_not_there() {
         let (_dir, files) = folder();
         files.write("a.kept", b"one");
-        let path = files.0.join("a.kept");
+        let path = files.folder.join("a.kept");
         fs::set_permissions(&path, Permissions::from_mode(0o666)).expect("it is ours");
         assert_eq!(files.read("a.kept"), None);
-        std::os::unix::fs::symlink("/etc/passwd", files.0.join("b.kept")).expect("a link");
+        std::os::unix::fs::symlink("/etc/passwd", files.folder.join("b.kept")).expect("a link");
         assert_eq!(files.read("b.kept"), None);
-        fs::set_permissions(&files.0, Permissions::from_mode(0o777)).expect("it is ours");
+        fs::set_permissions(&files.folder, Permissions::from_mode(0o777)).expect("it is ours");
         files.write("c.kept", b"three");
-        assert!(!files.0.join("c.kept").exists());
+        assert!(!files.folder.join("c.kept").exists());
     }
 
     #[test]
@@ -155,14 +244,16 @@ mod tests {
         let (_dir, files) = folder();
         for (n, name) in ["old", "used", "new"].iter().enumerate() {
             files.write(name, &[0; 100]);
-            let file = fs::File::options().write(true).open(files.0.join(name));
+            let file = fs::File::options()
+                .write(true)
+                .open(files.folder.join(name));
             let then = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(n as u64 * 60);
             file.and_then(|file| file.set_modified(then))
                 .expect("it is ours");
         }
         files.read("old");
         files.evict_oldest(200).expect("a folder");
-        let left = |name| files.0.join(name).exists();
+        let left = |name| files.folder.join(name).exists();
         assert_eq!(["old", "used", "new"].map(left), [true, false, true]);
     }
 }

@@ -20,7 +20,8 @@ pub fn private_dir(parent: &Path) -> Result<TemporaryFolder, FileError> {
 /// Commands that make no temporary files call this, too.
 pub fn remove_abandoned_files() {
     remove_abandoned(&std::env::temp_dir(), WORK_PREFIX);
-    if let Some(cached) = CachedFiles::locate() {
+    let caches = [CachedFiles::locate(), CachedFiles::locate_programs()];
+    for cached in caches.iter().flatten() {
         remove_abandoned(cached.dir(), PARTIAL_PREFIX);
     }
 }

@@ -8,13 +8,27 @@ const FILES_MAX: usize = 1_000_000;
 /// Returns the regular files of C and C++ below `folder`, sorted. Links are not followed: they lead
 /// to files that are listed anyway, or in circles. Folders that cannot be read are left out.
 pub fn c_source_files(folder: &Path) -> Vec<PathBuf> {
+    files_below(folder, &is_c_source)
+}
+
+/// Returns the regular files of Rust below `folder`, sorted, without those that cargo builds.
+/// Links and folders that cannot be read are left out.
+pub fn rust_source_files(folder: &Path) -> Vec<PathBuf> {
+    let built = folder.join("target");
+    files_below(folder, &|path| {
+        let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+        is_rust && !path.starts_with(&built)
+    })
+}
+
+fn files_below(folder: &Path, is_listed: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => folders.push(entry.path()),
-                Ok(kind) if kind.is_file() && is_c_source(&entry.path()) => {
+                Ok(kind) if kind.is_file() && is_listed(&entry.path()) => {
                     files.push(entry.path());
                 }
                 _ => {}
@@ -52,6 +66,14 @@ mod tests {
         }
         std::os::unix::fs::symlink(folder.path(), inner.join("circle")).unwrap();
         std::os::unix::fs::symlink(folder.path().join("a.c"), inner.join("d.c")).unwrap();
+        std::fs::create_dir(folder.path().join("target")).unwrap();
+        for name in ["d.rs", "target/e.rs"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        assert_eq!(
+            rust_source_files(folder.path()),
+            [folder.path().join("d.rs")]
+        );
         let expect = [folder.path().join("a.c"), inner.join("c.hpp")];
         assert_eq!(c_source_files(folder.path()), expect);
         assert_eq!(
