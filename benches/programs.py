@@ -12,14 +12,15 @@ hottest member) of a complete recording are among the first ten, or twenty, or a
 of another complete one, which is what can be expected at best. Slices are for long runs: --loads 5 has
 servers driven five times as long. memcached if no program is named.
 
-PROGRAM: memcached leveldb nghttpd static-web-server ripgrep xz matrix table list bytes (all of them if none is named).
+PROGRAM: memcached leveldb nghttpd static-web-server mini-redis ripgrep xz matrix table list bytes (all of them if none is named).
 
-DIR keeps the sources, which `apt-get source` fetches (a deb-src line is needed; static-web-server comes from
-crates.io), and both builds.
+DIR keeps the sources, which `apt-get source` fetches (a deb-src line is needed; static-web-server and
+mini-redis come from crates.io), and both builds.
 Packages: dpkg-dev, autoconf, automake, libtool, pkg-config, cmake, libevent-dev, libmemcached-tools
-(memcaslap), libgtest-dev, libgmock-dev, libbenchmark-dev (leveldb), libev-dev, libssl-dev, libc-ares-dev, zlib1g-dev, nghttp2-client (h2load). The Rust
-programs need the nightly toolchain. Servers are driven over loopback; their CPU time alone counts. Rounds go
-through all modes in turn, so that all see the same machine.
+(memcaslap), libgtest-dev, libgmock-dev, libbenchmark-dev (leveldb), libev-dev, libssl-dev, libc-ares-dev,
+zlib1g-dev, nghttp2-client (h2load), redis-tools (mini-redis). The Rust programs need the nightly toolchain.
+Servers are driven over loopback; their CPU time alone counts. Rounds go through all modes in turn, so that all
+see the same machine.
 """
 import argparse
 import json
@@ -139,12 +140,12 @@ class Cargo:
 class CratesIo:
     """A Rust program that crates.io has, as published with its lock file."""
 
-    def __init__(self, name, version):
-        self.name, self.version = name, version
+    def __init__(self, name, version, made=None):
+        self.name, self.version, self.made = name, version, made or name
 
     def build(self, work, native):
         folder = work / ("native" if native else "recorded") / self.name
-        program = folder / "bin" / self.name
+        program = folder / "bin" / self.made
         if not program.exists():
             env = dict(os.environ, CARGO_PROFILE_RELEASE_DEBUG="2", CARGO_PROFILE_RELEASE_STRIP="none",
                        CARGO_PROFILE_RELEASE_LTO="off")
@@ -342,6 +343,12 @@ PROGRAMS = {
          "--log-level", "error"],
         22124,
         ["h2load", "--h1", "-n", "60000", "-c", "16", "http://127.0.0.1:22124/index.html"],
+    ),
+    "mini-redis": Server(
+        CratesIo("mini-redis", "0.4.1", "mini-redis-server"),
+        ["--port", "22125"],
+        22125,
+        ["redis-benchmark", "-p", "22125", "-t", "set,get", "-n", "60000", "-c", "16", "-q"],
     ),
     "ripgrep": Command(Cargo("rust-ripgrep", "rg"), ["-j", "4", "-c", "memory|lock", "{work}/source"]),
     "xz": Command(

@@ -475,6 +475,34 @@ fn a_program_without_debug_information_is_recorded_with_a_warning() {
     assert!(ended.stderr.contains(warning), "{ended:?}");
 }
 
+/// The copy that a recording keeps stands for the program, as long as the program is of another build
+/// or gone.
+#[test]
+fn a_program_that_was_built_again_is_still_named() {
+    let place = place();
+    check(&place, "-- ./shared", 0, "");
+    let report = place.said("report out --json");
+    assert_eq!(report.code, Some(0), "{}", report.stderr);
+    place.shared("-O2 -DOTHER");
+    let again = place.said("report out --json");
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    let findings = |ended: &Ended| {
+        let report: Value = serde_json::from_str(&ended.stdout).expect("a report");
+        report["findings"].clone()
+    };
+    assert_eq!(findings(&again), findings(&report));
+    std::fs::remove_file(place.path("shared")).expect("it is there");
+    assert_eq!(
+        findings(&place.said("report out --json")),
+        findings(&report)
+    );
+    let advised = place.said("advise out --json");
+    assert_ne!(advised.code, Some(2), "{}", advised.stderr);
+    std::fs::remove_dir_all(place.path("cache/programs")).expect("it is there");
+    let ended = place.said("report out");
+    assert_eq!(ended.code, Some(2), "{}", ended.stdout);
+}
+
 #[test]
 fn a_library_may_be_what_is_recorded() {
     let place = place();

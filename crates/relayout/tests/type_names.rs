@@ -7,13 +7,17 @@ use common::programs::{data, recording_place};
 use common::{Place, json};
 use relayout_testkit::require_programs;
 
-/// A member of a type, the type's name in the debug information, and others that people write.
+/// A member of a type, the type's name as reports print it, and others that people write.
 const NAMES: [(&str, &str, &[&str]); 3] = [
-    ("limit_", "Pool", &["net::Pool", "class net::Pool"]),
+    ("limit_", "net::Pool", &["Pool", "class net::Pool"]),
     (
         "hits",
-        "Stats<long unsigned int>",
-        &["Stats<unsigned long>", "Stats< unsigned long >", "Stats<*>"],
+        "Stats<unsigned long>",
+        &[
+            "Stats<long unsigned int>",
+            "Stats< unsigned long >",
+            "Stats<*>",
+        ],
     ),
     ("seen", "Epoch", &["struct Epoch"]),
 ];
@@ -77,6 +81,20 @@ fn names_as_people_write_them() {
     }
 }
 
+/// Allocated elements are told by their container, and accesses by the line that calls a helper.
+#[test]
+fn containers_and_callers_are_named() {
+    let place = recorded_classes();
+    let ended = place.said("report out --top 0");
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    for words in [
+        "operator new in main (classes.cc:82), element of std::vector<Worker> (",
+        "classes.cc:15 (net::Pool::use > std::__atomic_base<long>::fetch_add)",
+    ] {
+        assert!(ended.stdout.contains(words), "{words}: {}", ended.stdout);
+    }
+}
+
 #[test]
 fn another_namespace_is_another_type() {
     let place = recorded_classes();
@@ -103,7 +121,7 @@ fn patches_of_classes_hold() {
         assert_eq!(ended.code, Some(0), "{name}: {}", ended.stderr);
         assert!(place.path(&patch).exists(), "{name}: {}", ended.stdout);
     }
-    let types = ["Pool", "Stats<long unsigned int>", "Domain", "Worker"];
+    let types = ["net::Pool", "Stats<unsigned long>", "Domain", "Worker"];
     let before = types.map(|name| transfers(&place, "out", name));
     for index in 0..names.len() {
         let applied = place.other("/usr/bin/patch", &format!("-p1 -i {index}.patch"));

@@ -221,7 +221,7 @@ fn memory_kind(object: &ResolvedObject) -> (&'static str, &str) {
         ObjectKind::Slab { cache } => ("slab cache", cache),
         ObjectKind::Page => ("page descriptors", ""),
         ObjectKind::Stack { task } => ("stack", task),
-        ObjectKind::Heap { site } => ("allocation", site),
+        ObjectKind::Heap { site, .. } => ("allocation", site),
         ObjectKind::ThreadLocal { symbol, .. } => ("thread-local variable", symbol),
         ObjectKind::Named => ("named by the program", ""),
         ObjectKind::Memory => ("memory that nothing describes", ""),

@@ -31,6 +31,7 @@ mod order;
 mod patch;
 mod quick_search;
 mod recommended;
+mod rust_struct;
 mod save;
 mod scenarios;
 mod searched;

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use relayout_files::{DebugFile, RecordingProgress};
 use relayout_layout::dwarf::{DwarfFile, SectionStore};
 use relayout_layout::kernel_module::link_module;
-use relayout_layout::links::DebugLinks;
 use relayout_profile::{LoadedModule, Profile, ProfileMeta};
 use relayout_resolve::{DebugImages, modules_used};
 
 use crate::Error;
+use crate::kept_programs::{build_id_of_bytes, build_id_of_file, kept_program};
 use crate::type_files::debug_folders;
 
 /// Libraries without debug information that a warning names.
@@ -91,15 +91,6 @@ fn take_by_build_id(given: &mut Vec<PathBuf>, build_id: &str) -> Option<PathBuf>
     Some(given.remove(index))
 }
 
-fn build_id_of_file(path: &Path) -> Option<String> {
-    build_id_of_bytes(&relayout_files::map_file(path).ok()?)
-}
-
-fn build_id_of_bytes(bytes: &[u8]) -> Option<String> {
-    let id = DebugLinks::read(bytes).ok()?.build_id?;
-    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
 fn debug_path(given: Option<&Path>, meta: &ProfileMeta) -> Result<PathBuf, Error> {
     match (given, meta.debug_file.as_str()) {
         (Some(path), _) => Ok(path.to_owned()),
@@ -124,7 +115,15 @@ fn open_main_file(
         let map = relayout_files::map_file(path).map_err(unreadable)?;
         return Ok(DebugFile::find_or_keep(path, map, debug_folders()));
     }
-    let map = relayout_files::map_named_elf(path).map_err(unreadable)?;
+    let named = relayout_files::map_named_elf(path);
+    let found = named.as_ref().ok().and_then(|map| build_id_of_bytes(map));
+    if found.as_ref() != Some(&meta.build_id)
+        && let Some(copy) = kept_program(&meta.build_id)
+    {
+        let map = relayout_files::map_file(&copy).map_err(unreadable)?;
+        return Ok(DebugFile::find_or_keep(&copy, map, debug_folders()));
+    }
+    let map = named.map_err(unreadable)?;
     match NamedFileProof::find(path, &map, &meta.build_id) {
         NamedFileProof::SameBuild => {}
         NamedFileProof::NoBuildId => unproven.0.push(path.to_owned()),
@@ -241,11 +240,19 @@ fn open_library(
         return Some(DebugFile::find_or_keep(chosen, map, debug_folders()));
     }
     let path = Path::new(&module.path);
-    let map = relayout_files::map_named_elf(path).ok()?;
+    let kept_copy = || {
+        let copy = kept_program(&module.build_id)?;
+        let map = relayout_files::map_file(&copy).ok()?;
+        Some(DebugFile::find_or_keep(&copy, map, debug_folders()))
+    };
+    let Ok(map) = relayout_files::map_named_elf(path) else {
+        return kept_copy();
+    };
     match NamedFileProof::find(path, &map, &module.build_id) {
         NamedFileProof::SameBuild => {}
         NamedFileProof::NoBuildId => unproven.0.push(path.to_owned()),
-        NamedFileProof::OtherBuild { .. } | NamedFileProof::ForeignOwner => return None,
+        NamedFileProof::OtherBuild { .. } => return kept_copy(),
+        NamedFileProof::ForeignOwner => return None,
     }
     Some(DebugFile::find_or_keep(path, map, debug_folders()))
 }

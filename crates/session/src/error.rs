@@ -143,6 +143,14 @@ pub enum Error {
         /// Sentence with similar names, or nothing.
         suggestion: String,
     },
+    /// The layout of the type is not the user's.
+    #[error(
+        "{name} is a type of the standard library, which lays it out, and holds no struct of the program"
+    )]
+    StandardType {
+        /// Type.
+        name: String,
+    },
     /// A struct lacks a member that should stay at its offset.
     #[error("struct {name} has no member '{member}' to keep{suggestion}")]
     NoMember {

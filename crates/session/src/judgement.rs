@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ResolvedProfile;
 use crate::advise::{AdviceRequest, AdviceRun, PatchedType, judge_quickly};
+use crate::resolution_cache::allocators_by_user;
 
 /// Types that `report --by saving` searches at most.
 const TYPES_SEARCHED_MAX: usize = 12;
@@ -290,7 +291,8 @@ pub fn run_judgements(run: &AdviceRun<'_>, request: &AdviceRequest) -> TypeJudge
 /// cannot be looked at.
 fn profile_identity(profile: &Path, debug: &[PathBuf]) -> Option<String> {
     let meta = relayout_files::read_regular_text(&profile.join("meta.json")).ok()?;
-    let mut words = format!("judgements {FORMAT}\n{meta}\n");
+    let allocators = allocators_by_user().join(",");
+    let mut words = format!("judgements {FORMAT}\n{meta}\n{allocators}\n");
     let mut files: Vec<PathBuf> = std::fs::read_dir(profile)
         .ok()?
         .map(|entry| entry.map(|entry| entry.path()))

@@ -30,6 +30,7 @@ mod explain;
 mod findings;
 mod host_error;
 mod judgement;
+mod kept_programs;
 mod machine;
 mod misplaced_paths;
 mod names;
@@ -53,7 +54,7 @@ pub use judgement::{
 };
 pub use machine::{ProbedMachine, pair_coefficient_or_measured};
 pub use misplaced_paths::{verify_debug_path, verify_profile_path};
-pub use names::ResolvedNames;
+pub use names::{ResolvedNames, is_library_file};
 pub use production::{ProductionBuild, ProductionPlacement};
 pub use progress::SilentProgress;
 pub use resolved_profile::{ResolvedProfile, with_resolved_profile, with_verified_profile};

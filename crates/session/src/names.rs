@@ -43,7 +43,11 @@ impl<'a, 'f> ResolvedNames<'a, 'f> {
             _ => None,
         };
         let origin = match &object.kind {
-            ObjectKind::Heap { site } if !site.is_empty() => Some(site.clone()),
+            ObjectKind::Heap { site, holder } => {
+                let words = [site.as_str(), holder.as_str()].into_iter();
+                let words: Vec<&str> = words.filter(|words| !words.is_empty()).collect();
+                (!words.is_empty()).then(|| words.join(", "))
+            }
             _ => None,
         };
         TargetObject {
@@ -71,28 +75,68 @@ impl ResolvedNames<'_, '_> {
     }
 }
 
-/// Function (if inlined), file and line of the innermost frame outside of standard libraries: the
-/// user's own code rather than that of an atomic or a vector. `None` if all frames are in
-/// libraries.
-fn frame_outside_libraries(
-    place: &SourcePlace,
-) -> Option<(Option<String>, Option<String>, Option<u32>)> {
-    let is_own = |frame: &&SourceFrame| frame.file.as_deref().is_some_and(|file| !is_library(file));
-    if let Some(frame) = place.inlined.iter().find(is_own) {
-        return Some((Some(frame.function.clone()), frame.file.clone(), frame.line));
-    }
-    let outer_frame = place.outer.as_ref().filter(is_own)?;
-    Some((None, outer_frame.file.clone(), outer_frame.line))
+/// Frame of the user's own code, with the helpers that were inlined into it.
+struct OwnFrame<'p> {
+    /// Function, if it was inlined itself.
+    inlined: Option<&'p str>,
+    file: Option<&'p str>,
+    line: Option<u32>,
+    /// Innermost helper.
+    helper: Option<&'p str>,
 }
 
-/// True for a source file of the compiler or a standard library.
-fn is_library(file: &str) -> bool {
+impl<'p> OwnFrame<'p> {
+    /// Returns the innermost frame that is no helper's: the code that calls an atomic operation or a
+    /// vector rather than theirs. Where all are helpers, the innermost.
+    fn of_place(place: &'p SourcePlace, is_helper: impl Fn(&str) -> bool) -> Self {
+        let is_own =
+            |frame: &SourceFrame| frame.file.as_deref().is_some_and(|file| !is_helper(file));
+        let helper_before = |index: usize| {
+            let innermost = place.inlined.first().filter(|_| index > 0);
+            innermost.map(|frame| frame.function.as_str())
+        };
+        if let Some(index) = place.inlined.iter().position(is_own) {
+            let frame = &place.inlined[index];
+            return Self {
+                inlined: Some(frame.function.as_str()),
+                file: frame.file.as_deref(),
+                line: frame.line,
+                helper: helper_before(index),
+            };
+        }
+        if let Some(outer) = place.outer.as_ref().filter(|outer| is_own(outer)) {
+            return Self {
+                inlined: None,
+                file: outer.file.as_deref(),
+                line: outer.line,
+                helper: helper_before(place.inlined.len()),
+            };
+        }
+        Self {
+            inlined: place.inlined.first().map(|frame| frame.function.as_str()),
+            file: place.file.as_deref(),
+            line: place.line,
+            helper: None,
+        }
+    }
+}
+
+/// Returns true for a source file of helpers in the kernel: its headers for all of it.
+fn is_kernel_helper(file: &str) -> bool {
+    file.starts_with("include/") || file.contains("/include/")
+}
+
+/// Returns true for a source file of the compiler or a standard library.
+pub fn is_library_file(file: &str) -> bool {
     const LIBRARY_PREFIXES: [&str; 3] = ["/usr/include/", "/usr/lib/", "/rustc/"];
-    const LIBRARY_PARTS: [&str; 4] = [
+    const LIBRARY_PARTS: [&str; 7] = [
         "/include/c++/",
         "/library/core/src/",
         "/library/alloc/src/",
         "/library/std/src/",
+        "/go/src/internal/",
+        "/go/src/runtime/",
+        "/go/src/sync/",
     ];
     LIBRARY_PREFIXES.iter().any(|start| file.starts_with(start))
         || LIBRARY_PARTS.iter().any(|part| file.contains(part))
@@ -141,27 +185,32 @@ impl AddressNamer for ResolvedNames<'_, '_> {
         let Some(place) = self.site_source(site) else {
             return SiteSource::default();
         };
-        let own_frame = self
-            .program
-            .then(|| frame_outside_libraries(&place))
-            .flatten();
-        let (inlined, file, line) = own_frame.unwrap_or_else(|| {
-            let inlined = place.inlined.first().map(|frame| frame.function.clone());
-            (inlined, place.file.clone(), place.line)
-        });
-        let inlined = inlined.filter(|name| !name.is_empty());
-        if self.program && inlined.is_some() && place.function.starts_with("std::") {
+        let is_helper = if self.program {
+            is_library_file
+        } else {
+            is_kernel_helper
+        };
+        let own = OwnFrame::of_place(&place, is_helper);
+        let (file, line) = (own.file.map(str::to_owned), own.line);
+        let is_new = |name: &&str| !name.is_empty() && *name != place.function;
+        let inlined = own.inlined.filter(is_new);
+        let names: Vec<&str> = inlined
+            .into_iter()
+            .chain(own.helper.filter(is_new))
+            .collect();
+        let runs_callback = self.program && place.function.starts_with("std::");
+        if let (true, Some(callback)) = (runs_callback, inlined) {
             // The library runs a function of the user: a thread's body, a callback.
             return SiteSource {
-                function: inlined,
-                inlined: None,
+                function: Some(callback.to_owned()),
+                inlined: own.helper.filter(is_new).map(str::to_owned),
                 file,
                 line,
             };
         }
         SiteSource {
-            inlined: inlined.filter(|name| *name != place.function),
-            function: Some(place.function).filter(|name| !name.is_empty()),
+            inlined: (!names.is_empty()).then(|| names.join(" > ")),
+            function: Some(place.function.clone()).filter(|name| !name.is_empty()),
             file,
             line,
         }

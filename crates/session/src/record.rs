@@ -12,6 +12,8 @@ use relayout_record::RecordingOutcome;
 use relayout_resolve::insn::x86::X86InsnSet;
 use relayout_resolve::insn::{DecodedInsn, InstructionSet as _};
 
+use crate::kept_programs::keep_programs;
+
 /// Recordings that cannot be made or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -197,6 +199,7 @@ impl FinishedRecordings {
         };
         profile.meta.unseen_strings = unseen_strings::find_unseen_strings(&profile.meta);
         sign_profile(&mut profile, command);
+        keep_programs(&profile.meta);
         let options = WriteOptions { overwrite };
         relayout_profile::write_unless(output, &profile, &options, is_aborted).map_err(
             |error| match error {

@@ -4,6 +4,19 @@ use relayout_files::CachedFiles;
 use relayout_profile::Profile;
 use relayout_resolve::{DebugImages, Error, KeptEvidence, Options, Resolution, resolve_with};
 
+/// Environment variable with functions of the program that pass requests for memory on, by commas.
+const ALLOCATORS_VARIABLE: &str = "RELAYOUT_ALLOCATORS";
+
+/// Returns the functions that the user calls allocators.
+pub(crate) fn allocators_by_user() -> Vec<String> {
+    let names = std::env::var(ALLOCATORS_VARIABLE).unwrap_or_default();
+    let names = names.split(',').map(str::trim);
+    names
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
 /// Resolves `profile` with cached evidence, and caches new evidence.
 ///
 /// # Errors
@@ -23,7 +36,11 @@ pub fn resolve_with_cache(
                 .unwrap_or(fresh),
         )
     });
-    let resolution = resolve_with(profile, images, Options::default(), evidence.as_mut())?;
+    let options = Options {
+        allocators: allocators_by_user(),
+        ..Options::default()
+    };
+    let resolution = resolve_with(profile, images, options, evidence.as_mut())?;
     if let (Some(cache), Some(evidence)) = (cache, evidence)
         && evidence.is_changed()
     {

@@ -18,11 +18,14 @@ fn check(run: &Recorded) -> u64 {
     let shared = run.printed_number("shared");
     let never = visits(run, 0, shared + 16);
     assert!(never.len() > 1000, "{}", never.len());
-    assert!(never.iter().all(|v| v.locked && v.stored == Some(false)));
+    assert!(never.iter().all(|v| v.locked && v.stored != Some(true)));
+    // An access may be written out before its outcome is known.
+    let unknown = never.iter().filter(|v| v.stored.is_none()).count();
+    assert!(unknown * 100 < never.len(), "{unknown}");
     let own = visits(run, 0, shared);
     assert!(
         own.iter()
-            .all(|v| v.compare_exchange && v.stored == Some(true))
+            .all(|v| v.compare_exchange && v.stored != Some(false))
     );
     let mut gaps = Vec::new();
     for pair in never.windows(2) {

@@ -1,9 +1,10 @@
 //! Callers of allocations: from the return addresses of a call stack to a description.
 
-use relayout_profile::RunId;
 use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
+use relayout_profile::RunId;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::evidence::AnalysedProgram;
 use crate::images::{DebugImages, LinkedAddress};
@@ -11,6 +12,19 @@ use crate::source::{SourceMaps, SourcePlace, readable_name};
 
 /// Frames of one stack that are read, at most.
 const FRAMES_MAX: usize = 64;
+/// Wrappers of allocators around each other, at most.
+const WRAPPERS_MAX: usize = 4;
+
+/// A recorded allocation.
+#[derive(Clone, Copy, Debug)]
+pub struct AllocationRequest<'r> {
+    /// Recording.
+    pub run: RunId,
+    /// Return addresses as the profile gives them, innermost first.
+    pub stack: &'r str,
+    /// Bytes.
+    pub bytes: u64,
+}
 
 /// Call stack of an allocation, by link-time addresses, so that stacks of different runs compare
 /// equal.
@@ -31,17 +45,27 @@ pub struct CallerStacks<'p, 'f, 'a> {
     images: &'p DebugImages<'f, 'a>,
     /// Made for the first stack, since kernels have none.
     sources: OnceCell<SourceMaps<'f, 'a>>,
+    /// Functions that pass requests for memory on, by the user's word.
+    allocators: &'p [String],
+    /// Calls, by their return addresses, that functions make for their callers.
+    wrapper_calls: FxHashSet<LinkedAddress>,
     by_stack: FxHashMap<(RunId, String), AllocationCallers>,
     places: FxHashMap<LinkedAddress, Option<SourcePlace>>,
 }
 
 impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
     /// Makes a reader that has read nothing yet.
-    pub fn new(program: &'p AnalysedProgram<'f, 'a>, images: &'p DebugImages<'f, 'a>) -> Self {
+    pub fn new(
+        program: &'p AnalysedProgram<'f, 'a>,
+        images: &'p DebugImages<'f, 'a>,
+        allocators: &'p [String],
+    ) -> Self {
         Self {
             program,
             images,
             sources: OnceCell::new(),
+            allocators,
+            wrapper_calls: FxHashSet::default(),
             by_stack: FxHashMap::default(),
             places: FxHashMap::default(),
         }
@@ -57,6 +81,39 @@ impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
         &self.by_stack[&key]
     }
 
+    /// Finds functions that allocate for their callers: one call, of which some callers never get a
+    /// size that others get. What they allocate belongs to the callers.
+    pub fn find_wrappers(&mut self, requests: &[AllocationRequest<'_>]) {
+        for _ in 0..WRAPPERS_MAX {
+            let mut sizes: BTreeMap<LinkedAddress, BTreeMap<LinkedAddress, BTreeSet<u64>>> =
+                BTreeMap::new();
+            for request in requests {
+                let callers = self.read(request.run, request.stack);
+                let call = callers
+                    .near
+                    .checked_sub(1)
+                    .and_then(|last| callers.frames[last]);
+                let caller = callers.frames.get(callers.near).copied().flatten();
+                if let (Some(call), Some(caller)) = (call, caller) {
+                    let by_caller = sizes.entry(call).or_default();
+                    by_caller.entry(caller).or_default().insert(request.bytes);
+                }
+            }
+            let known = self.wrapper_calls.len();
+            let differ = |by_caller: &BTreeMap<_, BTreeSet<u64>>| {
+                let mut sets = by_caller.values();
+                let first = sets.next();
+                first.is_some_and(|first| sets.any(|other| first.is_disjoint(other)))
+            };
+            let wrappers = sizes.iter().filter(|(_, by_caller)| differ(by_caller));
+            self.wrapper_calls.extend(wrappers.map(|(call, _)| *call));
+            if self.wrapper_calls.len() == known {
+                return;
+            }
+            self.by_stack.clear();
+        }
+    }
+
     fn parse(&mut self, run: RunId, stack: &str) -> AllocationCallers {
         let address = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
         let frames: Vec<Option<LinkedAddress>> = stack
@@ -64,11 +121,20 @@ impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
             .take(FRAMES_MAX)
             .map(|word| self.images.locate(run, address(word)?))
             .collect();
-        let wanted = frames.iter().enumerate().find_map(|(n, frame)| {
-            let back = (*frame)?;
-            let function = self.requesting_function(back)?;
-            Some((n, self.describe(back, &function)))
-        });
+        let mut wanted = None;
+        for (n, frame) in frames.iter().enumerate() {
+            let Some(back) = *frame else { continue };
+            let Some(function) = self.requesting_function(back) else {
+                continue;
+            };
+            let is_wrapper = self.wrapper_calls.contains(&back);
+            if wanted.is_none() || !is_wrapper {
+                wanted = Some((n, self.describe(back, &function)));
+            }
+            if !is_wrapper {
+                break;
+            }
+        }
         let (near, words) = match wanted {
             Some((n, words)) => (n + 1, words),
             None => (frames.len(), String::new()),
@@ -106,11 +172,11 @@ impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
         let inlined = place
             .inlined
             .iter()
-            .find(|frame| !forwards_allocation(&frame.function));
+            .find(|frame| !self.forwards_allocation(&frame.function));
         if let Some(frame) = inlined {
             return Some((frame.function.clone(), position(&frame.file, frame.line)));
         }
-        if forwards_allocation(&place.function) {
+        if self.forwards_allocation(&place.function) {
             return None;
         }
         let (file, line) = match place.outer {
@@ -118,6 +184,11 @@ impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
             None => (place.file, place.line),
         };
         Some((place.function, position(&file, line)))
+    }
+
+    /// Returns true if a function only passes memory on.
+    fn forwards_allocation(&self, function: &str) -> bool {
+        is_known_allocator(function) || self.allocators.iter().any(|name| name == function)
     }
 
     fn describe(
@@ -142,9 +213,8 @@ impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
     }
 }
 
-/// Returns true if a function only passes memory on: allocators and containers of the standard
-/// libraries.
-fn forwards_allocation(function: &str) -> bool {
+/// Returns true for allocators and containers of the standard libraries.
+fn is_known_allocator(function: &str) -> bool {
     const EXACT: [&str; 20] = [
         "malloc",
         "calloc",

@@ -18,17 +18,21 @@ use crate::objects::{ObjectId, ResolvedObject};
 use crate::owner::{AddressOwner, UnresolvedClass};
 
 /// Options of [`resolve`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Refuse a debug file whose build id differs from the profile's. A profile without a build id
     /// is accepted.
     pub check_build_id: bool,
+    /// Functions of the program that only pass a request for memory on, beside those that are known:
+    /// an allocation belongs to their caller.
+    pub allocators: Vec<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             check_build_id: true,
+            allocators: Vec::new(),
         }
     }
 }
@@ -82,6 +86,7 @@ pub fn resolve_with(
         ranges: &ranges,
         accesses: &accesses,
         sites: &sites,
+        allocators: &options.allocators,
     };
     let objects = finder.find_objects();
     Ok(Resolution {

@@ -1,5 +1,7 @@
 // Objects of C++ that four threads share: of a class in a namespace, a template, a class with a base, and
 // elements of a vector.
+#include <pthread.h>
+
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -46,17 +48,15 @@ static Stats<unsigned long>* stats;
 static Domain* domain;
 static std::vector<Worker>* workers;
 
-static std::atomic<int> begun{0};
-static std::atomic<bool> is_over{false};
+// The threads wait for each other so often, so that they take turns on a busy machine too.
+static const long rounds_apart = 32;
+static pthread_barrier_t together;
 
 static void run(int number, long rounds) {
-  // All work at the same time.
-  begun.fetch_add(1);
-  while (begun.load() < 4) std::this_thread::yield();
   Worker* worker = &(*workers)[number];
   long sum = 0;
-  // The first thread has the most work, and the others go on until it is done.
-  for (long i = 0; number == 0 ? i < rounds : !is_over.load(std::memory_order_relaxed); i++) {
+  for (long i = 0; i < rounds; i++) {
+    if (i % rounds_apart == 0) pthread_barrier_wait(&together);
     asm volatile("" ::: "memory");
     if (number == 0) {
       pool->use();
@@ -70,12 +70,12 @@ static void run(int number, long rounds) {
       stats->misses++;
     worker->done++;
   }
-  is_over = true;
   if (sum == 0 && number > 0) std::puts("nothing");
 }
 
 int main(int count, char** words) {
   long rounds = count > 1 ? std::atol(words[1]) : 20000;
+  pthread_barrier_init(&together, nullptr, 4);
   pool = new net::Pool(8);
   stats = new Stats<unsigned long>();
   domain = new Domain();

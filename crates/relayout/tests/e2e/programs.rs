@@ -1,6 +1,8 @@
 //! `record kernel --run`: programs of the user's.
 
+use crate::common::programs::data;
 use crate::stand::Stand;
+use relayout_testkit::require_programs;
 
 const MARKER_DIR: &str = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../../collectors/guest");
 
@@ -202,4 +204,35 @@ fn a_program_that_ends_before_its_window_opens_is_an_error() {
         "{ended:?}"
     );
     stand.check_clean();
+}
+
+/// Types, fields, functions and lines of Go are named, and threads of its scheduler are contexts.
+#[test]
+#[ignore = "needs Go"]
+fn programs_of_go_are_named() {
+    require_programs(&["go"]);
+    let stand = Stand::new();
+    let source = data("pool.go");
+    let words = ["build", "-o", "pool", source.to_str().expect("a path")];
+    let mut build = stand.place.command("go".as_ref(), &words);
+    let home = stand.place.path("home");
+    build.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    build.env("HOME", home).env("GOFLAGS", "-modcacherw");
+    let built = stand.place.ended(&mut build);
+    assert_eq!(built.code, Some(0), "{}", built.stderr);
+    let ended = stand.run("record run -o out -- ./pool");
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let report = stand.json("report out --json --top 0 --type main.pool");
+    let finding = &report["findings"][0];
+    assert_eq!(finding["type"], "main.pool", "{report:#}");
+    let members = finding["members"].as_array().expect("members");
+    for name in ["stats.hits", "stats.misses"] {
+        assert!(
+            members.iter().any(|member| member["name"] == name),
+            "{name}: {finding:#}"
+        );
+    }
+    let sites = finding["sites"].as_array().expect("sites");
+    let is_own = |site: &serde_json::Value| site["function"] == "main.main.func1";
+    assert!(sites.iter().any(is_own), "{finding:#}");
 }

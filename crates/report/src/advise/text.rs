@@ -17,8 +17,8 @@ use std::path::PathBuf;
 use relayout_search::{AdviceVerdict, LayoutAdvice, RankedLayout, ScoredLayout, change};
 use relayout_session::ResolvedProfile;
 use relayout_session::advise::{
-    AdviceRun, AdvisedType, CompileTest, GatheredType, GuardableStore, LayoutPool, PatchOutcome,
-    PatchedType, SearchedType, WrittenPatch, inner_types,
+    AdviceRun, AdvisedType, CompileTest, GatheredType, GuardableStore, InnerType, LayoutPool,
+    PatchOutcome, PatchedType, SearchedType, WrittenPatch, inner_types,
 };
 
 use crate::words::{counted, recorded_time_words};
@@ -382,21 +382,24 @@ fn push_best_and_scenarios(text: &mut String, view: &PoolView<'_>, top: usize) {
         let _ = writeln!(text, "{effect}");
     }
     text.push_str(&wrap_text(&search_words::verdict_sentences(view), 0));
-    let types = view.resolved.resolution.types();
-    let inner = inner_types(view.gathered, types, advice);
-    if !inner.is_empty() {
-        let inner = inner.iter();
-        let named: Vec<String> = inner
-            .map(|inner| format!("'{}' ({})", inner.member, inner.type_name))
-            .collect();
-        let sentence = format!(
-            "What moved as a whole has an order of its own to look for: {}, by `relayout advise` with \
-             that type.\n",
-            named.join(", ")
-        );
-        text.push_str(&wrap_text(&sentence, 0));
+    if let Some(sentence) = inner_types_sentence(view) {
+        text.push_str(&wrap_text(&format!("{sentence}\n"), 0));
     }
     scenario_text::push_scenarios(text, view.pool, top);
+}
+
+/// Returns a sentence about the parts of the type that moved as a whole, or could not move.
+fn inner_types_sentence(view: &PoolView<'_>) -> Option<String> {
+    let types = view.resolved.resolution.types();
+    let inner = inner_types(view.gathered, types, view.pool.advice);
+    let named: Vec<String> = inner.iter().map(InnerType::words).collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "What moved as a whole has an order of its own to look for: {}, by `relayout advise` with \
+             that type.",
+            named.join(", ")
+        )
+    })
 }
 
 /// Returns the best candidate, if it has fewer transfers than today's layout.

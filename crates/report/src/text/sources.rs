@@ -1,8 +1,10 @@
-//! Source positions as shown: without the directory that all files share.
+//! Source positions as shown: without the directory that the program's own files share, and without that
+//! of Cargo's registry.
 
 use std::collections::BTreeSet;
 
 use relayout_contend::{Findings, SiteSource};
+use relayout_session::is_library_file;
 
 /// Renders sources; knows the directory of the source tree.
 pub(super) struct SourcePositions {
@@ -16,7 +18,8 @@ impl SourcePositions {
         let in_rest = findings.unresolved.iter().flat_map(|class| &class.sites);
         let files = in_findings
             .chain(in_rest)
-            .filter_map(|site| site.source.file.as_deref());
+            .filter_map(|site| site.source.file.as_deref())
+            .filter(|file| !is_library_file(file) && path_in_registry(file).is_none());
         // A kernel names C files from its build directory, and assembly from the root.
         let (absolute, relative): (Vec<&str>, Vec<&str>) =
             files.partition(|file| file.starts_with('/'));
@@ -46,13 +49,24 @@ impl SourcePositions {
     /// `mm/percpu.c:2259`
     pub fn position(&self, source: &SiteSource) -> String {
         let file = source.file.as_deref().unwrap_or("?");
-        let file = file.strip_prefix(&self.root).unwrap_or(file);
+        let in_tree = file
+            .strip_prefix(&self.root)
+            .filter(|_| !self.root.is_empty());
+        let file = in_tree.or_else(|| path_in_registry(file)).unwrap_or(file);
         let file = file.strip_prefix("./").unwrap_or(file);
         match source.line {
             Some(line) => format!("{file}:{line}"),
             None => file.to_owned(),
         }
     }
+}
+
+/// Returns the path of a file that Cargo fetched, from the folder of its package on:
+/// `tokio-1.40.0/src/sync/mpsc/chan.rs`. `None` for other files.
+fn path_in_registry(file: &str) -> Option<&str> {
+    let (_, behind) = file.split_once("/registry/src/")?;
+    let (_, path) = behind.split_once('/')?;
+    Some(path)
 }
 
 /// The longest directory that all of `files` (sorted) are under.
@@ -81,6 +95,14 @@ mod tests {
 
     fn assert_shared_directory(files: &[&str], expect: &str) {
         assert_eq!(shared_directory(files.iter().copied().collect()), expect);
+    }
+
+    #[test]
+    fn packages_of_the_registry() {
+        let file =
+            "/home/a/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/bytes-1.7.1/src/lib.rs";
+        assert_eq!(path_in_registry(file), Some("bytes-1.7.1/src/lib.rs"));
+        assert_eq!(path_in_registry("/b/registry/src"), None);
     }
 
     #[test]

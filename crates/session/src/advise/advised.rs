@@ -172,6 +172,7 @@ pub fn advise_types<'a>(
     };
     let (mut gathered, skipped) = gather_types(resolved, request)?;
     if let Some(source) = &request.source {
+        read_rust_sources(&mut gathered, source);
         read_order_uses(resolved, &mut gathered, source);
     }
     let read_build = |build| ConfigurationBuild::read(resolved, &gathered, build);
@@ -250,20 +251,40 @@ fn doubt_advice<'a>(
     }
 }
 
+/// Reads the attributes of Rust structs, and the crates that their projects use.
+fn read_rust_sources(gathered: &mut [GatheredType<'_>], source: &Path) {
+    for gathered in gathered {
+        let Some(rules) = &gathered.rust_struct else {
+            continue;
+        };
+        let rules = rules.with_source(source, &gathered.name, gathered.aggregate.decl.as_ref());
+        gathered.order = match rules.fields.is_repr_c {
+            true => OrderEvidence::from_layout(&gathered.order_names, &gathered.shape),
+            false => OrderEvidence::default(),
+        };
+        gathered.rust_struct = Some(rules);
+    }
+}
+
 /// Finds the code in the source tree that relies on the order of the types' members.
 fn read_order_uses(
     resolved: &ResolvedProfile<'_>,
     gathered: &mut [GatheredType<'_>],
     source: &Path,
 ) {
-    let step = "looking for code that relies on the order of members";
-    resolved.progress.step(step);
-    // An array that is laid out as a whole has no members of its own.
+    // An array that is laid out as a whole has no members of its own. The tree is searched for C.
+    let has_members =
+        |gathered: &GatheredType<'_>| !gathered.is_whole && gathered.rust_struct.is_none();
     let queries: Vec<_> = { gathered.iter() }
-        .filter(|gathered| !gathered.is_whole)
+        .filter(|gathered| has_members(gathered))
         .map(|gathered| gathered.order_names.query.clone())
         .collect();
-    let members = gathered.iter_mut().filter(|gathered| !gathered.is_whole);
+    if queries.is_empty() {
+        return;
+    }
+    let step = "looking for code that relies on the order of members";
+    resolved.progress.step(step);
+    let members = gathered.iter_mut().filter(|gathered| has_members(gathered));
     for (gathered, uses) in members.zip(scan_source_tree(source, &queries)) {
         let (names, shape) = (&gathered.order_names, &gathered.shape);
         gathered.order = OrderEvidence::from_uses(names, shape, uses);

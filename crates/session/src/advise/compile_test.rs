@@ -140,12 +140,12 @@ fn judge_objects(
             Ok(after) => after,
             Err(compiler_message) => return bad_verdict(compiler_message.clone()),
         };
-        let before = match shape_in_object(&object.before, &gathered.name)? {
+        let before = match shape_in_object(&object.before, &gathered.definition_name())? {
             Ok(shape) => shape,
             // The object includes the file for another reason.
             Err(_) => continue,
         };
-        let after = match shape_in_object(after, &gathered.name)? {
+        let after = match shape_in_object(after, &gathered.definition_name())? {
             Ok(shape) => shape,
             Err(reason) => return bad_verdict(reason),
         };

@@ -31,7 +31,8 @@ impl ConfigurationBuild {
             types
                 .iter()
                 .map(|gathered| {
-                    shape_in_catalog(catalog, &gathered.name).map_err(Error::types(path))
+                    shape_in_catalog(catalog, &gathered.definition_name())
+                        .map_err(Error::types(path))
                 })
                 .collect()
         });

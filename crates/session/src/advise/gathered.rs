@@ -8,8 +8,9 @@ use relayout_layout::abi::{AbiEngine, StructLayout, StructShape};
 use relayout_layout::{Aggregate, suggestions};
 use relayout_search::{AdviceSubject, Options, RecordedInstance, ScoredLayout, refusal};
 
-use super::objects::{SizeEffects, TypeObjects, find_objects};
+use super::objects::{SizeEffects, TypeObjects, find_objects, struct_in_wrapper};
 use super::order::{OrderEvidence, OrderNames};
+use super::rust_struct::RustStructRules;
 use super::subject::{AdvisedSubject, find_subject, named_subjects};
 use crate::{Error, ResolvedProfile};
 
@@ -45,6 +46,8 @@ pub struct GatheredType<'a> {
     pub order: OrderEvidence,
     /// Names by which such code is found.
     pub(super) order_names: OrderNames,
+    /// Rules of a Rust struct; `None` for other languages.
+    pub(super) rust_struct: Option<RustStructRules>,
     /// Members that the user keeps at their offsets.
     pub pinned: Vec<String>,
 }
@@ -70,11 +73,8 @@ impl GatheredType<'_> {
         instance: &RecordedInstance,
         offset: u32,
     ) -> Option<usize> {
-        let offset = match instance.elements {
-            2.. => offset % instance.stride.max(1),
-            _ => offset,
-        };
-        let holds = |range: std::ops::Range<u64>| range.contains(&u64::from(offset));
+        let offset = element_offset(instance, offset);
+        let holds = |range: std::ops::Range<u64>| range.contains(&offset);
         layout
             .places
             .iter()
@@ -91,6 +91,16 @@ impl GatheredType<'_> {
         }
     }
 
+    /// Returns true for a struct of Rust.
+    pub fn is_rust(&self) -> bool {
+        self.rust_struct.is_some()
+    }
+
+    /// Returns true if the compiler orders the members: a Rust struct without `#[repr(C)]`.
+    pub fn is_compiler_ordered(&self) -> bool {
+        { self.rust_struct.as_ref() }.is_some_and(|rules| !rules.fields.is_repr_c)
+    }
+
     /// Returns `options` with the pinned members of this type.
     pub(super) fn pinned_options(&self, options: &Options) -> Options {
         Options {
@@ -98,7 +108,25 @@ impl GatheredType<'_> {
                 .chain(self.order.pinned_members())
                 .collect(),
             order_rules: self.order.rules.clone(),
+            rust_fields: { self.rust_struct.as_ref() }.map(|rules| rules.fields),
             ..options.clone()
+        }
+    }
+
+    /// Returns the name under which the source declares the type.
+    pub(super) fn declared_name(&self) -> &str {
+        let tagged = matches!(self.advised_subject, AdvisedSubject::Tagged { .. });
+        let declared = self.aggregate.declared_name().filter(|_| tagged);
+        declared.unwrap_or(&self.name)
+    }
+
+    /// Returns the name of the type in debug information, with its scope.
+    pub(super) fn definition_name(&self) -> String {
+        let Aggregate { name, scope, .. } = self.aggregate.as_ref();
+        match (&self.advised_subject, name, scope) {
+            (AdvisedSubject::Tagged { .. }, Some(name), Some(scope)) => format!("{scope}::{name}"),
+            (AdvisedSubject::Tagged { .. }, Some(name), None) => name.clone(),
+            _ => self.name.clone(),
         }
     }
 
@@ -111,6 +139,14 @@ impl GatheredType<'_> {
             .map(|refusal| refusal.to_string())
             .or_else(|| is_single.then(|| "it has one member and no neighbours".to_owned()))
     }
+}
+
+/// Returns the offset in its element of an access to an instance.
+pub(super) fn element_offset(instance: &RecordedInstance, offset: u32) -> u64 {
+    u64::from(match instance.elements {
+        2.. => offset % instance.stride.max(1),
+        _ => offset,
+    })
 }
 
 /// Returns the objects of a tag, or of what else a report calls `name`.
@@ -131,7 +167,8 @@ fn find_named_objects<'a>(
 /// members `pinned` stay at their offsets.
 ///
 /// # Errors
-/// The profile has no object of that name, or the struct lacks a pinned member.
+/// The profile has no object of that name, the type is one of a standard library that holds no type of
+/// the user, or the struct lacks a pinned member.
 pub fn gather_type<'a>(
     resolved: &ResolvedProfile<'a>,
     name: &str,
@@ -147,7 +184,13 @@ pub fn gather_type<'a>(
             suggestion: suggestions::suggestion_suffix(&similar),
         });
     };
-    gather_objects(resolved, &subject, objects, pinned)
+    match struct_in_wrapper(resolved, subject.name()) {
+        None => gather_objects(resolved, &subject, objects, pinned),
+        Some(Some(held)) => gather_type(resolved, &held, pinned),
+        Some(None) => Err(Error::StandardType {
+            name: subject.name().to_owned(),
+        }),
+    }
 }
 
 /// Gathers the objects and accesses of a subject that has objects.
@@ -193,7 +236,11 @@ fn gather_objects<'a>(
             });
         }
     }
-    let order = match objects.is_whole {
+    let rust_struct = { !objects.is_whole }
+        .then(|| RustStructRules::from_layout(&aggregate, &shape, resolved.line_bytes))
+        .flatten();
+    let is_ordered = { rust_struct.as_ref() }.is_none_or(|rules| rules.fields.is_repr_c);
+    let order = match objects.is_whole || !is_ordered {
         true => OrderEvidence::default(),
         false => OrderEvidence::from_layout(&order_names, &shape),
     };
@@ -213,6 +260,7 @@ fn gather_objects<'a>(
         tail_element_bytes: objects.tail_element_bytes,
         order,
         order_names,
+        rust_struct,
         pinned: pinned.to_vec(),
     })
 }

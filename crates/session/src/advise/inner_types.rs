@@ -1,29 +1,38 @@
-//! Structs among the members whose own order is worth a search.
+//! Structs among the members, and base classes, whose own order is worth a search.
 //!
-//! `ArcInner<Stats>` has its counters in `data`, which moves as a whole: their order is that of
-//! `Stats`.
+//! They move as a whole, or not at all: the order of their members is that of their own type.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_layout::{AggregateKind, TypeArena};
+use relayout_layout::{AggregateKind, Member, TypeArena};
 use relayout_search::{AdviceVerdict, LayoutAdvice};
 
-use super::gathered::GatheredType;
+use super::gathered::{GatheredType, element_offset};
 
 /// Members listed at most.
 const INNER_NAMED_MAX: usize = 3;
 
-/// A member that is a struct.
+/// A member, or a base class, that is a struct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InnerType {
-    /// Member.
-    pub member: String,
-    /// Tag of its struct.
+    /// Member; `None` for a base class.
+    pub member: Option<String>,
+    /// Name of its struct.
     pub type_name: String,
 }
 
-/// Returns the structs among the members of which several parts were accessed, if no order of the
-/// members helps.
+impl InnerType {
+    /// Returns `'data' (Stats)`, or `its base class (Meter)`.
+    pub fn words(&self) -> String {
+        match &self.member {
+            Some(member) => format!("'{member}' ({})", self.type_name),
+            None => format!("its base class ({})", self.type_name),
+        }
+    }
+}
+
+/// Returns the structs among the members and base classes of which several parts were accessed, if no
+/// order of the members helps.
 pub fn inner_types(
     gathered: &GatheredType<'_>,
     types: &TypeArena,
@@ -32,34 +41,36 @@ pub fn inner_types(
     if !matches!(advice.verdict, AdviceVerdict::NothingBetter { .. }) {
         return Vec::new();
     }
-    let mut accessed_offsets: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
+    let members = &gathered.aggregate.members;
+    let mut accessed_offsets: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
     for instance in &gathered.instances {
         for access in &instance.trace.accesses {
-            let layout = &advice.current.layout;
-            if let Some(atom) = gathered.atom_at_offset(layout, instance, access.offset) {
-                let offsets = accessed_offsets.entry(atom).or_default();
-                offsets.insert(access.offset);
+            let offset = element_offset(instance, access.offset);
+            let holds = |member: &Member| {
+                let inside = offset.checked_sub(member.offset);
+                inside.is_some_and(|inside| {
+                    types.size_of(member.ty).is_some_and(|size| inside < size)
+                })
+            };
+            if let Some(index) = members.iter().position(holds) {
+                accessed_offsets.entry(index).or_default().insert(offset);
             }
         }
     }
     accessed_offsets
         .iter()
         .filter(|(_, offsets)| offsets.len() > 1)
-        .filter_map(|(atom, _)| inner_type(gathered, types, *atom))
+        .filter_map(|(index, _)| inner_type(types, &members[*index]))
         .take(INNER_NAMED_MAX)
         .collect()
 }
 
-fn inner_type(gathered: &GatheredType<'_>, types: &TypeArena, atom: usize) -> Option<InnerType> {
-    let atom = &gathered.shape.atoms[atom];
-    let [member] = gathered.aggregate.members.get(atom.members.clone())? else {
-        return None;
-    };
-    let inner = types.aggregate(member.ty)?;
-    let is_struct = inner.kind == AggregateKind::Struct && inner.members.len() > 1;
-    let name = inner.name.as_ref().filter(|_| is_struct)?;
+fn inner_type(types: &TypeArena, member: &Member) -> Option<InnerType> {
+    let id = types.type_outside_libraries(member.ty)?;
+    let inner = types.aggregate(id)?;
+    let is_struct = inner.kind != AggregateKind::Union && inner.members.len() > 1;
     Some(InnerType {
-        member: atom.name.clone(),
-        type_name: name.clone(),
+        member: member.name.clone(),
+        type_name: inner.readable_name().filter(|_| is_struct)?,
     })
 }

@@ -151,7 +151,11 @@ fn subject_and_obstacle(
     let subject = AdvisedSubject::of_object(types, object);
     let is_lone_scalar =
         matches!(subject, AdvisedSubject::Scalars { .. }) && object.array.is_none();
-    let obstacle = is_lone_scalar.then(|| format!("not a struct but {}", object.type_name));
+    let mut obstacle = is_lone_scalar.then(|| format!("not a struct but {}", object.type_name));
+    let element = element_type(types, object);
+    if types.aggregate(element).is_some() && types.type_outside_libraries(element).is_none() {
+        obstacle = Some("a type of the standard library".to_owned());
+    }
     (subject, obstacle)
 }
 
@@ -213,7 +217,7 @@ pub(super) fn find_objects<'a>(
         has_named: { members.iter() }.any(|(object, ..)| object.kind == ObjectKind::Named),
         allocation_calls: { members.iter() }
             .filter_map(|(object, ..)| match &object.kind {
-                ObjectKind::Heap { site } if !site.is_empty() => Some(site.clone()),
+                ObjectKind::Heap { site, .. } if !site.is_empty() => Some(site.clone()),
                 _ => None,
             })
             .collect(),
@@ -278,7 +282,7 @@ fn heap_home(
 ) -> Option<ObjectHome> {
     let is_program = resolved.profile.meta.target == "program";
     let site = match &object.kind {
-        ObjectKind::Heap { site } => site.as_str(),
+        ObjectKind::Heap { site, .. } => site.as_str(),
         ObjectKind::Memory | ObjectKind::Named if is_program => "",
         _ => return None,
     };
@@ -326,27 +330,50 @@ fn contended_objects(
     owners.collect::<BTreeSet<_>>().len()
 }
 
-/// Returns the names of all structs in the profile, including those inside of others.
+/// Returns the readable names of all structs in the profile, including those inside of others.
 pub(crate) fn struct_names(resolved: &ResolvedProfile<'_>) -> BTreeSet<String> {
-    let scoped = scoped_struct_names(resolved).into_iter();
-    scoped.map(|(name, _)| name).collect()
+    let types = resolved.resolution.types();
+    let structs = recorded_structs(resolved).into_iter();
+    structs
+        .filter_map(|id| types.aggregate(id)?.readable_name())
+        .collect()
 }
 
-/// Returns the name that the profile has for the struct that `name` means: with a scope in front
-/// (`net::Pool`), or in another spelling (`Stats<unsigned long>`). `None` if it means none or several.
+/// Returns the readable name of the struct that `name` means: without its scope (`Pool` for
+/// `net::Pool`), or in another spelling (`Stats<long unsigned int>`). `None` if it means none or several.
 pub(crate) fn recorded_struct_name(resolved: &ResolvedProfile<'_>, name: &str) -> Option<String> {
     let pattern = TypePattern::parse(name).ok()?;
-    let scoped = scoped_struct_names(resolved).into_iter();
-    let meant: BTreeSet<String> = scoped
-        .filter(|(tag, scope)| pattern.matches(scope.as_deref(), tag))
-        .map(|(tag, _)| tag)
+    let types = resolved.resolution.types();
+    let meant: BTreeSet<String> = { recorded_structs(resolved).into_iter() }
+        .filter_map(|id| types.aggregate(id))
+        .filter(|aggregate| {
+            let tag = aggregate.name.as_deref().unwrap_or_default();
+            pattern.matches(aggregate.scope.as_deref(), tag)
+        })
+        .filter_map(Aggregate::readable_name)
         .collect();
     let mut meant = meant.into_iter();
     meant.next().filter(|_| meant.next().is_none())
 }
 
-/// Returns the names of all structs in the profile with the scope of each.
-fn scoped_struct_names(resolved: &ResolvedProfile<'_>) -> BTreeSet<(String, Option<String>)> {
+/// Returns what the struct with the readable name `name` holds by value, by its readable name, if it is
+/// a wrapper of a standard library. `None` for other structs; `Some(None)` where it holds no struct of
+/// the user.
+pub(super) fn struct_in_wrapper(
+    resolved: &ResolvedProfile<'_>,
+    name: &str,
+) -> Option<Option<String>> {
+    let types = resolved.resolution.types();
+    let is_called = |id: &TypeId| {
+        { types.aggregate(*id) }.is_some_and(|aggregate| is_complete_and_called(aggregate, name))
+    };
+    let id = recorded_structs(resolved).into_iter().find(is_called)?;
+    let held = types.type_outside_libraries(id);
+    (held != Some(id)).then(|| types.aggregate(held?)?.readable_name())
+}
+
+/// Returns all structs in the profile that have a name.
+fn recorded_structs(resolved: &ResolvedProfile<'_>) -> Vec<TypeId> {
     let types = resolved.resolution.types();
     let mut unvisited: Vec<TypeId> = resolved
         .resolution
@@ -354,22 +381,27 @@ fn scoped_struct_names(resolved: &ResolvedProfile<'_>) -> BTreeSet<(String, Opti
         .iter()
         .map(|object| object.ty)
         .collect();
-    let (mut seen, mut names) = (BTreeSet::new(), BTreeSet::new());
+    let (mut seen, mut structs) = (BTreeSet::new(), Vec::new());
     while let Some(id) = unvisited.pop().map(|id| types.strip_typedefs(id)) {
         if !seen.insert(id) {
             continue;
         }
         match types.get(id) {
             Type::Aggregate(aggregate) => {
-                let name = { aggregate.name.clone() }.filter(|_| aggregate.complete);
-                names.extend(name.map(|name| (name, aggregate.scope.clone())));
+                let is_named = aggregate.complete && aggregate.name.is_some();
+                structs.extend(Some(id).filter(|_| is_named));
                 unvisited.extend(aggregate.members.iter().map(|member| member.ty));
             }
             Type::Array { element, .. } => unvisited.push(*element),
             _ => {}
         }
     }
-    names
+    structs
+}
+
+/// Returns true for a defined struct with this readable name.
+pub(super) fn is_complete_and_called(aggregate: &Aggregate, name: &str) -> bool {
+    aggregate.complete && aggregate.readable_name().as_deref() == Some(name)
 }
 
 /// Returns the offsets of the structs called `name` in a type, and their definitions.
@@ -378,7 +410,7 @@ pub fn struct_offsets(types: &TypeArena, id: TypeId, name: &str) -> Vec<(u64, Ty
     let is_wanted = |id| {
         types
             .aggregate(id)
-            .is_some_and(|aggregate| aggregate.complete && aggregate.name.as_deref() == Some(name))
+            .is_some_and(|aggregate| is_complete_and_called(aggregate, name))
     };
     collect_offsets(types, id, &is_wanted, [0, 0], &mut offsets);
     offsets

@@ -1,5 +1,6 @@
 //! The best candidate as an edit of the source.
 
+mod constructors;
 mod edits;
 mod source_tree;
 

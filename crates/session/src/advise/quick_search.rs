@@ -5,6 +5,7 @@ use relayout_search::Options;
 use super::advised::{PatchedType, search_effort};
 use super::advised_type::AdvisedType;
 use super::gathered::gather_type;
+use super::objects::struct_in_wrapper;
 use super::recommended::RecommendationLimits;
 use super::scenarios::ScenarioScores;
 use super::searched::SearchedType;
@@ -17,6 +18,11 @@ const CANDIDATES_SHOWN: usize = 5;
 /// Searches layouts of the struct `name` with a part of the effort, without store guards, and
 /// returns what can be saved.
 pub(crate) fn judge_quickly(resolved: &ResolvedProfile<'_>, name: &str) -> TypeJudgement {
+    if let Some(Some(held)) = struct_in_wrapper(resolved, name) {
+        let reason =
+            format!("the standard library lays it out; `relayout advise` is about {held} in it");
+        return TypeJudgement::without_saving(&reason, false);
+    }
     let gathered = match gather_type(resolved, name, &[]) {
         Ok(gathered) => gathered,
         Err(error) => return TypeJudgement::without_saving(&error.to_string(), false),

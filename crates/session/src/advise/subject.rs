@@ -10,7 +10,7 @@ use relayout_contend::strip_type_tag;
 use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeArena, TypeId, canonical_type};
 use relayout_resolve::{ObjectKind, ResolvedObject};
 
-use super::objects::{recorded_struct_name, struct_names};
+use super::objects::{is_complete_and_called, recorded_struct_name, struct_names};
 use crate::ResolvedProfile;
 
 /// Deepest chain of typedefs; more is damaged debug information.
@@ -23,7 +23,7 @@ pub enum AdvisedSubject {
     Tagged {
         /// `struct`, `union` or `class`.
         keyword: &'static str,
-        /// Its tag.
+        /// Its tag, with its scope and its template arguments.
         tag: String,
     },
     /// A struct or union without a tag, by its typedef.
@@ -46,9 +46,11 @@ pub enum AdvisedSubject {
 }
 
 impl AdvisedSubject {
-    /// Returns the subject of an object: the type of its elements where it is an array.
+    /// Returns the subject of an object: the type of its elements where it is an array, and what
+    /// they hold where they are wrappers of a standard library.
     pub(super) fn of_object(types: &TypeArena, object: &ResolvedObject) -> Self {
         let element = element_type(types, object);
+        let element = types.type_outside_libraries(element).unwrap_or(element);
         let shown_name = || match variable_of(object) {
             Some(variable) => variable.to_owned(),
             None => object.type_name.clone(),
@@ -59,8 +61,8 @@ impl AdvisedSubject {
                 element: types.name_of(types.strip_qualifiers(element)),
             };
         };
-        match (&aggregate.name, typedef_name(types, element)) {
-            (Some(tag), _) => Self::tagged(aggregate.kind, tag),
+        match (aggregate.readable_name(), typedef_name(types, element)) {
+            (Some(tag), _) => Self::tagged(aggregate.kind, &tag),
             (None, Some(name)) => Self::Typedef { name },
             (None, None) => Self::Variable { name: shown_name() },
         }
@@ -114,9 +116,8 @@ impl AdvisedSubject {
     /// Returns true if a type is the subject.
     pub(super) fn is_type(&self, types: &TypeArena, id: TypeId) -> bool {
         match self {
-            Self::Tagged { tag, .. } => types.aggregate(id).is_some_and(|aggregate| {
-                aggregate.complete && aggregate.name.as_deref() == Some(tag)
-            }),
+            Self::Tagged { tag, .. } => { types.aggregate(id) }
+                .is_some_and(|aggregate| is_complete_and_called(aggregate, tag)),
             Self::Typedef { name } => {
                 types
                     .aggregate(id)

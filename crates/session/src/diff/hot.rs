@@ -9,7 +9,9 @@ use relayout_contend::Findings;
 use relayout_diff::{DiffStatus, LayoutDiff, TypeDiff, TypeLayout, lines_overlap};
 use relayout_files::RecordingProgress;
 use relayout_layout::catalog::TypeCatalog;
-use relayout_layout::{ArrayElements, LocatedMember, TypeArena, TypeId};
+use relayout_layout::{
+    ArrayElements, LocatedMember, TypeArena, TypeId, canonical_type, readable_type_name,
+};
 
 use crate::findings::recorded_member;
 use crate::{Error, ResolvedNames, rank_findings, with_resolved_profile};
@@ -162,7 +164,9 @@ pub(super) fn compare_hot_types(
     }
     for (index, type_diff) in diff.types.iter().enumerate() {
         let shape = diff.layout(type_diff);
-        let named = || hot.iter().find(|hot| *shape.key.name == *hot.name);
+        let printed = readable_type_name(shape.key.scope.as_deref(), &shape.key.name);
+        let printed = canonical_type(&printed);
+        let named = || hot.iter().find(|hot| canonical_type(&hot.name) == printed);
         if let (DiffStatus::Changed, Some(hot)) = (type_diff.status, named())
             && let Some(hot) = files.compare(diff, type_diff, hot)?
         {

@@ -27,8 +27,8 @@ pub struct TypedPointer {
     pub stride: u32,
     /// Trust in the type.
     pub trust: EvidenceTrust,
-    /// Member that the pointer was loaded from, or into whose elements it points, if it points to
-    /// numbers, which have no better name.
+    /// Member that the pointer was loaded from; of a pointer into an array of numbers in a type, that
+    /// array.
     pub via: Option<Via>,
 }
 

@@ -312,7 +312,7 @@ impl CodeWalk<'_> {
                 offset: 0,
                 stride: 0,
                 trust: p.trust.min(EvidenceTrust::Followed),
-                via: member.filter(|_| !self.knowledge.is_aggregate(target)),
+                via: member,
             }))
         };
         self.pointer(address).and_then(loaded).unwrap_or_default()
@@ -326,9 +326,9 @@ impl CodeWalk<'_> {
         let (target, offset) = self.knowledge.element_at(p.target, p.offset, p.stride)?;
         let is_number = |ty| !self.knowledge.is_aggregate(ty);
         let member = u32::try_from(p.offset).ok().map(|at| (p.target, at));
-        let via = match is_number(p.target) {
-            true => p.via,
-            false => member.filter(|_| is_number(target)),
+        let via = match is_number(target) && !is_number(p.target) {
+            true => member,
+            false => p.via,
         };
         Some(TypedPointer {
             target,

@@ -13,7 +13,6 @@ use super::heap::{self, AllocationContents, Scalars, TypedAllocation};
 use super::ranges::ObjectCell;
 use super::vote::{ElectedType, Votes, elect};
 use super::{ArrayExtent, ObjectKind, ResolvedObject, VoteCounts};
-use crate::callers::CallerStacks;
 use crate::evidence::{EvidenceTrust, TypeEvidence};
 
 /// Fraction of a site's typed accesses that must have the same member before the site counts as
@@ -112,6 +111,11 @@ impl ObjectFinder<'_, '_, '_> {
                 if self.units_of(&cell).is_none() {
                     continue;
                 }
+            } else if let Some(via) = evidence.via.filter(|via| via.0 != evidence.ty)
+                && self.is_heap(&cell)
+            {
+                let vias = ballot.vias.entry(cell).or_default();
+                *vias.entry(via).or_default() += weight;
             }
             let Some(base) = key.addr.checked_add_signed(evidence.offset.wrapping_neg()) else {
                 continue;
@@ -155,7 +159,7 @@ impl ObjectFinder<'_, '_, '_> {
         if ballot.touched.is_empty() {
             return;
         }
-        let mut stacks = CallerStacks::new(self.program, self.images);
+        let mut stacks = self.caller_stacks(ballot);
         let (no_votes, no_scalars) = (Votes::default(), Scalars::default());
         let allocations: Vec<TypedAllocation<'_>> = { ballot.touched.keys() }
             .map(|cell| {
@@ -181,6 +185,12 @@ impl ObjectFinder<'_, '_, '_> {
             let Some(contents) = contents else { continue };
             let first = objects.len();
             self.add_allocation(allocation, touched, &contents, objects);
+            let holder = self.holder_words(ballot, &allocation.cell, &contents);
+            for object in &mut objects[first..] {
+                if let ObjectKind::Heap { holder: words, .. } = &mut object.kind {
+                    words.clone_from(&holder);
+                }
+            }
             let numbers = matches!(contents, AllocationContents::Scalars { .. });
             if numbers && !self.is_heap(&allocation.cell) {
                 self.name_numbers(ballot, &allocation.cell, objects, first);
@@ -205,7 +215,7 @@ impl ObjectFinder<'_, '_, '_> {
                 ..*winner
             };
             let mut object = self.elected_object(cell, &winner);
-            if let ObjectKind::Heap { site } = &mut object.kind {
+            if let ObjectKind::Heap { site, .. } = &mut object.kind {
                 site.clone_from(&allocation.callers.description);
             }
             object.array = array.or(object.array);

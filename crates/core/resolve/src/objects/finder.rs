@@ -6,11 +6,12 @@ use relayout_layout::{Type, TypeId};
 use relayout_profile::{Addr, RangeKind, RangeRow};
 
 use super::fixed;
-use super::heap::Scalars;
+use super::heap::{AllocationContents, Scalars};
 use super::ranges::{ObjectCell, RangeIndex};
 use super::vote::{ElectedType, Votes};
 use super::{ArrayExtent, ObjectKind, ResolvedObject, VoteCounts};
 use crate::access::AccessKey;
+use crate::callers::{AllocationRequest, CallerStacks};
 use crate::evidence::{AnalysedProgram, SiteTable, Via};
 use crate::images::DebugImages;
 
@@ -26,9 +27,27 @@ pub struct ObjectFinder<'p, 'f, 'a> {
     pub accesses: &'p [(AccessKey, u64)],
     /// Evidence of the sites.
     pub sites: &'p SiteTable,
+    /// Functions that pass requests for memory on.
+    pub allocators: &'p [String],
 }
 
-impl ObjectFinder<'_, '_, '_> {
+impl<'p, 'f, 'a> ObjectFinder<'p, 'f, 'a> {
+    /// Returns a reader of the call stacks of allocations, which knows the program's wrappers of
+    /// allocators.
+    pub(super) fn caller_stacks(&self, ballot: &ObjectBallot) -> CallerStacks<'p, 'f, 'a> {
+        let heap_rows = { ballot.touched.keys() }
+            .filter_map(|cell| Some((cell, self.range_row(cell)?)))
+            .filter(|(_, row)| row.kind == RangeKind::Heap);
+        let requests = heap_rows.map(|(cell, row)| AllocationRequest {
+            run: cell.run,
+            stack: row.owner.as_str(),
+            bytes: cell.end - cell.start,
+        });
+        let mut stacks = CallerStacks::new(self.program, self.images, self.allocators);
+        stacks.find_wrappers(&requests.collect::<Vec<_>>());
+        stacks
+    }
+
     pub(super) fn elected_object(&self, cell: &ObjectCell, winner: &ElectedType) -> ResolvedObject {
         let votes = VoteCounts {
             support: winner.support,
@@ -61,11 +80,12 @@ impl ObjectFinder<'_, '_, '_> {
             Some(RangeKind::Stack) => ObjectKind::Stack { task: owner() },
             Some(RangeKind::Heap) => ObjectKind::Heap {
                 site: String::new(),
+                holder: String::new(),
             },
             _ => ObjectKind::Memory,
         };
         let types = self.program.store.types();
-        let type_name = fixed::readable_type_name(&types, ty);
+        let type_name = fixed::object_type_name(&types, ty);
         let array = match types.get(types.strip_typedefs(ty)) {
             Type::Array { element, .. } => { types.size_of(*element) }
                 .and_then(|stride| ArrayExtent::of_elements(base, stride, bytes)),
@@ -87,6 +107,33 @@ impl ObjectFinder<'_, '_, '_> {
         }
     }
 
+    /// Returns the member whose pointer leads to an allocation, in words: `element of std::vector<Worker>
+    /// net::Pool.workers`. Empty where most of the evidence does not name one.
+    pub(super) fn holder_words(
+        &self,
+        ballot: &ObjectBallot,
+        cell: &ObjectCell,
+        contents: &AllocationContents,
+    ) -> String {
+        let types = self.program.store.types();
+        let mut weights: BTreeMap<String, f64> = BTreeMap::new();
+        for (&(ty, offset), weight) in ballot.vias.get(cell).into_iter().flatten() {
+            if let Some(holder) = types.pointer_holder(ty, offset.into()) {
+                *weights.entry(holder).or_default() += weight;
+            }
+        }
+        let all: f64 = weights.values().sum();
+        let best = weights.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        let role = match contents {
+            AllocationContents::Objects(_) => "held by",
+            AllocationContents::Elements(_) | AllocationContents::Scalars { .. } => "element of",
+        };
+        match best {
+            Some((holder, weight)) if weight * 2.0 > all => format!("{role} {holder}"),
+            _ => String::new(),
+        }
+    }
+
     pub(super) fn range_row(&self, cell: &ObjectCell) -> Option<&RangeRow> {
         cell.range.map(|n| self.ranges.row(n))
     }
@@ -100,6 +147,6 @@ pub(super) struct ObjectBallot {
     pub(super) touched: BTreeMap<ObjectCell, BTreeSet<Addr>>,
     /// Evidence for scalars in allocations.
     pub(super) scalars: BTreeMap<ObjectCell, Scalars>,
-    /// Members whose pointers led to the scalars.
+    /// Members whose pointers led to the scalars, or to the objects of a program's heap.
     pub(super) vias: BTreeMap<ObjectCell, BTreeMap<Via, f64>>,
 }

@@ -1,7 +1,7 @@
 //! Objects whose type and address are certain: variables of the files, per-cpu and thread-local
 //! variables, page descriptors, and objects that the program named.
 
-use relayout_layout::{Type, TypeArena, TypeId};
+use relayout_layout::{Aggregate, Type, TypeArena, TypeId};
 use relayout_profile::{Addr, RangeKind, RangeRow, RunId};
 
 use super::{ArrayExtent, ObjectKind, ResolvedObject, VoteCounts};
@@ -94,7 +94,7 @@ impl CertainObjects<'_, '_, '_> {
             0 => (range.start, size),
             stride => (range.start + (addr - range.start) / stride * stride, size),
         };
-        let name = readable_type_name(&store.types(), ty);
+        let name = object_type_name(&store.types(), ty);
         let object = certain_object(range.run, base, bytes, ty, name, ObjectKind::Named);
         (addr - base < bytes).then_some(object)
     }
@@ -106,7 +106,7 @@ impl CertainObjects<'_, '_, '_> {
         // The array begins with the descriptor of frame 0, so its start has no alignment; the range
         // starts at the first descriptor.
         let base = range.start + (addr - range.start) / bytes * bytes;
-        let name = readable_type_name(&types, ty);
+        let name = object_type_name(&types, ty);
         Some(certain_object(
             range.run,
             base,
@@ -166,7 +166,7 @@ fn element_object(
         Some(a) if a.name.is_none() && !matches!(types.get(ty), Type::Typedef { .. }) => {
             format!("typeof({})", kind.variable().unwrap_or_default())
         }
-        _ => readable_type_name(&types, ty),
+        _ => object_type_name(&types, ty),
     };
     drop(types);
     let ty = program.store.canonical(ty);
@@ -198,15 +198,15 @@ fn certain_object(
     }
 }
 
-/// Returns the name of a type: the tag, the typedef of an anonymous aggregate, or the name of a
+/// Returns the name of a type: the tag with its scope, the typedef of an anonymous aggregate, or the name of a
 /// scalar.
-pub fn readable_type_name(types: &TypeArena, ty: TypeId) -> String {
-    if let Some(tag) = types.aggregate(ty).and_then(|a| a.name.clone()) {
-        return tag;
+pub fn object_type_name(types: &TypeArena, ty: TypeId) -> String {
+    if let Some(name) = types.aggregate(ty).and_then(Aggregate::readable_name) {
+        return name;
     }
     if let Type::Array { element, counts } = types.get(types.strip_typedefs(ty))
         && let [Some(count)] = counts.as_slice()
-        && let Some(element) = types.aggregate(*element).and_then(|a| a.name.as_ref())
+        && let Some(element) = types.aggregate(*element).and_then(Aggregate::readable_name)
     {
         return format!("{element} [{count}]");
     }

@@ -94,7 +94,7 @@ impl ObjectFinder<'_, '_, '_> {
             let path = types.member_at(ty, offset.into(), 1)?.path;
             let name = format!(
                 "{}.{}",
-                fixed::readable_type_name(&types, ty),
+                fixed::object_type_name(&types, ty),
                 path.trim_end_matches("[]")
             );
             *names.entry(name).or_default() += weight;

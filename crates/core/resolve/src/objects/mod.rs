@@ -47,6 +47,9 @@ pub enum ObjectKind {
     Heap {
         /// Place of the allocation: `malloc in items_init (items.c:75)`; empty if unknown.
         site: String,
+        /// Member whose pointer leads to it: `element of std::vector<Worker> net::Pool.workers`, `held by
+        /// net::Server.pool`; empty if unknown.
+        holder: String,
     },
     /// A thread's copy of a thread-local variable, or an element of it.
     ThreadLocal {

@@ -75,7 +75,14 @@ pub(in crate::advise) fn order_sentences(
             names.join(", ")
         ));
     }
-    sentences.extend({ order.first_member.as_ref() }.map(|first| first_sentence(first, order)));
+    let first = order.first_member.as_ref();
+    sentences.extend(first.map(|first| match (gathered.is_rust(), first.pin) {
+        (true, FirstMemberPin::NotSearched) => format!(
+            "'{}' stays first: #[repr(C)] may be there for code that casts to it.",
+            first.name
+        ),
+        _ => first_sentence(first, order),
+    }));
     sentences
 }
 

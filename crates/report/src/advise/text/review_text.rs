@@ -129,10 +129,15 @@ fn reviewed_layout<'a>(
 fn nothing_recommended(view: &PoolView<'_>, patched: &PatchedType<'_>) -> String {
     let reason = recommendation_reason(patched, None);
     let verdict = search_words::verdict_sentences(view);
-    match verdict.trim_end() {
+    let mut sentences = match verdict.trim_end() {
         "" => format!("Nothing is recommended. {reason}"),
         verdict => format!("Nothing is recommended. {verdict}"),
+    };
+    if let Some(inner) = super::inner_types_sentence(view) {
+        sentences.push(' ');
+        sentences.push_str(&inner);
     }
+    sentences
 }
 
 /// Returns `found 3`, the number that `--pick` takes, or the name of a given layout.
@@ -341,7 +346,7 @@ fn written_comments(written: &WrittenPatch) -> String {
         .filter_map(|line| line.strip_prefix('+'));
     let comments: Vec<&str> = added
         .map(str::trim)
-        .filter(|line| line.starts_with("/*") && line.ends_with("*/"))
+        .filter(|line| line.starts_with("/*") && line.ends_with("*/") || line.starts_with("// "))
         .collect();
     match comments.is_empty() {
         true => text.push_str(", without a comment of one line."),
@@ -356,7 +361,11 @@ fn written_comments(written: &WrittenPatch) -> String {
 fn order_answer(reviewed: &ReviewedLayout<'_>) -> String {
     let gathered = reviewed.view.gathered;
     let mut answers = order_text::order_answers(gathered, USES_MAX);
-    if gathered.order.search.is_none() {
+    if gathered.is_compiler_ordered() {
+        return "the compiler orders the fields of a Rust struct without #[repr(C)]: no code relies on it."
+            .to_owned();
+    }
+    if gathered.order.search.is_none() && !gathered.is_rust() {
         answers.push("--source DIR looks for code that relies on it.".to_owned());
     }
     if answers.is_empty() {

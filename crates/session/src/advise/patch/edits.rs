@@ -150,6 +150,13 @@ fn struct_edit(
             },
             reason: before.is_none().then(|| PADDING_REASON.to_owned()),
         }),
+        LayoutChange::FixOrder { ref order } => Ok(Edit::FixOrder {
+            fields: order
+                .iter()
+                .flat_map(|atom| names(*atom))
+                .cloned()
+                .collect(),
+        }),
     }
 }
 

@@ -1,8 +1,15 @@
 //! A candidate as edits of the files of a source tree.
 
+mod rust_crate;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use relayout_patch::{EditRefusal, conditional_members, edit_struct, guard_store, unified_diff};
+use relayout_patch::{
+    EditRefusal, SourceChange, SourceText, conditional_members, edit_struct_in_tree, guard_store,
+    unified_diff,
+};
 use relayout_search::{LayoutChange, ObjectHome, RankedLayout, Recommendation};
 
 use super::super::advised_type::AdvisedType;
@@ -11,6 +18,7 @@ use super::super::layout_pool::LayoutPool;
 use super::super::line_changes::placement_reason;
 use super::super::recommended::PoolLayout;
 use super::super::subject::AdvisedSubject;
+use super::constructors::constructor_files;
 use super::edits::{struct_edits, union_edits};
 use super::{ChosenEdit, EditedCandidate, PatchReach};
 use crate::ResolvedProfile;
@@ -54,6 +62,8 @@ pub struct SourceTree<'a> {
     source: &'a Path,
     /// Bytes of a cache line, for the kernel's source.
     kernel_line: Option<u64>,
+    /// Files that may have constructors, by the class and the file of its definition.
+    constructors: RefCell<BTreeMap<(String, String), Vec<SourceText>>>,
 }
 
 impl<'a> SourceTree<'a> {
@@ -63,7 +73,33 @@ impl<'a> SourceTree<'a> {
             resolved,
             source,
             kernel_line: is_kernel.then_some(u64::from(resolved.line_bytes)),
+            constructors: RefCell::default(),
         }
+    }
+
+    /// Returns the files that may have constructors of a class, with the edits so far.
+    fn constructors_of(
+        &self,
+        class: &str,
+        definition: &str,
+        edited: &[EditedFile],
+    ) -> Vec<SourceText> {
+        // The kernel is C.
+        if self.kernel_line.is_some() {
+            return Vec::new();
+        }
+        let mut known = self.constructors.borrow_mut();
+        let key = (class.to_owned(), definition.to_owned());
+        let found = known
+            .entry(key)
+            .or_insert_with(|| constructor_files(self.source, class, definition));
+        let mut texts = found.clone();
+        for text in &mut texts {
+            if let Some(file) = edited.iter().find(|file| file.path == text.file) {
+                text.text.clone_from(&file.new);
+            }
+        }
+        texts
     }
 
     /// Writes the first of the `recommended` candidates that can be edited, or a candidate that is
@@ -143,10 +179,7 @@ impl<'a> SourceTree<'a> {
         }
         let mut reach = PatchReach::All;
         if !scored.changes.is_empty() {
-            let (edited, edited_reach) =
-                self.edit_definition(gathered, pool, scored, &mut files)?;
-            files.insert(0, edited);
-            reach = edited_reach;
+            reach = self.edit_definition(gathered, pool, scored, &mut files)?;
         }
         let diffs = files
             .iter()
@@ -160,14 +193,15 @@ impl<'a> SourceTree<'a> {
         })
     }
 
-    /// Edits the definition of the struct.
+    /// Edits the definition of the struct, which becomes the first of `files`, and constructors in
+    /// other files.
     fn edit_definition(
         &self,
         gathered: &GatheredType<'_>,
         pool: LayoutPool<'_>,
         scored: &RankedLayout,
         files: &mut Vec<EditedFile>,
-    ) -> Result<(EditedFile, PatchReach), String> {
+    ) -> Result<PatchReach, String> {
         if let AdvisedSubject::Scalars { name, element } = &gathered.advised_subject {
             return Err(match allocated_scalars(gathered) {
                 Some(count) => allocated_scalars_refusal(gathered, count, self.resolved.line_bytes),
@@ -202,12 +236,45 @@ impl<'a> SourceTree<'a> {
             )?,
         };
         let file = self.open_source_file(files, &declaration.file)?;
-        let mut reach = PatchReach::All;
-        let edited = file.apply_edit(declaration.line, |file, line| {
+        match &gathered.rust_struct {
+            Some(rules) => {
+                let line = declaration.line;
+                let name = gathered.declared_name();
+                let (edited, others) =
+                    rust_crate::edit_rust_crate(self.source, file, line, name, &edits, rules)?;
+                files.insert(0, edited);
+                files.extend(others);
+                Ok(PatchReach::All)
+            }
+            None => self.edit_class(gathered, scored, &edits, (file, declaration.line), files),
+        }
+    }
+
+    /// Edits the definition of a C or C++ type at a line of a file, and its constructors in others.
+    fn edit_class(
+        &self,
+        gathered: &GatheredType<'_>,
+        scored: &RankedLayout,
+        edits: &[SourceChange],
+        (file, line): (EditedFile, u32),
+        files: &mut Vec<EditedFile>,
+    ) -> Result<PatchReach, String> {
+        let name = gathered.declared_name();
+        let others = self.constructors_of(name, &file.path, files);
+        let (mut reach, mut changed) = (PatchReach::All, Vec::new());
+        let edited = file.apply_edit(line, |file, line| {
             reach = patch_reach(gathered, &scored.changes, file, line)?;
-            edit_struct(&file.path, &file.new, &gathered.name, Some(line), &edits)
+            let (path, text) = (&file.path, &file.new);
+            let edited = edit_struct_in_tree(path, text, name, Some(line), edits, &others)?;
+            changed = edited.others;
+            Ok(edited.definition)
         })?;
-        Ok((edited, reach))
+        files.insert(0, edited);
+        for SourceText { file, text } in changed {
+            let other = self.open_source_file(files, &file)?;
+            files.push(EditedFile { new: text, ..other });
+        }
+        Ok(reach)
     }
 
     /// Returns the file that the debug information calls `name`: out of `files`, or from the tree.
@@ -277,7 +344,8 @@ fn patch_reach(
     if !changes.iter().any(names_member) {
         return Ok(PatchReach::All);
     }
-    let conditional = conditional_members(&file.path, &file.new, &gathered.name, Some(line))?;
+    let conditional =
+        conditional_members(&file.path, &file.new, gathered.declared_name(), Some(line))?;
     let is_conditional = |atom: usize| {
         let names = gathered.shape.atoms[atom].declared_names();
         names.iter().any(|name| conditional.contains(name))
@@ -286,7 +354,10 @@ fn patch_reach(
         LayoutChange::Move { atom, .. } | LayoutChange::AlignMember { atom, .. } => {
             is_conditional(atom)
         }
-        LayoutChange::AlignType { .. } | LayoutChange::Pad { .. } => false,
+        // `#[cfg]` of Rust stands at each field, and has no groups.
+        LayoutChange::AlignType { .. }
+        | LayoutChange::Pad { .. }
+        | LayoutChange::FixOrder { .. } => false,
     });
     Ok(PatchReach::from_conditions(changes))
 }

@@ -1,0 +1,174 @@
+//! C++ programs with a planted fault, from the recording to the patched program: a report names the type, the
+//! patch applies and compiles without warnings, and a second recording has less than a tenth of the transfers.
+//! The repaired twin of each program has nothing to report and nothing to recommend.
+
+mod common;
+
+use common::programs::{data, recording_place};
+use common::{Place, json};
+use relayout_testkit::require_programs;
+
+/// Rounds of the first thread.
+const ROUNDS: u32 = 60_000;
+/// Transfers of a type that only the start of the threads causes.
+const TRANSFERS_AT_START_MAX: u64 = 40;
+
+/// A program of `tests/data/cxx`.
+struct PlantedFault<'a> {
+    program: &'a str,
+    /// Its further file.
+    other: Option<&'a str>,
+    /// Type, as the user asks for advice on it.
+    asked: &'a str,
+    /// Part of the type's printed name.
+    printed: &'a str,
+}
+
+fn place_of(fault: &PlantedFault<'_>) -> Place {
+    require_programs(&["g++", "patch"]);
+    let place = recording_place();
+    let unit = format!("{}.cc", fault.program);
+    for file in [Some("threads.h"), Some(unit.as_str()), fault.other] {
+        let Some(file) = file else { continue };
+        let text = std::fs::read(data("cxx").join(file)).expect("a file of tests/data");
+        place.write(file, text);
+    }
+    place
+}
+
+fn record(place: &Place, program: &str, more: &str, output: &str) {
+    let flags = "-g -O1 -std=c++17 -Wall -Wextra -Werror -Wreorder -pthread";
+    for words in [
+        format!("cc -- g++ {flags} {more} -o {program} {program}.cc"),
+        format!("record run --yield 50 -o {output} -- ./{program} {ROUNDS}"),
+    ] {
+        let ended = place.said(&words);
+        assert_eq!(ended.code, Some(0), "{words}: {}", ended.stderr);
+    }
+}
+
+/// Transfers of all findings about a type.
+fn transfers(place: &Place, profile: &str, printed: &str) -> u64 {
+    let report = json(place, &format!("report {profile} --top 0"));
+    let findings = report["findings"].as_array().expect("findings");
+    let is_named = |name: &serde_json::Value| {
+        // Threads' states have the program's types as arguments.
+        let name = name.as_str().unwrap_or_default();
+        name.contains(printed) && !name.contains("std::") && !name.contains("_State")
+    };
+    let about = findings.iter().filter(|finding| {
+        let mut path = finding["types_path"].as_array().into_iter().flatten();
+        is_named(&finding["type"]) || path.any(is_named)
+    });
+    about
+        .filter_map(|finding| finding["transfers"].as_u64())
+        .sum()
+}
+
+/// Asks for advice with a patch. The machine may be busy with other tests, which is a doubt.
+fn advise(place: &Place, fault: &PlantedFault<'_>) -> String {
+    let words = ["advise", "out", fault.asked, "--source", "."];
+    let words = [&words[..], &["--patch", "fix.patch", "--force"]].concat();
+    let mut command = place.relayout(&words);
+    place.with_system(&mut command);
+    let ended = place.ended(&mut command);
+    assert_eq!(ended.code, Some(0), "{words:?}: {}", ended.stderr);
+    ended.stdout
+}
+
+#[track_caller]
+fn check(fault: &PlantedFault<'_>) {
+    let place = place_of(fault);
+    record(&place, fault.program, "", "out");
+    let before = transfers(&place, "out", fault.printed);
+    assert!(before > 1000, "{}: {before} transfers", fault.asked);
+    let advice = advise(&place, fault);
+    assert!(place.path("fix.patch").exists(), "{advice}");
+    let applied = place.other("/usr/bin/patch", "-p1 -i fix.patch");
+    assert_eq!(applied.code, Some(0), "{}", applied.stdout);
+    record(&place, fault.program, "", "then");
+    let after = transfers(&place, "then", fault.printed);
+    assert!(
+        after * 10 < before,
+        "{}: {before} before, {after} after",
+        fault.asked
+    );
+    check_repaired(fault);
+}
+
+#[track_caller]
+fn check_repaired(fault: &PlantedFault<'_>) {
+    let place = place_of(fault);
+    record(&place, fault.program, "-DREPAIRED", "out");
+    let left = transfers(&place, "out", fault.printed);
+    assert!(left <= TRANSFERS_AT_START_MAX, "{}: {left}", fault.asked);
+    let advice = advise(&place, fault);
+    assert!(!advice.contains("Recommended ("), "{advice}");
+    assert!(!place.path("fix.patch").exists(), "{advice}");
+}
+
+#[test]
+fn a_member_of_a_base_class() {
+    check(&PlantedFault {
+        program: "base",
+        other: None,
+        asked: "Meter",
+        printed: "Meter",
+    });
+}
+
+#[test]
+fn a_member_of_a_class_template() {
+    check(&PlantedFault {
+        program: "ring",
+        other: None,
+        asked: "Ring<*>",
+        printed: "Ring<",
+    });
+}
+
+#[test]
+fn elements_of_a_vector() {
+    check(&PlantedFault {
+        program: "workers",
+        other: None,
+        asked: "Worker",
+        printed: "Worker",
+    });
+}
+
+#[test]
+fn a_class_with_constructors_in_another_file() {
+    check(&PlantedFault {
+        program: "pool",
+        other: Some("pool.h"),
+        asked: "net::Pool",
+        printed: "Pool",
+    });
+}
+
+#[test]
+fn a_struct_with_assertions_about_its_layout() {
+    check(&PlantedFault {
+        program: "session",
+        other: None,
+        asked: "Session",
+        printed: "Session",
+    });
+}
+
+/// What moves between threads is in the base class, whose members the derived class cannot move.
+#[test]
+fn advice_on_a_derived_class_leads_to_its_base() {
+    let fault = PlantedFault {
+        program: "base",
+        other: None,
+        asked: "Server",
+        printed: "Server",
+    };
+    let place = place_of(&fault);
+    record(&place, fault.program, "", "out");
+    let advice = advise(&place, &fault);
+    let advice = advice.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(advice.contains("its base class (Meter), by"), "{advice}");
+}
