@@ -12,13 +12,14 @@ hottest member) of a complete recording are among the first ten, or twenty, or a
 of another complete one, which is what can be expected at best. Slices are for long runs: --loads 5 has
 servers driven five times as long. memcached if no program is named.
 
-PROGRAM: memcached leveldb nghttpd static-web-server mini-redis ripgrep xz matrix table list bytes (all of them if none is named).
+PROGRAM: memcached leveldb nghttpd spdlog static-web-server mini-redis ripgrep xz matrix table list bytes (all of them if
+none is named).
 
 DIR keeps the sources, which `apt-get source` fetches (a deb-src line is needed; static-web-server and
 mini-redis come from crates.io), and both builds.
 Packages: dpkg-dev, autoconf, automake, libtool, pkg-config, cmake, libevent-dev, libmemcached-tools
 (memcaslap), libgtest-dev, libgmock-dev, libbenchmark-dev (leveldb), libev-dev, libssl-dev, libc-ares-dev,
-zlib1g-dev, nghttp2-client (h2load), redis-tools (mini-redis). The Rust programs need the nightly toolchain.
+zlib1g-dev, nghttp2-client (h2load), libfmt-dev, libbenchmark-dev (spdlog), redis-tools (mini-redis). The Rust programs need the nightly toolchain.
 Servers are driven over loopback; their CPU time alone counts. Rounds go through all modes in turn, so that all
 see the same machine.
 """
@@ -336,6 +337,11 @@ PROGRAMS = {
         ["--no-tls", "-n", "4", "-d", "{work}/www", "22123"],
         22123,
         ["h2load", "-n", "60000", "-c", "16", "-m", "10", "http://127.0.0.1:22123/index.html"],
+    ),
+    "spdlog": Command(
+        CMake("spdlog", "async_bench", "bench/async_bench", ["-DSPDLOG_BUILD_BENCH=ON", "-DSPDLOG_FMT_EXTERNAL=ON"]),
+        # Messages, threads, the queue's length, rounds.
+        [200000, 4, 8192, 1],
     ),
     "static-web-server": Server(
         CratesIo("static-web-server", "2.44.1"),

@@ -58,6 +58,7 @@ impl AddressNamer for Layout {
         let object = TargetObject {
             array: None,
             type_percent: 100,
+            rival_type: None,
             base: Addr(PAGE),
             bytes: OBJECT_BYTES,
             variable: None,

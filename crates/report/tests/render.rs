@@ -35,6 +35,7 @@ fn member_place(
             origin: None,
             array: None,
             type_percent: 100,
+            rival_type: None,
         },
         member: MemberAt {
             path: name.to_owned(),
@@ -77,6 +78,7 @@ impl AddressNamer for Kernel {
                 origin: None,
                 array: None,
                 type_percent: 100,
+                rival_type: None,
             }),
             _ => AccessTarget::Unresolved("vmalloc".to_owned()),
         }

@@ -61,6 +61,7 @@ impl<'a, 'f> ResolvedNames<'a, 'f> {
                 count: array.count,
             }),
             type_percent: object.confidence_percent(),
+            rival_type: object.rival.clone(),
         }
     }
 }

@@ -60,6 +60,7 @@ pub fn locations(data: &[u8]) {
         profile.meta.machine = name.to_owned();
         let options = Options {
             check_build_id: false,
+            ..Options::default()
         };
         let resolution = resolve(&profile, &DebugImages::from_single_file(&debug), options)
             .expect("a sound profile");

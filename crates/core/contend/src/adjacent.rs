@@ -184,6 +184,7 @@ fn adjacent_finding<I: AddressNamer>(
         adjacent: Some(adjacent),
         objects: objects.len() as u64,
         type_confidence: TypeConfidence::from_percents(objects.into_values()),
+        rival_type: None,
         contexts: contexts.len() as u32,
         stability: None,
         transfers_range: None,

@@ -19,7 +19,7 @@ use crate::group::{self, GroupedRows, LineGroup, TargetCache};
 use crate::hand_cut;
 use crate::identify::{AccessTarget, AddressNamer};
 use crate::line_join::{self, JoinedGroup};
-use crate::names::{neighbours, origins, types_path};
+use crate::names::{neighbours, origins, rival_type, types_path};
 use crate::ranks::{self, RecordingIndex, RunRanks, RunWeights, transfers_by_run};
 use crate::rates::{self, ObservedHitm};
 use crate::replay::CoherenceTally;
@@ -266,6 +266,7 @@ fn group_finding<I: AddressNamer>(
         adjacent: None,
         objects: line_join::object_count(group),
         type_confidence: type_confidence(group),
+        rival_type: rival_type(group),
         contexts: contexts.len() as u32,
         stability: None,
         transfers_range: None,

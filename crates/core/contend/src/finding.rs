@@ -225,6 +225,9 @@ pub struct Finding {
     pub objects: u64,
     /// Confidence in the types of these objects.
     pub type_confidence: TypeConfidence,
+    /// Type that other code takes the memory of most of those objects for whose type is uncertain. Such
+    /// memory is an arena of the program, or was used again.
+    pub rival_type: Option<String>,
     /// Contexts that accessed the line.
     pub contexts: u32,
     /// Fraction of the recordings in which the finding kept its rank: within two ranks of `rank`,

@@ -72,6 +72,8 @@ pub struct TargetObject {
     pub array: Option<ElementArray>,
     /// Confidence in its type, in percent: 100 unless the type was elected.
     pub type_percent: u8,
+    /// Type that other code takes the same memory for, if the evidence disagrees.
+    pub rival_type: Option<String>,
 }
 
 /// An array in memory, whose elements lie side by side.

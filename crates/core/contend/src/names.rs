@@ -8,6 +8,7 @@ use crate::finding::AccessSide;
 use crate::group::{self, LineGroup, object_at};
 use crate::identify::{AccessTarget, AddressNamer, TargetObject};
 use crate::source_cache::SourceCache;
+use crate::type_confidence::CONFIDENCE_MIN_PERCENT;
 
 pub(crate) fn target_name(place: &AccessTarget) -> String {
     match place {
@@ -81,6 +82,17 @@ pub(crate) fn origins(group: &LineGroup) -> BTreeMap<String, u64> {
         }
     }
     origins
+}
+
+/// Returns the type that most transfers on objects of an uncertain type have as its rival.
+pub(crate) fn rival_type(group: &LineGroup) -> Option<String> {
+    let uncertain = group.conflicts.iter().filter_map(|conflict| {
+        let object = object_at(conflict.here)?;
+        let rival = object.rival_type.as_deref()?;
+        let is_uncertain = object.type_percent < CONFIDENCE_MIN_PERCENT;
+        is_uncertain.then(|| (rival, group::row_tally(conflict.row).transfers()))
+    });
+    most_by_name(uncertain).map(|(name, _)| name.to_owned())
 }
 
 /// Returns the types down to the member with the most transfers, given by target.

@@ -46,6 +46,7 @@ impl AddressNamer for Table {
                 origin: None,
                 array: None,
                 type_percent: 100,
+                rival_type: None,
             },
             member: MemberAt {
                 path: names[offset as usize / 8].to_owned(),

@@ -37,6 +37,8 @@ pub struct AllocationCallers {
     pub near: usize,
     /// Description, such as `malloc in items_init (items.c:75)`; empty if nothing is known.
     pub description: String,
+    /// One of the functions that pass the request on is of a string of C++, so that the memory has text.
+    pub is_text: bool,
 }
 
 /// Reader of call stacks, which looks up each frame once.
@@ -139,11 +141,28 @@ impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
             Some((n, words)) => (n + 1, words),
             None => (frames.len(), String::new()),
         };
+        let mut passing = frames[..near].iter().flatten();
+        let is_text = passing.any(|back| self.is_called_by_string(*back));
         AllocationCallers {
             frames,
             near,
             description: words,
+            is_text,
         }
+    }
+
+    /// Returns true if a function at a call, or one inlined there, is of `std::string`.
+    fn is_called_by_string(&mut self, return_address: LinkedAddress) -> bool {
+        const STRINGS: [&str; 3] = [
+            "std::__cxx11::basic_string<char,",
+            "std::__1::basic_string<char,",
+            "std::basic_string<char,",
+        ];
+        self.source_place(return_address).is_some_and(|place| {
+            let inlined = place.inlined.iter().map(|frame| frame.function.as_str());
+            let mut functions = inlined.chain([place.function.as_str()]);
+            functions.any(|name| STRINGS.iter().any(|string| name.starts_with(string)))
+        })
     }
 
     fn source_place(&mut self, return_address: LinkedAddress) -> Option<SourcePlace> {

@@ -50,6 +50,9 @@ pub(super) struct FindingDocument<'a> {
     uncertain_objects: u64,
     /// Lowest confidence in the type of an object, in percent.
     type_confidence_percent: u8,
+    /// Type that other code takes the memory of the uncertain objects for: an arena of the program, or
+    /// memory that was used again. Null where the evidence agrees.
+    rival_type: Option<&'a str>,
     contexts: u32,
     /// Fraction of the recordings in which it kept its rank; null with one recording.
     stability: Option<f64>,
@@ -245,6 +248,7 @@ pub(super) fn finding_document<'a>(
         objects: finding.objects,
         uncertain_objects: finding.type_confidence.uncertain,
         type_confidence_percent: finding.type_confidence.least_percent,
+        rival_type: finding.rival_type.as_deref(),
         contexts: finding.contexts,
         stability: finding.stability,
         transfers_range: finding.transfers_range,

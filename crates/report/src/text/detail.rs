@@ -173,10 +173,13 @@ fn finding_notes(
 /// Returns a sentence about elected types, if many of the objects have an uncertain one.
 fn uncertainty_note(finding: &Finding) -> Option<String> {
     let confidence = finding.type_confidence;
+    let rival = finding.rival_type.as_ref().map_or(String::new(), |rival| {
+        format!(" Other code takes the same memory for {rival}: it is an arena, or was used again.")
+    });
     confidence.is_doubtful().then(|| {
         format!(
             "The type of {} of {} was elected by evidence that hardly agrees, with a confidence from {}% (below \
-             {CONFIDENCE_MIN_PERCENT}%): see --explain {}.",
+             {CONFIDENCE_MIN_PERCENT}%): see --explain {}.{rival}",
             confidence.uncertain,
             counted(confidence.objects, "object"),
             confidence.least_percent,

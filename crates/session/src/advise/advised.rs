@@ -9,7 +9,7 @@ use super::accesses::{MemberAccesses, member_accesses};
 use super::advised_type::AdvisedType;
 use super::compile_test::CompileTester;
 use super::configuration::{ConfigurationBuild, shapes_of_type};
-use super::doubts::advice_doubts;
+use super::doubts::{advice_doubts, uncertain_type};
 use super::gains::predict_gains;
 use super::gathered::{GatheredType, gather_subject, gather_type};
 use super::guards::best_guards;
@@ -297,7 +297,7 @@ fn gather_types<'a>(
     request: &AdviceRequest,
 ) -> Result<(Vec<GatheredType<'a>>, Vec<ContendedType>), Error> {
     if request.types.is_empty() {
-        return Ok(most_contended_types(resolved));
+        return Ok(most_contended_types(resolved, request.force));
     }
     let gathered = request
         .types
@@ -307,9 +307,10 @@ fn gather_types<'a>(
 }
 
 /// Returns the types with the most transfers that can be laid out again, and those that were
-/// skipped.
+/// skipped, among them those that are uncertain, unless the user insists.
 fn most_contended_types<'a>(
     resolved: &ResolvedProfile<'a>,
+    is_forced: bool,
 ) -> (Vec<GatheredType<'a>>, Vec<ContendedType>) {
     let (mut gathered_types, mut skipped) = (Vec::new(), Vec::new());
     for contended in rank_contended_types(resolved) {
@@ -324,7 +325,7 @@ fn most_contended_types<'a>(
             None => gather_subject(resolved, &contended.subject),
         };
         let skip_reason = match gathered {
-            Ok(gathered) => match gathered.skip_reason(resolved.line_bytes) {
+            Ok(gathered) => match skip_reason(resolved, &gathered, is_forced) {
                 None => {
                     gathered_types.push(gathered);
                     continue;
@@ -339,6 +340,16 @@ fn most_contended_types<'a>(
         });
     }
     (gathered_types, skipped)
+}
+
+fn skip_reason(
+    resolved: &ResolvedProfile<'_>,
+    gathered: &GatheredType<'_>,
+    is_forced: bool,
+) -> Option<String> {
+    let doubt = uncertain_type(gathered).filter(|_| !is_forced);
+    let unlayable = gathered.skip_reason(resolved.line_bytes);
+    unlayable.or_else(|| doubt.map(|doubt| doubt.to_string()))
 }
 
 /// Returns the search effort, which is less for each of several types.

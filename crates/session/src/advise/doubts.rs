@@ -182,7 +182,7 @@ fn replayed_objects(instance: &RecordedInstance) -> BTreeSet<(RunId, Addr)> {
         .collect()
 }
 
-fn uncertain_type(gathered: &GatheredType<'_>) -> Option<AdviceDoubt> {
+pub(super) fn uncertain_type(gathered: &GatheredType<'_>) -> Option<AdviceDoubt> {
     let confidence = gathered.confidence;
     { confidence.is_doubtful() }.then_some(AdviceDoubt::UncertainType(confidence))
 }

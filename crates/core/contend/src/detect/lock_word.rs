@@ -1,19 +1,21 @@
 //! A lock word beside data: contexts that try to take the lock take the line from its holder.
 //!
 //! The member must lie in a type that is known to be a lock, since an atomic counter is not one;
-//! and a locked instruction must have taken such a lock on that line. The store that releases the
+//! a locked instruction must have taken such a lock on that line; and several contexts must have used the lock of
+//! one object, since a lock that one context alone takes is data like any other. The store that releases the
 //! lock need not be locked: a spinlock's is a plain store, and a context that reads the data loses
 //! the line to it. Most transfers must be between the lock and members that are not part of a lock.
 
 use std::collections::BTreeSet;
 
 use relayout_layout::MemberAt;
-use relayout_profile::{AccessKind, Profile, Site, SiteId};
+use relayout_profile::{AccessKind, Addr, ContextId, Profile, RunId, Site, SiteId};
+use rustc_hash::FxHashMap;
 
 use super::DetectContext;
 use super::group_replays::{self, ReplayedPart};
 use crate::finding::FindingKind;
-use crate::group::{LineGroup, ResolvedConflict};
+use crate::group::{LineGroup, ResolvedConflict, object_at};
 use crate::identify::AccessTarget;
 use crate::remedy::{Remedy, ReplayComparison};
 use crate::replay::{CoherenceTally, RecordedPlacement, replay};
@@ -53,6 +55,9 @@ pub(super) fn detect(
     tally: &CoherenceTally,
     context: &DetectContext,
 ) -> Option<FindingKind> {
+    if !is_shared_lock(group) {
+        return None;
+    }
     let taken_types = taken_locks(group, context.profile);
     let between_lock_and_data: u64 = group
         .conflicts
@@ -70,6 +75,22 @@ pub(super) fn detect(
         .map(|conflict| crate::group::row_tally(conflict.row).transfers())
         .sum();
     super::is_majority(between_lock_and_data, tally.transfers()).then_some(FindingKind::LockWord)
+}
+
+/// Returns true if several contexts used the locks of one object.
+fn is_shared_lock(group: &LineGroup<'_>) -> bool {
+    let mut users: FxHashMap<(RunId, Addr), ContextId> = FxHashMap::default();
+    let sides = group.conflicts.iter().flat_map(|conflict| {
+        let row = conflict.row;
+        [
+            (conflict.here, row.run, row.context),
+            (conflict.there, row.run, row.other_context),
+        ]
+    });
+    sides
+        .filter(|(place, ..)| lock_at_target(place).is_some())
+        .filter_map(|(place, run, context)| Some(((run, object_at(place)?.base), context)))
+        .any(|(object, context)| *users.entry(object).or_insert(context) != context)
 }
 
 /// Returns the types of the locks that were taken: a locked instruction accessed them.

@@ -26,10 +26,16 @@ fn silent_stores() {
 
 #[test]
 fn lock_word_beside_data() {
-    let mut profile = profile(vec![ConflictRow {
+    let waiting = ConflictRow {
         access: AccessKind::ReadWrite,
         ..conflict(0x4_0000, WRITE, 0x4_0008, 10, 9)
-    }]);
+    };
+    let holding = ConflictRow {
+        context: waiting.other_context,
+        other_context: waiting.context,
+        ..waiting
+    };
+    let mut profile = profile(vec![waiting, holding]);
     assert_eq!(
         find(&profile, &Table).findings[0].kind,
         FindingKind::FalseSharing
@@ -46,6 +52,19 @@ fn lock_word_beside_data() {
         found.findings[0].types_path,
         ["zone", "spinlock", "qspinlock"]
     );
+}
+
+/// A lock that one context alone takes is data: who uses the other data does not wait for it.
+#[test]
+fn the_lock_of_one_context_is_data() {
+    let taken = ConflictRow {
+        access: AccessKind::ReadWrite,
+        ..conflict(0x4_0000, WRITE, 0x4_0008, 10, 10)
+    };
+    let mut profile = profile(vec![taken]);
+    profile.sites[1].bytes = vec![0xf0, 0x0f, 0xb1, 0x17];
+    let found = find(&profile, &Table);
+    assert_eq!(found.findings[0].kind, FindingKind::FalseSharing);
 }
 
 /// A spinlock is taken by a locked instruction and released by a plain store, which is what takes

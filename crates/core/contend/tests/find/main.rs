@@ -33,6 +33,7 @@ fn member(
             origin: None,
             array: None,
             type_percent: 100,
+            rival_type: None,
         },
         member: MemberAt {
             path: path.to_owned(),
@@ -93,6 +94,7 @@ impl AddressNamer for Table {
                 origin: None,
                 array: None,
                 type_percent: 100,
+                rival_type: None,
             }),
             4 => match low {
                 0..4 => {

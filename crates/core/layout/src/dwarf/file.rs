@@ -287,7 +287,7 @@ impl<'a> DwarfFile<'a> {
         self.types.iter()
     }
 
-    /// Scope of a definition; `None` outside of namespaces, modules and classes.
+    /// Scope of a definition or declaration; `None` outside of namespaces, modules and classes.
     pub fn scope_of(&self, die: DieOffset) -> Option<ScopeId> {
         self.types.scopes().scope_of(die)
     }

@@ -1,4 +1,4 @@
-//! Scopes of definitions: namespaces, modules, classes. C has none.
+//! Scopes of definitions and declarations: namespaces, modules, classes. C has none.
 use gimli::SectionId;
 use rustc_hash::FxHashMap;
 
@@ -9,13 +9,15 @@ use super::unit_names::{NameKey, UnitNames};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ScopeId(u32);
 
-/// Scopes of a file, and the scopes of its definitions.
+/// Scopes of a file, and the scopes of its definitions and declarations.
 #[derive(Default)]
 pub(super) struct ScopeIndex<'s> {
     /// Parent and name of each scope; parents come first.
     scopes: Vec<(Option<ScopeId>, &'s str)>,
     /// Scopes of definitions, sorted by entry.
     scope_by_die: Vec<(DieOffset, ScopeId)>,
+    /// Scopes of declarations, sorted by entry.
+    scope_by_declaration: Vec<(DieOffset, ScopeId)>,
 }
 
 /// Most scopes inside each other. More is damage.
@@ -53,6 +55,10 @@ impl<'s> ScopeIndex<'s> {
                     let (_, definition) = unit.definitions.get(index as usize)?;
                     Some((definition.die, *ids.get(scope as usize)?))
                 }));
+            let declared = unit.declared.iter();
+            joined.scope_by_declaration.extend(
+                declared.filter_map(|&(die, scope)| Some((die, *ids.get(scope as usize)?))),
+            );
         }
         joined
     }
@@ -62,13 +68,14 @@ impl<'s> ScopeIndex<'s> {
         self.scope_by_die.is_empty()
     }
 
-    /// Scope of a definition, if it is in one.
+    /// Scope of a definition or declaration, if it is in one.
     pub(super) fn scope_of(&self, die: DieOffset) -> Option<ScopeId> {
-        let at = self
-            .scope_by_die
-            .binary_search_by_key(&die, |(die, _)| *die)
-            .ok()?;
-        Some(self.scope_by_die[at].1)
+        [&self.scope_by_die, &self.scope_by_declaration]
+            .into_iter()
+            .find_map(|scopes| {
+                let at = scopes.binary_search_by_key(&die, |(die, _)| *die).ok()?;
+                Some(scopes[at].1)
+            })
     }
 
     /// Scope as C++ and Rust write it: `std::__detail`.

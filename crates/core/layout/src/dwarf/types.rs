@@ -46,27 +46,47 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
     }
 
     /// Loads the members of an aggregate that was loaded behind a pointer, and returns its id. For
-    /// a declaration, returns the id of the first definition of its name in the file. Typedefs and
-    /// qualifiers are skipped. Other ids, and ids without definition in the file, are returned as
+    /// a declaration, returns the id of the first definition of its name and scope in the file. Typedefs
+    /// and qualifiers are skipped. Other ids, and ids without definition in the file, are returned as
     /// they are.
     ///
     /// # Errors
     /// Same as [`load`](Self::load).
     pub fn complete(&mut self, id: TypeId) -> Result<TypeId, Error> {
         self.fill_members(id, 0)?;
-        let Some((kind, name)) = self.types.declared_only(id) else {
+        let declared = self.types.strip_typedefs(id);
+        let defined = self.load_definition(declared, 0)?;
+        Ok(if defined == declared { id } else { defined })
+    }
+
+    /// Loads the definition of an aggregate that its unit only declares. Compilers of C++ define a class
+    /// with virtual functions in one unit alone, though others have it as a base or member. Other ids,
+    /// and ids without definition in the file, are returned as they are.
+    fn load_definition(&mut self, id: TypeId, depth: u32) -> Result<TypeId, Error> {
+        let Type::Aggregate(declared) = self.types.get(id) else {
             return Ok(id);
         };
-        let file = self.file;
-        for &die in file.find_types(&name) {
-            if self
-                .die_context(die)
-                .is_ok_and(|context| is_same_keyword(context.entry.tag(), kind))
-            {
-                return self.load(die);
-            }
+        let Some(name) = declared.name.as_deref() else {
+            return Ok(id);
+        };
+        if declared.complete || self.definitions.contains_key(&id) {
+            return Ok(id);
         }
-        Ok(id)
+        let is_defined_at = |die: &DieOffset| {
+            self.die_context(*die).is_ok_and(|context| {
+                is_same_keyword(context.entry.tag(), declared.kind)
+                    && self.scope_of(&context) == declared.scope
+            })
+        };
+        match self
+            .file
+            .find_types(name)
+            .iter()
+            .find(|die| is_defined_at(die))
+        {
+            Some(&die) => self.load_at(die, LoadNeed::Members, depth + 1),
+            None => Ok(id),
+        }
     }
 
     /// Types that have been loaded.
@@ -107,10 +127,15 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
             Some(id) => *id,
             None => self.read_entry(die, need, depth)?,
         };
-        if need == LoadNeed::Members {
-            self.fill_members(id, depth)?;
+        if need == LoadNeed::Name {
+            return Ok(id);
         }
-        Ok(id)
+        self.fill_members(id, depth)?;
+        // What is loaded by its own entry stays a declaration.
+        match depth {
+            0 => Ok(id),
+            _ => self.load_definition(id, depth),
+        }
     }
 
     /// Loads the type that a reference attribute of `context` refers to; `None` for `void`.

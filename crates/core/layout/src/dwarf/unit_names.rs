@@ -38,6 +38,8 @@ pub(super) struct UnitNames<'s> {
     pub(super) scopes: Vec<DefinitionScope>,
     /// Indices of definitions in a scope and of their scope, in order.
     pub(super) scoped: Vec<(u32, u32)>,
+    /// Declarations in scopes, in order, with the indices of their scopes.
+    pub(super) declared: Vec<(DieOffset, u32)>,
     /// File with the contents of the unit, if the unit is a skeleton.
     pub(super) split: Option<SplitUnit>,
 }

@@ -53,13 +53,16 @@ impl<'p, 'f, 'a> ObjectFinder<'p, 'f, 'a> {
             support: winner.support,
             against: winner.against,
         };
-        self.cell_object(
+        let object = self.cell_object(
             cell,
             Addr(winner.base),
             winner.bytes,
             winner.ty,
             Some(votes),
-        )
+        );
+        let types = self.program.store.types();
+        let rival = { winner.rival }.map(|ty| fixed::object_type_name(&types, ty));
+        ResolvedObject { rival, ..object }
     }
 
     pub(super) fn cell_object(
@@ -103,6 +106,7 @@ impl<'p, 'f, 'a> ObjectFinder<'p, 'f, 'a> {
             kind,
             confidence,
             votes,
+            rival: None,
             array,
         }
     }

@@ -194,6 +194,7 @@ fn certain_object(
         kind,
         confidence: 1.0,
         votes: VoteCounts::default(),
+        rival: None,
         array: None,
     }
 }
@@ -206,9 +207,27 @@ pub fn object_type_name(types: &TypeArena, ty: TypeId) -> String {
     }
     if let Type::Array { element, counts } = types.get(types.strip_typedefs(ty))
         && let [Some(count)] = counts.as_slice()
-        && let Some(element) = types.aggregate(*element).and_then(Aggregate::readable_name)
+        && let Some(element) = element_name(types, *element)
     {
         return format!("{element} [{count}]");
     }
     types.name_of(types.strip_qualifiers(ty))
+}
+
+/// Returns the name of the elements of an array, if they are aggregates, or pointers to aggregates that have a
+/// scope.
+fn element_name(types: &TypeArena, element: TypeId) -> Option<String> {
+    if let Some(aggregate) = types.aggregate(element) {
+        return aggregate.readable_name();
+    }
+    let Type::Pointer {
+        target: Some(target),
+        sigil: "*",
+        ..
+    } = types.get(types.strip_typedefs(element))
+    else {
+        return None;
+    };
+    let pointed = { types.aggregate(*target) }.filter(|pointed| pointed.scope.is_some())?;
+    Some(format!("{} *", pointed.readable_name()?))
 }

@@ -85,6 +85,8 @@ pub struct ResolvedObject {
     pub confidence: f32,
     /// Votes for and against the type.
     pub votes: VoteCounts,
+    /// Type for which most of the votes against it are, if there are any.
+    pub rival: Option<String>,
     /// Array that the object is, or is an element of; `None` for an object beside no other.
     pub array: Option<ArrayExtent>,
 }

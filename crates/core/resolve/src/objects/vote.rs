@@ -47,6 +47,8 @@ pub struct ElectedType {
     pub support: f64,
     /// Weight of the votes for bases inside the object that disagree.
     pub against: f64,
+    /// Type with the most weight among them: other code takes the same memory for it.
+    pub rival: Option<TypeId>,
 }
 
 struct TypeCandidate {
@@ -80,7 +82,7 @@ pub fn elect(shapes: &mut dyn TypeShapes, start: u64, end: u64, votes: &Votes) -
             taken.insert(c.base, n);
         }
     }
-    collect_winners(&candidates, &taken, end)
+    collect_winners(shapes, &candidates, &taken, end)
 }
 
 fn collect_candidates(
@@ -138,6 +140,7 @@ fn add_nested(shapes: &mut dyn TypeShapes, candidates: &mut [TypeCandidate]) {
 }
 
 fn collect_winners(
+    shapes: &mut dyn TypeShapes,
     candidates: &[TypeCandidate],
     taken: &std::collections::BTreeMap<u64, usize>,
     end: u64,
@@ -156,14 +159,18 @@ fn collect_winners(
         let inside = candidates[first..]
             .iter()
             .take_while(|o| o.base < c.base + bytes);
-        let inside_weight: f64 = inside.map(|o| o.weight).sum();
+        let inside_weight: f64 = inside.clone().map(|o| o.weight).sum();
         let against = (inside_weight - c.support).max(0.0);
+        let rivals = inside
+            .filter(|o| o.ty != c.ty && !shapes.contains(c.ty, o.base - c.base, o.ty))
+            .max_by(|a, b| a.weight.total_cmp(&b.weight));
         winners.push(ElectedType {
             base: c.base,
             bytes,
             ty: c.ty,
             support: c.support,
             against,
+            rival: rivals.map(|o| o.ty),
         });
     }
     winners
@@ -226,6 +233,20 @@ mod tests {
     #[test]
     fn an_embedded_type_elsewhere_does_not_count_for_the_container() {
         check(&[(1040, INNER, 9.0), (1000, OUTER, 1.0)], &[(1040, INNER)]);
+    }
+
+    #[test]
+    fn the_rival_is_what_other_code_takes_the_memory_for() {
+        let rival = |votes: &[(u64, TypeId, f64)]| {
+            let votes = votes
+                .iter()
+                .map(|&(base, ty, weight)| ((base, ty), weight))
+                .collect();
+            elect(&mut Fixed, 1000, 2000, &votes)[0].rival
+        };
+        let disputed = [(1000, OUTER, 9.0), (1032, INNER, 4.0), (1008, OTHER, 3.0)];
+        assert_eq!(rival(&disputed), Some(OTHER));
+        assert_eq!(rival(&disputed[..2]), None);
     }
 
     #[test]

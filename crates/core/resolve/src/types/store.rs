@@ -8,8 +8,8 @@
 use std::sync::{RwLock, RwLockReadGuard};
 
 use gimli::constants as dw;
-use relayout_layout::dwarf::{DieOffset, DwarfFile, DwarfTypeLoader};
-use relayout_layout::{Type, TypeArena, TypeId};
+use relayout_layout::dwarf::{DieOffset, DwarfFile, DwarfTypeLoader, TypeDefinition};
+use relayout_layout::{DefinitionKind, Type, TypeArena, TypeId};
 use rustc_hash::FxHashMap;
 
 use super::shape;
@@ -18,6 +18,8 @@ use crate::images::{DebugImages, FileId};
 
 /// Typedefs, qualifiers and pointers followed, at most.
 const CHAIN_MAX: usize = 32;
+/// Definitions of one name that are looked at in a file, at most.
+const DEFINITIONS_MAX: usize = 256;
 
 /// Debug information entry of one of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -41,10 +43,18 @@ struct TypeTables<'f, 'a> {
     loaders: Vec<DwarfTypeLoader<'f, 'a>>,
     named: FxHashMap<TypeNameKey, TypeId>,
     by_name: FxHashMap<String, Option<TypeId>>,
+    by_declaration: FxHashMap<DeclaredName, Option<TypeId>>,
     by_die: FxHashMap<FileDie, Option<TypeId>>,
     canonical: FxHashMap<TypeId, TypeId>,
     /// Array types that no file declares.
     arrays: FxHashMap<(TypeId, u64), TypeId>,
+}
+
+/// Name of an aggregate that is only declared.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct DeclaredName {
+    scope: Option<String>,
+    name: String,
 }
 
 /// Identity of complete aggregates.
@@ -58,7 +68,7 @@ struct TypeNameKey {
 /// End of a chain of typedefs and qualifiers.
 enum TypeChainEnd {
     Pointer(Option<FileDie>),
-    Declared(String),
+    Declared(DeclaredName),
     Other {
         die: FileDie,
         key: Option<TypeNameKey>,
@@ -77,6 +87,7 @@ impl<'f, 'a> TypeStore<'f, 'a> {
                 .collect(),
             named: FxHashMap::default(),
             by_name: FxHashMap::default(),
+            by_declaration: FxHashMap::default(),
             by_die: FxHashMap::default(),
             canonical: FxHashMap::default(),
             arrays: FxHashMap::default(),
@@ -106,7 +117,7 @@ impl<'f, 'a> TypeStore<'f, 'a> {
             return *known;
         }
         let loaded = match self.chain_end(die)? {
-            TypeChainEnd::Declared(name) => self.find_named(&name),
+            TypeChainEnd::Declared(declared) => self.find_definition(&declared),
             TypeChainEnd::Other {
                 key: Some(key),
                 die,
@@ -149,24 +160,55 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         if let Some(known) = self.read_tables().by_name.get(name) {
             return *known;
         }
-        let definitions = self
-            .files
-            .iter()
-            .enumerate()
-            .flat_map(|(file, debug_file)| {
-                let file = FileId(file as u16);
-                let dies = debug_file.find_types(name).iter().take(CHAIN_MAX);
-                dies.map(move |&offset| FileDie { file, offset })
-            });
-        let found = { definitions }.find_map(|die| match self.chain_end(die)? {
+        let found = self.first_definition(name, |_| true);
+        self.write_tables().by_name.insert(name.to_owned(), found);
+        found
+    }
+
+    /// Returns the base type of this name, from the first file that has one.
+    pub fn find_base(&self, name: &str) -> Option<TypeId> {
+        let files = self.files.iter().enumerate();
+        let mut bases = files.filter_map(|(file, debug_file)| {
+            let is_base = |found: &TypeDefinition| found.kind == DefinitionKind::Base;
+            let found = debug_file.definitions(name).find(is_base)?;
+            let file = FileId(file as u16);
+            Some(FileDie {
+                file,
+                offset: found.die,
+            })
+        });
+        bases.find_map(|die| self.load_entry(die))
+    }
+
+    /// Returns the complete aggregate of this name and scope, from the first file that has one.
+    fn find_definition(&self, declared: &DeclaredName) -> Option<TypeId> {
+        if let Some(known) = self.read_tables().by_declaration.get(declared) {
+            return *known;
+        }
+        let found = self.first_definition(&declared.name, |scope| *scope == declared.scope);
+        let known = &mut self.write_tables().by_declaration;
+        known.insert(declared.clone(), found);
+        found
+    }
+
+    fn first_definition(
+        &self,
+        name: &str,
+        is_wanted: impl Fn(&Option<String>) -> bool,
+    ) -> Option<TypeId> {
+        let files = self.files.iter().enumerate();
+        let mut definitions = files.flat_map(|(file, debug_file)| {
+            let file = FileId(file as u16);
+            let dies = debug_file.find_types(name).iter().take(DEFINITIONS_MAX);
+            dies.map(move |&offset| FileDie { file, offset })
+        });
+        definitions.find_map(|die| match self.chain_end(die)? {
             TypeChainEnd::Other {
                 key: Some(found),
                 die,
-            } if found.name == name => self.load_entry(die),
+            } if found.name == name && is_wanted(&found.scope) => self.load_entry(die),
             _ => None,
-        });
-        self.write_tables().by_name.insert(name.to_owned(), found);
-        found
+        })
     }
 
     /// Returns the representative of a type: declarations are completed, and repeated definitions
@@ -181,7 +223,7 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         };
         let found = match named {
             TypeIdentity::Unnamed => key,
-            TypeIdentity::Declared(name) => self.find_named(&name).unwrap_or(key),
+            TypeIdentity::Declared(declared) => self.find_definition(&declared).unwrap_or(key),
             TypeIdentity::Complete(name) => *self.write_tables().named.entry(name).or_insert(key),
         };
         self.write_tables().canonical.insert(ty, found);
@@ -332,12 +374,13 @@ impl<'f, 'a> TypeStore<'f, 'a> {
                         name = die::name_of(file, at);
                     }
                     let name = name.map(str::to_owned);
-                    if entry.has_attr(dw::DW_AT_declaration) {
-                        return Some(TypeChainEnd::Declared(name?));
-                    }
-                    let size = entry.attr_value(dw::DW_AT_byte_size)?.udata_value()?;
                     let scope = file.scope_of(at).filter(|_| Some(at) != alias);
                     let scope = scope.map(|scope| file.scope_path(scope));
+                    if entry.has_attr(dw::DW_AT_declaration) {
+                        let name = name?;
+                        return Some(TypeChainEnd::Declared(DeclaredName { scope, name }));
+                    }
+                    let size = entry.attr_value(dw::DW_AT_byte_size)?.udata_value()?;
                     return Some(TypeChainEnd::Other {
                         die: in_file(at),
                         key: name.map(|name| TypeNameKey { scope, name, size }),
@@ -396,7 +439,7 @@ enum TypeIdentity {
     /// The aggregate has no name, or the type is no aggregate.
     Unnamed,
     /// The aggregate is only declared.
-    Declared(String),
+    Declared(DeclaredName),
     /// The aggregate is complete.
     Complete(TypeNameKey),
 }
@@ -420,14 +463,18 @@ fn type_identity(types: &TypeArena, ty: TypeId) -> (TypeId, TypeIdentity) {
                 ..
             } => at = *target,
             Type::Aggregate(a) => {
-                let named = |name: &String| match a.complete {
-                    false => TypeIdentity::Declared(name.clone()),
-                    true => TypeIdentity::Complete(TypeNameKey {
-                        // The arena has no scope for a typedef.
-                        scope: a.scope.clone().filter(|_| a.name.is_some()),
-                        name: name.clone(),
-                        size: a.size,
-                    }),
+                // The arena has no scope for a typedef.
+                let scope = a.scope.clone().filter(|_| a.name.is_some());
+                let named = |name: &String| {
+                    let name = name.clone();
+                    match a.complete {
+                        false => TypeIdentity::Declared(DeclaredName { scope, name }),
+                        true => TypeIdentity::Complete(TypeNameKey {
+                            scope,
+                            name,
+                            size: a.size,
+                        }),
+                    }
                 };
                 return match (&a.name, alias) {
                     (Some(name), _) => (at, named(name)),

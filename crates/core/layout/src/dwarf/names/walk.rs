@@ -25,8 +25,6 @@ pub(super) struct NameScan<'u, 's> {
     nests_types: bool,
     /// Open scopes, innermost last: indices of [`UnitNames::scopes`].
     open_scopes: Vec<u32>,
-    /// Declarations in scopes, in order, with their scope.
-    declared: Vec<(DieOffset, u32)>,
     pub(super) found: UnitNames<'s>,
 }
 
@@ -66,7 +64,6 @@ impl<'u, 's> NameScan<'u, 's> {
             ),
             nests_types: false,
             open_scopes: Vec::new(),
-            declared: Vec::new(),
             found: UnitNames::default(),
         }
     }
@@ -148,16 +145,15 @@ impl<'u, 's> NameScan<'u, 's> {
         let die = DieOffset(self.slot.start.saturating_add(offset));
         let mut scope = self.open_scopes.last().copied();
         if attributes.declaration {
-            self.declared.extend(scope.map(|scope| (die, scope)));
+            self.found.declared.extend(scope.map(|scope| (die, scope)));
             return;
         }
         let mut name = attributes.name;
         if let Some(declared) = attributes.specification {
             name = name.or_else(|| self.name_at(declared));
-            let known = self
-                .declared
-                .binary_search_by_key(&declared, |(die, _)| *die);
-            scope = known.map(|at| self.declared[at].1).ok().or(scope);
+            let known = &self.found.declared;
+            let at = known.binary_search_by_key(&declared, |(die, _)| *die);
+            scope = at.map(|at| known[at].1).ok().or(scope);
         }
         let Some(name) = name else { return };
         let size = attributes.size.and_then(|size| u32::try_from(size).ok());
