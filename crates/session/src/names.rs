@@ -3,6 +3,7 @@
 use relayout_contend::{
     AccessTarget, AddressNamer, ElementArray, SiteOperation, SiteSource, TargetObject,
 };
+use relayout_layout::readable_function_name;
 use relayout_profile::Profile;
 use relayout_profile::{Addr, RunId, SiteId};
 use relayout_resolve::{
@@ -195,23 +196,24 @@ impl AddressNamer for ResolvedNames<'_, '_> {
         let (file, line) = (own.file.map(str::to_owned), own.line);
         let is_new = |name: &&str| !name.is_empty() && *name != place.function;
         let inlined = own.inlined.filter(is_new);
-        let names: Vec<&str> = inlined
-            .into_iter()
+        let names: Vec<String> = { inlined.into_iter() }
             .chain(own.helper.filter(is_new))
+            .map(readable_function_name)
             .collect();
         let runs_callback = self.program && place.function.starts_with("std::");
         if let (true, Some(callback)) = (runs_callback, inlined) {
             // The library runs a function of the user: a thread's body, a callback.
             return SiteSource {
-                function: Some(callback.to_owned()),
-                inlined: own.helper.filter(is_new).map(str::to_owned),
+                function: Some(readable_function_name(callback)),
+                inlined: own.helper.filter(is_new).map(readable_function_name),
                 file,
                 line,
             };
         }
         SiteSource {
             inlined: (!names.is_empty()).then(|| names.join(" > ")),
-            function: Some(place.function.clone()).filter(|name| !name.is_empty()),
+            function: { !place.function.is_empty() }
+                .then(|| readable_function_name(&place.function)),
             file,
             line,
         }

@@ -299,7 +299,7 @@ fn an_object_that_crosses_says_the_least_alignment() {
 fn a_lock_stays_or_goes_as_the_mix_says() {
     let lock = |context| access(context, AT, AccessKind::ReadWrite, Some(false));
     let data = |context| access(context, AT + 8, AccessKind::Write, Some(false));
-    let row = || vec![lost(data(0), lock(1), 50, 40)];
+    let row = || vec![lost(data(0), lock(1), 50, 40), lost(lock(0), lock(1), 5, 0)];
     let fought = [lock(0), data(0), lock(1), data(0), lock(1), data(0)];
     let found = first(&recorded(&fought, 50, row()));
     assert_eq!(found.kind, FindingKind::LockWord);

@@ -51,6 +51,6 @@ pub use elf_identity::ElfIdentity;
 pub use error::Error;
 pub use locate_path::{ArrayElements, LocatedMember};
 pub use model::*;
-pub use readable_name::{is_standard_scope, readable_type_name};
+pub use readable_name::{is_standard_scope, readable_function_name, readable_type_name};
 pub use types::{NESTING_MAX, element_count};
 pub use unused::{AggregateGaps, MemberGap};

@@ -1,6 +1,7 @@
 //! Members that hold pointers, in words.
 
 use crate::types::NESTING_MAX;
+use crate::wrappers::path_part;
 use crate::{Aggregate, AggregateKind, Member, Type, TypeArena, TypeId, is_standard_scope};
 
 impl TypeArena {
@@ -22,7 +23,7 @@ impl TypeArena {
                     let member = self.member_around(aggregate, offset)?;
                     if let Some(name) = &member.name {
                         words.push('.');
-                        words.push_str(name);
+                        words.push_str(path_part(name));
                     }
                     (id, offset) = (member.ty, offset - member.offset);
                 }

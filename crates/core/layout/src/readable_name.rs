@@ -35,6 +35,23 @@ pub fn readable_type_name(scope: Option<&str>, name: &str) -> String {
     }
 }
 
+/// Returns the demangled name of a function of C++ with types as in [`readable_type_name`]; other names as they
+/// are.
+///
+/// ```
+/// use relayout_layout::readable_function_name;
+///
+/// let insert = readable_function_name("std::vector<Job, std::allocator<Job> >::push_back");
+/// assert_eq!(insert, "std::vector<Job>::push_back");
+/// ```
+pub fn readable_function_name(name: &str) -> String {
+    const SPELLED_OUT: [&str; 3] = ["std::allocator<", "std::__cxx11::", "_Lock_policy)"];
+    match SPELLED_OUT.iter().any(|part| name.contains(part)) {
+        true => readable_type_name(None, name),
+        false => name.to_owned(),
+    }
+}
+
 /// Part of a path: `vector` with its arguments.
 struct PathPart {
     name: String,
@@ -226,8 +243,16 @@ fn spell_path(mut parts: Vec<PathPart>) -> String {
     }
     let spelled: Vec<String> = parts.iter().map(PathPart::spelled).collect();
     let spelled = spelled.join("::");
-    let alias = STRING_ALIASES.iter().find(|(long, _)| *long == spelled);
-    alias.map_or(spelled, |(_, alias)| (*alias).to_owned())
+    for (long, alias) in STRING_ALIASES {
+        // Whole, or the scope of a function.
+        match spelled.strip_prefix(long) {
+            Some(rest) if rest.is_empty() || rest.starts_with("::") => {
+                return format!("{alias}{rest}");
+            }
+            _ => {}
+        }
+    }
+    spelled
 }
 
 /// Namespaces of libstdc++ and libc++ that no source names.

@@ -5,14 +5,18 @@
 use crate::types::NESTING_MAX;
 use crate::{Aggregate, Member, TypeArena, TypeId, is_standard_scope};
 
-/// Outermost module, type and member of the wrappers of Rust. `Atomic` stands for all atomics.
-const RUST_WRAPPERS: [(&str, &str, &str); 36] = [
+/// Outermost module, type and member of the wrappers of Rust. `Atomic` stands for all atomics, `Align` for the
+/// types that align what is in them.
+const RUST_WRAPPERS: [(&str, &str, &str); 39] = [
     ("core", "UnsafeCell", "value"),
     ("core", "SyncUnsafeCell", "value"),
     ("core", "Cell", "value"),
     ("core", "RefCell", "value"),
     ("core", "OnceCell", "inner"),
     ("core", "Atomic", "v"),
+    ("core", "Align", "__0"),
+    ("core", "UsizeNoHighBit", "__0"),
+    ("core", "Nanoseconds", "__0"),
     ("core", "NonNull", "pointer"),
     ("core", "Unique", "pointer"),
     ("core", "Pin", "pointer"),
@@ -89,6 +93,10 @@ fn is_rust_payload(outermost: &str, aggregate: &Aggregate, member: &str) -> bool
     };
     if name.starts_with("Atomic") {
         name = "Atomic";
+    }
+    let bytes = name.strip_prefix("Align").unwrap_or_default();
+    if !bytes.is_empty() && bytes.bytes().all(|byte| byte.is_ascii_digit()) {
+        name = "Align";
     }
     RUST_WRAPPERS.contains(&(outermost, name, member))
 }

@@ -3,11 +3,13 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use relayout_layout::readable_function_name;
 use relayout_profile::RunId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::evidence::AnalysedProgram;
 use crate::images::{DebugImages, LinkedAddress};
+use crate::objects::StringLibrary;
 use crate::source::{SourceMaps, SourcePlace, readable_name};
 
 /// Frames of one stack that are read, at most.
@@ -37,8 +39,8 @@ pub struct AllocationCallers {
     pub near: usize,
     /// Description, such as `malloc in items_init (items.c:75)`; empty if nothing is known.
     pub description: String,
-    /// One of the functions that pass the request on is of a string of C++, so that the memory has text.
-    pub is_text: bool,
+    /// Library of the string that a function before it allocates for.
+    pub string: Option<StringLibrary>,
 }
 
 /// Reader of call stacks, which looks up each frame once.
@@ -142,27 +144,21 @@ impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
             None => (frames.len(), String::new()),
         };
         let mut passing = frames[..near].iter().flatten();
-        let is_text = passing.any(|back| self.is_called_by_string(*back));
+        let string = passing.find_map(|back| self.string_library(*back));
         AllocationCallers {
             frames,
             near,
             description: words,
-            is_text,
+            string,
         }
     }
 
-    /// Returns true if a function at a call, or one inlined there, is of `std::string`.
-    fn is_called_by_string(&mut self, return_address: LinkedAddress) -> bool {
-        const STRINGS: [&str; 3] = [
-            "std::__cxx11::basic_string<char,",
-            "std::__1::basic_string<char,",
-            "std::basic_string<char,",
-        ];
-        self.source_place(return_address).is_some_and(|place| {
-            let inlined = place.inlined.iter().map(|frame| frame.function.as_str());
-            let mut functions = inlined.chain([place.function.as_str()]);
-            functions.any(|name| STRINGS.iter().any(|string| name.starts_with(string)))
-        })
+    /// Returns the library of the string that a function at a call, or one inlined there, is of.
+    fn string_library(&mut self, return_address: LinkedAddress) -> Option<StringLibrary> {
+        let place = self.source_place(return_address)?;
+        let inlined = place.inlined.iter().map(|frame| frame.function.as_str());
+        let mut functions = inlined.chain([place.function.as_str()]);
+        functions.find_map(StringLibrary::of_function)
     }
 
     fn source_place(&mut self, return_address: LinkedAddress) -> Option<SourcePlace> {
@@ -225,9 +221,11 @@ impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
             _ if name.contains("__rust_alloc") => "alloc",
             name => name,
         });
-        match requester {
-            (function, Some(position)) => format!("{callee} in {function} ({position})"),
-            (function, None) => format!("{callee} in {function}"),
+        let callee = readable_function_name(callee);
+        let function = readable_function_name(&requester.0);
+        match &requester.1 {
+            Some(position) => format!("{callee} in {function} ({position})"),
+            None => format!("{callee} in {function}"),
         }
     }
 }

@@ -23,9 +23,6 @@ const LEARNED_MIN: f64 = 0.9;
 /// arrays often belong to a few threads, which share the lines. In longer arrays each element is an
 /// object.
 const SMALL_ARRAY_MAX: u64 = 64;
-/// Name of the type of all texts, whatever their length, and what holds them.
-const TEXT_TYPE: &str = "char []";
-const TEXT_HOLDER: &str = "text of a std::string";
 /// Bytes of a line, close enough to recognise small elements.
 const LINE_BYTES: u64 = 64;
 
@@ -180,36 +177,28 @@ impl ObjectFinder<'_, '_, '_> {
             })
             .collect();
         let contents = heap::find_contents(shapes, &allocations);
-        let character = self.program.store.find_base("char");
         for ((allocation, touched), contents) in allocations
             .iter()
             .zip(ballot.touched.values())
             .zip(contents)
         {
-            // What a string allocates is certain; votes are of memory that was used again.
-            let text = { character }
-                .filter(|_| allocation.callers.is_text)
-                .map(|ty| {
-                    let bytes = allocation.cell.end - allocation.cell.start;
-                    heap::text_contents(self.program.store.array_of(ty, bytes), bytes)
-                });
-            let is_text = text.is_some();
-            let Some(contents) = text.or(contents) else {
+            if self.add_text(allocation, objects) {
                 continue;
-            };
+            }
+            let Some(contents) = contents else { continue };
             let first = objects.len();
             self.add_allocation(allocation, touched, &contents, objects);
-            let holder = match is_text {
-                true => TEXT_HOLDER.to_owned(),
-                false => self.holder_words(ballot, &allocation.cell, &contents),
-            };
+            let holder = self.holder_words(ballot, &allocation.cell, &contents);
             for object in &mut objects[first..] {
                 if let ObjectKind::Heap { holder: words, .. } = &mut object.kind {
                     words.clone_from(&holder);
                 }
-                if is_text {
-                    TEXT_TYPE.clone_into(&mut object.type_name);
-                }
+            }
+            if matches!(contents, AllocationContents::Objects(_)) && self.is_heap(&allocation.cell)
+            {
+                let mut inside = objects.split_off(first);
+                self.add_text_between(allocation, touched, &mut inside);
+                objects.append(&mut inside);
             }
             let numbers = matches!(contents, AllocationContents::Scalars { .. });
             if numbers && !self.is_heap(&allocation.cell) {

@@ -20,8 +20,6 @@ use crate::images::LinkedAddress;
 
 /// Fraction of the votes that must agree before allocations count as the same.
 const AGREEMENT_MIN: f64 = 0.5;
-/// Weight of the knowledge that a string allocates characters, as of much agreeing evidence.
-const TEXT_SUPPORT: f64 = 100.0;
 
 /// Allocation that was accessed.
 #[derive(Clone, Debug)]
@@ -304,19 +302,6 @@ fn array_element(
     })
 }
 
-/// Returns the contents of an allocation that a string made: `characters` of `bytes`, as one object. The code that
-/// fills it copies bytes, and says nothing of their type.
-pub fn text_contents(characters: TypeId, bytes: u64) -> AllocationContents {
-    AllocationContents::Objects(vec![ElectedType {
-        base: 0,
-        bytes,
-        ty: characters,
-        support: TEXT_SUPPORT,
-        against: 0.0,
-        rival: None,
-    }])
-}
-
 /// Returns an array of numbers or pointers. Bytes are not taken for an array, since memory of any
 /// type is accessed by bytes.
 fn array_of_scalars(
@@ -437,7 +422,7 @@ mod tests {
                         scalars,
                         exact: true,
                         callers: AllocationCallers {
-                            is_text: false,
+                            string: None,
                             frames: stack.iter().map(linked).collect(),
                             near: 1,
                             description: String::new(),

@@ -7,7 +7,10 @@ pub mod fixed;
 pub mod heap;
 mod kernel;
 pub mod ranges;
+mod text;
 pub mod vote;
+
+pub use text::StringLibrary;
 
 use relayout_layout::TypeId;
 use relayout_profile::{Addr, RunId};
