@@ -25,6 +25,7 @@ pub(super) fn selected_entries<'c>(
     }
     let mut entries = Vec::new();
     for name in &selection.names {
+        let name = array_element(name);
         let pattern = TypePattern::parse(name).map_err(ShowError::Pattern)?;
         let found = if pattern.is_open() {
             matching_entries(catalog, &pattern)?
@@ -39,6 +40,19 @@ pub(super) fn selected_entries<'c>(
     let mut seen = HashSet::new();
     entries.retain(|entry| seen.insert(*entry));
     Ok(entries)
+}
+
+/// Returns the type of the elements of an array, as reports name arrays: `Slot [4]`, `net::Job * [64]`. Other
+/// names are returned as they are.
+fn array_element(name: &str) -> &str {
+    let Some((element, count)) = name.trim_end().rsplit_once(" [") else {
+        return name;
+    };
+    let is_count = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    match count.strip_suffix(']').is_some_and(is_count) {
+        true => element.trim_end_matches([' ', '*']),
+        false => name,
+    }
 }
 
 fn unknown_type(
@@ -68,8 +82,9 @@ fn matching_entries<'c>(
     pattern: &TypePattern,
 ) -> Result<Vec<CatalogEntry<'c>>, ShowError> {
     let mut entries = catalog.aggregates();
-    entries.retain(|entry| pattern.matches_name(entry.name));
-    if pattern.keyword().is_none() && pattern.components().len() == 1 {
+    entries.retain(|entry| pattern.may_match(entry.name));
+    let is_by_name = pattern.keyword().is_none() && pattern.components().len() == 1;
+    if is_by_name && entries.iter().all(|entry| pattern.matches_name(entry.name)) {
         return Ok(entries);
     }
     let fits = catalog.map_loaded(&entries, |types, id, entry| {
@@ -146,7 +161,7 @@ fn respelled_definitions<'c>(
 ) -> Vec<CatalogEntry<'c>> {
     let names = catalog.type_names().into_iter();
     names
-        .filter(|name| pattern.matches_name(name))
+        .filter(|name| pattern.may_match(name))
         .flat_map(|name| catalog.find_definitions(name))
         .collect()
 }

@@ -110,7 +110,7 @@ impl TypePattern {
 
     /// Returns true if the pattern matches the end of the name that a report prints for the type.
     fn matches_readable(&self, scope: Option<&str>, name: &str) -> bool {
-        if scope.is_none() && !name.contains('<') {
+        if scope.is_none() && !name.contains(['<', ':']) {
             return false;
         }
         let printed = canonical_type(&readable_type_name(scope, name));
@@ -118,6 +118,18 @@ impl TypePattern {
         let fits = |(glob, part): (&GlobPattern, &&str)| glob.matches(part);
         self.readable.len() <= parts.len()
             && self.readable.iter().rev().zip(parts.iter().rev()).all(fits)
+    }
+
+    /// Returns true if the pattern may match a type of this name, in its own scope: the last component matches,
+    /// or it is the same type with other arguments, which reports print in a shorter form.
+    pub fn may_match(&self, name: &str) -> bool {
+        let head = |name: &str| name.find(['<', '(']).map(|at| name[..at].trim_end().len());
+        let own = self.name().as_str();
+        self.matches_name(name)
+            || match (head(own), head(name)) {
+                (Some(own_end), Some(end)) => own[..own_end] == name[..end],
+                _ => false,
+            }
     }
 
     /// Returns true if the last component matches a type's own name.

@@ -15,6 +15,9 @@ use super::{ObjectKind, ResolvedObject};
 /// Weight of the knowledge that a string allocates characters, as of much agreeing evidence.
 const STRING_SUPPORT: f64 = 100.0;
 
+/// Objects of an arena, at least.
+const ARENA_OBJECTS_MIN: usize = 4;
+
 /// Library whose strings allocate memory for nothing but characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StringLibrary {
@@ -75,21 +78,21 @@ impl ObjectFinder<'_, '_, '_> {
         true
     }
 
-    /// Adds the bytes between the objects of an arena, if code takes bytes there for characters. `objects` are
-    /// those in the allocation, in order.
+    /// Adds the bytes between the objects of an arena, if code takes bytes there for the characters of C.
+    /// `objects` are those in the allocation, in order. Of memory with few objects, or with objects at the
+    /// distances of an array, the rest may be anything.
     pub(super) fn add_text_between(
         &self,
         allocation: &TypedAllocation<'_>,
         touched: &BTreeSet<Addr>,
         objects: &mut Vec<ResolvedObject>,
     ) {
-        let types = self.program.store.types();
-        let is_character = |ty: TypeId| types.size_of(ty) == Some(1);
-        let characters = { allocation.scalars.iter() }.filter(|(ty, _)| is_character(**ty));
-        let most = characters.max_by(|a, b| a.1.total_cmp(b.1));
-        let most = most.map(|(character, support)| (*character, *support));
-        drop(types);
-        let Some((character, support)) = most else {
+        if !is_arena(objects) {
+            return;
+        }
+        let character = self.program.store.find_base(StringLibrary::Cxx.character());
+        let Some(character) = character else { return };
+        let Some(&support) = allocation.scalars.get(&character) else {
             return;
         };
         let mut gaps = Vec::new();
@@ -139,6 +142,21 @@ impl ObjectFinder<'_, '_, '_> {
             ..self.elected_object(&allocation.cell, &elected)
         }
     }
+}
+
+/// Returns true for objects, in order, that do not lie at the distances of an array.
+fn is_arena(objects: &[ResolvedObject]) -> bool {
+    let Some(first) = objects
+        .first()
+        .filter(|_| objects.len() >= ARENA_OBJECTS_MIN)
+    else {
+        return false;
+    };
+    let is_in_step = |object: &ResolvedObject| {
+        let distance = object.base - first.base;
+        distance.is_multiple_of(first.bytes.max(1))
+    };
+    !objects.iter().all(is_in_step)
 }
 
 #[cfg(test)]
