@@ -62,4 +62,6 @@ fn the_text_of_a_string_is_named() {
     assert!(origins.contains("text of a std::string"), "{origins}");
     let resolved = report["resolved_share"].as_f64().expect("a share");
     assert!(resolved > 0.99, "{resolved}");
+    let advice = text(&place, "advise out");
+    assert!(advice.contains("Skipped: char []"), "{advice}");
 }

@@ -151,7 +151,8 @@ fn subject_and_obstacle(
     let subject = AdvisedSubject::of_object(types, object);
     let is_lone_scalar =
         matches!(subject, AdvisedSubject::Scalars { .. }) && object.array.is_none();
-    let mut obstacle = is_lone_scalar.then(|| format!("not a struct but {}", object.type_name));
+    let has_no_layout = is_lone_scalar || object.is_text();
+    let mut obstacle = has_no_layout.then(|| format!("not a struct but {}", object.type_name));
     let element = element_type(types, object);
     if types.aggregate(element).is_some() && types.type_outside_libraries(element).is_none() {
         obstacle = Some("a type of the standard library".to_owned());

@@ -15,6 +15,8 @@ use super::{ObjectKind, ResolvedObject};
 /// Weight of the knowledge that a string allocates characters, as of much agreeing evidence.
 const STRING_SUPPORT: f64 = 100.0;
 
+/// End of the name of the type of text, whatever its length.
+const TEXT_SUFFIX: &str = " []";
 /// Objects of an arena, at least.
 const ARENA_OBJECTS_MIN: usize = 4;
 
@@ -130,8 +132,7 @@ impl ObjectFinder<'_, '_, '_> {
             rival: None,
         };
         let types = self.program.store.types();
-        // Texts of all lengths are of one type.
-        let type_name = format!("{} []", types.name_of(character));
+        let type_name = format!("{}{TEXT_SUFFIX}", types.name_of(character));
         drop(types);
         ResolvedObject {
             type_name,
@@ -141,6 +142,13 @@ impl ObjectFinder<'_, '_, '_> {
             },
             ..self.elected_object(&allocation.cell, &elected)
         }
+    }
+}
+
+impl ResolvedObject {
+    /// Returns true for characters in the heap, of which there is no layout.
+    pub fn is_text(&self) -> bool {
+        self.type_name.ends_with(TEXT_SUFFIX)
     }
 }
 
