@@ -88,7 +88,9 @@ fn check(kernel: &str, program: PaholeProgram, theirs: &str) {
         // Without Rust, which the BTF has not either: pahole does not read it whole.
         ("newest" | "newest-arm64", true) => {
             let theirs = format!("{theirs} --lang_exclude=rust");
-            peer::check_contained(&place, &vmlinux, program, &ours, &theirs, &allowed);
+            let printed =
+                peer::check_contained(&place, &vmlinux, program, &ours, &theirs, &allowed);
+            assert!(printed > 1000, "pahole printed {printed} types");
         }
         _ => peer::check_with(&place, &vmlinux, program, &ours, theirs, &allowed),
     }

@@ -6,6 +6,7 @@ use crate::peer::{self, PaholeProgram};
 const FIRST: &str = include_str!("first.c");
 const SECOND: &str = include_str!("second.c");
 const UNNAMED: &str = include_str!("unnamed.c");
+const STRUCTS: &str = include_str!("structs.cc");
 const TYPES: &str = include_str!("../show/types.c");
 
 /// Of the definitions of one name, pahole prints those that differ in size or in the members'
@@ -51,6 +52,29 @@ fn an_aligned_struct_behind_a_pointer() {
     for both in ["", "-E"] {
         peer::check(&place, &object, both, &format!("-F dwarf {both}"), &[]);
     }
+}
+
+/// Structs of C++: bases, templates, alignments, nested and anonymous types. pahole leaves out nested types
+/// that have names, unless all of their class is printed; and of a struct with bit-fields behind a base it says
+/// itself that its sums are wrong.
+#[test]
+fn structs_of_cxx() {
+    peer::require_pahole();
+    relayout_testkit::require_programs(&["g++"]);
+    let place = Place::new();
+    let source = place.write("structs.cc", STRUCTS);
+    let object = place.path("structs");
+    let flags = ["-g", "-O0", "-std=c++17", "-c", "-o"];
+    let built = std::process::Command::new("g++")
+        .args(flags)
+        .args([&object, &source])
+        .status();
+    assert!(built.expect("g++ runs").success());
+    let theirs = "-F dwarf -M";
+    let allowed = ["struct Flags : Derived"];
+    let printed =
+        peer::check_contained(&place, &object, PaholeProgram::Newer, "", theirs, &allowed);
+    assert!(printed > 8, "pahole printed {printed} types");
 }
 
 /// The options that both have.

@@ -37,7 +37,7 @@ impl LayoutPrinter<'_> {
         for (index, member) in aggregate.members.iter().enumerate() {
             let gap = last.as_ref().map_or(gaps.before, |last| last.gap);
             counts.add_align(aligns[index], gap.bytes);
-            let size = self.types.storage_size(member);
+            let size = self.printed_size(member);
             self.write_between(&mut comments, last.as_ref(), member, gap, frame);
             self.push_tabs(frame.indent);
             let at_end = several && index + 1 == aggregate.members.len();
@@ -62,6 +62,14 @@ impl LayoutPrinter<'_> {
             self.out.pop();
         }
         (gaps, counts)
+    }
+
+    /// Returns the bytes that pahole prints for a member: none for an empty base class, which shares its byte.
+    fn printed_size(&self, member: &Member) -> u64 {
+        match self.types.get(member.ty) {
+            Type::Aggregate(base) if self.is_base(member) && base.members.is_empty() => 0,
+            _ => self.types.storage_size(member),
+        }
     }
 
     /// Each member of a union begins at its start, so each counts cache lines from there.

@@ -117,7 +117,10 @@ pub(super) fn write_footer(
 ) {
     let line = options.cacheline_size.max(1);
     let size = aggregate.size;
-    let (lines, members) = (size.div_ceil(line), aggregate.members.len());
+    let members = aggregate.members.len();
+    // pahole counts no line for an empty class, although it has a byte.
+    let is_empty = members == 0 && aggregate.variants.is_none();
+    let lines = if is_empty { 0 } else { size.div_ceil(line) };
     out.push('\n');
     let mut rows = FooterRows { out, indent };
     rows.push_row(format_args!(
