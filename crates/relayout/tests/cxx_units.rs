@@ -60,8 +60,10 @@ fn the_text_of_a_string_is_named() {
     let characters = characters.unwrap_or_else(|| panic!("{report}"));
     let origins = characters["allocated"].to_string();
     assert!(origins.contains("text of a std::string"), "{origins}");
-    let resolved = report["resolved_share"].as_f64().expect("a share");
-    assert!(resolved > 0.99, "{resolved}");
+    // The barrier of the threads is on a stack.
+    let heap = report["unresolved"]["heap"].as_u64().unwrap_or(0);
+    let transfers = report["transfers_total"].as_u64().expect("transfers");
+    assert!(heap * 100 < transfers, "{heap} of {transfers}");
     let advice = text(&place, "advise out");
     assert!(advice.contains("Skipped: char []"), "{advice}");
 }
