@@ -49,6 +49,8 @@ const LOCK_TYPES: [&str; 23] = [
 
 /// Nothing is advised where less than one in this many transfers was logged in order.
 const LOGGED_PART: u64 = 20;
+/// One in this many events of a lock, at least, is of the contexts beside the one that uses it most.
+const USER_PART: u64 = 100;
 
 pub(super) fn detect(
     group: &LineGroup,
@@ -77,20 +79,23 @@ pub(super) fn detect(
     super::is_majority(between_lock_and_data, tally.transfers()).then_some(FindingKind::LockWord)
 }
 
-/// Returns true if several contexts used the locks of one object.
+/// Returns true if several contexts used the locks of one object. One that did so in less than a hundredth of the
+/// events, as the one that made the lock, does not count.
 fn is_shared_lock(group: &LineGroup<'_>) -> bool {
-    let mut users: FxHashMap<(RunId, Addr), ContextId> = FxHashMap::default();
-    let sides = group.conflicts.iter().flat_map(|conflict| {
-        let row = conflict.row;
-        [
-            (conflict.here, row.run, row.context),
-            (conflict.there, row.run, row.other_context),
-        ]
-    });
-    sides
-        .filter(|(place, ..)| lock_at_target(place).is_some())
-        .filter_map(|(place, run, context)| Some(((run, object_at(place)?.base), context)))
-        .any(|(object, context)| *users.entry(object).or_insert(context) != context)
+    let mut events: FxHashMap<(RunId, Addr), FxHashMap<ContextId, u64>> = FxHashMap::default();
+    for ResolvedConflict { row, here, there } in &group.conflicts {
+        for (place, context) in [(here, row.context), (there, row.other_context)] {
+            if let Some(object) = object_at(place).filter(|_| lock_at_target(place).is_some()) {
+                let by_context = events.entry((row.run, object.base)).or_default();
+                *by_context.entry(context).or_default() += row.count;
+            }
+        }
+    }
+    events.values().any(|by_context| {
+        let all: u64 = by_context.values().sum();
+        let most = by_context.values().max().copied().unwrap_or(0);
+        (all - most) * USER_PART >= all
+    })
 }
 
 /// Returns the types of the locks that were taken: a locked instruction accessed them.
