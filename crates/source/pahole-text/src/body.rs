@@ -6,7 +6,7 @@ use relayout_layout::{Aggregate, AggregateGaps, AggregateKind, Member, MemberGap
 
 use crate::align;
 use crate::comment::plural;
-use crate::footer::FooterCounts;
+use crate::footer::{FooterCounts, is_empty_class};
 use crate::frame::PrintFrame;
 use crate::member_type::MemberTypeNote;
 use crate::options::PaholeVersion;
@@ -67,7 +67,7 @@ impl LayoutPrinter<'_> {
     /// Returns the bytes that pahole prints for a member: none for an empty base class, which shares its byte.
     fn printed_size(&self, member: &Member) -> u64 {
         match self.types.get(member.ty) {
-            Type::Aggregate(base) if self.is_base(member) && base.members.is_empty() => 0,
+            Type::Aggregate(base) if self.is_base(member) && is_empty_class(base) => 0,
             _ => self.types.storage_size(member),
         }
     }

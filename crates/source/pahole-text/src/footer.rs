@@ -107,6 +107,11 @@ impl FooterRows<'_> {
     }
 }
 
+/// Returns true for an empty class of C++, which has a byte all the same. pahole takes its size for 0.
+pub(super) fn is_empty_class(aggregate: &Aggregate) -> bool {
+    aggregate.size == 1 && aggregate.members.is_empty() && aggregate.variants.is_none()
+}
+
 pub(super) fn write_footer(
     out: &mut String,
     indent: usize,
@@ -118,9 +123,10 @@ pub(super) fn write_footer(
     let line = options.cacheline_size.max(1);
     let size = aggregate.size;
     let members = aggregate.members.len();
-    // pahole counts no line for an empty class, although it has a byte.
-    let is_empty = members == 0 && aggregate.variants.is_none();
-    let lines = if is_empty { 0 } else { size.div_ceil(line) };
+    let lines = match is_empty_class(aggregate) {
+        true => 0,
+        false => size.div_ceil(line),
+    };
     out.push('\n');
     let mut rows = FooterRows { out, indent };
     rows.push_row(format_args!(
