@@ -4,8 +4,8 @@
 
 mod common;
 
-use common::programs::{data, recording_place};
-use common::{Place, json};
+use common::Place;
+use common::programs::{data, recording_place, transfers_about};
 use relayout_testkit::require_programs;
 
 /// Rounds of the first thread.
@@ -49,20 +49,10 @@ fn record(place: &Place, program: &str, more: &str, output: &str) {
 
 /// Transfers of all findings about a type.
 fn transfers(place: &Place, profile: &str, printed: &str) -> u64 {
-    let report = json(place, &format!("report {profile} --top 0"));
-    let findings = report["findings"].as_array().expect("findings");
-    let is_named = |name: &serde_json::Value| {
-        // Threads' states have the program's types as arguments.
-        let name = name.as_str().unwrap_or_default();
-        name.contains(printed) && !name.contains("std::") && !name.contains("_State")
-    };
-    let about = findings.iter().filter(|finding| {
-        let mut path = finding["types_path"].as_array().into_iter().flatten();
-        is_named(&finding["type"]) || path.any(is_named)
-    });
-    about
-        .filter_map(|finding| finding["transfers"].as_u64())
-        .sum()
+    // Threads' states have the program's types as arguments.
+    let is_named =
+        |name: &str| name.contains(printed) && !name.contains("std::") && !name.contains("_State");
+    transfers_about(place, profile, is_named)
 }
 
 /// Asks for advice with a patch. The machine may be busy with other tests, which is a doubt.
@@ -157,7 +147,7 @@ fn a_struct_with_assertions_about_its_layout() {
     });
 }
 
-/// What moves between threads is in the base class, whose members the derived class cannot move.
+/// The members that move between threads are in the base class, where the derived class cannot move them.
 #[test]
 fn advice_on_a_derived_class_leads_to_its_base() {
     let fault = PlantedFault {

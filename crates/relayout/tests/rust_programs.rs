@@ -5,8 +5,8 @@ mod common;
 
 use std::path::Path;
 
-use common::programs::{data, recording_place};
-use common::{Place, json};
+use common::Place;
+use common::programs::{data, recording_place, transfers_about};
 use relayout_testkit::require_programs;
 
 /// Rounds of each thread.
@@ -50,18 +50,7 @@ fn record(place: &Place, program: &str, configuration: &str, output: &str) {
 
 /// Returns the transfers of findings whose type is, or holds, the type.
 fn transfers(place: &Place, profile: &str, name: &str) -> u64 {
-    let report = json(place, &format!("report {profile} --top 0"));
-    let findings = report["findings"].as_array().expect("findings");
-    let of_type = { findings.iter() }.filter(|finding| {
-        let names = finding["types_path"].as_array().into_iter().flatten();
-        let mut names = names
-            .chain([&finding["type"]])
-            .filter_map(|found| found.as_str());
-        names.any(|found| found.contains(name))
-    });
-    of_type
-        .filter_map(|finding| finding["transfers"].as_u64())
-        .sum()
+    transfers_about(place, profile, |found| found.contains(name))
 }
 
 fn check(program: &FaultyProgram) {

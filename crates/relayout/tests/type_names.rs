@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::programs::{data, recording_place};
-use common::{Place, json};
+use common::Place;
+use common::programs::{data, recording_place, transfers_about};
 use relayout_testkit::require_programs;
 
 /// A member of a type, the type's name as reports print it, and others that people write.
@@ -43,15 +43,7 @@ fn record(place: &Place, output: &str) {
 
 /// Transfers of a type's objects.
 fn transfers(place: &Place, profile: &str, name: &str) -> u64 {
-    let report = json(place, &format!("report {profile} --top 0"));
-    let findings = report["findings"].as_array().expect("findings");
-    let of_type = { findings.iter() }.filter(|finding| {
-        let path = finding["types_path"].as_array().into_iter().flatten();
-        finding["type"] == name || { path }.any(|part| part == name)
-    });
-    of_type
-        .filter_map(|finding| finding["transfers"].as_u64())
-        .sum()
+    transfers_about(place, profile, |found| found == name)
 }
 
 #[test]

@@ -153,12 +153,12 @@ mod tests {
     use crate::{ArrayElements, Type};
 
     /// Types by their names, for tests.
-    struct Fixture {
+    struct NamedStructs {
         types: TypeArena,
         word: TypeId,
     }
 
-    impl Fixture {
+    impl NamedStructs {
         fn new() -> Self {
             let mut types = TypeArena::new();
             let word = types.add(Type::Base {
@@ -204,36 +204,36 @@ mod tests {
 
     #[test]
     fn atomics_are_called_like_their_variable() {
-        let mut fixture = Fixture::new();
-        let atomic = fixture.add("std", "atomic<long>", &[("_M_i", fixture.word)]);
-        let pool = fixture.add("", "Pool", &[("hits", atomic), ("limit", fixture.word)]);
-        fixture.check(pool, &["hits", "limit"]);
+        let mut structs = NamedStructs::new();
+        let atomic = structs.add("std", "atomic<long>", &[("_M_i", structs.word)]);
+        let pool = structs.add("", "Pool", &[("hits", atomic), ("limit", structs.word)]);
+        structs.check(pool, &["hits", "limit"]);
         // Alone, it has no other name.
-        fixture.check(atomic, &["_M_i"]);
-        let own = fixture.add("net", "atomic<long>", &[("_M_i", fixture.word)]);
-        let holder = fixture.add("", "Holder", &[("hits", own)]);
-        fixture.check(holder, &["hits._M_i"]);
+        structs.check(atomic, &["_M_i"]);
+        let own = structs.add("net", "atomic<long>", &[("_M_i", structs.word)]);
+        let holder = structs.add("", "Holder", &[("hits", own)]);
+        structs.check(holder, &["hits._M_i"]);
     }
 
     #[test]
     fn members_of_a_wrapper_and_of_what_it_holds_are_told_apart() {
-        let mut fixture = Fixture::new();
-        let word = fixture.word;
-        let work = fixture.add(
+        let mut structs = NamedStructs::new();
+        let word = structs.word;
+        let work = structs.add(
             "a",
             "Work",
             &[("jobs", word), ("inner", word), ("__0", word)],
         );
-        let cell = fixture.add("core::cell", "UnsafeCell<a::Work>", &[("value", work)]);
+        let cell = structs.add("core::cell", "UnsafeCell<a::Work>", &[("value", work)]);
         let scope = "std::sync::poison::mutex";
-        let mutex = fixture.add(scope, "Mutex<a::Work>", &[("inner", word), ("data", cell)]);
-        let pool = fixture.add("a", "Pool", &[("state", mutex)]);
+        let mutex = structs.add(scope, "Mutex<a::Work>", &[("inner", word), ("data", cell)]);
+        let pool = structs.add("a", "Pool", &[("state", mutex)]);
         let expect = ["state.inner", "state.jobs", "state.data.inner", "state.0"];
-        fixture.check(pool, &expect);
-        let number = fixture.add(scope, "Mutex<u64>", &[("inner", word), ("data", word)]);
-        let count = fixture.add("a", "Count", &[("state", number)]);
-        fixture.check(count, &["state.inner", "state.data"]);
-        assert_eq!(fixture.types.type_outside_libraries(mutex), Some(work));
-        assert_eq!(fixture.types.type_outside_libraries(number), None);
+        structs.check(pool, &expect);
+        let number = structs.add(scope, "Mutex<u64>", &[("inner", word), ("data", word)]);
+        let count = structs.add("a", "Count", &[("state", number)]);
+        structs.check(count, &["state.inner", "state.data"]);
+        assert_eq!(structs.types.type_outside_libraries(mutex), Some(work));
+        assert_eq!(structs.types.type_outside_libraries(number), None);
     }
 }

@@ -28,7 +28,7 @@ struct CachedKind {
     all_bytes_max: u64,
 }
 
-/// What was computed from debug files.
+/// Results that were computed from debug files.
 const RESULTS: CachedKind = CachedKind {
     folder: "resolved",
     file_bytes_max: 64 << 20,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Ended, Place};
+use super::{Ended, Place, json};
 
 /// The library that programs built with `relayout cc` load.
 const RUNTIME: &str = "librelayout_rt.so";
@@ -29,6 +29,20 @@ pub fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data")
         .join(name)
+}
+
+/// Returns the transfers of findings whose type, or a type that it is part of, has such a name.
+pub fn transfers_about(place: &Place, profile: &str, is_named: impl Fn(&str) -> bool) -> u64 {
+    let report = json(place, &format!("report {profile} --top 0"));
+    let findings = report["findings"].as_array().expect("findings");
+    let about = findings.iter().filter(|finding| {
+        let path = finding["types_path"].as_array().into_iter().flatten();
+        let names = path.chain([&finding["type"]]);
+        { names.filter_map(|name| name.as_str()) }.any(&is_named)
+    });
+    about
+        .filter_map(|finding| finding["transfers"].as_u64())
+        .sum()
 }
 
 impl Place {

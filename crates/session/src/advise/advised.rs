@@ -342,6 +342,7 @@ fn most_contended_types<'a>(
     (gathered_types, skipped)
 }
 
+/// Returns the reason why no advice is given on a type that the user has not named.
 fn skip_reason(
     resolved: &ResolvedProfile<'_>,
     gathered: &GatheredType<'_>,

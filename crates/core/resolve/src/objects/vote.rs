@@ -162,15 +162,16 @@ fn collect_winners(
         let inside_weight: f64 = inside.clone().map(|o| o.weight).sum();
         let against = (inside_weight - c.support).max(0.0);
         let rivals = inside
-            .filter(|o| o.ty != c.ty && !shapes.contains(c.ty, o.base - c.base, o.ty))
-            .max_by(|a, b| a.weight.total_cmp(&b.weight));
+            .filter(|o| against > 0.0 && o.ty != c.ty)
+            .filter(|o| !shapes.contains(c.ty, o.base - c.base, o.ty));
+        let rival = rivals.max_by(|a, b| a.weight.total_cmp(&b.weight));
         winners.push(ElectedType {
             base: c.base,
             bytes,
             ty: c.ty,
             support: c.support,
             against,
-            rival: rivals.map(|o| o.ty),
+            rival: rival.map(|o| o.ty),
         });
     }
     winners

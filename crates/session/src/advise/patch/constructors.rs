@@ -6,14 +6,15 @@ use rayon::prelude::*;
 use relayout_files::{c_source_files, read_regular};
 use relayout_patch::SourceText;
 
+use super::super::rust_struct::source_name;
+
 /// Bytes of a file that is read: larger ones are generated tables.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
 /// Returns the files below `source`, other than `definition`, that have `::Class`. There are
 /// none of a struct in C.
 pub fn constructor_files(source: &Path, class: &str, definition: &str) -> Vec<SourceText> {
-    let tag = class.split('<').next().unwrap_or(class).trim_end();
-    let tag = tag.rsplit("::").next().unwrap_or(tag);
+    let tag = source_name(class);
     let scope = format!("::{tag}");
     if tag.is_empty() || definition.ends_with(".c") || definition.ends_with(".rs") {
         return Vec::new();

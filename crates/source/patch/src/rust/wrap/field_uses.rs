@@ -11,32 +11,7 @@ use syn::{
 use super::names::{CrateNames, StructDefinitionTree};
 use super::{ChosenWrapper, EditObstacle, TextEdit, bytes_of, start_of};
 
-/// Methods that a wrapper has itself, or that take the value away.
-const METHODS_OF_VALUE: [&str; 22] = [
-    "clone",
-    "to_owned",
-    "eq",
-    "ne",
-    "cmp",
-    "partial_cmp",
-    "lt",
-    "le",
-    "gt",
-    "ge",
-    "hash",
-    "fmt",
-    "unwrap",
-    "expect",
-    "unwrap_or",
-    "unwrap_or_else",
-    "unwrap_or_default",
-    "join",
-    "map",
-    "and_then",
-    "ok_or",
-    "deref",
-];
-/// Of these, the methods that only look at the value.
+/// Methods that a wrapper has itself, and that only look at the value.
 const METHODS_OF_REFERENCE: [&str; 13] = [
     "clone",
     "to_owned",
@@ -51,6 +26,18 @@ const METHODS_OF_REFERENCE: [&str; 13] = [
     "hash",
     "fmt",
     "deref",
+];
+/// Methods that take the value away, beside those that begin with `into`.
+const METHODS_THAT_TAKE: [&str; 9] = [
+    "unwrap",
+    "expect",
+    "unwrap_or",
+    "unwrap_or_else",
+    "unwrap_or_default",
+    "join",
+    "map",
+    "and_then",
+    "ok_or",
 ];
 
 const AMBIGUOUS: &str = "the field has to be named as that of its wrapper here, but another type has a field of this name: rename the field, or align the type";
@@ -257,12 +244,14 @@ impl<'a> FieldUses<'a> {
 
     fn edit_receiver(&mut self, call: &ExprMethodCall, field: &ExprField) {
         let method = call.method.to_string();
-        let is_of_value = METHODS_OF_VALUE.contains(&method.as_str()) || method.starts_with("into");
         let is_of_reference = METHODS_OF_REFERENCE.contains(&method.as_str());
+        let takes_value =
+            METHODS_THAT_TAKE.contains(&method.as_str()) || method.starts_with("into");
+        let is_of_value = is_of_reference || takes_value;
         if is_of_value && self.owner(field) == FieldOwner::Unclear {
             self.refuse(start_of_member(field), AMBIGUOUS);
         }
-        if is_of_value && !self.wrapper.has_value_field && is_of_reference {
+        if is_of_reference && !self.wrapper.has_value_field {
             self.insert(bytes_of(field).start, "(*");
             self.visit_expr(&field.base);
             self.insert(bytes_of(field).end, ")");
