@@ -116,7 +116,7 @@ fn wrong_input_says_what_to_do() {
         ),
         (
             format!("{advise} --keep cuont"),
-            "relayout: struct mm_struct has no member 'cuont' to keep; close: count".to_owned(),
+            "relayout: struct mm_struct has no member 'cuont'; close: count".to_owned(),
         ),
         (
             format!("{what_if} empty"),

@@ -132,6 +132,14 @@ pub enum Error {
         /// Command that measures again.
         command: &'static str,
     },
+    /// The profile has several types that a name may mean.
+    #[error("{name} may be several types of the profile: {list}; give one of them")]
+    SeveralTypes {
+        /// Name.
+        name: String,
+        /// Types.
+        list: String,
+    },
     /// The profile has no object of a struct.
     #[error(
         "no object of struct {name} is in the profile{suggestion} (see `relayout report` for those \
@@ -152,7 +160,7 @@ pub enum Error {
         name: String,
     },
     /// A struct lacks a member that should stay at its offset.
-    #[error("struct {name} has no member '{member}' to keep{suggestion}")]
+    #[error("struct {name} has no member '{member}'{suggestion}")]
     NoMember {
         /// Struct.
         name: String,

@@ -66,7 +66,7 @@ pub fn recorded_name(
     if names.contains(wanted) {
         return Ok(wanted.to_owned());
     }
-    if let Some(name) = recorded_struct_name(resolved, name) {
+    if let Some(name) = recorded_struct_name(resolved, name)? {
         return Ok(name);
     }
     let mut suggestion = findings.suggest_names(wanted);

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::evidence::AnalysedProgram;
 use crate::images::{DebugImages, LinkedAddress};
-use crate::objects::StringLibrary;
+use crate::objects::{StatedObjects, StringLibrary};
 use crate::source::{SourceMaps, SourcePlace, readable_name};
 
 /// Frames of one stack that are read, at most.
@@ -41,6 +41,8 @@ pub struct AllocationCallers {
     pub description: String,
     /// Library of the string that a function before it allocates for.
     pub string: Option<StringLibrary>,
+    /// Objects that the functions before it allocate for.
+    pub stated: Option<StatedObjects>,
 }
 
 /// Reader of call stacks, which looks up each frame once.
@@ -145,12 +147,45 @@ impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
         };
         let mut passing = frames[..near].iter().flatten();
         let string = passing.find_map(|back| self.string_library(*back));
+        let stated = self.stated_objects(&frames[..near]);
         AllocationCallers {
             frames,
             near,
             description: words,
             string,
+            stated,
         }
+    }
+
+    /// Returns the objects that the innermost functions of a stack allocate for, as far as these belong to the
+    /// standard libraries.
+    fn stated_objects(&mut self, frames: &[Option<LinkedAddress>]) -> Option<StatedObjects> {
+        for back in frames.iter().flatten() {
+            let place = self.source_place(*back)?;
+            for frame in &place.inlined {
+                if let Some(stated) = StatedObjects::of_function(&frame.function) {
+                    let is_certain = !is_known_allocator(&place.function);
+                    return Some(StatedObjects {
+                        is_certain,
+                        ..stated
+                    });
+                }
+                if !self.forwards_allocation(&frame.function) {
+                    return None;
+                }
+            }
+            if let Some(stated) = StatedObjects::of_function(&place.function) {
+                let is_certain = false;
+                return Some(StatedObjects {
+                    is_certain,
+                    ..stated
+                });
+            }
+            if !self.forwards_allocation(&place.function) {
+                return None;
+            }
+        }
+        None
     }
 
     /// Returns the library of the string that a function at a call, or one inlined there, is of.

@@ -149,25 +149,30 @@ pub(super) fn element_offset(instance: &RecordedInstance, offset: u32) -> u64 {
     })
 }
 
-/// Returns the objects of a tag, or of what else a report calls `name`.
+/// Returns the objects of a tag, or of what else a report calls `name`; `None` if there are none.
+///
+/// # Errors
+/// `name` means several structs.
 fn find_named_objects<'a>(
     resolved: &ResolvedProfile<'a>,
     name: &str,
-) -> Option<(AdvisedSubject, TypeObjects<'a>)> {
+) -> Result<Option<(AdvisedSubject, TypeObjects<'a>)>, Error> {
     let tagged = AdvisedSubject::from_tag(name);
     if let Some(objects) = find_objects(resolved, &tagged) {
-        return Some((tagged.with_keyword(objects.kind), objects));
+        return Ok(Some((tagged.with_keyword(objects.kind), objects)));
     }
-    let subject = find_subject(resolved, name)?;
-    let objects = find_objects(resolved, &subject)?;
-    Some((subject.with_keyword(objects.kind), objects))
+    let Some(subject) = find_subject(resolved, name)? else {
+        return Ok(None);
+    };
+    let objects = find_objects(resolved, &subject);
+    Ok(objects.map(|objects| (subject.with_keyword(objects.kind), objects)))
 }
 
 /// Gathers the objects and accesses of `name`, a type or an array as a report prints it; the
 /// members `pinned` stay at their offsets.
 ///
 /// # Errors
-/// The profile has no object of that name, the type is one of a standard library that holds no type of
+/// The profile has no object of that name, or several types that it may mean, the type is one of a standard library that holds no type of
 /// the user, or the struct lacks a pinned member.
 pub fn gather_type<'a>(
     resolved: &ResolvedProfile<'a>,
@@ -176,7 +181,7 @@ pub fn gather_type<'a>(
 ) -> Result<GatheredType<'a>, Error> {
     let step = format!("gathering accesses to {}", name.trim());
     resolved.progress.step(&step);
-    let Some((subject, objects)) = find_named_objects(resolved, name) else {
+    let Some((subject, objects)) = find_named_objects(resolved, name)? else {
         let names = named_subjects(resolved);
         let similar = suggestions::similar_names(names.keys().map(String::as_str), name.trim());
         return Err(Error::NoObject {

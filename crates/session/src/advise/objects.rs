@@ -7,15 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 use relayout_check::TypePattern;
-use relayout_contend::{TraceIndex, TypeConfidence};
-use relayout_layout::{Aggregate, AggregateKind, SourceLine, Type, TypeArena, TypeId};
+use relayout_contend::{TraceIndex, TypeConfidence, strip_type_tag};
+use relayout_layout::{Aggregate, AggregateKind, SourceLine, Type, TypeArena, TypeId, suggestions};
 use relayout_profile::{CoherenceEvent, ConflictRow, RangeKind, RangeRow};
 use relayout_resolve::{ObjectKind, ResolvedObject};
 use relayout_search::{ObjectHome, RecordedInstance};
 
 use super::object_rows::{ObjectPlace, group_into_rows};
 use super::subject::{AdvisedSubject, as_single_member, element_type};
-use crate::ResolvedProfile;
+use crate::{Error, ResolvedProfile};
 
 /// Deepest nesting of aggregates; more than this is damaged debug information.
 const NESTING_MAX: u64 = 32;
@@ -340,21 +340,42 @@ pub(crate) fn struct_names(resolved: &ResolvedProfile<'_>) -> BTreeSet<String> {
         .collect()
 }
 
-/// Returns the readable name of the struct that `name` means: without its scope (`Pool` for
-/// `net::Pool`), or in another spelling (`Stats<long unsigned int>`). `None` if it means none or several.
-pub(crate) fn recorded_struct_name(resolved: &ResolvedProfile<'_>, name: &str) -> Option<String> {
-    let pattern = TypePattern::parse(name).ok()?;
+/// Returns the readable name of the struct that `name` means: the only one in the profile, or the only one that
+/// is no mere member of others. `None` if the profile has no such struct.
+///
+/// # Errors
+/// `name` means several structs.
+pub(crate) fn recorded_struct_name(
+    resolved: &ResolvedProfile<'_>,
+    name: &str,
+) -> Result<Option<String>, Error> {
+    let Ok(pattern) = TypePattern::parse(name) else {
+        return Ok(None);
+    };
     let types = resolved.resolution.types();
-    let meant: BTreeSet<String> = { recorded_structs(resolved).into_iter() }
-        .filter_map(|id| types.aggregate(id))
-        .filter(|aggregate| {
-            let tag = aggregate.name.as_deref().unwrap_or_default();
-            pattern.matches(aggregate.scope.as_deref(), tag)
-        })
-        .filter_map(Aggregate::readable_name)
+    let meant_name = |id: TypeId| {
+        let aggregate = types.aggregate(id)?;
+        let tag = aggregate.name.as_deref().unwrap_or_default();
+        let is_meant = pattern.matches(aggregate.scope.as_deref(), tag);
+        is_meant.then(|| aggregate.readable_name()).flatten()
+    };
+    let objects = resolved.resolution.objects().iter();
+    let whole: BTreeSet<String> = { objects.map(|object| element_type(types, object)) }
+        .filter_map(meant_name)
         .collect();
-    let mut meant = meant.into_iter();
-    meant.next().filter(|_| meant.next().is_none())
+    let meant: BTreeSet<String> = match whole.len() {
+        1 => whole,
+        _ => { recorded_structs(resolved).into_iter() }
+            .filter_map(meant_name)
+            .collect(),
+    };
+    match meant.len() {
+        0 | 1 => Ok(meant.into_iter().next()),
+        _ => Err(Error::SeveralTypes {
+            name: strip_type_tag(name.trim()).to_owned(),
+            list: suggestions::shortened_list(&meant),
+        }),
+    }
 }
 
 /// Returns what the struct with the readable name `name` holds by value, by its readable name, if it is

@@ -11,7 +11,7 @@ use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeArena, TypeId,
 use relayout_resolve::{ObjectKind, ResolvedObject};
 
 use super::objects::{is_complete_and_called, recorded_struct_name, struct_names};
-use crate::ResolvedProfile;
+use crate::{Error, ResolvedProfile};
 
 /// Deepest chain of typedefs; more is damaged debug information.
 const TYPEDEFS_MAX: usize = 64;
@@ -130,25 +130,31 @@ impl AdvisedSubject {
 }
 
 /// Returns the subject called `name`: a tag, a typedef, a variable, a type as a report prints it,
-/// or a part of exactly one of these names.
-pub(super) fn find_subject(resolved: &ResolvedProfile<'_>, name: &str) -> Option<AdvisedSubject> {
+/// or a part of exactly one of these names. `None` if there is none.
+///
+/// # Errors
+/// `name` means several structs.
+pub(super) fn find_subject(
+    resolved: &ResolvedProfile<'_>,
+    name: &str,
+) -> Result<Option<AdvisedSubject>, Error> {
     let subjects = named_subjects(resolved);
     let plain = plain_name(name);
     if let Some(subject) = subjects.get(plain).or_else(|| subjects.get(name.trim())) {
-        return Some(subject.clone());
+        return Ok(Some(subject.clone()));
     }
-    if let Some(tag) = recorded_struct_name(resolved, name) {
-        return Some(AdvisedSubject::from_tag(&tag));
+    if let Some(tag) = recorded_struct_name(resolved, name)? {
+        return Ok(Some(AdvisedSubject::from_tag(&tag)));
     }
     let part = canonical_type(plain);
     let containing = { subjects.iter() }.filter(|(known, _)| canonical_type(known).contains(&part));
     let mut found: Vec<&AdvisedSubject> = containing.map(|(_, subject)| subject).collect();
     found.sort();
     found.dedup();
-    match found.as_slice() {
+    Ok(match found.as_slice() {
         [subject] if !plain.is_empty() => Some((*subject).clone()),
         _ => None,
-    }
+    })
 }
 
 /// Returns all names that lead to a subject.

@@ -185,15 +185,23 @@ impl ObjectFinder<'_, '_, '_> {
             if self.add_text(allocation, objects) {
                 continue;
             }
-            let Some(contents) = contents else { continue };
-            let first = objects.len();
-            self.add_allocation(allocation, touched, &contents, objects);
-            let holder = self.holder_words(ballot, &allocation.cell, &contents);
-            for object in &mut objects[first..] {
-                if let ObjectKind::Heap { holder: words, .. } = &mut object.kind {
-                    words.clone_from(&holder);
-                }
+            if let Some(table) = self.stated_table(allocation) {
+                let buckets = TypedAllocation {
+                    cell: table.buckets,
+                    ..allocation.clone()
+                };
+                let holder = self.holder_words(ballot, &allocation.cell, &table.contents);
+                self.add_held(&buckets, touched, &table.contents, &holder, objects);
+                self.add_control_bytes(allocation, table.control, objects);
+                continue;
             }
+            let stated = self.stated_contents(allocation, contents.as_ref());
+            let Some(contents) = stated.or(contents) else {
+                continue;
+            };
+            let first = objects.len();
+            let holder = self.holder_words(ballot, &allocation.cell, &contents);
+            self.add_held(allocation, touched, &contents, &holder, objects);
             if matches!(contents, AllocationContents::Objects(_)) && self.is_heap(&allocation.cell)
             {
                 let mut inside = objects.split_off(first);
@@ -203,6 +211,24 @@ impl ObjectFinder<'_, '_, '_> {
             let numbers = matches!(contents, AllocationContents::Scalars { .. });
             if numbers && !self.is_heap(&allocation.cell) {
                 self.name_numbers(ballot, &allocation.cell, objects, first);
+            }
+        }
+    }
+
+    /// Adds the objects in one allocation, with the member that holds them in words.
+    fn add_held(
+        &self,
+        allocation: &TypedAllocation<'_>,
+        touched: &BTreeSet<Addr>,
+        contents: &AllocationContents,
+        holder: &str,
+        objects: &mut Vec<ResolvedObject>,
+    ) {
+        let first = objects.len();
+        self.add_allocation(allocation, touched, contents, objects);
+        for object in &mut objects[first..] {
+            if let ObjectKind::Heap { holder: words, .. } = &mut object.kind {
+                holder.clone_into(words);
             }
         }
     }

@@ -8,7 +8,7 @@ use relayout_profile::{Addr, RangeKind, RangeRow};
 use super::fixed;
 use super::heap::{AllocationContents, Scalars};
 use super::ranges::{ObjectCell, RangeIndex};
-use super::vote::{ElectedType, Votes};
+use super::vote::{CERTAIN_SUPPORT, ElectedType, Votes};
 use super::{ArrayExtent, ObjectKind, ResolvedObject, VoteCounts};
 use crate::access::AccessKey;
 use crate::callers::{AllocationRequest, CallerStacks};
@@ -49,17 +49,11 @@ impl<'p, 'f, 'a> ObjectFinder<'p, 'f, 'a> {
     }
 
     pub(super) fn elected_object(&self, cell: &ObjectCell, winner: &ElectedType) -> ResolvedObject {
-        let votes = VoteCounts {
+        let votes = (winner.support > CERTAIN_SUPPORT).then_some(VoteCounts {
             support: winner.support,
             against: winner.against,
-        };
-        let object = self.cell_object(
-            cell,
-            Addr(winner.base),
-            winner.bytes,
-            winner.ty,
-            Some(votes),
-        );
+        });
+        let object = self.cell_object(cell, Addr(winner.base), winner.bytes, winner.ty, votes);
         let types = self.program.store.types();
         let rival = { winner.rival }.map(|ty| fixed::object_type_name(&types, ty));
         ResolvedObject { rival, ..object }

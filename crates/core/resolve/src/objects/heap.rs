@@ -422,10 +422,9 @@ mod tests {
                         scalars,
                         exact: true,
                         callers: AllocationCallers {
-                            string: None,
                             frames: stack.iter().map(linked).collect(),
                             near: 1,
-                            description: String::new(),
+                            ..AllocationCallers::default()
                         },
                     },
                 )

@@ -7,9 +7,11 @@ pub mod fixed;
 pub mod heap;
 mod kernel;
 pub mod ranges;
+mod stated;
 mod text;
 pub mod vote;
 
+pub use stated::StatedObjects;
 pub use text::StringLibrary;
 
 use relayout_layout::TypeId;

@@ -9,11 +9,8 @@ use relayout_profile::Addr;
 
 use super::finder::ObjectFinder;
 use super::heap::TypedAllocation;
-use super::vote::ElectedType;
+use super::vote::{CERTAIN_SUPPORT, ElectedType};
 use super::{ObjectKind, ResolvedObject};
-
-/// Weight of the knowledge that a string allocates characters, as of much agreeing evidence.
-const STRING_SUPPORT: f64 = 100.0;
 
 /// End of the name of the type of text, whatever its length.
 const TEXT_SUFFIX: &str = " []";
@@ -76,8 +73,24 @@ impl ObjectFinder<'_, '_, '_> {
         };
         let range = (allocation.cell.start, allocation.cell.end);
         let holder = library.holder().to_owned();
-        objects.push(self.text_object(allocation, range, character, STRING_SUPPORT, holder));
+        objects.push(self.text_object(allocation, range, character, CERTAIN_SUPPORT, holder));
         true
+    }
+
+    /// Adds the control bytes of a hash table in an allocation.
+    pub(super) fn add_control_bytes(
+        &self,
+        allocation: &TypedAllocation<'_>,
+        range: (Addr, Addr),
+        objects: &mut Vec<ResolvedObject>,
+    ) {
+        let byte = self
+            .program
+            .store
+            .find_base(StringLibrary::Rust.character());
+        let Some(byte) = byte else { return };
+        let holder = "control bytes of a hash table".to_owned();
+        objects.push(self.text_object(allocation, range, byte, CERTAIN_SUPPORT, holder));
     }
 
     /// Adds the bytes between the objects of an arena, if code takes bytes there for the characters of C.

@@ -34,6 +34,9 @@ pub trait TypeShapes {
 /// Votes by base and type. A weight is a sum over accesses.
 pub type Votes = FxHashMap<(u64, TypeId), f64>;
 
+/// Support of a type that needs no votes, since what made the object tells it.
+pub const CERTAIN_SUPPORT: f64 = 0.0;
+
 /// Elected object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ElectedType {
@@ -43,7 +46,7 @@ pub struct ElectedType {
     pub bytes: u64,
     /// Type of the object.
     pub ty: TypeId,
-    /// Weight of the votes that agree.
+    /// Weight of the votes that agree, or [`CERTAIN_SUPPORT`].
     pub support: f64,
     /// Weight of the votes for bases inside the object that disagree.
     pub against: f64,

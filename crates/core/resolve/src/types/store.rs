@@ -5,7 +5,7 @@
 //! same [`TypeId`]. So the first definition of a scope, name and size that is loaded represents
 //! every named aggregate.
 
-use std::sync::{RwLock, RwLockReadGuard};
+use std::sync::{OnceLock, RwLock, RwLockReadGuard};
 
 use gimli::constants as dw;
 use relayout_layout::dwarf::{DieOffset, DwarfFile, DwarfTypeLoader, TypeDefinition};
@@ -13,6 +13,7 @@ use relayout_layout::{DefinitionKind, Type, TypeArena, TypeId};
 use rustc_hash::FxHashMap;
 
 use super::shape;
+use super::spelled::SpelledNames;
 use super::{buffers, die};
 use crate::images::{DebugImages, FileId};
 
@@ -33,6 +34,8 @@ pub struct FileDie {
 /// Types by entry and by name, shared between threads.
 pub struct TypeStore<'f, 'a> {
     files: Vec<&'f DwarfFile<'a>>,
+    /// Made when a spelled name is looked for.
+    spelled: OnceLock<SpelledNames<'a>>,
     inner: RwLock<TypeTables<'f, 'a>>,
 }
 
@@ -94,6 +97,7 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         };
         Self {
             files,
+            spelled: OnceLock::new(),
             inner: RwLock::new(inner),
         }
     }
@@ -178,6 +182,18 @@ impl<'f, 'a> TypeStore<'f, 'a> {
             })
         });
         bases.find_map(|die| self.load_entry(die))
+    }
+
+    /// Returns the type that a name means which the symbol of a function spells, among those whose size fits.
+    /// `None` if there is none, or where closures and the like leave several.
+    pub fn find_spelled(&self, name: &str, fits: impl Fn(u64) -> bool) -> Option<TypeId> {
+        let spelled = self.spelled.get_or_init(|| SpelledNames::new(&self.files));
+        let found = spelled.find(&self.files, name, fits).into_iter();
+        let mut types = found
+            .take(DEFINITIONS_MAX)
+            .filter_map(|die| self.load_entry(die));
+        let first = types.next()?;
+        types.all(|other| other == first).then_some(first)
     }
 
     /// Returns the complete aggregate of this name and scope, from the first file that has one.
