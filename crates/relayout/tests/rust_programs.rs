@@ -174,3 +174,27 @@ fn the_wrapper_of_the_project() {
     let built = "+            received: crossbeam_utils::CachePadded::new(received),";
     assert!(said.contains(built), "{said}");
 }
+
+/// Accesses by plain addresses tell no type; the functions of the standard library that allocated the memory
+/// do, also where a closure's type has two spellings.
+#[test]
+fn types_that_the_allocating_function_states() {
+    let place = source_place();
+    record(&place, "stated", "", "out");
+    for (name, is_certain) in [("Job<", true), ("(u64, stated::Entry)", false)] {
+        let found = transfers_about(&place, "out", |found| found.contains(name));
+        assert!(found > 1000, "{name}: {found} transfers");
+        let report = common::json(&place, "report out --top 0");
+        let findings = report["findings"].as_array().expect("findings");
+        let is_named = |finding: &&serde_json::Value| {
+            finding["type"]
+                .as_str()
+                .is_some_and(|found| found.contains(name))
+        };
+        let finding = findings.iter().find(is_named).expect("a finding");
+        let rank = &finding["rank"];
+        let explained = common::text(&place, &format!("report out --explain {rank}"));
+        let words = "this alone tells the type";
+        assert_eq!(explained.contains(words), is_certain, "{name}: {explained}");
+    }
+}

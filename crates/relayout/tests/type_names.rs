@@ -73,6 +73,26 @@ fn names_as_people_write_them() {
     }
 }
 
+/// What `show` prints of a class is a layout of it, with its base classes and access labels.
+#[test]
+fn the_text_of_show_is_a_layout() {
+    let place = recorded_classes();
+    for name in ["net::Pool", "Stats<unsigned long>", "Worker"] {
+        let shown = place.ended(&mut place.relayout(&["show", "classes", name]));
+        assert_eq!(shown.code, Some(0), "{name}: {}", shown.stderr);
+        place.write("shown.txt", &shown.stdout);
+        let words = ["what-if", "out", name, "--layout", "shown.txt"];
+        let scored = place.ended(&mut place.relayout(&words));
+        assert_eq!(scored.code, Some(0), "{name}: {}", scored.stderr);
+        assert!(
+            scored.stdout.contains("* shown "),
+            "{name}: {}",
+            scored.stdout
+        );
+        assert!(scored.stdout.contains("+0.0%"), "{name}: {}", scored.stdout);
+    }
+}
+
 /// Allocated elements are told by their container, and accesses by the line that calls a helper.
 #[test]
 fn containers_and_callers_are_named() {

@@ -171,10 +171,45 @@ pub struct Aggregate {
     /// Virtual base classes of C++. Their offsets vary by object; their bytes are behind the
     /// members.
     pub virtual_bases: Vec<TypeId>,
+    /// Access of its parts, if the debug information states any.
+    pub access: Option<Box<StatedAccess>>,
     /// Place of declaration.
     pub decl: Option<SourceLine>,
     /// False for a declaration without members (`struct x;`).
     pub complete: bool,
+}
+
+/// Access of the parts of a class, as far as it is stated: compilers leave out what is the default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StatedAccess {
+    /// Access of each of the members, in their order.
+    pub members: Vec<Option<MemberAccess>>,
+    /// Member functions: index of the first member behind each, and its access.
+    pub functions: Vec<(usize, MemberAccess)>,
+    /// Access of each of the virtual bases.
+    pub virtual_bases: Vec<Option<MemberAccess>>,
+}
+
+/// Access specifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberAccess {
+    /// `public`
+    Public,
+    /// `protected`
+    Protected,
+    /// `private`
+    Private,
+}
+
+impl MemberAccess {
+    /// Returns the keyword of C++.
+    pub fn keyword(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Protected => "protected",
+            Self::Private => "private",
+        }
+    }
 }
 
 impl Aggregate {

@@ -70,3 +70,47 @@ Two two;
 Flags flags;
 Line line;
 size_t sizes() { return sizeof(Owner) + sizeof(Number); }
+
+class Shape {
+public:
+	Shape();
+	int sides;
+	char name;
+
+protected:
+	long area;
+	void grow(long);
+
+private:
+	char hidden;
+
+public:
+	int seen;
+	void show();
+
+private:
+	void hide();
+};
+
+class Square : public Shape, private Plain {
+	long edge;
+
+public:
+	long diagonal;
+	Square();
+};
+
+class Circle : protected Shape {
+	long radius;
+	struct Inner {
+	private:
+		int one;
+	public:
+		char two;
+	} inner;
+};
+
+Shape *shape;
+Square square;
+Circle circle;
+size_t more_sizes() { return sizeof(Shape) + sizeof(Square) + sizeof(Circle); }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use relayout_layout::{Aggregate, AggregateGaps, AggregateKind, Member, MemberGap, Type};
 
+use crate::access::AccessLabels;
 use crate::align;
 use crate::comment::plural;
 use crate::footer::{FooterCounts, is_empty_class};
@@ -34,10 +35,15 @@ impl LayoutPrinter<'_> {
         let mut last: Option<PreviousMember<'_>> = None;
         let several = aggregate.members.len() > 1;
         let aligns = align::member_aligns(&self.facts, aggregate, self.options);
+        let mut labels = AccessLabels::new(aggregate);
         for (index, member) in aggregate.members.iter().enumerate() {
+            let labels = labels.before_member(index);
             let gap = last.as_ref().map_or(gaps.before, |last| last.gap);
             counts.add_align(aligns[index], gap.bytes);
             let size = self.printed_size(member);
+            if self.write_labels(&labels, &mut comments, frame) {
+                self.out.push('\n');
+            }
             self.write_between(&mut comments, last.as_ref(), member, gap, frame);
             self.push_tabs(frame.indent);
             let at_end = several && index + 1 == aggregate.members.len();
@@ -56,6 +62,7 @@ impl LayoutPrinter<'_> {
                 size: last.map_or(size, |last| last.carried_size(member, size)),
             });
         }
+        self.write_labels(&labels.behind_members(), &mut comments, frame);
         if !comments.is_empty() {
             self.write_comments(&mut comments, frame);
             // The footer or the closing brace brings its own distance.
@@ -142,7 +149,7 @@ impl LayoutPrinter<'_> {
     }
 
     /// Writes a group of comments between two blank lines.
-    fn write_comments(&mut self, comments: &mut Vec<LayoutComment>, frame: &PrintFrame) {
+    pub(super) fn write_comments(&mut self, comments: &mut Vec<LayoutComment>, frame: &PrintFrame) {
         if comments.is_empty() {
             return;
         }

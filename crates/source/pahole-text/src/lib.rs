@@ -39,6 +39,7 @@
 //! };
 //! ```
 
+mod access;
 mod align;
 mod body;
 mod column;

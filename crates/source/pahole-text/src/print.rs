@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use relayout_layout::{Aggregate, AggregateGaps, AggregateKind, Member, NESTING_MAX, Type};
+use relayout_layout::{
+    Aggregate, AggregateGaps, AggregateKind, Member, MemberAccess, NESTING_MAX, Type,
+};
 
 use crate::frame::{NAME_WIDTH_UNION, PrintFrame};
 use crate::options::PaholeVersion;
@@ -60,18 +62,40 @@ impl LayoutPrinter<'_> {
             self.push(" ");
             self.push(name);
         }
-        let types = self.types;
         let mut separator = " : ";
-        for member in &aggregate.members {
-            if let Type::Aggregate(base) = types.get(member.ty)
-                && self.is_base(member)
-            {
-                self.push(separator);
-                self.push(base.name.as_deref().unwrap_or_default());
-                separator = ", ";
-            }
+        for base in self.base_classes(aggregate) {
+            self.push(separator);
+            self.push(&base);
+            separator = ", ";
         }
         self.push(" {\n");
+    }
+
+    /// Returns the base classes as the head has them: `public Plain`. Virtual ones come last.
+    fn base_classes(&self, aggregate: &Aggregate) -> Vec<String> {
+        let access = aggregate.access.as_deref();
+        let spelled = |id, stated: Option<MemberAccess>| match self.types.get(id) {
+            Type::Aggregate(base) => {
+                let name = base.name.as_deref().unwrap_or_default();
+                Some(match stated {
+                    Some(stated) => format!("{} {name}", stated.keyword()),
+                    None => name.to_owned(),
+                })
+            }
+            _ => None,
+        };
+        let members = aggregate.members.iter().enumerate();
+        let plain = members.filter(|(_, member)| self.is_base(member));
+        let plain = plain.filter_map(|(index, member)| {
+            let stated = access.and_then(|access| access.members.get(index).copied());
+            spelled(member.ty, stated.flatten())
+        });
+        let virtuals = aggregate.virtual_bases.iter().enumerate();
+        let virtuals = virtuals.filter_map(|(index, id)| {
+            let stated = access.and_then(|access| access.virtual_bases.get(index).copied());
+            Some(format!("virtual {}", spelled(*id, stated.flatten())?))
+        });
+        plain.chain(virtuals).collect()
     }
 
     fn write_packed(&mut self, is_packed: bool) {

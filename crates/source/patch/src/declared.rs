@@ -1,11 +1,12 @@
 //! Declarations of a struct: members in order with the alignments written on them.
 //!
-//! This reads a layout that somebody proposes, in a header or as pahole prints it. Nothing is
+//! This reads a layout that somebody proposes, in a header of C or as pahole prints it. Nothing is
 //! preprocessed: conditionals are refused, since the branch that is meant is unknown.
 
 use crate::body::{BodyStatement, BracedBody};
 use crate::declarator::{StatementKind, is_alignment, is_attribute, is_keyword};
 use crate::lex::{TokenIndex, TokenKind};
+use crate::printed_cxx::{as_definition_in_c, bare_type_name};
 use crate::refusal::EditRefusal;
 use crate::tokenized::TokenizedFile;
 
@@ -62,8 +63,9 @@ pub fn read_declared_struct(
     source: &str,
     struct_name: &str,
 ) -> Result<DeclaredStruct, EditRefusal> {
-    let file = TokenizedFile::new(file_name, source);
-    let definition = file.find_definition(struct_name, None)?;
+    let source = as_definition_in_c(source);
+    let file = TokenizedFile::new(file_name, &source);
+    let definition = file.find_definition(bare_type_name(struct_name), None)?;
     let body = &definition.body;
     if let Some(group) = body.groups.first() {
         return Err(EditRefusal::CutByPreprocessor {

@@ -40,6 +40,7 @@ mod lines;
 mod mail;
 mod order;
 mod paths;
+mod printed_cxx;
 mod refusal;
 mod rust;
 mod tokenized;

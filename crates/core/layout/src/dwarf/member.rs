@@ -5,7 +5,7 @@ use gimli::{AttributeValue, Operation, constants as dw};
 use super::entry::DieContext;
 use super::types::DwarfTypeLoader;
 use crate::types::LoadNeed;
-use crate::{BitRange, EnumVariants, Error, Member, Type, TypeId};
+use crate::{BitRange, EnumVariants, Error, Member, MemberAccess, StatedAccess, Type, TypeId};
 
 impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
     /// Members and base classes in order of declaration, or in the order of offsets where the
@@ -16,18 +16,26 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
         depth: u32,
     ) -> Result<AggregateContents, Error> {
         let mut found = AggregateContents::default();
+        let mut access = StatedAccess::default();
         for child in self.children(context)? {
+            let stated = stated_access(&child);
             let is_base = match child.entry.tag() {
                 dw::DW_TAG_member => false,
                 dw::DW_TAG_inheritance if is_virtual(&child) => {
                     let base =
                         self.load_reference(&child, dw::DW_AT_type, LoadNeed::Members, depth)?;
+                    access.virtual_bases.extend(base.map(|_| stated));
                     found.virtual_bases.extend(base);
                     continue;
                 }
                 dw::DW_TAG_inheritance => true,
                 dw::DW_TAG_variant_part => {
                     found.variants = Some(Box::new(self.read_variants(&child, depth)?));
+                    continue;
+                }
+                dw::DW_TAG_subprogram => {
+                    let place = stated.map(|stated| (found.members.len(), stated));
+                    access.functions.extend(place);
                     continue;
                 }
                 _ => continue,
@@ -38,11 +46,10 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
             found
                 .members
                 .push(self.read_member(&child, is_base, depth)?);
+            access.members.push(stated);
         }
-        let plain = |member: &Member| member.name.is_some() && member.bits.is_none();
-        if found.members.iter().all(plain) {
-            found.members.sort_by_key(|member| member.offset);
-        }
+        found.sort_members(&mut access);
+        found.access = is_any_stated(&access).then(|| Box::new(access));
         Ok(found)
     }
 
@@ -90,6 +97,42 @@ pub(super) struct AggregateContents {
     pub(super) members: Vec<Member>,
     pub(super) variants: Option<Box<EnumVariants>>,
     pub(super) virtual_bases: Vec<TypeId>,
+    pub(super) access: Option<Box<StatedAccess>>,
+}
+
+impl AggregateContents {
+    /// Sorts members that a compiler may have reordered by offset.
+    fn sort_members(&mut self, access: &mut StatedAccess) {
+        let is_plain = |member: &Member| member.name.is_some() && member.bits.is_none();
+        let is_sorted = self.members.is_sorted_by_key(|member| member.offset);
+        if is_sorted || !self.members.iter().all(is_plain) {
+            return;
+        }
+        // Functions stand between members in the order of the source.
+        access.functions.clear();
+        let stated = std::mem::take(&mut access.members).into_iter();
+        let mut pairs: Vec<_> = std::mem::take(&mut self.members)
+            .into_iter()
+            .zip(stated)
+            .collect();
+        pairs.sort_by_key(|(member, _)| member.offset);
+        (self.members, access.members) = pairs.into_iter().unzip();
+    }
+}
+
+fn is_any_stated(access: &StatedAccess) -> bool {
+    let mut parts = access.members.iter().chain(&access.virtual_bases);
+    !access.functions.is_empty() || parts.any(Option::is_some)
+}
+
+/// Access of a member, base class or member function, if it is stated.
+fn stated_access(child: &DieContext<'_, '_>) -> Option<MemberAccess> {
+    match child.entry.attr_value(dw::DW_AT_accessibility)? {
+        AttributeValue::Accessibility(dw::DW_ACCESS_public) => Some(MemberAccess::Public),
+        AttributeValue::Accessibility(dw::DW_ACCESS_protected) => Some(MemberAccess::Protected),
+        AttributeValue::Accessibility(dw::DW_ACCESS_private) => Some(MemberAccess::Private),
+        _ => None,
+    }
 }
 
 /// Returns true for a virtual base class, whose offset varies by object.

@@ -282,6 +282,7 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
             aggregate.members = contents.members;
             aggregate.variants = contents.variants;
             aggregate.virtual_bases = contents.virtual_bases;
+            aggregate.access = contents.access;
             aggregate.complete = true;
         }
         Ok(())
