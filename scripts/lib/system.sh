@@ -31,6 +31,7 @@ bison command -v bison
 clang command -v clang
 cmake command -v cmake
 dwarves command -v pahole
+debuginfod command -v debuginfod-find
 dwz command -v dwz
 flex command -v flex
 g++ command -v g++

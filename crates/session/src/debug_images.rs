@@ -4,15 +4,15 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use relayout_files::{DebugFile, RecordingProgress};
+use relayout_files::{DebugFile, DebugPlaces, RecordingProgress};
 use relayout_layout::dwarf::{DwarfFile, SectionStore};
 use relayout_layout::kernel_module::link_module;
 use relayout_profile::{LoadedModule, Profile, ProfileMeta};
 use relayout_resolve::{DebugImages, modules_used};
 
 use crate::Error;
-use crate::kept_programs::{build_id_of_bytes, build_id_of_file, kept_program};
-use crate::type_files::debug_folders;
+use crate::kept_programs::{build_id_of_bytes, build_id_of_file, stored_program};
+use crate::type_files::debug_places;
 
 /// Libraries without debug information that a warning names.
 const LIBRARIES_NAMED_MAX: usize = 4;
@@ -46,11 +46,15 @@ pub fn with_debug_images<T, E: From<Error>>(
     let given = unused_files.first().map(PathBuf::as_path);
     let path = debug_path(given, meta)?;
     let mut unproven = UnprovenFiles::default();
-    let main_file = open_main_file(&path, given.is_some(), meta, &mut unproven)?;
+    let places = debug_places()?;
+    if places.client.is_some() {
+        progress.step("looking for debug information, also on the servers of $DEBUGINFOD_URLS");
+    }
+    let main_file = open_main_file(&path, given.is_some(), meta, &places, &mut unproven)?;
     let library_files: Vec<Option<DebugFile>> = modules
         .iter()
         .zip(&chosen)
-        .map(|(module, chosen)| open_library(module, chosen, &mut unproven))
+        .map(|(module, chosen)| open_library(module, chosen, &places, &mut unproven))
         .collect();
     unproven.warn(progress);
     let main_debug = read_main_file(&path, &main_file, meta, progress)?;
@@ -103,6 +107,7 @@ fn open_main_file(
     path: &Path,
     is_given: bool,
     meta: &ProfileMeta,
+    places: &DebugPlaces,
     unproven: &mut UnprovenFiles,
 ) -> Result<DebugFile, Error> {
     let unreadable = |source| Error::DebugFile {
@@ -113,15 +118,14 @@ fn open_main_file(
     };
     if is_given {
         let map = relayout_files::map_file(path).map_err(unreadable)?;
-        return Ok(DebugFile::find_or_keep(path, map, debug_folders()));
+        return Ok(DebugFile::find_or_keep(path, map, places.clone()));
     }
     let named = relayout_files::map_named_elf(path);
     let found = named.as_ref().ok().and_then(|map| build_id_of_bytes(map));
     if found.as_ref() != Some(&meta.build_id)
-        && let Some(copy) = kept_program(&meta.build_id)
+        && let Some((copy, map)) = stored_program(&meta.build_id, places)
     {
-        let map = relayout_files::map_file(&copy).map_err(unreadable)?;
-        return Ok(DebugFile::find_or_keep(&copy, map, debug_folders()));
+        return Ok(DebugFile::find_or_keep(&copy, map, places.clone()));
     }
     let map = named.map_err(unreadable)?;
     match NamedFileProof::find(path, &map, &meta.build_id) {
@@ -135,7 +139,7 @@ fn open_main_file(
             });
         }
     }
-    Ok(DebugFile::find_or_keep(path, map, debug_folders()))
+    Ok(DebugFile::find_or_keep(path, map, places.clone()))
 }
 
 /// Reason for reading, or for not reading, a file that a profile names.
@@ -233,17 +237,17 @@ fn lacks_debug_info(error: &relayout_layout::Error) -> bool {
 fn open_library(
     module: &LoadedModule,
     chosen: &Path,
+    places: &DebugPlaces,
     unproven: &mut UnprovenFiles,
 ) -> Option<DebugFile> {
     if !chosen.as_os_str().is_empty() {
         let map = relayout_files::map_file(chosen).ok()?;
-        return Some(DebugFile::find_or_keep(chosen, map, debug_folders()));
+        return Some(DebugFile::find_or_keep(chosen, map, places.clone()));
     }
     let path = Path::new(&module.path);
     let kept_copy = || {
-        let copy = kept_program(&module.build_id)?;
-        let map = relayout_files::map_file(&copy).ok()?;
-        Some(DebugFile::find_or_keep(&copy, map, debug_folders()))
+        let (copy, map) = stored_program(&module.build_id, places)?;
+        Some(DebugFile::find_or_keep(&copy, map, places.clone()))
     };
     let Ok(map) = relayout_files::map_named_elf(path) else {
         return kept_copy();
@@ -254,7 +258,7 @@ fn open_library(
         NamedFileProof::OtherBuild { .. } => return kept_copy(),
         NamedFileProof::ForeignOwner => return None,
     }
-    Some(DebugFile::find_or_keep(path, map, debug_folders()))
+    Some(DebugFile::find_or_keep(path, map, places.clone()))
 }
 
 /// Returns the debug information of a library, or else its symbols; `None` if it is of another

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use relayout_files::CachedFiles;
+use memmap2::Mmap;
+use relayout_files::{CachedFiles, DebugPlaces, ServedFile};
 use relayout_layout::links::DebugLinks;
 use relayout_profile::ProfileMeta;
 
@@ -28,13 +29,27 @@ pub(crate) fn keep_programs(meta: &ProfileMeta) {
     }
 }
 
-/// Returns the copy of the program with this build id.
-pub(crate) fn kept_program(build_id: &str) -> Option<PathBuf> {
-    let path = { is_build_id(build_id) }
-        .then(CachedFiles::locate_programs)
-        .flatten()?
-        .path_of(build_id)?;
-    (build_id_of_file(&path).as_deref() == Some(build_id)).then_some(path)
+/// Returns the program with this build id: the copy of a recorded one, else what a server has.
+pub(crate) fn stored_program(build_id: &str, places: &DebugPlaces) -> Option<(PathBuf, Mmap)> {
+    if !is_build_id(build_id) {
+        return None;
+    }
+    kept_program(build_id).or_else(|| {
+        let bytes = build_id_from_text(build_id)?;
+        { places.client.as_ref() }?.fetch(ServedFile::Executable, &bytes)
+    })
+}
+
+fn kept_program(build_id: &str) -> Option<(PathBuf, Mmap)> {
+    let path = CachedFiles::locate_programs()?.path_of(build_id)?;
+    let map = relayout_files::map_file(&path).ok()?;
+    (build_id_of_bytes(&map).as_deref() == Some(build_id)).then_some((path, map))
+}
+
+fn build_id_from_text(build_id: &str) -> Option<Vec<u8>> {
+    let digits = build_id.as_bytes().chunks(2);
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    digits.map(byte).collect()
 }
 
 /// Returns true for what can be the name of a file: a build id comes from the profile.

@@ -58,4 +58,4 @@ pub use names::{ResolvedNames, is_library_file};
 pub use production::{ProductionBuild, ProductionPlacement};
 pub use progress::SilentProgress;
 pub use resolved_profile::{ResolvedProfile, with_resolved_profile, with_verified_profile};
-pub use type_files::{debug_folders, with_both_types, with_types};
+pub use type_files::{debug_places, with_both_types, with_types};

@@ -12,7 +12,7 @@ use relayout_files::{DebugFile, RecordingProgress};
 use relayout_layout::dwarf::DwarfFile;
 
 use crate::Error;
-use crate::type_files::debug_folders;
+use crate::type_files::debug_places;
 
 /// Placement of the findings' variables in the production build.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl ProductionBuild {
         progress: &dyn RecordingProgress,
     ) -> Result<Self, Error> {
         let map = relayout_files::map_file(path).map_err(Error::variables(path))?;
-        let file = DebugFile::find_or_keep(path, map, debug_folders());
+        let file = DebugFile::find_or_keep(path, map, debug_places()?);
         let debug = file.dwarf_with_code().or_else(|_| file.symbols());
         let extents = read_variable_extents(&debug.map_err(Error::variables(path))?);
         if extents.is_empty() {

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use relayout_files::{DebugFile, DebugFolders};
+use relayout_files::{DebugFile, DebugPlaces, DebuginfodClient};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 
-use crate::Error;
+use crate::{Error, HostError};
 
 /// Environment variable with the folders of debug files, instead of `/usr/lib/debug`.
 const FOLDERS_VARIABLE: &str = "RELAYOUT_DEBUG_PATH";
@@ -55,12 +55,17 @@ pub fn with_both_types<T, E: From<Error>>(
     then(&first_types, &second_types)
 }
 
-/// Returns the folders that are searched for debug files.
-pub fn debug_folders() -> DebugFolders {
-    match std::env::var_os(FOLDERS_VARIABLE) {
-        Some(paths) => DebugFolders(std::env::split_paths(&paths).collect()),
-        None => DebugFolders::default(),
-    }
+/// Returns the places that are searched for debug files.
+///
+/// # Errors
+/// Servers are to be asked, and there is none, or no program that asks it.
+pub fn debug_places() -> Result<DebugPlaces, Error> {
+    let folders = match std::env::var_os(FOLDERS_VARIABLE) {
+        Some(paths) => std::env::split_paths(&paths).collect(),
+        None => DebugPlaces::default().folders,
+    };
+    let client = DebuginfodClient::from_environment().map_err(HostError::from)?;
+    Ok(DebugPlaces { folders, client })
 }
 
 /// A file and the base of its split BTF.
@@ -73,7 +78,7 @@ struct DebugFileAndBase {
 impl DebugFileAndBase {
     fn open(path: &Path, base: Option<&Path>) -> Result<Self, Error> {
         let map = relayout_files::map_file(path).map_err(Error::types(path))?;
-        let file = DebugFile::find(path, map, debug_folders()).map_err(Error::types(path))?;
+        let file = DebugFile::find(path, map, debug_places()?).map_err(Error::types(path))?;
         let base = base
             .map(Path::to_owned)
             .or_else(|| kernel_types_beside(path));

@@ -10,7 +10,7 @@ use relayout_layout::dwarf::{
 };
 
 use crate::Error;
-use crate::debug_search::{self, DebugFolders};
+use crate::debug_search::{self, DebugPlaces};
 use crate::file_error::cannot;
 use crate::files::{map_file, map_named_elf};
 
@@ -32,7 +32,7 @@ pub struct DebugFile {
     /// The file that the caller named, which has the code, if `map` is another file.
     code_map: Option<Mmap>,
     sections: SectionStore,
-    folders: DebugFolders,
+    places: DebugPlaces,
     supplementary: OnceLock<Option<Mmap>>,
     package: OnceLock<Option<Mmap>>,
     split: OnceLock<Vec<Option<Mmap>>>,
@@ -45,46 +45,46 @@ impl DebugFile {
     /// The file cannot be opened.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let map = map_file(path).map_err(cannot("open", path))?;
-        Ok(Self::new(path, path, map, DebugFolders::default()))
+        Ok(Self::new(path, path, map, DebugPlaces::default()))
     }
 
-    /// Takes the mapped file at `path`. If it has no debug information, searches `folders` and the
+    /// Takes the mapped file at `path`. If it has no debug information, searches `places` and the
     /// file's own folder for the separate debug file, by build id and by name (`.gnu_debuglink`).
     ///
     /// # Errors
     /// The file names a debug file that is missing or of another build.
-    pub fn find(path: &Path, map: Mmap, folders: DebugFolders) -> Result<Self, Error> {
+    pub fn find(path: &Path, map: Mmap, places: DebugPlaces) -> Result<Self, Error> {
         Ok(
-            match debug_search::find_separate_file(path, &map, &folders)? {
+            match debug_search::find_separate_file(path, &map, &places)? {
                 Some((other, debug)) => Self {
                     code_map: Some(map),
-                    ..Self::new(path, &other, debug, folders)
+                    ..Self::new(path, &other, debug, places)
                 },
-                None => Self::new(path, path, map, folders),
+                None => Self::new(path, path, map, places),
             },
         )
     }
 
     /// Like [`find`](Self::find), but keeps the file at `path` if its debug file is missing: its
     /// symbols may still be readable.
-    pub fn find_or_keep(path: &Path, map: Mmap, folders: DebugFolders) -> Self {
-        match debug_search::find_separate_file(path, &map, &folders) {
+    pub fn find_or_keep(path: &Path, map: Mmap, places: DebugPlaces) -> Self {
+        match debug_search::find_separate_file(path, &map, &places) {
             Ok(Some((other, debug))) => Self {
                 code_map: Some(map),
-                ..Self::new(path, &other, debug, folders)
+                ..Self::new(path, &other, debug, places)
             },
-            Ok(None) | Err(_) => Self::new(path, path, map, folders),
+            Ok(None) | Err(_) => Self::new(path, path, map, places),
         }
     }
 
-    fn new(requested: &Path, path: &Path, map: Mmap, folders: DebugFolders) -> Self {
+    fn new(requested: &Path, path: &Path, map: Mmap, places: DebugPlaces) -> Self {
         Self {
             requested: requested.to_owned(),
             path: path.to_owned(),
             map,
             code_map: None,
             sections: SectionStore::default(),
-            folders,
+            places,
             supplementary: OnceLock::new(),
             package: OnceLock::new(),
             split: OnceLock::new(),
@@ -157,7 +157,7 @@ impl DebugFile {
 impl CompanionFiles for DebugFile {
     fn supplementary(&self, link: &SupplementaryLink) -> Option<&[u8]> {
         let find = || {
-            let paths = debug_search::supplementary_paths(&self.path, link, &self.folders);
+            let paths = debug_search::supplementary_paths(&self.path, link, &self.places);
             map_first(paths)
         };
         self.supplementary.get_or_init(find).as_deref()

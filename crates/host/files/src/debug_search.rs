@@ -1,4 +1,4 @@
-//! Search of separate debug files, in the folders that gdb searches.
+//! Search of separate debug files, in the places that gdb searches.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,27 @@ use relayout_layout::links::{DebugLink, DebugLinks};
 use relayout_temporary::parent_folder;
 
 use crate::Error;
+use crate::debuginfod::{DebuginfodClient, ServedFile};
 use crate::files::map_named_elf;
 
 /// Root folder into which distributions install debug files.
 const INSTALLED_ROOT: &str = "/usr/lib/debug";
 
-/// Root folders of debug files, laid out like `/usr/lib/debug`, in the order of search.
+/// Places that are searched for debug files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DebugFolders(pub Vec<PathBuf>);
+pub struct DebugPlaces {
+    /// Root folders, laid out like `/usr/lib/debug`, in the order of search.
+    pub folders: Vec<PathBuf>,
+    /// Client of servers that are asked for what no folder has.
+    pub client: Option<DebuginfodClient>,
+}
 
-impl Default for DebugFolders {
+impl Default for DebugPlaces {
     fn default() -> Self {
-        Self(vec![PathBuf::from(INSTALLED_ROOT)])
+        Self {
+            folders: vec![PathBuf::from(INSTALLED_ROOT)],
+            client: None,
+        }
     }
 }
 
@@ -32,7 +41,7 @@ impl Default for DebugFolders {
 pub fn find_separate_file(
     path: &Path,
     bytes: &[u8],
-    folders: &DebugFolders,
+    searched: &DebugPlaces,
 ) -> Result<Option<(PathBuf, Mmap)>, Error> {
     let Ok(links) = DebugLinks::read(bytes) else {
         return Ok(None);
@@ -43,7 +52,7 @@ pub fn find_separate_file(
     }
     let mut missing = Vec::new();
     let mut other_builds = Vec::new();
-    for (place, identity) in candidate_paths(path, &links, folders) {
+    for (place, identity) in candidate_paths(path, &links, searched) {
         let Ok(map) = map_named_elf(&place) else {
             missing.push(place);
             continue;
@@ -55,6 +64,11 @@ pub fn find_separate_file(
             continue;
         }
         return Ok(Some((place, map)));
+    }
+    let served = { searched.client.as_ref().zip(links.build_id.as_ref()) }
+        .and_then(|(client, build_id)| client.fetch(ServedFile::DebugInfo, build_id));
+    if let Some(found) = served {
+        return Ok(Some(found));
     }
     Err(Error::NoDebugFile {
         missing,
@@ -80,20 +94,23 @@ impl DebugFileIdentity<'_> {
 fn candidate_paths<'l>(
     path: &Path,
     links: &'l DebugLinks,
-    folders: &DebugFolders,
+    searched: &DebugPlaces,
 ) -> Vec<(PathBuf, DebugFileIdentity<'l>)> {
-    let mut places = Vec::new();
+    let mut paths = Vec::new();
     if let Some(id) = &links.build_id {
-        let by_id = folders.0.iter().filter_map(|root| build_id_path(root, id));
-        places.extend(by_id.map(|place| (place, DebugFileIdentity::BuildId(id))));
+        let by_id = searched
+            .folders
+            .iter()
+            .filter_map(|root| build_id_path(root, id));
+        paths.extend(by_id.map(|place| (place, DebugFileIdentity::BuildId(id))));
     }
     // A link names a file without its folder. One with a folder would lead anywhere.
     let plain = |link: &&DebugLink| !link.name.contains('/');
     if let Some(link) = links.debug_link.as_ref().filter(plain) {
-        let by_name = debug_link_paths(path, link, folders).into_iter();
-        places.extend(by_name.map(|place| (place, DebugFileIdentity::Checksum(link.crc))));
+        let by_name = debug_link_paths(path, link, searched).into_iter();
+        paths.extend(by_name.map(|place| (place, DebugFileIdentity::Checksum(link.crc))));
     }
-    places
+    paths
 }
 
 /// `ROOT/.build-id/ab/cdef.debug`.
@@ -103,34 +120,34 @@ fn build_id_path(root: &Path, id: &[u8]) -> Option<PathBuf> {
     Some(root.join(format!(".build-id/{first:02x}/{rest}.debug")))
 }
 
-fn debug_link_paths(path: &Path, link: &DebugLink, folders: &DebugFolders) -> Vec<PathBuf> {
+fn debug_link_paths(path: &Path, link: &DebugLink, searched: &DebugPlaces) -> Vec<PathBuf> {
     let folder = parent_folder(path);
-    let mut places = vec![
+    let mut paths = vec![
         folder.join(&link.name),
         folder.join(".debug").join(&link.name),
     ];
     if let Ok(folder) = fs::canonicalize(folder) {
         let below = folder.strip_prefix("/").unwrap_or(&folder).to_owned();
-        let roots = folders.0.iter();
-        places.extend(roots.map(|root| root.join(&below).join(&link.name)));
+        let roots = searched.folders.iter();
+        paths.extend(roots.map(|root| root.join(&below).join(&link.name)));
     }
-    places
+    paths
 }
 
 /// Candidate paths of the file into which `dwz` moved common types.
 pub(crate) fn supplementary_paths(
     path: &Path,
     link: &SupplementaryLink,
-    folders: &DebugFolders,
+    searched: &DebugPlaces,
 ) -> Vec<PathBuf> {
-    let mut places = vec![parent_folder(path).join(&link.name)];
-    for root in &folders.0 {
+    let mut paths = vec![parent_folder(path).join(&link.name)];
+    for root in &searched.folders {
         if let Ok(below) = Path::new(&link.name).strip_prefix(INSTALLED_ROOT) {
-            places.push(root.join(below));
+            paths.push(root.join(below));
         }
-        places.extend(build_id_path(root, &link.build_id));
+        paths.extend(build_id_path(root, &link.build_id));
     }
-    places
+    paths
 }
 
 /// `PROGRAM.dwp`.

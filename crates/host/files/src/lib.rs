@@ -17,6 +17,7 @@ mod cached_files;
 mod cpus;
 mod debug_file;
 mod debug_search;
+mod debuginfod;
 mod error;
 mod file_error;
 mod files;
@@ -38,7 +39,8 @@ pub use cache::CacheFolder;
 pub use cached_files::CachedFiles;
 pub use cpus::{allowed_cpus, parse_cpu_list, request_fifo, run_on_cpus};
 pub use debug_file::DebugFile;
-pub use debug_search::{DebugFolders, find_separate_file};
+pub use debug_search::{DebugPlaces, find_separate_file};
+pub use debuginfod::{DebuginfodClient, ServedFile};
 pub use error::{Error, ErrorCategory};
 pub use file_error::{FileError, cannot};
 pub use files::{

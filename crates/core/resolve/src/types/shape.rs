@@ -22,58 +22,91 @@ pub struct TypePart {
 /// Returns every type, from `outer` itself inwards, that holds the byte at `offset`. All members of
 /// a union are followed, one after the other.
 pub fn parts_at(types: &TypeArena, outer: TypeId, offset: u64) -> Vec<TypePart> {
-    let mut found = Vec::new();
-    let mut visits = 0;
-    descend(
-        types,
-        TypePart {
-            ty: outer,
-            offset,
-            element: false,
-        },
-        &mut found,
-        &mut visits,
-    );
-    found
+    TypeWalk::new(types, false).from_outermost(outer, offset)
 }
 
-fn descend(types: &TypeArena, part: TypePart, found: &mut Vec<TypePart>, visits: &mut u32) {
-    *visits += 1;
-    if *visits > VISITS_MAX {
-        return;
+/// As [`parts_at`], with the parts that the alternatives of Rust enums may have there.
+pub fn parts_and_alternatives_at(types: &TypeArena, outer: TypeId, offset: u64) -> Vec<TypePart> {
+    TypeWalk::new(types, true).from_outermost(outer, offset)
+}
+
+struct TypeWalk<'t> {
+    types: &'t TypeArena,
+    follows_alternatives: bool,
+    found: Vec<TypePart>,
+    visits: u32,
+}
+
+impl<'t> TypeWalk<'t> {
+    fn new(types: &'t TypeArena, follows_alternatives: bool) -> Self {
+        Self {
+            types,
+            follows_alternatives,
+            found: Vec::new(),
+            visits: 0,
+        }
     }
-    found.push(part);
-    match types.get(types.strip_typedefs(part.ty)) {
-        Type::Aggregate(aggregate) => {
-            for member in &aggregate.members {
-                if let Some(offset) = offset_within(types, aggregate, member, part.offset) {
-                    descend(
-                        types,
-                        TypePart {
-                            ty: member.ty,
-                            offset,
-                            element: false,
-                        },
-                        found,
-                        visits,
-                    );
-                    if aggregate.kind != AggregateKind::Union && !is_empty(types, member.ty, 0) {
-                        return;
-                    }
+
+    fn from_outermost(mut self, ty: TypeId, offset: u64) -> Vec<TypePart> {
+        let element = false;
+        self.descend(TypePart {
+            ty,
+            offset,
+            element,
+        });
+        self.found
+    }
+
+    fn descend(&mut self, part: TypePart) {
+        self.visits += 1;
+        if self.visits > VISITS_MAX {
+            return;
+        }
+        self.found.push(part);
+        match self.types.get(self.types.strip_typedefs(part.ty)) {
+            Type::Aggregate(aggregate) => self.descend_into_members(aggregate, part.offset),
+            Type::Array { element, .. } => {
+                if let Some(stride) = self.types.size_of(*element).filter(|&s| s > 0) {
+                    self.descend(TypePart {
+                        ty: *element,
+                        offset: part.offset % stride,
+                        element: true,
+                    });
                 }
             }
+            _ => {}
         }
-        Type::Array { element, .. } => {
-            if let Some(stride) = types.size_of(*element).filter(|&s| s > 0) {
-                let inner = TypePart {
-                    ty: *element,
-                    offset: part.offset % stride,
-                    element: true,
-                };
-                descend(types, inner, found, visits);
+    }
+
+    fn descend_into_members(&mut self, aggregate: &Aggregate, offset: u64) {
+        for member in &aggregate.members {
+            if self.descend_into(aggregate, member, offset)
+                && aggregate.kind != AggregateKind::Union
+                && !is_empty(self.types, member.ty, 0)
+            {
+                return;
             }
         }
-        _ => {}
+        let alternatives = aggregate
+            .variants
+            .as_deref()
+            .filter(|_| self.follows_alternatives);
+        for alternative in alternatives.iter().flat_map(|variants| &variants.variants) {
+            self.descend_into(aggregate, &alternative.member, offset);
+        }
+    }
+
+    /// Returns true if the member holds the byte.
+    fn descend_into(&mut self, aggregate: &Aggregate, member: &Member, offset: u64) -> bool {
+        let Some(offset) = offset_within(self.types, aggregate, member, offset) else {
+            return false;
+        };
+        self.descend(TypePart {
+            ty: member.ty,
+            offset,
+            element: false,
+        });
+        true
     }
 }
 
@@ -160,6 +193,8 @@ pub fn has_flexible_tail(types: &TypeArena, ty: TypeId) -> bool {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use relayout_layout::{EnumVariant, EnumVariants};
+
     use super::*;
 
     /// Adds a struct with members of `(name, type, offset)`.
@@ -214,6 +249,34 @@ pub(crate) mod tests {
         ];
         let seen: Vec<_> = found.iter().map(|p| (p.ty, p.offset, p.element)).collect();
         assert_eq!(seen, expect);
+    }
+
+    #[test]
+    fn alternatives_are_parts_if_asked_for() {
+        let mut types = TypeArena::new();
+        let long = types.add(Type::Base {
+            name: "u64".into(),
+            size: 8,
+        });
+        let exact = aggregate(&mut types, "Exact", 24, &[("__0", long, 8)]);
+        let chunked = aggregate(&mut types, "Chunked", 24, &[("__0", long, 16)]);
+        let alternative = |name: &str, ty| EnumVariant {
+            discriminant: None,
+            member: Member::new(name, ty, 0),
+        };
+        let buffer = types.add(Type::Aggregate(Aggregate {
+            size: 24,
+            variants: Some(Box::new(EnumVariants {
+                discriminant: None,
+                variants: vec![alternative("Exact", exact), alternative("Chunked", chunked)],
+            })),
+            complete: true,
+            ..Aggregate::default()
+        }));
+        let found = |parts: Vec<TypePart>| parts.iter().map(|p| p.ty).collect::<Vec<_>>();
+        assert_eq!(found(parts_at(&types, buffer, 8)), [buffer]);
+        let all = parts_and_alternatives_at(&types, buffer, 8);
+        assert_eq!(found(all), [buffer, exact, long, chunked]);
     }
 
     #[test]

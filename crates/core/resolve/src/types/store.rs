@@ -295,9 +295,9 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         Some(self.canonical(target))
     }
 
-    /// Returns true if an `inner` lies at `offset` of `outer`.
+    /// Returns true if an `inner` lies at `offset` of `outer`, or of an alternative of it.
     pub fn contains(&self, outer: TypeId, offset: u64, inner: TypeId) -> bool {
-        let parts = shape::parts_at(&self.types(), outer, offset);
+        let parts = shape::parts_and_alternatives_at(&self.types(), outer, offset);
         let inner = self.canonical(inner);
         parts
             .iter()

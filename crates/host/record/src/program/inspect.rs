@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use object::{Architecture, Object};
-use relayout_files::{DebugFolders, RUNTIME, cannot, find_separate_file, map_file};
+use relayout_files::{DebugPlaces, RUNTIME, cannot, find_separate_file, map_file};
 
 use crate::Error;
 use crate::elf::{LibraryNeeds, library_needs, requested_loader};
@@ -86,7 +86,7 @@ pub fn inspect_program(program: &OsStr) -> Result<InspectedProgram, Error> {
     };
     let has_debug_info = file.section_by_name(".debug_info").is_some()
         || matches!(
-            find_separate_file(&path, &map, &DebugFolders::default()),
+            find_separate_file(&path, &map, &DebugPlaces::default()),
             Ok(Some(_))
         );
     Ok(InspectedProgram {
