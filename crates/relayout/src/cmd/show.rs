@@ -26,7 +26,8 @@ use output::TypesOutput;
 pub struct Args {
     /// File with debug information: DWARF (vmlinux, a program, an object file, a kernel module) or
     /// BTF. What was split off it is found: a debug file by build id (below /usr/lib/debug, or the
-    /// folders in $RELAYOUT_DEBUG_PATH) or by name, .dwo and .dwp files
+    /// folders in $RELAYOUT_DEBUG_PATH) or by name, .dwo and .dwp files; with
+    /// $RELAYOUT_DEBUGINFOD=1, on the servers of $DEBUGINFOD_URLS too
     pub file: PathBuf,
     /// Types to print (`page`, `struct page`, `spinlock_t`, `ns::T`, `tcp_*`); without any, all
     /// structs and unions

@@ -22,12 +22,12 @@ pub struct TypePart {
 /// Returns every type, from `outer` itself inwards, that holds the byte at `offset`. All members of
 /// a union are followed, one after the other.
 pub fn parts_at(types: &TypeArena, outer: TypeId, offset: u64) -> Vec<TypePart> {
-    TypeWalk::new(types, false).from_outermost(outer, offset)
+    TypeWalk::new(types, false).walk(outer, offset)
 }
 
 /// As [`parts_at`], with the parts that the alternatives of Rust enums may have there.
 pub fn parts_and_alternatives_at(types: &TypeArena, outer: TypeId, offset: u64) -> Vec<TypePart> {
-    TypeWalk::new(types, true).from_outermost(outer, offset)
+    TypeWalk::new(types, true).walk(outer, offset)
 }
 
 struct TypeWalk<'t> {
@@ -47,7 +47,7 @@ impl<'t> TypeWalk<'t> {
         }
     }
 
-    fn from_outermost(mut self, ty: TypeId, offset: u64) -> Vec<TypePart> {
+    fn walk(mut self, ty: TypeId, offset: u64) -> Vec<TypePart> {
         let element = false;
         self.descend(TypePart {
             ty,
