@@ -197,4 +197,20 @@ fn types_that_the_allocating_function_states() {
         let words = "this alone tells the type";
         assert_eq!(explained.contains(words), is_certain, "{name}: {explained}");
     }
+    // The wrapper holds a pointer to a trait's object, whose name is a part of the wrapper's.
+    let report = common::json(&place, "report out --top 0");
+    let findings = report["findings"].as_array().expect("findings");
+    let types = findings
+        .iter()
+        .filter_map(|finding| finding["type"].as_str());
+    let slot = { types }
+        .find(|name| name.starts_with("Option<Box<"))
+        .expect("the slot");
+    let advised = place.ended(&mut place.relayout(&["advise", "out", slot]));
+    assert_eq!(advised.code, Some(2), "{}", advised.stdout);
+    assert!(
+        advised.stderr.contains("standard library"),
+        "{}",
+        advised.stderr
+    );
 }

@@ -189,13 +189,15 @@ pub fn gather_type<'a>(
             suggestion: suggestions::suggestion_suffix(&similar),
         });
     };
-    match struct_in_wrapper(resolved, subject.name()) {
-        None => gather_objects(resolved, &subject, objects, pinned),
-        Some(Some(held)) => gather_type(resolved, &held, pinned),
-        Some(None) => Err(Error::StandardType {
-            name: subject.name().to_owned(),
-        }),
-    }
+    let Some(held) = struct_in_wrapper(resolved, subject.name()) else {
+        return gather_objects(resolved, &subject, objects, pinned);
+    };
+    let held = held.map(|name| AdvisedSubject::from_tag(&name));
+    let found = held.and_then(|held| Some((find_objects(resolved, &held)?, held)));
+    let (objects, held) = found.ok_or_else(|| Error::StandardType {
+        name: subject.name().to_owned(),
+    })?;
+    gather_objects(resolved, &held.with_keyword(objects.kind), objects, pinned)
 }
 
 /// Gathers the objects and accesses of a subject that has objects.

@@ -42,14 +42,15 @@ pub(super) fn selected_entries<'c>(
     Ok(entries)
 }
 
-/// Returns the type of the elements of an array, as reports name arrays: `Slot [4]`, `net::Job * [64]`. Other
+/// Returns the type of the elements of an array, as reports name arrays: `Slot [4]`, `net::Job * [64][2]`. Other
 /// names are returned as they are.
 fn array_element(name: &str) -> &str {
     let Some((element, count)) = name.trim_end().rsplit_once(" [") else {
         return name;
     };
-    let is_count = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    match count.strip_suffix(']').is_some_and(is_count) {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let are_numbers = |text: &str| text.split("][").all(is_number);
+    match count.strip_suffix(']').is_some_and(are_numbers) {
         true => element.trim_end_matches([' ', '*']),
         false => name,
     }

@@ -205,13 +205,43 @@ pub fn object_type_name(types: &TypeArena, ty: TypeId) -> String {
     if let Some(name) = types.aggregate(ty).and_then(Aggregate::readable_name) {
         return name;
     }
-    if let Type::Array { element, counts } = types.get(types.strip_typedefs(ty))
-        && let [Some(count)] = counts.as_slice()
-        && let Some(element) = element_name(types, *element)
+    let named_array = array_levels(types, ty).and_then(|levels| {
+        let name = match element_name(types, levels.element) {
+            Some(name) => name,
+            None if levels.depth > 1 => types.name_of(levels.element),
+            None => return None,
+        };
+        Some(format!("{name} {}", levels.counts))
+    });
+    named_array.unwrap_or_else(|| types.name_of(types.strip_qualifiers(ty)))
+}
+
+/// Array, of arrays perhaps.
+struct ArrayLevels {
+    /// Type of the innermost elements.
+    element: TypeId,
+    /// Numbers of elements as in C, the outermost first: `[4][2]`.
+    counts: String,
+    depth: usize,
+}
+
+/// Returns the levels of an array; `None` for other types, and where a number of elements is not known.
+fn array_levels(types: &TypeArena, ty: TypeId) -> Option<ArrayLevels> {
+    let mut levels = ArrayLevels {
+        element: ty,
+        counts: String::new(),
+        depth: 0,
+    };
+    while let Type::Array { element, counts } = types.get(types.strip_typedefs(levels.element))
+        && levels.depth < DIMENSIONS_MAX
     {
-        return format!("{element} [{count}]");
+        for count in counts {
+            levels.counts.push_str(&format!("[{}]", (*count)?));
+        }
+        levels.element = *element;
+        levels.depth += 1;
     }
-    types.name_of(types.strip_qualifiers(ty))
+    (levels.depth > 0).then_some(levels)
 }
 
 /// Returns the name of the elements of an array, if they are aggregates, or pointers to aggregates that have a

@@ -23,6 +23,13 @@ fn count_at(address: usize) {
     unsafe { (*counter).fetch_add(1, Relaxed) };
 }
 
+fn read_at(address: usize) {
+    // SAFETY: as above.
+    unsafe { std::ptr::read_volatile(address as *const u64) };
+}
+
+type Step = Box<dyn Fn(u64) -> u64 + Send + Sync>;
+
 fn main() {
     let rounds: u64 = std::env::args().nth(1).map_or(1000, |word| word.parse().expect("a number"));
     let step = rounds % 7;
@@ -33,6 +40,9 @@ fn main() {
     }
     let job_at = &raw const job.runs as usize;
     let entry_at = &raw const entries[&3].hits as usize;
+    let step_at: Step = Box::new(move |n| n + step);
+    let slot: Box<Option<Step>> = Box::new(Some(step_at));
+    let slot_at = &raw const *slot as usize + size_of::<usize>();
     let together = Barrier::new(2);
     let sums = Mutex::new(0);
     thread::scope(|scope| {
@@ -44,12 +54,14 @@ fn main() {
                     }
                     count_at(job_at);
                     count_at(entry_at);
+                    read_at(slot_at);
                 }
                 *sums.lock().expect("no thread panics") += 1;
             });
         }
     });
     let entry = &entries[&3];
-    let made = (job.run)(job.runs.load(Relaxed)) + job.limit + entry.hits + entry.misses;
+    let stepped = slot.as_ref().as_ref().map_or(0, |step| step(1));
+    let made = (job.run)(job.runs.load(Relaxed)) + stepped + job.limit + entry.hits + entry.misses;
     println!("{made} {}", sums.into_inner().expect("no thread panics"));
 }
