@@ -19,15 +19,16 @@ relayout-perf-data:
 relayout-profile: relayout-perf-data relayout-shadow relayout-temporary
 relayout-resolve: relayout-layout relayout-profile
 relayout-contend: relayout-layout relayout-profile relayout-statistics
-relayout-search: relayout-contend relayout-layout relayout-profile relayout-statistics
-relayout-session: relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-toolchain relayout-verify
-relayout-report: relayout-check relayout-contend relayout-diff relayout-layout relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-resolve relayout-search relayout-session relayout-verify
+relayout-timed: relayout-profile relayout-statistics
+relayout-search: relayout-contend relayout-layout relayout-profile relayout-statistics relayout-timed
+relayout-session: relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-timed relayout-toolchain relayout-verify
+relayout-report: relayout-check relayout-contend relayout-diff relayout-layout relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-resolve relayout-search relayout-session relayout-timed relayout-verify
 relayout-files: relayout-layout relayout-temporary
 relayout-measure: relayout-files
 relayout-probe: relayout-files relayout-statistics
 relayout-record: relayout-files relayout-layout relayout-perf-data relayout-profile relayout-shadow relayout-statistics
 relayout-toolchain: relayout-files relayout-measure
-relayout: relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-report relayout-resolve relayout-search relayout-session relayout-toolchain relayout-verify
+relayout: relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-report relayout-resolve relayout-search relayout-session relayout-timed relayout-toolchain relayout-verify
 relayout-temporary:
 relayout-testkit:
 xtask:
@@ -39,7 +40,7 @@ relayout-qemu-api4: relayout-qemu-core
 
 # Values in, values out: no files, processes, terminal, environment or clock. So is relayout-profile
 # but for its file `store.rs`; it is checked with those that depend on it.
-PURE="perf-data layout statistics resolve contend search patch check diff pahole-text report verify"
+PURE="perf-data layout statistics resolve contend timed search patch check diff pahole-text report verify"
 # Libraries that exist to reach what those crates do not.
 OUTSIDE="memmap2 tempfile libc rustix nix clap anyhow indicatif"
 

@@ -1,5 +1,6 @@
 //! Advice and `what-if`: JSON documents, text, and the mail of a patch.
 
+mod curve_document;
 mod document;
 mod json;
 mod message;

@@ -52,5 +52,6 @@ pub fn document_schemas() -> Vec<DocumentSchema> {
         DocumentSchema::new::<crate::advise::WhatIfDocument<'static>>(),
         DocumentSchema::new::<crate::show::ShowDocument<'static>>(),
         DocumentSchema::new::<crate::verify::VerifyDocument<'static>>(),
+        DocumentSchema::new::<crate::machines::MachinesDocument>(),
     ]
 }

@@ -68,6 +68,15 @@ impl<'a, 'f> ResolvedNames<'a, 'f> {
 }
 
 impl ResolvedNames<'_, '_> {
+    /// Returns the functions at an instruction, those that were inlined there first.
+    pub fn functions_of_site(&self, site: SiteId) -> Vec<String> {
+        let Some(place) = self.site_source(site) else {
+            return Vec::new();
+        };
+        let inlined = place.inlined.into_iter().map(|frame| frame.function);
+        inlined.chain([place.function]).collect()
+    }
+
     fn site_source(&self, site: SiteId) -> Option<SourcePlace> {
         let site_place = self.resolution.site_address(site)?;
         match self.profile.is_call(site) {

@@ -1,6 +1,7 @@
 //! Layouts at each stage after replay, and the advice that is made of them.
 
 use relayout_profile::RunId;
+use relayout_timed::PredictedCurve;
 use std::ops::Deref;
 
 use relayout_contend::CoherenceTally;
@@ -95,6 +96,9 @@ pub struct RankedLayout {
     /// Predicted change of the throughput; `None` where the machine was not probed, and for
     /// candidates that are not shown. See [`LayoutAdvice::set_gains`].
     pub gain: Option<ThroughputGain>,
+    /// Predicted gain over the number of CPUs of a larger machine; `None` where none was asked for, or the model
+    /// does not cover the case.
+    pub curve: Option<PredictedCurve>,
 }
 
 impl RankedLayout {
@@ -226,6 +230,20 @@ impl LayoutAdvice {
         let best_gain = self.candidates.first().and_then(|best| best.gain.as_ref());
         if self.verdict == AdviceVerdict::Better && best_gain.is_some_and(ThroughputGain::is_loss) {
             self.verdict = AdviceVerdict::Slower;
+        }
+    }
+
+    /// Sets the predicted curves of the candidates with these indices and of all user layouts.
+    pub fn set_curves(
+        &mut self,
+        candidates: impl IntoIterator<Item = (usize, PredictedCurve)>,
+        user_layouts: impl IntoIterator<Item = PredictedCurve>,
+    ) {
+        for (index, curve) in candidates {
+            self.candidates[index].curve = Some(curve);
+        }
+        for (user_layout, curve) in self.user_layouts.iter_mut().zip(user_layouts) {
+            user_layout.curve = Some(curve);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Scoring layouts by replay.
 
+mod placements;
 mod waits;
 
 use relayout_profile::{Addr, RunId};
@@ -17,6 +18,7 @@ use crate::pair_transfers::pair_transfers;
 use crate::slab::{self, ObjectSlot};
 use crate::subject::{AdviceSubject, RecordedInstance};
 
+pub use placements::ObjectPlacements;
 pub use waits::waits_by_stretch;
 
 /// Memory that an object takes under a layout.

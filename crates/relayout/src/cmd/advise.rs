@@ -1,18 +1,20 @@
 //! `relayout advise`: candidate layouts of the types that a profile shows to be contended.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
+use relayout_layout::suggestions;
 use relayout_report::Document as _;
 use relayout_report::advise::{AdviceTextOptions, advise_document, advise_text, patch_mail};
 use relayout_session::advise::{
-    AdviceRequest, AdviceRun, LayoutChoice, PatchOutcome, advise_types, read_layout_files,
-    rejected_path, verify_layout_files, write_hardware_script, write_mails,
+    AdviceRequest, AdviceRun, CurveRequest, LayoutChoice, PatchOutcome, advise_types,
+    read_layout_files, rejected_path, verify_layout_files, write_hardware_script, write_mails,
 };
 use relayout_session::{
     JudgementCache, ProbedMachine, ResolvedNames, ResolvedProfile, run_judgements,
     verify_profile_path,
 };
+use relayout_timed::{MACHINES, TimedMachine, find_machine};
 use relayout_toolchain::kernel_build::KernelConfiguration;
 
 use crate::exit::ExitStatus;
@@ -138,12 +140,17 @@ impl Args {
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct MachineArgs {
     /// Predict throughput, and weigh pairs of lines, by what is in this file [default: what
-    /// `relayout probe` measured on this machine]
-    #[arg(long, value_name = "FILE")]
+    /// `relayout probe` measured on this machine]; or predict the gain over the number of CPUs of a machine of
+    /// this name (`relayout probe --machines` lists them)
+    #[arg(long, value_name = "FILE|NAME")]
     pub machine: Option<PathBuf>,
-    /// Predict it for N CPUs that do what the recorded ones do [default: as many as were recorded]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=4096))]
-    pub cpus: Option<u32>,
+    /// Predict it for so many CPUs that do what the recorded ones do [default: as many as were recorded; on a
+    /// machine with a name, powers of two up to all]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub cpus: Vec<u32>,
+    /// Nanoseconds of the program's own code between two operations, for the gain over the number of CPUs
+    #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1_000_000_000))]
+    pub think: u32,
 }
 
 impl MachineArgs {
@@ -152,9 +159,43 @@ impl MachineArgs {
         &self,
         pair_coefficient: Option<f64>,
     ) -> anyhow::Result<ProbedMachine> {
-        let file = self.machine.as_deref();
-        Ok(ProbedMachine::read(file, pair_coefficient, self.cpus)?)
+        let file = self.machine.as_deref().filter(|_| self.named().is_none());
+        if let Some(name) = file.and_then(unknown_machine) {
+            let keys = MACHINES.iter().map(|machine| machine.key);
+            let similar = suggestions::similar_names(keys, name);
+            bail!(
+                "{name} is neither a file nor a machine of the table{} (`relayout probe --machines` lists them)",
+                suggestions::suggestion_suffix(&similar)
+            );
+        }
+        let cpus = match self.cpus.as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        };
+        Ok(ProbedMachine::read(file, pair_coefficient, cpus)?)
     }
+
+    fn named(&self) -> Option<TimedMachine> {
+        find_machine(self.machine.as_deref()?.to_str()?)
+    }
+
+    /// Returns what a curve over the number of CPUs is to be predicted for; `None` without the name of a machine.
+    pub(super) fn curve_request(&self) -> Option<CurveRequest> {
+        let mut cpus = self.cpus.clone();
+        cpus.sort_unstable();
+        cpus.dedup();
+        Some(CurveRequest {
+            machine: self.named()?,
+            cpus,
+            think_ns: f64::from(self.think),
+        })
+    }
+}
+
+/// Returns what can be no file's path but only the name of a machine.
+fn unknown_machine(path: &Path) -> Option<&str> {
+    let name = path.to_str()?;
+    (!name.contains(['.', '/']) && !path.exists()).then_some(name)
 }
 
 /// Parses the number of a candidate, from 1.
@@ -204,6 +245,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             None => LayoutChoice::Recommended,
         },
         machine,
+        curve: args.machine.curve_request(),
         force: args.force,
     };
     let (output, exit) = resolved::with_verified_profile(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use relayout_files::InterruptFlag;
 use relayout_probe::{MachineFile, UnknownValue};
-use relayout_report::probe_text;
+use relayout_report::{Document as _, machines_document, machines_text, probe_text};
 
 use crate::exit::ExitStatus;
 use crate::print::{print_note, print_text};
@@ -33,6 +33,10 @@ pub struct Args {
     /// Print JSON (schema relayout/probe/1), which is also what the file holds
     #[arg(long)]
     pub json: bool,
+    /// List the machines that `advise --machine NAME` predicts for, and measure nothing; with --json, the source of
+    /// each number too (schema relayout/machines/1)
+    #[arg(long, conflicts_with = "output")]
+    pub machines: bool,
     /// Write the results to FILE [default: machine.json in relayout's cache folder, where other
     /// commands find it]
     #[arg(short, long, value_name = "FILE")]
@@ -44,6 +48,13 @@ pub struct Args {
 /// # Errors
 /// It was interrupted, or the file or standard output cannot be written to.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    if args.machines {
+        print_text(&match args.json {
+            true => machines_document().to_json()?,
+            false => machines_text(),
+        })?;
+        return Ok(ExitStatus::Done);
+    }
     let interrupt = InterruptFlag::catch();
     let progress = TerminalProgress::new(String::new(), false);
     let file = progress.finish_after(relayout_probe::measure_machine(&progress, interrupt))?;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use relayout_report::Document as _;
 use relayout_report::advise::{what_if_document, what_if_text};
 use relayout_session::advise::{
-    LayoutEdits, MemberBytes, MemberMove, read_layout_files, score_given_layouts,
+    LayoutEdits, MemberBytes, MemberMove, predict_curves, read_layout_files, score_given_layouts,
     verify_layout_files,
 };
-use relayout_session::verify_profile_path;
+use relayout_session::{ResolvedNames, verify_profile_path};
 
 use super::advise::MachineArgs;
 use crate::print::print_text;
@@ -78,9 +78,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         &args.profile,
         &args.debug,
         |images| Ok(verify_layout_files(images, type_name, &layouts)?),
-        |resolved, _| {
-            let (searched, notes) =
+        |resolved, images| {
+            let (mut searched, mut notes) =
                 score_given_layouts(resolved, type_name, &layouts, &edits, &machine)?;
+            if let Some(request) = args.machine.curve_request() {
+                let names = ResolvedNames::new(resolved, images);
+                notes.extend(predict_curves(resolved, &names, &mut searched, &request, 0));
+            }
             match args.json {
                 true => Ok(what_if_document(resolved, &searched, &notes).to_json()?),
                 false => Ok(what_if_text(resolved, &searched, &notes)),

@@ -1,6 +1,7 @@
 //! `relayout/advise/1` and `relayout/what-if/1`. The structs are the format: a change of a key or
 //! of its meaning needs a new version.
 
+use super::curve_document::CurveDocument;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -345,6 +346,9 @@ pub struct CandidateDocument<'a> {
     pub unjudged: bool,
     /// Predicted throughput over today's; null where it cannot be predicted.
     pub predicted_gain: Option<GainDocument>,
+    /// Predicted throughput over today's by the number of CPUs of a larger machine, by the timed model; null where
+    /// no machine was named, or the model does not cover the case (`notes` says why).
+    pub predicted_curve: Option<CurveDocument<'a>>,
     /// Change of the transfers from today's layout.
     pub transfers_change: Option<IntervalDocument>,
     /// Worst change on parts of the recording that did not choose the layout: the gain to promise.

@@ -14,6 +14,7 @@ use relayout_session::advise::{
     PoolLayout, SearchedType, WrittenPatch,
 };
 
+use super::curve_document::CurveDocument;
 use super::document::{
     AdviseDocument, AdvisedTypeDocument, BoundDocument, CandidateDocument, ChangePercentDocument,
     CompileDocument, ContextGainDocument, DoubtDocument, EditsDocument, FunctionDocument,
@@ -461,6 +462,7 @@ fn candidate_document<'a>(
         unjudged: ranked.unjudged,
         group_crossings: group_crossing_documents(shape, ranked),
         predicted_gain: ranked.gain.as_ref().map(gain_document),
+        predicted_curve: ranked.curve.as_ref().map(CurveDocument::new),
         transfers_change: ranked.interval.map(interval_document),
         worst_change: ranked.parts.worst(),
         elsewhere: None,

@@ -1,5 +1,6 @@
 //! Text of `advise` and `what-if`.
 
+mod curve_text;
 pub(super) mod doubt_text;
 mod group_text;
 pub(super) mod guard_text;
@@ -102,6 +103,11 @@ pub fn advise_text(
     }
     for patched in &run.types {
         push_type_section(&mut text, resolved, patched, options);
+        if let Some((pool, recommended)) = patched.recommended_with_guards()
+            && let Some(curve) = &pool.advice.candidates[recommended.index].curve
+        {
+            curve_text::push_curve(&mut text, "the recommended layout", curve);
+        }
         if options.patches {
             push_patch_section(&mut text, resolved, patched, options);
         }
@@ -229,6 +235,11 @@ pub fn what_if_text(
             let rows: Vec<&RankedLayout> = advice.user_layouts.iter().collect();
             table::push_layout_table(&mut text, &view, &advice.current, &rows);
             push_given_effects(&mut text, &view);
+            for given in &advice.user_layouts {
+                if let Some(curve) = &given.curve {
+                    curve_text::push_curve(&mut text, given_name(given), curve);
+                }
+            }
             let memory = search_words::memory_sentences(gathered, advice);
             let _ = writeln!(text, "{}", wrap_text(&memory, 2));
             search_words::push_phases(&mut text, advice);

@@ -9,6 +9,7 @@ use super::accesses::{MemberAccesses, member_accesses};
 use super::advised_type::AdvisedType;
 use super::compile_test::CompileTester;
 use super::configuration::{ConfigurationBuild, shapes_of_type};
+use super::curves::{CurveRequest, predict_curves};
 use super::doubts::{advice_doubts, uncertain_type};
 use super::gains::predict_gains;
 use super::gathered::{GatheredType, gather_subject, gather_type};
@@ -55,6 +56,8 @@ pub struct AdviceRequest {
     pub choice: LayoutChoice,
     /// Machine that predictions are for.
     pub machine: ProbedMachine,
+    /// Larger machine whose gain over the number of CPUs is predicted.
+    pub curve: Option<CurveRequest>,
     /// True to write patches in spite of doubts.
     pub force: bool,
 }
@@ -221,6 +224,8 @@ pub fn advise_types<'a>(
     for GuardedType { searched, guards } in &mut guarded_types {
         let note = predict_gains(resolved, searched, guards.as_mut(), &request.machine, top);
         notes.extend(note);
+        let curve = request.curve.as_ref();
+        notes.extend(curve.and_then(|curve| predict_curves(resolved, names, searched, curve, top)));
     }
     let advised = { guarded_types.into_iter().zip(accesses).zip(scenarios) }.map(
         |((guarded, accesses), scenarios)| doubt_advice(resolved, guarded, accesses, scenarios),

@@ -62,6 +62,7 @@ impl CostedLayout {
                 interval,
                 parts: JudgedParts::default(),
                 gain: None,
+                curve: None,
             })
             .collect()
     }

@@ -200,6 +200,9 @@ fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> Strin
                 gain.contexts, gain.ratio.value, gain.ratio.low, gain.ratio.high
             );
         }
+        None if then.curve.is_some() => {
+            text.push_str(" Throughput is predicted below; `relayout verify` measures it.");
+        }
         None => text.push_str(" Throughput is not predicted; `relayout verify` measures it."),
     }
     if !doubts.is_empty() {

@@ -1,0 +1,35 @@
+//! Throughput on a machine with many CPUs, by simulation of the lines that they fight for.
+//!
+//! A recording has few CPUs. On a machine with many, a contended line is lost between any two visits that are more
+//! than some tens of nanoseconds apart, and each visit waits for it. The simulation lets many CPUs execute the
+//! recorded operations: code takes the time of its instructions, and a line moves to one CPU at a time.
+//!
+//! - [`OperationLog`] reads the operations of a profile, with the clock of each access.
+//! - [`PlacedOperations`] places them on the lines of a layout, and keeps the lines that contexts fight for.
+//! - [`Simulation`] executes them on a [`TimedMachine`].
+//! - [`CurveInputs`] compares two layouts over the number of CPUs, with what is not known drawn at random.
+//!
+//! Everything is a prediction. docs/prediction.md says what it was held against.
+
+mod curve;
+mod lines;
+mod machine;
+mod machines;
+mod operations;
+mod placed;
+mod simulate;
+mod stretch;
+
+pub use curve::{CurveInputs, CurvePoint, PredictedCurve, RuleEffect};
+pub use machine::{ModelRules, TimedMachine, TransferTimes};
+pub use machines::{MACHINES, PublishedMachine, find_machine};
+pub use operations::{MissingOperations, Operation, OperationAccess, OperationLog};
+pub use placed::{
+    BytePlace, ContendedLine, LineLayout, LineName, LineSharing, PlacedAccess, PlacedKind,
+    PlacedOperation, PlacedOperations,
+};
+pub use simulate::{SimulatedThroughput, Simulation};
+
+/// CPUs up to which the model was held against a published gain: `struct dentry` in Linux 6.11, commit
+/// 18a5daf0e497.
+pub const PUBLISHED_CPUS: u32 = 20;

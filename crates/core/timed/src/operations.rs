@@ -1,0 +1,231 @@
+//! Operations of a recording: the accesses of each to lines that were logged with a clock.
+//!
+//! A visit ([`relayout_profile::VisitRow`]) has the clock of its context and the number of operations that the
+//! context had finished. The visits of one context and one number are an operation. Visits of a region are
+//! complete from its first ticket on until its log was full, so operations count that lie in a stretch of the order
+//! in which the regions are complete ([`LoggedStretch`](crate::stretch::LoggedStretch)).
+
+use std::collections::BTreeMap;
+
+use relayout_profile::{AccessKind, Addr, ClockUnit, ContextId, Profile, RunId, SiteId, VisitRow};
+use rustc_hash::FxHashMap;
+
+use crate::stretch::LoggedStretch;
+
+/// Operations of a context that a prediction needs, at least.
+const OPERATIONS_MIN: usize = 8;
+/// Operations that are kept, at most.
+const OPERATIONS_MAX: usize = 4000;
+/// Time between two accesses, over the median between the same two instructions, from which on something else
+/// must have run in between: an interrupt, or another task.
+const GAP_FACTOR: u32 = 4;
+/// Ticks that are never cut.
+const GAP_TICKS_MIN: u32 = 200;
+
+/// An access of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperationAccess {
+    /// Ticks of the clock since the access before it, or since the operation began.
+    pub ticks: u32,
+    /// First byte.
+    pub addr: Addr,
+    /// Bytes.
+    pub size: u8,
+    /// Instruction.
+    pub site: SiteId,
+    /// Kind.
+    pub kind: AccessKind,
+    /// The instruction is atomic.
+    pub locked: bool,
+    /// The instruction stores only if memory holds an expected value.
+    pub compare_exchange: bool,
+}
+
+/// An operation of one context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Context.
+    pub context: ContextId,
+    /// Accesses in order.
+    pub accesses: Vec<OperationAccess>,
+    /// Ticks from its last access to its end.
+    pub ticks_behind: u32,
+}
+
+/// Operations of one recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperationLog {
+    /// Recording.
+    pub run: RunId,
+    /// Operations, by context and in order.
+    pub operations: Vec<Operation>,
+    /// Contexts that have operations.
+    pub contexts: usize,
+}
+
+/// Reason for which a recording has no operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissingOperations {
+    /// No accesses were logged with a clock: an older profile, or samples.
+    NoClock,
+    /// The clock counts accesses, not instructions.
+    NoInstructions,
+    /// The workload marks no operations.
+    NoMarks,
+    /// Fewer than two contexts have enough whole operations in the time in which all accesses were logged.
+    TooFew,
+}
+
+impl OperationLog {
+    /// Reads the operations of the run that has most. All accesses to bytes for which `is_subject` returns true are in
+    /// them. Accesses at instructions for which `is_left_out` returns true belong to no operation: those of interrupts.
+    ///
+    /// # Errors
+    /// What the recording lacks.
+    pub fn from_profile(
+        profile: &Profile,
+        is_subject: &dyn Fn(RunId, Addr) -> bool,
+        is_left_out: &dyn Fn(SiteId) -> bool,
+    ) -> Result<Self, MissingOperations> {
+        match profile.meta.clock {
+            None => return Err(MissingOperations::NoClock),
+            Some(ClockUnit::Instructions) => {}
+            Some(ClockUnit::Accesses) => return Err(MissingOperations::NoInstructions),
+        }
+        if profile.visits.iter().all(|visit| visit.operation == 0) {
+            return Err(MissingOperations::NoMarks);
+        }
+        let runs = profile.visits.chunk_by(|a, b| a.run == b.run);
+        let logs = runs.filter_map(|visits| Self::of_run(profile, visits, is_subject, is_left_out));
+        logs.max_by_key(|log| log.operations.len())
+            .ok_or(MissingOperations::TooFew)
+    }
+
+    fn of_run(
+        profile: &Profile,
+        visits: &[VisitRow],
+        is_subject: &dyn Fn(RunId, Addr) -> bool,
+        is_left_out: &dyn Fn(SiteId) -> bool,
+    ) -> Option<Self> {
+        let run = visits.first()?.run;
+        let stretch = LoggedStretch::find(&profile.regions, visits, run, is_subject)?;
+        let mut by_context: BTreeMap<ContextId, Vec<&VisitRow>> = BTreeMap::new();
+        for visit in visits.iter().filter(|visit| stretch.has(visit)) {
+            by_context.entry(visit.context).or_default().push(visit);
+        }
+        let kept = OPERATIONS_MAX / by_context.len().max(1);
+        let mut operations = Vec::new();
+        let mut contexts = 0;
+        for visits in by_context.values() {
+            let own = operations_of_context(visits, is_left_out);
+            if own.len() >= OPERATIONS_MIN {
+                contexts += 1;
+                operations.extend(own.into_iter().take(kept));
+            }
+        }
+        cut_long_gaps(&mut operations);
+        let log = Self {
+            run,
+            operations,
+            contexts,
+        };
+        (contexts > 1).then_some(log)
+    }
+}
+
+/// Returns the whole operations of one context: all but the first and the last, which the window may cut.
+fn operations_of_context(
+    visits: &[&VisitRow],
+    is_left_out: &dyn Fn(SiteId) -> bool,
+) -> Vec<Operation> {
+    let parts: Vec<&[&VisitRow]> = visits.chunk_by(|a, b| a.operation == b.operation).collect();
+    let mut found = Vec::new();
+    for neighbours in parts.windows(3) {
+        let [before, own, after] = neighbours else {
+            continue;
+        };
+        let (Some(last), Some(first), Some(next)) = (before.last(), own.first(), after.first())
+        else {
+            continue;
+        };
+        let is_next = first.operation == last.operation.wrapping_add(1)
+            && next.operation == first.operation.wrapping_add(1);
+        if is_next {
+            found.extend(read_operation(own, next.clock, is_left_out));
+        }
+    }
+    found
+}
+
+fn read_operation(
+    visits: &[&VisitRow],
+    end_clock: u64,
+    is_left_out: &dyn Fn(SiteId) -> bool,
+) -> Option<Operation> {
+    let kept: Vec<&&VisitRow> = { visits.iter() }
+        .filter(|visit| !is_left_out(visit.site) && visit.stored != Some(false))
+        .collect();
+    let mut clock = visits.first()?.clock;
+    let mut accesses = Vec::with_capacity(kept.len());
+    for visit in kept {
+        accesses.push(OperationAccess {
+            ticks: narrow(visit.clock.saturating_sub(clock)),
+            addr: visit.addr,
+            size: visit.size,
+            site: visit.site,
+            kind: visit.access,
+            locked: visit.locked,
+            compare_exchange: visit.compare_exchange,
+        });
+        clock = clock.max(visit.clock);
+    }
+    Some(Operation {
+        context: visits.first()?.context,
+        accesses,
+        ticks_behind: narrow(end_clock.saturating_sub(clock)),
+    })
+}
+
+fn narrow(ticks: u64) -> u32 {
+    u32::try_from(ticks).unwrap_or(u32::MAX)
+}
+
+/// Cuts times between accesses in which something else must have run.
+fn cut_long_gaps(operations: &mut [Operation]) {
+    let mut gaps: FxHashMap<(Option<SiteId>, Option<SiteId>), Vec<u32>> = FxHashMap::default();
+    for operation in operations.iter() {
+        for_each_gap(operation, |pair, ticks| {
+            gaps.entry(pair).or_default().push(ticks)
+        });
+    }
+    let limits: FxHashMap<_, u32> = { gaps.into_iter() }
+        .map(|(pair, mut ticks)| {
+            ticks.sort_unstable();
+            let median = ticks[ticks.len() / 2];
+            (pair, median.saturating_mul(GAP_FACTOR).max(GAP_TICKS_MIN))
+        })
+        .collect();
+    for operation in operations {
+        let mut cut = Vec::with_capacity(operation.accesses.len() + 1);
+        for_each_gap(operation, |pair, ticks| cut.push(ticks.min(limits[&pair])));
+        let behind = cut.pop().unwrap_or_default();
+        operation.ticks_behind = behind;
+        for (access, ticks) in operation.accesses.iter_mut().zip(cut) {
+            access.ticks = ticks;
+        }
+    }
+}
+
+/// Calls `use_gap` with the time before each access, and at last with that behind the operation. A gap is known by
+/// the instructions around it.
+fn for_each_gap(
+    operation: &Operation,
+    mut use_gap: impl FnMut((Option<SiteId>, Option<SiteId>), u32),
+) {
+    let mut before = None;
+    for access in &operation.accesses {
+        use_gap((before, Some(access.site)), access.ticks);
+        before = Some(access.site);
+    }
+    use_gap((before, None), operation.ticks_behind);
+}

@@ -1,0 +1,281 @@
+//! Simulation of CPUs that execute recorded operations, drawn at random.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use relayout_statistics::random::SplitMix64;
+
+use crate::lines::{PS, SimulatedLines, copy_count};
+use crate::machine::{ModelRules, TimedMachine};
+use crate::placed::{PlacedAccess, PlacedKind, PlacedOperation, PlacedOperations};
+
+/// Operations of each CPU before counting begins, and that are counted.
+const WARM_UP: u64 = 8;
+const COUNTED: u64 = 32;
+/// Operations that are counted at least, however few CPUs there are.
+const COUNTED_MIN: u64 = 1500;
+
+/// Accesses that are simulated at most: of CPUs that try to exchange a word again and again.
+const ACCESSES_MAX: u64 = 2_000_000;
+
+/// What is simulated, beside the operations.
+#[derive(Clone, Copy, Debug)]
+pub struct Simulation<'m> {
+    /// Machine.
+    pub machine: &'m TimedMachine,
+    /// Rules.
+    pub rules: &'m ModelRules,
+    /// CPUs that execute operations.
+    pub cpus: u32,
+    /// Seed. Two layouts with one seed see the same operations in the same order, with the same code between accesses.
+    pub seed: u64,
+}
+
+/// Result of a simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SimulatedThroughput {
+    /// Operations of all CPUs in a second.
+    pub operations_per_second: f64,
+    /// Fraction of the CPUs' time that they wait for each line.
+    pub waiting: Vec<f64>,
+    /// Accesses that were simulated.
+    pub accesses: u64,
+}
+
+impl Simulation<'_> {
+    /// Executes the operations.
+    pub fn run(&self, placed: &PlacedOperations) -> SimulatedThroughput {
+        let none = SimulatedThroughput {
+            operations_per_second: 0.0,
+            waiting: vec![0.0; placed.lines.len()],
+            accesses: 0,
+        };
+        if placed.operations.is_empty() || self.cpus == 0 {
+            return none;
+        }
+        let mut state = SimulationState::new(self, placed);
+        let counted = (COUNTED * u64::from(self.cpus)).max(COUNTED_MIN);
+        state.run_until(WARM_UP * u64::from(self.cpus));
+        let (begin, done) = (state.now, state.finished);
+        state.waits_ps.fill(0);
+        state.run_until(done + counted);
+        let elapsed = (state.now - begin).max(1) as f64;
+        let cpu_time = elapsed * f64::from(self.cpus);
+        SimulatedThroughput {
+            operations_per_second: (state.finished - done) as f64 / elapsed * PS * 1e9,
+            waiting: { state.waits_ps.iter() }
+                .map(|waited| *waited as f64 / cpu_time)
+                .collect(),
+            accesses: state.accesses,
+        }
+    }
+}
+
+/// CPU with the operation that it executes.
+struct SimulatedCpu {
+    /// Draws operations.
+    choice: SplitMix64,
+    /// Draws the code between accesses.
+    jitter: SplitMix64,
+    operation: usize,
+    next: usize,
+    /// When all stores so far are done.
+    drained_at: u64,
+    /// Time of the code that a wait has hidden.
+    hidden: u64,
+    /// Versions of the words that the accesses of the operation loaded.
+    loaded: Vec<u32>,
+}
+
+struct SimulationState<'s> {
+    rules: &'s ModelRules,
+    placed: &'s PlacedOperations,
+    lines: SimulatedLines<'s>,
+    cpus: Vec<SimulatedCpu>,
+    /// Time of the next access of each CPU.
+    events: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Number of stores to each copy of a word.
+    versions: Vec<u32>,
+    /// Index of the first copy of each word.
+    word_copies: Vec<usize>,
+    waits_ps: Vec<u64>,
+    now: u64,
+    finished: u64,
+    accesses: u64,
+}
+
+impl<'s> SimulationState<'s> {
+    fn new(simulation: &'s Simulation<'_>, placed: &'s PlacedOperations) -> Self {
+        let Simulation {
+            machine,
+            rules,
+            cpus,
+            seed,
+        } = *simulation;
+        let mut word_copies = Vec::with_capacity(placed.words.len());
+        let mut count = 0;
+        for line in &placed.words {
+            word_copies.push(count);
+            count += copy_count(placed.lines[*line as usize].sharing, cpus);
+        }
+        let mut state = Self {
+            rules,
+            placed,
+            lines: SimulatedLines::new(&placed.lines, cpus, machine, rules),
+            cpus: (0..cpus).map(|cpu| SimulatedCpu::new(seed, cpu)).collect(),
+            events: BinaryHeap::with_capacity(cpus as usize),
+            versions: vec![0; count],
+            word_copies,
+            waits_ps: vec![0; placed.lines.len()],
+            now: 0,
+            finished: 0,
+            accesses: 0,
+        };
+        for cpu in 0..cpus {
+            state.begin_operation(cpu, 0);
+        }
+        state
+    }
+
+    fn run_until(&mut self, finished: u64) {
+        while self.finished < finished
+            && self.accesses < ACCESSES_MAX
+            && let Some(Reverse((at, cpu))) = self.events.pop()
+        {
+            self.now = at;
+            let operation = self.operation_of(cpu);
+            match operation.accesses.get(self.cpus[cpu as usize].next) {
+                Some(access) => self.execute(cpu, at, access),
+                None => {
+                    self.finished += 1;
+                    self.begin_operation(cpu, at);
+                }
+            }
+        }
+    }
+
+    fn operation_of(&self, cpu: u32) -> &'s PlacedOperation {
+        &self.placed.operations[self.cpus[cpu as usize].operation]
+    }
+
+    /// Draws the next operation of a CPU.
+    fn begin_operation(&mut self, cpu: u32, at: u64) {
+        let count = self.placed.operations.len();
+        let own = &mut self.cpus[cpu as usize];
+        own.operation = own.choice.below(count);
+        own.next = 0;
+        own.loaded.clear();
+        self.schedule(cpu, at);
+    }
+
+    /// Sets the time of the CPU's next access, or of its operation's end.
+    fn schedule(&mut self, cpu: u32, after: u64) {
+        let operation = self.operation_of(cpu);
+        let own = &mut self.cpus[cpu as usize];
+        let (ticks, locked, between_ns) = match operation.accesses.get(own.next) {
+            Some(access) => (access.ticks, access.locked_before, 0.0),
+            None => (
+                operation.ticks_behind,
+                operation.locked_behind,
+                self.rules.between_ns,
+            ),
+        };
+        let spread = 1.0 + self.rules.jitter * (2.0 * own.jitter.unit() - 1.0);
+        let code_ns = (f64::from(ticks) * self.rules.tick_ns + between_ns) * spread
+            + f64::from(locked) * self.rules.locked_ns;
+        let code = (code_ns * PS) as u64;
+        let visible = code - code.min(std::mem::take(&mut own.hidden));
+        self.events.push(Reverse((after + visible, cpu)));
+    }
+
+    fn execute(&mut self, cpu: u32, at: u64, access: &PlacedAccess) {
+        self.accesses += 1;
+        match access.kind {
+            PlacedKind::Load | PlacedKind::LoadBeforeStore => self.load(cpu, at, access),
+            PlacedKind::Store => {
+                let end = self.lines.access(access.line, cpu, at, true);
+                *self.version(access.word, access.line, cpu) += 1;
+                let own = &mut self.cpus[cpu as usize];
+                own.drained_at = own.drained_at.max(end);
+                own.loaded.push(0);
+                own.next += 1;
+                self.schedule(cpu, at);
+            }
+            PlacedKind::Locked => {
+                let end = self.lock(cpu, at, access);
+                *self.version(access.word, access.line, cpu) += 1;
+                self.go_on(cpu, end);
+            }
+            PlacedKind::CompareExchange { load } => {
+                self.compare_exchange(cpu, at, access, load.into());
+            }
+        }
+    }
+
+    fn load(&mut self, cpu: u32, at: u64, access: &PlacedAccess) {
+        let is_for_both = access.kind == PlacedKind::LoadBeforeStore && self.rules.merges_loads;
+        let end = self.lines.access(access.line, cpu, at, is_for_both);
+        self.waits_ps[access.line as usize] += end - at;
+        let version = *self.version(access.word, access.line, cpu);
+        let hidden = (self.rules.overlap_ns * PS) as u64;
+        let own = &mut self.cpus[cpu as usize];
+        own.loaded.push(version);
+        own.hidden = hidden.min(end - at);
+        own.next += 1;
+        self.schedule(cpu, end);
+    }
+
+    /// Executes an atomic instruction, and returns its end.
+    fn lock(&mut self, cpu: u32, at: u64, access: &PlacedAccess) -> u64 {
+        let begin = at.max(self.cpus[cpu as usize].drained_at);
+        let end = self.lines.access(access.line, cpu, begin, true);
+        self.waits_ps[access.line as usize] += end - at;
+        end + (self.rules.locked_ns * PS) as u64
+    }
+
+    fn compare_exchange(&mut self, cpu: u32, at: u64, access: &PlacedAccess, load: usize) {
+        let end = self.lock(cpu, at, access);
+        let version = *self.version(access.word, access.line, cpu);
+        let own = &mut self.cpus[cpu as usize];
+        if let Some(loaded) = own.loaded.get_mut(load)
+            && *loaded != version
+        {
+            // The failed instruction has loaded the word, and the code behind that load runs again.
+            *loaded = version;
+            return self.schedule(cpu, end);
+        }
+        *self.version(access.word, access.line, cpu) += 1;
+        self.go_on(cpu, end);
+    }
+
+    /// Goes on behind an access that loads no word.
+    fn go_on(&mut self, cpu: u32, end: u64) {
+        let own = &mut self.cpus[cpu as usize];
+        own.loaded.push(0);
+        own.next += 1;
+        self.schedule(cpu, end);
+    }
+
+    fn version(&mut self, word: u32, line: u32, cpu: u32) -> &mut u32 {
+        let copy = self.lines.copy_of(line, cpu);
+        &mut self.versions[self.word_copies[word as usize] + copy]
+    }
+}
+
+impl SimulatedCpu {
+    fn new(seed: u64, cpu: u32) -> Self {
+        let own_seed = |purpose: u64| {
+            let mut mixed = SplitMix64::new(seed ^ (u64::from(cpu) << 8 | purpose));
+            SplitMix64::new(mixed.bits())
+        };
+        Self {
+            choice: own_seed(1),
+            jitter: own_seed(2),
+            operation: 0,
+            next: 0,
+            drained_at: 0,
+            hidden: 0,
+            loaded: Vec::new(),
+        }
+    }
+}

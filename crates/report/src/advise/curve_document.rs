@@ -1,0 +1,115 @@
+//! The document of a predicted curve.
+
+use relayout_timed::{CurvePoint, PredictedCurve, RuleEffect};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Predicted throughput over today's, by the number of CPUs. A prediction, not a measurement.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct CurveDocument<'a> {
+    /// Name of the machine.
+    pub machine: &'a str,
+    /// CPUs up to which the model was held against published gains. Points beyond are an extrapolation.
+    pub published_to: u32,
+    /// CPUs from which on each further one adds less than a tenth of what the first ones did, with today's layout.
+    pub saturates_at: Option<u32>,
+    /// Points by number of CPUs.
+    pub curve: Vec<CurvePointDocument<'a>>,
+    /// Rules that were not measured, and the ratio with as many CPUs as were published if one has its smallest or
+    /// largest value; the most decisive first.
+    pub rules: Vec<RuleEffectDocument>,
+}
+
+/// A point of the curve.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct CurvePointDocument<'a> {
+    /// CPUs.
+    pub cpus: u32,
+    /// Throughput over today's.
+    pub ratio: f64,
+    /// Lower end of the interval of 95% of the draws of what was not measured.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// True beyond the number of CPUs up to which the model was held against published gains.
+    pub extrapolated: bool,
+    /// Operations in a second today.
+    pub operations_per_second_today: f64,
+    /// Operations in a second with the layout.
+    pub operations_per_second: f64,
+    /// Fraction of the CPUs' time that they wait for contended lines today.
+    pub waiting_today: f64,
+    /// The same with the layout.
+    pub waiting: f64,
+    /// The same by line today, the most first.
+    pub lines_today: Vec<WaitingLineDocument<'a>>,
+}
+
+/// A line that CPUs wait for.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct WaitingLineDocument<'a> {
+    /// Member or variable on it that is accessed most.
+    pub line: &'a str,
+    /// Fraction of the CPUs' time that they wait for it.
+    pub waiting: f64,
+}
+
+/// Effect of a rule that was not measured.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct RuleEffectDocument {
+    /// Rule.
+    pub rule: &'static str,
+    /// Ratio with its smallest value.
+    pub at_low: f64,
+    /// Ratio with its largest value.
+    pub at_high: f64,
+}
+
+impl<'a> CurveDocument<'a> {
+    /// Returns the document of a curve.
+    pub fn new(curve: &'a PredictedCurve) -> Self {
+        Self {
+            machine: &curve.machine,
+            published_to: curve.published_to,
+            saturates_at: curve.saturates_at,
+            curve: curve
+                .points
+                .iter()
+                .map(|point| point_document(curve, point))
+                .collect(),
+            rules: curve.rule_effects.iter().map(rule_document).collect(),
+        }
+    }
+}
+
+fn point_document<'a>(curve: &'a PredictedCurve, point: &CurvePoint) -> CurvePointDocument<'a> {
+    let named = curve.lines.iter().zip(&point.today_waiting_by_line);
+    let mut lines_today: Vec<WaitingLineDocument<'_>> = named
+        .filter(|(_, waiting)| **waiting > 0.0)
+        .map(|(line, waiting)| WaitingLineDocument {
+            line,
+            waiting: *waiting,
+        })
+        .collect();
+    lines_today.sort_by(|a, b| b.waiting.total_cmp(&a.waiting));
+    CurvePointDocument {
+        cpus: point.cpus,
+        ratio: point.ratio,
+        low: point.low,
+        high: point.high,
+        extrapolated: point.cpus > curve.published_to,
+        operations_per_second_today: point.today_per_second,
+        operations_per_second: point.changed_per_second,
+        waiting_today: point.today_waiting,
+        waiting: point.changed_waiting,
+        lines_today,
+    }
+}
+
+fn rule_document(effect: &RuleEffect) -> RuleEffectDocument {
+    RuleEffectDocument {
+        rule: effect.rule,
+        at_low: effect.at_low,
+        at_high: effect.at_high,
+    }
+}

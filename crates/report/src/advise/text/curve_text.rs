@@ -1,0 +1,118 @@
+//! A predicted curve as text.
+
+use std::fmt::Write;
+
+use relayout_timed::{CurvePoint, PredictedCurve};
+
+use crate::wrap::wrap_text;
+
+/// Rules that are named, most decisive first.
+const RULES_SHOWN: usize = 3;
+/// Lines that are named, most waited for first.
+const LINES_SHOWN: usize = 3;
+/// Fraction of the time from which on a line is named.
+const WAITING_MIN: f64 = 0.005;
+
+/// Heads of the columns.
+const HEADS: [&str; 2] = [
+    "                             million operations/s   waiting for lines",
+    "   CPUs  gain  interval        today     then       today   then",
+];
+
+/// Appends the curve of a layout.
+pub(super) fn push_curve(text: &mut String, layout_name: &str, curve: &PredictedCurve) {
+    let heading = format!(
+        "Predicted gain of {layout_name} by the number of CPUs on {}. The timed model predicts it; \
+         nothing of it is measured.",
+        curve.machine
+    );
+    let _ = writeln!(text, "{}", wrap_text(&heading, 0));
+    for head in HEADS {
+        let _ = writeln!(text, "{head}");
+    }
+    for point in &curve.points {
+        push_point(text, point, curve.published_to);
+    }
+    for sentence in sentences(curve) {
+        let _ = writeln!(text, "{}", wrap_text(&sentence, 2));
+    }
+    text.push('\n');
+}
+
+fn push_point(text: &mut String, point: &CurvePoint, published_to: u32) {
+    let percent = |share: f64| share * 100.0;
+    let _ = writeln!(
+        text,
+        "  {:5}  {:4.2}  {:4.2} to {:4.2} {:8.2} {:8.2} {:9.0}% {:5.0}%{}",
+        point.cpus,
+        point.ratio,
+        point.low,
+        point.high,
+        point.today_per_second / 1e6,
+        point.changed_per_second / 1e6,
+        percent(point.today_waiting),
+        percent(point.changed_waiting),
+        if point.cpus > published_to { "  *" } else { "" }
+    );
+}
+
+/// Returns what the table does not say.
+fn sentences(curve: &PredictedCurve) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if curve
+        .points
+        .iter()
+        .any(|point| point.cpus > curve.published_to)
+    {
+        sentences.push(format!(
+            "* An extrapolation: the model was held against published gains up to {} CPUs.",
+            curve.published_to
+        ));
+    }
+    if let Some(cpus) = curve.saturates_at {
+        sentences.push(format!(
+            "Today, more than {cpus} CPUs hardly add throughput."
+        ));
+    }
+    sentences.extend(
+        curve
+            .points
+            .last()
+            .and_then(|last| waiting_sentence(curve, last)),
+    );
+    let rules: Vec<String> = { curve.rule_effects.iter() }
+        .take(RULES_SHOWN)
+        .map(|effect| {
+            format!(
+                "{} ({:.2} to {:.2})",
+                effect.rule, effect.at_low, effect.at_high
+            )
+        })
+        .collect();
+    if !rules.is_empty() {
+        sentences.push(format!(
+            "Not measured, and what decides most: {}.",
+            rules.join("; ")
+        ));
+    }
+    sentences
+}
+
+/// Returns the lines that CPUs wait for longest today.
+fn waiting_sentence(curve: &PredictedCurve, point: &CurvePoint) -> Option<String> {
+    let mut lines: Vec<(f64, &String)> = { point.today_waiting_by_line.iter().copied() }
+        .zip(&curve.lines)
+        .filter(|(waiting, _)| *waiting >= WAITING_MIN)
+        .collect();
+    lines.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let words: Vec<String> = { lines.iter().take(LINES_SHOWN) }
+        .map(|(waiting, line)| format!("{line} {:.0}%", waiting * 100.0))
+        .collect();
+    let cpus = point.cpus;
+    (!words.is_empty()).then(|| {
+        format!(
+            "Time of {cpus} CPUs that waits today, by line: {}.",
+            words.join(", ")
+        )
+    })
+}

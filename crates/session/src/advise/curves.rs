@@ -1,0 +1,267 @@
+//! Predicted gain over the number of CPUs, by the timed model.
+
+mod unmodelled;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use relayout_contend::{AccessTarget, AddressNamer as _};
+use relayout_layout::abi::StructLayout;
+use relayout_profile::{Addr, SiteId};
+use relayout_search::ObjectPlacements;
+use relayout_timed::{
+    CurveInputs, LineLayout as _, LineName, MissingOperations, ModelRules, OperationAccess,
+    OperationLog, PUBLISHED_CPUS, PlacedOperations, PredictedCurve, TimedMachine,
+};
+
+use super::searched::SearchedType;
+use crate::{ResolvedNames, ResolvedProfile};
+use unmodelled::{is_interrupt_function, waiting_function};
+
+/// Seed of the simulations: the same recording gives the same curve.
+const SEED: u64 = 0x7265_6c61_796f_7574;
+/// Fraction of the accesses to contended lines that wait for locks, from which on there is no curve.
+const WAITING_SHARE_MAX: f64 = 0.01;
+
+/// What a curve is to be computed for.
+#[derive(Clone, Debug)]
+pub struct CurveRequest {
+    /// Machine.
+    pub machine: TimedMachine,
+    /// Numbers of CPUs; empty for powers of two up to those of the machine.
+    pub cpus: Vec<u32>,
+    /// Nanoseconds of the program's own code between two operations, beside the system call.
+    pub think_ns: f64,
+}
+
+impl CurveRequest {
+    /// Returns the numbers of CPUs.
+    fn cpu_counts(&self) -> Vec<u32> {
+        if !self.cpus.is_empty() {
+            return self.cpus.clone();
+        }
+        let all = self.machine.cpus();
+        let powers = (1..).map(|power| 1 << power).take_while(|cpus| *cpus < all);
+        let mut counts: Vec<u32> = powers.chain([PUBLISHED_CPUS.min(all), all]).collect();
+        counts.sort_unstable();
+        counts.dedup();
+        counts
+    }
+}
+
+/// Predicts the curves of the candidates that are worth showing for `top` and of the user's layouts, and stores them
+/// in the advice. Returns a sentence if there are none.
+pub fn predict_curves(
+    resolved: &ResolvedProfile<'_>,
+    names: &ResolvedNames<'_, '_>,
+    searched: &mut SearchedType<'_>,
+    request: &CurveRequest,
+    top: usize,
+) -> Option<String> {
+    let advice = searched.outcome.as_ref().ok()?;
+    let predictor = match CurvePredictor::new(resolved, names, searched, request) {
+        Ok(predictor) => predictor,
+        Err(why) => {
+            return Some(format!(
+                "No gain of {} over the number of CPUs is predicted: {why}.",
+                searched.gathered.name
+            ));
+        }
+    };
+    let predict = |layout: &StructLayout| predictor.predict(searched, layout);
+    let by_candidate: Vec<(usize, PredictedCurve)> = { advice.shown_candidates(top).into_iter() }
+        .map(|index| (index, predict(&advice.candidates[index].layout)))
+        .collect();
+    let given = advice.user_layouts.iter();
+    let of_user_layouts: Vec<PredictedCurve> = given.map(|given| predict(&given.layout)).collect();
+    if let Ok(advice) = &mut searched.outcome {
+        advice.set_curves(by_candidate, of_user_layouts);
+    }
+    None
+}
+
+/// Computes curves of layouts of one type.
+struct CurvePredictor<'p> {
+    resolved: &'p ResolvedProfile<'p>,
+    request: &'p CurveRequest,
+    log: OperationLog,
+    today: PlacedOperations,
+    line_names: Vec<String>,
+}
+
+impl<'p> CurvePredictor<'p> {
+    /// Reads the operations of the recording.
+    ///
+    /// # Errors
+    /// A sentence that says why there is no curve: what the recording lacks, or what the model does.
+    fn new(
+        resolved: &'p ResolvedProfile<'p>,
+        names: &ResolvedNames<'_, '_>,
+        searched: &SearchedType<'_>,
+        request: &'p CurveRequest,
+    ) -> Result<Self, String> {
+        let step = format!("reading the operations for {}", searched.gathered.name);
+        resolved.progress.step(&step);
+        let functions = SiteFunctions::new(resolved, names);
+        let subject = searched.subject(resolved.line_bytes);
+        let current = subject.shape.lay_out(&subject.shape.current_arrangement());
+        let placements = ObjectPlacements::new(subject, &current);
+        let is_subject = |run, addr| matches!(placements.place(run, addr).0, LineName::Object(..));
+        let is_interrupt = |site| functions.is_interrupt(site);
+        let log = OperationLog::from_profile(resolved.profile, &is_subject, &is_interrupt)
+            .map_err(missing_words)?;
+        let today = PlacedOperations::new(&log, &placements);
+        if let Some(waiting) = functions.waiting(&log, &today, &placements) {
+            return Err(format!(
+                "contexts wait for each other in {waiting}, and the model has no rule for that yet"
+            ));
+        }
+        let line_names = line_names(&log, &today, &placements, names);
+        Ok(Self {
+            resolved,
+            request,
+            log,
+            today,
+            line_names,
+        })
+    }
+
+    /// Predicts the curve of a layout.
+    fn predict(&self, searched: &SearchedType<'_>, layout: &StructLayout) -> PredictedCurve {
+        let step = format!("simulating {} CPUs", self.request.machine.name);
+        self.resolved.progress.step(&step);
+        let subject = searched.subject(self.resolved.line_bytes);
+        let changed = PlacedOperations::new(&self.log, &ObjectPlacements::new(subject, layout));
+        let rules = ModelRules::default();
+        let inputs = CurveInputs {
+            today: &self.today,
+            changed: &changed,
+            machine: &self.request.machine,
+            rules: ModelRules {
+                between_ns: rules.between_ns + self.request.think_ns,
+                ..rules
+            },
+            seed: SEED,
+        };
+        inputs.curve(&self.request.cpu_counts(), self.line_names.clone())
+    }
+}
+
+fn missing_words(missing: MissingOperations) -> String {
+    let words = match missing {
+        MissingOperations::NoClock => {
+            "the recording has no clock: record it again with this version"
+        }
+        MissingOperations::NoInstructions => {
+            "the clock of a compiled-in runtime counts accesses, and the code between them is not timed one by one"
+        }
+        MissingOperations::NoMarks => "the workload marks no operations",
+        MissingOperations::TooFew => {
+            "fewer than two contexts were logged for whole operations: record more of them, or with more --bursts"
+        }
+    };
+    words.to_owned()
+}
+
+/// Functions of the recorded instructions.
+struct SiteFunctions {
+    by_site: BTreeMap<SiteId, Vec<String>>,
+}
+
+impl SiteFunctions {
+    fn new(resolved: &ResolvedProfile<'_>, names: &ResolvedNames<'_, '_>) -> Self {
+        let mut by_site = BTreeMap::new();
+        for visit in &resolved.profile.visits {
+            by_site
+                .entry(visit.site)
+                .or_insert_with(|| names.functions_of_site(visit.site));
+        }
+        Self { by_site }
+    }
+
+    fn functions(&self, site: SiteId) -> &[String] {
+        self.by_site.get(&site).map_or(&[], Vec::as_slice)
+    }
+
+    fn is_interrupt(&self, site: SiteId) -> bool {
+        self.functions(site)
+            .iter()
+            .any(|name| is_interrupt_function(name))
+    }
+
+    /// Returns the function of a lock in which contexts wait on contended lines, if they do so often.
+    fn waiting(
+        &self,
+        log: &OperationLog,
+        placed: &PlacedOperations,
+        layout: &ObjectPlacements,
+    ) -> Option<String> {
+        let mut waiting: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut all = 0usize;
+        for_each_contended(log, placed, layout, |_, access| {
+            all += 1;
+            let functions = self.functions(access.site);
+            if let Some(name) = functions.iter().find_map(|name| waiting_function(name)) {
+                *waiting.entry(name).or_default() += 1;
+            }
+        });
+        let total: usize = waiting.values().sum();
+        let most = waiting.into_iter().max_by_key(|(_, count)| *count)?;
+        (total as f64 > all as f64 * WAITING_SHARE_MAX).then(|| most.0.to_owned())
+    }
+}
+
+/// Calls `use_access` with the line and each access to a contended line.
+fn for_each_contended(
+    log: &OperationLog,
+    placed: &PlacedOperations,
+    layout: &ObjectPlacements,
+    mut use_access: impl FnMut(LineName, &OperationAccess),
+) {
+    let contended: BTreeSet<LineName> = placed.lines.iter().map(|line| line.name).collect();
+    for access in log
+        .operations
+        .iter()
+        .flat_map(|operation| &operation.accesses)
+    {
+        let (line, _) = layout.place(log.run, access.addr);
+        if contended.contains(&line) {
+            use_access(line, access);
+        }
+    }
+}
+
+/// Returns what lies on each contended line: the member or variable with the most accesses.
+fn line_names(
+    log: &OperationLog,
+    placed: &PlacedOperations,
+    layout: &ObjectPlacements,
+    names: &ResolvedNames<'_, '_>,
+) -> Vec<String> {
+    let mut counts: BTreeMap<LineName, BTreeMap<(Addr, u8), usize>> = BTreeMap::new();
+    for_each_contended(log, placed, layout, |line, access| {
+        let bytes = (access.addr, access.size);
+        *counts.entry(line).or_default().entry(bytes).or_default() += 1;
+    });
+    let name_of = |line: LineName| {
+        let by_addr = counts.get(&line)?;
+        let ((addr, size), _) = by_addr.iter().max_by_key(|(_, count)| **count)?;
+        Some(target_words(names, log, *addr, *size))
+    };
+    { placed.lines.iter() }
+        .map(|line| name_of(line.name).unwrap_or_default())
+        .collect()
+}
+
+fn target_words(names: &ResolvedNames<'_, '_>, log: &OperationLog, addr: Addr, size: u8) -> String {
+    match names.target_at(log.run, addr, size) {
+        AccessTarget::Member { object, member } => {
+            let outer = object
+                .variable
+                .as_deref()
+                .or(member.types_path.first().map(String::as_str));
+            format!("{}.{}", outer.unwrap_or_default(), member.path)
+        }
+        AccessTarget::Scalar(object) => object.variable.unwrap_or_default(),
+        AccessTarget::Unresolved(class) => class,
+    }
+}
