@@ -261,3 +261,30 @@ struct wide wide __attribute__((aligned(128)));
     assert!(said.contains("layout hurts q: not advised."), "{said}");
     assert!(said.contains(" of pairs, 192 bytes, +"), "{said}");
 }
+
+/// No option is without effect: what only a machine of the table has is refused elsewhere.
+#[test]
+fn what_only_machines_with_a_name_have() {
+    let place = recorded(&[apart(ROUNDS)]);
+    text(&place, "report p");
+    let words = "what-if p hot --layout layout";
+    for options in ["--cpus 8,16", "--cpus 1", "--think 50"] {
+        place.refuses(
+            &format!("{words} {options}"),
+            2,
+            "relayout: one CPU, several numbers of CPUs and --think need the name of a machine (`relayout probe --machines` lists them)",
+        );
+    }
+    place.refuses(
+        &format!("{words} --machine genoa"),
+        2,
+        "relayout: genoa is neither a file nor a machine of the table; close: genoa-2s (`relayout probe --machines` lists them)",
+    );
+    let named = json(&place, &format!("{words} --machine genoa-2s --cpus 1,8"));
+    assert_eq!(named["given"]["predicted_curve"], Value::Null);
+    let notes = named["notes"].to_string();
+    assert!(
+        notes.contains("over the number of CPUs is predicted: "),
+        "{notes}"
+    );
+}

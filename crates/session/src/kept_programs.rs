@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
 use relayout_files::{CachedFiles, DebugPlaces, ServedFile};
-use relayout_layout::links::DebugLinks;
+use relayout_layout::links::{DebugLinks, build_id_text};
 use relayout_profile::ProfileMeta;
 
 /// Folders of files that packages bring, and no build replaces.
@@ -34,22 +34,14 @@ pub(crate) fn stored_program(build_id: &str, places: &DebugPlaces) -> Option<(Pa
     if !is_build_id(build_id) {
         return None;
     }
-    kept_program(build_id).or_else(|| {
-        let bytes = build_id_from_text(build_id)?;
-        { places.client.as_ref() }?.fetch(ServedFile::Executable, &bytes)
-    })
+    let served = || { places.client.as_ref() }?.fetch(ServedFile::Executable, build_id);
+    kept_program(build_id).or_else(served)
 }
 
 fn kept_program(build_id: &str) -> Option<(PathBuf, Mmap)> {
     let path = CachedFiles::locate_programs()?.path_of(build_id)?;
     let map = relayout_files::map_file(&path).ok()?;
     (build_id_of_bytes(&map).as_deref() == Some(build_id)).then_some((path, map))
-}
-
-fn build_id_from_text(build_id: &str) -> Option<Vec<u8>> {
-    let digits = build_id.as_bytes().chunks(2);
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    digits.map(byte).collect()
 }
 
 /// Returns true for what can be the name of a file: a build id comes from the profile.
@@ -64,5 +56,5 @@ pub(crate) fn build_id_of_file(path: &Path) -> Option<String> {
 
 pub(crate) fn build_id_of_bytes(bytes: &[u8]) -> Option<String> {
     let id = DebugLinks::read(bytes).ok()?.build_id?;
-    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(build_id_text(&id))
 }

@@ -43,6 +43,15 @@ impl DebugLinks {
     }
 }
 
+/// Returns a build id as people write it: lower-case hexadecimal digits.
+///
+/// ```
+/// assert_eq!(relayout_layout::links::build_id_text(&[0x0a, 0xb1]), "0ab1");
+/// ```
+pub fn build_id_text(build_id: &[u8]) -> String {
+    build_id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Parses `.gnu_debuglink`: a name that ends with a zero byte, and the CRC at the next multiple of
 /// 4.
 fn parse_debug_link(section: &[u8], little: bool) -> Option<DebugLink> {

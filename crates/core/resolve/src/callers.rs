@@ -162,27 +162,16 @@ impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
     fn stated_objects(&mut self, frames: &[Option<LinkedAddress>]) -> Option<StatedObjects> {
         for back in frames.iter().flatten() {
             let place = self.source_place(*back)?;
-            for frame in &place.inlined {
-                if let Some(stated) = StatedObjects::of_function(&frame.function) {
-                    let is_certain = !is_known_allocator(&place.function);
-                    return Some(StatedObjects {
-                        is_certain,
-                        ..stated
-                    });
+            let inlined = place.inlined.iter().map(|frame| frame.function.as_str());
+            // Instances of a function of a library may be merged.
+            let is_certain = !is_known_allocator(&place.function);
+            for function in inlined.chain([place.function.as_str()]) {
+                if let Some(stated) = StatedObjects::of_function(function, is_certain) {
+                    return Some(stated);
                 }
-                if !self.forwards_allocation(&frame.function) {
+                if !self.forwards_allocation(function) {
                     return None;
                 }
-            }
-            if let Some(stated) = StatedObjects::of_function(&place.function) {
-                let is_certain = false;
-                return Some(StatedObjects {
-                    is_certain,
-                    ..stated
-                });
-            }
-            if !self.forwards_allocation(&place.function) {
-                return None;
             }
         }
         None

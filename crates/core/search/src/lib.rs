@@ -73,6 +73,6 @@ pub use other_build::{VariantScore, score_in_build};
 pub use recommend::{EditSize, Recommendation, RecommendationRules, recommend};
 pub use rewrite::TransferBound;
 pub use rust_fields::{RustFieldRules, may_be_compiler_ordered};
-pub use score::{EventsPerOperation, MemoryCost, ObjectPlacements, waits_by_stretch};
+pub use score::{EventsPerOperation, MemoryCost, ObjectPlacements, ObjectPlacer, waits_by_stretch};
 pub use store_guard::{GuardedAdvice, advise_with_guards, guard_stores};
 pub use subject::{AccessingCode, AdviceSubject, ObjectHome, RecordedInstance};

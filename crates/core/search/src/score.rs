@@ -18,7 +18,7 @@ use crate::pair_transfers::pair_transfers;
 use crate::slab::{self, ObjectSlot};
 use crate::subject::{AdviceSubject, RecordedInstance};
 
-pub use placements::ObjectPlacements;
+pub use placements::{ObjectPlacements, ObjectPlacer};
 pub use waits::waits_by_stretch;
 
 /// Memory that an object takes under a layout.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use relayout_timed::{
     ContendedLine, LineName, LineSharing, ModelRules, PlacedAccess, PlacedKind, PlacedOperation,
-    PlacedOperations, Simulation, find_machine,
+    PlacedOperations, ThroughputSimulation, find_machine,
 };
 
 /// Simulations of each size.
@@ -52,7 +52,7 @@ fn main() {
         let begin = Instant::now();
         let simulated: u64 = (0..RUNS)
             .map(|seed| {
-                let simulation = Simulation {
+                let simulation = ThroughputSimulation {
                     machine: &machine,
                     rules: &rules,
                     cpus,

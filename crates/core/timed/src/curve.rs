@@ -7,7 +7,7 @@ use relayout_statistics::random::SplitMix64;
 use crate::PUBLISHED_CPUS;
 use crate::machine::{ModelRules, TimedMachine};
 use crate::placed::PlacedOperations;
-use crate::simulate::{SimulatedThroughput, Simulation};
+use crate::simulate::{SimulatedThroughput, ThroughputSimulation};
 
 /// Draws of the rules for an interval.
 const DRAWS: u64 = 30;
@@ -121,7 +121,7 @@ pub struct PredictedCurve {
     pub published_to: u32,
     /// Points by number of CPUs.
     pub points: Vec<CurvePoint>,
-    /// What lies on each line of the points, in words.
+    /// Member or variable with the most accesses on each line of the points.
     pub lines: Vec<String>,
     /// CPUs from which on each further one adds less than a tenth of what the first ones did, with today's layout.
     pub saturates_at: Option<u32>,
@@ -130,7 +130,21 @@ pub struct PredictedCurve {
     pub rule_effects: Vec<RuleEffect>,
 }
 
-/// What the gain is if one rule has its smallest or largest value.
+impl PredictedCurve {
+    /// Returns the lines that CPUs wait for at a point with today's layout, in words, with the fraction of their time;
+    /// the most first.
+    pub fn waiting_lines(&self, point: &CurvePoint) -> Vec<(&str, f64)> {
+        let waiting = point.today_waiting_by_line.iter().copied();
+        let mut lines: Vec<(&str, f64)> = { self.lines.iter().map(String::as_str) }
+            .zip(waiting)
+            .filter(|(_, waiting)| *waiting > 0.0)
+            .collect();
+        lines.sort_by(|a, b| b.1.total_cmp(&a.1));
+        lines
+    }
+}
+
+/// Gain if one rule has its smallest or largest value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleEffect {
     /// Rule.
@@ -228,7 +242,7 @@ impl CurveInputs<'_> {
     }
 
     fn pair(&self, rules: &ModelRules, cpus: u32, seed: u64) -> RunPair {
-        let simulation = Simulation {
+        let simulation = ThroughputSimulation {
             machine: self.machine,
             rules,
             cpus,

@@ -6,7 +6,7 @@
 //!
 //! - [`OperationLog`] reads the operations of a profile, with the clock of each access.
 //! - [`PlacedOperations`] places them on the lines of a layout, and keeps the lines that contexts fight for.
-//! - [`Simulation`] executes them on a [`TimedMachine`].
+//! - [`ThroughputSimulation`] executes them on a [`TimedMachine`].
 //! - [`CurveInputs`] compares two layouts over the number of CPUs, with what is not known drawn at random.
 //!
 //! Everything is a prediction. docs/prediction.md says what it was held against.
@@ -23,12 +23,12 @@ mod stretch;
 pub use curve::{CurveInputs, CurvePoint, PredictedCurve, RuleEffect};
 pub use machine::{ModelRules, TimedMachine, TransferTimes};
 pub use machines::{MACHINES, PublishedMachine, find_machine};
-pub use operations::{MissingOperations, Operation, OperationAccess, OperationLog};
+pub use operations::{MissingOperations, OperationAccess, OperationLog, RecordedOperation};
 pub use placed::{
     BytePlace, ContendedLine, LineLayout, LineName, LineSharing, PlacedAccess, PlacedKind,
     PlacedOperation, PlacedOperations,
 };
-pub use simulate::{SimulatedThroughput, Simulation};
+pub use simulate::{SimulatedThroughput, ThroughputSimulation};
 
 /// CPUs up to which the model was held against a published gain: `struct dentry` in Linux 6.11, commit
 /// 18a5daf0e497.

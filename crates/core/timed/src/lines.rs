@@ -38,17 +38,27 @@ struct KeptUntil {
     alone: u64,
 }
 
+/// Request of a CPU for a line.
+#[derive(Clone, Copy)]
+struct LineRequest {
+    line: u32,
+    cpu: u32,
+    /// Index of the CPU's copy of the line.
+    copy: usize,
+}
+
 /// All lines of a simulation.
 pub(crate) struct SimulatedLines<'m> {
     machine: &'m TimedMachine,
     rules: &'m ModelRules,
+    /// By copy of a line.
     states: Vec<LineState>,
-    /// CPUs that have a copy to read, one bit each.
+    /// CPUs that have their copy of a line to read: by line, one bit each.
     readers: Vec<u64>,
     words_per_line: usize,
-    /// By copy of a line and CPU.
+    /// By line and CPU.
     kept: Vec<KeptUntil>,
-    cpus: usize,
+    cpus: u32,
     /// By line: index of the first of its copies, and who shares one.
     copies: Vec<(usize, LineSharing)>,
 }
@@ -71,10 +81,10 @@ impl<'m> SimulatedLines<'m> {
             machine,
             rules,
             states: vec![UNTOUCHED; count],
-            readers: vec![0; count * words_per_line],
+            readers: vec![0; lines.len() * words_per_line],
             words_per_line,
-            kept: vec![KeptUntil::default(); count * cpus as usize],
-            cpus: cpus as usize,
+            kept: vec![KeptUntil::default(); lines.len() * cpus as usize],
+            cpus,
             copies,
         }
     }
@@ -89,41 +99,42 @@ impl<'m> SimulatedLines<'m> {
 
     /// Accesses a line at a time, and returns when the access is done: at once, if the CPU has the line.
     pub(crate) fn access(&mut self, line: u32, cpu: u32, at: u64, needs_alone: bool) -> u64 {
-        let index = self.copies[line as usize].0 + self.copy_of(line, cpu);
-        let state = self.states[index];
-        let kept = self.kept[index * self.cpus + cpu as usize];
+        let request = LineRequest {
+            line,
+            cpu,
+            copy: self.copies[line as usize].0 + self.copy_of(line, cpu),
+        };
+        let state = self.states[request.copy];
+        let kept = *self.kept_by(line, cpu);
         let has_alone = state.owner == cpu || at < kept.alone;
-        let reads = self.is_reader(index, cpu);
-        if has_alone || (!needs_alone && (reads || at < kept.shared)) {
+        let is_reader = self.is_reader(line, cpu);
+        if has_alone || (!needs_alone && (is_reader || at < kept.shared)) {
             return at;
         }
         let begin = at.max(state.free_at);
-        let source = match state.owner {
-            NOBODY => state.last_owner,
-            owner => owner,
-        };
-        let transfer = self.transfer_ps(source, cpu);
         match needs_alone {
-            true => self.take(index, cpu, begin, transfer, reads),
-            false => self.read(index, cpu, begin, transfer),
+            true => self.take_line(request, begin, is_reader),
+            false => self.share_line(request, begin),
         }
     }
 
-    fn take(&mut self, index: usize, cpu: u32, begin: u64, transfer: f64, reads: bool) -> u64 {
-        let state = self.states[index];
-        let is_upgrade = reads && state.owner == NOBODY;
+    /// Moves a line to a CPU that needs it alone, and returns when it is there.
+    fn take_line(&mut self, request: LineRequest, begin: u64, is_reader: bool) -> u64 {
+        let transfer = self.transfer_ps(request);
+        let LineRequest { line, cpu, copy } = request;
+        let owner = self.states[copy].owner;
+        let is_upgrade = is_reader && owner == NOBODY;
         let factor = if is_upgrade { self.rules.upgrade } else { 1.0 };
         let end = begin + (transfer * factor) as u64;
-        let lost_at = begin + (transfer * self.rules.hold) as u64;
-        if state.owner != NOBODY {
-            let kept = &mut self.kept[index * self.cpus + state.owner as usize];
-            *kept = KeptUntil {
+        if owner != NOBODY {
+            let lost_at = begin + (transfer * self.rules.hold) as u64;
+            *self.kept_by(line, owner) = KeptUntil {
                 shared: lost_at,
                 alone: lost_at,
             };
         }
-        self.drop_readers(index, begin);
-        self.states[index] = LineState {
+        self.drop_readers(line, cpu, begin);
+        self.states[copy] = LineState {
             owner: cpu,
             last_owner: cpu,
             free_at: end,
@@ -131,9 +142,12 @@ impl<'m> SimulatedLines<'m> {
         end
     }
 
-    fn read(&mut self, index: usize, cpu: u32, begin: u64, transfer: f64) -> u64 {
-        let state = &mut self.states[index];
-        self.readers[index * self.words_per_line + cpu as usize / 64] |= 1 << (cpu % 64);
+    /// Gives a line to a CPU that reads it, and returns when it is there.
+    fn share_line(&mut self, request: LineRequest, begin: u64) -> u64 {
+        let transfer = self.transfer_ps(request);
+        let LineRequest { line, cpu, copy } = request;
+        self.add_reader(line, cpu);
+        let state = &mut self.states[copy];
         if state.owner == NOBODY {
             state.free_at = begin + (self.rules.clean_hold_ns * PS) as u64;
             return begin + (transfer * self.rules.clean_read) as u64;
@@ -141,34 +155,63 @@ impl<'m> SimulatedLines<'m> {
         let owner = std::mem::replace(&mut state.owner, NOBODY);
         let end = begin + transfer as u64;
         state.free_at = end;
-        self.kept[index * self.cpus + owner as usize].alone =
-            begin + (transfer * self.rules.hold) as u64;
-        self.readers[index * self.words_per_line + owner as usize / 64] |= 1 << (owner % 64);
+        self.kept_by(line, owner).alone = begin + (transfer * self.rules.hold) as u64;
+        self.add_reader(line, owner);
         end
     }
 
-    /// Takes the line from all who may read it.
-    fn drop_readers(&mut self, index: usize, lost_at: u64) {
-        let first = index * self.words_per_line;
-        for word in 0..self.words_per_line {
-            let mut bits = std::mem::take(&mut self.readers[first + word]);
-            while bits != 0 {
-                let reader = word * 64 + bits.trailing_zeros() as usize;
-                self.kept[index * self.cpus + reader].shared = lost_at;
-                bits &= bits - 1;
+    /// Takes a CPU's copy of a line from all who may read it.
+    fn drop_readers(&mut self, line: u32, cpu: u32, lost_at: u64) {
+        let sharers = match self.copies[line as usize].1 {
+            LineSharing::All => 0..self.cpus,
+            LineSharing::Group(size) => {
+                let size = u32::from(size.max(1));
+                let first = cpu / size * size;
+                first..self.cpus.min(first + size)
+            }
+        };
+        let first_word = line as usize * self.words_per_line;
+        for word in sharers.start / 64..sharers.end.div_ceil(64) {
+            let bits = self.readers[first_word + word as usize] & bits_within(&sharers, word);
+            self.readers[first_word + word as usize] ^= bits;
+            let mut left = bits;
+            while left != 0 {
+                self.kept_by(line, word * 64 + left.trailing_zeros()).shared = lost_at;
+                left &= left - 1;
             }
         }
     }
 
-    fn transfer_ps(&self, from: u32, to: u32) -> f64 {
-        let from = if from == NOBODY { to } else { from };
-        self.machine.transfer_ns(from, to) * self.rules.transfer_factor * PS
+    fn kept_by(&mut self, line: u32, cpu: u32) -> &mut KeptUntil {
+        &mut self.kept[line as usize * self.cpus as usize + cpu as usize]
     }
 
-    fn is_reader(&self, index: usize, cpu: u32) -> bool {
-        let word = self.readers[index * self.words_per_line + cpu as usize / 64];
+    /// Returns the time to move the line to the CPU that asks for it.
+    fn transfer_ps(&self, LineRequest { cpu, copy, .. }: LineRequest) -> f64 {
+        let state = self.states[copy];
+        let holders = [state.owner, state.last_owner, cpu].into_iter();
+        let from = { holders }.find(|holder| *holder != NOBODY).unwrap_or(cpu);
+        self.machine.transfer_ns(from, cpu) * self.rules.transfer_factor * PS
+    }
+
+    fn is_reader(&self, line: u32, cpu: u32) -> bool {
+        let word = self.readers[line as usize * self.words_per_line + cpu as usize / 64];
         word >> (cpu % 64) & 1 == 1
     }
+
+    fn add_reader(&mut self, line: u32, cpu: u32) {
+        self.readers[line as usize * self.words_per_line + cpu as usize / 64] |= 1 << (cpu % 64);
+    }
+}
+
+/// Returns the bits of those CPUs that are in one word of 64.
+fn bits_within(cpus: &std::ops::Range<u32>, word: u32) -> u64 {
+    let first = word * 64;
+    let below = |end: u32| match end.saturating_sub(first) {
+        64.. => u64::MAX,
+        bits => (1 << bits) - 1,
+    };
+    below(cpus.end) & !below(cpus.start)
 }
 
 /// Returns the number of copies of a line on so many CPUs.
@@ -176,5 +219,19 @@ pub(crate) fn copy_count(sharing: LineSharing, cpus: u32) -> usize {
     match sharing {
         LineSharing::All => 1,
         LineSharing::Group(size) => cpus.div_ceil(u32::from(size.max(1))) as usize,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bits_within;
+
+    #[test]
+    fn bits_of_cpus() {
+        assert_eq!(bits_within(&(0..3), 0), 0b111);
+        assert_eq!(bits_within(&(2..4), 0), 0b1100);
+        assert_eq!(bits_within(&(60..70), 0), 0xf << 60);
+        assert_eq!(bits_within(&(60..70), 1), 0x3f);
+        assert_eq!(bits_within(&(0..128), 1), u64::MAX);
     }
 }

@@ -50,7 +50,7 @@ impl TimedMachine {
     }
 }
 
-/// What of the model was not measured, with its expected values: [`ModelRules::default`].
+/// Rules of the model. None is measured on the machine; [`ModelRules::default`] has the expected values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelRules {
     /// Times to move a line, over those of the machine.

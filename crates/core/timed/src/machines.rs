@@ -21,7 +21,7 @@ pub struct PublishedMachine {
     pub cluster_cores: u32,
     /// Times to move a line.
     pub transfer: TransferTimes,
-    /// Where the times were published, and what of the rest is assumed.
+    /// Publication of the times, and the assumptions about the rest.
     pub source: &'static str,
 }
 

@@ -43,7 +43,7 @@ pub struct OperationAccess {
 
 /// An operation of one context.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Operation {
+pub struct RecordedOperation {
     /// Context.
     pub context: ContextId,
     /// Accesses in order.
@@ -58,7 +58,7 @@ pub struct OperationLog {
     /// Recording.
     pub run: RunId,
     /// Operations, by context and in order.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<RecordedOperation>,
     /// Contexts that have operations.
     pub contexts: usize,
 }
@@ -81,7 +81,7 @@ impl OperationLog {
     /// them. Accesses at instructions for which `is_left_out` returns true belong to no operation: those of interrupts.
     ///
     /// # Errors
-    /// What the recording lacks.
+    /// The recording lacks something.
     pub fn from_profile(
         profile: &Profile,
         is_subject: &dyn Fn(RunId, Addr) -> bool,
@@ -137,7 +137,7 @@ impl OperationLog {
 fn operations_of_context(
     visits: &[&VisitRow],
     is_left_out: &dyn Fn(SiteId) -> bool,
-) -> Vec<Operation> {
+) -> Vec<RecordedOperation> {
     let parts: Vec<&[&VisitRow]> = visits.chunk_by(|a, b| a.operation == b.operation).collect();
     let mut found = Vec::new();
     for neighbours in parts.windows(3) {
@@ -161,7 +161,7 @@ fn read_operation(
     visits: &[&VisitRow],
     end_clock: u64,
     is_left_out: &dyn Fn(SiteId) -> bool,
-) -> Option<Operation> {
+) -> Option<RecordedOperation> {
     let kept: Vec<&&VisitRow> = { visits.iter() }
         .filter(|visit| !is_left_out(visit.site) && visit.stored != Some(false))
         .collect();
@@ -179,7 +179,7 @@ fn read_operation(
         });
         clock = clock.max(visit.clock);
     }
-    Some(Operation {
+    Some(RecordedOperation {
         context: visits.first()?.context,
         accesses,
         ticks_behind: narrow(end_clock.saturating_sub(clock)),
@@ -191,7 +191,7 @@ fn narrow(ticks: u64) -> u32 {
 }
 
 /// Cuts times between accesses in which something else must have run.
-fn cut_long_gaps(operations: &mut [Operation]) {
+fn cut_long_gaps(operations: &mut [RecordedOperation]) {
     let mut gaps: FxHashMap<(Option<SiteId>, Option<SiteId>), Vec<u32>> = FxHashMap::default();
     for operation in operations.iter() {
         for_each_gap(operation, |pair, ticks| {
@@ -219,7 +219,7 @@ fn cut_long_gaps(operations: &mut [Operation]) {
 /// Calls `use_gap` with the time before each access, and at last with that behind the operation. A gap is known by
 /// the instructions around it.
 fn for_each_gap(
-    operation: &Operation,
+    operation: &RecordedOperation,
     mut use_gap: impl FnMut((Option<SiteId>, Option<SiteId>), u32),
 ) {
     let mut before = None;

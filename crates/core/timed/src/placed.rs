@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use relayout_profile::{AccessKind, Addr, ContextId, RunId};
 use rustc_hash::FxHashMap;
 
-use crate::operations::{Operation, OperationAccess, OperationLog};
+use crate::operations::{OperationAccess, OperationLog, RecordedOperation};
 
 /// Fraction of the operations that store to a line, from which on it is simulated. Others are read by all, which
 /// costs nothing.
@@ -33,7 +33,7 @@ pub trait LineLayout {
     fn place(&self, run: RunId, addr: Addr) -> BytePlace;
 }
 
-/// Who shares a line.
+/// Contexts that share a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineSharing {
     /// All contexts: there is one such line, for any number of CPUs.
@@ -47,11 +47,11 @@ pub enum LineSharing {
 pub struct ContendedLine {
     /// Line.
     pub name: LineName,
-    /// Who shares it.
+    /// Contexts that share it.
     pub sharing: LineSharing,
 }
 
-/// What an access does to its line.
+/// Effect of an access on its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlacedKind {
     /// A load.
@@ -202,7 +202,7 @@ struct OperationPlacer<'l> {
 }
 
 impl OperationPlacer<'_> {
-    fn place(&mut self, operation: &Operation) -> PlacedOperation {
+    fn place(&mut self, operation: &RecordedOperation) -> PlacedOperation {
         let mut placed = PlacedOperation::default();
         let (mut ticks, mut locked) = (0u32, 0u16);
         for access in &operation.accesses {

@@ -18,16 +18,16 @@ const COUNTED_MIN: u64 = 1500;
 /// Accesses that are simulated at most: of CPUs that try to exchange a word again and again.
 const ACCESSES_MAX: u64 = 2_000_000;
 
-/// What is simulated, beside the operations.
+/// Inputs of a simulation beside the operations.
 #[derive(Clone, Copy, Debug)]
-pub struct Simulation<'m> {
+pub struct ThroughputSimulation<'m> {
     /// Machine.
     pub machine: &'m TimedMachine,
     /// Rules.
     pub rules: &'m ModelRules,
     /// CPUs that execute operations.
     pub cpus: u32,
-    /// Seed. Two layouts with one seed see the same operations in the same order, with the same code between accesses.
+    /// Seed. With one seed, each CPU draws the same operations in the same order under all layouts.
     pub seed: u64,
 }
 
@@ -42,7 +42,7 @@ pub struct SimulatedThroughput {
     pub accesses: u64,
 }
 
-impl Simulation<'_> {
+impl ThroughputSimulation<'_> {
     /// Executes the operations.
     pub fn run(&self, placed: &PlacedOperations) -> SimulatedThroughput {
         let none = SimulatedThroughput {
@@ -105,8 +105,8 @@ struct SimulationState<'s> {
 }
 
 impl<'s> SimulationState<'s> {
-    fn new(simulation: &'s Simulation<'_>, placed: &'s PlacedOperations) -> Self {
-        let Simulation {
+    fn new(simulation: &'s ThroughputSimulation<'_>, placed: &'s PlacedOperations) -> Self {
+        let ThroughputSimulation {
             machine,
             rules,
             cpus,
@@ -197,14 +197,12 @@ impl<'s> SimulationState<'s> {
                 *self.version(access.word, access.line, cpu) += 1;
                 let own = &mut self.cpus[cpu as usize];
                 own.drained_at = own.drained_at.max(end);
-                own.loaded.push(0);
-                own.next += 1;
-                self.schedule(cpu, at);
+                self.go_on(cpu, at, 0);
             }
             PlacedKind::Locked => {
                 let end = self.lock(cpu, at, access);
                 *self.version(access.word, access.line, cpu) += 1;
-                self.go_on(cpu, end);
+                self.go_on(cpu, end, 0);
             }
             PlacedKind::CompareExchange { load } => {
                 self.compare_exchange(cpu, at, access, load.into());
@@ -218,11 +216,8 @@ impl<'s> SimulationState<'s> {
         self.waits_ps[access.line as usize] += end - at;
         let version = *self.version(access.word, access.line, cpu);
         let hidden = (self.rules.overlap_ns * PS) as u64;
-        let own = &mut self.cpus[cpu as usize];
-        own.loaded.push(version);
-        own.hidden = hidden.min(end - at);
-        own.next += 1;
-        self.schedule(cpu, end);
+        self.cpus[cpu as usize].hidden = hidden.min(end - at);
+        self.go_on(cpu, end, version);
     }
 
     /// Executes an atomic instruction, and returns its end.
@@ -245,13 +240,13 @@ impl<'s> SimulationState<'s> {
             return self.schedule(cpu, end);
         }
         *self.version(access.word, access.line, cpu) += 1;
-        self.go_on(cpu, end);
+        self.go_on(cpu, end, 0);
     }
 
-    /// Goes on behind an access that loads no word.
-    fn go_on(&mut self, cpu: u32, end: u64) {
+    /// Goes on behind an access that loaded a version of its word; only that of a load is asked for later.
+    fn go_on(&mut self, cpu: u32, end: u64, version: u32) {
         let own = &mut self.cpus[cpu as usize];
-        own.loaded.push(0);
+        own.loaded.push(version);
         own.next += 1;
         self.schedule(cpu, end);
     }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use relayout_timed::{
     ContendedLine, CurveInputs, LineName, LineSharing, ModelRules, PlacedAccess, PlacedKind,
-    PlacedOperation, PlacedOperations, Simulation, TimedMachine, TransferTimes,
+    PlacedOperation, PlacedOperations, ThroughputSimulation, TimedMachine, TransferTimes,
 };
 
 fn machine(move_ns: f64) -> TimedMachine {
@@ -62,7 +62,7 @@ fn per_second(
     seed: u64,
 ) -> f64 {
     let machine = machine(move_ns);
-    let simulation = Simulation {
+    let simulation = ThroughputSimulation {
         machine: &machine,
         rules,
         cpus,
@@ -135,7 +135,7 @@ fn failed_exchanges_are_tried_again() {
         merges_loads: false,
         ..ModelRules::default()
     };
-    let simulation = Simulation {
+    let simulation = ThroughputSimulation {
         machine: &machine,
         rules: &rules,
         cpus: 16,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
 use relayout_layout::dwarf::{SplitUnit, SupplementaryLink};
-use relayout_layout::links::{DebugLink, DebugLinks};
+use relayout_layout::links::{DebugLink, DebugLinks, build_id_text};
 use relayout_temporary::parent_folder;
 
 use crate::Error;
@@ -65,8 +65,10 @@ pub fn find_separate_file(
         }
         return Ok(Some((place, map)));
     }
-    let served = { searched.client.as_ref().zip(links.build_id.as_ref()) }
-        .and_then(|(client, build_id)| client.fetch(ServedFile::DebugInfo, build_id));
+    let served =
+        { searched.client.as_ref().zip(links.build_id.as_ref()) }.and_then(|(client, build_id)| {
+            client.fetch(ServedFile::DebugInfo, &build_id_text(build_id))
+        });
     if let Some(found) = served {
         return Ok(Some(found));
     }
@@ -116,8 +118,8 @@ fn candidate_paths<'l>(
 /// `ROOT/.build-id/ab/cdef.debug`.
 fn build_id_path(root: &Path, id: &[u8]) -> Option<PathBuf> {
     let (first, rest) = id.split_first()?;
-    let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
-    Some(root.join(format!(".build-id/{first:02x}/{rest}.debug")))
+    let (first, rest) = (build_id_text(&[*first]), build_id_text(rest));
+    Some(root.join(format!(".build-id/{first}/{rest}.debug")))
 }
 
 fn debug_link_paths(path: &Path, link: &DebugLink, searched: &DebugPlaces) -> Vec<PathBuf> {

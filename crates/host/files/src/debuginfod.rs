@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use memmap2::Mmap;
-use relayout_layout::links::DebugLinks;
+use relayout_layout::links::{DebugLinks, build_id_text};
 
 use crate::Error;
 use crate::files::map_named_elf;
@@ -61,16 +61,15 @@ impl DebuginfodClient {
     }
 
     /// Fetches and maps a file, or finds it where the client keeps those that it fetched. `None` if no server has
-    /// the file with this build id.
-    pub fn fetch(&self, file: ServedFile, build_id: &[u8]) -> Option<(PathBuf, Mmap)> {
-        let id: String = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
+    /// the file with this build id, in lower-case hexadecimal digits.
+    pub fn fetch(&self, file: ServedFile, build_id: &str) -> Option<(PathBuf, Mmap)> {
         let kind = match file {
             ServedFile::Executable => "executable",
             ServedFile::DebugInfo => "debuginfo",
         };
         let mut command = Command::new(&self.program);
         command
-            .args([kind, &id])
+            .args([kind, build_id])
             .stdin(Stdio::null())
             .stderr(Stdio::null());
         let output = command
@@ -80,6 +79,6 @@ impl DebuginfodClient {
         let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
         let map = map_named_elf(&path).ok()?;
         let found = DebugLinks::read(&map).ok()?.build_id;
-        (found.as_deref() == Some(build_id)).then_some((path, map))
+        (build_id_text(&found?) == build_id).then_some((path, map))
     }
 }

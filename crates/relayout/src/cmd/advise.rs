@@ -146,7 +146,7 @@ pub struct MachineArgs {
     pub machine: Option<PathBuf>,
     /// Predict it for so many CPUs that do what the recorded ones do [default: as many as were recorded; on a
     /// machine with a name, powers of two up to all]
-    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub cpus: Vec<u32>,
     /// Nanoseconds of the program's own code between two operations, for the gain over the number of CPUs
     #[arg(long, value_name = "NS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1_000_000_000))]
@@ -159,7 +159,8 @@ impl MachineArgs {
         &self,
         pair_coefficient: Option<f64>,
     ) -> anyhow::Result<ProbedMachine> {
-        let file = self.machine.as_deref().filter(|_| self.named().is_none());
+        let is_named = self.named().is_some();
+        let file = self.machine.as_deref().filter(|_| !is_named);
         if let Some(name) = file.and_then(unknown_machine) {
             let keys = MACHINES.iter().map(|machine| machine.key);
             let similar = suggestions::similar_names(keys, name);
@@ -168,8 +169,14 @@ impl MachineArgs {
                 suggestions::suggestion_suffix(&similar)
             );
         }
+        if !is_named && (self.cpus.len() > 1 || self.cpus == [1] || self.think > 0) {
+            bail!(
+                "one CPU, several numbers of CPUs and --think need the name of a machine \
+                 (`relayout probe --machines` lists them)"
+            );
+        }
         let cpus = match self.cpus.as_slice() {
-            [only] => Some(*only),
+            [only] if *only > 1 => Some(*only),
             _ => None,
         };
         Ok(ProbedMachine::read(file, pair_coefficient, cpus)?)

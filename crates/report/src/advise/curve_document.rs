@@ -83,15 +83,7 @@ impl<'a> CurveDocument<'a> {
 }
 
 fn point_document<'a>(curve: &'a PredictedCurve, point: &CurvePoint) -> CurvePointDocument<'a> {
-    let named = curve.lines.iter().zip(&point.today_waiting_by_line);
-    let mut lines_today: Vec<WaitingLineDocument<'_>> = named
-        .filter(|(_, waiting)| **waiting > 0.0)
-        .map(|(line, waiting)| WaitingLineDocument {
-            line,
-            waiting: *waiting,
-        })
-        .collect();
-    lines_today.sort_by(|a, b| b.waiting.total_cmp(&a.waiting));
+    let lines = curve.waiting_lines(point).into_iter();
     CurvePointDocument {
         cpus: point.cpus,
         ratio: point.ratio,
@@ -102,7 +94,9 @@ fn point_document<'a>(curve: &'a PredictedCurve, point: &CurvePoint) -> CurvePoi
         operations_per_second: point.changed_per_second,
         waiting_today: point.today_waiting,
         waiting: point.changed_waiting,
-        lines_today,
+        lines_today: lines
+            .map(|(line, waiting)| WaitingLineDocument { line, waiting })
+            .collect(),
     }
 }
 

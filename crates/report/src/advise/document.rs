@@ -1,12 +1,12 @@
 //! `relayout/advise/1` and `relayout/what-if/1`. The structs are the format: a change of a key or
 //! of its meaning needs a new version.
 
-use super::curve_document::CurveDocument;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::curve_document::CurveDocument;
 use crate::document::Document;
 
 /// The document of `advise --json`.

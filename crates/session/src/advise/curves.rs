@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use relayout_contend::{AccessTarget, AddressNamer as _};
 use relayout_layout::abi::StructLayout;
 use relayout_profile::{Addr, SiteId};
-use relayout_search::ObjectPlacements;
+use relayout_search::{ObjectPlacements, ObjectPlacer};
 use relayout_timed::{
     CurveInputs, LineLayout as _, LineName, MissingOperations, ModelRules, OperationAccess,
     OperationLog, PUBLISHED_CPUS, PlacedOperations, PredictedCurve, TimedMachine,
@@ -67,7 +67,7 @@ pub fn predict_curves(
             ));
         }
     };
-    let predict = |layout: &StructLayout| predictor.predict(searched, layout);
+    let predict = |layout: &StructLayout| predictor.predict(layout);
     let by_candidate: Vec<(usize, PredictedCurve)> = { advice.shown_candidates(top).into_iter() }
         .map(|index| (index, predict(&advice.candidates[index].layout)))
         .collect();
@@ -83,6 +83,7 @@ pub fn predict_curves(
 struct CurvePredictor<'p> {
     resolved: &'p ResolvedProfile<'p>,
     request: &'p CurveRequest,
+    placer: ObjectPlacer<'p>,
     log: OperationLog,
     today: PlacedOperations,
     line_names: Vec<String>,
@@ -96,15 +97,14 @@ impl<'p> CurvePredictor<'p> {
     fn new(
         resolved: &'p ResolvedProfile<'p>,
         names: &ResolvedNames<'_, '_>,
-        searched: &SearchedType<'_>,
+        searched: &'p SearchedType<'_>,
         request: &'p CurveRequest,
     ) -> Result<Self, String> {
         let step = format!("reading the operations for {}", searched.gathered.name);
         resolved.progress.step(&step);
         let functions = SiteFunctions::new(resolved, names);
-        let subject = searched.subject(resolved.line_bytes);
-        let current = subject.shape.lay_out(&subject.shape.current_arrangement());
-        let placements = ObjectPlacements::new(subject, &current);
+        let placer = ObjectPlacer::new(searched.subject(resolved.line_bytes));
+        let placements = placer.place_today();
         let is_subject = |run, addr| matches!(placements.place(run, addr).0, LineName::Object(..));
         let is_interrupt = |site| functions.is_interrupt(site);
         let log = OperationLog::from_profile(resolved.profile, &is_subject, &is_interrupt)
@@ -119,6 +119,7 @@ impl<'p> CurvePredictor<'p> {
         Ok(Self {
             resolved,
             request,
+            placer,
             log,
             today,
             line_names,
@@ -126,11 +127,10 @@ impl<'p> CurvePredictor<'p> {
     }
 
     /// Predicts the curve of a layout.
-    fn predict(&self, searched: &SearchedType<'_>, layout: &StructLayout) -> PredictedCurve {
-        let step = format!("simulating {} CPUs", self.request.machine.name);
+    fn predict(&self, layout: &StructLayout) -> PredictedCurve {
+        let step = format!("simulating {}", self.request.machine.name);
         self.resolved.progress.step(&step);
-        let subject = searched.subject(self.resolved.line_bytes);
-        let changed = PlacedOperations::new(&self.log, &ObjectPlacements::new(subject, layout));
+        let changed = PlacedOperations::new(&self.log, &self.placer.place_objects(layout));
         let rules = ModelRules::default();
         let inputs = CurveInputs {
             today: &self.today,

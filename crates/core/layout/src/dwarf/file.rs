@@ -18,6 +18,7 @@ use super::unit_names::{TypeDefinition, UnitNames, section_text};
 use super::{names, scan, split, supplementary};
 use crate::Error;
 use crate::elf::{ElfBinary, with_elf};
+use crate::links::build_id_text;
 
 /// Indexed DWARF of a file, which threads can share.
 ///
@@ -196,7 +197,7 @@ impl<'a> DwarfFile<'a> {
     /// Build id in lower-case hexadecimal.
     pub fn build_id_text(&self) -> Option<String> {
         let id = self.build_id.as_ref()?;
-        Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+        Some(build_id_text(id))
     }
 
     /// Sections of the file itself, as gimli reads them.

@@ -44,8 +44,8 @@ pub enum ObjectArrangement {
 
 impl StatedObjects {
     /// Returns what a function allocates, by its name as [`readable_name`](crate::source::readable_name) gives
-    /// it; `None` for functions that do not tell.
-    pub fn of_function(function: &str) -> Option<Self> {
+    /// it; `None` for functions that do not tell. `is_certain` is as in the result.
+    pub fn of_function(function: &str, is_certain: bool) -> Option<Self> {
         use ObjectArrangement::{Elements, HashTable, Single};
         const STARTS: [(&str, ObjectArrangement, &str); 12] = [
             ("<alloc::boxed::Box<", Single, ""),
@@ -92,7 +92,7 @@ impl StatedObjects {
         Some(Self {
             type_name,
             arrangement,
-            is_certain: true,
+            is_certain,
         })
     }
 
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     fn stated(function: &str) -> Option<(String, ObjectArrangement)> {
-        let found = StatedObjects::of_function(function)?;
+        let found = StatedObjects::of_function(function, true)?;
         Some((found.type_name, found.arrangement))
     }
 

@@ -41,7 +41,7 @@ impl<'a> SpelledNames<'a> {
                         },
                         size: u64::from(found.size),
                     });
-                let (_, bare) = split_spelled(name);
+                let bare = bare_name(name);
                 by_bare_name.entry(bare).or_default().extend(definitions);
             }
         }
@@ -56,8 +56,7 @@ impl<'a> SpelledNames<'a> {
         spelled: &str,
         fits: impl Fn(u64) -> bool,
     ) -> Vec<FileDie> {
-        let (_, bare) = split_spelled(spelled);
-        let Some(named) = self.by_bare_name.get(bare) else {
+        let Some(named) = self.by_bare_name.get(bare_name(spelled)) else {
             return Vec::new();
         };
         let fitting = || named.iter().filter(|found| fits(found.size));
@@ -129,29 +128,29 @@ pub(crate) fn split_arguments(list: &str) -> Option<(Vec<&str>, &str)> {
     None
 }
 
-/// Splits a name into its scope and its last name without arguments: `tokio::util` and `Slot` of
-/// `tokio::util::Slot<u64>`. Tuples and the like have no scope.
-fn split_spelled(name: &str) -> (&str, &str) {
-    let path = match name.starts_with(['(', '&', '*', '[', '<', '{']) {
-        true => return ("", &name[..1]),
-        false => &name[..name.find('<').unwrap_or(name.len())],
-    };
-    path.rsplit_once("::").unwrap_or(("", path))
+/// Returns the last name without scope and arguments: `Slot` of `tokio::util::Slot<u64>`. Tuples and the like have
+/// their first character.
+fn bare_name(name: &str) -> &str {
+    if name.starts_with(['(', '&', '*', '[', '<', '{']) {
+        return &name[..1];
+    }
+    let path = &name[..name.find('<').unwrap_or(name.len())];
+    path.rsplit("::").next().unwrap_or(path)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{is_equal_but_closures, split_arguments, split_spelled};
+    use super::{bare_name, is_equal_but_closures, split_arguments};
 
     #[test]
     fn bare_names() {
-        let check = |name, expect| assert_eq!(split_spelled(name), expect, "{name}");
-        check("tokio::util::Slot<a::B<u8>>", ("tokio::util", "Slot"));
-        check("Slot<a::B>", ("", "Slot"));
-        check("unsigned long", ("", "unsigned long"));
-        check("(a::B, u8)", ("", "("));
-        check("&str", ("", "&"));
-        check("", ("", ""));
+        let check = |name, expect| assert_eq!(bare_name(name), expect, "{name}");
+        check("tokio::util::Slot<a::B<u8>>", "Slot");
+        check("Slot<a::B>", "Slot");
+        check("unsigned long", "unsigned long");
+        check("(a::B, u8)", "(");
+        check("&str", "&");
+        check("", "");
     }
 
     #[test]

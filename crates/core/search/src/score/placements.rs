@@ -26,17 +26,35 @@ struct PlacedObject {
     mapping: OffsetMapping,
 }
 
-impl ObjectPlacements {
-    /// Places the objects of `subject`.
-    pub fn new(subject: AdviceSubject<'_>, layout: &StructLayout) -> Self {
+/// Places the objects of one subject under any number of layouts.
+pub struct ObjectPlacer<'a>(LayoutScorer<'a>);
+
+impl<'a> ObjectPlacer<'a> {
+    /// Prepares the objects of `subject`.
+    pub fn new(subject: AdviceSubject<'a>) -> Self {
         let current = subject.shape.lay_out(&subject.shape.current_arrangement());
         let coverage = AtomCoverage::new(&subject, &current);
-        let scorer = LayoutScorer::new(subject, current.clone(), &coverage);
-        let mapping = OffsetMapping::new(subject.shape, &current, layout);
+        Self(LayoutScorer::new(subject, current, &coverage))
+    }
+
+    /// Returns the places as they were recorded.
+    pub fn place_today(&self) -> ObjectPlacements {
+        self.place_objects(&self.0.current)
+    }
+
+    /// Returns the places under a layout.
+    pub fn place_objects(&self, layout: &StructLayout) -> ObjectPlacements {
+        let LayoutScorer {
+            subject,
+            current,
+            tails,
+            ..
+        } = &self.0;
+        let mapping = OffsetMapping::new(subject.shape, current, layout);
         let mut objects = BTreeMap::new();
-        let slots = scorer.slots(layout);
-        for ((instance, slot), tail) in subject.instances.iter().zip(&slots).zip(&scorer.tails) {
-            let row = scorer.row_strides(instance, layout);
+        let slots = self.0.slots(layout);
+        for ((instance, slot), tail) in subject.instances.iter().zip(&slots).zip(tails) {
+            let row = self.0.row_strides(instance, layout);
             let bytes = match instance.elements {
                 0 | 1 => current.size + tail,
                 several => u64::from(several) * u64::from(instance.stride),
@@ -52,7 +70,7 @@ impl ObjectPlacements {
                     mapping: mapping.clone().with_row(row),
                 });
         }
-        Self {
+        ObjectPlacements {
             objects,
             line_bytes: subject.line_bytes.max(1),
         }

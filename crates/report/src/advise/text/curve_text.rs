@@ -100,13 +100,10 @@ fn sentences(curve: &PredictedCurve) -> Vec<String> {
 
 /// Returns the lines that CPUs wait for longest today.
 fn waiting_sentence(curve: &PredictedCurve, point: &CurvePoint) -> Option<String> {
-    let mut lines: Vec<(f64, &String)> = { point.today_waiting_by_line.iter().copied() }
-        .zip(&curve.lines)
-        .filter(|(waiting, _)| *waiting >= WAITING_MIN)
-        .collect();
-    lines.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let words: Vec<String> = { lines.iter().take(LINES_SHOWN) }
-        .map(|(waiting, line)| format!("{line} {:.0}%", waiting * 100.0))
+    let lines = curve.waiting_lines(point).into_iter();
+    let words: Vec<String> = { lines.filter(|(_, waiting)| *waiting >= WAITING_MIN) }
+        .take(LINES_SHOWN)
+        .map(|(line, waiting)| format!("{line} {:.0}%", waiting * 100.0))
         .collect();
     let cpus = point.cpus;
     (!words.is_empty()).then(|| {
