@@ -159,6 +159,14 @@ pub enum Error {
         /// Type.
         name: String,
     },
+    /// The named member is the pointer to virtual functions, or a base class's part of the object.
+    #[error("struct {name}: the compiler places '{member}', no order of members moves it")]
+    CompilersMember {
+        /// Struct.
+        name: String,
+        /// Member.
+        member: String,
+    },
     /// A struct lacks a member that should stay at its offset.
     #[error("struct {name} has no member '{member}'{suggestion}")]
     NoMember {

@@ -4,10 +4,12 @@ mod common;
 
 use proptest::prelude::*;
 use relayout_contend::replay;
-use relayout_layout::abi::{AtomArrangement, StructLayout};
-use relayout_search::Options;
+use relayout_layout::abi::{AbiEngine, AtomArrangement, StructLayout};
+use relayout_profile::AccessKind;
+use relayout_search::{ObjectHome, Options, advise};
 
 use common::made::{Case, Random, large_struct};
+use common::{access, instance, structure, subject};
 
 impl Case {
     /// Replays by the places of members alone.
@@ -142,4 +144,22 @@ fn large_struct_is_solved() {
         advice.left_out,
     );
     assert!(gap <= 0.05, "{gap}");
+}
+
+/// A class of C++ that has nothing but its pointer to virtual functions.
+#[test]
+fn a_struct_without_movable_members_has_no_rewrites() {
+    let (types, aggregate) = structure("s", 8, &[("_vptr.s", 8, 0)]);
+    let shape = AbiEngine::new(&types).shape(&aggregate).unwrap();
+    let uses = (0..40u16).map(|nth| access(nth % 2, 0, 8, AccessKind::Write));
+    let instances = vec![instance(0x1000, ObjectHome::Fixed, 0..8, uses.collect())];
+    let subject = subject(&aggregate, &shape, &instances, 0);
+    let advice = advise(subject, &[], &Options::default()).unwrap();
+    let kept = &advice.current.layout;
+    assert!(
+        advice
+            .candidates
+            .iter()
+            .all(|one| &one.layout == kept || one.layout.size > kept.size)
+    );
 }

@@ -180,9 +180,18 @@ fn move_member(
     Ok(())
 }
 
+/// Start of the name of a pointer to virtual functions in debug information.
+const VTABLE_POINTER: &str = "_vptr";
+
 fn find_atom(shape: &StructShape, member: &str) -> Result<usize, Error> {
     let mut atoms = shape.atoms.iter();
     let found = atoms.position(|atom| atom.is_called(member));
+    if found.is_none() && member.starts_with(VTABLE_POINTER) {
+        return Err(Error::CompilersMember {
+            name: shape.name.clone(),
+            member: member.to_owned(),
+        });
+    }
     found.ok_or_else(|| Error::NoMember {
         name: shape.name.clone(),
         member: member.to_owned(),

@@ -119,6 +119,27 @@ impl<'c> NamedDefinitions<'c> {
     }
 }
 
+/// Types that a pattern means, of those that may be meant by their names.
+struct MeantTypes<'c> {
+    types: TypeArena,
+    found: Vec<(TypeId, CatalogEntry<'c>)>,
+}
+
+impl<'c> MeantTypes<'c> {
+    fn load(
+        catalog: &'c TypeCatalog<'_>,
+        entries: Vec<CatalogEntry<'c>>,
+        pattern: &TypePattern,
+    ) -> Result<Self, ShowError> {
+        let loaded = catalog.load(&entries)?;
+        let types = loaded.types;
+        let mut found: Vec<(TypeId, CatalogEntry<'c>)> =
+            loaded.ids.iter().copied().zip(entries).collect();
+        found.retain(|(id, entry)| is_meant(&types, *id, entry.name, pattern));
+        Ok(Self { types, found })
+    }
+}
+
 fn named_definitions<'c>(
     catalog: &'c TypeCatalog<'_>,
     name: &'c str,
@@ -127,15 +148,12 @@ fn named_definitions<'c>(
 ) -> Result<NamedDefinitions<'c>, ShowError> {
     let bare = name.len() - pattern.name().as_str().len();
     let bare = name.get(bare..).unwrap_or(name).trim();
-    let entries = match catalog.find_definitions(bare) {
-        found if found.is_empty() => respelled_definitions(catalog, pattern),
-        found => found,
-    };
-    let loaded = catalog.load(&entries)?;
-    let types = &loaded.types;
-    let mut found: Vec<(TypeId, CatalogEntry<'c>)> =
-        loaded.ids.iter().copied().zip(entries).collect();
-    found.retain(|(id, entry)| is_meant(types, *id, entry.name, pattern));
+    let mut meant = MeantTypes::load(catalog, catalog.find_definitions(bare), pattern)?;
+    if meant.found.is_empty() {
+        meant = MeantTypes::load(catalog, respelled_definitions(catalog, pattern), pattern)?;
+    }
+    let MeantTypes { types, mut found } = meant;
+    let types = &types;
     // A struct often shares its name with a typedef of it: the struct is meant.
     let is_tagged = |(id, _): &(TypeId, _)| matches!(types.get(*id), Type::Aggregate(_));
     if found.iter().any(is_tagged) {

@@ -24,6 +24,9 @@ pub struct TypePattern {
 /// Keywords that may precede a type name.
 const KEYWORDS: [&str; 4] = ["struct", "union", "class", "enum"];
 
+/// Start of the names of standard types that reports print by an alias.
+const ALIASED_START: &str = "basic_string";
+
 impl TypePattern {
     /// Parses a pattern.
     ///
@@ -121,14 +124,14 @@ impl TypePattern {
     }
 
     /// Returns true if the pattern may match a type of this name, in its own scope: the last component matches,
-    /// or it is the same type with other arguments, which reports print in a shorter form.
+    /// or it is the same type with other arguments, which reports print in a shorter form (`std::string`).
     pub fn may_match(&self, name: &str) -> bool {
         let head = |name: &str| name.find(['<', '(']).map(|at| name[..at].trim_end().len());
         let own = self.name().as_str();
         self.matches_name(name)
             || match (head(own), head(name)) {
                 (Some(own_end), Some(end)) => own[..own_end] == name[..end],
-                _ => false,
+                _ => name.starts_with(ALIASED_START) && self.matches_readable(Some("std"), name),
             }
     }
 

@@ -253,6 +253,10 @@ pub(super) fn assign_lines(
     line_bytes: u64,
     costs: &mut SetCosts<'_>,
 ) -> ItemLines {
+    // All accessed members may have to stay, as the pointer to virtual functions of a class.
+    if items.is_empty() {
+        return ItemLines::new();
+    }
     let mut lines = start.clone();
     // At most one line for each item is needed.
     lines.resize(items.len().max(start.len()), Vec::new());
