@@ -112,8 +112,7 @@ fn make_shadow(options: Options) -> Option<()> {
     let mut config = ShadowConfig::new(CONTEXTS_MAX);
     config.page_table_bits = PAGE_TABLE_BITS;
     if let Some(bursts) = options.bursts {
-        config.burst_total_max = bursts;
-        config.visits_total_max = config.visits_total_max.min(bursts);
+        config.set_log_limit(bursts);
     }
     config.visit_gap = VISIT_ACCESSES;
     if options.all_counts {

@@ -146,4 +146,18 @@ impl ShadowConfig {
             page_table_bits: 20,
         }
     }
+
+    /// Sets the number of accesses that are logged in order. Above the default, more of them have their time, too, in
+    /// the same proportion.
+    pub fn set_log_limit(&mut self, accesses: u64) {
+        let timed = self.visits_total_max.min(accesses);
+        let defaults = Self::new(self.contexts);
+        let grown =
+            |limit: u64| (limit as f64 / defaults.burst_total_max as f64 * accesses as f64) as u64;
+        self.visits_total_max = timed.max(grown(defaults.visits_total_max));
+        let region = grown(defaults.visits_region_max.into());
+        let region = u32::try_from(region).unwrap_or(u32::MAX);
+        self.visits_region_max = self.visits_region_max.max(region);
+        self.burst_total_max = accesses;
+    }
 }

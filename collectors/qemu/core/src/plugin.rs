@@ -96,8 +96,7 @@ impl RecordingPlugin {
             .map(|f| unsafe { std::mem::transmute::<*mut c_void, GetValue>(f) });
         let mut config = ShadowConfig::new(contexts);
         if let Some(bursts) = options.bursts {
-            config.burst_total_max = bursts;
-            config.visits_total_max = config.visits_total_max.min(bursts);
+            config.set_log_limit(bursts);
         }
         let shadow = ShadowMemory::new(config, output).ok_or("no memory for the table of pages")?;
         Ok(Self {

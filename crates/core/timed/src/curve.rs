@@ -14,7 +14,7 @@ const DRAWS: u64 = 30;
 /// Simulations of the expected rules, of which the one with the median ratio counts.
 const EXPECTED_SEEDS: u64 = 9;
 /// Smallest and largest values of rules, drawn evenly between them.
-const RANGES: [RuleRange; 9] = [
+const RANGES: [RuleRange; 10] = [
     RuleRange::new("time to move a line", 0.75, 1.33, |rules, value| {
         rules.transfer_factor = value
     }),
@@ -52,6 +52,12 @@ const RANGES: [RuleRange; 9] = [
         |rules, value| {
             rules.merges_loads = value >= 0.5;
         },
+    ),
+    RuleRange::new(
+        "time to wake up who waits",
+        1500.0,
+        8000.0,
+        |rules, value| rules.wake_ns = value,
     ),
 ];
 
@@ -164,41 +170,45 @@ impl RuleEffect {
 
 impl CurveInputs<'_> {
     /// Computes the curve over `cpus`, in ascending order. `lines` says what lies on each contended line of today's
-    /// layout.
-    pub fn curve(&self, cpus: &[u32], lines: Vec<String>) -> PredictedCurve {
-        let points = self.points(cpus);
-        PredictedCurve {
+    /// layout. `None` if operations wait for each other's locks for ever
+    /// ([`SimulatedThroughput::is_stuck`]).
+    pub fn curve(&self, cpus: &[u32], lines: Vec<String>) -> Option<PredictedCurve> {
+        let points = self.points(cpus)?;
+        Some(PredictedCurve {
             machine: self.machine.name.clone(),
             published_to: PUBLISHED_CPUS,
             saturates_at: saturation(&points),
             points,
             lines,
             rule_effects: self.rule_effects(PUBLISHED_CPUS.min(self.machine.cpus())),
-        }
+        })
     }
 
-    /// Computes the points of a curve.
-    pub fn points(&self, cpus: &[u32]) -> Vec<CurvePoint> {
+    /// Computes the points of a curve; `None` as in [`curve`](Self::curve).
+    pub fn points(&self, cpus: &[u32]) -> Option<Vec<CurvePoint>> {
         cpus.par_iter().map(|cpus| self.point(*cpus)).collect()
     }
 
-    fn point(&self, cpus: u32) -> CurvePoint {
+    fn point(&self, cpus: u32) -> Option<CurvePoint> {
         let mut expected: Vec<RunPair> = (0..EXPECTED_SEEDS)
             .into_par_iter()
             .map(|nth| self.pair(&self.rules, cpus, self.seed.wrapping_add(nth)))
             .collect();
-        let drawn: Vec<f64> = (0..DRAWS)
+        let drawn: Vec<RunPair> = (0..DRAWS)
             .into_par_iter()
             .map(|nth| {
                 let seed = self.seed ^ (nth + 1) << 32;
-                self.pair(&self.drawn_rules(seed), cpus, seed).ratio()
+                self.pair(&self.drawn_rules(seed), cpus, seed)
             })
             .collect();
-        let drawn = SortedSample::new(drawn);
+        if expected.iter().chain(&drawn).any(RunPair::is_stuck) {
+            return None;
+        }
+        let drawn = SortedSample::new(drawn.iter().map(RunPair::ratio).collect());
         expected.sort_by(|a, b| a.ratio().total_cmp(&b.ratio()));
         let median = expected.swap_remove(expected.len() / 2);
         let ratio = median.ratio();
-        CurvePoint {
+        Some(CurvePoint {
             cpus,
             ratio,
             low: drawn.nearest_quantile(0.025).unwrap_or(ratio).min(ratio),
@@ -208,7 +218,7 @@ impl CurveInputs<'_> {
             today_waiting: median.today.waiting.iter().sum(),
             changed_waiting: median.changed.waiting.iter().sum(),
             today_waiting_by_line: median.today.waiting,
-        }
+        })
     }
 
     /// Returns the effects of the rules with so many CPUs, the largest first.
@@ -276,6 +286,10 @@ struct RunPair {
 }
 
 impl RunPair {
+    fn is_stuck(&self) -> bool {
+        self.today.is_stuck || self.changed.is_stuck
+    }
+
     fn ratio(&self) -> f64 {
         match self.today.operations_per_second > 0.0 {
             true => self.changed.operations_per_second / self.today.operations_per_second,

@@ -12,22 +12,28 @@
 //! Everything is a prediction. docs/prediction.md says what it was held against.
 
 mod curve;
+mod interrupts;
 mod lines;
+mod locking;
+mod locks;
 mod machine;
 mod machines;
 mod operations;
 mod placed;
+mod roles;
 mod simulate;
 mod stretch;
 
 pub use curve::{CurveInputs, CurvePoint, PredictedCurve, RuleEffect};
+pub use locks::{AccessStep, RecordedLock};
 pub use machine::{ModelRules, TimedMachine, TransferTimes};
 pub use machines::{MACHINES, PublishedMachine, find_machine};
 pub use operations::{MissingOperations, OperationAccess, OperationLog, RecordedOperation};
 pub use placed::{
     BytePlace, ContendedLine, LineLayout, LineName, LineSharing, PlacedAccess, PlacedKind,
-    PlacedOperation, PlacedOperations,
+    PlacedLock, PlacedOperation, PlacedOperations,
 };
+pub use roles::{LockMode, SiteRole, SiteRoles};
 pub use simulate::{SimulatedThroughput, ThroughputSimulation};
 
 /// CPUs up to which the model was held against a published gain: `struct dentry` in Linux 6.11, commit

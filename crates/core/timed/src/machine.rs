@@ -76,6 +76,8 @@ pub struct ModelRules {
     pub overlap_ns: f64,
     /// A load that a store to its line follows closely fetches the line for both.
     pub merges_loads: bool,
+    /// Nanoseconds from the moment at which a lock is given back until a context runs that slept for it.
+    pub wake_ns: f64,
 }
 
 impl Default for ModelRules {
@@ -92,6 +94,7 @@ impl Default for ModelRules {
             hold: 0.4,
             overlap_ns: 50.0,
             merges_loads: true,
+            wake_ns: 3000.0,
         }
     }
 }

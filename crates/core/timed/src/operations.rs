@@ -10,10 +10,13 @@ use std::collections::BTreeMap;
 use relayout_profile::{AccessKind, Addr, ClockUnit, ContextId, Profile, RunId, SiteId, VisitRow};
 use rustc_hash::FxHashMap;
 
+use crate::interrupts::without_interrupts;
+use crate::locks::{AccessStep, LockTable, RecordedLock};
+use crate::roles::SiteRoles;
 use crate::stretch::LoggedStretch;
 
 /// Operations of a context that a prediction needs, at least.
-const OPERATIONS_MIN: usize = 8;
+const OPERATIONS_MIN: usize = 2;
 /// Operations that are kept, at most.
 const OPERATIONS_MAX: usize = 4000;
 /// Time between two accesses, over the median between the same two instructions, from which on something else
@@ -39,6 +42,8 @@ pub struct OperationAccess {
     pub locked: bool,
     /// The instruction stores only if memory holds an expected value.
     pub compare_exchange: bool,
+    /// What it is for.
+    pub step: AccessStep,
 }
 
 /// An operation of one context.
@@ -61,6 +66,8 @@ pub struct OperationLog {
     pub operations: Vec<RecordedOperation>,
     /// Contexts that have operations.
     pub contexts: usize,
+    /// Locks that operations take and give back.
+    pub locks: Vec<RecordedLock>,
 }
 
 /// Reason for which a recording has no operations.
@@ -78,14 +85,14 @@ pub enum MissingOperations {
 
 impl OperationLog {
     /// Reads the operations of the run that has most. All accesses to bytes for which `is_subject` returns true are in
-    /// them. Accesses at instructions for which `is_left_out` returns true belong to no operation: those of interrupts.
+    /// them, but for those of interrupts and of waiting for locks.
     ///
     /// # Errors
     /// The recording lacks something.
     pub fn from_profile(
         profile: &Profile,
         is_subject: &dyn Fn(RunId, Addr) -> bool,
-        is_left_out: &dyn Fn(SiteId) -> bool,
+        roles: &dyn SiteRoles,
     ) -> Result<Self, MissingOperations> {
         match profile.meta.clock {
             None => return Err(MissingOperations::NoClock),
@@ -96,7 +103,7 @@ impl OperationLog {
             return Err(MissingOperations::NoMarks);
         }
         let runs = profile.visits.chunk_by(|a, b| a.run == b.run);
-        let logs = runs.filter_map(|visits| Self::of_run(profile, visits, is_subject, is_left_out));
+        let logs = runs.filter_map(|visits| Self::of_run(profile, visits, is_subject, roles));
         logs.max_by_key(|log| log.operations.len())
             .ok_or(MissingOperations::TooFew)
     }
@@ -105,7 +112,7 @@ impl OperationLog {
         profile: &Profile,
         visits: &[VisitRow],
         is_subject: &dyn Fn(RunId, Addr) -> bool,
-        is_left_out: &dyn Fn(SiteId) -> bool,
+        roles: &dyn SiteRoles,
     ) -> Option<Self> {
         let run = visits.first()?.run;
         let stretch = LoggedStretch::find(&profile.regions, visits, run, is_subject)?;
@@ -115,9 +122,10 @@ impl OperationLog {
         }
         let kept = OPERATIONS_MAX / by_context.len().max(1);
         let mut operations = Vec::new();
+        let mut locks = LockTable::default();
         let mut contexts = 0;
         for visits in by_context.values() {
-            let own = operations_of_context(visits, is_left_out);
+            let own = operations_of_context(visits, roles, &mut locks);
             if own.len() >= OPERATIONS_MIN {
                 contexts += 1;
                 operations.extend(own.into_iter().take(kept));
@@ -128,6 +136,7 @@ impl OperationLog {
             run,
             operations,
             contexts,
+            locks: locks.locks,
         };
         (contexts > 1).then_some(log)
     }
@@ -136,7 +145,8 @@ impl OperationLog {
 /// Returns the whole operations of one context: all but the first and the last, which the window may cut.
 fn operations_of_context(
     visits: &[&VisitRow],
-    is_left_out: &dyn Fn(SiteId) -> bool,
+    roles: &dyn SiteRoles,
+    locks: &mut LockTable,
 ) -> Vec<RecordedOperation> {
     let parts: Vec<&[&VisitRow]> = visits.chunk_by(|a, b| a.operation == b.operation).collect();
     let mut found = Vec::new();
@@ -151,7 +161,7 @@ fn operations_of_context(
         let is_next = first.operation == last.operation.wrapping_add(1)
             && next.operation == first.operation.wrapping_add(1);
         if is_next {
-            found.extend(read_operation(own, next.clock, is_left_out));
+            found.extend(read_operation(own, next.clock, roles, locks));
         }
     }
     found
@@ -160,29 +170,37 @@ fn operations_of_context(
 fn read_operation(
     visits: &[&VisitRow],
     end_clock: u64,
-    is_left_out: &dyn Fn(SiteId) -> bool,
+    roles: &dyn SiteRoles,
+    locks: &mut LockTable,
 ) -> Option<RecordedOperation> {
-    let kept: Vec<&&VisitRow> = { visits.iter() }
-        .filter(|visit| !is_left_out(visit.site) && visit.stored != Some(false))
-        .collect();
-    let mut clock = visits.first()?.clock;
-    let mut accesses = Vec::with_capacity(kept.len());
-    for visit in kept {
+    let first = visits.first()?;
+    let (timed, interrupted) = without_interrupts(visits, roles);
+    let (stepped, waited) = locks.step_visits(&timed, roles);
+    let mut clock = first.clock;
+    let mut accesses = Vec::with_capacity(stepped.len());
+    for stepped in stepped {
+        let visit = stepped.timed.visit;
+        // An exchange that failed left its line as it was, but for the one of which the lock is taken later.
+        if visit.stored == Some(false) && stepped.step == AccessStep::Plain {
+            continue;
+        }
         accesses.push(OperationAccess {
-            ticks: narrow(visit.clock.saturating_sub(clock)),
+            ticks: narrow(stepped.timed.clock.saturating_sub(clock)),
             addr: visit.addr,
             size: visit.size,
             site: visit.site,
             kind: visit.access,
             locked: visit.locked,
             compare_exchange: visit.compare_exchange,
+            step: stepped.step,
         });
-        clock = clock.max(visit.clock);
+        clock = clock.max(stepped.timed.clock);
     }
+    let end = end_clock.saturating_sub(interrupted + waited);
     Some(RecordedOperation {
-        context: visits.first()?.context,
+        context: first.context,
         accesses,
-        ticks_behind: narrow(end_clock.saturating_sub(clock)),
+        ticks_behind: narrow(end.saturating_sub(clock)),
     })
 }
 

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use relayout_profile::{AccessKind, Addr, ContextId, RunId};
 use rustc_hash::FxHashMap;
 
+use crate::locks::{AccessStep, RecordedLock};
 use crate::operations::{OperationAccess, OperationLog, RecordedOperation};
+use crate::roles::LockMode;
 
 /// Fraction of the operations that store to a line, from which on it is simulated. Others are read by all, which
 /// costs nothing.
@@ -67,6 +69,39 @@ pub enum PlacedKind {
         /// Index of the load in the operation, or of the access itself without one.
         load: u16,
     },
+    /// A load that checks a sequence count. If the word changed since its first load, the operation goes on from
+    /// there again.
+    SequenceCheck {
+        /// Index of the first load in the operation.
+        load: u16,
+    },
+    /// Takes a lock by an atomic instruction on its word, or waits for it in the lock's queue.
+    Acquire {
+        /// Index of the lock.
+        lock: u32,
+        /// How it is taken.
+        mode: LockMode,
+    },
+    /// Gives a lock back.
+    Release {
+        /// Index of the lock.
+        lock: u32,
+        /// How it was held.
+        mode: LockMode,
+        /// The instruction is atomic, and waits.
+        atomic: bool,
+    },
+}
+
+/// A lock whose word is on a contended line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlacedLock {
+    /// Index of its word's line.
+    pub line: u32,
+    /// Lines, beside that, that a context stores to when it begins to wait.
+    pub enqueued: Vec<u32>,
+    /// Lines that the first in the queue loads again whenever somebody stores to them.
+    pub polled: Vec<u32>,
 }
 
 /// An access to a contended line.
@@ -102,6 +137,8 @@ pub struct PlacedOperations {
     pub lines: Vec<ContendedLine>,
     /// For each word, its line.
     pub words: Vec<u32>,
+    /// Locks.
+    pub locks: Vec<PlacedLock>,
     /// Operations, in the order of the log.
     pub operations: Vec<PlacedOperation>,
 }
@@ -120,7 +157,10 @@ impl PlacedOperations {
             numbers,
             words: FxHashMap::default(),
             word_lines: Vec::new(),
+            lock_numbers: vec![None; log.locks.len()],
+            locks: Vec::new(),
         };
+        placer.place_locks(&log.locks);
         let operations = log
             .operations
             .iter()
@@ -129,6 +169,7 @@ impl PlacedOperations {
         Self {
             lines,
             words: placer.word_lines,
+            locks: placer.locks,
             operations,
         }
     }
@@ -199,9 +240,42 @@ struct OperationPlacer<'l> {
     numbers: FxHashMap<LineName, u32>,
     words: FxHashMap<(u32, u32), u32>,
     word_lines: Vec<u32>,
+    /// For each lock of the log, its index if it is on a contended line.
+    lock_numbers: Vec<Option<u32>>,
+    locks: Vec<PlacedLock>,
 }
 
 impl OperationPlacer<'_> {
+    fn place_locks(&mut self, locks: &[RecordedLock]) {
+        for (number, lock) in locks.iter().enumerate() {
+            let Some(line) = self.contended_line(lock.word) else {
+                continue;
+            };
+            self.lock_numbers[number] = Some(self.locks.len() as u32);
+            let lines_of = |words: &BTreeSet<Addr>| {
+                let lines: BTreeSet<u32> = { words.iter() }
+                    .filter_map(|word| self.contended_line(*word))
+                    .collect();
+                lines.into_iter()
+            };
+            let enqueued = lines_of(&lock.enqueued).filter(|other| *other != line);
+            let placed = PlacedLock {
+                line,
+                enqueued: enqueued.collect(),
+                polled: match lock.polled.is_empty() {
+                    true => vec![line],
+                    false => lines_of(&lock.polled).collect(),
+                },
+            };
+            self.locks.push(placed);
+        }
+    }
+
+    fn contended_line(&self, addr: Addr) -> Option<u32> {
+        let (line, _) = self.layout.place(self.run, addr);
+        self.numbers.get(&line).copied()
+    }
+
     fn place(&mut self, operation: &RecordedOperation) -> PlacedOperation {
         let mut placed = PlacedOperation::default();
         let (mut ticks, mut locked) = (0u32, 0u16);
@@ -213,7 +287,11 @@ impl OperationPlacer<'_> {
                     continue;
                 };
                 let word = self.word(line, offset / WORD_BYTES);
-                let kind = placed_kind(access, &placed.accesses, word);
+                let kind = match self.locking_kind(access) {
+                    Some(_) if is_placed => continue,
+                    Some(locking) => locking,
+                    None => placed_kind(access, &placed.accesses, word),
+                };
                 placed.accesses.push(PlacedAccess {
                     ticks: std::mem::take(&mut ticks),
                     line,
@@ -233,6 +311,23 @@ impl OperationPlacer<'_> {
         placed
     }
 
+    /// Returns what an access does to a lock on a contended line.
+    fn locking_kind(&self, access: &OperationAccess) -> Option<PlacedKind> {
+        let number = |lock: u32| self.lock_numbers.get(lock as usize).copied().flatten();
+        match access.step {
+            AccessStep::Acquire(lock, mode) => Some(PlacedKind::Acquire {
+                lock: number(lock)?,
+                mode,
+            }),
+            AccessStep::Release(lock, mode) => Some(PlacedKind::Release {
+                lock: number(lock)?,
+                mode,
+                atomic: access.locked,
+            }),
+            AccessStep::Plain | AccessStep::SequenceCheck => None,
+        }
+    }
+
     fn word(&mut self, line: u32, word: u32) -> u32 {
         *self.words.entry((line, word)).or_insert_with(|| {
             self.word_lines.push(line);
@@ -242,7 +337,15 @@ impl OperationPlacer<'_> {
 }
 
 fn placed_kind(access: &OperationAccess, before: &[PlacedAccess], word: u32) -> PlacedKind {
+    let first_load = || {
+        let is_load = |other: &PlacedAccess| other.word == word && other.kind == PlacedKind::Load;
+        u16::try_from(before.iter().rposition(is_load)?).ok()
+    };
     match access.kind {
+        AccessKind::Read if access.step == AccessStep::SequenceCheck => match first_load() {
+            Some(load) => PlacedKind::SequenceCheck { load },
+            None => PlacedKind::Load,
+        },
         AccessKind::Read => PlacedKind::Load,
         _ if access.compare_exchange => {
             // What the operation itself stored there is what it expects.
@@ -272,7 +375,7 @@ fn mark_loads_before_stores(accesses: &mut [PlacedAccess]) {
             }
             let is_store = !matches!(
                 accesses[behind].kind,
-                PlacedKind::Load | PlacedKind::LoadBeforeStore
+                PlacedKind::Load | PlacedKind::LoadBeforeStore | PlacedKind::SequenceCheck { .. }
             );
             if accesses[behind].line == accesses[index].line && is_store {
                 accesses[index].kind = PlacedKind::LoadBeforeStore;

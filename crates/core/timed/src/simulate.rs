@@ -6,14 +6,16 @@ use std::collections::BinaryHeap;
 use relayout_statistics::random::SplitMix64;
 
 use crate::lines::{PS, SimulatedLines, copy_count};
+use crate::locking::{LockWaiter, SimulatedLocks};
 use crate::machine::{ModelRules, TimedMachine};
 use crate::placed::{PlacedAccess, PlacedKind, PlacedOperation, PlacedOperations};
+use crate::roles::LockMode;
 
 /// Operations of each CPU before counting begins, and that are counted.
 const WARM_UP: u64 = 8;
 const COUNTED: u64 = 32;
 /// Operations that are counted at least, however few CPUs there are.
-const COUNTED_MIN: u64 = 1500;
+const COUNTED_MIN: u64 = 4000;
 
 /// Accesses that are simulated at most: of CPUs that try to exchange a word again and again.
 const ACCESSES_MAX: u64 = 2_000_000;
@@ -40,6 +42,9 @@ pub struct SimulatedThroughput {
     pub waiting: Vec<f64>,
     /// Accesses that were simulated.
     pub accesses: u64,
+    /// All CPUs wait for locks in the end, and none gives one back: recorded operations that take locks in different
+    /// orders cannot be executed in any order.
+    pub is_stuck: bool,
 }
 
 impl ThroughputSimulation<'_> {
@@ -49,6 +54,7 @@ impl ThroughputSimulation<'_> {
             operations_per_second: 0.0,
             waiting: vec![0.0; placed.lines.len()],
             accesses: 0,
+            is_stuck: false,
         };
         if placed.operations.is_empty() || self.cpus == 0 {
             return none;
@@ -67,6 +73,7 @@ impl ThroughputSimulation<'_> {
                 .map(|waited| *waited as f64 / cpu_time)
                 .collect(),
             accesses: state.accesses,
+            is_stuck: state.events.is_empty(),
         }
     }
 }
@@ -91,6 +98,7 @@ struct SimulationState<'s> {
     rules: &'s ModelRules,
     placed: &'s PlacedOperations,
     lines: SimulatedLines<'s>,
+    locks: SimulatedLocks<'s>,
     cpus: Vec<SimulatedCpu>,
     /// Time of the next access of each CPU.
     events: BinaryHeap<Reverse<(u64, u32)>>,
@@ -122,6 +130,7 @@ impl<'s> SimulationState<'s> {
             rules,
             placed,
             lines: SimulatedLines::new(&placed.lines, cpus, machine, rules),
+            locks: SimulatedLocks::new(placed, cpus),
             cpus: (0..cpus).map(|cpu| SimulatedCpu::new(seed, cpu)).collect(),
             events: BinaryHeap::with_capacity(cpus as usize),
             versions: vec![0; count],
@@ -193,16 +202,20 @@ impl<'s> SimulationState<'s> {
         match access.kind {
             PlacedKind::Load | PlacedKind::LoadBeforeStore => self.load(cpu, at, access),
             PlacedKind::Store => {
-                let end = self.lines.access(access.line, cpu, at, true);
-                *self.version(access.word, access.line, cpu) += 1;
-                let own = &mut self.cpus[cpu as usize];
-                own.drained_at = own.drained_at.max(end);
+                self.store(cpu, at, access);
                 self.go_on(cpu, at, 0);
             }
             PlacedKind::Locked => {
-                let end = self.lock(cpu, at, access);
+                let end = self.execute_atomic(cpu, at, access);
                 *self.version(access.word, access.line, cpu) += 1;
                 self.go_on(cpu, end, 0);
+            }
+            PlacedKind::SequenceCheck { load } => {
+                self.check_sequence(cpu, at, access, load.into());
+            }
+            PlacedKind::Acquire { lock, mode } => self.acquire(cpu, at, access, lock, mode),
+            PlacedKind::Release { lock, atomic, .. } => {
+                self.release(cpu, at, access, lock, atomic);
             }
             PlacedKind::CompareExchange { load } => {
                 self.compare_exchange(cpu, at, access, load.into());
@@ -220,16 +233,102 @@ impl<'s> SimulationState<'s> {
         self.go_on(cpu, end, version);
     }
 
+    /// Executes a store, and returns when others can see it. The CPU does not wait for that.
+    fn store(&mut self, cpu: u32, at: u64, access: &PlacedAccess) -> u64 {
+        let end = self.lines.access(access.line, cpu, at, true);
+        *self.version(access.word, access.line, cpu) += 1;
+        let own = &mut self.cpus[cpu as usize];
+        own.drained_at = own.drained_at.max(end);
+        self.poll_line(access.line, cpu, end);
+        end
+    }
+
     /// Executes an atomic instruction, and returns its end.
-    fn lock(&mut self, cpu: u32, at: u64, access: &PlacedAccess) -> u64 {
+    fn execute_atomic(&mut self, cpu: u32, at: u64, access: &PlacedAccess) -> u64 {
         let begin = at.max(self.cpus[cpu as usize].drained_at);
         let end = self.lines.access(access.line, cpu, begin, true);
         self.waits_ps[access.line as usize] += end - at;
+        self.poll_line(access.line, cpu, end);
         end + (self.rules.locked_ns * PS) as u64
     }
 
+    /// Lets those that poll a line load it again, after a CPU stored to it.
+    fn poll_line(&mut self, line: u32, cpu: u32, at: u64) {
+        for index in 0..self.locks.polling(line).len() {
+            let lock = self.locks.polling(line)[index];
+            let copy = self.lines.copy_of(self.locks.placed(lock).line, cpu);
+            if let Some(poller) = self.locks.poller(lock, copy)
+                && poller != cpu
+            {
+                self.lines.access(line, poller, at, false);
+            }
+        }
+    }
+
+    fn acquire(&mut self, cpu: u32, at: u64, access: &PlacedAccess, lock: u32, mode: LockMode) {
+        let end = self.execute_atomic(cpu, at, access);
+        let copy = self.lines.copy_of(access.line, cpu);
+        let waiter = LockWaiter {
+            cpu,
+            mode,
+            since: end,
+        };
+        if self.locks.take_or_wait(lock, copy, waiter) {
+            return self.go_on(cpu, end, 0);
+        }
+        let mut asked_at = end;
+        for line in &self.locks.placed(lock).enqueued {
+            asked_at = self.lines.access(*line, cpu, asked_at, true);
+        }
+        if self.locks.poller(lock, copy) == Some(cpu) {
+            for line in &self.locks.placed(lock).polled {
+                self.lines.access(*line, cpu, asked_at, false);
+            }
+        }
+    }
+
+    fn release(&mut self, cpu: u32, at: u64, access: &PlacedAccess, lock: u32, atomic: bool) {
+        let (seen_at, own_end) = match atomic {
+            true => {
+                let end = self.execute_atomic(cpu, at, access);
+                (end, end)
+            }
+            false => (self.store(cpu, at, access), at),
+        };
+        let copy = self.lines.copy_of(access.line, cpu);
+        for waiter in self.locks.give_back(lock, copy) {
+            let taken_at = match waiter.mode {
+                LockMode::Alone => {
+                    let loaded = self.lines.access(access.line, waiter.cpu, seen_at, false);
+                    self.lines.access(access.line, waiter.cpu, loaded, true)
+                }
+                LockMode::Shared => seen_at + (self.rules.wake_ns * PS) as u64,
+            };
+            self.waits_ps[access.line as usize] += taken_at.saturating_sub(waiter.since);
+            self.go_on(waiter.cpu, taken_at.max(waiter.since), 0);
+        }
+        self.go_on(cpu, own_end, 0);
+    }
+
+    fn check_sequence(&mut self, cpu: u32, at: u64, access: &PlacedAccess, load: usize) {
+        let end = self.lines.access(access.line, cpu, at, false);
+        self.waits_ps[access.line as usize] += end - at;
+        let version = *self.version(access.word, access.line, cpu);
+        let own = &mut self.cpus[cpu as usize];
+        if own
+            .loaded
+            .get(load)
+            .is_some_and(|loaded| *loaded != version)
+        {
+            own.loaded.truncate(load);
+            own.next = load;
+            return self.schedule(cpu, end);
+        }
+        self.go_on(cpu, end, version);
+    }
+
     fn compare_exchange(&mut self, cpu: u32, at: u64, access: &PlacedAccess, load: usize) {
-        let end = self.lock(cpu, at, access);
+        let end = self.execute_atomic(cpu, at, access);
         let version = *self.version(access.word, access.line, cpu);
         let own = &mut self.cpus[cpu as usize];
         if let Some(loaded) = own.loaded.get_mut(load)

@@ -6,7 +6,7 @@ use relayout_profile::{Addr, RegionRow, RunId, VisitRow};
 
 /// Fraction of the subject's visits in a region, from which on the stretch must lie in the region.
 const SUBJECT_SHARE_MIN: f64 = 0.02;
-/// Fraction of the stretch that must be left for another region to shorten it. Regions that would leave less are
+/// Fraction of the subject's stretch that other regions must leave, all together. Regions that would leave less are
 /// left out: they began late, as those of clocks do.
 const KEPT_SHARE_MIN: f64 = 0.5;
 /// Regions that begin at one place at different times, at most.
@@ -58,12 +58,12 @@ impl<'p> LoggedStretch<'p> {
         if !stretch.is_complete.contains(&true) || stretch.first >= stretch.end {
             return None;
         }
+        let kept_min = (stretch.end - stretch.first) as f64 * KEPT_SHARE_MIN;
         let mut ranked: Vec<(usize, usize)> = others.into_iter().collect();
         ranked.sort_by_key(|(region, count)| (std::cmp::Reverse(*count), *region));
         for (region, _) in ranked {
             let (first, end) = stretch.within(region);
-            let left = end.saturating_sub(first) as f64;
-            if left >= (stretch.end - stretch.first) as f64 * KEPT_SHARE_MIN {
+            if end.saturating_sub(first) as f64 >= kept_min {
                 (stretch.first, stretch.end) = (first, end);
                 stretch.is_complete[region] = true;
             }

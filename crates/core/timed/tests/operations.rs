@@ -5,8 +5,8 @@ use relayout_profile::{
     VisitRow,
 };
 use relayout_timed::{
-    BytePlace, LineLayout, LineName, LineSharing, MissingOperations, OperationLog, PlacedKind,
-    PlacedOperations,
+    AccessStep, BytePlace, LineLayout, LineName, LineSharing, LockMode, MissingOperations,
+    OperationLog, PlacedKind, PlacedOperations, SiteRole, SiteRoles,
 };
 
 const WORD: u64 = 0x1000;
@@ -83,8 +83,25 @@ fn with_visits(mut visits: Vec<VisitRow>) -> Profile {
     }
 }
 
+/// Roles of some instructions; the others are code.
+struct Roles(Vec<(SiteId, SiteRole)>);
+
+impl SiteRoles for Roles {
+    fn role(&self, site: SiteId) -> SiteRole {
+        let known = self.0.iter().find(|(own, _)| *own == site);
+        known.map_or(SiteRole::Code, |(_, role)| *role)
+    }
+}
+
+fn read_with(
+    profile: &Profile,
+    roles: Vec<(SiteId, SiteRole)>,
+) -> Result<OperationLog, MissingOperations> {
+    OperationLog::from_profile(profile, &|_, addr| addr == Addr(WORD), &Roles(roles))
+}
+
 fn read(profile: &Profile) -> Result<OperationLog, MissingOperations> {
-    OperationLog::from_profile(profile, &|_, addr| addr == Addr(WORD), &|_| false)
+    read_with(profile, Vec::new())
 }
 
 #[test]
@@ -150,9 +167,154 @@ fn failed_exchanges_and_interrupts_are_left_out() {
             .sum()
     };
     assert_eq!(all(&read(&profile).expect("operations")), 40);
-    let is_interrupt = |site: SiteId| site == SiteId((OTHER & 0xff) as u32);
-    let log = OperationLog::from_profile(&profile, &|_, addr| addr == Addr(WORD), &is_interrupt);
+    let log = read_with(&profile, vec![(site_of(OTHER), SiteRole::Interrupt)]);
     assert_eq!(all(&log.expect("operations")), 20);
+}
+
+fn site_of(addr: u64) -> SiteId {
+    SiteId((addr & 0xff) as u32)
+}
+
+/// What lies between the entry code and an interrupt's last access goes with it, and so does the time.
+#[test]
+fn what_an_interrupt_calls_is_cut_out() {
+    let mut visits = Vec::new();
+    for operation in 0..12u32 {
+        for context in 0..2u16 {
+            let clock = u64::from(operation) * 10_000;
+            let at = |ticks, addr| {
+                visit(
+                    context,
+                    operation,
+                    clock + ticks,
+                    addr,
+                    AccessKind::ReadWrite,
+                )
+            };
+            visits.extend([
+                at(0, WORD),
+                at(100, ENTRY),
+                at(300, OTHER),
+                at(1100, TICK),
+                at(1200, WORD),
+            ]);
+        }
+    }
+    let roles = vec![
+        (site_of(ENTRY), SiteRole::Entry),
+        (site_of(TICK), SiteRole::Interrupt),
+    ];
+    let log = read_with(&with_visits(visits.clone()), roles).expect("operations");
+    let operation = &log.operations[0];
+    let found: Vec<(u32, Addr)> = { operation.accesses.iter() }
+        .map(|access| (access.ticks, access.addr))
+        .collect();
+    assert_eq!(found, [(0, Addr(WORD)), (200, Addr(WORD))]);
+    assert_eq!(operation.ticks_behind, 8800);
+    // Entry code alone is that of a page fault.
+    let log = read_with(
+        &with_visits(visits),
+        vec![(site_of(ENTRY), SiteRole::Entry)],
+    );
+    assert_eq!(log.expect("operations").operations[0].accesses.len(), 5);
+}
+
+const ENTRY: u64 = 0x1050;
+const TICK: u64 = 0x1058;
+/// A semaphore: its count, its owner, and the lock of its queue.
+const COUNT: u64 = 0x1080;
+const OWNER: u64 = 0x1088;
+const QUEUE: u64 = 0x1090;
+
+/// One operation that waits for a semaphore: it tries, looks at the owner, queues up under a lock, does something else
+/// meanwhile, has the semaphore at 900 ticks, uses it, and gives it back.
+fn waiting_operation(context: u16, operation: u32) -> Vec<VisitRow> {
+    let at = |site: u32, ticks: u64, addr, access| VisitRow {
+        site: SiteId(site),
+        ..visit(
+            context,
+            operation,
+            u64::from(operation) * 10_000 + ticks,
+            addr,
+            access,
+        )
+    };
+    vec![
+        at(9, 50, WORD, AccessKind::ReadWrite),
+        at(1, 100, COUNT, AccessKind::ReadWrite),
+        at(1, 120, OWNER, AccessKind::Read),
+        at(3, 140, QUEUE, AccessKind::ReadWrite),
+        at(4, 160, QUEUE, AccessKind::Write),
+        at(9, 500, WORD, AccessKind::Read),
+        at(3, 880, QUEUE, AccessKind::ReadWrite),
+        at(1, 900, COUNT, AccessKind::ReadWrite),
+        at(4, 920, QUEUE, AccessKind::Write),
+        at(9, 940, OWNER, AccessKind::Write),
+        at(9, 1000, WORD, AccessKind::ReadWrite),
+        at(2, 1100, COUNT, AccessKind::ReadWrite),
+    ]
+}
+
+#[test]
+fn waiting_for_a_lock_is_cut_out() {
+    let visits = (0..12).flat_map(|operation| {
+        (0..2).flat_map(move |context| waiting_operation(context, operation))
+    });
+    let (acquire, release) = (
+        SiteRole::Acquire(LockMode::Alone),
+        SiteRole::Release(LockMode::Alone),
+    );
+    let roles = [(1, acquire), (2, release), (3, acquire), (4, release)];
+    let roles = roles.map(|(site, role)| (SiteId(site), role)).to_vec();
+    let log = read_with(&with_visits(visits.collect()), roles).expect("operations");
+    let found: Vec<(u32, Addr, AccessStep)> = { log.operations[0].accesses.iter() }
+        .map(|access| (access.ticks, access.addr, access.step))
+        .collect();
+    let number = { log.locks.iter() }
+        .position(|lock| lock.word == Addr(COUNT))
+        .expect("the semaphore is a lock") as u32;
+    assert_eq!(
+        found,
+        [
+            (0, Addr(WORD), AccessStep::Plain),
+            (
+                50,
+                Addr(COUNT),
+                AccessStep::Acquire(number, LockMode::Alone)
+            ),
+            // The lock of the queue was taken for the semaphore.
+            (20, Addr(QUEUE), AccessStep::Plain),
+            (20, Addr(OWNER), AccessStep::Plain),
+            (60, Addr(WORD), AccessStep::Plain),
+            (
+                100,
+                Addr(COUNT),
+                AccessStep::Release(number, LockMode::Alone)
+            ),
+        ]
+    );
+    let lock = &log.locks[number as usize];
+    assert!(lock.polled.contains(&Addr(OWNER)) && lock.enqueued.contains(&Addr(QUEUE)));
+}
+
+/// A lock that is only tried for, or not given back in the operation, is an access like others.
+#[test]
+fn locks_without_an_end_are_no_locks() {
+    let log = read_with(
+        &recorded(),
+        vec![(site_of(WORD), SiteRole::Acquire(LockMode::Alone))],
+    );
+    let log = log.expect("operations");
+    let steps = log
+        .operations
+        .iter()
+        .flat_map(|operation| &operation.accesses);
+    assert!(
+        log.locks.is_empty()
+            && steps
+                .into_iter()
+                .all(|access| access.step == AccessStep::Plain)
+    );
 }
 
 #[test]

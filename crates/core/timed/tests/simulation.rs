@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use relayout_timed::{
-    ContendedLine, CurveInputs, LineName, LineSharing, ModelRules, PlacedAccess, PlacedKind,
-    PlacedOperation, PlacedOperations, ThroughputSimulation, TimedMachine, TransferTimes,
+    ContendedLine, CurveInputs, LineName, LineSharing, LockMode, ModelRules, PlacedAccess,
+    PlacedKind, PlacedLock, PlacedOperation, PlacedOperations, SimulatedThroughput,
+    ThroughputSimulation, TimedMachine, TransferTimes,
 };
 
 fn machine(move_ns: f64) -> TimedMachine {
@@ -40,6 +41,7 @@ fn operations(accesses: Vec<PlacedAccess>, ticks_behind: u32, lines: u32) -> Pla
             })
             .collect(),
         words: (0..lines).collect(),
+        locks: Vec::new(),
         operations: vec![PlacedOperation {
             accesses,
             ticks_behind,
@@ -158,7 +160,7 @@ fn the_same_layout_gains_nothing() {
         rules: ModelRules::default(),
         seed: 9,
     };
-    for point in inputs.points(&[1, 2, 20, 64]) {
+    for point in inputs.points(&[1, 2, 20, 64]).expect("nothing waits") {
         assert_eq!((point.ratio, point.low, point.high), (1.0, 1.0, 1.0));
     }
 }
@@ -174,7 +176,9 @@ fn fewer_visits_gain_by_the_number_of_cpus() {
         rules: ModelRules::default(),
         seed: 9,
     };
-    let curve = inputs.curve(&[1, 4, 16, 64], vec!["line".to_owned()]);
+    let curve = inputs
+        .curve(&[1, 4, 16, 64], vec!["line".to_owned()])
+        .expect("nothing waits");
     let ratios: Vec<f64> = curve.points.iter().map(|point| point.ratio).collect();
     // The operation that visits twice has less code.
     assert!(
@@ -193,7 +197,154 @@ fn fewer_visits_gain_by_the_number_of_cpus() {
             .iter()
             .all(|point| point.low <= point.ratio && point.ratio <= point.high)
     );
-    assert_eq!(curve.rule_effects.len(), 9);
+    assert_eq!(curve.rule_effects.len(), 10);
+}
+
+fn acquire(lock: u32, mode: LockMode) -> PlacedKind {
+    PlacedKind::Acquire { lock, mode }
+}
+
+fn release(lock: u32, mode: LockMode) -> PlacedKind {
+    let atomic = mode == LockMode::Shared;
+    PlacedKind::Release { lock, mode, atomic }
+}
+
+/// Operations that hold a lock on line 0 for so many ticks, of 0.2 ns, and then do something else for as long.
+fn locked_for(ticks: u32, mode: LockMode) -> PlacedOperations {
+    let accesses = vec![
+        access(100, 0, acquire(0, mode)),
+        access(ticks, 0, release(0, mode)),
+    ];
+    let mut placed = operations(accesses, ticks, 2);
+    placed.locks = vec![lock_on(0)];
+    placed
+}
+
+fn lock_on(line: u32) -> PlacedLock {
+    PlacedLock {
+        line,
+        enqueued: Vec::new(),
+        polled: vec![line],
+    }
+}
+
+fn simulate(placed: &PlacedOperations, cpus: u32) -> SimulatedThroughput {
+    let machine = machine(70.0);
+    let rules = ModelRules::default();
+    let simulation = ThroughputSimulation {
+        machine: &machine,
+        rules: &rules,
+        cpus,
+        seed: 3,
+    };
+    simulation.run(placed)
+}
+
+/// One holder at a time: the time between two of them is what the lock is held, and some moves of its line.
+#[test]
+fn a_lock_lets_one_cpu_in_at_a_time() {
+    let placed = locked_for(20_000, LockMode::Alone);
+    let rate = |cpus| simulate(&placed, cpus).operations_per_second;
+    let held_ns = 20_000.0 * ModelRules::default().tick_ns;
+    let each_ns = 1e9 / rate(16);
+    assert!(
+        each_ns >= held_ns * 0.98 && each_ns < held_ns + 5.0 * 70.0,
+        "{each_ns}"
+    );
+    assert!(
+        (rate(16) / rate(4) - 1.0).abs() < 0.05,
+        "{} {}",
+        rate(16),
+        rate(4)
+    );
+    let waiting: f64 = simulate(&placed, 16).waiting.iter().sum();
+    assert!((0.8..1.0).contains(&waiting), "{waiting}");
+}
+
+#[test]
+fn readers_go_together() {
+    let placed = locked_for(20_000, LockMode::Shared);
+    let rate = |cpus| simulate(&placed, cpus).operations_per_second;
+    assert!(
+        (rate(16) / rate(1) / 16.0 - 1.0).abs() < 0.1,
+        "{} {}",
+        rate(16),
+        rate(1)
+    );
+}
+
+/// What the holder uses on the line of a lock is taken from it by those that wait.
+#[test]
+fn waiters_disturb_the_line_of_their_lock() {
+    let beside = |line| {
+        let mut accesses = vec![access(100, 0, acquire(0, LockMode::Alone))];
+        accesses.extend((0..10).map(|_| access(500, line, PlacedKind::Store)));
+        accesses.extend((0..10).map(|_| access(500, line, PlacedKind::Locked)));
+        accesses.push(access(100, 0, release(0, LockMode::Alone)));
+        let mut placed = operations(accesses, 500, 2);
+        placed.locks = vec![lock_on(0)];
+        simulate(&placed, 8).operations_per_second
+    };
+    let (same, other) = (beside(0), beside(1));
+    assert!(other > same * 1.2, "{same} {other}");
+}
+
+/// Two operations that take two locks in different orders end in a deadlock, which is told.
+#[test]
+fn operations_that_cannot_go_on_are_told() {
+    let both = |first: u32, second: u32| PlacedOperation {
+        accesses: vec![
+            access(100, first, acquire(first, LockMode::Alone)),
+            access(1000, second, acquire(second, LockMode::Alone)),
+            access(1000, second, release(second, LockMode::Alone)),
+            access(100, first, release(first, LockMode::Alone)),
+        ],
+        ticks_behind: 100,
+        locked_behind: 0,
+    };
+    let mut placed = operations(Vec::new(), 0, 2);
+    placed.operations = vec![both(0, 1), both(1, 0)];
+    placed.locks = vec![lock_on(0), lock_on(1)];
+    assert!(simulate(&placed, 8).is_stuck);
+    let machine = machine(70.0);
+    let inputs = CurveInputs {
+        today: &placed,
+        changed: &placed,
+        machine: &machine,
+        rules: ModelRules::default(),
+        seed: 9,
+    };
+    assert_eq!(inputs.points(&[8]), None);
+    placed.operations.pop();
+    assert!(!simulate(&placed, 8).is_stuck);
+}
+
+/// What is read under a sequence count is read again if the count changed.
+#[test]
+fn sequences_are_read_again() {
+    let reader = PlacedOperation {
+        accesses: vec![
+            access(100, 0, PlacedKind::Load),
+            access(3000, 0, PlacedKind::SequenceCheck { load: 0 }),
+        ],
+        ticks_behind: 100,
+        locked_behind: 0,
+    };
+    let writer = PlacedOperation {
+        accesses: vec![access(100, 0, PlacedKind::Store)],
+        ticks_behind: 3000,
+        locked_behind: 0,
+    };
+    let mut placed = operations(Vec::new(), 0, 1);
+    placed.operations = vec![reader.clone(), reader.clone()];
+    let undisturbed = simulate(&placed, 8);
+    placed.operations = vec![reader, writer];
+    let disturbed = simulate(&placed, 8);
+    let per_operation =
+        |found: &SimulatedThroughput| found.accesses as f64 / found.operations_per_second;
+    assert!(undisturbed.accesses > 0 && disturbed.operations_per_second > 0.0);
+    // A reader has two accesses and a writer one, if nothing is read again.
+    assert!(per_operation(&disturbed) > per_operation(&undisturbed) * 1.1);
 }
 
 fn any_kind() -> impl Strategy<Value = PlacedKind> {

@@ -1,26 +1,27 @@
 //! Predicted gain over the number of CPUs, by the timed model.
 
-mod unmodelled;
+mod site_roles;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_contend::{AccessTarget, AddressNamer as _};
 use relayout_layout::abi::StructLayout;
-use relayout_profile::{Addr, SiteId};
+use relayout_profile::{AccessKind, Addr, SiteId};
 use relayout_search::{ObjectPlacements, ObjectPlacer};
 use relayout_timed::{
-    CurveInputs, LineLayout as _, LineName, MissingOperations, ModelRules, OperationAccess,
-    OperationLog, PUBLISHED_CPUS, PlacedOperations, PredictedCurve, TimedMachine,
+    AccessStep, CurveInputs, LineLayout as _, LineName, MissingOperations, ModelRules,
+    OperationAccess, OperationLog, PUBLISHED_CPUS, PlacedOperations, PredictedCurve, SiteRole,
+    SiteRoles, TimedMachine,
 };
 
 use super::searched::SearchedType;
 use crate::{ResolvedNames, ResolvedProfile};
-use unmodelled::{is_interrupt_function, waiting_function};
+use site_roles::{role_of_functions, waiting_function};
 
 /// Seed of the simulations: the same recording gives the same curve.
 const SEED: u64 = 0x7265_6c61_796f_7574;
-/// Fraction of the accesses to contended lines that wait for locks, from which on there is no curve.
-const WAITING_SHARE_MAX: f64 = 0.01;
+/// Fraction of the accesses to contended lines for which the model has no rule, from which on there is no curve.
+const UNMODELLED_SHARE_MAX: f64 = 0.02;
 
 /// What a curve is to be computed for.
 #[derive(Clone, Debug)]
@@ -58,25 +59,29 @@ pub fn predict_curves(
     top: usize,
 ) -> Option<String> {
     let advice = searched.outcome.as_ref().ok()?;
-    let predictor = match CurvePredictor::new(resolved, names, searched, request) {
-        Ok(predictor) => predictor,
-        Err(why) => {
-            return Some(format!(
-                "No gain of {} over the number of CPUs is predicted: {why}.",
-                searched.gathered.name
-            ));
+    let predicted = CurvePredictor::new(resolved, names, searched, request).and_then(|predictor| {
+        let shown = advice.shown_candidates(top).into_iter();
+        let predict = |layout: &StructLayout| predictor.predict(layout);
+        let by_candidate: Result<Vec<(usize, PredictedCurve)>, String> = shown
+            .map(|index| Ok((index, predict(&advice.candidates[index].layout)?)))
+            .collect();
+        let given = advice.user_layouts.iter();
+        let of_user_layouts: Result<Vec<PredictedCurve>, String> =
+            given.map(|given| predict(&given.layout)).collect();
+        Ok((by_candidate?, of_user_layouts?))
+    });
+    match predicted {
+        Ok((by_candidate, of_user_layouts)) => {
+            if let Ok(advice) = &mut searched.outcome {
+                advice.set_curves(by_candidate, of_user_layouts);
+            }
+            None
         }
-    };
-    let predict = |layout: &StructLayout| predictor.predict(layout);
-    let by_candidate: Vec<(usize, PredictedCurve)> = { advice.shown_candidates(top).into_iter() }
-        .map(|index| (index, predict(&advice.candidates[index].layout)))
-        .collect();
-    let given = advice.user_layouts.iter();
-    let of_user_layouts: Vec<PredictedCurve> = given.map(|given| predict(&given.layout)).collect();
-    if let Ok(advice) = &mut searched.outcome {
-        advice.set_curves(by_candidate, of_user_layouts);
+        Err(why) => Some(format!(
+            "No gain of {} over the number of CPUs is predicted: {why}.",
+            searched.gathered.name
+        )),
     }
-    None
 }
 
 /// Computes curves of layouts of one type.
@@ -106,14 +111,11 @@ impl<'p> CurvePredictor<'p> {
         let placer = ObjectPlacer::new(searched.subject(resolved.line_bytes));
         let placements = placer.place_today();
         let is_subject = |run, addr| matches!(placements.place(run, addr).0, LineName::Object(..));
-        let is_interrupt = |site| functions.is_interrupt(site);
-        let log = OperationLog::from_profile(resolved.profile, &is_subject, &is_interrupt)
+        let log = OperationLog::from_profile(resolved.profile, &is_subject, &functions)
             .map_err(missing_words)?;
         let today = PlacedOperations::new(&log, &placements);
-        if let Some(waiting) = functions.waiting(&log, &today, &placements) {
-            return Err(format!(
-                "contexts wait for each other in {waiting}, and the model has no rule for that yet"
-            ));
+        if let Some(why) = functions.unmodelled(&log, &today, &placements) {
+            return Err(why);
         }
         let line_names = line_names(&log, &today, &placements, names);
         Ok(Self {
@@ -127,7 +129,10 @@ impl<'p> CurvePredictor<'p> {
     }
 
     /// Predicts the curve of a layout.
-    fn predict(&self, layout: &StructLayout) -> PredictedCurve {
+    ///
+    /// # Errors
+    /// The recorded operations cannot be executed by many CPUs at once.
+    fn predict(&self, layout: &StructLayout) -> Result<PredictedCurve, String> {
         let step = format!("simulating {}", self.request.machine.name);
         self.resolved.progress.step(&step);
         let changed = PlacedOperations::new(&self.log, &self.placer.place_objects(layout));
@@ -142,7 +147,10 @@ impl<'p> CurvePredictor<'p> {
             },
             seed: SEED,
         };
-        inputs.curve(&self.request.cpu_counts(), self.line_names.clone())
+        let curve = inputs.curve(&self.request.cpu_counts(), self.line_names.clone());
+        curve.ok_or_else(|| {
+            "recorded operations take their locks in different orders, and would wait for each other for ever".to_owned()
+        })
     }
 }
 
@@ -162,40 +170,44 @@ fn missing_words(missing: MissingOperations) -> String {
     words.to_owned()
 }
 
-/// Functions of the recorded instructions.
+/// Functions of the recorded instructions, and what they do.
 struct SiteFunctions {
-    by_site: BTreeMap<SiteId, Vec<String>>,
+    by_site: BTreeMap<SiteId, (Vec<String>, SiteRole)>,
+}
+
+impl SiteRoles for SiteFunctions {
+    fn role(&self, site: SiteId) -> SiteRole {
+        self.by_site.get(&site).map_or(SiteRole::Code, |own| own.1)
+    }
 }
 
 impl SiteFunctions {
     fn new(resolved: &ResolvedProfile<'_>, names: &ResolvedNames<'_, '_>) -> Self {
         let mut by_site = BTreeMap::new();
         for visit in &resolved.profile.visits {
-            by_site
-                .entry(visit.site)
-                .or_insert_with(|| names.functions_of_site(visit.site));
+            by_site.entry(visit.site).or_insert_with(|| {
+                let functions = names.functions_of_site(visit.site);
+                let role = role_of_functions(&functions);
+                (functions, role)
+            });
         }
         Self { by_site }
     }
 
     fn functions(&self, site: SiteId) -> &[String] {
-        self.by_site.get(&site).map_or(&[], Vec::as_slice)
+        self.by_site.get(&site).map_or(&[], |own| own.0.as_slice())
     }
 
-    fn is_interrupt(&self, site: SiteId) -> bool {
-        self.functions(site)
-            .iter()
-            .any(|name| is_interrupt_function(name))
-    }
-
-    /// Returns the function of a lock in which contexts wait on contended lines, if they do so often.
-    fn waiting(
+    /// Says what the accesses to contended lines need and the model lacks, if that is a part worth mentioning of them:
+    /// functions in which contexts wait, and locks that are not given back in the operation.
+    fn unmodelled(
         &self,
         log: &OperationLog,
         placed: &PlacedOperations,
         layout: &ObjectPlacements,
     ) -> Option<String> {
         let mut waiting: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut unpaired: BTreeMap<&str, usize> = BTreeMap::new();
         let mut all = 0usize;
         for_each_contended(log, placed, layout, |_, access| {
             all += 1;
@@ -203,10 +215,31 @@ impl SiteFunctions {
             if let Some(name) = functions.iter().find_map(|name| waiting_function(name)) {
                 *waiting.entry(name).or_default() += 1;
             }
+            let is_lock = matches!(
+                self.role(access.site),
+                SiteRole::Acquire(_) | SiteRole::Release(_)
+            );
+            let is_store = access.kind != AccessKind::Read;
+            if is_lock && is_store && access.step == AccessStep::Plain {
+                let outermost = functions.last().map_or("", String::as_str);
+                *unpaired.entry(outermost).or_default() += 1;
+            }
         });
-        let total: usize = waiting.values().sum();
-        let most = waiting.into_iter().max_by_key(|(_, count)| *count)?;
-        (total as f64 > all as f64 * WAITING_SHARE_MAX).then(|| most.0.to_owned())
+        let often = |counts: BTreeMap<&str, usize>| {
+            let total: usize = counts.values().sum();
+            let most = counts.into_iter().max_by_key(|(_, count)| *count)?;
+            (total as f64 > all as f64 * UNMODELLED_SHARE_MAX).then(|| most.0.to_owned())
+        };
+        if let Some(name) = often(waiting) {
+            return Some(format!(
+                "contexts wait for each other in {name}, and the model has no rule for that"
+            ));
+        }
+        let name = often(unpaired)?;
+        Some(format!(
+            "{name} takes or gives back locks whose other end lies outside of the operation, and the model has no \
+             rule for that"
+        ))
     }
 }
 

@@ -59,7 +59,8 @@ pub struct Args {
     /// stores; costs time on lines that threads share. For programs built with 'relayout cc'
     #[arg(long)]
     values: bool,
-    /// Keep N accesses in order, for replaying layouts [default: 4000000]
+    /// Keep N accesses in order, for replaying layouts, and a quarter as many with their time, for
+    /// `advise --machine` [default: 4000000]
     #[arg(long, value_name = "N")]
     bursts: Option<u64>,
     /// Let another thread run after about N accesses of one, so that threads that share a CPU meet;

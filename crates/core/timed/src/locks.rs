@@ -1,0 +1,227 @@
+//! Locks in the recorded operations: what takes one, what gives it back, and the waiting in between.
+//!
+//! A lock is a word that instructions of acquiring functions store to, and then one of a releasing function. The last
+//! such store before the release has taken it. Whatever a context did between its first try and that store was
+//! waiting for this one recorded order, and is left out: the simulation has its own queue.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use relayout_profile::{AccessKind, Addr};
+use rustc_hash::FxHashMap;
+
+use crate::interrupts::TimedVisit;
+use crate::roles::{LockMode, SiteRole, SiteRoles};
+
+/// Bytes of a word that a lock is known by.
+const LOCK_WORD_BYTES: u64 = 4;
+/// Distance from a lock's word within which words belong to the same lock.
+const LOCK_BYTES_MAX: u64 = 64;
+
+/// What an access is for, beside its line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AccessStep {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// Loads a sequence count again; if it changed meanwhile, what was read under it is read again.
+    SequenceCheck,
+    /// Takes the lock of this number, of those of the log.
+    Acquire(u32, LockMode),
+    /// Gives it back.
+    Release(u32, LockMode),
+}
+
+/// A lock, and what those do that wait for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedLock {
+    /// Its word.
+    pub word: Addr,
+    /// Other words that a context stores to when it begins to wait: the end of a queue.
+    pub enqueued: BTreeSet<Addr>,
+    /// Words that the first in the queue loads until the lock is free; the lock's own if there are no others.
+    pub polled: BTreeSet<Addr>,
+}
+
+/// Locks by their words.
+#[derive(Debug, Default)]
+pub(crate) struct LockTable {
+    by_word: FxHashMap<Addr, u32>,
+    pub locks: Vec<RecordedLock>,
+}
+
+/// Visit of an operation after its locks were told.
+pub(crate) struct SteppedVisit<'v> {
+    pub timed: TimedVisit<'v>,
+    pub step: AccessStep,
+}
+
+/// One lock held for a part of the operation; indices of visits.
+struct HeldLock {
+    word: Addr,
+    mode: LockMode,
+    first_try: usize,
+    taken: usize,
+    released: usize,
+}
+
+impl LockTable {
+    /// Tells the locks of an operation, and leaves out the waiting for them. Returns the visits, and the ticks that
+    /// were cut out.
+    pub fn step_visits<'v>(
+        &mut self,
+        visits: &[TimedVisit<'v>],
+        roles: &dyn SiteRoles,
+    ) -> (Vec<SteppedVisit<'v>>, u64) {
+        let mut held = held_locks(visits, roles);
+        extend_waits(&mut held, visits, roles);
+        let mut begins: BTreeMap<usize, &HeldLock> = BTreeMap::new();
+        for lock in &held {
+            // Of two that begin together, the longer wait holds the other.
+            let longest = begins.entry(lock.first_try).or_insert(lock);
+            if lock.taken > longest.taken {
+                *longest = lock;
+            }
+        }
+        let mut releases: BTreeMap<usize, AccessStep> = BTreeMap::new();
+        let mut stepped = Vec::with_capacity(visits.len());
+        let (mut at, mut cut) = (0, 0);
+        while let Some(timed) = visits.get(at) {
+            let clock = timed.clock.saturating_sub(cut);
+            let visit = timed.visit;
+            let Some(lock) = begins.get(&at) else {
+                let role = roles.role(visit.site);
+                if role != SiteRole::Queue {
+                    let timed = TimedVisit { visit, clock };
+                    let is_check =
+                        role == SiteRole::SequenceCheck && visit.access == AccessKind::Read;
+                    let step = match releases.remove(&at) {
+                        Some(release) => release,
+                        None if is_check => AccessStep::SequenceCheck,
+                        None => AccessStep::Plain,
+                    };
+                    stepped.push(SteppedVisit { timed, step });
+                }
+                at += 1;
+                continue;
+            };
+            let number = self.number_of(lock.word);
+            self.learn_waiting(number, &visits[lock.first_try..=lock.taken], roles);
+            cut += visits[lock.taken].clock.saturating_sub(timed.clock);
+            let visit = visits[lock.taken].visit;
+            let timed = TimedVisit { visit, clock };
+            let step = AccessStep::Acquire(number, lock.mode);
+            stepped.push(SteppedVisit { timed, step });
+            releases.insert(lock.released, AccessStep::Release(number, lock.mode));
+            at = lock.taken + 1;
+            releases.retain(|release, _| *release >= at);
+        }
+        (stepped, cut)
+    }
+
+    fn number_of(&mut self, word: Addr) -> u32 {
+        *self.by_word.entry(word).or_insert_with(|| {
+            self.locks.push(RecordedLock {
+                word,
+                enqueued: BTreeSet::new(),
+                polled: BTreeSet::new(),
+            });
+            self.locks.len() as u32 - 1
+        })
+    }
+
+    /// Learns from one wait what those do that wait.
+    fn learn_waiting(&mut self, number: u32, visits: &[TimedVisit<'_>], roles: &dyn SiteRoles) {
+        let lock = &mut self.locks[number as usize];
+        for TimedVisit { visit, .. } in visits {
+            let is_waiting = matches!(
+                roles.role(visit.site),
+                SiteRole::Acquire(_) | SiteRole::Queue
+            );
+            let word = lock_word(visit.addr);
+            if is_waiting && word != lock.word && is_near(word, lock.word) {
+                match visit.access {
+                    AccessKind::Read => lock.polled.insert(word),
+                    _ => lock.enqueued.insert(word),
+                };
+            }
+        }
+    }
+}
+
+/// Returns the word of a lock at an address.
+fn lock_word(addr: Addr) -> Addr {
+    Addr(addr.0 - addr.0 % LOCK_WORD_BYTES)
+}
+
+/// Returns the locks that are taken and given back in an operation.
+fn held_locks(visits: &[TimedVisit<'_>], roles: &dyn SiteRoles) -> Vec<HeldLock> {
+    let mut open: FxHashMap<Addr, HeldLock> = FxHashMap::default();
+    let mut held = Vec::new();
+    for (index, TimedVisit { visit, .. }) in visits.iter().enumerate() {
+        if visit.access == AccessKind::Read {
+            continue;
+        }
+        let word = lock_word(visit.addr);
+        match roles.role(visit.site) {
+            SiteRole::Acquire(mode) => {
+                let lock = open.entry(word).or_insert(HeldLock {
+                    word,
+                    mode,
+                    first_try: index,
+                    taken: index,
+                    released: index,
+                });
+                lock.taken = index;
+            }
+            SiteRole::Release(_) => {
+                if let Some(mut lock) = open.remove(&word) {
+                    lock.released = index;
+                    held.push(lock);
+                }
+            }
+            _ => {}
+        }
+    }
+    held
+}
+
+/// Lets each wait begin with the first access of an acquiring function to the lock's other words, such as its owner's
+/// name, and with the locks that are given back in it, as that of a queue of sleepers is.
+fn extend_waits(held: &mut [HeldLock], visits: &[TimedVisit<'_>], roles: &dyn SiteRoles) {
+    let words: BTreeSet<Addr> = held.iter().map(|lock| lock.word).collect();
+    let asks: Vec<(usize, Addr)> = { visits.iter().enumerate() }
+        .filter(|(_, timed)| matches!(roles.role(timed.visit.site), SiteRole::Acquire(_)))
+        .map(|(index, timed)| (index, lock_word(timed.visit.addr)))
+        .filter(|(_, word)| !words.contains(word))
+        .collect();
+    let mut released: FxHashMap<Addr, usize> = FxHashMap::default();
+    for lock in held.iter_mut() {
+        let after = released.insert(lock.word, lock.released);
+        let is_own = |(index, word): &&(usize, Addr)| {
+            after.is_none_or(|after| *index > after) && is_near(*word, lock.word)
+        };
+        if let Some((first, _)) = asks.iter().find(is_own) {
+            lock.first_try = lock.first_try.min(*first);
+        }
+    }
+    while let Some((index, earliest)) = earlier_begin(held) {
+        held[index].first_try = earliest;
+    }
+}
+
+/// Returns a wait in which a lock is given back that was taken before, and where that was.
+fn earlier_begin(held: &[HeldLock]) -> Option<(usize, usize)> {
+    held.iter().enumerate().find_map(|(index, lock)| {
+        let is_for_it = |other: &&HeldLock| {
+            other.first_try < lock.first_try
+                && (lock.first_try..=lock.taken).contains(&other.released)
+        };
+        let other = held.iter().find(is_for_it)?;
+        Some((index, other.first_try))
+    })
+}
+
+/// Returns true for two words of one lock.
+fn is_near(word: Addr, other: Addr) -> bool {
+    word.0.abs_diff(other.0) < LOCK_BYTES_MAX
+}

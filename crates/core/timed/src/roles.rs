@@ -1,0 +1,38 @@
+//! What instructions do for locks and interrupts, as their functions tell.
+
+use relayout_profile::SiteId;
+
+/// How a lock is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LockMode {
+    /// By one context.
+    Alone,
+    /// By any number of contexts that read.
+    Shared,
+}
+
+/// What an instruction does beside its access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SiteRole {
+    /// Nothing.
+    #[default]
+    Code,
+    /// It may be the first of an interrupt: the entry code, which serves exceptions, too.
+    Entry,
+    /// It is part of an interrupt.
+    Interrupt,
+    /// It asks for a lock, or waits for one.
+    Acquire(LockMode),
+    /// It gives a lock back.
+    Release(LockMode),
+    /// It waits in a queue in front of a lock, or hands the queue's front on.
+    Queue,
+    /// It checks whether a sequence count has changed.
+    SequenceCheck,
+}
+
+/// Roles of the recorded instructions.
+pub trait SiteRoles {
+    /// Returns the role of an instruction.
+    fn role(&self, site: SiteId) -> SiteRole;
+}
