@@ -356,8 +356,14 @@ fn any_kind() -> impl Strategy<Value = PlacedKind> {
     ]
 }
 
-fn any_operations() -> impl Strategy<Value = PlacedOperations> {
-    let access_of = (0u32..2000, 0u32..3, any_kind());
+fn waiting_kind() -> impl Strategy<Value = PlacedKind> {
+    prop_oneof![Just(PlacedKind::Load), Just(PlacedKind::Locked)]
+}
+
+fn operations_of(
+    kind: impl Strategy<Value = PlacedKind>,
+) -> impl Strategy<Value = PlacedOperations> {
+    let access_of = (0u32..2000, 0u32..3, kind);
     let accesses = proptest::collection::vec(access_of, 0..12);
     proptest::collection::vec(accesses, 1..6).prop_map(|all| {
         let mut placed = operations(Vec::new(), 0, 3);
@@ -378,21 +384,22 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// Without retries, throughput does not rise by more than 1% with the time to move a line, at the median of
-    /// seeds.
+    /// seeds, if CPUs wait for each access and lose a line at once. If a store goes on without its CPU, or a line is
+    /// used for a while after it was asked for, two accesses may share a visit because it takes longer.
     #[test]
-    fn slower_lines_never_help(placed in any_operations(), cpus in 1u32..24) {
-        let rules = ModelRules::default();
-        let mut rates: Vec<f64> = (0..9)
-            .map(|seed| {
-                per_second(&placed, 90.0, &rules, cpus, seed) / per_second(&placed, 60.0, &rules, cpus, seed)
-            })
-            .collect();
+    fn slower_lines_never_help(placed in operations_of(waiting_kind()), cpus in 1u32..24) {
+        let rules = ModelRules {
+            hold: 0.0,
+            ..ModelRules::default()
+        };
+        let rate = |move_ns, seed| per_second(&placed, move_ns, &rules, cpus, seed);
+        let mut rates: Vec<f64> = (0..9).map(|seed| rate(90.0, seed) / rate(60.0, seed)).collect();
         rates.sort_by(f64::total_cmp);
         prop_assert!(rates[4] <= 1.01, "{rates:?}");
     }
 
     #[test]
-    fn results_depend_on_the_seed_alone(placed in any_operations(), seed: u64) {
+    fn results_depend_on_the_seed_alone(placed in operations_of(any_kind()), seed: u64) {
         let rules = ModelRules::default();
         let run = || per_second(&placed, 70.0, &rules, 6, seed);
         prop_assert_eq!(run().to_bits(), run().to_bits());
