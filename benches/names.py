@@ -78,7 +78,8 @@ def refusals(profile, binary, name):
     member = first_member(profile, binary, name)
     for form in filter(None, (name, shorter(name))):
         commands = [("show", "show", binary, form), ("advise", "advise", profile, form, "--json")]
-        if member:
+        # An array of arrays is laid out as a whole.
+        if member and "][" not in name:
             commands.append(("what-if", "what-if", profile, form, "--align", f"{member}=64", "--json"))
         for command, *arguments in commands:
             done = call(*arguments)

@@ -14,6 +14,7 @@
 mod curve;
 mod interrupts;
 mod lines;
+mod lock_order;
 mod locking;
 mod locks;
 mod machine;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_profile::{AccessKind, Addr};
+use relayout_profile::{AccessKind, Addr, SiteId};
 use rustc_hash::FxHashMap;
 
 use crate::interrupts::TimedVisit;
@@ -47,6 +47,9 @@ pub struct RecordedLock {
 pub(crate) struct LockTable {
     by_word: FxHashMap<Addr, u32>,
     pub locks: Vec<RecordedLock>,
+    /// Visits that were left out as waiting, and are to memory that has nothing to do with the lock: by instruction
+    /// and first byte.
+    pub left_out: FxHashMap<(SiteId, Addr), u64>,
 }
 
 /// Visit of an operation after its locks were told.
@@ -90,7 +93,9 @@ impl LockTable {
             let visit = timed.visit;
             let Some(lock) = begins.get(&at) else {
                 let role = roles.role(visit.site);
-                if role != SiteRole::Queue {
+                if role == SiteRole::Queue {
+                    *self.left_out.entry((visit.site, visit.addr)).or_default() += 1;
+                } else {
                     let timed = TimedVisit { visit, clock };
                     let is_check =
                         role == SiteRole::SequenceCheck && visit.access == AccessKind::Read;
@@ -133,12 +138,14 @@ impl LockTable {
     fn learn_waiting(&mut self, number: u32, visits: &[TimedVisit<'_>], roles: &dyn SiteRoles) {
         let lock = &mut self.locks[number as usize];
         for TimedVisit { visit, .. } in visits {
+            let word = lock_word(visit.addr);
             let is_waiting = matches!(
                 roles.role(visit.site),
                 SiteRole::Acquire(_) | SiteRole::Queue
             );
-            let word = lock_word(visit.addr);
-            if is_waiting && word != lock.word && is_near(word, lock.word) {
+            if !is_near(word, lock.word) {
+                *self.left_out.entry((visit.site, visit.addr)).or_default() += 1;
+            } else if is_waiting && word != lock.word {
                 match visit.access {
                     AccessKind::Read => lock.polled.insert(word),
                     _ => lock.enqueued.insert(word),

@@ -11,6 +11,7 @@ use relayout_profile::{AccessKind, Addr, ClockUnit, ContextId, Profile, RunId, S
 use rustc_hash::FxHashMap;
 
 use crate::interrupts::without_interrupts;
+use crate::lock_order::drop_inversions;
 use crate::locks::{AccessStep, LockTable, RecordedLock};
 use crate::roles::SiteRoles;
 use crate::stretch::LoggedStretch;
@@ -68,6 +69,9 @@ pub struct OperationLog {
     pub contexts: usize,
     /// Locks that operations take and give back.
     pub locks: Vec<RecordedLock>,
+    /// Visits to the subject that were left out, and are no part of a lock that the simulation has: of waiting, by
+    /// instruction.
+    pub left_out: BTreeMap<SiteId, u64>,
 }
 
 /// Reason for which a recording has no operations.
@@ -131,12 +135,20 @@ impl OperationLog {
                 operations.extend(own.into_iter().take(kept));
             }
         }
+        drop_inversions(&mut operations);
         cut_long_gaps(&mut operations);
+        let mut left_out: BTreeMap<SiteId, u64> = BTreeMap::new();
+        for ((site, addr), count) in locks.left_out {
+            if is_subject(run, addr) {
+                *left_out.entry(site).or_default() += count;
+            }
+        }
         let log = Self {
             run,
             operations,
             contexts,
             locks: locks.locks,
+            left_out,
         };
         (contexts > 1).then_some(log)
     }

@@ -17,8 +17,15 @@ const COUNTED: u64 = 32;
 /// Operations that are counted at least, however few CPUs there are.
 const COUNTED_MIN: u64 = 4000;
 
-/// Accesses that are simulated at most: of CPUs that try to exchange a word again and again.
-const ACCESSES_MAX: u64 = 2_000_000;
+/// Accesses of a simulation. Of long operations fewer are counted, but for [`LONG_COUNTED`] of each CPU, after one.
+const ACCESSES: u64 = 1_000_000;
+const LONG_COUNTED: u64 = 2;
+/// Ticks of a loop from one try of a compare-and-exchange to the next, at most. What lay before the first, such as the
+/// remains of an interrupt, does not come again.
+const RETRY_TICKS_MAX: u32 = 32;
+/// Accesses over those that the operations have, for each CPU, at most: of CPUs that read again and again what is under
+/// a sequence count.
+const RETRIES_MAX: u64 = 4;
 
 /// Inputs of a simulation beside the operations.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +49,8 @@ pub struct SimulatedThroughput {
     pub waiting: Vec<f64>,
     /// Accesses that were simulated.
     pub accesses: u64,
-    /// All CPUs wait for locks in the end, and none gives one back: recorded operations that take locks in different
-    /// orders cannot be executed in any order.
+    /// No operation ends any more: all CPUs wait for locks, and none gives one back. Recorded operations that take locks
+    /// in different orders cannot be executed in any order.
     pub is_stuck: bool,
 }
 
@@ -60,11 +67,12 @@ impl ThroughputSimulation<'_> {
             return none;
         }
         let mut state = SimulationState::new(self, placed);
-        let counted = (COUNTED * u64::from(self.cpus)).max(COUNTED_MIN);
-        state.run_until(WARM_UP * u64::from(self.cpus));
+        let effort = SimulationEffort::new(placed, self.cpus);
+        state.run_until(effort.warm_up, effort.accesses_max);
         let (begin, done) = (state.now, state.finished);
+        state.counted_from = begin;
         state.waits_ps.fill(0);
-        state.run_until(done + counted);
+        state.run_until(done + effort.counted, effort.accesses_max);
         let elapsed = (state.now - begin).max(1) as f64;
         let cpu_time = elapsed * f64::from(self.cpus);
         SimulatedThroughput {
@@ -73,7 +81,39 @@ impl ThroughputSimulation<'_> {
                 .map(|waited| *waited as f64 / cpu_time)
                 .collect(),
             accesses: state.accesses,
-            is_stuck: state.events.is_empty(),
+            is_stuck: state.finished < done + effort.counted,
+        }
+    }
+}
+
+/// How much is simulated.
+struct SimulationEffort {
+    /// Operations before counting begins.
+    warm_up: u64,
+    /// Operations that are counted.
+    counted: u64,
+    accesses_max: u64,
+}
+
+impl SimulationEffort {
+    fn new(placed: &PlacedOperations, cpus: u32) -> Self {
+        let cpus = u64::from(cpus);
+        let each = placed.accesses_per_operation().ceil().max(1.0) as u64;
+        let usual = (COUNTED * cpus).max(COUNTED_MIN);
+        let affordable = ACCESSES / each;
+        let (warm_up, counted) = match WARM_UP * cpus + usual <= affordable {
+            true => (WARM_UP * cpus, usual),
+            false => {
+                let counted = affordable.saturating_sub(WARM_UP * cpus);
+                let is_long = counted < LONG_COUNTED * cpus;
+                let warm_up = if is_long { cpus } else { WARM_UP * cpus };
+                (warm_up, counted.max(LONG_COUNTED * cpus).min(usual))
+            }
+        };
+        Self {
+            warm_up,
+            counted,
+            accesses_max: (warm_up + counted + cpus) * each * RETRIES_MAX * (cpus + 1),
         }
     }
 }
@@ -86,6 +126,10 @@ struct SimulatedCpu {
     jitter: SplitMix64,
     operation: usize,
     next: usize,
+    /// It waits for the line of its next access, which is there at its next event.
+    is_waiting: bool,
+    /// Time that it waited for that.
+    waited: u64,
     /// When all stores so far are done.
     drained_at: u64,
     /// Time of the code that a wait has hidden.
@@ -107,6 +151,8 @@ struct SimulationState<'s> {
     /// Index of the first copy of each word.
     word_copies: Vec<usize>,
     waits_ps: Vec<u64>,
+    /// Time from which waits are counted.
+    counted_from: u64,
     now: u64,
     finished: u64,
     accesses: u64,
@@ -136,6 +182,7 @@ impl<'s> SimulationState<'s> {
             versions: vec![0; count],
             word_copies,
             waits_ps: vec![0; placed.lines.len()],
+            counted_from: 0,
             now: 0,
             finished: 0,
             accesses: 0,
@@ -146,14 +193,17 @@ impl<'s> SimulationState<'s> {
         state
     }
 
-    fn run_until(&mut self, finished: u64) {
+    fn run_until(&mut self, finished: u64, accesses_max: u64) {
         while self.finished < finished
-            && self.accesses < ACCESSES_MAX
+            && self.accesses < accesses_max
             && let Some(Reverse((at, cpu))) = self.events.pop()
         {
             self.now = at;
             let operation = self.operation_of(cpu);
-            match operation.accesses.get(self.cpus[cpu as usize].next) {
+            let own = &mut self.cpus[cpu as usize];
+            let is_there = std::mem::take(&mut own.is_waiting);
+            match operation.accesses.get(own.next) {
+                Some(access) if is_there => self.finish_access(cpu, at, access),
                 Some(access) => self.execute(cpu, at, access),
                 None => {
                     self.finished += 1;
@@ -197,40 +247,76 @@ impl<'s> SimulationState<'s> {
         self.events.push(Reverse((after + visible, cpu)));
     }
 
+    /// Begins an access.
     fn execute(&mut self, cpu: u32, at: u64, access: &PlacedAccess) {
         self.accesses += 1;
         match access.kind {
-            PlacedKind::Load | PlacedKind::LoadBeforeStore => self.load(cpu, at, access),
             PlacedKind::Store => {
                 self.store(cpu, at, access);
                 self.go_on(cpu, at, 0);
             }
-            PlacedKind::Locked => {
-                let end = self.execute_atomic(cpu, at, access);
-                *self.version(access.word, access.line, cpu) += 1;
-                self.go_on(cpu, end, 0);
-            }
-            PlacedKind::SequenceCheck { load } => {
-                self.check_sequence(cpu, at, access, load.into());
-            }
-            PlacedKind::Acquire { lock, mode } => self.acquire(cpu, at, access, lock, mode),
             PlacedKind::Release { lock, atomic, .. } => {
                 self.release(cpu, at, access, lock, atomic);
             }
-            PlacedKind::CompareExchange { load } => {
-                self.compare_exchange(cpu, at, access, load.into());
+            PlacedKind::Load | PlacedKind::SequenceCheck { .. } => {
+                let end = self.lines.access(access.line, cpu, at, false);
+                self.wait_for_line(cpu, at, end, access);
+            }
+            PlacedKind::LoadBeforeStore => {
+                let is_for_both = self.rules.merges_loads;
+                let end = self.lines.access(access.line, cpu, at, is_for_both);
+                self.wait_for_line(cpu, at, end, access);
+            }
+            PlacedKind::Locked
+            | PlacedKind::CompareExchange { .. }
+            | PlacedKind::Acquire { .. } => {
+                let begin = at.max(self.cpus[cpu as usize].drained_at);
+                let end = self.lines.access(access.line, cpu, begin, true);
+                self.wait_for_line(cpu, at, end, access);
             }
         }
     }
 
-    fn load(&mut self, cpu: u32, at: u64, access: &PlacedAccess) {
-        let is_for_both = access.kind == PlacedKind::LoadBeforeStore && self.rules.merges_loads;
-        let end = self.lines.access(access.line, cpu, at, is_for_both);
+    /// Goes on with an access when its line is there. Only then is it known what others did to the line before.
+    fn wait_for_line(&mut self, cpu: u32, at: u64, end: u64, access: &PlacedAccess) {
+        let own = &mut self.cpus[cpu as usize];
+        own.waited = end - at;
         self.waits_ps[access.line as usize] += end - at;
-        let version = *self.version(access.word, access.line, cpu);
-        let hidden = (self.rules.overlap_ns * PS) as u64;
-        self.cpus[cpu as usize].hidden = hidden.min(end - at);
-        self.go_on(cpu, end, version);
+        if end == at {
+            return self.finish_access(cpu, at, access);
+        }
+        own.is_waiting = true;
+        self.events.push(Reverse((end, cpu)));
+    }
+
+    /// Ends an access whose line the CPU has.
+    fn finish_access(&mut self, cpu: u32, at: u64, access: &PlacedAccess) {
+        let locked_end = at + (self.rules.locked_ns * PS) as u64;
+        match access.kind {
+            PlacedKind::Load | PlacedKind::LoadBeforeStore => {
+                let version = *self.version(access.word, access.line, cpu);
+                let hidden = (self.rules.overlap_ns * PS) as u64;
+                let own = &mut self.cpus[cpu as usize];
+                own.hidden = hidden.min(own.waited);
+                self.go_on(cpu, at, version);
+            }
+            PlacedKind::SequenceCheck { load } => {
+                self.check_sequence(cpu, at, access, load.into());
+            }
+            PlacedKind::CompareExchange { load } => {
+                self.poll_line(access.line, cpu, at);
+                self.compare_exchange(cpu, locked_end, access, load.into());
+            }
+            PlacedKind::Acquire { lock, mode } => {
+                self.poll_line(access.line, cpu, at);
+                self.acquire(cpu, locked_end, access, lock, mode);
+            }
+            PlacedKind::Locked | PlacedKind::Store | PlacedKind::Release { .. } => {
+                self.poll_line(access.line, cpu, at);
+                *self.version(access.word, access.line, cpu) += 1;
+                self.go_on(cpu, locked_end, 0);
+            }
+        }
     }
 
     /// Executes a store, and returns when others can see it. The CPU does not wait for that.
@@ -241,15 +327,6 @@ impl<'s> SimulationState<'s> {
         own.drained_at = own.drained_at.max(end);
         self.poll_line(access.line, cpu, end);
         end
-    }
-
-    /// Executes an atomic instruction, and returns its end.
-    fn execute_atomic(&mut self, cpu: u32, at: u64, access: &PlacedAccess) -> u64 {
-        let begin = at.max(self.cpus[cpu as usize].drained_at);
-        let end = self.lines.access(access.line, cpu, begin, true);
-        self.waits_ps[access.line as usize] += end - at;
-        self.poll_line(access.line, cpu, end);
-        end + (self.rules.locked_ns * PS) as u64
     }
 
     /// Lets those that poll a line load it again, after a CPU stored to it.
@@ -265,8 +342,7 @@ impl<'s> SimulationState<'s> {
         }
     }
 
-    fn acquire(&mut self, cpu: u32, at: u64, access: &PlacedAccess, lock: u32, mode: LockMode) {
-        let end = self.execute_atomic(cpu, at, access);
+    fn acquire(&mut self, cpu: u32, end: u64, access: &PlacedAccess, lock: u32, mode: LockMode) {
         let copy = self.lines.copy_of(access.line, cpu);
         let waiter = LockWaiter {
             cpu,
@@ -290,7 +366,11 @@ impl<'s> SimulationState<'s> {
     fn release(&mut self, cpu: u32, at: u64, access: &PlacedAccess, lock: u32, atomic: bool) {
         let (seen_at, own_end) = match atomic {
             true => {
-                let end = self.execute_atomic(cpu, at, access);
+                let begin = at.max(self.cpus[cpu as usize].drained_at);
+                let end = self.lines.access(access.line, cpu, begin, true);
+                self.waits_ps[access.line as usize] += end - at;
+                self.poll_line(access.line, cpu, end);
+                let end = end + (self.rules.locked_ns * PS) as u64;
                 (end, end)
             }
             false => (self.store(cpu, at, access), at),
@@ -304,15 +384,14 @@ impl<'s> SimulationState<'s> {
                 }
                 LockMode::Shared => seen_at + (self.rules.wake_ns * PS) as u64,
             };
-            self.waits_ps[access.line as usize] += taken_at.saturating_sub(waiter.since);
+            let since = waiter.since.max(self.counted_from);
+            self.waits_ps[access.line as usize] += taken_at.saturating_sub(since);
             self.go_on(waiter.cpu, taken_at.max(waiter.since), 0);
         }
         self.go_on(cpu, own_end, 0);
     }
 
     fn check_sequence(&mut self, cpu: u32, at: u64, access: &PlacedAccess, load: usize) {
-        let end = self.lines.access(access.line, cpu, at, false);
-        self.waits_ps[access.line as usize] += end - at;
         let version = *self.version(access.word, access.line, cpu);
         let own = &mut self.cpus[cpu as usize];
         if own
@@ -322,24 +401,28 @@ impl<'s> SimulationState<'s> {
         {
             own.loaded.truncate(load);
             own.next = load;
-            return self.schedule(cpu, end);
+            return self.schedule(cpu, at);
         }
-        self.go_on(cpu, end, version);
+        self.go_on(cpu, at, version);
     }
 
-    fn compare_exchange(&mut self, cpu: u32, at: u64, access: &PlacedAccess, load: usize) {
-        let end = self.execute_atomic(cpu, at, access);
-        let version = *self.version(access.word, access.line, cpu);
-        let own = &mut self.cpus[cpu as usize];
-        if let Some(loaded) = own.loaded.get_mut(load)
-            && *loaded != version
-        {
-            // The failed instruction has loaded the word, and the code behind that load runs again.
-            *loaded = version;
-            return self.schedule(cpu, end);
-        }
-        *self.version(access.word, access.line, cpu) += 1;
-        self.go_on(cpu, end, 0);
+    /// Ends a compare-and-exchange. If it fails, it has brought the word, and the next try a few instructions later
+    /// finds the line still there.
+    fn compare_exchange(&mut self, cpu: u32, end: u64, access: &PlacedAccess, load: usize) {
+        let version = self.version(access.word, access.line, cpu);
+        let current = *version;
+        *version += 1;
+        let loaded = self.cpus[cpu as usize].loaded.get(load).copied();
+        let has_failed = loaded.is_some_and(|loaded| loaded != current);
+        let again = match has_failed {
+            true => {
+                self.accesses += 1;
+                let code = f64::from(access.ticks.min(RETRY_TICKS_MAX)) * self.rules.tick_ns;
+                ((code + self.rules.locked_ns) * PS) as u64
+            }
+            false => 0,
+        };
+        self.go_on(cpu, end + again, 0);
     }
 
     /// Goes on behind an access that loaded a version of its word; only that of a load is asked for later.
@@ -367,6 +450,8 @@ impl SimulatedCpu {
             jitter: own_seed(2),
             operation: 0,
             next: 0,
+            is_waiting: false,
+            waited: 0,
             drained_at: 0,
             hidden: 0,
             loaded: Vec::new(),

@@ -354,3 +354,43 @@ fn damaged_visits_do_no_harm() {
         PlacedOperations::new(&log, &Recorded);
     }
 }
+
+/// Of two orders of two locks the rarer one was not read right, and its operations are dropped.
+#[test]
+fn operations_in_the_other_order_of_locks_are_dropped() {
+    let (acquire, release) = (
+        SiteRole::Acquire(LockMode::Alone),
+        SiteRole::Release(LockMode::Alone),
+    );
+    let (first, second) = (COUNT, COUNT + 0x40);
+    let nested = |context: u16, operation: u32, outer: u64, inner: u64| {
+        let at = |site: u32, ticks: u64, addr| VisitRow {
+            site: SiteId(site),
+            ..visit(
+                context,
+                operation,
+                u64::from(operation) * 10_000 + ticks,
+                addr,
+                AccessKind::ReadWrite,
+            )
+        };
+        let code = at(9, 0, WORD);
+        [
+            code,
+            at(1, 100, outer),
+            at(1, 200, inner),
+            at(2, 300, inner),
+            at(2, 400, outer),
+        ]
+    };
+    let mut visits = Vec::new();
+    for operation in 0..40u32 {
+        visits.extend((0..2).flat_map(|context| match (operation, context) {
+            (7, 0) => nested(context, operation, second, first),
+            _ => nested(context, operation, first, second),
+        }));
+    }
+    let roles = vec![(SiteId(1), acquire), (SiteId(2), release)];
+    let log = read_with(&with_visits(visits), roles).expect("operations");
+    assert_eq!((log.operations.len(), log.locks.len()), (2 * 38 - 1, 2));
+}

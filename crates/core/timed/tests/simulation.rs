@@ -149,6 +149,19 @@ fn failed_exchanges_are_tried_again() {
     assert!(found.accesses > 2 * 1600, "{}", found.accesses);
 }
 
+/// However far the load is, no CPU tries for ever: an operation visits the line twice at most.
+#[test]
+fn failed_exchanges_end_in_the_same_visit() {
+    let exchange = PlacedKind::CompareExchange { load: 0 };
+    let placed = operations(
+        vec![access(100, 0, PlacedKind::Load), access(1000, 0, exchange)],
+        100,
+        1,
+    );
+    let found = simulate(&placed, 20).operations_per_second;
+    assert!(found > 1e9 / (2.5 * 70.0), "{found}");
+}
+
 #[test]
 fn the_same_layout_gains_nothing() {
     let placed = visits(3);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_contend::{AccessTarget, AddressNamer as _};
 use relayout_layout::abi::StructLayout;
-use relayout_profile::{AccessKind, Addr, SiteId};
+use relayout_profile::{AccessKind, Addr, RunId, SiteId};
 use relayout_search::{ObjectPlacements, ObjectPlacer};
 use relayout_timed::{
     AccessStep, CurveInputs, LineLayout as _, LineName, MissingOperations, ModelRules,
@@ -22,6 +22,9 @@ use site_roles::{role_of_functions, waiting_function};
 const SEED: u64 = 0x7265_6c61_796f_7574;
 /// Fraction of the accesses to contended lines for which the model has no rule, from which on there is no curve.
 const UNMODELLED_SHARE_MAX: f64 = 0.02;
+
+/// Fraction of the accesses to the type that are left out as waiting, from which on there is no curve.
+const LEFT_OUT_SHARE_MAX: f64 = 0.2;
 
 /// What a curve is to be computed for.
 #[derive(Clone, Debug)]
@@ -110,11 +113,14 @@ impl<'p> CurvePredictor<'p> {
         let functions = SiteFunctions::new(resolved, names);
         let placer = ObjectPlacer::new(searched.subject(resolved.line_bytes));
         let placements = placer.place_today();
-        let is_subject = |run, addr| matches!(placements.place(run, addr).0, LineName::Object(..));
+        let is_subject =
+            |run: RunId, addr: Addr| matches!(placements.place(run, addr).0, LineName::Object(..));
         let log = OperationLog::from_profile(resolved.profile, &is_subject, &functions)
             .map_err(missing_words)?;
         let today = PlacedOperations::new(&log, &placements);
-        if let Some(why) = functions.unmodelled(&log, &today, &placements) {
+        if let Some(why) = { functions.unmodelled(&log, &today, &placements) }
+            .or_else(|| functions.left_out(&log, &is_subject))
+        {
             return Err(why);
         }
         let line_names = line_names(&log, &today, &placements, names);
@@ -196,6 +202,33 @@ impl SiteFunctions {
 
     fn functions(&self, site: SiteId) -> &[String] {
         self.by_site.get(&site).map_or(&[], |own| own.0.as_slice())
+    }
+
+    /// Says in which function contexts wait, if a part worth mentioning of the accesses to the type is such waiting:
+    /// the simulation has no nodes of queues.
+    fn left_out(
+        &self,
+        log: &OperationLog,
+        is_subject: &dyn Fn(RunId, Addr) -> bool,
+    ) -> Option<String> {
+        let accesses = log
+            .operations
+            .iter()
+            .flat_map(|operation| &operation.accesses);
+        let kept = accesses
+            .filter(|access| is_subject(log.run, access.addr))
+            .count() as u64;
+        let left_out: u64 = log.left_out.values().sum();
+        if left_out as f64 <= (kept + left_out) as f64 * LEFT_OUT_SHARE_MAX {
+            return None;
+        }
+        let (site, _) = log.left_out.iter().max_by_key(|(_, count)| **count)?;
+        let name = self.functions(*site).last().map_or("", String::as_str);
+        let percent = 100.0 * left_out as f64 / (kept + left_out) as f64;
+        Some(format!(
+            "{percent:.0}% of its accesses are waiting for locks (most in {name}), which the model replaces by a queue \
+             of its own"
+        ))
     }
 
     /// Says what the accesses to contended lines need and the model lacks, if that is a part worth mentioning of them:
