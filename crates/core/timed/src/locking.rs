@@ -92,7 +92,8 @@ impl<'s> SimulatedLocks<'s> {
         }
         while let Some(waiter) = state.queue.front().copied() {
             let is_reader = waiter.mode == LockMode::Shared;
-            if !next.is_empty() && !(is_reader && state.is_shared) {
+            let goes_along = is_reader && state.is_shared;
+            if !(next.is_empty() || goes_along) {
                 break;
             }
             state.is_shared = is_reader;

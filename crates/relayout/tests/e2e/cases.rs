@@ -244,17 +244,25 @@ fn curve_of_many_cpus() {
     assert!((0.98..1.02).contains(&control), "{control}");
 }
 
-/// The model has no rule for locks in which contexts sleep or spin, and says so.
+/// A lock has a queue in the model, so a file's semaphore has a curve. The nodes of the kernel's own queue have none, and
+/// the reason is given.
 #[test]
-fn locks_give_no_curve() {
+fn curve_of_a_lock() {
     let stand = Stand::new();
-    stand.record("--workload mmap1");
-    let words = "what-if out mm_struct --align mmap_lock=64 --machine genoa-2s --json";
+    stand.record("--workload fcopy");
+    let scored = stand.json("what-if out inode --align i_rwsem=64 --machine genoa-2s --json");
+    let curve = &scored["given"]["predicted_curve"];
+    let points = curve["curve"].as_array();
+    let points = points.unwrap_or_else(|| panic!("{}", scored["notes"]));
+    let waiting = |point: &Value| point["waiting_today"].as_f64().unwrap_or(0.0);
+    let (first, last) = (&points[0], &points[points.len() - 1]);
+    assert!(
+        waiting(first) < waiting(last) && waiting(last) > 0.5,
+        "{curve}"
+    );
+    let words = "what-if out optimistic_spin_node --align cpu=64 --machine genoa-2s --json";
     let scored = stand.json(words);
     assert!(scored["given"]["predicted_curve"].is_null());
     let notes = scored["notes"].to_string();
-    assert!(
-        notes.contains("over the number of CPUs is predicted"),
-        "{notes}"
-    );
+    assert!(notes.contains("are waiting for locks"), "{notes}");
 }
