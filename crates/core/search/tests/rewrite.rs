@@ -160,6 +160,6 @@ fn a_struct_without_movable_members_has_no_rewrites() {
         advice
             .candidates
             .iter()
-            .all(|one| &one.layout == kept || one.layout.size > kept.size)
+            .all(|found| &found.layout == kept || found.layout.size > kept.size)
     );
 }

@@ -36,6 +36,7 @@ fn operations() -> PlacedOperations {
             })
             .collect(),
         words: vec![0, 1],
+        locks: Vec::new(),
         operations: vec![PlacedOperation {
             accesses,
             ticks_behind: 3000,
