@@ -34,7 +34,7 @@ pub use placed::{
     BytePlace, ContendedLine, LineLayout, LineName, LineSharing, PlacedAccess, PlacedKind,
     PlacedLock, PlacedOperation, PlacedOperations,
 };
-pub use roles::{LockMode, SiteRole, SiteRoles};
+pub use roles::{LockKind, LockMode, SiteRole, SiteRoles};
 pub use simulate::{SimulatedThroughput, ThroughputSimulation};
 
 /// CPUs up to which the model was held against a published gain: `struct dentry` in Linux 6.11, commit

@@ -10,7 +10,7 @@ use relayout_profile::{AccessKind, Addr, SiteId};
 use rustc_hash::FxHashMap;
 
 use crate::interrupts::TimedVisit;
-use crate::roles::{LockMode, SiteRole, SiteRoles};
+use crate::roles::{LockKind, LockMode, SiteRole, SiteRoles};
 
 /// Bytes of a word that a lock is known by.
 const LOCK_WORD_BYTES: u64 = 4;
@@ -61,6 +61,7 @@ pub(crate) struct SteppedVisit<'v> {
 /// One lock held for a part of the operation; indices of visits.
 struct HeldLock {
     word: Addr,
+    kind: LockKind,
     mode: LockMode,
     first_try: usize,
     taken: usize,
@@ -141,7 +142,7 @@ impl LockTable {
             let word = lock_word(visit.addr);
             let is_waiting = matches!(
                 roles.role(visit.site),
-                SiteRole::Acquire(_) | SiteRole::Queue
+                SiteRole::Acquire(LockKind::Sleeping, _) | SiteRole::Queue
             );
             if !is_near(word, lock.word) {
                 *self.left_out.entry((visit.site, visit.addr)).or_default() += 1;
@@ -170,9 +171,10 @@ fn held_locks(visits: &[TimedVisit<'_>], roles: &dyn SiteRoles) -> Vec<HeldLock>
         }
         let word = lock_word(visit.addr);
         match roles.role(visit.site) {
-            SiteRole::Acquire(mode) => {
+            SiteRole::Acquire(kind, mode) => {
                 let lock = open.entry(word).or_insert(HeldLock {
                     word,
+                    kind,
                     mode,
                     first_try: index,
                     taken: index,
@@ -192,40 +194,40 @@ fn held_locks(visits: &[TimedVisit<'_>], roles: &dyn SiteRoles) -> Vec<HeldLock>
     held
 }
 
-/// Lets each wait begin with the first access of an acquiring function to the lock's other words, such as its owner's
-/// name, and with the locks that are given back in it, as that of a queue of sleepers is.
+/// Lets each wait for a lock that contexts sleep for begin with the first access of an acquiring function to its other
+/// words, such as its owner's name, and with the lock of its queue, if that was taken before and is given back in the
+/// wait.
 fn extend_waits(held: &mut [HeldLock], visits: &[TimedVisit<'_>], roles: &dyn SiteRoles) {
     let words: BTreeSet<Addr> = held.iter().map(|lock| lock.word).collect();
+    let is_asking = |timed: &TimedVisit<'_>| {
+        let role = roles.role(timed.visit.site);
+        matches!(role, SiteRole::Acquire(LockKind::Sleeping, _))
+    };
     let asks: Vec<(usize, Addr)> = { visits.iter().enumerate() }
-        .filter(|(_, timed)| matches!(roles.role(timed.visit.site), SiteRole::Acquire(_)))
+        .filter(|(_, timed)| is_asking(timed))
         .map(|(index, timed)| (index, lock_word(timed.visit.addr)))
         .filter(|(_, word)| !words.contains(word))
         .collect();
     let mut released: FxHashMap<Addr, usize> = FxHashMap::default();
-    for lock in held.iter_mut() {
+    for index in 0..held.len() {
+        let lock = &held[index];
+        if lock.kind == LockKind::Spinning {
+            continue;
+        }
         let after = released.insert(lock.word, lock.released);
         let is_own = |(index, word): &&(usize, Addr)| {
             after.is_none_or(|after| *index > after) && is_near(*word, lock.word)
         };
-        if let Some((first, _)) = asks.iter().find(is_own) {
-            lock.first_try = lock.first_try.min(*first);
-        }
-    }
-    while let Some((index, earliest)) = earlier_begin(held) {
-        held[index].first_try = earliest;
-    }
-}
-
-/// Returns a wait in which a lock is given back that was taken before, and where that was.
-fn earlier_begin(held: &[HeldLock]) -> Option<(usize, usize)> {
-    held.iter().enumerate().find_map(|(index, lock)| {
-        let is_for_it = |other: &&HeldLock| {
-            other.first_try < lock.first_try
-                && (lock.first_try..=lock.taken).contains(&other.released)
+        let asked = asks.iter().find(is_own).map(|(first, _)| *first);
+        let first = asked.unwrap_or(lock.first_try).min(lock.first_try);
+        let is_of_queue = |other: &&HeldLock| {
+            is_near(other.word, lock.word)
+                && other.first_try < first
+                && (first..=lock.taken).contains(&other.released)
         };
-        let other = held.iter().find(is_for_it)?;
-        Some((index, other.first_try))
-    })
+        let queue = held.iter().find(is_of_queue).map(|other| other.first_try);
+        held[index].first_try = queue.unwrap_or(first);
+    }
 }
 
 /// Returns true for two words of one lock.

@@ -11,6 +11,15 @@ pub enum LockMode {
     Shared,
 }
 
+/// How contexts wait for a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LockKind {
+    /// They spin on its one word, or in a queue.
+    Spinning,
+    /// They spin while its owner runs, and sleep otherwise. It has several words: owner, queue, and their lock.
+    Sleeping,
+}
+
 /// What an instruction does beside its access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SiteRole {
@@ -22,7 +31,7 @@ pub enum SiteRole {
     /// It is part of an interrupt.
     Interrupt,
     /// It asks for a lock, or waits for one.
-    Acquire(LockMode),
+    Acquire(LockKind, LockMode),
     /// It gives a lock back.
     Release(LockMode),
     /// It waits in a queue in front of a lock, or hands the queue's front on.

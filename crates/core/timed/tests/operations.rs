@@ -5,8 +5,8 @@ use relayout_profile::{
     VisitRow,
 };
 use relayout_timed::{
-    AccessStep, BytePlace, LineLayout, LineName, LineSharing, LockMode, MissingOperations,
-    OperationLog, PlacedKind, PlacedOperations, SiteRole, SiteRoles,
+    AccessStep, BytePlace, LineLayout, LineName, LineSharing, LockKind, LockMode,
+    MissingOperations, OperationLog, PlacedKind, PlacedOperations, SiteRole, SiteRoles,
 };
 
 const WORD: u64 = 0x1000;
@@ -261,7 +261,7 @@ fn waiting_for_a_lock_is_cut_out() {
         (0..2).flat_map(move |context| waiting_operation(context, operation))
     });
     let (acquire, release) = (
-        SiteRole::Acquire(LockMode::Alone),
+        SiteRole::Acquire(LockKind::Sleeping, LockMode::Alone),
         SiteRole::Release(LockMode::Alone),
     );
     let roles = [(1, acquire), (2, release), (3, acquire), (4, release)];
@@ -302,7 +302,10 @@ fn waiting_for_a_lock_is_cut_out() {
 fn locks_without_an_end_are_no_locks() {
     let log = read_with(
         &recorded(),
-        vec![(site_of(WORD), SiteRole::Acquire(LockMode::Alone))],
+        vec![(
+            site_of(WORD),
+            SiteRole::Acquire(LockKind::Sleeping, LockMode::Alone),
+        )],
     );
     let log = log.expect("operations");
     let steps = log
@@ -359,7 +362,7 @@ fn damaged_visits_do_no_harm() {
 #[test]
 fn operations_in_the_other_order_of_locks_are_dropped() {
     let (acquire, release) = (
-        SiteRole::Acquire(LockMode::Alone),
+        SiteRole::Acquire(LockKind::Sleeping, LockMode::Alone),
         SiteRole::Release(LockMode::Alone),
     );
     let (first, second) = (COUNT, COUNT + 0x40);

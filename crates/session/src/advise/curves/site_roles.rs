@@ -1,7 +1,7 @@
 //! Roles of functions of the kernel for the timed model: interrupts, locks, sequence counts; and those for which it
 //! has no rule.
 
-use relayout_timed::{LockMode, SiteRole};
+use relayout_timed::{LockKind, LockMode, SiteRole};
 
 /// Starts of the names of functions that interrupts of the clock execute. Emulated time brings more of them than an
 /// operation would meet.
@@ -80,17 +80,19 @@ const ROLES: [(NamePart, SiteRole); 38] = [
     // Spin locks, and those of readers and writers.
     (Start("queued_spin_unlock"), RELEASE),
     (Start("native_queued_spin_unlock"), RELEASE),
-    (Start("queued_spin_"), ACQUIRE),
-    (Start("native_queued_spin_lock_slowpath"), ACQUIRE),
-    (Start("virt_spin_lock"), ACQUIRE),
+    (Start("queued_spin_"), SPIN),
+    (Start("native_queued_spin_lock_slowpath"), SPIN),
+    (Start("virt_spin_lock"), SPIN),
     (Start("queued_read_unlock"), RELEASE_SHARED),
-    (Start("queued_read_"), ACQUIRE_SHARED),
+    (Start("queued_read_"), SPIN_SHARED),
     (Start("queued_write_unlock"), RELEASE),
-    (Start("queued_write_"), ACQUIRE),
+    (Start("queued_write_"), SPIN),
 ];
 
-const ACQUIRE: SiteRole = SiteRole::Acquire(LockMode::Alone);
-const ACQUIRE_SHARED: SiteRole = SiteRole::Acquire(LockMode::Shared);
+const ACQUIRE: SiteRole = SiteRole::Acquire(LockKind::Sleeping, LockMode::Alone);
+const ACQUIRE_SHARED: SiteRole = SiteRole::Acquire(LockKind::Sleeping, LockMode::Shared);
+const SPIN: SiteRole = SiteRole::Acquire(LockKind::Spinning, LockMode::Alone);
+const SPIN_SHARED: SiteRole = SiteRole::Acquire(LockKind::Spinning, LockMode::Shared);
 const RELEASE: SiteRole = SiteRole::Release(LockMode::Alone);
 const RELEASE_SHARED: SiteRole = SiteRole::Release(LockMode::Shared);
 
@@ -167,7 +169,7 @@ mod tests {
             "queued_spin_lock",
             "_raw_spin_lock",
         ];
-        check(&spin, ACQUIRE);
+        check(&spin, SPIN);
         check(
             &[
                 "pv_queued_spin_unlock",
