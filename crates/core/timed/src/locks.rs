@@ -63,6 +63,8 @@ struct HeldLock {
     word: Addr,
     kind: LockKind,
     mode: LockMode,
+    /// Stores of acquiring functions to its word; the last has taken it.
+    tries: Vec<usize>,
     first_try: usize,
     taken: usize,
     released: usize,
@@ -77,7 +79,8 @@ impl LockTable {
         roles: &dyn SiteRoles,
     ) -> (Vec<SteppedVisit<'v>>, u64) {
         let mut held = held_locks(visits, roles);
-        extend_waits(&mut held, visits, roles);
+        drop_impossible(&mut held);
+        find_begins(&mut held, visits, roles);
         let mut begins: BTreeMap<usize, &HeldLock> = BTreeMap::new();
         for lock in &held {
             // Of two that begin together, the longer wait holds the other.
@@ -176,10 +179,12 @@ fn held_locks(visits: &[TimedVisit<'_>], roles: &dyn SiteRoles) -> Vec<HeldLock>
                     word,
                     kind,
                     mode,
+                    tries: Vec::new(),
                     first_try: index,
                     taken: index,
                     released: index,
                 });
+                lock.tries.push(index);
                 lock.taken = index;
             }
             SiteRole::Release(_) => {
@@ -194,10 +199,28 @@ fn held_locks(visits: &[TimedVisit<'_>], roles: &dyn SiteRoles) -> Vec<HeldLock>
     held
 }
 
-/// Lets each wait for a lock that contexts sleep for begin with the first access of an acquiring function to its other
-/// words, such as its owner's name, and with the lock of its queue, if that was taken before and is given back in the
+/// Drops spin locks that seem to be held while a context takes a lock that it may sleep for: what lies between is not
+/// logged.
+fn drop_impossible(held: &mut Vec<HeldLock>) {
+    let taken: Vec<(usize, Addr)> = { held.iter() }
+        .filter(|lock| lock.kind == LockKind::Sleeping)
+        .map(|lock| (lock.taken, lock.word))
+        .collect();
+    held.retain(|lock| {
+        let is_within = |(at, word): &(usize, Addr)| {
+            (lock.taken..lock.released).contains(at) && !is_near(*word, lock.word)
+        };
+        lock.kind == LockKind::Sleeping || !taken.iter().any(is_within)
+    });
+}
+
+/// Finds where the waits begin. Each wait for a lock that contexts sleep for begins with the first access of an acquiring
+/// function to its other words, such as its owner's name, and with the lock of its queue, if that was taken before and is given back in the
 /// wait.
-fn extend_waits(held: &mut [HeldLock], visits: &[TimedVisit<'_>], roles: &dyn SiteRoles) {
+///
+/// No wait reaches back over the end of another such lock: who held one worked. A try before that did not fail; a task
+/// took the lock, and gave it back on another CPU.
+fn find_begins(held: &mut [HeldLock], visits: &[TimedVisit<'_>], roles: &dyn SiteRoles) {
     let words: BTreeSet<Addr> = held.iter().map(|lock| lock.word).collect();
     let is_asking = |timed: &TimedVisit<'_>| {
         let role = roles.role(timed.visit.site);
@@ -208,26 +231,54 @@ fn extend_waits(held: &mut [HeldLock], visits: &[TimedVisit<'_>], roles: &dyn Si
         .map(|(index, timed)| (index, lock_word(timed.visit.addr)))
         .filter(|(_, word)| !words.contains(word))
         .collect();
-    let mut released: FxHashMap<Addr, usize> = FxHashMap::default();
+    let ends: Vec<(usize, Addr)> = { held.iter() }
+        .filter(|lock| lock.kind == LockKind::Sleeping)
+        .map(|lock| (lock.released, lock.word))
+        .collect();
     for index in 0..held.len() {
         let lock = &held[index];
         if lock.kind == LockKind::Spinning {
+            held[index].first_try = first_of_spinning(lock, visits, roles);
             continue;
         }
-        let after = released.insert(lock.word, lock.released);
-        let is_own = |(index, word): &&(usize, Addr)| {
-            after.is_none_or(|after| *index > after) && is_near(*word, lock.word)
+        // The locks are in the order of their ends.
+        let is_work = |(end, word): &&(usize, Addr)| {
+            *end < lock.taken && (*word == lock.word || !is_near(*word, lock.word))
         };
+        let worked = ends.iter().rfind(is_work).map(|(end, _)| *end);
+        let is_after = |index: usize| worked.is_none_or(|worked| index > worked);
+        let mut tries = lock.tries.iter().copied().filter(|tried| is_after(*tried));
+        let first_try = tries.next().unwrap_or(lock.taken);
+        let is_own = |(index, word): &&(usize, Addr)| is_after(*index) && is_near(*word, lock.word);
         let asked = asks.iter().find(is_own).map(|(first, _)| *first);
-        let first = asked.unwrap_or(lock.first_try).min(lock.first_try);
+        let first = asked.unwrap_or(first_try).min(first_try);
         let is_of_queue = |other: &&HeldLock| {
             is_near(other.word, lock.word)
-                && other.first_try < first
+                && other.word != lock.word
                 && (first..=lock.taken).contains(&other.released)
+                && other.first_try < first
+                && is_after(other.first_try)
         };
         let queue = held.iter().find(is_of_queue).map(|other| other.first_try);
         held[index].first_try = queue.unwrap_or(first);
     }
+}
+
+/// Returns the first try of those between which a context did nothing but spin. After a try before them it had the lock;
+/// that it was given back is not logged, where that followed at once.
+fn first_of_spinning(lock: &HeldLock, visits: &[TimedVisit<'_>], roles: &dyn SiteRoles) -> usize {
+    let is_spinning = |timed: &TimedVisit<'_>| {
+        let role = roles.role(timed.visit.site);
+        matches!(role, SiteRole::Acquire(LockKind::Spinning, _))
+    };
+    let mut first = lock.taken;
+    for tried in lock.tries.iter().rev() {
+        if !visits[*tried..first].iter().all(is_spinning) {
+            break;
+        }
+        first = *tried;
+    }
+    first
 }
 
 /// Returns true for two words of one lock.

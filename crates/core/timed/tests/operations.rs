@@ -397,3 +397,94 @@ fn operations_in_the_other_order_of_locks_are_dropped() {
     let log = read_with(&with_visits(visits), roles).expect("operations");
     assert_eq!((log.operations.len(), log.locks.len()), (2 * 38 - 1, 2));
 }
+
+/// A task that took a semaphore and was moved gave it back on another CPU. What it did here meanwhile, under a mutex, is
+/// no waiting for the next who takes the semaphore.
+#[test]
+fn work_under_another_lock_is_no_waiting() {
+    let mutex = COUNT + 0x40;
+    let operation = |context: u16, operation: u32| {
+        let at = |site: u32, ticks: u64, addr| VisitRow {
+            site: SiteId(site),
+            ..visit(
+                context,
+                operation,
+                u64::from(operation) * 10_000 + ticks,
+                addr,
+                AccessKind::ReadWrite,
+            )
+        };
+        [
+            at(1, 0, COUNT),
+            at(1, 50, mutex),
+            at(9, 100, WORD),
+            at(2, 150, mutex),
+            at(1, 200, COUNT),
+            at(2, 300, COUNT),
+        ]
+    };
+    let visits =
+        (0..12).flat_map(|number| (0..2).flat_map(move |context| operation(context, number)));
+    let acquire = SiteRole::Acquire(LockKind::Sleeping, LockMode::Alone);
+    let roles = vec![
+        (SiteId(1), acquire),
+        (SiteId(2), SiteRole::Release(LockMode::Alone)),
+    ];
+    let log = read_with(&with_visits(visits.collect()), roles).expect("operations");
+    let found: Vec<(Addr, bool)> = { log.operations[0].accesses.iter() }
+        .map(|access| (access.addr, access.step == AccessStep::Plain))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (Addr(COUNT), true),
+            (Addr(mutex), false),
+            (Addr(WORD), true),
+            (Addr(mutex), false),
+            (Addr(COUNT), false),
+            (Addr(COUNT), false),
+        ]
+    );
+}
+
+/// A spin lock whose release is not logged is held until it is taken again, and the work in between is no spinning.
+#[test]
+fn work_between_two_tries_is_no_spinning() {
+    let operation = |context: u16, operation: u32| {
+        let at = |site: u32, ticks: u64, addr| VisitRow {
+            site: SiteId(site),
+            ..visit(
+                context,
+                operation,
+                u64::from(operation) * 10_000 + ticks,
+                addr,
+                AccessKind::ReadWrite,
+            )
+        };
+        [
+            at(1, 0, COUNT),
+            at(9, 100, WORD),
+            at(1, 200, COUNT),
+            at(1, 260, COUNT),
+            at(2, 300, COUNT),
+        ]
+    };
+    let visits =
+        (0..12).flat_map(|number| (0..2).flat_map(move |context| operation(context, number)));
+    let acquire = SiteRole::Acquire(LockKind::Spinning, LockMode::Alone);
+    let roles = vec![
+        (SiteId(1), acquire),
+        (SiteId(2), SiteRole::Release(LockMode::Alone)),
+    ];
+    let log = read_with(&with_visits(visits.collect()), roles).expect("operations");
+    let found: Vec<(u32, Addr)> = { log.operations[0].accesses.iter() }
+        .map(|access| (access.ticks, access.addr))
+        .collect();
+    let expect = [
+        (0, Addr(COUNT)),
+        (100, Addr(WORD)),
+        (100, Addr(COUNT)),
+        (40, Addr(COUNT)),
+    ];
+    assert_eq!(found, expect);
+}
