@@ -96,6 +96,11 @@ pub enum StoreEffect {
 /// [`ShadowConfig::pair_period`] unless told otherwise.
 pub const PAIR_PERIOD: u32 = 1024;
 
+/// Accesses that are logged in order, for each whose time is logged, too.
+const BURSTS_PER_VISIT: u64 = 4;
+/// Regions whose logs together hold as many accesses with their time as may be logged in order.
+const VISIT_REGIONS_MIN: u64 = 128;
+
 /// When detail begins and ends.
 #[derive(Clone, Copy, Debug)]
 pub struct ShadowConfig {
@@ -147,17 +152,37 @@ impl ShadowConfig {
         }
     }
 
-    /// Sets the number of accesses that are logged in order. Above the default, more of them have their time, too, in
-    /// the same proportion.
+    /// Sets the number of accesses that are logged in order. Above the default, more of them have their time, too.
     pub fn set_log_limit(&mut self, accesses: u64) {
-        let timed = self.visits_total_max.min(accesses);
-        let defaults = Self::new(self.contexts);
-        let grown =
-            |limit: u64| (limit as f64 / defaults.burst_total_max as f64 * accesses as f64) as u64;
-        self.visits_total_max = timed.max(grown(defaults.visits_total_max));
-        let region = grown(defaults.visits_region_max.into());
-        let region = u32::try_from(region).unwrap_or(u32::MAX);
+        let region = u32::try_from(accesses / VISIT_REGIONS_MIN).unwrap_or(u32::MAX);
         self.visits_region_max = self.visits_region_max.max(region);
+        let timed = self.visits_total_max.min(accesses);
+        self.visits_total_max = timed.max(accesses / BURSTS_PER_VISIT);
         self.burst_total_max = accesses;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ShadowConfig;
+
+    #[track_caller]
+    fn check(limit: u64, expect: (u64, u64, u32)) {
+        let mut config = ShadowConfig::new(4);
+        config.set_log_limit(limit);
+        let found = (
+            config.burst_total_max,
+            config.visits_total_max,
+            config.visits_region_max,
+        );
+        assert_eq!(found, expect);
+    }
+
+    #[test]
+    fn timed_accesses_grow_with_the_log() {
+        check(0, (0, 0, 32 * 1024));
+        check(4_000_000, (4_000_000, 1_000_000, 32 * 1024));
+        check(40_000_000, (40_000_000, 10_000_000, 312_500));
+        check(u64::MAX, (u64::MAX, u64::MAX / 4, u32::MAX));
     }
 }
