@@ -46,7 +46,7 @@ fn nested_locks(operation: &RecordedOperation) -> BTreeSet<(u32, u32)> {
                 pairs.extend(held.iter().map(|outer| (*outer, lock)));
                 held.push(lock);
             }
-            AccessStep::Release(lock, _) => held.retain(|other| *other != lock),
+            AccessStep::Release(lock) => held.retain(|other| *other != lock),
             AccessStep::Plain | AccessStep::SequenceCheck => {}
         }
     }

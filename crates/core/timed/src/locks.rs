@@ -17,7 +17,7 @@ const LOCK_WORD_BYTES: u64 = 4;
 /// Distance from a lock's word within which words belong to the same lock.
 const LOCK_BYTES_MAX: u64 = 64;
 
-/// What an access is for, beside its line.
+/// Purpose of an access beside that of its line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AccessStep {
     /// Nothing.
@@ -28,7 +28,7 @@ pub enum AccessStep {
     /// Takes the lock of this number, of those of the log.
     Acquire(u32, LockMode),
     /// Gives it back.
-    Release(u32, LockMode),
+    Release(u32),
 }
 
 /// A lock, and what those do that wait for it.
@@ -120,7 +120,7 @@ impl LockTable {
             let timed = TimedVisit { visit, clock };
             let step = AccessStep::Acquire(number, lock.mode);
             stepped.push(SteppedVisit { timed, step });
-            releases.insert(lock.released, AccessStep::Release(number, lock.mode));
+            releases.insert(lock.released, AccessStep::Release(number));
             at = lock.taken + 1;
             releases.retain(|release, _| *release >= at);
         }
@@ -187,7 +187,7 @@ fn held_locks(visits: &[TimedVisit<'_>], roles: &dyn SiteRoles) -> Vec<HeldLock>
                 lock.tries.push(index);
                 lock.taken = index;
             }
-            SiteRole::Release(_) => {
+            SiteRole::Release => {
                 if let Some(mut lock) = open.remove(&word) {
                     lock.released = index;
                     held.push(lock);

@@ -43,7 +43,7 @@ pub struct OperationAccess {
     pub locked: bool,
     /// The instruction stores only if memory holds an expected value.
     pub compare_exchange: bool,
-    /// What it is for.
+    /// Purpose.
     pub step: AccessStep,
 }
 

@@ -79,15 +79,13 @@ pub enum PlacedKind {
     Acquire {
         /// Index of the lock.
         lock: u32,
-        /// How it is taken.
+        /// Alone, or with others that read.
         mode: LockMode,
     },
     /// Gives a lock back.
     Release {
         /// Index of the lock.
         lock: u32,
-        /// How it was held.
-        mode: LockMode,
         /// The instruction is atomic, and waits.
         atomic: bool,
     },
@@ -319,9 +317,8 @@ impl OperationPlacer<'_> {
                 lock: number(lock)?,
                 mode,
             }),
-            AccessStep::Release(lock, mode) => Some(PlacedKind::Release {
+            AccessStep::Release(lock) => Some(PlacedKind::Release {
                 lock: number(lock)?,
-                mode,
                 atomic: access.locked,
             }),
             AccessStep::Plain | AccessStep::SequenceCheck => None,

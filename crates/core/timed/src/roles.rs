@@ -1,8 +1,8 @@
-//! What instructions do for locks and interrupts, as their functions tell.
+//! Roles of instructions for locks and interrupts, as their functions tell.
 
 use relayout_profile::SiteId;
 
-/// How a lock is held.
+/// Number of contexts that may hold a lock at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LockMode {
     /// By one context.
@@ -11,7 +11,7 @@ pub enum LockMode {
     Shared,
 }
 
-/// How contexts wait for a lock.
+/// Way in which contexts wait for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LockKind {
     /// They spin on its one word, or in a queue.
@@ -20,7 +20,7 @@ pub enum LockKind {
     Sleeping,
 }
 
-/// What an instruction does beside its access.
+/// Role of an instruction beside its access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SiteRole {
     /// Nothing.
@@ -33,7 +33,7 @@ pub enum SiteRole {
     /// It asks for a lock, or waits for one.
     Acquire(LockKind, LockMode),
     /// It gives a lock back.
-    Release(LockMode),
+    Release,
     /// It waits in a queue in front of a lock, or hands the queue's front on.
     Queue,
     /// It checks whether a sequence count has changed.

@@ -86,7 +86,7 @@ impl ThroughputSimulation<'_> {
     }
 }
 
-/// How much is simulated.
+/// Number of operations that are simulated, and of accesses at most.
 struct SimulationEffort {
     /// Operations before counting begins.
     warm_up: u64,
@@ -255,7 +255,7 @@ impl<'s> SimulationState<'s> {
                 self.store(cpu, at, access);
                 self.go_on(cpu, at, 0);
             }
-            PlacedKind::Release { lock, atomic, .. } => {
+            PlacedKind::Release { lock, atomic } => {
                 self.release(cpu, at, access, lock, atomic);
             }
             PlacedKind::Load | PlacedKind::SequenceCheck { .. } => {
@@ -270,11 +270,16 @@ impl<'s> SimulationState<'s> {
             PlacedKind::Locked
             | PlacedKind::CompareExchange { .. }
             | PlacedKind::Acquire { .. } => {
-                let begin = at.max(self.cpus[cpu as usize].drained_at);
-                let end = self.lines.access(access.line, cpu, begin, true);
+                let end = self.take_when_drained(cpu, at, access.line);
                 self.wait_for_line(cpu, at, end, access);
             }
         }
+    }
+
+    /// Takes a line alone for an atomic instruction, after all stores, and returns when it is there.
+    fn take_when_drained(&mut self, cpu: u32, at: u64, line: u32) -> u64 {
+        let begin = at.max(self.cpus[cpu as usize].drained_at);
+        self.lines.access(line, cpu, begin, true)
     }
 
     /// Goes on with an access when its line is there. Only then is it known what others did to the line before.
@@ -311,7 +316,9 @@ impl<'s> SimulationState<'s> {
                 self.poll_line(access.line, cpu, at);
                 self.acquire(cpu, locked_end, access, lock, mode);
             }
-            PlacedKind::Locked | PlacedKind::Store | PlacedKind::Release { .. } => {
+            // Stores do not wait for their lines, and have ended.
+            PlacedKind::Store | PlacedKind::Release { .. } => {}
+            PlacedKind::Locked => {
                 self.poll_line(access.line, cpu, at);
                 *self.version(access.word, access.line, cpu) += 1;
                 self.go_on(cpu, locked_end, 0);
@@ -366,8 +373,7 @@ impl<'s> SimulationState<'s> {
     fn release(&mut self, cpu: u32, at: u64, access: &PlacedAccess, lock: u32, atomic: bool) {
         let (seen_at, own_end) = match atomic {
             true => {
-                let begin = at.max(self.cpus[cpu as usize].drained_at);
-                let end = self.lines.access(access.line, cpu, begin, true);
+                let end = self.take_when_drained(cpu, at, access.line);
                 self.waits_ps[access.line as usize] += end - at;
                 self.poll_line(access.line, cpu, end);
                 let end = end + (self.rules.locked_ns * PS) as u64;

@@ -262,7 +262,7 @@ fn waiting_for_a_lock_is_cut_out() {
     });
     let (acquire, release) = (
         SiteRole::Acquire(LockKind::Sleeping, LockMode::Alone),
-        SiteRole::Release(LockMode::Alone),
+        SiteRole::Release,
     );
     let roles = [(1, acquire), (2, release), (3, acquire), (4, release)];
     let roles = roles.map(|(site, role)| (SiteId(site), role)).to_vec();
@@ -286,11 +286,7 @@ fn waiting_for_a_lock_is_cut_out() {
             (20, Addr(QUEUE), AccessStep::Plain),
             (20, Addr(OWNER), AccessStep::Plain),
             (60, Addr(WORD), AccessStep::Plain),
-            (
-                100,
-                Addr(COUNT),
-                AccessStep::Release(number, LockMode::Alone)
-            ),
+            (100, Addr(COUNT), AccessStep::Release(number)),
         ]
     );
     let lock = &log.locks[number as usize];
@@ -363,7 +359,7 @@ fn damaged_visits_do_no_harm() {
 fn operations_in_the_other_order_of_locks_are_dropped() {
     let (acquire, release) = (
         SiteRole::Acquire(LockKind::Sleeping, LockMode::Alone),
-        SiteRole::Release(LockMode::Alone),
+        SiteRole::Release,
     );
     let (first, second) = (COUNT, COUNT + 0x40);
     let nested = |context: u16, operation: u32, outer: u64, inner: u64| {
@@ -426,10 +422,7 @@ fn work_under_another_lock_is_no_waiting() {
     let visits =
         (0..12).flat_map(|number| (0..2).flat_map(move |context| operation(context, number)));
     let acquire = SiteRole::Acquire(LockKind::Sleeping, LockMode::Alone);
-    let roles = vec![
-        (SiteId(1), acquire),
-        (SiteId(2), SiteRole::Release(LockMode::Alone)),
-    ];
+    let roles = vec![(SiteId(1), acquire), (SiteId(2), SiteRole::Release)];
     let log = read_with(&with_visits(visits.collect()), roles).expect("operations");
     let found: Vec<(Addr, bool)> = { log.operations[0].accesses.iter() }
         .map(|access| (access.addr, access.step == AccessStep::Plain))
@@ -472,10 +465,7 @@ fn work_between_two_tries_is_no_spinning() {
     let visits =
         (0..12).flat_map(|number| (0..2).flat_map(move |context| operation(context, number)));
     let acquire = SiteRole::Acquire(LockKind::Spinning, LockMode::Alone);
-    let roles = vec![
-        (SiteId(1), acquire),
-        (SiteId(2), SiteRole::Release(LockMode::Alone)),
-    ];
+    let roles = vec![(SiteId(1), acquire), (SiteId(2), SiteRole::Release)];
     let log = read_with(&with_visits(visits.collect()), roles).expect("operations");
     let found: Vec<(u32, Addr)> = { log.operations[0].accesses.iter() }
         .map(|access| (access.ticks, access.addr))

@@ -219,7 +219,7 @@ fn acquire(lock: u32, mode: LockMode) -> PlacedKind {
 
 fn release(lock: u32, mode: LockMode) -> PlacedKind {
     let atomic = mode == LockMode::Shared;
-    PlacedKind::Release { lock, mode, atomic }
+    PlacedKind::Release { lock, atomic }
 }
 
 /// Operations that hold a lock on line 0 for so many ticks, of 0.2 ns, and then do something else for as long.
@@ -353,11 +353,14 @@ fn sequences_are_read_again() {
     let undisturbed = simulate(&placed, 8);
     placed.operations = vec![reader, writer];
     let disturbed = simulate(&placed, 8);
-    let per_operation =
-        |found: &SimulatedThroughput| found.accesses as f64 / found.operations_per_second;
     assert!(undisturbed.accesses > 0 && disturbed.operations_per_second > 0.0);
-    // A reader has two accesses and a writer one, if nothing is read again.
-    assert!(per_operation(&disturbed) > per_operation(&undisturbed) * 1.1);
+    // Both simulate equally many operations. A reader has two accesses and a writer one, if nothing is read again.
+    let once = undisturbed.accesses as f64 * 0.75;
+    assert!(
+        disturbed.accesses as f64 > once * 1.1,
+        "{} {once}",
+        disturbed.accesses
+    );
 }
 
 fn any_kind() -> impl Strategy<Value = PlacedKind> {

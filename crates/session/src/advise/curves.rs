@@ -250,7 +250,7 @@ impl SiteFunctions {
             }
             let is_lock = matches!(
                 self.role(access.site),
-                SiteRole::Acquire(..) | SiteRole::Release(_)
+                SiteRole::Acquire(..) | SiteRole::Release
             );
             let is_store = access.kind != AccessKind::Read;
             if is_lock && is_store && access.step == AccessStep::Plain {

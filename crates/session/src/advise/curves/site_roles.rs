@@ -68,8 +68,8 @@ const ROLES: [(NamePart, SiteRole); 38] = [
     (Start("rwsem_optimistic_spin"), ACQUIRE),
     (Start("rwsem_spin_on_owner"), ACQUIRE),
     (Start("rwsem_can_spin_on_owner"), ACQUIRE),
-    (Start("up_read"), RELEASE_SHARED),
-    (Start("__up_read"), RELEASE_SHARED),
+    (Start("up_read"), RELEASE),
+    (Start("__up_read"), RELEASE),
     (Start("up_write"), RELEASE),
     (Start("__up_write"), RELEASE),
     // Mutexes.
@@ -83,7 +83,7 @@ const ROLES: [(NamePart, SiteRole); 38] = [
     (Start("queued_spin_"), SPIN),
     (Start("native_queued_spin_lock_slowpath"), SPIN),
     (Start("virt_spin_lock"), SPIN),
-    (Start("queued_read_unlock"), RELEASE_SHARED),
+    (Start("queued_read_unlock"), RELEASE),
     (Start("queued_read_"), SPIN_SHARED),
     (Start("queued_write_unlock"), RELEASE),
     (Start("queued_write_"), SPIN),
@@ -93,8 +93,7 @@ const ACQUIRE: SiteRole = SiteRole::Acquire(LockKind::Sleeping, LockMode::Alone)
 const ACQUIRE_SHARED: SiteRole = SiteRole::Acquire(LockKind::Sleeping, LockMode::Shared);
 const SPIN: SiteRole = SiteRole::Acquire(LockKind::Spinning, LockMode::Alone);
 const SPIN_SHARED: SiteRole = SiteRole::Acquire(LockKind::Spinning, LockMode::Shared);
-const RELEASE: SiteRole = SiteRole::Release(LockMode::Alone);
-const RELEASE_SHARED: SiteRole = SiteRole::Release(LockMode::Shared);
+const RELEASE: SiteRole = SiteRole::Release;
 
 /// What a function's name is known by.
 enum NamePart {
