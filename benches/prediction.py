@@ -1,23 +1,26 @@
 #!/usr/bin/env python3
-"""Holds predicted gains against hardware: the programs of cases/, recorded with the bad layout, predicted for
-the other one, and measured in both.
+"""Holds predicted gains against hardware: the programs of cases/ with the bad layout, recorded under QEMU, predicted
+by the timed model for the other layout, and measured in both.
 
-    benches/prediction.py [--relayout PATH] [--predict PATH] [--case NAME] [--budget SECONDS] [--json]
+    benches/prediction.py [--relayout PATH] [--predict PATH] [--case NAME] [--json] [--keep DIR] [--machine FILE]
+    benches/prediction.py --keep DIR     # again with what was kept there
 
-The machine is probed before each is measured, and all are predicted from the median of the probes.
-Needs what cases/run needs, the command, and the example `predict` (cargo build --release -p relayout-contend
---example predict). Writes the table of docs/prediction.md to standard output.
+A hypervisor moves virtual CPUs: for seconds they are two threads of one core, which do not take lines from each other,
+and then two cores. The machine is probed, and programs count, only while handing over a word takes long (--apart).
+Needs make, a C compiler, the command, qemu-user, and the example `predict_threads` (cargo build --release -p
+relayout-session --example predict_threads). Writes the table of docs/prediction.md to standard output.
 """
 
 import argparse
 import importlib.machinery
 import importlib.util
 import json
-import shutil
+import random
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,15 +38,22 @@ def load_cases():
     return module
 
 
-# How often the machine is probed until all is told.
-PROBES = 5
-KINDS = ["load", "store", "update", "exchange"]
+# Operations of each thread while it is recorded.
+ITERATIONS = 3000
+# How often the machine is probed until its CPUs were apart all the time.
+PROBES_MAX = 30
+# Starts of each layout that count, and seconds after which no more are tried.
+STARTS = 12
+SECONDS_MAX = 180
+# Exit code of a program whose start does not count, and the time until the next is tried.
+NOISY, PAUSE = 3, 0.25
+RESAMPLES = 2000
 CHUNK = ["move:56:8:64"]
 RWSEM = ["move:128:8:120", "move:136:8:128"]
 NODE = ["move:20:4:64"]
 CHECK = ["check:20:4"]
 # The members that are used, from bad/ to good/ (PROGRAM --layout); that cpu is stored to without a change is
-# what case 5 is about, and not seen by the compiled-in runtime, so it is said here.
+# what case 5 is about, and not seen by QEMU, so it is said here.
 ROWS = [
     ("pcpu_chunk", [], "good", CHUNK),
     ("pcpu_chunk", ["--work", "30"], "good", CHUNK),
@@ -63,36 +73,52 @@ ROWS = [
 ]
 
 
-def costs(relayout, folder):
-    """What the machine's accesses cost, in the order of `predict`; None where its CPUs were moved meanwhile."""
-    path = folder / "machine.json"
+def probe(relayout, path):
+    """Measures the machine; false where its CPUs were moved meanwhile."""
     done = subprocess.run([relayout, "probe", "-o", path], capture_output=True, text=True, check=False)
     if done.returncode:
         print(done.stderr, file=sys.stderr)
-        return None
-    machine = json.loads(path.read_text())
-    by_kinds = {(one["kind"], one["against"]): one for one in machine["accesses"]}
-    # Two that load do not take the line from each other.
-    by_kinds["load", "load"] = {"contended_ns": {"value": 0}}
-    numbers = [machine["transfers"][0]["ns"]]
-    numbers += [by_kinds[kind, "update"]["alone_ns"]["value"] for kind in KINDS]
-    numbers += [by_kinds[kind, against]["contended_ns"]["value"] for kind in KINDS for against in KINDS]
-    return None if None in numbers else numbers
+    return done.returncode == 0
 
 
-def predicted(options, profile, program, cost, changes):
-    """By thread in the order they were started: ratio, low, high; none where nobody loses the object's lines. None where
-    threads wait for one another, and nothing is predicted."""
-    words = [options.predict, profile, cost, program, *changes]
+def probe_apart(options, path):
+    """Probes the machine until its CPUs were apart all the time."""
+    for _ in range(PROBES_MAX):
+        if not probe(options.relayout, path):
+            continue
+        found = json.loads(path.read_text())
+        visits = [visit["ns"]["value"] for visit in found["visits"]]
+        if found["transfers"][0]["ns"] >= options.apart and None not in visits:
+            return
+    raise SystemExit("the machine's CPUs are threads of one core, or moved all the time")
+
+
+def record(loop, settings):
+    """Records the bad layout under QEMU, and returns the profile and the object: its address and bytes."""
+    program = loop.build("recorded", "bad")
+    profile = loop.folder / "profile"
+    said = loop.run(loop.relayout, "record", "run", "--with", "qemu", "-o", profile, "--", program, *settings,
+                    "--iterations", ITERATIONS, "--objects")
+    found = [line.split() for line in said.splitlines() if line.startswith("object ")]
+    return profile, f"{found[0][1]}:{found[0][2]}"
+
+
+def predicted(options, kept, changes):
+    """By thread in the order they were started: ratio, low, high. None where threads wait for one another, and nothing
+    is predicted."""
+    words = [options.predict, kept / "profile", options.machine_file, (kept / "object").read_text(), 2, *changes]
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
     if done.returncode:
-        if "nobody waits" in done.stderr:
-            return []
         if done.stderr.startswith("waiting: "):
             return None
+        if done.stderr.startswith("TooFew"):
+            # No line of the object was used by two threads: it gains nothing.
+            return []
         raise SystemExit(done.stderr)
-    rows = [line.split() for line in done.stdout.splitlines()]
-    return [[float(number) for number in row[1:]] for row in rows if row[0] != "all"]
+    if options.rules:
+        print(done.stdout, file=sys.stderr)
+    rows = [line.split() for line in done.stdout.splitlines() if not line.startswith("#")]
+    return [[float(number) for number in row[1:]] for row in rows]
 
 
 def direction(low, high):
@@ -100,35 +126,59 @@ def direction(low, high):
     return -1 if high < 1 - MARGIN else 1 if low > 1 + MARGIN else 0
 
 
-def measure(cases, options, folder, row):
-    """What a row's threads gain, the recording of the bad layout, and what accesses cost meanwhile."""
+def start(program, options, settings):
+    """Operations of each thread in a second; None if the start does not count."""
+    words = [program, *settings, "--seconds", options.seconds, "--fifo", "--apart", options.apart, "--json"]
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    if done.returncode == NOISY:
+        time.sleep(PAUSE)
+        return None
+    return [thread["mops"] for thread in json.loads(done.stdout)["threads"]]
+
+
+def ratio_of_medians(before, after):
+    """The ratio of the medians of two samples, with the ends of its 95% bootstrap interval."""
+    draw = random.Random(1)
+    ratio = lambda a, b: statistics.median(b) / statistics.median(a)
+    drawn = sorted(ratio(draw.choices(before, k=len(before)), draw.choices(after, k=len(after)))
+                   for _ in range(RESAMPLES))
+    return [ratio(before, after), drawn[RESAMPLES * 25 // 1000], drawn[RESAMPLES * 975 // 1000]]
+
+
+def measure(cases, options, kept, row):
+    """Records the bad layout into `kept`, and measures what a row's threads gain."""
     program, settings, target, _ = row
-    iterations = 20_000 if program == "call_single_data" else 1_000_000
-    case = cases.Case(program, [], set(), [], settings, iterations=iterations)
-    loop = cases.Loop(case, options.relayout, folder, options.seconds, options.budget)
-    profile = loop.record()
-    before, after = loop.build("before", "bad"), loop.build("accepted", target)
-    cost = None
-    for _ in range(0 if options.costs else PROBES):
-        cost = cost or costs(options.relayout, folder)
-    return loop.verify(before, after, cases.Change(target, "any")), profile, cost
+    loop = cases.Loop(cases.Case(program, [], set(), [], settings), options, kept)
+    _, place = record(loop, settings)
+    (kept / "object").write_text(place)
+    programs = [loop.build("before", "bad"), loop.build("accepted", target)]
+    counted, end = [[], []], time.monotonic() + SECONDS_MAX
+    while min(map(len, counted)) < STARTS and time.monotonic() < end:
+        # One after the other, the one with fewer first.
+        number = int(len(counted[1]) < len(counted[0]))
+        found = start(programs[number], options, settings)
+        if found:
+            counted[number].append(found)
+    if min(map(len, counted)) < STARTS // 2:
+        raise cases.Failure(f"{[len(found) for found in counted]} starts with CPUs apart are too few")
+    threads = zip(*(zip(*found) for found in counted))
+    measured = [ratio_of_medians(before, after) for before, after in threads]
+    (kept / "measured.json").write_text(json.dumps({"ratios": measured, "mops": counted}))
 
 
-def predict(options, row, measured, profile, cost):
+def predict(options, row, kept):
     """A dictionary for each thread."""
     program, settings, target, changes = row
-    guess = predicted(options, profile, program, ",".join(f"{number:.4f}" for number in cost), changes)
+    measured = json.loads((kept / "measured.json").read_text())["ratios"]
+    guess = predicted(options, kept, changes)
     name = " ".join([program, *settings, "" if target == "good" else target]).strip()
     threads = []
-    for number, metric in enumerate(measured):
-        if metric["ci95_percent"] is None:
-            continue
-        found = 1 + metric["change_percent"] / 100
-        ends = [1 + end / 100 for end in metric["ci95_percent"]]
-        thread = {"case": name, "thread": metric["name"].split()[-1], "measured": [found, *ends]}
+    for number, (found, *ends) in enumerate(measured):
+        thread = {"case": name, "thread": chr(ord("A") + number), "measured": [found, *ends]}
         threads.append(thread)
         if guess is None:
             continue
+        # A thread that uses no line that others use gains nothing.
         value, low, high = guess[number] if number < len(guess) else (1.0, 1.0, 1.0)
         thread.update({
             "predicted": [value, low, high],
@@ -166,37 +216,35 @@ def show(rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--relayout", type=Path, default=ROOT / "target/release/relayout")
-    parser.add_argument("--predict", type=Path, default=ROOT / "target/release/examples/predict")
-    parser.add_argument("--costs", help="use these instead of probing: 21 numbers, as `predict` takes them")
+    parser.add_argument("--predict", type=Path, default=ROOT / "target/release/examples/predict_threads")
     parser.add_argument("--case", action="append", help="only cases whose name begins so")
     parser.add_argument("--seconds", type=float, default=0.3, help="length of one start [0.3]")
-    parser.add_argument("--budget", type=int, default=15, help="seconds for measuring one case [15]")
-    parser.add_argument("--keep", type=Path, help="leave the recordings in this folder")
+    parser.add_argument("--apart", type=int, default=100,
+                        help="nanoseconds that handing over a word takes at least [100]")
+    parser.add_argument("--machine", dest="machine_file", type=Path,
+                        help="predict for the machine of this file [default: this one, probed]")
+    parser.add_argument("--keep", type=Path, help="leave recordings and measurements in this folder, and use those there")
+    parser.add_argument("--rules", action="store_true", help="print the predictions and the rules that move them most")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
-    options.relayout = options.relayout.resolve()
-    cases, found, rows = load_cases(), [], []
+    options.relayout, options.machine, options.budget = options.relayout.resolve(), None, None
+    cases, rows = load_cases(), []
     with tempfile.TemporaryDirectory(prefix="relayout-prediction-") as temporary:
+        folder = options.keep or Path(temporary)
+        if not options.machine_file:
+            options.machine_file = folder / "machine.json"
+            probe_apart(options, options.machine_file)
         for number, row in enumerate(ROWS):
             if options.case and not any(row[0].startswith(name) for name in options.case):
                 continue
-            folder = Path(temporary) / str(number)
-            folder.mkdir()
+            kept = folder / str(number)
             try:
-                found.append((row, *measure(cases, options, folder, row)))
+                kept.mkdir(parents=True, exist_ok=True)
+                if not (kept / "measured.json").exists():
+                    measure(cases, options, kept, row)
+                rows += predict(options, row, kept)
             except cases.Failure as failure:
                 print(f"{row[0]} {' '.join(row[1])}: {failure}", file=sys.stderr)
-            if options.keep:
-                shutil.copytree(folder / "profile", options.keep / str(number), dirs_exist_ok=True)
-        # A virtual machine's CPUs are moved about, and others use what they share: one probe tells of seconds.
-        probes = [probe for *_, probe in found if probe]
-        if options.costs:
-            probes = [[float(number) for number in options.costs.split(",")]]
-        if not probes:
-            raise SystemExit("the machine is too noisy to be probed")
-        cost = [statistics.median(numbers) for numbers in zip(*probes)]
-        for row, measured, profile, _ in found:
-            rows += predict(options, row, measured, profile, cost)
     print(json.dumps(rows, indent=1) if options.json else show(rows))
 
 

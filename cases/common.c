@@ -24,6 +24,8 @@
 /* Times the operations that a thread does at most while others are not done. */
 #define WAIT_FACTOR 20
 #define START_NS 2000000ull
+/* Times that a word is handed over and back. */
+#define HAND_OVERS 4000ul
 /* Windows at the beginning that never count: caches, page faults, frequency. */
 #define WARM_UP 3u
 
@@ -47,9 +49,11 @@ struct thread {
 
 struct options {
 	double seconds;
+	/* Nanoseconds that handing a word to the next CPU takes at least; 0 for any time. */
+	unsigned long apart_ns;
 	unsigned long iterations;
 	unsigned int threads;
-	bool pin, fifo, json;
+	bool pin, fifo, json, objects;
 };
 
 unsigned int mix;
@@ -90,6 +94,12 @@ void *slab_alloc(size_t bytes)
 	return memset(at, 0, bytes);
 }
 
+void print_object(const void *at, size_t bytes, const char *type)
+{
+	if (options.objects)
+		printf("object %p %zu %s\n", at, bytes, type);
+}
+
 bool equal(const char *what, uint64_t found, uint64_t expected)
 {
 	if (found != expected)
@@ -109,6 +119,51 @@ static void pin(struct thread *self)
 		sched_setaffinity(0, sizeof(set), &set);
 	}
 	self->fifo = options.fifo && sched_setscheduler(0, SCHED_FIFO, &parameters) == 0;
+}
+
+static unsigned long handed __attribute__((aligned(256)));
+
+static void *answer(void *argument)
+{
+	pin(argument);
+	for (unsigned long i = 0; i < HAND_OVERS; i++) {
+		while (__atomic_load_n(&handed, __ATOMIC_ACQUIRE) != 2 * i + 1)
+			;
+		__atomic_store_n(&handed, 2 * i + 2, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+static void *hand_over(void *argument)
+{
+	uint64_t begin;
+
+	pin(argument);
+	begin = clock_ns(CLOCK_MONOTONIC);
+	for (unsigned long i = 0; i < HAND_OVERS; i++) {
+		__atomic_store_n(&handed, 2 * i + 1, __ATOMIC_RELEASE);
+		while (__atomic_load_n(&handed, __ATOMIC_ACQUIRE) != 2 * i + 2)
+			;
+	}
+	return (void *)(uintptr_t)((clock_ns(CLOCK_MONOTONIC) - begin) / (2 * HAND_OVERS));
+}
+
+/* A hypervisor may put two CPUs on one core, where threads do not take lines from each other, or on others. */
+static bool are_apart(struct thread *threads)
+{
+	pthread_t one, other;
+	void *took_ns = NULL;
+
+	if (options.apart_ns == 0)
+		return true;
+	handed = 0;
+	if (pthread_create(&one, NULL, answer, &threads[1]) != 0)
+		return false;
+	if (pthread_create(&other, NULL, hand_over, &threads[0]) != 0)
+		exit(EXIT_NOISY);
+	pthread_join(other, &took_ns);
+	pthread_join(one, NULL);
+	return (uintptr_t)took_ns >= options.apart_ns;
 }
 
 /*
@@ -256,7 +311,9 @@ static void usage(FILE *out)
 	}
 	fprintf(out, "  --fifo           real-time priority, if permitted\n"
 		     "  --no-pin         let the system choose the CPUs\n"
+		     "  --apart NS       count only where handing a word to the next CPU takes so long\n"
 		     "  --json           print JSON\n"
+		     "  --objects        print where the objects are that threads share\n"
 		     "  --layout         print the offsets of the members that matter, and end\n");
 }
 
@@ -290,7 +347,8 @@ static int parse(int argc, char **argv)
 		{ "seconds", 1, NULL, 's' },  { "iterations", 1, NULL, 'i' }, { "threads", 1, NULL, 't' },
 		{ "work", 1, NULL, 'w' },     { "mix", 1, NULL, 'm' },	      { "fifo", 0, NULL, 'f' },
 		{ "no-pin", 0, NULL, 'n' },   { "json", 0, NULL, 'j' },	      { "layout", 0, NULL, 'l' },
-		{ "help", 0, NULL, 'h' },     { NULL, 0, NULL, 0 },
+		{ "objects", 0, NULL, 'o' },  { "apart", 1, NULL, 'a' },
+		{ "help", 0, NULL, 'h' },	      { NULL, 0, NULL, 0 },
 	};
 	unsigned long number;
 	int option;
@@ -334,6 +392,13 @@ static int parse(int argc, char **argv)
 			break;
 		case 'j':
 			options.json = true;
+			break;
+		case 'a':
+			if (!whole(optarg, 1000000, &options.apart_ns))
+				return 1 + wrong("apart", optarg);
+			break;
+		case 'o':
+			options.objects = true;
 			break;
 		case 'l':
 			program.describe(stdout);
@@ -384,6 +449,10 @@ int main(int argc, char **argv)
 	results = calloc(options.threads, sizeof(*results));
 	program.setup(options.threads);
 	choose_cpus(threads);
+	if (!are_apart(threads)) {
+		fprintf(stderr, "%s: CPUs are nearer than --apart says\n", program.name);
+		return EXIT_NOISY;
+	}
 	pthread_barrier_init(&ready, NULL, options.threads + 1);
 	for (unsigned int i = 0; i < options.threads; i++) {
 		threads[i].worker.index = i;
@@ -408,6 +477,10 @@ int main(int argc, char **argv)
 	}
 	if (!program.check(results, options.threads))
 		return EXIT_WRONG;
+	if (!are_apart(threads)) {
+		fprintf(stderr, "%s: CPUs became nearer than --apart says\n", program.name);
+		return EXIT_NOISY;
+	}
 	if (options.iterations == 0)
 		return report(threads);
 	printf("%s, %s layout: results are right\n", program.name, LAYOUT);

@@ -15,7 +15,7 @@
 #endif
 #endif
 #ifndef NAME_OBJECT
-#define NAME_OBJECT(at, bytes, type) ((void)(at), (void)(bytes))
+#define NAME_OBJECT(at, bytes, type) print_object(at, bytes, type)
 #endif
 
 #define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
@@ -73,6 +73,9 @@ bool finished(void);
 
 /* Memory for one object as a slab gives it: zero, at the start of a line and of a pair of lines. */
 void *slab_alloc(size_t bytes);
+
+/* With --objects, says where an object is. */
+void print_object(const void *at, size_t bytes, const char *type);
 
 /* Work that shares nothing. */
 static inline void work_apart(void)

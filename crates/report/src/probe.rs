@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use relayout_probe::{CpuRelation, MachineFile, RatioInterval, UnknownValue};
+use relayout_probe::{CpuRelation, MachineFile, RatioInterval, UnknownValue, VisitCost};
 
 /// Renders the machine file as text. `place` is the path of the written file.
 pub fn probe_text(file: &MachineFile, place: Option<&Path>) -> String {
@@ -62,6 +62,7 @@ fn rows(file: &MachineFile) -> Vec<ProbeRow> {
     });
     let mut rows = transfers(file);
     rows.extend(accesses(file));
+    rows.extend(visits(file));
     rows.extend(pairs(file));
     rows.extend(ratios(file));
     rows.extend(noise);
@@ -98,6 +99,30 @@ fn accesses(file: &MachineFile) -> Vec<ProbeRow> {
     };
     let kinds = ["load", "store", "update", "exchange"];
     kinds.into_iter().filter_map(row).collect()
+}
+
+fn visits(file: &MachineFile) -> Vec<ProbeRow> {
+    let known = |visit: &&VisitCost| visit.ns.value.is_some();
+    let told = file.visits.iter().filter(known).filter_map(|visit| {
+        let name = match (visit.kind.as_str(), visit.instructions) {
+            ("load", _) => "visit: load".to_owned(),
+            ("exchange", _) => "visit: exchange".to_owned(),
+            ("upgrade", _) => "visit: upgrade".to_owned(),
+            ("load-then-exchange", _) => "visit: both in turn".to_owned(),
+            ("load-exchange", Some(instructions)) => format!("visit: {instructions} between"),
+            _ => return None,
+        };
+        let means = match visit.kind.as_str() {
+            "load" => "by which a load waits for its line, now and then",
+            "exchange" => "by which an exchange does",
+            "upgrade" => "by which an exchange does, where the other CPU only loads",
+            "load-then-exchange" => "by which a load does, and an exchange of what it brought",
+            _ => "with so many instructions from the load to the exchange",
+        };
+        let value = format!("{:.0} ns", visit.ns.value?);
+        Some(ProbeRow::new(&name, value, means))
+    });
+    told.collect()
 }
 
 fn pairs(file: &MachineFile) -> Option<ProbeRow> {

@@ -1,11 +1,16 @@
 //! The machine that predictions are for: costs of accesses, as `relayout probe` measured them.
 
+mod timed;
+
 use std::path::{Path, PathBuf};
 
 use relayout_contend::throughput::{LineHabit, MachineCosts};
 use relayout_probe::{AccessCost, MachineFile, load_machine_file};
 
+use relayout_timed::{MachineRules, TimedMachine};
+
 use crate::Error;
+use timed::timed_machine;
 
 /// Costs of a probed machine.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +21,8 @@ pub struct ProbedMachine {
     pub costs: Option<MachineCosts>,
     /// Number of CPUs to predict for; `None` for as many as were recorded.
     pub cpus: Option<u32>,
+    /// The machine as the timed model takes it, and what is known of its rules; `None` where it was not probed.
+    pub timed: Option<(TimedMachine, MachineRules)>,
     /// Sentence that says why a probed machine has no costs.
     pub missing_costs_note: Option<String>,
 }
@@ -37,9 +44,11 @@ impl ProbedMachine {
         };
         let measured = file.as_ref().and_then(|file| file.pair_coefficient.value);
         let costs = file.as_ref().and_then(costs_from_file);
+        let timed = file.as_ref().and_then(timed_machine);
         let missing_costs_note = match (machine_file, &costs) {
             _ if file.is_none() => None,
             (_, Some(_)) => None,
+            (Some(_), None) if timed.is_some() => None,
             (Some(path), None) => return Err(missing_costs(path, "relayout probe -o FILE")),
             (None, None) => {
                 let path = MachineFile::default_path().unwrap_or_default();
@@ -51,6 +60,7 @@ impl ProbedMachine {
             pair_coefficient: pair_coefficient.or(measured).unwrap_or(0.0),
             costs,
             cpus,
+            timed,
             missing_costs_note,
         })
     }

@@ -30,6 +30,10 @@ use crate::window::RECORDING;
 /// Interval in which a running thread appends its records, at most.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
+/// Instructions of a program's thread without one that uses a line, after which the next one begins a visit. Fewer than
+/// for kernels: a thread may do nothing but use a line, and then all that it does until it loses the line counts.
+const PROGRAM_VISIT_GAP: u64 = 8;
+
 /// Called when QEMU has dropped all translated code.
 pub type ResetCallback = extern "C" fn(PluginId);
 
@@ -97,6 +101,9 @@ impl RecordingPlugin {
         let mut config = ShadowConfig::new(contexts);
         if let Some(bursts) = options.bursts {
             config.set_log_limit(bursts);
+        }
+        if program.is_some() {
+            config.visit_gap = PROGRAM_VISIT_GAP;
         }
         let shadow = ShadowMemory::new(config, output).ok_or("no memory for the table of pages")?;
         Ok(Self {

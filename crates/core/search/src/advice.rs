@@ -162,6 +162,19 @@ pub enum AdviceVerdict {
     Better,
 }
 
+/// Measure by which layouts are compared when one is recommended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ComparedBy {
+    /// Replayed transfers.
+    #[default]
+    Transfers,
+    /// Predicted time of an operation on so many CPUs.
+    PredictedTime {
+        /// CPUs.
+        cpus: u32,
+    },
+}
+
 /// Ranked candidates for a type, and the conclusion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayoutAdvice {
@@ -176,6 +189,8 @@ pub struct LayoutAdvice {
     pub left_out: SkippedCandidates,
     /// Conclusion about the first candidate.
     pub verdict: AdviceVerdict,
+    /// Measure by which a layout is recommended.
+    pub compared_by: ComparedBy,
     /// Number of other builds that the candidates are ranked by, beside the recorded one:
     /// [`AdviceSubject::builds`](crate::AdviceSubject::builds).
     pub builds: usize,
@@ -191,6 +206,9 @@ pub struct LayoutAdvice {
     /// Members without recorded accesses because their memory was not recorded.
     pub unrecorded_members: Vec<String>,
 }
+
+/// Part of the time that some layout must save, so that layouts are compared by time.
+const TIME_SAVED_MIN: f64 = 0.01;
 
 impl LayoutAdvice {
     /// Returns the fewest transfers of today's layout and all candidates.
@@ -233,7 +251,18 @@ impl LayoutAdvice {
         }
     }
 
-    /// Sets the predicted curves of the candidates with these indices and of all user layouts.
+    /// Returns what a candidate saves, in the unit of [`compared_by`](Self::compared_by).
+    pub fn saved_by(&self, candidate: &RankedLayout) -> f64 {
+        match (self.compared_by, &candidate.curve) {
+            (ComparedBy::Transfers, _) => self.current.cost as f64 - candidate.ranked_cost() as f64,
+            (ComparedBy::PredictedTime { .. }, Some(curve)) => curve.time_saved(),
+            (ComparedBy::PredictedTime { .. }, None) => 0.0,
+        }
+    }
+
+    /// Sets the predicted curves of the candidates with these indices and of all user layouts. Layouts are compared by
+    /// them if they are of a case against which the model was held, and some layout gains. Then a first candidate that
+    /// is predicted to lose is no longer better, but slower.
     pub fn set_curves(
         &mut self,
         candidates: impl IntoIterator<Item = (usize, PredictedCurve)>,
@@ -244,6 +273,20 @@ impl LayoutAdvice {
         }
         for (user_layout, curve) in self.user_layouts.iter_mut().zip(user_layouts) {
             user_layout.curve = Some(curve);
+        }
+        let curves = || { self.candidates.iter() }.filter_map(|candidate| candidate.curve.as_ref());
+        let best = curves().map(PredictedCurve::time_saved).fold(0.0, f64::max);
+        let first = self.candidates.first().and_then(|best| best.curve.as_ref());
+        let Some(first) = first.filter(|_| curves().all(|curve| curve.is_tested)) else {
+            return;
+        };
+        if self.verdict == AdviceVerdict::Better && first.is_loss() {
+            self.verdict = AdviceVerdict::Slower;
+        }
+        if best >= TIME_SAVED_MIN
+            && let Some(point) = first.compared_point()
+        {
+            self.compared_by = ComparedBy::PredictedTime { cpus: point.cpus };
         }
     }
 }

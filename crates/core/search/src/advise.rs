@@ -6,7 +6,8 @@ use relayout_contend::CoherenceTally;
 use relayout_layout::abi::{StructLayout, StructShape};
 
 use crate::advice::{
-    LayoutAdvice, RankedLayout, ScoredLayout, SkippedCandidates, UserLayout, indices_to_show,
+    ComparedBy, LayoutAdvice, RankedLayout, ScoredLayout, SkippedCandidates, UserLayout,
+    indices_to_show,
 };
 use crate::candidate::{CandidatePool, CandidateRules, LayoutCandidate};
 use crate::constraint::{AdviceRefusal, refusal};
@@ -139,6 +140,7 @@ impl<'a> LayoutSearch<'a> {
         );
         LayoutAdvice {
             verdict: verdict(&current, &candidates, held_out),
+            compared_by: ComparedBy::default(),
             transfers_by_phase: transfers_by_phase(subject, scorer, &layout),
             unrecorded_members: unrecorded_members(subject.shape, &coverage),
             left_out: pool.left_out,

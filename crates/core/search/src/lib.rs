@@ -57,7 +57,8 @@ mod subject;
 mod worst_build;
 
 pub use advice::{
-    AdviceVerdict, LayoutAdvice, RankedLayout, ScoredLayout, SkippedCandidates, UserLayout,
+    AdviceVerdict, ComparedBy, LayoutAdvice, RankedLayout, ScoredLayout, SkippedCandidates,
+    UserLayout,
 };
 pub use advise::advise;
 pub use change::LayoutChange;

@@ -114,13 +114,12 @@ pub fn recommend(advice: &LayoutAdvice, rules: &RecommendationRules<'_>) -> Vec<
         advice.verdict,
         AdviceVerdict::Better | AdviceVerdict::Traded | AdviceVerdict::Slower
     );
+    let saved_by = |candidate: &RankedLayout| advice.saved_by(candidate);
     let most = { advice.candidates.iter().enumerate() }
-        .min_by_key(|(index, candidate)| (candidate.ranked_cost(), *index));
+        .rev()
+        .max_by(|a, b| saved_by(a.1).total_cmp(&saved_by(b.1)));
     let Some((most_index, most)) = most.filter(|_| is_clear) else {
         return Vec::new();
-    };
-    let saved_by = |candidate: &RankedLayout| {
-        advice.current.cost.saturating_sub(candidate.ranked_cost()) as f64
     };
     let saved_most = saved_by(most);
     if saved_most <= 0.0 {
@@ -128,6 +127,7 @@ pub fn recommend(advice: &LayoutAdvice, rules: &RecommendationRules<'_>) -> Vec<
     }
     let is_eligible = |(index, candidate): &(usize, &RankedLayout)| {
         is_worth_it(&advice.current, candidate)
+            && saved_by(candidate) > 0.0
             && rules.moves_max.is_none_or(|most| candidate.moved <= most)
             && (rules.is_allowed)(*index)
     };

@@ -5,8 +5,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use relayout_timed::{
-    ContendedLine, LineName, LineSharing, ModelRules, PlacedAccess, PlacedKind, PlacedOperation,
-    PlacedOperations, ThroughputSimulation, find_machine,
+    ContendedLine, LineName, LineSharing, ModelRules, OperationPart, PlacedAccess, PlacedKind,
+    PlacedOperation, PlacedOperations, ThroughputSimulation, find_machine,
 };
 
 /// Simulations of each size.
@@ -23,7 +23,7 @@ fn operations() -> PlacedOperations {
     };
     let mut accesses = vec![access(900, 0, PlacedKind::Load)];
     for index in [1u16, 4] {
-        accesses.push(access(300, 1, PlacedKind::LoadBeforeStore));
+        accesses.push(access(300, 1, PlacedKind::LoadBeforeStore { ticks: 15 }));
         accesses.push(access(15, 1, PlacedKind::CompareExchange { load: index }));
         accesses.push(access(100, 0, PlacedKind::Load));
     }
@@ -41,6 +41,10 @@ fn operations() -> PlacedOperations {
             accesses,
             ticks_behind: 3000,
             locked_behind: 2,
+        }],
+        parts: vec![OperationPart {
+            context: None,
+            operations: vec![0],
         }],
     }
 }

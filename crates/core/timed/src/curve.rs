@@ -1,84 +1,22 @@
 //! Gain over the number of CPUs, with what is not known of the machine drawn at random.
 
 use rayon::prelude::*;
+use relayout_profile::ContextId;
 use relayout_statistics::SortedSample;
 use relayout_statistics::random::SplitMix64;
 
 use crate::PUBLISHED_CPUS;
-use crate::machine::{ModelRules, TimedMachine};
+use crate::machine::TimedMachine;
 use crate::placed::PlacedOperations;
+use crate::rules::{MachineRules, ModelRules};
 use crate::simulate::{SimulatedThroughput, ThroughputSimulation};
 
 /// Draws of the rules for an interval.
 const DRAWS: u64 = 30;
 /// Simulations of the expected rules, of which the one with the median ratio counts.
 const EXPECTED_SEEDS: u64 = 9;
-/// Smallest and largest values of rules, drawn evenly between them.
-const RANGES: [RuleRange; 10] = [
-    RuleRange::new("time to move a line", 0.75, 1.33, |rules, value| {
-        rules.transfer_factor = value
-    }),
-    RuleRange::new("time of an instruction", 0.12, 0.35, |rules, value| {
-        rules.tick_ns = value
-    }),
-    RuleRange::new(
-        "time of an atomic instruction",
-        3.0,
-        10.0,
-        |rules, value| rules.locked_ns = value,
-    ),
-    RuleRange::new("cost of an upgrade", 0.5, 1.0, |rules, value| {
-        rules.upgrade = value
-    }),
-    RuleRange::new("cost of a clean read", 0.3, 0.8, |rules, value| {
-        rules.clean_read = value
-    }),
-    RuleRange::new(
-        "time for which a clean read keeps the line from others",
-        2.0,
-        40.0,
-        |rules, value| rules.clean_hold_ns = value,
-    ),
-    RuleRange::new("time for which a line is kept", 0.2, 0.8, |rules, value| {
-        rules.hold = value
-    }),
-    RuleRange::new("code that hides a wait", 0.0, 100.0, |rules, value| {
-        rules.overlap_ns = value
-    }),
-    RuleRange::new(
-        "a load fetches the line for a store close behind",
-        0.0,
-        1.0,
-        |rules, value| {
-            rules.merges_loads = value >= 0.5;
-        },
-    ),
-    RuleRange::new(
-        "time to wake up who waits",
-        1500.0,
-        8000.0,
-        |rules, value| rules.wake_ns = value,
-    ),
-];
-
-/// A rule that was not measured, and the values that it may have.
-struct RuleRange {
-    name: &'static str,
-    low: f64,
-    high: f64,
-    set: fn(&mut ModelRules, f64),
-}
-
-impl RuleRange {
-    const fn new(name: &'static str, low: f64, high: f64, set: fn(&mut ModelRules, f64)) -> Self {
-        Self {
-            name,
-            low,
-            high,
-            set,
-        }
-    }
-}
+/// Fraction of the accesses that take and give back locks, up to which CPUs wait for lines rather than for locks.
+const LOCKING_SHARE_MAX: f64 = 0.02;
 
 /// Operations under two layouts, and the machine that is to execute them.
 #[derive(Clone, Copy, Debug)]
@@ -89,8 +27,10 @@ pub struct CurveInputs<'a> {
     pub changed: &'a PlacedOperations,
     /// Machine.
     pub machine: &'a TimedMachine,
-    /// Expected rules.
-    pub rules: ModelRules,
+    /// What is known of its rules.
+    pub rules: &'a MachineRules,
+    /// Nanoseconds from one operation to the next.
+    pub between_ns: f64,
     /// Seed.
     pub seed: u64,
 }
@@ -116,6 +56,21 @@ pub struct CurvePoint {
     pub changed_waiting: f64,
     /// The same by line of [`PlacedOperations::lines`], with today's layout.
     pub today_waiting_by_line: Vec<f64>,
+    /// Gains by recorded context, where each does something else.
+    pub by_context: Vec<ContextGain>,
+}
+
+/// Gain of what one recorded context does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContextGain {
+    /// Context.
+    pub context: ContextId,
+    /// Speed with the changed layout over that with today's.
+    pub ratio: f64,
+    /// Ends of the interval, as in [`CurvePoint`].
+    pub low: f64,
+    /// See `low`.
+    pub high: f64,
 }
 
 /// Predicted gain over the number of CPUs.
@@ -125,18 +80,44 @@ pub struct PredictedCurve {
     pub machine: String,
     /// CPUs up to which the model was held against published gains. Beyond, the curve is an extrapolation.
     pub published_to: u32,
+    /// The workload marks its operations, so that operations in a second mean something.
+    pub has_marks: bool,
+    /// The model was held against a published gain of a case like this one: CPUs wait for lines, and hardly for locks.
+    pub is_tested: bool,
     /// Points by number of CPUs.
     pub points: Vec<CurvePoint>,
     /// Member or variable with the most accesses on each line of the points.
     pub lines: Vec<String>,
     /// CPUs from which on each further one adds less than a tenth of what the first ones did, with today's layout.
     pub saturates_at: Option<u32>,
-    /// Rules that were not measured, and how far each moves the gain with as many CPUs as were published; the
-    /// largest first.
+    /// How far each rule moves the gain within what is known of it, with as many CPUs as were published; the largest
+    /// first.
     pub rule_effects: Vec<RuleEffect>,
 }
 
 impl PredictedCurve {
+    /// Returns the point by which layouts are compared: that of the most CPUs up to which the model was held against
+    /// published gains, or the first.
+    pub fn compared_point(&self) -> Option<&CurvePoint> {
+        let is_published = |point: &&CurvePoint| point.cpus <= self.published_to;
+        let published = self.points.iter().filter(is_published);
+        published
+            .max_by_key(|point| point.cpus)
+            .or(self.points.first())
+    }
+
+    /// Returns the part of the time of an operation that the layout saves at the compared point; below 0 if it takes
+    /// longer.
+    pub fn time_saved(&self) -> f64 {
+        let ratio = self.compared_point().map_or(1.0, |point| point.ratio);
+        1.0 - 1.0 / ratio
+    }
+
+    /// Returns true if the whole interval at the compared point is a loss of more than 2%.
+    pub fn is_loss(&self) -> bool {
+        self.compared_point().is_some_and(|point| point.high < 0.98)
+    }
+
     /// Returns the lines that CPUs wait for at a point with today's layout, in words, with the fraction of their time;
     /// the most first.
     pub fn waiting_lines(&self, point: &CurvePoint) -> Vec<(&str, f64)> {
@@ -155,6 +136,8 @@ impl PredictedCurve {
 pub struct RuleEffect {
     /// Rule.
     pub rule: &'static str,
+    /// Its value was measured on the machine.
+    pub is_measured: bool,
     /// Gain with the smallest value.
     pub at_low: f64,
     /// Gain with the largest value.
@@ -177,6 +160,8 @@ impl CurveInputs<'_> {
         Some(PredictedCurve {
             machine: self.machine.name.clone(),
             published_to: PUBLISHED_CPUS,
+            is_tested: self.today.locking_share() <= LOCKING_SHARE_MAX,
+            has_marks: self.today.parts.iter().all(|part| part.context.is_none()),
             saturates_at: saturation(&points),
             points,
             lines,
@@ -190,9 +175,10 @@ impl CurveInputs<'_> {
     }
 
     fn point(&self, cpus: u32) -> Option<CurvePoint> {
+        let expected_rules = self.expected_rules();
         let mut expected: Vec<RunPair> = (0..EXPECTED_SEEDS)
             .into_par_iter()
-            .map(|nth| self.pair(&self.rules, cpus, self.seed.wrapping_add(nth)))
+            .map(|nth| self.pair(&expected_rules, cpus, self.seed.wrapping_add(nth)))
             .collect();
         let drawn: Vec<RunPair> = (0..DRAWS)
             .into_par_iter()
@@ -204,15 +190,29 @@ impl CurveInputs<'_> {
         if expected.iter().chain(&drawn).any(RunPair::is_stuck) {
             return None;
         }
-        let drawn = SortedSample::new(drawn.iter().map(RunPair::ratio).collect());
-        expected.sort_by(|a, b| a.ratio().total_cmp(&b.ratio()));
+        let weights = self.part_weights();
+        let by_context = { self.today.parts.iter().enumerate() }
+            .filter_map(|(number, part)| {
+                let of_part = |pair: &RunPair| pair.part_ratio(number);
+                let [ratio, low, high] = median_and_interval(&expected, &drawn, of_part);
+                Some(ContextGain {
+                    context: part.context?,
+                    ratio,
+                    low,
+                    high,
+                })
+            })
+            .collect();
+        let [ratio, low, high] =
+            median_and_interval(&expected, &drawn, |pair| pair.ratio(&weights));
+        expected.sort_by(|a, b| a.ratio(&weights).total_cmp(&b.ratio(&weights)));
         let median = expected.swap_remove(expected.len() / 2);
-        let ratio = median.ratio();
         Some(CurvePoint {
             cpus,
             ratio,
-            low: drawn.nearest_quantile(0.025).unwrap_or(ratio).min(ratio),
-            high: drawn.nearest_quantile(0.975).unwrap_or(ratio).max(ratio),
+            low,
+            high,
+            by_context,
             today_per_second: median.today.operations_per_second,
             changed_per_second: median.changed.operations_per_second,
             today_waiting: median.today.waiting.iter().sum(),
@@ -223,15 +223,17 @@ impl CurveInputs<'_> {
 
     /// Returns the effects of the rules with so many CPUs, the largest first.
     pub fn rule_effects(&self, cpus: u32) -> Vec<RuleEffect> {
-        let mut effects: Vec<RuleEffect> = { RANGES.par_iter() }
+        let weights = self.part_weights();
+        let mut effects: Vec<RuleEffect> = { self.rules.ranges.par_iter() }
             .map(|range| {
                 let with = |value| {
-                    let mut rules = self.rules;
-                    (range.set)(&mut rules, value);
-                    self.pair(&rules, cpus, self.seed).ratio()
+                    let mut rules = self.expected_rules();
+                    range.rule.set(&mut rules, value);
+                    self.pair(&rules, cpus, self.seed).ratio(&weights)
                 };
                 RuleEffect {
-                    rule: range.name,
+                    rule: range.rule.name(),
+                    is_measured: range.is_measured,
                     at_low: with(range.low),
                     at_high: with(range.high),
                 }
@@ -243,12 +245,24 @@ impl CurveInputs<'_> {
 
     fn drawn_rules(&self, seed: u64) -> ModelRules {
         let mut random = SplitMix64::new(seed);
-        let mut rules = self.rules;
-        for range in &RANGES {
-            let value = range.low + (range.high - range.low) * random.unit();
-            (range.set)(&mut rules, value);
+        let mut rules = self.expected_rules();
+        for range in &self.rules.ranges {
+            range.rule.set(&mut rules, range.draw(random.unit()));
         }
         rules
+    }
+
+    /// Returns the number of recorded operations of each part.
+    fn part_weights(&self) -> Vec<f64> {
+        let parts = self.today.parts.iter();
+        parts.map(|part| part.operations.len() as f64).collect()
+    }
+
+    fn expected_rules(&self) -> ModelRules {
+        ModelRules {
+            between_ns: self.between_ns,
+            ..self.rules.expected()
+        }
     }
 
     fn pair(&self, rules: &ModelRules, cpus: u32, seed: u64) -> RunPair {
@@ -290,10 +304,39 @@ impl RunPair {
         self.today.is_stuck || self.changed.is_stuck
     }
 
-    fn ratio(&self) -> f64 {
-        match self.today.operations_per_second > 0.0 {
-            true => self.changed.operations_per_second / self.today.operations_per_second,
-            false => 1.0,
-        }
+    /// Returns the ratio of the times for the recorded work: so many operations of each part.
+    fn ratio(&self, weights: &[f64]) -> f64 {
+        let time = |run: &SimulatedThroughput| -> f64 {
+            let parts = weights.iter().zip(&run.by_part);
+            parts.map(|(weight, rate)| weight / rate).sum()
+        };
+        known_ratio(time(&self.today), time(&self.changed))
     }
+
+    /// Returns the ratio of the speeds of one part.
+    fn part_ratio(&self, part: usize) -> f64 {
+        known_ratio(self.changed.by_part[part], self.today.by_part[part])
+    }
+}
+
+/// Returns a ratio, or 1 where there is none: of what does not happen.
+fn known_ratio(over: f64, under: f64) -> f64 {
+    Some(over / under)
+        .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+        .unwrap_or(1.0)
+}
+
+/// Returns the median of the expected simulations, and the ends of the interval of 95% of the drawn ones, which holds it.
+fn median_and_interval(
+    expected: &[RunPair],
+    drawn: &[RunPair],
+    ratio_of: impl Fn(&RunPair) -> f64,
+) -> [f64; 3] {
+    let mut ratios: Vec<f64> = expected.iter().map(&ratio_of).collect();
+    ratios.sort_by(f64::total_cmp);
+    let ratio = ratios.get(ratios.len() / 2).copied().unwrap_or(1.0);
+    let drawn = SortedSample::new(drawn.iter().map(ratio_of).collect());
+    let low = drawn.nearest_quantile(0.025).unwrap_or(ratio).min(ratio);
+    let high = drawn.nearest_quantile(0.975).unwrap_or(ratio).max(ratio);
+    [ratio, low, high]
 }

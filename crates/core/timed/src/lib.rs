@@ -22,19 +22,23 @@ mod machines;
 mod operations;
 mod placed;
 mod roles;
+mod rules;
 mod simulate;
 mod stretch;
 
-pub use curve::{CurveInputs, CurvePoint, PredictedCurve, RuleEffect};
+pub use curve::{ContextGain, CurveInputs, CurvePoint, PredictedCurve, RuleEffect};
 pub use locks::{AccessStep, RecordedLock};
-pub use machine::{ModelRules, TimedMachine, TransferTimes};
+pub use machine::{TimedMachine, TransferTimes};
 pub use machines::{MACHINES, PublishedMachine, find_machine};
-pub use operations::{MissingOperations, OperationAccess, OperationLog, RecordedOperation};
+pub use operations::{
+    MissingOperations, OperationAccess, OperationDivision, OperationLog, RecordedOperation,
+};
 pub use placed::{
-    BytePlace, ContendedLine, LineLayout, LineName, LineSharing, PlacedAccess, PlacedKind,
-    PlacedLock, PlacedOperation, PlacedOperations,
+    BytePlace, ContendedLine, LineLayout, LineName, LineSharing, OperationPart, PlacedAccess,
+    PlacedKind, PlacedLock, PlacedOperation, PlacedOperations,
 };
 pub use roles::{LockKind, LockMode, SiteRole, SiteRoles};
+pub use rules::{MachineRules, ModelRule, ModelRules, RuleRange};
 pub use simulate::{SimulatedThroughput, ThroughputSimulation};
 
 /// CPUs up to which the model was held against a published gain: `struct dentry` in Linux 6.11, commit

@@ -3,8 +3,9 @@
 //! A line is a server. It moves to one CPU at a time, and those that want it meanwhile wait in the order in which
 //! they came.
 
-use crate::machine::{ModelRules, TimedMachine};
+use crate::machine::TimedMachine;
 use crate::placed::{ContendedLine, LineSharing};
+use crate::rules::ModelRules;
 
 /// Picoseconds in a nanosecond. Times of the simulation are whole numbers, so that sums do not depend on their order.
 pub(crate) const PS: f64 = 1000.0;
@@ -15,8 +16,10 @@ const NOBODY: u32 = u32::MAX;
 /// until its line is gone, [`KeptUntil`] tells.
 #[derive(Clone, Copy, Debug)]
 struct LineState {
-    /// CPU that modifies it and has it alone.
+    /// CPU that has it alone.
     owner: u32,
+    /// The owner has stored to it.
+    is_modified: bool,
     /// CPU that had it alone last; the distance of those that share it counts from there.
     last_owner: u32,
     /// When it can begin to move again.
@@ -25,6 +28,7 @@ struct LineState {
 
 const UNTOUCHED: LineState = LineState {
     owner: NOBODY,
+    is_modified: false,
     last_owner: NOBODY,
     free_at: 0,
 };
@@ -109,33 +113,42 @@ impl<'m> SimulatedLines<'m> {
         let has_alone = state.owner == cpu || at < kept.alone;
         let is_reader = self.is_reader(line, cpu);
         if has_alone || (!needs_alone && (is_reader || at < kept.shared)) {
+            self.states[request.copy].is_modified |= needs_alone && state.owner == cpu;
             return at;
         }
         let begin = at.max(state.free_at);
-        match needs_alone {
-            true => self.take_line(request, begin, is_reader),
+        let is_moved = state.is_modified && self.rules.moved_by_loads > 0.5;
+        match needs_alone || is_moved {
+            true => self.take_line(request, begin, is_reader, needs_alone),
             false => self.share_line(request, begin),
         }
     }
 
-    /// Moves a line to a CPU that needs it alone, and returns when it is there.
-    fn take_line(&mut self, request: LineRequest, begin: u64, is_reader: bool) -> u64 {
+    /// Moves a line to a CPU that has it alone then, and returns when it is there.
+    fn take_line(
+        &mut self,
+        request: LineRequest,
+        begin: u64,
+        is_reader: bool,
+        is_modified: bool,
+    ) -> u64 {
         let transfer = self.transfer_ps(request);
         let LineRequest { line, cpu, copy } = request;
         let owner = self.states[copy].owner;
         let is_upgrade = is_reader && owner == NOBODY;
         let factor = if is_upgrade { self.rules.upgrade } else { 1.0 };
         let end = begin + (transfer * factor) as u64;
+        let lost_at = begin + (transfer * factor * self.rules.hold) as u64;
         if owner != NOBODY {
-            let lost_at = begin + (transfer * self.rules.hold) as u64;
             *self.kept_by(line, owner) = KeptUntil {
                 shared: lost_at,
                 alone: lost_at,
             };
         }
-        self.drop_readers(line, cpu, begin);
+        self.drop_readers(line, cpu, lost_at);
         self.states[copy] = LineState {
             owner: cpu,
+            is_modified,
             last_owner: cpu,
             free_at: end,
         };
@@ -153,6 +166,7 @@ impl<'m> SimulatedLines<'m> {
             return begin + (transfer * self.rules.clean_read) as u64;
         }
         let owner = std::mem::replace(&mut state.owner, NOBODY);
+        state.is_modified = false;
         let end = begin + transfer as u64;
         state.free_at = end;
         self.kept_by(line, owner).alone = begin + (transfer * self.rules.hold) as u64;

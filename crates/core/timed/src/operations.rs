@@ -25,6 +25,8 @@ const OPERATIONS_MAX: usize = 4000;
 const GAP_FACTOR: u32 = 4;
 /// Ticks that are never cut.
 const GAP_TICKS_MIN: u32 = 200;
+/// Visits of a piece, where nothing marks operations.
+const PIECE_VISITS: usize = 64;
 
 /// An access of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +60,22 @@ pub struct RecordedOperation {
     pub ticks_behind: u32,
 }
 
+/// What divides the recorded accesses into operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperationDivision {
+    /// The workload marks its operations, and all contexts do the same.
+    Marks,
+    /// Nothing: operations are pieces of what each context did, and each context has a part of its own.
+    Pieces,
+}
+
 /// Operations of one recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationLog {
     /// Recording.
     pub run: RunId,
+    /// What divides them.
+    pub division: OperationDivision,
     /// Operations, by context and in order.
     pub operations: Vec<RecordedOperation>,
     /// Contexts that have operations.
@@ -81,8 +94,6 @@ pub enum MissingOperations {
     NoClock,
     /// The clock counts accesses, not instructions.
     NoInstructions,
-    /// The workload marks no operations.
-    NoMarks,
     /// Fewer than two contexts have enough whole operations in the time in which all accesses were logged.
     TooFew,
 }
@@ -102,9 +113,6 @@ impl OperationLog {
             None => return Err(MissingOperations::NoClock),
             Some(ClockUnit::Instructions) => {}
             Some(ClockUnit::Accesses) => return Err(MissingOperations::NoInstructions),
-        }
-        if profile.visits.iter().all(|visit| visit.operation == 0) {
-            return Err(MissingOperations::NoMarks);
         }
         let runs = profile.visits.chunk_by(|a, b| a.run == b.run);
         let logs = runs.filter_map(|visits| Self::of_run(profile, visits, is_subject, roles));
@@ -128,8 +136,14 @@ impl OperationLog {
         let mut operations = Vec::new();
         let mut locks = LockTable::default();
         let mut contexts = 0;
+        let division = match visits.iter().all(|visit| visit.operation == 0) {
+            true => OperationDivision::Pieces,
+            false => OperationDivision::Marks,
+        };
         for visits in by_context.values() {
-            let own = operations_of_context(visits, roles, &mut locks);
+            let own: Vec<RecordedOperation> = { whole_operations(visits, division).into_iter() }
+                .filter_map(|(own, end_clock)| read_operation(own, end_clock, roles, &mut locks))
+                .collect();
             if own.len() >= OPERATIONS_MIN {
                 contexts += 1;
                 operations.extend(own.into_iter().take(kept));
@@ -145,6 +159,7 @@ impl OperationLog {
         }
         let log = Self {
             run,
+            division,
             operations,
             contexts,
             locks: locks.locks,
@@ -154,14 +169,17 @@ impl OperationLog {
     }
 }
 
-/// Returns the whole operations of one context: all but the first and the last, which the window may cut.
-fn operations_of_context(
-    visits: &[&VisitRow],
-    roles: &dyn SiteRoles,
-    locks: &mut LockTable,
-) -> Vec<RecordedOperation> {
-    let parts: Vec<&[&VisitRow]> = visits.chunk_by(|a, b| a.operation == b.operation).collect();
-    let mut found = Vec::new();
+/// Returns the visits of the whole operations of one context, and when each ends. The first and the last are no whole
+/// ones, as the window may cut them.
+fn whole_operations<'v, 'p>(
+    visits: &'v [&'p VisitRow],
+    division: OperationDivision,
+) -> Vec<(&'v [&'p VisitRow], u64)> {
+    let parts: Vec<&[&VisitRow]> = match division {
+        OperationDivision::Marks => visits.chunk_by(|a, b| a.operation == b.operation).collect(),
+        OperationDivision::Pieces => visits.chunks(PIECE_VISITS).collect(),
+    };
+    let mut whole = Vec::new();
     for neighbours in parts.windows(3) {
         let [before, own, after] = neighbours else {
             continue;
@@ -172,11 +190,11 @@ fn operations_of_context(
         };
         let is_next = first.operation == last.operation.wrapping_add(1)
             && next.operation == first.operation.wrapping_add(1);
-        if is_next {
-            found.extend(read_operation(own, next.clock, roles, locks));
+        if is_next || division == OperationDivision::Pieces {
+            whole.push((*own, next.clock));
         }
     }
-    found
+    whole
 }
 
 fn read_operation(

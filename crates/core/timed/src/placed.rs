@@ -6,14 +6,15 @@ use relayout_profile::{AccessKind, Addr, ContextId, RunId};
 use rustc_hash::FxHashMap;
 
 use crate::locks::{AccessStep, RecordedLock};
-use crate::operations::{OperationAccess, OperationLog, RecordedOperation};
+use crate::operations::{OperationAccess, OperationDivision, OperationLog, RecordedOperation};
 use crate::roles::LockMode;
 
 /// Fraction of the operations that store to a line, from which on it is simulated. Others are read by all, which
 /// costs nothing.
 const STORED_SHARE_MIN: f64 = 0.005;
-/// Ticks from a load to a store on the same line, up to which a processor may fetch the line for both at once.
-const MERGED_TICKS_MAX: u32 = 32;
+/// Ticks from a load to a store on the same line, up to which a processor may fetch the line for both at once: it looks
+/// no further ahead.
+const MERGED_TICKS_MAX: u16 = 512;
 /// Bytes of a word that a compare-and-exchange compares.
 const WORD_BYTES: u32 = 8;
 
@@ -58,8 +59,11 @@ pub struct ContendedLine {
 pub enum PlacedKind {
     /// A load.
     Load,
-    /// A load that a store to the line follows closely.
-    LoadBeforeStore,
+    /// A load that a store to the line follows.
+    LoadBeforeStore {
+        /// Ticks from the load to the store.
+        ticks: u16,
+    },
     /// A store, which does not wait.
     Store,
     /// An atomic instruction, which waits until all stores before it are done.
@@ -128,6 +132,15 @@ pub struct PlacedOperation {
     pub locked_behind: u16,
 }
 
+/// Operations from which a CPU draws.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OperationPart {
+    /// Context whose operations they are; `None` if all contexts do the same.
+    pub context: Option<ContextId>,
+    /// Indices of the operations.
+    pub operations: Vec<u32>,
+}
+
 /// Operations under one layout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlacedOperations {
@@ -139,6 +152,8 @@ pub struct PlacedOperations {
     pub locks: Vec<PlacedLock>,
     /// Operations, in the order of the log.
     pub operations: Vec<PlacedOperation>,
+    /// Parts that CPUs take, at least one.
+    pub parts: Vec<OperationPart>,
 }
 
 impl PlacedOperations {
@@ -169,7 +184,20 @@ impl PlacedOperations {
             words: placer.word_lines,
             locks: placer.locks,
             operations,
+            parts: parts(log),
         }
+    }
+
+    /// Returns the fraction of the accesses to contended lines that take or give back locks.
+    pub fn locking_share(&self) -> f64 {
+        let is_locking = |access: &&PlacedAccess| {
+            matches!(
+                access.kind,
+                PlacedKind::Acquire { .. } | PlacedKind::Release { .. }
+            )
+        };
+        let accesses = || self.operations.iter().flat_map(|found| &found.accesses);
+        accesses().filter(is_locking).count() as f64 / accesses().count().max(1) as f64
     }
 
     /// Returns the accesses of an operation to contended lines, on average.
@@ -181,6 +209,23 @@ impl PlacedOperations {
             .sum();
         all as f64 / self.operations.len().max(1) as f64
     }
+}
+
+/// Returns the parts: one of each context where they differ, and one of all operations where all contexts do the same.
+fn parts(log: &OperationLog) -> Vec<OperationPart> {
+    let mut parts: BTreeMap<Option<ContextId>, Vec<u32>> = BTreeMap::new();
+    for (number, operation) in (0..).zip(&log.operations) {
+        let context = match log.division {
+            OperationDivision::Marks => None,
+            OperationDivision::Pieces => Some(operation.context),
+        };
+        parts.entry(context).or_default().push(number);
+    }
+    let part = |(context, operations)| OperationPart {
+        context,
+        operations,
+    };
+    parts.into_iter().map(part).collect()
 }
 
 /// Returns the lines that two or more contexts touch, and that enough operations store to.
@@ -358,7 +403,7 @@ fn placed_kind(access: &OperationAccess, before: &[PlacedAccess], word: u32) -> 
     }
 }
 
-/// Marks loads that are closely followed by a store to their line.
+/// Marks loads that are followed by a store to their line before long.
 fn mark_loads_before_stores(accesses: &mut [PlacedAccess]) {
     for index in 0..accesses.len() {
         if accesses[index].kind != PlacedKind::Load {
@@ -367,15 +412,18 @@ fn mark_loads_before_stores(accesses: &mut [PlacedAccess]) {
         let mut ticks = 0u32;
         for behind in index + 1..accesses.len() {
             ticks = ticks.saturating_add(accesses[behind].ticks);
-            if ticks > MERGED_TICKS_MAX {
+            if ticks > MERGED_TICKS_MAX.into() {
                 break;
             }
             let is_store = !matches!(
                 accesses[behind].kind,
-                PlacedKind::Load | PlacedKind::LoadBeforeStore | PlacedKind::SequenceCheck { .. }
+                PlacedKind::Load
+                    | PlacedKind::LoadBeforeStore { .. }
+                    | PlacedKind::SequenceCheck { .. }
             );
             if accesses[behind].line == accesses[index].line && is_store {
-                accesses[index].kind = PlacedKind::LoadBeforeStore;
+                let ticks = u16::try_from(ticks).unwrap_or(u16::MAX);
+                accesses[index].kind = PlacedKind::LoadBeforeStore { ticks };
                 break;
             }
         }

@@ -7,9 +7,10 @@ use relayout_statistics::random::SplitMix64;
 
 use crate::lines::{PS, SimulatedLines, copy_count};
 use crate::locking::{LockWaiter, SimulatedLocks};
-use crate::machine::{ModelRules, TimedMachine};
+use crate::machine::TimedMachine;
 use crate::placed::{PlacedAccess, PlacedKind, PlacedOperation, PlacedOperations};
 use crate::roles::LockMode;
+use crate::rules::ModelRules;
 
 /// Operations of each CPU before counting begins, and that are counted.
 const WARM_UP: u64 = 8;
@@ -45,6 +46,8 @@ pub struct ThroughputSimulation<'m> {
 pub struct SimulatedThroughput {
     /// Operations of all CPUs in a second.
     pub operations_per_second: f64,
+    /// Operations in a second by part of [`PlacedOperations::parts`].
+    pub by_part: Vec<f64>,
     /// Fraction of the CPUs' time that they wait for each line.
     pub waiting: Vec<f64>,
     /// Accesses that were simulated.
@@ -59,6 +62,7 @@ impl ThroughputSimulation<'_> {
     pub fn run(&self, placed: &PlacedOperations) -> SimulatedThroughput {
         let none = SimulatedThroughput {
             operations_per_second: 0.0,
+            by_part: vec![0.0; placed.parts.len()],
             waiting: vec![0.0; placed.lines.len()],
             accesses: 0,
             is_stuck: false,
@@ -72,11 +76,15 @@ impl ThroughputSimulation<'_> {
         let (begin, done) = (state.now, state.finished);
         state.counted_from = begin;
         state.waits_ps.fill(0);
+        state.finished_by_part.fill(0);
         state.run_until(done + effort.counted, effort.accesses_max);
         let elapsed = (state.now - begin).max(1) as f64;
         let cpu_time = elapsed * f64::from(self.cpus);
         SimulatedThroughput {
             operations_per_second: (state.finished - done) as f64 / elapsed * PS * 1e9,
+            by_part: { state.finished_by_part.iter() }
+                .map(|finished| *finished as f64 / elapsed * PS * 1e9)
+                .collect(),
             waiting: { state.waits_ps.iter() }
                 .map(|waited| *waited as f64 / cpu_time)
                 .collect(),
@@ -125,6 +133,8 @@ struct SimulatedCpu {
     /// Draws the code between accesses.
     jitter: SplitMix64,
     operation: usize,
+    /// Part that the operation belongs to.
+    part: usize,
     next: usize,
     /// It waits for the line of its next access, which is there at its next event.
     is_waiting: bool,
@@ -155,6 +165,7 @@ struct SimulationState<'s> {
     counted_from: u64,
     now: u64,
     finished: u64,
+    finished_by_part: Vec<u64>,
     accesses: u64,
 }
 
@@ -185,6 +196,7 @@ impl<'s> SimulationState<'s> {
             counted_from: 0,
             now: 0,
             finished: 0,
+            finished_by_part: vec![0; placed.parts.len()],
             accesses: 0,
         };
         for cpu in 0..cpus {
@@ -207,6 +219,7 @@ impl<'s> SimulationState<'s> {
                 Some(access) => self.execute(cpu, at, access),
                 None => {
                     self.finished += 1;
+                    self.finished_by_part[self.cpus[cpu as usize].part] += 1;
                     self.begin_operation(cpu, at);
                 }
             }
@@ -217,11 +230,19 @@ impl<'s> SimulationState<'s> {
         &self.placed.operations[self.cpus[cpu as usize].operation]
     }
 
-    /// Draws the next operation of a CPU.
+    /// Draws the next operation of a CPU. CPUs take the parts in turn; where there are more parts than CPUs, a CPU draws
+    /// from all that are its own.
     fn begin_operation(&mut self, cpu: u32, at: u64) {
-        let count = self.placed.operations.len();
+        let parts = &self.placed.parts;
+        let stride = self.cpus.len();
         let own = &mut self.cpus[cpu as usize];
-        own.operation = own.choice.below(count);
+        let first = cpu as usize % parts.len();
+        own.part = match (parts.len() - first).div_ceil(stride) {
+            1 => first,
+            several => first + stride * own.choice.below(several),
+        };
+        let operations = &parts[own.part].operations;
+        own.operation = operations[own.choice.below(operations.len())] as usize;
         own.next = 0;
         own.loaded.clear();
         self.schedule(cpu, at);
@@ -262,8 +283,8 @@ impl<'s> SimulationState<'s> {
                 let end = self.lines.access(access.line, cpu, at, false);
                 self.wait_for_line(cpu, at, end, access);
             }
-            PlacedKind::LoadBeforeStore => {
-                let is_for_both = self.rules.merges_loads;
+            PlacedKind::LoadBeforeStore { ticks } => {
+                let is_for_both = f64::from(ticks) < self.rules.merged_ticks;
                 let end = self.lines.access(access.line, cpu, at, is_for_both);
                 self.wait_for_line(cpu, at, end, access);
             }
@@ -298,7 +319,7 @@ impl<'s> SimulationState<'s> {
     fn finish_access(&mut self, cpu: u32, at: u64, access: &PlacedAccess) {
         let locked_end = at + (self.rules.locked_ns * PS) as u64;
         match access.kind {
-            PlacedKind::Load | PlacedKind::LoadBeforeStore => {
+            PlacedKind::Load | PlacedKind::LoadBeforeStore { .. } => {
                 let version = *self.version(access.word, access.line, cpu);
                 let hidden = (self.rules.overlap_ns * PS) as u64;
                 let own = &mut self.cpus[cpu as usize];
@@ -455,6 +476,7 @@ impl SimulatedCpu {
             choice: own_seed(1),
             jitter: own_seed(2),
             operation: 0,
+            part: 0,
             next: 0,
             is_waiting: false,
             waited: 0,

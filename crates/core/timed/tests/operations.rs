@@ -6,7 +6,8 @@ use relayout_profile::{
 };
 use relayout_timed::{
     AccessStep, BytePlace, LineLayout, LineName, LineSharing, LockKind, LockMode,
-    MissingOperations, OperationLog, PlacedKind, PlacedOperations, SiteRole, SiteRoles,
+    MissingOperations, OperationDivision, OperationLog, PlacedKind, PlacedOperations,
+    RecordedOperation, SiteRole, SiteRoles,
 };
 
 const WORD: u64 = 0x1000;
@@ -41,8 +42,12 @@ fn visit(context: u16, operation: u32, clock: u64, addr: u64, access: AccessKind
 
 /// Twelve operations of each of two contexts: a load of one line, and an atomic addition to another 20 ticks later.
 fn recorded() -> Profile {
+    recorded_operations(12)
+}
+
+fn recorded_operations(count: u32) -> Profile {
     let mut visits = Vec::new();
-    for operation in 0..12u32 {
+    for operation in 0..count {
         for context in 0..2u16 {
             let clock = u64::from(operation) * 1000 + u64::from(context) * 7;
             visits.push(visit(context, operation, clock, OTHER, AccessKind::Read));
@@ -323,12 +328,6 @@ fn what_is_missing_is_told() {
     assert_eq!(read(&profile), Err(MissingOperations::NoClock));
     profile.meta.clock = Some(ClockUnit::Accesses);
     assert_eq!(read(&profile), Err(MissingOperations::NoInstructions));
-    let mut unmarked = recorded();
-    unmarked
-        .visits
-        .iter_mut()
-        .for_each(|visit| visit.operation = 0);
-    assert_eq!(read(&unmarked), Err(MissingOperations::NoMarks));
     let mut late = recorded();
     late.regions[0].visits_end_ticket = Some(6);
     assert_eq!(read(&late), Err(MissingOperations::TooFew));
@@ -338,6 +337,31 @@ fn what_is_missing_is_told() {
     let mut alone = recorded();
     alone.visits.retain(|visit| visit.context == ContextId(0));
     assert_eq!(read(&alone), Err(MissingOperations::TooFew));
+}
+
+/// Without marks, operations are pieces of what each context did, and each context has its own.
+#[test]
+fn contexts_without_marks_have_pieces_of_their_own() {
+    let mut profile = recorded_operations(200);
+    let visits = profile.visits.iter_mut();
+    visits.for_each(|visit| visit.operation = 0);
+    let log = read(&profile).expect("pieces");
+    assert_eq!(log.division, OperationDivision::Pieces);
+    let placed = PlacedOperations::new(&log, &Recorded);
+    let contexts: Vec<Option<ContextId>> = placed.parts.iter().map(|part| part.context).collect();
+    assert_eq!(contexts, [Some(ContextId(0)), Some(ContextId(1))]);
+    // 400 visits are seven pieces of 64 at most; the first and the last are left out.
+    assert!(placed.parts.iter().all(|part| part.operations.len() == 5));
+    // The time from one piece to the next counts.
+    let ticks = |operation: &RecordedOperation| -> u32 {
+        operation
+            .accesses
+            .iter()
+            .map(|access| access.ticks)
+            .sum::<u32>()
+            + operation.ticks_behind
+    };
+    assert!(log.operations.iter().all(|piece| ticks(piece) == 32_000));
 }
 
 /// Clocks that run backwards, and addresses at the end of memory.

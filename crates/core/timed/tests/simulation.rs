@@ -1,10 +1,11 @@
 //! Properties of the simulation: what it must give where the answer follows without it.
 
 use proptest::prelude::*;
+use relayout_profile::ContextId;
 use relayout_timed::{
-    ContendedLine, CurveInputs, LineName, LineSharing, LockMode, ModelRules, PlacedAccess,
-    PlacedKind, PlacedLock, PlacedOperation, PlacedOperations, SimulatedThroughput,
-    ThroughputSimulation, TimedMachine, TransferTimes,
+    ContendedLine, CurveInputs, LineName, LineSharing, LockMode, MachineRules, ModelRules,
+    OperationPart, PlacedAccess, PlacedKind, PlacedLock, PlacedOperation, PlacedOperations,
+    SimulatedThroughput, ThroughputSimulation, TimedMachine, TransferTimes,
 };
 
 fn machine(move_ns: f64) -> TimedMachine {
@@ -47,7 +48,17 @@ fn operations(accesses: Vec<PlacedAccess>, ticks_behind: u32, lines: u32) -> Pla
             ticks_behind,
             locked_behind: 0,
         }],
+        parts: vec![OperationPart {
+            context: None,
+            operations: vec![0],
+        }],
     }
+}
+
+/// Replaces the operations by others, of which all CPUs draw.
+fn set_operations(placed: &mut PlacedOperations, operations: Vec<PlacedOperation>) {
+    placed.parts[0].operations = (0..operations.len() as u32).collect();
+    placed.operations = operations;
 }
 
 /// Operations that visit one line so often, far apart.
@@ -134,7 +145,7 @@ fn failed_exchanges_are_tried_again() {
     );
     let machine = machine(70.0);
     let rules = ModelRules {
-        merges_loads: false,
+        merged_ticks: 0.0,
         ..ModelRules::default()
     };
     let simulation = ThroughputSimulation {
@@ -162,6 +173,29 @@ fn failed_exchanges_end_in_the_same_visit() {
     assert!(found > 1e9 / (2.5 * 70.0), "{found}");
 }
 
+/// CPUs take the parts in turn, and each part's rate is its own.
+#[test]
+fn parts_are_executed_by_cpus_of_their_own() {
+    let mut placed = visits(1);
+    placed.operations.push(PlacedOperation {
+        accesses: Vec::new(),
+        ticks_behind: 500,
+        locked_behind: 0,
+    });
+    placed.parts.push(OperationPart {
+        context: Some(ContextId(1)),
+        operations: vec![1],
+    });
+    let rates = |cpus| simulate(&placed, cpus).by_part;
+    let (two, four) = (rates(2), rates(4));
+    let code_ns = 500.0 * ModelRules::default().tick_ns;
+    assert!((two[1] * code_ns / 1e9 - 1.0).abs() < 0.05, "{two:?}");
+    assert!((four[1] / two[1] - 2.0).abs() < 0.05, "{four:?} {two:?}");
+    // A CPU that has both parts executes one operation after the other.
+    let alone = rates(1);
+    assert!(alone[0] > 0.0 && alone[1] < two[1], "{alone:?}");
+}
+
 #[test]
 fn the_same_layout_gains_nothing() {
     let placed = visits(3);
@@ -170,7 +204,8 @@ fn the_same_layout_gains_nothing() {
         today: &placed,
         changed: &placed,
         machine: &machine,
-        rules: ModelRules::default(),
+        rules: &MachineRules::default(),
+        between_ns: 50.0,
         seed: 9,
     };
     for point in inputs.points(&[1, 2, 20, 64]).expect("nothing waits") {
@@ -186,7 +221,8 @@ fn fewer_visits_gain_by_the_number_of_cpus() {
         today: &three,
         changed: &two,
         machine: &machine,
-        rules: ModelRules::default(),
+        rules: &MachineRules::default(),
+        between_ns: 50.0,
         seed: 9,
     };
     let curve = inputs
@@ -210,7 +246,7 @@ fn fewer_visits_gain_by_the_number_of_cpus() {
             .iter()
             .all(|point| point.low <= point.ratio && point.ratio <= point.high)
     );
-    assert_eq!(curve.rule_effects.len(), 10);
+    assert_eq!(curve.rule_effects.len(), 11);
 }
 
 fn acquire(lock: u32, mode: LockMode) -> PlacedKind {
@@ -316,7 +352,7 @@ fn operations_that_cannot_go_on_are_told() {
         locked_behind: 0,
     };
     let mut placed = operations(Vec::new(), 0, 2);
-    placed.operations = vec![both(0, 1), both(1, 0)];
+    set_operations(&mut placed, vec![both(0, 1), both(1, 0)]);
     placed.locks = vec![lock_on(0), lock_on(1)];
     assert!(simulate(&placed, 8).is_stuck);
     let machine = machine(70.0);
@@ -324,11 +360,13 @@ fn operations_that_cannot_go_on_are_told() {
         today: &placed,
         changed: &placed,
         machine: &machine,
-        rules: ModelRules::default(),
+        rules: &MachineRules::default(),
+        between_ns: 50.0,
         seed: 9,
     };
     assert_eq!(inputs.points(&[8]), None);
-    placed.operations.pop();
+    placed.operations.truncate(1);
+    placed.parts[0].operations.truncate(1);
     assert!(!simulate(&placed, 8).is_stuck);
 }
 
@@ -349,9 +387,9 @@ fn sequences_are_read_again() {
         locked_behind: 0,
     };
     let mut placed = operations(Vec::new(), 0, 1);
-    placed.operations = vec![reader.clone(), reader.clone()];
+    set_operations(&mut placed, vec![reader.clone(), reader.clone()]);
     let undisturbed = simulate(&placed, 8);
-    placed.operations = vec![reader, writer];
+    set_operations(&mut placed, vec![reader, writer]);
     let disturbed = simulate(&placed, 8);
     assert!(undisturbed.accesses > 0 && disturbed.operations_per_second > 0.0);
     // Both simulate equally many operations. A reader has two accesses and a writer one, if nothing is read again.
@@ -366,7 +404,7 @@ fn sequences_are_read_again() {
 fn any_kind() -> impl Strategy<Value = PlacedKind> {
     prop_oneof![
         Just(PlacedKind::Load),
-        Just(PlacedKind::LoadBeforeStore),
+        Just(PlacedKind::LoadBeforeStore { ticks: 16 }),
         Just(PlacedKind::Store),
         Just(PlacedKind::Locked),
     ]
@@ -383,7 +421,7 @@ fn operations_of(
     let accesses = proptest::collection::vec(access_of, 0..12);
     proptest::collection::vec(accesses, 1..6).prop_map(|all| {
         let mut placed = operations(Vec::new(), 0, 3);
-        placed.operations = { all.into_iter() }
+        let operations = { all.into_iter() }
             .map(|accesses| PlacedOperation {
                 accesses: { accesses.into_iter() }
                     .map(|(ticks, line, kind)| access(ticks, line, kind))
@@ -392,6 +430,7 @@ fn operations_of(
                 locked_behind: 0,
             })
             .collect();
+        set_operations(&mut placed, operations);
         placed
     })
 }

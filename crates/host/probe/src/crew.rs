@@ -346,7 +346,10 @@ impl WordArena {
             true => (pair(0) + line, pair(0)),
         };
         let second = match (job.probe_loop, job.probe_loop.word_distance()) {
-            (ProbeLoop::TwoWriters(_) | ProbeLoop::Compete(..), WordDistance::Same) => first + 8,
+            (
+                ProbeLoop::TwoWriters(_) | ProbeLoop::Compete(..) | ProbeLoop::Visit(..),
+                WordDistance::Same,
+            ) => first + 8,
             (_, WordDistance::Buddy) => buddy,
             _ => pair(7),
         };

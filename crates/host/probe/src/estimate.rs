@@ -88,6 +88,14 @@ pub fn cost(rounds: &[RoundCosts<1>]) -> Result<ProbeEstimate, TooNoisy> {
     require_narrow(estimate(rounds, |[cost]| cost)?)
 }
 
+/// Median of the difference of two arrangements' costs, the first less the second.
+///
+/// # Errors
+/// Those of [`cost`].
+pub fn difference(rounds: &[RoundCosts<2>]) -> Result<ProbeEstimate, TooNoisy> {
+    require_narrow(estimate(rounds, |[a, b]| a - b)?)
+}
+
 /// Median of the ratio of two arrangements' costs, the first over the second.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::error::MachineFileProblem;
 use crate::estimate::ProbeEstimate;
 use crate::schema::{FILE_BYTES_MAX, SCHEMA, SCHEMA_PREFIX};
-use crate::topology::{CpuRelation, MachineIdentity};
+use crate::topology::{CoreCounts, CpuRelation, MachineIdentity};
 
 /// Measurements of one machine. A value that could not be measured is null; `unknown` has the
 /// reason.
@@ -20,6 +20,9 @@ pub struct MachineFile {
     pub schema: String,
     /// The machine.
     pub machine: MachineIdentity,
+    /// Cores of the machine; null in files of earlier versions.
+    #[serde(default)]
+    pub cores: Option<CoreCounts>,
     /// Bytes of a cache line, as the machine reports them.
     pub line_bytes: u32,
     /// Cost of an access to the other line of a pair, as a fraction of the cost of an access to the
@@ -34,6 +37,9 @@ pub struct MachineFile {
     /// each kind of access against each other kind. Empty in files of earlier versions.
     #[serde(default)]
     pub accesses: Vec<AccessCost>,
+    /// Costs of visiting a line that another CPU has taken meanwhile. Empty in files of earlier versions.
+    #[serde(default)]
+    pub visits: Vec<VisitCost>,
     /// A store that changes nothing, of a word that another CPU reads all the time: its owner's
     /// time with the store over its time with a check before it.
     pub silent_store_ratio: Option<f64>,
@@ -98,6 +104,20 @@ pub struct AccessCost {
     pub alone_ns: ProbeEstimate,
     /// Cost on a line that another CPU takes away all the time, in nanoseconds.
     pub contended_ns: ProbeEstimate,
+}
+
+/// Cost of a visit to a line that another CPU visits as often: the time of a loop of work and visits, less that of the
+/// same loop on a line of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VisitCost {
+    /// `load` (whose value is needed at once), `exchange` (a locked addition), `upgrade` (an exchange where the other CPU
+    /// only loads), `load-exchange` (a load, `instructions`, and an exchange), or `load-then-exchange` (which cannot begin
+    /// before the value of the load is there).
+    pub kind: String,
+    /// Instructions between the load and the exchange that do not need the loaded value.
+    pub instructions: Option<u32>,
+    /// The cost in nanoseconds.
+    pub ns: ProbeEstimate,
 }
 
 /// 95 % intervals of the ratios.
@@ -247,6 +267,9 @@ impl MachineFile {
                 access.contended_ns.value,
                 0.0,
             )?;
+        }
+        for visit in &self.visits {
+            require_cost("visits[].ns.value", visit.ns.value, 0.0)?;
         }
         Ok(())
     }

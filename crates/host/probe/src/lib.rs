@@ -2,7 +2,7 @@
 //!
 //! Threads on two CPUs run short loops in windows of some milliseconds. [`measure_machine`] takes
 //! the windows and returns a [`MachineFile`], which other commands read to weigh findings. The
-//! method is in docs/probe.md. In the crate, `topology` chooses the CPUs, `loops` has the loops,
+//! method is in docs/probe.md. In the crate, `topology` chooses the CPUs, `loops` and `visits` have the loops,
 //! `crew` runs them, and `estimate` turns windows into values.
 
 mod crew;
@@ -13,13 +13,14 @@ mod loops;
 mod measure;
 mod schema;
 mod topology;
+mod visits;
 
 pub use error::{Error, MachineFileProblem};
 pub use estimate::ProbeEstimate;
 pub use file::{
     AccessCost, MachineFile, PairTest, RatioInterval, RatioIntervals, TransferCost, UnknownValue,
-    WindowSummary, load_machine_file,
+    VisitCost, WindowSummary, load_machine_file,
 };
 pub use measure::measure_machine;
 pub use schema::SCHEMA;
-pub use topology::{CpuRelation, MachineIdentity, identify_machine};
+pub use topology::{CoreCounts, CpuRelation, MachineIdentity, identify_machine};

@@ -6,6 +6,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::time::{Duration, Instant};
 
+use crate::visits::{LineVisit, LineVisitor};
+
 /// Operations between looks at the clock.
 const BATCH_OPERATIONS: u64 = 64;
 /// Value that ends a hand-over; no word of a hand-over has it.
@@ -29,6 +31,9 @@ pub enum ProbeLoop {
     /// Each uses a word of its own, all the time: the leader in the first way, the follower in the
     /// second.
     Compete(WordUse, WordUse, WordDistance),
+    /// Each works, and visits the line of its word now and then: the leader in the first way, the follower in the
+    /// second.
+    Visit(LineVisit, LineVisit, WordDistance),
     /// The leader stores the value that a word has, and adds to a word of its own; the follower
     /// reads the first all the time.
     SilentStore,
@@ -120,6 +125,7 @@ impl ProbeLoop {
         match self {
             Self::TwoWriters(distance)
             | Self::BesideShared(distance)
+            | Self::Visit(_, _, distance)
             | Self::Compete(_, _, distance) => distance,
             _ => WordDistance::Apart,
         }
@@ -171,6 +177,10 @@ pub fn lead(
             repeat_for(window, |_| update_word(first, beside_first))
         }
         ProbeLoop::Compete(WordUse::Exchange, ..) => repeat_for(window, |_| exchange_word(first)),
+        ProbeLoop::Visit(visit, ..) => {
+            let mut visitor = LineVisitor::new(1);
+            repeat_for(window, |_| visitor.work_and_visit(visit, first))
+        }
         ProbeLoop::SilentStore => repeat_for(window, |_| {
             first.store(1, Relaxed);
             own.fetch_add(1, Relaxed);
@@ -227,6 +237,10 @@ pub fn follow(probe_loop: ProbeLoop, words: ProbeWords<'_>, over: &AtomicBool) -
             repeat_until(over, || update_word(second, beside_second))
         }
         ProbeLoop::Compete(_, WordUse::Exchange, _) => repeat_until(over, || exchange_word(second)),
+        ProbeLoop::Visit(_, visit, _) => {
+            let mut visitor = LineVisitor::new(2);
+            repeat_until(over, || visitor.work_and_visit(visit, second))
+        }
         ProbeLoop::SilentStore | ProbeLoop::CheckedStore => repeat_until(over, || {
             std::hint::black_box(first.load(Relaxed));
         }),

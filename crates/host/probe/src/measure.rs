@@ -9,10 +9,11 @@ use super::crew::{self, MeasuredWindows, MeasurementPlan, ProbeWindow, REST, WIN
 use super::estimate::{self, ProbeEstimate, RoundCosts, TooNoisy};
 use super::file::{
     AccessCost, MachineFile, PairTest, RatioInterval, RatioIntervals, TransferCost, UnknownValue,
-    WindowSummary,
+    VisitCost, WindowSummary,
 };
 use super::loops::{HAS_SPLITS, ProbeLoop, WordDistance, WordUse};
 use super::topology::{self, CpuPair};
+use super::visits::LineVisit;
 use crate::Error;
 use crate::schema::SCHEMA;
 
@@ -20,6 +21,10 @@ use crate::schema::SCHEMA;
 const TRANSFER_ROUNDS: usize = 12;
 /// Rounds of the accesses that take a line from each other.
 const ACCESS_ROUNDS: usize = 12;
+/// Rounds of visits.
+const VISIT_ROUNDS: usize = 20;
+/// Instructions between a load and an exchange of the same word.
+const LOADS_AHEAD: [u32; 6] = [0, 16, 32, 64, 128, 256];
 /// Uses of a word, with their names in the machine file.
 const WORD_USES: [(WordUse, &str); 4] = [
     (WordUse::Load, "load"),
@@ -45,15 +50,18 @@ pub fn measure_machine(
 ) -> Result<MachineFile, Error> {
     let steal = StealTicks::read();
     let mut tally = WindowTally::new(progress, interrupt);
-    let pairs = topology::choose_pairs(&topology::read_cpus());
+    let cpus = topology::read_cpus();
+    let pairs = topology::choose_pairs(&cpus);
     let mut file = MachineFile {
         schema: SCHEMA.to_owned(),
         machine: topology::identify_machine(),
+        cores: Some(topology::count_cores(&cpus)),
         line_bytes: topology::line_bytes(),
         pair_coefficient: ProbeEstimate::default(),
         pairs: Vec::new(),
         transfers: Vec::new(),
         accesses: Vec::new(),
+        visits: Vec::new(),
         silent_store_ratio: None,
         split_ratio: None,
         split_local_ratio: None,
@@ -67,6 +75,7 @@ pub fn measure_machine(
         Some((nearest, others)) => {
             measure_pair(*nearest, &mut file, &mut tally)?;
             measure_accesses(*nearest, &mut file, &mut tally)?;
+            file.visits = measure_visits(*nearest, &mut tally)?;
             measure_transfers(others, &mut file, &mut tally)?;
         }
         None => tally.note_single_cpu(),
@@ -220,6 +229,54 @@ fn measure_accesses(
         });
     }
     Ok(())
+}
+
+/// Measures the costs of visits to a line that the other CPU takes meanwhile.
+fn measure_visits(pair: CpuPair, tally: &mut WindowTally<'_>) -> Result<Vec<VisitCost>, Error> {
+    use LineVisit::{Exchange, Load, LoadExchange, LoadThenExchange};
+    let (a, b) = (pair.cpu_a, pair.cpu_b);
+    tally
+        .progress
+        .step(&format!("visits of one line, on CPU {a} and CPU {b}"));
+    let ahead = LOADS_AHEAD.map(|instructions| {
+        let visit = LoadExchange(instructions);
+        ("load-exchange", Some(instructions), visit, visit)
+    });
+    let kinds = [
+        ("load", None, Load, Exchange),
+        ("exchange", None, Exchange, Exchange),
+        ("upgrade", None, Exchange, Load),
+        (
+            "load-then-exchange",
+            None,
+            LoadThenExchange,
+            LoadThenExchange,
+        ),
+    ];
+    let kinds: Vec<_> = kinds.into_iter().chain(ahead).collect();
+    let loops_of = |own, other| {
+        let alone = ProbeLoop::Visit(own, own, WordDistance::Apart);
+        [ProbeLoop::Visit(own, other, WordDistance::Same), alone]
+    };
+    let mut loops: Vec<ProbeLoop> = { kinds.iter() }
+        .flat_map(|(.., own, other)| loops_of(*own, *other))
+        .collect();
+    loops.sort_unstable();
+    loops.dedup();
+    let windows = tally.run_plan([a, b], &plan_rounds(loops, VISIT_ROUNDS))?;
+    let cost = |(kind, instructions, own, other): (&str, Option<u32>, LineVisit, LineVisit)| {
+        let estimate = estimate_windows(&windows, loops_of(own, other), estimate::difference);
+        let key = match instructions {
+            Some(instructions) => format!("visits[{kind},{instructions}].ns"),
+            None => format!("visits[{kind}].ns"),
+        };
+        VisitCost {
+            kind: kind.to_owned(),
+            instructions,
+            ns: tally.value_or_unknown(&key, estimate),
+        }
+    };
+    Ok(kinds.into_iter().map(cost).collect())
 }
 
 /// Measures everything that one CPU can do.

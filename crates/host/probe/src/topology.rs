@@ -1,6 +1,6 @@
 //! The CPUs of this machine, and their distances.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -24,6 +24,17 @@ pub struct MachineIdentity {
     pub cpus: u32,
     /// Number of the one CPU.
     pub virtual_machine: bool,
+}
+
+/// Numbers of cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoreCounts {
+    /// Nodes or packages, at least one: what is [`CpuRelation::OtherNode`] to each other.
+    pub nodes: u32,
+    /// Cores of a node.
+    pub node_cores: u32,
+    /// Cores of a node that share a last-level cache.
+    pub cache_cores: u32,
 }
 
 /// Distance of two CPUs, the nearest first.
@@ -104,6 +115,31 @@ pub fn choose_pairs(cpus: &[CpuTopology]) -> Vec<CpuPair> {
         .flatten()
         .chain(siblings.into_iter().flatten())
         .collect()
+}
+
+/// Counts the cores of a machine; of nodes and caches of different sizes those of the largest count.
+pub fn count_cores(cpus: &[CpuTopology]) -> CoreCounts {
+    let mut nodes: BTreeMap<_, BTreeMap<&str, BTreeSet<String>>> = BTreeMap::new();
+    for cpu in cpus {
+        let core = match cpu.core.is_empty() {
+            true => cpu.number.to_string(),
+            false => cpu.core.clone(),
+        };
+        let caches = nodes.entry((&cpu.package, &cpu.node)).or_default();
+        caches.entry(&cpu.cache).or_default().insert(core);
+    }
+    let largest = |counts: &mut dyn Iterator<Item = usize>| counts.max().unwrap_or(1) as u32;
+    let in_node =
+        |caches: &BTreeMap<&str, BTreeSet<String>>| caches.values().map(BTreeSet::len).sum();
+    CoreCounts {
+        nodes: nodes.len().max(1) as u32,
+        node_cores: largest(&mut nodes.values().map(in_node)),
+        cache_cores: largest(
+            &mut nodes
+                .values()
+                .flat_map(|caches| caches.values().map(BTreeSet::len)),
+        ),
+    }
 }
 
 /// The CPUs that this process may run on.
@@ -247,6 +283,17 @@ mod tests {
         assert_eq!(relation(2), CpuRelation::SameCache);
         assert_eq!(relation(4), CpuRelation::SamePackage);
         assert_eq!(relation(8), CpuRelation::OtherNode);
+    }
+
+    #[test]
+    fn cores_are_counted() {
+        let counts = |nodes, node_cores, cache_cores| CoreCounts {
+            nodes,
+            node_cores,
+            cache_cores,
+        };
+        assert_eq!(count_cores(&big()), counts(2, 4, 2));
+        assert_eq!(count_cores(&[]), counts(1, 1, 1));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use relayout_session::{
     JudgementCache, ProbedMachine, ResolvedNames, ResolvedProfile, run_judgements,
     verify_profile_path,
 };
-use relayout_timed::{MACHINES, TimedMachine, find_machine};
+use relayout_timed::{MACHINES, MachineRules, TimedMachine, find_machine};
 use relayout_toolchain::kernel_build::KernelConfiguration;
 
 use crate::exit::ExitStatus;
@@ -169,30 +169,39 @@ impl MachineArgs {
                 suggestions::suggestion_suffix(&similar)
             );
         }
-        if !is_named && (self.cpus.len() > 1 || self.cpus == [1] || self.think > 0) {
-            bail!(
-                "one CPU, several numbers of CPUs and --think need the name of a machine \
-                 (`relayout probe --machines` lists them)"
-            );
-        }
         let cpus = match self.cpus.as_slice() {
             [only] if *only > 1 => Some(*only),
             _ => None,
         };
-        Ok(ProbedMachine::read(file, pair_coefficient, cpus)?)
+        let probed = ProbedMachine::read(file, pair_coefficient, cpus)?;
+        let only_of_curves = self.cpus.len() > 1 || self.cpus == [1] || self.think > 0;
+        if !is_named && probed.timed.is_none() && only_of_curves {
+            bail!(
+                "one CPU, several numbers of CPUs and --think need a probed machine (`relayout probe`), or the name of \
+                 one (`relayout probe --machines` lists them)"
+            );
+        }
+        Ok(probed)
     }
 
     fn named(&self) -> Option<TimedMachine> {
         find_machine(self.machine.as_deref()?.to_str()?)
     }
 
-    /// Returns what a curve over the number of CPUs is to be predicted for; `None` without the name of a machine.
-    pub(super) fn curve_request(&self) -> Option<CurveRequest> {
+    /// Returns what a curve over the number of CPUs is to be predicted for: the machine of the table that was named, or
+    /// the probed one. `None` without both.
+    pub(super) fn curve_request(&self, probed: &ProbedMachine) -> Option<CurveRequest> {
         let mut cpus = self.cpus.clone();
         cpus.sort_unstable();
         cpus.dedup();
+        let (machine, rules) = match self.named() {
+            Some(machine) => (machine, MachineRules::default()),
+            None => probed.timed.clone()?,
+        };
         Some(CurveRequest {
-            machine: self.named()?,
+            machine,
+            rules,
+            is_asked_for: self.machine.is_some(),
             cpus,
             think_ns: f64::from(self.think),
         })
@@ -251,8 +260,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             None if !args.layout.is_empty() => LayoutChoice::Given,
             None => LayoutChoice::Recommended,
         },
+        curve: args.machine.curve_request(&machine),
         machine,
-        curve: args.machine.curve_request(),
         force: args.force,
     };
     let (output, exit) = resolved::with_verified_profile(

@@ -81,7 +81,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         |resolved, images| {
             let (mut searched, mut notes) =
                 score_given_layouts(resolved, type_name, &layouts, &edits, &machine)?;
-            if let Some(request) = args.machine.curve_request() {
+            if let Some(request) = args.machine.curve_request(&machine) {
                 let names = ResolvedNames::new(resolved, images);
                 notes.extend(predict_curves(resolved, &names, &mut searched, &request, 0));
             }

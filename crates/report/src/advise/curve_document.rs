@@ -1,6 +1,6 @@
 //! The document of a predicted curve.
 
-use relayout_timed::{CurvePoint, PredictedCurve, RuleEffect};
+use relayout_timed::{ContextGain, CurvePoint, PredictedCurve, RuleEffect};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -15,8 +15,8 @@ pub struct CurveDocument<'a> {
     pub saturates_at: Option<u32>,
     /// Points by number of CPUs.
     pub curve: Vec<CurvePointDocument<'a>>,
-    /// Rules that were not measured, and the ratio with as many CPUs as were published if one has its smallest or
-    /// largest value; the most decisive first.
+    /// Rules of the model, and the ratio with as many CPUs as were published if one has the smallest or largest value that
+    /// is possible; the most decisive first.
     pub rules: Vec<RuleEffectDocument>,
 }
 
@@ -33,16 +33,32 @@ pub struct CurvePointDocument<'a> {
     pub high: f64,
     /// True beyond the number of CPUs up to which the model was held against published gains.
     pub extrapolated: bool,
-    /// Operations in a second today.
-    pub operations_per_second_today: f64,
-    /// Operations in a second with the layout.
-    pub operations_per_second: f64,
+    /// Operations in a second today; null where the workload marks none.
+    pub operations_per_second_today: Option<f64>,
+    /// Operations in a second with the layout; null where the workload marks none.
+    pub operations_per_second: Option<f64>,
     /// Fraction of the CPUs' time that they wait for contended lines today.
     pub waiting_today: f64,
     /// The same with the layout.
     pub waiting: f64,
     /// The same by line today, the most first.
     pub lines_today: Vec<WaitingLineDocument<'a>>,
+    /// Speed of what each recorded context does over today's; empty where the workload marks operations, and all
+    /// contexts do the same.
+    pub by_context: Vec<ContextSpeedDocument>,
+}
+
+/// Predicted speed of what one context does.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct ContextSpeedDocument {
+    /// Number of the context in the profile.
+    pub context: u16,
+    /// Speed over today's.
+    pub ratio: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
 }
 
 /// A line that CPUs wait for.
@@ -59,6 +75,8 @@ pub struct WaitingLineDocument<'a> {
 pub struct RuleEffectDocument {
     /// Rule.
     pub rule: &'static str,
+    /// True if its value was measured on the machine.
+    pub measured: bool,
     /// Ratio with its smallest value.
     pub at_low: f64,
     /// Ratio with its largest value.
@@ -90,19 +108,30 @@ fn point_document<'a>(curve: &'a PredictedCurve, point: &CurvePoint) -> CurvePoi
         low: point.low,
         high: point.high,
         extrapolated: point.cpus > curve.published_to,
-        operations_per_second_today: point.today_per_second,
-        operations_per_second: point.changed_per_second,
+        operations_per_second_today: curve.has_marks.then_some(point.today_per_second),
+        operations_per_second: curve.has_marks.then_some(point.changed_per_second),
         waiting_today: point.today_waiting,
         waiting: point.changed_waiting,
         lines_today: lines
             .map(|(line, waiting)| WaitingLineDocument { line, waiting })
             .collect(),
+        by_context: point.by_context.iter().map(speed_document).collect(),
+    }
+}
+
+fn speed_document(gain: &ContextGain) -> ContextSpeedDocument {
+    ContextSpeedDocument {
+        context: gain.context.0,
+        ratio: gain.ratio,
+        low: gain.low,
+        high: gain.high,
     }
 }
 
 fn rule_document(effect: &RuleEffect) -> RuleEffectDocument {
     RuleEffectDocument {
         rule: effect.rule,
+        measured: effect.is_measured,
         at_low: effect.at_low,
         at_high: effect.at_high,
     }

@@ -4,8 +4,8 @@ use relayout_contend::throughput::{GainRatio, ThroughputGain};
 use relayout_layout::abi::StructShape;
 use relayout_patch::{OrderFact, OrderReliance};
 use relayout_search::{
-    AdviceVerdict, ChangeInterval, EditSize, GroupCrossing, LayoutAdvice, LineGroups, RankedLayout,
-    Recommendation, ScoredLayout, SkippedCandidates, change,
+    AdviceVerdict, ChangeInterval, ComparedBy, EditSize, GroupCrossing, LayoutAdvice, LineGroups,
+    RankedLayout, Recommendation, ScoredLayout, SkippedCandidates, change,
 };
 use relayout_session::ResolvedProfile;
 use relayout_session::advise::{
@@ -109,6 +109,10 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
     let recommended = patched.recommended();
     let guards = advised.guards.as_ref();
     let reviewed = reviewed_layout(advice, recommended.as_ref());
+    let (compared_by, compared_cpus) = match advice.compared_by {
+        ComparedBy::Transfers => ("transfers", None),
+        ComparedBy::PredictedTime { cpus } => ("predicted-time", Some(cpus)),
+    };
     TypeDocument::Advised(Box::new(AdvisedTypeDocument {
         name: &gathered.name,
         objects: gathered.objects,
@@ -117,6 +121,8 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
         per_cpu_objects: gathered.size_effects.per_cpu_objects,
         evidence: advised.accesses.iter().map(accesses_document).collect(),
         verdict: verdict_key(&advice.verdict),
+        compared_by,
+        compared_cpus,
         current: layout_document(&gathered.shape, &advice.current),
         candidates: candidate_documents(advised, pool, patch, top),
         check: guards.and_then(|guards| guard_document(advised, guards, patch, top)),

@@ -9,9 +9,9 @@ use relayout_layout::abi::StructLayout;
 use relayout_profile::{AccessKind, Addr, RunId, SiteId};
 use relayout_search::{ObjectPlacements, ObjectPlacer};
 use relayout_timed::{
-    AccessStep, CurveInputs, LineLayout as _, LineName, MissingOperations, ModelRules,
-    OperationAccess, OperationLog, PUBLISHED_CPUS, PlacedOperations, PredictedCurve, SiteRole,
-    SiteRoles, TimedMachine,
+    AccessStep, CurveInputs, LineLayout as _, LineName, MachineRules, MissingOperations,
+    OperationAccess, OperationDivision, OperationLog, PUBLISHED_CPUS, PlacedOperations,
+    PredictedCurve, SiteRole, SiteRoles, TimedMachine,
 };
 
 use super::searched::SearchedType;
@@ -26,11 +26,18 @@ const UNMODELLED_SHARE_MAX: f64 = 0.02;
 /// Fraction of the accesses to the type that are left out as waiting, from which on there is no curve.
 const LEFT_OUT_SHARE_MAX: f64 = 0.2;
 
+/// Nanoseconds of a system call beside its recorded code.
+const SYSTEM_CALL_NS: f64 = 50.0;
+
 /// What a curve is to be computed for.
 #[derive(Clone, Debug)]
 pub struct CurveRequest {
     /// Machine.
     pub machine: TimedMachine,
+    /// What is known of its rules.
+    pub rules: MachineRules,
+    /// The user named the machine, and is told why there is no curve.
+    pub is_asked_for: bool,
     /// Numbers of CPUs; empty for powers of two up to those of the machine.
     pub cpus: Vec<u32>,
     /// Nanoseconds of the program's own code between two operations, beside the system call.
@@ -80,10 +87,12 @@ pub fn predict_curves(
             }
             None
         }
-        Err(why) => Some(format!(
-            "No gain of {} over the number of CPUs is predicted: {why}.",
-            searched.gathered.name
-        )),
+        Err(why) => request.is_asked_for.then(|| {
+            format!(
+                "No gain of {} over the number of CPUs is predicted: {why}.",
+                searched.gathered.name
+            )
+        }),
     }
 }
 
@@ -142,14 +151,14 @@ impl<'p> CurvePredictor<'p> {
         let step = format!("simulating {}", self.request.machine.name);
         self.resolved.progress.step(&step);
         let changed = PlacedOperations::new(&self.log, &self.placer.place_objects(layout));
-        let rules = ModelRules::default();
         let inputs = CurveInputs {
             today: &self.today,
             changed: &changed,
             machine: &self.request.machine,
-            rules: ModelRules {
-                between_ns: rules.between_ns + self.request.think_ns,
-                ..rules
+            rules: &self.request.rules,
+            between_ns: match self.log.division {
+                OperationDivision::Marks => SYSTEM_CALL_NS + self.request.think_ns,
+                OperationDivision::Pieces => 0.0,
             },
             seed: SEED,
         };
@@ -168,7 +177,6 @@ fn missing_words(missing: MissingOperations) -> String {
         MissingOperations::NoInstructions => {
             "the clock of a compiled-in runtime counts accesses, and the code between them is not timed one by one"
         }
-        MissingOperations::NoMarks => "the workload marks no operations",
         MissingOperations::TooFew => {
             "fewer than two contexts were logged for whole operations: record more of them, or with more --bursts"
         }

@@ -8,6 +8,11 @@ fn sample() -> MachineFile {
             cpus: 2,
             virtual_machine: true,
         },
+        cores: Some(CoreCounts {
+            nodes: 1,
+            node_cores: 2,
+            cache_cores: 2,
+        }),
         line_bytes: 64,
         pair_coefficient: ProbeEstimate::new(0.0, -0.01, 0.02),
         pairs: vec![PairTest {
@@ -27,6 +32,11 @@ fn sample() -> MachineFile {
             against: "load".into(),
             alone_ns: ProbeEstimate::new(0.5, 0.4, 0.6),
             contended_ns: ProbeEstimate::new(5.0, 4.5, 5.5),
+        }],
+        visits: vec![VisitCost {
+            kind: "load-exchange".into(),
+            instructions: Some(16),
+            ns: ProbeEstimate::new(60.0, 55.0, 65.0),
         }],
         silent_store_ratio: Some(4.5),
         split_ratio: None,

@@ -10,14 +10,17 @@ use crate::wrap::wrap_text;
 const RULES_SHOWN: usize = 3;
 /// Lines that are named, most waited for first.
 const LINES_SHOWN: usize = 3;
+/// Contexts that are named.
+const CONTEXTS_SHOWN: usize = 8;
 /// Fraction of the time from which on a line is named.
 const WAITING_MIN: f64 = 0.005;
 
-/// Heads of the columns.
+/// Heads of the columns, and those of what the workload's marks tell.
 const HEADS: [&str; 2] = [
-    "                             million operations/s   waiting for lines",
-    "   CPUs  gain  interval        today     then       today   then",
+    "                             waiting for lines",
+    "   CPUs  gain  interval        today   then",
 ];
+const MARKED_HEADS: [&str; 2] = ["   million operations/s", "     today     then"];
 
 /// Appends the curve of a layout.
 pub(super) fn push_curve(text: &mut String, layout_name: &str, curve: &PredictedCurve) {
@@ -27,11 +30,12 @@ pub(super) fn push_curve(text: &mut String, layout_name: &str, curve: &Predicted
         curve.machine
     );
     let _ = writeln!(text, "{}", wrap_text(&heading, 0));
-    for head in HEADS {
-        let _ = writeln!(text, "{head}");
+    for (head, marked) in HEADS.iter().zip(MARKED_HEADS) {
+        let marked = if curve.has_marks { marked } else { "" };
+        let _ = writeln!(text, "{head}{marked}");
     }
     for point in &curve.points {
-        push_point(text, point, curve.published_to);
+        push_point(text, curve, point);
     }
     for sentence in sentences(curve) {
         let _ = writeln!(text, "{}", wrap_text(&sentence, 2));
@@ -39,21 +43,24 @@ pub(super) fn push_curve(text: &mut String, layout_name: &str, curve: &Predicted
     text.push('\n');
 }
 
-fn push_point(text: &mut String, point: &CurvePoint, published_to: u32) {
-    let percent = |share: f64| share * 100.0;
-    let _ = writeln!(
+fn push_point(text: &mut String, curve: &PredictedCurve, point: &CurvePoint) {
+    let percent = |share: f64| (share * 100.0).abs();
+    let _ = write!(
         text,
-        "  {:5}  {:4.2}  {:4.2} to {:4.2} {:8.2} {:8.2} {:9.0}% {:5.0}%{}",
+        "  {:5}  {:4.2}  {:4.2} to {:4.2} {:9.0}% {:5.0}%",
         point.cpus,
         point.ratio,
         point.low,
         point.high,
-        point.today_per_second / 1e6,
-        point.changed_per_second / 1e6,
         percent(point.today_waiting),
         percent(point.changed_waiting),
-        if point.cpus > published_to { "  *" } else { "" }
     );
+    if curve.has_marks {
+        let [today, then] = [point.today_per_second, point.changed_per_second];
+        let _ = write!(text, " {:9.2} {:8.2}", today / 1e6, then / 1e6);
+    }
+    let is_beyond = point.cpus > curve.published_to;
+    let _ = writeln!(text, "{}", if is_beyond { "  *" } else { "" });
 }
 
 /// Returns what the table does not say.
@@ -69,6 +76,7 @@ fn sentences(curve: &PredictedCurve) -> Vec<String> {
             curve.published_to
         ));
     }
+    sentences.extend(curve.points.last().and_then(context_sentence));
     if let Some(cpus) = curve.saturates_at {
         sentences.push(format!(
             "Today, more than {cpus} CPUs hardly add throughput."
@@ -81,6 +89,7 @@ fn sentences(curve: &PredictedCurve) -> Vec<String> {
             .and_then(|last| waiting_sentence(curve, last)),
     );
     let rules: Vec<String> = { curve.rule_effects.iter() }
+        .filter(|effect| !effect.is_measured)
         .take(RULES_SHOWN)
         .map(|effect| {
             format!(
@@ -96,6 +105,27 @@ fn sentences(curve: &PredictedCurve) -> Vec<String> {
         ));
     }
     sentences
+}
+
+/// Returns the gains by context, where each does something else.
+fn context_sentence(point: &CurvePoint) -> Option<String> {
+    let gains = point.by_context.iter().take(CONTEXTS_SHOWN);
+    let words: Vec<String> = gains
+        .map(|gain| {
+            let [ratio, low, high] = [gain.ratio, gain.low, gain.high];
+            format!("{} {ratio:.2} ({low:.2} to {high:.2})", gain.context)
+        })
+        .collect();
+    let cpus = point.cpus;
+    (!words.is_empty()).then(|| {
+        let rest = point.by_context.len().saturating_sub(CONTEXTS_SHOWN);
+        let more = if rest > 0 { format!(", and {rest} more") } else { String::new() };
+        format!(
+            "No operations are marked: gain is that of the time for what each context did. By context on {cpus} CPUs: \
+             {}{more}.",
+            words.join(", ")
+        )
+    })
 }
 
 /// Returns the lines that CPUs wait for longest today.

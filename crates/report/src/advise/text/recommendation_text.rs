@@ -1,6 +1,6 @@
 //! Sentences about the recommended layout.
 
-use relayout_search::{AdviceVerdict, EditSize, Recommendation};
+use relayout_search::{AdviceVerdict, ComparedBy, EditSize, LayoutAdvice, Recommendation};
 use relayout_session::advise::PatchedType;
 
 use crate::words::counted;
@@ -17,10 +17,34 @@ pub(in crate::advise) fn recommendation_reason(
                 true => kept_words(recommended) + ".",
                 false => knee_sentence(recommended),
             };
-            let sentences = [knee, crowded_sentence(patched)];
-            sentences.join(" ").trim_end().to_owned()
+            let pool = patched.advised.unguarded_pool();
+            let compared = pool.map_or(String::new(), |pool| {
+                compared_sentence(pool.advice, recommended)
+            });
+            let sentences = [knee, crowded_sentence(patched), compared];
+            let said = sentences.iter().filter(|sentence| !sentence.is_empty());
+            said.map(String::as_str).collect::<Vec<_>>().join(" ")
         }
         None => no_recommendation_sentence(patched),
+    }
+}
+
+/// Says that layouts are compared by predicted times, or that the timed model disagrees; empty where neither is so.
+fn compared_sentence(advice: &LayoutAdvice, recommended: &Recommendation) -> String {
+    let curve =
+        { advice.candidates.get(recommended.index) }.and_then(|candidate| candidate.curve.as_ref());
+    match (advice.compared_by, curve) {
+        (ComparedBy::PredictedTime { cpus }, _) => {
+            format!("Layouts are compared by the predicted time of an operation on {cpus} CPUs.")
+        }
+        (ComparedBy::Transfers, Some(curve)) if curve.is_loss() => {
+            let cpus = curve.compared_point().map_or(0, |point| point.cpus);
+            format!(
+                "The timed model disagrees: it predicts a loss on {cpus} CPUs. CPUs wait for locks, where it was not \
+                 held against published gains, so layouts are compared by transfers."
+            )
+        }
+        (ComparedBy::Transfers, _) => String::new(),
     }
 }
 

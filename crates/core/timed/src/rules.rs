@@ -1,0 +1,222 @@
+//! Rules of the model, and what is known of the value of each.
+
+/// Instructions from a load to a store of the same line, up to which the load is expected to fetch the line for both.
+const MERGED_TICKS: f64 = 32.0;
+
+/// Values of all rules.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ModelRules {
+    /// Times to move a line, over those of the machine.
+    pub transfer_factor: f64,
+    /// Nanoseconds of an instruction.
+    pub tick_ns: f64,
+    /// Nanoseconds of an atomic instruction beyond that.
+    pub locked_ns: f64,
+    /// Nanoseconds from one operation to the next.
+    pub between_ns: f64,
+    /// Largest deviation of the code between two accesses, as a fraction. Without any, CPUs fall into step.
+    pub jitter: f64,
+    /// Time to get exclusive access to a line that the CPU has, over that to move it.
+    pub upgrade: f64,
+    /// Time to read a line that nobody modified, over that to move it.
+    pub clean_read: f64,
+    /// Nanoseconds for which such a read keeps the line from others.
+    pub clean_hold_ns: f64,
+    /// Time for which a CPU goes on using a line after its transfer to another began, over the time of that
+    /// transfer.
+    pub hold: f64,
+    /// Nanoseconds of code that a processor executes while a load waits.
+    pub overlap_ns: f64,
+    /// A load fetches its line for a store as well, if fewer instructions than this lie between them.
+    pub merged_ticks: f64,
+    /// A load of a line that another CPU has modified takes it away from there, so that a store behind it finds it: 0 or
+    /// 1.
+    pub moved_by_loads: f64,
+    /// Nanoseconds from the moment at which a lock is given back until a context runs that slept for it.
+    pub wake_ns: f64,
+}
+
+impl Default for ModelRules {
+    fn default() -> Self {
+        let mut rules = Self {
+            transfer_factor: 0.0,
+            tick_ns: 0.0,
+            locked_ns: 0.0,
+            between_ns: 0.0,
+            jitter: 0.3,
+            upgrade: 0.0,
+            clean_read: 0.0,
+            clean_hold_ns: 0.0,
+            hold: 0.0,
+            overlap_ns: 0.0,
+            merged_ticks: 0.0,
+            moved_by_loads: 0.0,
+            wake_ns: 0.0,
+        };
+        for known in MachineRules::default().ranges {
+            known.rule.set(&mut rules, known.expected);
+        }
+        rules
+    }
+}
+
+/// A rule whose value differs between machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ModelRule {
+    /// [`ModelRules::transfer_factor`].
+    Transfer,
+    /// [`ModelRules::tick_ns`].
+    Instruction,
+    /// [`ModelRules::locked_ns`].
+    AtomicInstruction,
+    /// [`ModelRules::upgrade`].
+    Upgrade,
+    /// [`ModelRules::clean_read`].
+    CleanRead,
+    /// [`ModelRules::clean_hold_ns`].
+    CleanHold,
+    /// [`ModelRules::hold`].
+    Hold,
+    /// [`ModelRules::overlap_ns`].
+    Overlap,
+    /// [`ModelRules::merged_ticks`].
+    MergedLoad,
+    /// [`ModelRules::moved_by_loads`].
+    MovedByLoad,
+    /// [`ModelRules::wake_ns`].
+    WakeUp,
+}
+
+impl ModelRule {
+    /// Returns the name in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Transfer => "time to move a line",
+            Self::Instruction => "time of an instruction",
+            Self::AtomicInstruction => "time of an atomic instruction",
+            Self::Upgrade => "cost of an upgrade",
+            Self::CleanRead => "cost of a clean read",
+            Self::CleanHold => "time for which a clean read keeps the line from others",
+            Self::Hold => "time for which a line is kept",
+            Self::Overlap => "code that hides a wait",
+            Self::MergedLoad => "a load fetches the line for a store close behind",
+            Self::MovedByLoad => "a load takes a modified line away from its owner",
+            Self::WakeUp => "time to wake up who waits",
+        }
+    }
+
+    /// Sets the value of the rule.
+    pub fn set(self, rules: &mut ModelRules, value: f64) {
+        let place = match self {
+            Self::Transfer => &mut rules.transfer_factor,
+            Self::Instruction => &mut rules.tick_ns,
+            Self::AtomicInstruction => &mut rules.locked_ns,
+            Self::Upgrade => &mut rules.upgrade,
+            Self::CleanRead => &mut rules.clean_read,
+            Self::CleanHold => &mut rules.clean_hold_ns,
+            Self::Hold => &mut rules.hold,
+            Self::Overlap => &mut rules.overlap_ns,
+            Self::MergedLoad => &mut rules.merged_ticks,
+            Self::MovedByLoad => &mut rules.moved_by_loads,
+            Self::WakeUp => &mut rules.wake_ns,
+        };
+        *place = value;
+    }
+}
+
+/// What is known of the value of a rule.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RuleRange {
+    /// Rule.
+    pub rule: ModelRule,
+    /// Expected value.
+    pub expected: f64,
+    /// Smallest value.
+    pub low: f64,
+    /// Largest value.
+    pub high: f64,
+    /// The value was measured on the machine.
+    pub is_measured: bool,
+}
+
+impl RuleRange {
+    const fn assumed(rule: ModelRule, expected: f64, low: f64, high: f64) -> Self {
+        Self {
+            rule,
+            expected,
+            low,
+            high,
+            is_measured: false,
+        }
+    }
+
+    /// Returns a value that is possible, by a number from 0 to 1. A rule that holds or does not has no values in
+    /// between.
+    pub(crate) fn draw(&self, unit: f64) -> f64 {
+        match self.rule {
+            ModelRule::MergedLoad | ModelRule::MovedByLoad if unit < 0.5 => self.low,
+            ModelRule::MergedLoad | ModelRule::MovedByLoad => self.high,
+            _ => self.low + (self.high - self.low) * unit,
+        }
+    }
+}
+
+/// What is known of all rules on one machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MachineRules {
+    /// By rule, each once.
+    pub ranges: Vec<RuleRange>,
+}
+
+/// What is assumed where nothing was measured.
+impl Default for MachineRules {
+    fn default() -> Self {
+        use ModelRule as Rule;
+        Self {
+            ranges: vec![
+                RuleRange::assumed(Rule::Transfer, 1.0, 0.75, 1.33),
+                RuleRange::assumed(Rule::Instruction, 0.2, 0.12, 0.35),
+                RuleRange::assumed(Rule::AtomicInstruction, 6.0, 3.0, 10.0),
+                RuleRange::assumed(Rule::Upgrade, 0.75, 0.5, 1.0),
+                RuleRange::assumed(Rule::CleanRead, 0.5, 0.3, 0.8),
+                RuleRange::assumed(Rule::CleanHold, 4.0, 2.0, 40.0),
+                RuleRange::assumed(Rule::Hold, 0.4, 0.2, 0.8),
+                RuleRange::assumed(Rule::Overlap, 50.0, 0.0, 100.0),
+                RuleRange::assumed(
+                    Rule::MergedLoad,
+                    MERGED_TICKS + 1.0,
+                    0.0,
+                    MERGED_TICKS + 1.0,
+                ),
+                RuleRange::assumed(Rule::MovedByLoad, 0.0, 0.0, 1.0),
+                RuleRange::assumed(Rule::WakeUp, 3000.0, 1500.0, 8000.0),
+            ],
+        }
+    }
+}
+
+impl MachineRules {
+    /// Notes the measured value of a rule, with its interval.
+    pub fn note_measured(&mut self, rule: ModelRule, [expected, low, high]: [f64; 3]) {
+        for range in &mut self.ranges {
+            if range.rule == rule {
+                *range = RuleRange {
+                    rule,
+                    expected,
+                    low: low.min(expected),
+                    high: high.max(expected),
+                    is_measured: true,
+                };
+            }
+        }
+    }
+
+    /// Returns the expected values.
+    pub fn expected(&self) -> ModelRules {
+        let mut rules = ModelRules::default();
+        for known in &self.ranges {
+            known.rule.set(&mut rules, known.expected);
+        }
+        rules
+    }
+}
