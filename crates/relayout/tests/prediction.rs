@@ -136,10 +136,11 @@ fn a_machine_file_that_does_not_do() {
         serde_json::from_slice(&std::fs::read(place.path("machine.json")).unwrap()).unwrap();
     machine["accesses"].as_array_mut().unwrap().pop();
     place.write("less.json", machine.to_string());
-    place.refuses(
-        &format!("{words} less.json"),
-        2,
-        "relayout: less.json: it does not have the costs of all accesses: an earlier version wrote it, or the machine was too noisy; `relayout probe -o FILE` measures again",
+    let less = json(&place, &format!("{words} less.json"));
+    let note = less["notes"][0].as_str().unwrap();
+    assert_eq!(
+        note,
+        "No throughput is predicted: less.json: it does not have the costs of all accesses: an earlier version wrote it, or the machine was too noisy; `relayout probe -o FILE` measures again.",
     );
     place.refuses(
         &format!("{words} p/meta.json"),
@@ -272,7 +273,7 @@ fn what_only_machines_with_a_name_have() {
         place.refuses(
             &format!("{words} {options}"),
             2,
-            "relayout: one CPU, several numbers of CPUs and --think need the name of a machine (`relayout probe --machines` lists them)",
+            "relayout: one CPU, several numbers of CPUs and --think need a probed machine (`relayout probe`), or the name of one (`relayout probe --machines` lists them)",
         );
     }
     place.refuses(

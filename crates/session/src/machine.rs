@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use relayout_contend::throughput::{LineHabit, MachineCosts};
 use relayout_probe::{AccessCost, MachineFile, load_machine_file};
 
+use relayout_profile::{ClockUnit, Profile};
 use relayout_timed::{MachineRules, TimedMachine};
 
 use crate::Error;
@@ -24,7 +25,9 @@ pub struct ProbedMachine {
     /// The machine as the timed model takes it, and what is known of its rules; `None` where it was not probed.
     pub timed: Option<(TimedMachine, MachineRules)>,
     /// Sentence that says why a probed machine has no costs.
-    pub missing_costs_note: Option<String>,
+    missing_costs_note: Option<String>,
+    /// Sentence that says why a probed machine has no model.
+    missing_visits_note: Option<String>,
 }
 
 impl ProbedMachine {
@@ -48,13 +51,24 @@ impl ProbedMachine {
         let missing_costs_note = match (machine_file, &costs) {
             _ if file.is_none() => None,
             (_, Some(_)) => None,
-            (Some(_), None) if timed.is_some() => None,
-            (Some(path), None) => return Err(missing_costs(path, "relayout probe -o FILE")),
+            (Some(path), None) => match timed {
+                None => return Err(missing_costs(path, "relayout probe -o FILE")),
+                Some(_) => Some(missing_costs(path, "relayout probe -o FILE")),
+            },
             (None, None) => {
                 let path = MachineFile::default_path().unwrap_or_default();
-                let error = missing_costs(&path, "relayout probe");
-                Some(format!("No throughput is predicted: {error}."))
+                Some(missing_costs(&path, "relayout probe"))
             }
+        };
+        let missing_costs_note =
+            missing_costs_note.map(|error| format!("No throughput is predicted: {error}."));
+        let missing_visits_note = match (&file, &timed) {
+            (Some(_), None) => Some(
+                "No throughput is predicted for the probed machine: its two CPUs did not take lines from each other, \
+                 as threads of one core do, or it was too noisy; `relayout probe` measures again."
+                    .to_owned(),
+            ),
+            _ => None,
         };
         Ok(Self {
             pair_coefficient: pair_coefficient.or(measured).unwrap_or(0.0),
@@ -62,7 +76,17 @@ impl ProbedMachine {
             cpus,
             timed,
             missing_costs_note,
+            missing_visits_note,
         })
+    }
+
+    /// Says why nothing is predicted of a profile on a machine that was probed. One whose clock counts instructions needs
+    /// the costs of visits, and others those of accesses.
+    pub(crate) fn missing_note(&self, profile: &Profile) -> Option<String> {
+        match profile.meta.clock {
+            Some(ClockUnit::Instructions) => self.missing_visits_note.clone(),
+            _ => self.missing_costs_note.clone(),
+        }
     }
 }
 

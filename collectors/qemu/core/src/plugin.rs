@@ -30,9 +30,9 @@ use crate::window::RECORDING;
 /// Interval in which a running thread appends its records, at most.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
-/// Instructions of a program's thread without one that uses a line, after which the next one begins a visit. Fewer than
-/// for kernels: a thread may do nothing but use a line, and then all that it does until it loses the line counts.
-const PROGRAM_VISIT_GAP: u64 = 8;
+/// Instructions of a program's thread without one that uses a line, after which the next one begins a visit. Each use is
+/// one, not as in kernels: a thread may do nothing but use a line, and then all counts that it does until it loses it.
+const PROGRAM_VISIT_GAP: u64 = 0;
 
 /// Called when QEMU has dropped all translated code.
 pub type ResetCallback = extern "C" fn(PluginId);

@@ -20,6 +20,7 @@ fn operations() -> PlacedOperations {
         word: line,
         kind,
         locked_before: 0,
+        stores_before: 0,
     };
     let mut accesses = vec![access(900, 0, PlacedKind::Load)];
     for index in [1u16, 4] {

@@ -27,6 +27,7 @@ mod simulate;
 mod stretch;
 
 pub use curve::{ContextGain, CurveInputs, CurvePoint, PredictedCurve, RuleEffect};
+pub use lines::LineUse;
 pub use locks::{AccessStep, RecordedLock};
 pub use machine::{TimedMachine, TransferTimes};
 pub use machines::{MACHINES, PublishedMachine, find_machine};

@@ -12,8 +12,20 @@ pub(crate) const PS: f64 = 1000.0;
 /// No CPU.
 const NOBODY: u32 = u32::MAX;
 
+/// Way in which a CPU uses a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LineUse {
+    /// Loads.
+    #[default]
+    Load,
+    /// Stores, which do not wait.
+    Store,
+    /// Atomic instructions.
+    Locked,
+}
+
 /// State of one line, as the last request leaves it. A request that waits changes it at once; what a CPU may still do
-/// until its line is gone, [`KeptUntil`] tells.
+/// until its line is gone, [`CpuUse`] tells.
 #[derive(Clone, Copy, Debug)]
 struct LineState {
     /// CPU that has it alone.
@@ -24,6 +36,8 @@ struct LineState {
     last_owner: u32,
     /// When it can begin to move again.
     free_at: u64,
+    /// When the owner can load from it.
+    readable_at: u64,
 }
 
 const UNTOUCHED: LineState = LineState {
@@ -31,15 +45,18 @@ const UNTOUCHED: LineState = LineState {
     is_modified: false,
     last_owner: NOBODY,
     free_at: 0,
+    readable_at: 0,
 };
 
-/// When a CPU has lost a line that others asked for.
+/// Use of a line by a CPU, and when it has lost the line that others asked for.
 #[derive(Clone, Copy, Debug, Default)]
-struct KeptUntil {
+struct CpuUse {
     /// For loads.
-    shared: u64,
+    shared_until: u64,
     /// For stores.
-    alone: u64,
+    alone_until: u64,
+    /// How it has used the line since it came.
+    strongest: LineUse,
 }
 
 /// Request of a CPU for a line.
@@ -61,7 +78,7 @@ pub(crate) struct SimulatedLines<'m> {
     readers: Vec<u64>,
     words_per_line: usize,
     /// By line and CPU.
-    kept: Vec<KeptUntil>,
+    uses: Vec<CpuUse>,
     cpus: u32,
     /// By line: index of the first of its copies, and who shares one.
     copies: Vec<(usize, LineSharing)>,
@@ -87,7 +104,7 @@ impl<'m> SimulatedLines<'m> {
             states: vec![UNTOUCHED; count],
             readers: vec![0; lines.len() * words_per_line],
             words_per_line,
-            kept: vec![KeptUntil::default(); lines.len() * cpus as usize],
+            uses: vec![CpuUse::default(); lines.len() * cpus as usize],
             cpus,
             copies,
         }
@@ -102,24 +119,35 @@ impl<'m> SimulatedLines<'m> {
     }
 
     /// Accesses a line at a time, and returns when the access is done: at once, if the CPU has the line.
-    pub(crate) fn access(&mut self, line: u32, cpu: u32, at: u64, needs_alone: bool) -> u64 {
+    pub(crate) fn access(&mut self, line: u32, cpu: u32, at: u64, line_use: LineUse) -> u64 {
         let request = LineRequest {
             line,
             cpu,
             copy: self.copies[line as usize].0 + self.copy_of(line, cpu),
         };
         let state = self.states[request.copy];
-        let kept = *self.kept_by(line, cpu);
-        let has_alone = state.owner == cpu || at < kept.alone;
-        let is_reader = self.is_reader(line, cpu);
-        if has_alone || (!needs_alone && (is_reader || at < kept.shared)) {
+        let needs_alone = line_use != LineUse::Load;
+        let own = self.use_by(line, cpu);
+        let keeps_alone = at < own.alone_until;
+        let is_kept = keeps_alone || (!needs_alone && at < own.shared_until);
+        if is_kept || state.owner == cpu {
+            own.strongest = own.strongest.max(line_use);
             self.states[request.copy].is_modified |= needs_alone && state.owner == cpu;
+            return if is_kept {
+                at
+            } else {
+                at.max(state.readable_at)
+            };
+        }
+        let is_reader = self.is_reader(line, cpu);
+        if is_reader && !needs_alone {
             return at;
         }
+        self.use_by(line, cpu).strongest = line_use;
         let begin = at.max(state.free_at);
         let is_moved = state.is_modified && self.rules.moved_by_loads > 0.5;
         match needs_alone || is_moved {
-            true => self.take_line(request, begin, is_reader, needs_alone),
+            true => self.take_line(request, begin, is_reader, line_use),
             false => self.share_line(request, begin),
         }
     }
@@ -130,27 +158,27 @@ impl<'m> SimulatedLines<'m> {
         request: LineRequest,
         begin: u64,
         is_reader: bool,
-        is_modified: bool,
+        line_use: LineUse,
     ) -> u64 {
         let transfer = self.transfer_ps(request);
         let LineRequest { line, cpu, copy } = request;
         let owner = self.states[copy].owner;
         let is_upgrade = is_reader && owner == NOBODY;
-        let factor = if is_upgrade { self.rules.upgrade } else { 1.0 };
-        let end = begin + (transfer * factor) as u64;
-        let lost_at = begin + (transfer * factor * self.rules.hold) as u64;
+        let transfer = transfer * if is_upgrade { self.rules.upgrade } else { 1.0 };
+        let end = begin + transfer as u64;
         if owner != NOBODY {
-            *self.kept_by(line, owner) = KeptUntil {
-                shared: lost_at,
-                alone: lost_at,
-            };
+            let lost_at = begin + self.kept_ps(line, owner, line_use, transfer);
+            let own = self.use_by(line, owner);
+            (own.shared_until, own.alone_until) = (lost_at, lost_at);
         }
-        self.drop_readers(line, cpu, lost_at);
+        let shared = (transfer * self.rules.kept_part(LineUse::Load, line_use)) as u64;
+        self.drop_readers(line, cpu, begin + shared);
         self.states[copy] = LineState {
             owner: cpu,
-            is_modified,
+            is_modified: line_use != LineUse::Load,
             last_owner: cpu,
             free_at: end,
+            readable_at: if is_upgrade { 0 } else { end },
         };
         end
     }
@@ -169,9 +197,16 @@ impl<'m> SimulatedLines<'m> {
         state.is_modified = false;
         let end = begin + transfer as u64;
         state.free_at = end;
-        self.kept_by(line, owner).alone = begin + (transfer * self.rules.hold) as u64;
+        let lost_at = begin + self.kept_ps(line, owner, LineUse::Load, transfer);
+        self.use_by(line, owner).alone_until = lost_at;
         self.add_reader(line, owner);
         end
+    }
+
+    /// Returns for how long an owner goes on to use a line whose move to another CPU begins.
+    fn kept_ps(&mut self, line: u32, owner: u32, line_use: LineUse, transfer: f64) -> u64 {
+        let own_use = self.use_by(line, owner).strongest;
+        (transfer * self.rules.kept_part(own_use, line_use)) as u64
     }
 
     /// Takes a CPU's copy of a line from all who may read it.
@@ -190,14 +225,15 @@ impl<'m> SimulatedLines<'m> {
             self.readers[first_word + word as usize] ^= bits;
             let mut left = bits;
             while left != 0 {
-                self.kept_by(line, word * 64 + left.trailing_zeros()).shared = lost_at;
+                self.use_by(line, word * 64 + left.trailing_zeros())
+                    .shared_until = lost_at;
                 left &= left - 1;
             }
         }
     }
 
-    fn kept_by(&mut self, line: u32, cpu: u32) -> &mut KeptUntil {
-        &mut self.kept[line as usize * self.cpus as usize + cpu as usize]
+    fn use_by(&mut self, line: u32, cpu: u32) -> &mut CpuUse {
+        &mut self.uses[line as usize * self.cpus as usize + cpu as usize]
     }
 
     /// Returns the time to move the line to the CPU that asks for it.

@@ -119,6 +119,8 @@ pub struct PlacedAccess {
     pub kind: PlacedKind,
     /// Number of locked instructions on other lines since the access before it.
     pub locked_before: u16,
+    /// Number of recorded stores to other lines since the access before it.
+    pub stores_before: u16,
 }
 
 /// An operation on contended lines.
@@ -321,7 +323,7 @@ impl OperationPlacer<'_> {
 
     fn place(&mut self, operation: &RecordedOperation) -> PlacedOperation {
         let mut placed = PlacedOperation::default();
-        let (mut ticks, mut locked) = (0u32, 0u16);
+        let (mut ticks, mut locked, mut stores) = (0u32, 0u16, 0u16);
         for access in &operation.accesses {
             ticks = ticks.saturating_add(access.ticks);
             let mut is_placed = false;
@@ -341,11 +343,17 @@ impl OperationPlacer<'_> {
                     word,
                     kind,
                     locked_before: std::mem::take(&mut locked),
+                    stores_before: std::mem::take(&mut stores),
                 });
                 is_placed = true;
             }
-            if access.locked && !is_placed {
+            if is_placed {
+                continue;
+            }
+            if access.locked {
                 locked = locked.saturating_add(1);
+            } else if access.kind != AccessKind::Read {
+                stores = stores.saturating_add(1);
             }
         }
         placed.ticks_behind = ticks.saturating_add(operation.ticks_behind);

@@ -1,7 +1,12 @@
 //! Rules of the model, and what is known of the value of each.
 
+use crate::lines::LineUse;
+
 /// Instructions from a load to a store of the same line, up to which the load is expected to fetch the line for both.
 const MERGED_TICKS: f64 = 32.0;
+
+/// Part of the time to move a line for which its owner goes on using it, where nothing was measured.
+const KEPT: f64 = 0.4;
 
 /// Values of all rules.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,8 +28,12 @@ pub struct ModelRules {
     /// Nanoseconds for which such a read keeps the line from others.
     pub clean_hold_ns: f64,
     /// Time for which a CPU goes on using a line after its transfer to another began, over the time of that
-    /// transfer.
-    pub hold: f64,
+    /// transfer: by its own use, and by that of the other.
+    pub kept: [[f64; 3]; 3],
+    /// Factor of all these.
+    pub kept_factor: f64,
+    /// Stores of a CPU that wait for their lines, at most; it stops at the next.
+    pub stores_max: f64,
     /// Nanoseconds of code that a processor executes while a load waits.
     pub overlap_ns: f64,
     /// A load fetches its line for a store as well, if fewer instructions than this lie between them.
@@ -47,7 +56,9 @@ impl Default for ModelRules {
             upgrade: 0.0,
             clean_read: 0.0,
             clean_hold_ns: 0.0,
-            hold: 0.0,
+            kept: [[KEPT; 3]; 3],
+            kept_factor: 0.0,
+            stores_max: 0.0,
             overlap_ns: 0.0,
             merged_ticks: 0.0,
             moved_by_loads: 0.0,
@@ -57,6 +68,13 @@ impl Default for ModelRules {
             known.rule.set(&mut rules, known.expected);
         }
         rules
+    }
+}
+
+impl ModelRules {
+    /// Returns for which part of a transfer a CPU goes on using its line.
+    pub fn kept_part(&self, own: LineUse, other: LineUse) -> f64 {
+        self.kept[own as usize][other as usize] * self.kept_factor
     }
 }
 
@@ -75,8 +93,10 @@ pub enum ModelRule {
     CleanRead,
     /// [`ModelRules::clean_hold_ns`].
     CleanHold,
-    /// [`ModelRules::hold`].
+    /// [`ModelRules::kept_factor`].
     Hold,
+    /// [`ModelRules::stores_max`].
+    StoresWaiting,
     /// [`ModelRules::overlap_ns`].
     Overlap,
     /// [`ModelRules::merged_ticks`].
@@ -98,6 +118,7 @@ impl ModelRule {
             Self::CleanRead => "cost of a clean read",
             Self::CleanHold => "time for which a clean read keeps the line from others",
             Self::Hold => "time for which a line is kept",
+            Self::StoresWaiting => "stores that wait at most",
             Self::Overlap => "code that hides a wait",
             Self::MergedLoad => "a load fetches the line for a store close behind",
             Self::MovedByLoad => "a load takes a modified line away from its owner",
@@ -114,7 +135,8 @@ impl ModelRule {
             Self::Upgrade => &mut rules.upgrade,
             Self::CleanRead => &mut rules.clean_read,
             Self::CleanHold => &mut rules.clean_hold_ns,
-            Self::Hold => &mut rules.hold,
+            Self::Hold => &mut rules.kept_factor,
+            Self::StoresWaiting => &mut rules.stores_max,
             Self::Overlap => &mut rules.overlap_ns,
             Self::MergedLoad => &mut rules.merged_ticks,
             Self::MovedByLoad => &mut rules.moved_by_loads,
@@ -166,6 +188,8 @@ impl RuleRange {
 pub struct MachineRules {
     /// By rule, each once.
     pub ranges: Vec<RuleRange>,
+    /// [`ModelRules::kept`].
+    pub kept: [[f64; 3]; 3],
 }
 
 /// What is assumed where nothing was measured.
@@ -173,6 +197,7 @@ impl Default for MachineRules {
     fn default() -> Self {
         use ModelRule as Rule;
         Self {
+            kept: [[KEPT; 3]; 3],
             ranges: vec![
                 RuleRange::assumed(Rule::Transfer, 1.0, 0.75, 1.33),
                 RuleRange::assumed(Rule::Instruction, 0.2, 0.12, 0.35),
@@ -180,7 +205,8 @@ impl Default for MachineRules {
                 RuleRange::assumed(Rule::Upgrade, 0.75, 0.5, 1.0),
                 RuleRange::assumed(Rule::CleanRead, 0.5, 0.3, 0.8),
                 RuleRange::assumed(Rule::CleanHold, 4.0, 2.0, 40.0),
-                RuleRange::assumed(Rule::Hold, 0.4, 0.2, 0.8),
+                RuleRange::assumed(Rule::Hold, 1.0, 0.5, 2.0),
+                RuleRange::assumed(Rule::StoresWaiting, 64.0, 40.0, 112.0),
                 RuleRange::assumed(Rule::Overlap, 50.0, 0.0, 100.0),
                 RuleRange::assumed(
                     Rule::MergedLoad,
@@ -213,7 +239,10 @@ impl MachineRules {
 
     /// Returns the expected values.
     pub fn expected(&self) -> ModelRules {
-        let mut rules = ModelRules::default();
+        let mut rules = ModelRules {
+            kept: self.kept,
+            ..ModelRules::default()
+        };
         for known in &self.ranges {
             known.rule.set(&mut rules, known.expected);
         }

@@ -1,11 +1,11 @@
 //! Simulation of CPUs that execute recorded operations, drawn at random.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use relayout_statistics::random::SplitMix64;
 
-use crate::lines::{PS, SimulatedLines, copy_count};
+use crate::lines::{LineUse, PS, SimulatedLines, copy_count};
 use crate::locking::{LockWaiter, SimulatedLocks};
 use crate::machine::TimedMachine;
 use crate::placed::{PlacedAccess, PlacedKind, PlacedOperation, PlacedOperations};
@@ -27,6 +27,9 @@ const RETRY_TICKS_MAX: u32 = 32;
 /// Accesses over those that the operations have, for each CPU, at most: of CPUs that read again and again what is under
 /// a sequence count.
 const RETRIES_MAX: u64 = 4;
+
+/// A word that no access names.
+const NO_WORD: u32 = u32::MAX;
 
 /// Inputs of a simulation beside the operations.
 #[derive(Clone, Copy, Debug)]
@@ -142,6 +145,8 @@ struct SimulatedCpu {
     waited: u64,
     /// When all stores so far are done.
     drained_at: u64,
+    /// Stores that wait for their lines, in order: when each is done, and its word. Some are done already.
+    stores: VecDeque<(u64, u32)>,
     /// Time of the code that a wait has hidden.
     hidden: u64,
     /// Versions of the words that the accesses of the operation loaded.
@@ -253,7 +258,10 @@ impl<'s> SimulationState<'s> {
         let operation = self.operation_of(cpu);
         let own = &mut self.cpus[cpu as usize];
         let (ticks, locked, between_ns) = match operation.accesses.get(own.next) {
-            Some(access) => (access.ticks, access.locked_before, 0.0),
+            Some(access) => {
+                own.hold_back_stores(access.stores_before, after);
+                (access.ticks, access.locked_before, 0.0)
+            }
             None => (
                 operation.ticks_behind,
                 operation.locked_behind,
@@ -273,6 +281,11 @@ impl<'s> SimulationState<'s> {
         self.accesses += 1;
         match access.kind {
             PlacedKind::Store => {
+                if let Some(room_at) = self.store_room(cpu, at) {
+                    self.waits_ps[access.line as usize] += room_at - at;
+                    self.accesses -= 1;
+                    return self.events.push(Reverse((room_at, cpu)));
+                }
                 self.store(cpu, at, access);
                 self.go_on(cpu, at, 0);
             }
@@ -280,12 +293,15 @@ impl<'s> SimulationState<'s> {
                 self.release(cpu, at, access, lock, atomic);
             }
             PlacedKind::Load | PlacedKind::SequenceCheck { .. } => {
-                let end = self.lines.access(access.line, cpu, at, false);
+                let end = self.load(cpu, at, access, LineUse::Load);
                 self.wait_for_line(cpu, at, end, access);
             }
             PlacedKind::LoadBeforeStore { ticks } => {
-                let is_for_both = f64::from(ticks) < self.rules.merged_ticks;
-                let end = self.lines.access(access.line, cpu, at, is_for_both);
+                let line_use = match f64::from(ticks) < self.rules.merged_ticks {
+                    true => LineUse::Store,
+                    false => LineUse::Load,
+                };
+                let end = self.load(cpu, at, access, line_use);
                 self.wait_for_line(cpu, at, end, access);
             }
             PlacedKind::Locked
@@ -300,7 +316,26 @@ impl<'s> SimulationState<'s> {
     /// Takes a line alone for an atomic instruction, after all stores, and returns when it is there.
     fn take_when_drained(&mut self, cpu: u32, at: u64, line: u32) -> u64 {
         let begin = at.max(self.cpus[cpu as usize].drained_at);
-        self.lines.access(line, cpu, begin, true)
+        self.lines.access(line, cpu, begin, LineUse::Locked)
+    }
+
+    /// Loads a word, and returns when it is there: at once, if it is one that the CPU has just stored.
+    fn load(&mut self, cpu: u32, at: u64, access: &PlacedAccess, line_use: LineUse) -> u64 {
+        let mut stores = self.cpus[cpu as usize].stores.iter();
+        if stores.any(|(end, word)| *end > at && *word == access.word) {
+            return at;
+        }
+        self.lines.access(access.line, cpu, at, line_use)
+    }
+
+    /// Returns when another store may wait for its line, if too many wait.
+    fn store_room(&mut self, cpu: u32, at: u64) -> Option<u64> {
+        let stores = &mut self.cpus[cpu as usize].stores;
+        while stores.front().is_some_and(|(end, _)| *end <= at) {
+            stores.pop_front();
+        }
+        let too_many = (stores.len() + 1).checked_sub(self.rules.stores_max.max(1.0) as usize)?;
+        Some(stores.get(too_many.checked_sub(1)?)?.0)
     }
 
     /// Goes on with an access when its line is there. Only then is it known what others did to the line before.
@@ -349,10 +384,13 @@ impl<'s> SimulationState<'s> {
 
     /// Executes a store, and returns when others can see it. The CPU does not wait for that.
     fn store(&mut self, cpu: u32, at: u64, access: &PlacedAccess) -> u64 {
-        let end = self.lines.access(access.line, cpu, at, true);
+        let end = self.lines.access(access.line, cpu, at, LineUse::Store);
         *self.version(access.word, access.line, cpu) += 1;
         let own = &mut self.cpus[cpu as usize];
         own.drained_at = own.drained_at.max(end);
+        if own.drained_at > at {
+            own.stores.push_back((own.drained_at, access.word));
+        }
         self.poll_line(access.line, cpu, end);
         end
     }
@@ -365,7 +403,7 @@ impl<'s> SimulationState<'s> {
             if let Some(poller) = self.locks.poller(lock, copy)
                 && poller != cpu
             {
-                self.lines.access(line, poller, at, false);
+                self.lines.access(line, poller, at, LineUse::Load);
             }
         }
     }
@@ -382,11 +420,11 @@ impl<'s> SimulationState<'s> {
         }
         let mut asked_at = end;
         for line in &self.locks.placed(lock).enqueued {
-            asked_at = self.lines.access(*line, cpu, asked_at, true);
+            asked_at = self.lines.access(*line, cpu, asked_at, LineUse::Locked);
         }
         if self.locks.poller(lock, copy) == Some(cpu) {
             for line in &self.locks.placed(lock).polled {
-                self.lines.access(*line, cpu, asked_at, false);
+                self.lines.access(*line, cpu, asked_at, LineUse::Load);
             }
         }
     }
@@ -406,8 +444,9 @@ impl<'s> SimulationState<'s> {
         for waiter in self.locks.give_back(lock, copy) {
             let taken_at = match waiter.mode {
                 LockMode::Alone => {
-                    let loaded = self.lines.access(access.line, waiter.cpu, seen_at, false);
-                    self.lines.access(access.line, waiter.cpu, loaded, true)
+                    let (line, cpu) = (access.line, waiter.cpu);
+                    let loaded = self.lines.access(line, cpu, seen_at, LineUse::Load);
+                    self.lines.access(line, cpu, loaded, LineUse::Locked)
                 }
                 LockMode::Shared => seen_at + (self.rules.wake_ns * PS) as u64,
             };
@@ -481,8 +520,17 @@ impl SimulatedCpu {
             is_waiting: false,
             waited: 0,
             drained_at: 0,
+            stores: VecDeque::new(),
             hidden: 0,
             loaded: Vec::new(),
+        }
+    }
+
+    /// Adds stores to lines that the CPU has, which wait for those before them.
+    fn hold_back_stores(&mut self, count: u16, at: u64) {
+        if self.drained_at > at {
+            let held = std::iter::repeat_n((self.drained_at, NO_WORD), count.into());
+            self.stores.extend(held);
         }
     }
 }

@@ -29,6 +29,7 @@ fn access(ticks: u32, line: u32, kind: PlacedKind) -> PlacedAccess {
         word: line,
         kind,
         locked_before: 0,
+        stores_before: 0,
     }
 }
 
@@ -246,7 +247,7 @@ fn fewer_visits_gain_by_the_number_of_cpus() {
             .iter()
             .all(|point| point.low <= point.ratio && point.ratio <= point.high)
     );
-    assert_eq!(curve.rule_effects.len(), 11);
+    assert_eq!(curve.rule_effects.len(), 12);
 }
 
 fn acquire(lock: u32, mode: LockMode) -> PlacedKind {
@@ -444,7 +445,7 @@ proptest! {
     #[test]
     fn slower_lines_never_help(placed in operations_of(waiting_kind()), cpus in 1u32..24) {
         let rules = ModelRules {
-            hold: 0.0,
+            kept_factor: 0.0,
             ..ModelRules::default()
         };
         let rate = |move_ns, seed| per_second(&placed, move_ns, &rules, cpus, seed);

@@ -201,7 +201,7 @@ impl MachineArgs {
         Some(CurveRequest {
             machine,
             rules,
-            is_asked_for: self.machine.is_some(),
+            is_asked_for: self.named().is_some(),
             cpus,
             think_ns: f64::from(self.think),
         })

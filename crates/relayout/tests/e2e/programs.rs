@@ -236,3 +236,51 @@ fn programs_of_go_are_named() {
     let is_own = |site: &serde_json::Value| site["function"] == "main.main.func1";
     assert!(sites.iter().any(is_own), "{finding:#}");
 }
+
+/// A program that marks no operations, under QEMU: its threads do different things, and each has a gain of its own. Two
+/// that use one line gain by having two, and those that wait for each other have no curve.
+#[test]
+fn threads_of_a_program_have_curves_of_their_own() {
+    let stand = Stand::new();
+    let source = "#include <pthread.h>\n\
+                  struct shared { volatile long written; long unused[1]; volatile long read; } shared __attribute__((aligned(64)));\n\
+                  static pthread_barrier_t ready;\n\
+                  static void *reader(void *sum) {\n\
+                  pthread_barrier_wait(&ready);\n\
+                  for (int i = 0; i < 100000; i++) *(long *)sum += shared.read;\n\
+                  return 0; }\n\
+                  int main(void) {\n\
+                  pthread_t thread; static long sum;\n\
+                  pthread_barrier_init(&ready, 0, 2);\n\
+                  if (pthread_create(&thread, 0, reader, &sum)) return 1;\n\
+                  pthread_barrier_wait(&ready);\n\
+                  for (int i = 0; i < 100000; i++) shared.written++;\n\
+                  return pthread_join(thread, 0); }\n";
+    stand
+        .place
+        .compile("threads", source, &["-g", "-O2", "-pthread"]);
+    let ended = stand.run("record run --with qemu -o out -- ./threads");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    std::fs::copy(data("machine-apart.json"), stand.place.path("machine.json")).unwrap();
+    let words = "what-if out shared --pad read=56 --machine machine.json --cpus 2 --json";
+    let scored = stand.json(words);
+    let given = &scored["given"];
+    assert_eq!(
+        given["predicted_gain"],
+        serde_json::Value::Null,
+        "{given:#}"
+    );
+    let point = &given["predicted_curve"]["curve"][0];
+    assert_eq!(point["operations_per_second"], serde_json::Value::Null);
+    let by_context = point["by_context"].as_array().unwrap();
+    assert_eq!(by_context.len(), 2, "{point:#}");
+    for gain in by_context {
+        assert!(gain["ratio"].as_f64().unwrap() > 1.3, "{gain}");
+    }
+    let text = stand.run(&words.replace(" --json", ""));
+    assert!(
+        text.stdout
+            .contains("No operations are marked: gain is that of the time for what each"),
+        "{text:?}"
+    );
+}

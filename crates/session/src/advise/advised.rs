@@ -220,7 +220,8 @@ pub fn advise_types<'a>(
             &options,
         )?;
     }
-    let mut notes: Vec<String> = request.machine.missing_costs_note.iter().cloned().collect();
+    let missing = request.machine.missing_note(resolved.profile);
+    let mut notes: Vec<String> = missing.into_iter().collect();
     for GuardedType { searched, guards } in &mut guarded_types {
         let note = predict_gains(resolved, searched, guards.as_mut(), &request.machine, top);
         notes.extend(note);

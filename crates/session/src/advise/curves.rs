@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_contend::{AccessTarget, AddressNamer as _};
 use relayout_layout::abi::StructLayout;
-use relayout_profile::{AccessKind, Addr, RunId, SiteId};
+use relayout_profile::{AccessKind, Addr, ClockUnit, RunId, SiteId};
 use relayout_search::{ObjectPlacements, ObjectPlacer};
 use relayout_timed::{
     AccessStep, CurveInputs, LineLayout as _, LineName, MachineRules, MissingOperations,
@@ -14,6 +14,7 @@ use relayout_timed::{
     PredictedCurve, SiteRole, SiteRoles, TimedMachine,
 };
 
+use super::gains::waiting_words;
 use super::searched::SearchedType;
 use crate::{ResolvedNames, ResolvedProfile};
 use site_roles::{role_of_functions, waiting_function};
@@ -36,7 +37,7 @@ pub struct CurveRequest {
     pub machine: TimedMachine,
     /// What is known of its rules.
     pub rules: MachineRules,
-    /// The user named the machine, and is told why there is no curve.
+    /// The user named a machine of the table, and is told why there is no curve of any recording.
     pub is_asked_for: bool,
     /// Numbers of CPUs; empty for powers of two up to those of the machine.
     pub cpus: Vec<u32>,
@@ -68,6 +69,7 @@ pub fn predict_curves(
     request: &CurveRequest,
     top: usize,
 ) -> Option<String> {
+    let has_clock = resolved.profile.meta.clock == Some(ClockUnit::Instructions);
     let advice = searched.outcome.as_ref().ok()?;
     let predicted = CurvePredictor::new(resolved, names, searched, request).and_then(|predictor| {
         let shown = advice.shown_candidates(top).into_iter();
@@ -87,7 +89,7 @@ pub fn predict_curves(
             }
             None
         }
-        Err(why) => request.is_asked_for.then(|| {
+        Err(why) => (request.is_asked_for || has_clock).then(|| {
             format!(
                 "No gain of {} over the number of CPUs is predicted: {why}.",
                 searched.gathered.name
@@ -126,6 +128,11 @@ impl<'p> CurvePredictor<'p> {
             |run: RunId, addr: Addr| matches!(placements.place(run, addr).0, LineName::Object(..));
         let log = OperationLog::from_profile(resolved.profile, &is_subject, &functions)
             .map_err(missing_words)?;
+        if log.division == OperationDivision::Pieces
+            && let Some(why) = waiting_words(&searched.gathered)
+        {
+            return Err(why);
+        }
         let today = PlacedOperations::new(&log, &placements);
         if let Some(why) = { functions.unmodelled(&log, &today, &placements) }
             .or_else(|| functions.left_out(&log, &is_subject))
@@ -175,7 +182,8 @@ fn missing_words(missing: MissingOperations) -> String {
             "the recording has no clock: record it again with this version"
         }
         MissingOperations::NoInstructions => {
-            "the clock of a compiled-in runtime counts accesses, and the code between them is not timed one by one"
+            "the clock of a compiled-in runtime counts accesses; that of a recording under QEMU (--with qemu) counts \
+             instructions"
         }
         MissingOperations::TooFew => {
             "fewer than two contexts were logged for whole operations: record more of them, or with more --bursts"

@@ -5,6 +5,7 @@ use relayout_contend::throughput::{
 };
 use relayout_contend::{ObjectExtent, TraceAccess};
 use relayout_layout::abi::StructLayout;
+use relayout_profile::ClockUnit;
 use relayout_search::{AdviceSubject, LayoutAdvice, RecordedInstance, waits_by_stretch};
 
 use super::gathered::GatheredType;
@@ -13,7 +14,8 @@ use super::searched::SearchedType;
 use crate::{ProbedMachine, ResolvedProfile};
 
 /// Predicts the gains of the first `top` candidates and of the user's layouts, and stores them in
-/// the advice. Returns a sentence if the type allows no prediction.
+/// the advice. Returns a sentence if the type allows no prediction. Recordings whose clock counts instructions have
+/// curves instead ([`predict_curves`](super::predict_curves)), which are right more often.
 pub fn predict_gains(
     resolved: &ResolvedProfile<'_>,
     searched: &mut SearchedType<'_>,
@@ -21,9 +23,15 @@ pub fn predict_gains(
     machine: &ProbedMachine,
     top: usize,
 ) -> Option<String> {
+    if resolved.profile.meta.clock == Some(ClockUnit::Instructions) {
+        return None;
+    }
     let costs = machine.costs.as_ref()?;
-    if let Some(note) = waiting_note(&searched.gathered) {
-        return Some(note);
+    if let Some(why) = waiting_words(&searched.gathered) {
+        let name = &searched.gathered.name;
+        return Some(format!(
+            "No throughput is predicted for struct {name}: {why}."
+        ));
     }
     let name = &searched.gathered.name;
     let step = format!("predicting the gain of layouts of {name}");
@@ -64,9 +72,9 @@ impl LayoutGains {
     }
 }
 
-/// Returns a sentence if contexts wait for each other's stores to objects of the type. Then none of
-/// them is as fast as it would be alone.
-fn waiting_note(gathered: &GatheredType<'_>) -> Option<String> {
+/// Says where contexts wait for each other's stores to objects of the type, if they do. Then none of them is as fast as
+/// it would be alone.
+pub(super) fn waiting_words(gathered: &GatheredType<'_>) -> Option<String> {
     let traces = gathered.instances.iter().map(|instance| &instance.trace);
     let spin_waits = find_spin_waits(traces);
     let longest_wait = spin_waits.iter().max_by_key(|wait| wait.times)?;
@@ -78,9 +86,9 @@ fn waiting_note(gathered: &GatheredType<'_>) -> Option<String> {
     };
     let atom = gathered.instances.iter().find_map(atom_of)?;
     Some(format!(
-        "No throughput is predicted for struct {}: contexts wait for each other ({} reads '{}' until \
-         another stores to it, {} times in the accesses recorded in order).",
-        gathered.name, longest_wait.context, gathered.shape.atoms[atom].name, longest_wait.times
+        "contexts wait for each other ({} reads '{}' until another stores to it, {} times in the accesses recorded in \
+         order)",
+        longest_wait.context, gathered.shape.atoms[atom].name, longest_wait.times
     ))
 }
 

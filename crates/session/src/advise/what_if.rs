@@ -35,7 +35,7 @@ pub fn score_given_layouts<'a>(
         }
         Ok::<_, Error>(layouts)
     })?;
-    let mut notes: Vec<String> = machine.missing_costs_note.iter().cloned().collect();
+    let mut notes: Vec<String> = machine.missing_note(resolved.profile).into_iter().collect();
     notes.extend(predict_gains(resolved, &mut searched, None, machine, 0));
     Ok((searched, notes))
 }

@@ -1,18 +1,27 @@
 //! A probed machine as the timed model takes it.
 
 use relayout_probe::{CoreCounts, CpuRelation, MachineFile, ProbeEstimate};
-use relayout_timed::{MachineRules, ModelRule, TimedMachine, TransferTimes};
+use relayout_timed::{LineUse, MachineRules, ModelRule, TimedMachine, TransferTimes};
 
 /// Cost of a load and an exchange in turn over that of an exchange, up to which the load has taken the line away from
 /// its owner, and from which on it has not.
 const MOVED_BY_LOAD: [f64; 2] = [1.15, 1.3];
 
+/// Stores that a CPU is expected to hold back while they wait for their lines, and stores of an update.
+const STORES_BUFFERED: f64 = 64.0;
+const UPDATE_STORES: f64 = 2.0;
+/// Part of the time to move a line for which its owner uses it at least.
+const KEPT_MIN: f64 = 0.05;
 /// Instructions of an update in the probe's loop: two stores, a load, and the end of the loop.
 const UPDATE_INSTRUCTIONS: f64 = 5.0;
 /// Time of an instruction in other code, over that in the loop.
 const INSTRUCTION_FACTORS: [f64; 2] = [0.6, 2.5];
 
-/// Returns the machine of a file and what is known of its rules; `None` if the file has no time to move a line.
+/// Nanoseconds that a visit takes at least if its line moves.
+const MOVED_NS_MIN: f64 = 8.0;
+
+/// Returns the machine of a file and what is known of its rules; `None` if the file has no time to move a line, or visits
+/// did not move any: then the two probed CPUs were threads of one core.
 pub(super) fn timed_machine(file: &MachineFile) -> Option<(TimedMachine, MachineRules)> {
     let nearest = file
         .transfers
@@ -21,6 +30,10 @@ pub(super) fn timed_machine(file: &MachineFile) -> Option<(TimedMachine, Machine
     let nearest_ns = nearest.ns?;
     // A word that is handed over moves its line once or twice, as the protocol has it; a visit moves it once.
     let visit = visit_cost(file, "exchange", None);
+    let is_moved = visit.is_some_and(|visit| visit[0] >= MOVED_NS_MIN);
+    if !file.visits.is_empty() && !is_moved {
+        return None;
+    }
     let moves = visit.map_or(1.0, |visit| nearest_ns / visit[0]);
     let time = |relation: CpuRelation| {
         let own = file.transfers.iter();
@@ -54,26 +67,48 @@ pub(super) fn timed_machine(file: &MachineFile) -> Option<(TimedMachine, Machine
         rules.note_measured(ModelRule::Transfer, transfer);
     }
     note_instructions(file, &mut rules);
-    note_exchanges(file, &mut rules);
+    note_accesses(file, &mut rules, cluster);
     note_visits(file, &mut rules);
     Some((machine, rules))
 }
 
-/// Notes what the loops of exchanges tell: the cost of an atomic instruction, and for how long a CPU keeps a line.
-fn note_exchanges(file: &MachineFile, rules: &mut MachineRules) {
-    let is_exchange = |kind: &str, against: &str| kind == "exchange" && against == "exchange";
-    let mut costs = file.accesses.iter();
-    let Some(cost) = costs.find(|cost| is_exchange(&cost.kind, &cost.against)) else {
-        return;
+/// Notes what the loops of accesses tell: the cost of an atomic instruction, and for how long a CPU keeps a line.
+fn note_accesses(file: &MachineFile, rules: &mut MachineRules, move_ns: f64) {
+    let cost = |own: &str, other: &str| {
+        let mut costs = file.accesses.iter();
+        let cost = costs.find(|cost| cost.kind == own && cost.against == other)?;
+        Some((values(&cost.alone_ns)?, values(&cost.contended_ns)?))
     };
-    let Some(alone) = values(&cost.alone_ns) else {
-        return;
+    if let Some((alone, _)) = cost("exchange", "exchange") {
+        rules.note_measured(ModelRule::AtomicInstruction, alone);
+    }
+    let uses = [
+        (LineUse::Load, "load"),
+        (LineUse::Store, "update"),
+        (LineUse::Locked, "exchange"),
+    ];
+    // Two CPUs move the line in turn. Each works for the time that it keeps the line, of every two moves. Of updates,
+    // those that fill the buffer of stores go on without the line.
+    let buffered = move |line_use: LineUse, alone_ns: f64| match line_use {
+        LineUse::Store => STORES_BUFFERED / UPDATE_STORES * alone_ns / move_ns,
+        LineUse::Load | LineUse::Locked => 0.0,
     };
-    rules.note_measured(ModelRule::AtomicInstruction, alone);
-    // Two CPUs move the line in turn. Each works for the time that it keeps the line, of every two moves.
-    if let Some(contended) = values(&cost.contended_ns) {
-        let hold = ratio(alone, contended).map(|ratio| (2.0 * ratio).min(1.0));
-        rules.note_measured(ModelRule::Hold, hold);
+    let mut is_whole = true;
+    for (own_use, own) in uses {
+        for (other_use, other) in uses {
+            if (own_use, other_use) == (LineUse::Load, LineUse::Load) {
+                continue;
+            }
+            let Some(([alone_ns, ..], [contended_ns, ..])) = cost(own, other) else {
+                is_whole = false;
+                continue;
+            };
+            let kept = 2.0 * alone_ns / contended_ns - buffered(own_use, alone_ns);
+            rules.kept[own_use as usize][other_use as usize] = kept.clamp(KEPT_MIN, 1.0);
+        }
+    }
+    if is_whole {
+        rules.note_measured(ModelRule::Hold, [1.0, 0.8, 1.25]);
     }
 }
 
