@@ -130,6 +130,10 @@ fn report_and_advise() {
         check_harmless(&ended.stdout);
         check_harmless(&ended.stderr);
     }
+    for words in ["report p", "advise p"] {
+        place.run_words(&format!("{words} --html page.html"));
+        check_harmless(&fs::read_to_string(place.path("page.html")).unwrap());
+    }
     let text = place.run_words("report p").stdout;
     assert!(text.contains(ESCAPED), "{text}");
     assert!(

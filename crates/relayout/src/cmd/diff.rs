@@ -10,6 +10,7 @@ use relayout_report::diff::{DiffContents, diff_document, render_text};
 use relayout_session::diff::{DiffRequest, DiffSelection, TypeOrder, compare_builds};
 use relayout_session::verify_debug_path;
 
+use super::page::PageArgs;
 use crate::exit::ExitStatus;
 use crate::print::{print_note, print_text};
 use crate::progress::TerminalProgress;
@@ -75,6 +76,8 @@ pub struct Args {
     /// Print JSON (schema relayout/diff/1)
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub page: PageArgs,
     /// Use N threads [default: one per CPU]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
@@ -119,6 +122,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 }
 
 fn compare(args: &Args) -> anyhow::Result<(String, bool)> {
+    args.page.verify_file()?;
     for file in [&args.old, &args.new] {
         verify_debug_path("diff", file, &[])?;
     }
@@ -133,6 +137,9 @@ fn compare(args: &Args) -> anyhow::Result<(String, bool)> {
         is_partial: !args.types.is_empty(),
         verbose: args.verbose,
     };
+    (args.page).write_page(&format!("relayout diff {}", args.new.display()), || {
+        Ok(diff_document(&contents).to_json()?)
+    })?;
     let rendered = if args.json {
         diff_document(&contents).to_json()?
     } else {
@@ -162,7 +169,7 @@ fn request(args: &Args) -> DiffRequest {
         debug: args.debug.clone(),
         selection: DiffSelection {
             unchanged: args.all,
-            affected: args.affected || args.json,
+            affected: args.affected || args.json || args.page.html.is_some(),
             statuses: statuses.collect(),
             order: args.sort.map(|sort| match sort {
                 DiffSort::Name => TypeOrder::Name,

@@ -11,6 +11,7 @@ use relayout_session::{
     verify_profile_path, with_resolved_profile,
 };
 
+use super::page::PageArgs;
 use crate::print::print_text;
 use crate::progress::TerminalProgress;
 
@@ -22,6 +23,9 @@ Examples:
 
 What was found out about the debug files is kept for the next command, in `resolved` in the cache folder \
 ($RELAYOUT_CACHE, else ~/.cache/relayout), at most 256 MB. Set $RELAYOUT_NO_CACHE to keep and use nothing.";
+
+/// Findings that are shown.
+const TOP_DEFAULT: usize = 10;
 
 /// Rank the cache lines that contexts fight over, with type, members and source
 #[derive(Debug, clap::Args)]
@@ -44,9 +48,9 @@ pub struct Args {
     /// what `relayout probe` measured on this machine]; above 0, adjacent lines are findings
     #[arg(long, value_name = "X", value_parser = parse_coefficient)]
     pub pair_coefficient: Option<f64>,
-    /// Show the first N findings; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub top: usize,
+    /// Show the first N findings; 0 for all [default: 10; in a page, all]
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
     /// Show only findings of this type or variable
     #[arg(long = "type", value_name = "NAME")]
     pub type_name: Option<String>,
@@ -64,6 +68,8 @@ pub struct Args {
     /// Show only findings with at least this share of all transfers, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_percent)]
     pub min_share: f64,
+    #[command(flatten)]
+    pub page: PageArgs,
 }
 
 /// Runs the command.
@@ -71,6 +77,7 @@ pub struct Args {
 /// # Errors
 /// A profile or debug file that cannot be read or do not go together, or a failed write.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    args.page.verify_file()?;
     verify_profile_path("report", &args.profile, &[])?;
     let cache = JudgementCache::locate(&args.profile, &args.debug);
     let options = cached_options(args)?;
@@ -104,14 +111,14 @@ pub enum FindingOrder {
 /// Returns words that tell the output of one set of options from that of another; `None` where the
 /// output depends on other files.
 fn cached_options(args: &Args) -> anyhow::Result<Option<String>> {
-    if args.production.is_some() || args.explain.is_some() {
+    if args.production.is_some() || args.explain.is_some() || args.page.html.is_some() {
         return Ok(None);
     }
     let pair_coefficient = pair_coefficient_or_measured(args.pair_coefficient)?;
     Ok(Some(format!(
         "json {} top {} type {:?} share {} by {:?} width {:?} pairs {pair_coefficient:?}",
         args.json,
-        args.top,
+        args.top.unwrap_or(TOP_DEFAULT),
         args.type_name,
         args.min_share,
         args.by,
@@ -155,13 +162,24 @@ fn render(
         meta: &resolved.profile.meta,
         findings: &findings,
         selection: &FindingSelection {
-            top: args.top,
+            top: args.top.unwrap_or(TOP_DEFAULT),
             type_name,
             share_min: args.min_share / 100.0,
         },
         production: production.as_ref(),
         judgements: Some(&judgements),
     };
+    let title = format!("relayout report {}", resolved.profile.meta.workload);
+    (args.page).write_page(&title, || {
+        let selection = FindingSelection {
+            top: args.top.unwrap_or(0),
+            ..report.selection.clone()
+        };
+        Ok(json::render(&ReportContents {
+            selection: &selection,
+            ..report
+        })?)
+    })?;
     match args.json {
         true => Ok(json::render(&report)?),
         false => match text_width(args.width) {

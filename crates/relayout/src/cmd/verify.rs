@@ -15,6 +15,7 @@ use relayout_session::verify::{
 use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgingRules};
 use relayout_verify::metric::{FORMS, Metric};
 
+use super::page::PageArgs;
 use crate::arguments;
 use crate::exit::ExitStatus;
 use crate::print::print_text;
@@ -115,6 +116,8 @@ pub struct Args {
     /// Print JSON (schema relayout/verify/1)
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    page: PageArgs,
 }
 
 /// Targets of a comparison other than programs.
@@ -138,6 +141,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let rules = JudgingRules {
         margin: args.margin,
     };
+    args.page.verify_file()?;
     let measured = match &args.load {
         Some(path) => MeasuredRuns {
             runs: load_runs(path)?,
@@ -152,6 +156,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         judged: &judged,
         notes: &measured.notes,
     };
+    (args.page).write_page("relayout verify", || {
+        Ok(verify_document(&contents).to_json()?)
+    })?;
     print_text(&match args.json {
         true => verify_document(&contents).to_json()?,
         false => render_text(&contents),

@@ -323,6 +323,8 @@ pub struct PlacedMemberDocument<'a> {
     pub name: &'a str,
     /// Byte offset within the struct.
     pub offset: u64,
+    /// Bytes.
+    pub size: u64,
 }
 
 /// A candidate or given layout.

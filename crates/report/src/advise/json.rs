@@ -440,6 +440,7 @@ fn layout_document<'a>(shape: &'a StructShape, scored: &'a ScoredLayout) -> Layo
             .map(|&atom| PlacedMemberDocument {
                 name: &shape.atoms[atom].name,
                 offset: scored.layout.places[atom].offset,
+                size: shape.atoms[atom].size,
             })
             .collect(),
     }

@@ -1,0 +1,116 @@
+//! `--html`: pages hold the documents of `--json`, and their scripts show them. Node runs these in as much of a document
+//! as they use.
+
+mod common;
+
+use std::process::Command;
+
+use common::hot::SOURCE;
+use common::trace::{self, Word};
+use common::{KERNEL_FLAGS, Place, json, programs, text};
+use relayout_profile::AccessKind::{Read, Write};
+use relayout_testkit::require_programs;
+use serde_json::Value;
+
+/// A profile `p` in which one context stores to what lies beside the other's word.
+fn recorded() -> Place {
+    let place = Place::new();
+    place.compile("vmlinux", SOURCE, KERNEL_FLAGS);
+    let words: Vec<Word> = [(0, Write, 0), (1, Read, 8)].repeat(400);
+    trace::write(&place, "p", "vmlinux", "hot", &[words]);
+    place.write("layout", "first\nunused\nsecond\n");
+    place
+}
+
+/// Runs a command with `--html`, and returns the document in the page.
+#[track_caller]
+fn document_of_page(place: &Place, words: &str) -> Value {
+    let ended = place.run_words(&format!("{words} --html page.html"));
+    assert!(
+        ended
+            .stderr
+            .ends_with("relayout: the page is in page.html\n"),
+        "{ended:?}"
+    );
+    let page = std::fs::read_to_string(place.path("page.html")).unwrap();
+    assert!(page.contains("default-src 'none'"), "{page}");
+    let (_, rest) = page.split_once("type=\"application/json\">\n").unwrap();
+    let (document, _) = rest.split_once("\n</script>").unwrap();
+    serde_json::from_str(document).unwrap()
+}
+
+/// Returns what the scripts of the page show, at an address in it.
+#[track_caller]
+fn shown(place: &Place, hash: &str) -> String {
+    require_programs(&["node"]);
+    let ended = Command::new("node")
+        .arg(programs::data("page/run.mjs"))
+        .arg(place.path("page.html"))
+        .args(["--at", hash])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success(), "{said}");
+    String::from_utf8(ended.stdout).unwrap()
+}
+
+#[test]
+fn a_report_is_shown() {
+    let place = recorded();
+    let document = document_of_page(&place, "report p");
+    assert_eq!(document, json(&place, "report p --top 0"));
+    let shown = shown(&place, "#finding-1");
+    let finding = &document["findings"][0];
+    let transfers = format!("transfers: {} (", finding["transfers"]);
+    for words in [
+        "h2: #1 hot +0: false-sharing",
+        &transfers,
+        "button: Transfers",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    for member in finding["members"].as_array().unwrap() {
+        let name = member["name"].as_str().unwrap();
+        assert!(shown.contains(&format!("td: {name}\n")), "{name}: {shown}");
+    }
+}
+
+#[test]
+fn advice_is_shown() {
+    let place = recorded();
+    text(&place, "report p");
+    let document = document_of_page(&place, "advise p hot");
+    assert_eq!(document, json(&place, "advise p hot"));
+    let candidates = document["types"][0]["candidates"].as_array().unwrap();
+    let shown = shown(&place, "");
+    for number in 1..=candidates.len() {
+        assert!(
+            shown.contains(&format!("h3: Candidate {number} of hot")),
+            "{shown}"
+        );
+    }
+    let change = candidates[0]["change_percent"]["value"].as_f64().unwrap();
+    assert!(shown.contains(&format!("td: {change:.1}%")), "{shown}");
+}
+
+#[test]
+fn other_documents_are_shown() {
+    let place = recorded();
+    text(&place, "report p");
+    document_of_page(&place, "what-if p hot --layout layout");
+    assert!(shown(&place, "").contains("h1: relayout what-if: hot"));
+    place.compile(
+        "other",
+        &SOURCE.replace("int first;", "long more; int first;"),
+        KERNEL_FLAGS,
+    );
+    let document = document_of_page(&place, "diff vmlinux other");
+    assert_eq!(document["schema"], "relayout/diff/1");
+    assert!(shown(&place, "").contains("h1: relayout diff"));
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_an_error() {
+    let place = recorded();
+    place.refuses("report p --html p", 2, "relayout: --html p: it is a folder");
+}

@@ -1,0 +1,57 @@
+"use strict";
+// Charts: the gain over the number of CPUs, and transfers against edits.
+
+const CHART = { width: 560, height: 260, left: 56, right: 16, top: 28, bottom: 40 };
+
+function scale(low, high, from, to) {
+  const span = high - low || 1;
+  return (value) => from + ((value - low) / span) * (to - from);
+}
+
+function frame(title, xWords, yWords, marks) {
+  const { width, height, left, right, top, bottom } = CHART;
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": title },
+    svg("line", { class: "axis", x1: left, y1: height - bottom, x2: width - right, y2: height - bottom }),
+    svg("line", { class: "axis", x1: left, y1: top, x2: left, y2: height - bottom }),
+    svg("text", { x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, xWords),
+    svg("text", { x: 4, y: 12 }, yWords), marks);
+}
+
+function curveChart(curve) {
+  const { width, height, left, right, top, bottom } = CHART;
+  const points = curve.curve;
+  const x = scale(0, Math.max(points.length - 1, 1), left + 20, width - right - 20);
+  const y = scale(Math.min(1, ...points.map((p) => p.low)), Math.max(1, ...points.map((p) => p.high)), height - bottom, top);
+  const path = (key) => points.map((point, index) => `${x(index)},${y(point[key])}`);
+  const band = [...path("low"), ...path("high").reverse()].join(" ");
+  const marks = points.map((point, index) => svg("g", {},
+    svg("circle", { class: point.extrapolated ? "curve" : "point", cx: x(index), cy: y(point.ratio), r: 4 },
+      svg("title", {}, `${point.cpus} CPUs: ${point.ratio.toFixed(2)} (${point.low.toFixed(2)} to ${point.high.toFixed(2)})`)),
+    svg("text", { x: x(index), y: height - bottom + 16, "text-anchor": "middle" }, point.cpus)));
+  const one = svg("line", { class: "axis", x1: left, x2: width - right, y1: y(1), y2: y(1), "stroke-dasharray": "4 4" });
+  const [low, high] = [Math.min(...points.map((p) => p.low)), Math.max(...points.map((p) => p.high))];
+  // Numbers that would lie on each other are left out.
+  const ticks = [1, ...[low, high].filter((value) => Math.abs(y(value) - y(1)) > 14)].map((value) => 
+    svg("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, value.toFixed(2)));
+  return frame("predicted gain by the number of CPUs", "CPUs", "throughput over today's",
+    [svg("polygon", { class: "band", points: band }), one, svg("polyline", { class: "curve", points: path("ratio").join(" ") }),
+      marks, ticks]);
+}
+
+// Points are candidates: `edits` to the right, transfers saved upwards. Each is a link to its candidate.
+function editsChart(candidates, recommended, link) {
+  const { width, height, left, right, top, bottom } = CHART;
+  const edits = (candidate) => candidate.edits.members + candidate.edits.attributes;
+  const saved = (candidate) => -candidate.change_percent.value;
+  const x = scale(0, Math.max(1, ...candidates.map(edits)), left + 16, width - right - 16);
+  const y = scale(Math.min(0, ...candidates.map(saved)), Math.max(1, ...candidates.map(saved)), height - bottom, top + 10);
+  const marks = candidates.map((candidate, index) => {
+    const words = `candidate ${index + 1}: ${edits(candidate)} edits, ${saved(candidate).toFixed(1)}% of transfers saved`;
+    return svg("a", { href: link(index), "aria-label": words },
+      svg("circle", { class: index === recommended ? "chosen" : "point", cx: x(edits(candidate)), cy: y(saved(candidate)), r: 7 },
+        svg("title", {}, words)));
+  });
+  const ticks = [0, Math.max(1, ...candidates.map(saved))]
+    .map((value) => svg("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, `${value.toFixed(0)}%`));
+  return frame("transfers saved by the number of edits", "members moved and attributes added", "transfers saved", [marks, ticks]);
+}

@@ -1,0 +1,60 @@
+"use strict";
+// Builds the page from the document that is embedded in it. Names of types, members and files come from anybody's
+// files: they only ever become text nodes and attribute values, never markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+// Characters that reorder or hide text, or that a terminal obeys, are shown by their number.
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+function shown(value) {
+  return String(value).replace(HIDDEN, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
+}
+
+function fill(node, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (typeof value === "function") node.addEventListener(key, value);
+    else if (value !== null && value !== false) node.setAttribute(key, value === true ? "" : shown(value));
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    node.append(typeof child === "object" ? child : document.createTextNode(shown(child)));
+  }
+  return node;
+}
+
+function el(tag, attributes, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+function svg(tag, attributes, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function count(value) {
+  return value === null || value === undefined ? "unknown" : Number(value).toLocaleString("en");
+}
+
+function percent(share, digits = 1) {
+  return share === null || share === undefined ? "unknown" : `${(100 * share).toFixed(digits)}%`;
+}
+
+// A table: `columns` are [head, cell of a row, kind], where kind is "number" or "name".
+function table(caption, columns, rows) {
+  const heads = columns.map(([head, , kind]) => el("th", { scope: "col", class: kind || null }, head));
+  const body = rows.map((row) => el("tr", {}, columns.map(([, cell, kind]) => el("td", { class: kind || null }, cell(row)))));
+  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    el("table", {}, el("caption", { hidden: true }, caption), el("thead", {}, el("tr", {}, heads)), el("tbody", {}, body)));
+}
+
+function facts(pairs) {
+  return el("ul", { class: "facts" }, pairs.filter(([, value]) => value !== null)
+    .map(([name, value]) => el("li", {}, el("strong", {}, `${name}: `), value)));
+}
+
+// A place in the source: `function (file:line)`.
+function place(site) {
+  const code = [site.function, site.inlined].filter(Boolean).join(" > ") || "unknown code";
+  const file = site.file ? ` ${site.file}:${site.line}` : "";
+  return [el("code", {}, code), el("span", { class: "note" }, file)];
+}
