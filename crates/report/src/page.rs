@@ -4,7 +4,9 @@
 //! in it come from anybody's files: the scripts make text nodes of them and never markup, and nothing in the document
 //! can end the element that holds it. The page's policy allows no request to anywhere.
 
-use crate::escape::escape_text;
+use serde_json::Value;
+
+use crate::escape::{escape_text, json_text};
 
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPTS: [&str; 7] = [
@@ -31,7 +33,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 pub fn page(json: &str, title: &str) -> String {
     let title = markup_text(&escape_text(title));
     // In JSON, `<` is in strings only.
-    let json = json.replace('<', "\\u003c");
+    let json = compact(json).replace('<', "\\u003c");
     let scripts = SCRIPTS.concat().replace("\"use strict\";\n", "");
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -43,6 +45,13 @@ pub fn page(json: &str, title: &str) -> String {
          <script id=\"document\" type=\"application/json\">\n{json}\n</script>\n\
          <script>\n\"use strict\";\n{scripts}</script>\n</body>\n</html>\n"
     )
+}
+
+/// Returns a document without the spaces that are for people. What is no document stays as it is, and the page says so.
+fn compact(json: &str) -> String {
+    let value = serde_json::from_str(json);
+    let text = value.and_then(|value: Value| json_text(&value, false));
+    text.unwrap_or_else(|_| json.to_owned())
 }
 
 /// Returns text as markup.

@@ -26,6 +26,8 @@ What was found out about the debug files is kept for the next command, in `resol
 
 /// Findings that are shown.
 const TOP_DEFAULT: usize = 10;
+/// Findings of a page: about two megabytes.
+const PAGE_TOP_DEFAULT: usize = 300;
 
 /// Rank the cache lines that contexts fight over, with type, members and source
 #[derive(Debug, clap::Args)]
@@ -48,7 +50,7 @@ pub struct Args {
     /// what `relayout probe` measured on this machine]; above 0, adjacent lines are findings
     #[arg(long, value_name = "X", value_parser = parse_coefficient)]
     pub pair_coefficient: Option<f64>,
-    /// Show the first N findings; 0 for all [default: 10; in a page, all]
+    /// Show the first N findings; 0 for all [default: 10; in a page, 300]
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
     /// Show only findings of this type or variable
@@ -172,7 +174,7 @@ fn render(
     let title = format!("relayout report {}", resolved.profile.meta.workload);
     (args.page).write_page(&title, || {
         let selection = FindingSelection {
-            top: args.top.unwrap_or(0),
+            top: args.top.unwrap_or(PAGE_TOP_DEFAULT),
             ..report.selection.clone()
         };
         Ok(json::render(&ReportContents {

@@ -75,12 +75,21 @@ function candidateSection(candidate, id, title, type, doc, isOpen = true) {
     candidate.patch ? patchSection(candidate.patch) : null);
 }
 
-// Members whose distance to the member before them changed.
+// Members that move: all but the longest sequence that is in the same order in both layouts.
 function movedMembers(today, then) {
-  const before = (layout) => new Map([...layout.layout].sort((a, b) => a.offset - b.offset)
-    .map((member, index, all) => [member.name, index ? all[index - 1].name : ""]));
-  const [old, now] = [before(today), before(then)];
-  return new Set([...now].filter(([name, previous]) => old.get(name) !== previous).map(([name]) => name));
+  const order = (layout) => [...layout.layout].sort((a, b) => a.offset - b.offset).map((member) => member.name);
+  const places = new Map(order(today).map((name, index) => [name, index]));
+  const names = order(then).filter((name) => places.has(name));
+  const best = names.map(() => 1);
+  const previous = names.map(() => -1);
+  for (let i = 0; i < names.length; i++) {
+    for (let j = 0; j < i; j++) {
+      if (places.get(names[j]) < places.get(names[i]) && best[j] + 1 > best[i]) [best[i], previous[i]] = [best[j] + 1, j];
+    }
+  }
+  const kept = new Set();
+  for (let at = best.indexOf(Math.max(...best)); at >= 0; at = previous[at]) kept.add(names[at]);
+  return new Set(names.filter((name) => !kept.has(name)));
 }
 
 function layoutPicture(layout, evidence, moved, lineBytes) {
