@@ -75,6 +75,26 @@ fn a_report_is_shown() {
     }
 }
 
+/// A picture of each line, narrow enough for a mail.
+#[test]
+fn a_report_for_a_mail_is_narrow() {
+    let place = recorded();
+    let text = text(&place, "report p --format mail");
+    assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+    for line in [
+        "    +0 |AAAAAAAA|bbbbbbbb|........|........|........|........|........|........|",
+        "       Capitals are stored to; dots are not accessed.",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+    }
+    let both = place.run_words("report p --format mail --json");
+    assert_eq!(both.code, Some(2), "{both:?}");
+    assert!(
+        both.stderr.contains("cannot be used with '--json'"),
+        "{both:?}"
+    );
+}
+
 #[test]
 fn advice_is_shown() {
     let place = recorded();

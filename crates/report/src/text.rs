@@ -7,6 +7,7 @@ mod access_words;
 mod adjacent;
 mod detail;
 mod head;
+mod mail;
 mod sources;
 
 use std::fmt::{self, Write};
@@ -34,6 +35,8 @@ const WIDE_TABLE: usize = 132;
 const WIDTH: usize = 114;
 /// Memory cut by hand that is shown for each class, at most.
 const HAND_CUTS_MAX: usize = 3;
+
+pub use mail::render_mail;
 
 /// Renders `report` in lines of at most `width` columns, unless a single word is longer.
 pub fn render_within(report: &ReportContents, width: usize) -> String {

@@ -18,6 +18,9 @@ const EXPECTED_SEEDS: u64 = 9;
 /// Fraction of the accesses that take and give back locks, up to which CPUs wait for lines rather than for locks.
 const LOCKING_SHARE_MAX: f64 = 0.02;
 
+/// Nanoseconds of the program's own time between two operations, for which the gain is told as well.
+const THINK_NS: [f64; 4] = [0.0, 200.0, 1000.0, 5000.0];
+
 /// Operations under two layouts, and the machine that is to execute them.
 #[derive(Clone, Copy, Debug)]
 pub struct CurveInputs<'a> {
@@ -90,9 +93,12 @@ pub struct PredictedCurve {
     pub lines: Vec<String>,
     /// CPUs from which on each further one adds less than a tenth of what the first ones did, with today's layout.
     pub saturates_at: Option<u32>,
-    /// How far each rule moves the gain within what is known of it, with as many CPUs as were published; the largest
-    /// first.
+    /// CPUs of the effects that follow: as many as were published, or all of the machine.
+    pub effect_cpus: u32,
+    /// How far each rule moves the gain within what is known of it; the largest first.
     pub rule_effects: Vec<RuleEffect>,
+    /// Gain by the program's own time between two operations; empty where the workload marks none.
+    pub think_effects: Vec<ThinkEffect>,
 }
 
 impl PredictedCurve {
@@ -131,6 +137,15 @@ impl PredictedCurve {
     }
 }
 
+/// Gain if the program takes so much time of its own between two operations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ThinkEffect {
+    /// Nanoseconds, beside those between operations that were asked for.
+    pub think_ns: f64,
+    /// Gain.
+    pub ratio: f64,
+}
+
 /// Gain if one rule has its smallest or largest value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleEffect {
@@ -157,15 +172,22 @@ impl CurveInputs<'_> {
     /// ([`SimulatedThroughput::is_stuck`]).
     pub fn curve(&self, cpus: &[u32], lines: Vec<String>) -> Option<PredictedCurve> {
         let points = self.points(cpus)?;
+        let has_marks = { self.today.parts.iter() }.all(|part| part.context.is_none());
+        let published = PUBLISHED_CPUS.min(self.machine.cpus());
         Some(PredictedCurve {
+            think_effects: match has_marks {
+                true => self.think_effects(published),
+                false => Vec::new(),
+            },
             machine: self.machine.name.clone(),
             published_to: PUBLISHED_CPUS,
             is_tested: self.today.locking_share() <= LOCKING_SHARE_MAX,
-            has_marks: self.today.parts.iter().all(|part| part.context.is_none()),
+            has_marks,
+            effect_cpus: published,
             saturates_at: saturation(&points),
             points,
             lines,
-            rule_effects: self.rule_effects(PUBLISHED_CPUS.min(self.machine.cpus())),
+            rule_effects: self.rule_effects(published),
         })
     }
 
@@ -241,6 +263,20 @@ impl CurveInputs<'_> {
             .collect();
         effects.sort_by(|a, b| b.extent().total_cmp(&a.extent()));
         effects
+    }
+
+    /// Returns the gains by the program's own time.
+    fn think_effects(&self, cpus: u32) -> Vec<ThinkEffect> {
+        let weights = self.part_weights();
+        let effect = |think_ns: &f64| {
+            let mut rules = self.expected_rules();
+            rules.between_ns += think_ns;
+            ThinkEffect {
+                think_ns: *think_ns,
+                ratio: self.pair(&rules, cpus, self.seed).ratio(&weights),
+            }
+        };
+        THINK_NS.par_iter().map(effect).collect()
     }
 
     fn drawn_rules(&self, seed: u64) -> ModelRules {

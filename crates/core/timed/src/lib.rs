@@ -26,7 +26,7 @@ mod rules;
 mod simulate;
 mod stretch;
 
-pub use curve::{ContextGain, CurveInputs, CurvePoint, PredictedCurve, RuleEffect};
+pub use curve::{ContextGain, CurveInputs, CurvePoint, PredictedCurve, RuleEffect, ThinkEffect};
 pub use lines::LineUse;
 pub use locks::{AccessStep, RecordedLock};
 pub use machine::{TimedMachine, TransferTimes};

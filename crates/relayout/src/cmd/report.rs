@@ -46,6 +46,9 @@ pub struct Args {
     /// Print JSON (schema relayout/report/1)
     #[arg(long)]
     pub json: bool,
+    /// Form of the text
+    #[arg(long, value_enum, default_value_t = TextForm::Terminal, conflicts_with_all = ["json", "explain"])]
+    pub format: TextForm,
     /// Cost, in transfers, of another CPU's store to the other line of an aligned pair [default:
     /// what `relayout probe` measured on this machine]; above 0, adjacent lines are findings
     #[arg(long, value_name = "X", value_parser = parse_coefficient)]
@@ -101,6 +104,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     print_text(&rendered)
 }
 
+/// Form of a report's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum TextForm {
+    /// Everything, for a terminal.
+    Terminal,
+    /// The findings with pictures of their lines, in 80 columns.
+    Mail,
+}
+
 /// Order of the findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum FindingOrder {
@@ -118,8 +130,9 @@ fn cached_options(args: &Args) -> anyhow::Result<Option<String>> {
     }
     let pair_coefficient = pair_coefficient_or_measured(args.pair_coefficient)?;
     Ok(Some(format!(
-        "json {} top {} type {:?} share {} by {:?} width {:?} pairs {pair_coefficient:?}",
+        "json {} form {:?} top {} type {:?} share {} by {:?} width {:?} pairs {pair_coefficient:?}",
         args.json,
+        args.format,
         args.top.unwrap_or(TOP_DEFAULT),
         args.type_name,
         args.min_share,
@@ -184,6 +197,7 @@ fn render(
     })?;
     match args.json {
         true => Ok(json::render(&report)?),
+        false if args.format == TextForm::Mail => Ok(text::render_mail(&report)),
         false => match text_width(args.width) {
             Some(width) => Ok(text::render_within(&report, width)),
             None => Ok(text::render(&report)),

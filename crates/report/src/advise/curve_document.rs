@@ -1,6 +1,6 @@
 //! The document of a predicted curve.
 
-use relayout_timed::{ContextGain, CurvePoint, PredictedCurve, RuleEffect};
+use relayout_timed::{ContextGain, CurvePoint, PredictedCurve, RuleEffect, ThinkEffect};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -15,9 +15,22 @@ pub struct CurveDocument<'a> {
     pub saturates_at: Option<u32>,
     /// Points by number of CPUs.
     pub curve: Vec<CurvePointDocument<'a>>,
-    /// Rules of the model, and the ratio with as many CPUs as were published if one has the smallest or largest value that
+    /// CPUs of `rules` and `think`.
+    pub effect_cpus: u32,
+    /// Rules of the model, and the ratio if one has the smallest or largest value that
     /// is possible; the most decisive first.
     pub rules: Vec<RuleEffectDocument>,
+    /// Ratio by further nanoseconds of the program's own between two operations.
+    pub think: Vec<ThinkEffectDocument>,
+}
+
+/// Effect of the program's own time.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct ThinkEffectDocument {
+    /// Nanoseconds.
+    pub think_ns: f64,
+    /// Throughput over today's.
+    pub ratio: f64,
 }
 
 /// A point of the curve.
@@ -95,7 +108,9 @@ impl<'a> CurveDocument<'a> {
                 .iter()
                 .map(|point| point_document(curve, point))
                 .collect(),
+            effect_cpus: curve.effect_cpus,
             rules: curve.rule_effects.iter().map(rule_document).collect(),
+            think: curve.think_effects.iter().map(think_document).collect(),
         }
     }
 }
@@ -125,6 +140,13 @@ fn speed_document(gain: &ContextGain) -> ContextSpeedDocument {
         ratio: gain.ratio,
         low: gain.low,
         high: gain.high,
+    }
+}
+
+fn think_document(effect: &ThinkEffect) -> ThinkEffectDocument {
+    ThinkEffectDocument {
+        think_ns: effect.think_ns,
+        ratio: effect.ratio,
     }
 }
 

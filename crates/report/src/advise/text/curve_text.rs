@@ -88,6 +88,7 @@ fn sentences(curve: &PredictedCurve) -> Vec<String> {
             .last()
             .and_then(|last| waiting_sentence(curve, last)),
     );
+    sentences.extend(think_sentence(curve));
     let rules: Vec<String> = { curve.rule_effects.iter() }
         .filter(|effect| !effect.is_measured)
         .take(RULES_SHOWN)
@@ -100,11 +101,28 @@ fn sentences(curve: &PredictedCurve) -> Vec<String> {
         .collect();
     if !rules.is_empty() {
         sentences.push(format!(
-            "Not measured, and what decides most: {}.",
+            "Not measured, and what decides most on {} CPUs: {}.",
+            curve.effect_cpus,
             rules.join("; ")
         ));
     }
     sentences
+}
+
+/// Returns the gains by the program's own time between operations.
+fn think_sentence(curve: &PredictedCurve) -> Option<String> {
+    let effects = curve.think_effects.iter().map(|effect| {
+        let ratio = effect.ratio;
+        format!("{ratio:.2} with {:.0} ns", effect.think_ns)
+    });
+    let words: Vec<String> = effects.collect();
+    let cpus = curve.effect_cpus;
+    (!words.is_empty()).then(|| {
+        format!(
+            "Gain on {cpus} CPUs by further time of the program between operations (--think): {}.",
+            words.join(", ")
+        )
+    })
 }
 
 /// Returns the gains by context, where each does something else.
