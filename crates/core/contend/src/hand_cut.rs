@@ -15,6 +15,8 @@ const PARTS_MIN: usize = 3;
 /// A context has a part of its own if it has at least one in this many of the events of the busiest
 /// context: the thread that clears the memory has none.
 const USER_PART: u64 = 500;
+/// Events of a context with a part of its own, at least, however few the busiest has.
+const USER_EVENTS_MIN: u64 = 4;
 
 /// Accesses of a context to adjacent lines.
 #[derive(Clone, Copy)]
@@ -110,6 +112,6 @@ fn rare_contexts(rows: &[&ConflictRow]) -> impl Fn(ContextId) -> bool + use<> {
     let most = events.values().copied().max().unwrap_or(0);
     move |context| {
         let own = events.get(&context).copied().unwrap_or(0);
-        own.saturating_mul(USER_PART) < most
+        own < USER_EVENTS_MIN || own.saturating_mul(USER_PART) < most
     }
 }

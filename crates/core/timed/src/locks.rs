@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_profile::{AccessKind, Addr, SiteId};
+use relayout_profile::{AccessKind, Addr, SiteId, VisitRow};
 use rustc_hash::FxHashMap;
 
 use crate::interrupts::TimedVisit;
@@ -197,6 +197,22 @@ fn held_locks(visits: &[TimedVisit<'_>], roles: &dyn SiteRoles) -> Vec<HeldLock>
         }
     }
     held
+}
+
+/// Returns the spans of visits, from the first try to the end, in which a context asks for a lock or has it.
+pub(crate) fn lock_spans(visits: &[&VisitRow], roles: &dyn SiteRoles) -> Vec<(usize, usize)> {
+    let timed: Vec<TimedVisit<'_>> = { visits.iter() }
+        .map(|visit| TimedVisit {
+            visit,
+            clock: visit.clock,
+        })
+        .collect();
+    let held = held_locks(&timed, roles);
+    let mut spans: Vec<(usize, usize)> = { held.iter() }
+        .map(|lock| (lock.first_try, lock.released))
+        .collect();
+    spans.sort_unstable();
+    spans
 }
 
 /// Drops spin locks that seem to be held while a context takes a lock that it may sleep for: what lies between is not

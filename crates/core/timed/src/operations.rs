@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::interrupts::without_interrupts;
 use crate::lock_order::drop_inversions;
-use crate::locks::{AccessStep, LockTable, RecordedLock};
+use crate::locks::{AccessStep, LockTable, RecordedLock, lock_spans};
 use crate::roles::SiteRoles;
 use crate::stretch::LoggedStretch;
 
@@ -141,7 +141,13 @@ impl OperationLog {
             false => OperationDivision::Marks,
         };
         for visits in by_context.values() {
-            let own: Vec<RecordedOperation> = { whole_operations(visits, division).into_iter() }
+            let parts = match division {
+                OperationDivision::Marks => {
+                    visits.chunk_by(|a, b| a.operation == b.operation).collect()
+                }
+                OperationDivision::Pieces => pieces(visits, roles),
+            };
+            let own: Vec<RecordedOperation> = { whole_operations(&parts, division).into_iter() }
                 .filter_map(|(own, end_clock)| read_operation(own, end_clock, roles, &mut locks))
                 .collect();
             if own.len() >= OPERATIONS_MIN {
@@ -169,16 +175,31 @@ impl OperationLog {
     }
 }
 
+/// Cuts what a context did into pieces of some visits, where it has no lock and asks for none.
+fn pieces<'v, 'p>(visits: &'v [&'p VisitRow], roles: &dyn SiteRoles) -> Vec<&'v [&'p VisitRow]> {
+    let mut spans = lock_spans(visits, roles).into_iter().peekable();
+    let mut locked_until = 0;
+    let mut pieces = Vec::new();
+    let mut first = 0;
+    for at in 1..visits.len() {
+        while let Some((_, released)) = spans.next_if(|(first_try, _)| *first_try < at) {
+            locked_until = locked_until.max(released + 1);
+        }
+        if at - first >= PIECE_VISITS && at >= locked_until {
+            pieces.push(&visits[first..at]);
+            first = at;
+        }
+    }
+    pieces.push(&visits[first..]);
+    pieces
+}
+
 /// Returns the visits of the whole operations of one context, and when each ends. The first and the last are no whole
 /// ones, as the window may cut them.
 fn whole_operations<'v, 'p>(
-    visits: &'v [&'p VisitRow],
+    parts: &[&'v [&'p VisitRow]],
     division: OperationDivision,
 ) -> Vec<(&'v [&'p VisitRow], u64)> {
-    let parts: Vec<&[&VisitRow]> = match division {
-        OperationDivision::Marks => visits.chunk_by(|a, b| a.operation == b.operation).collect(),
-        OperationDivision::Pieces => visits.chunks(PIECE_VISITS).collect(),
-    };
     let mut whole = Vec::new();
     for neighbours in parts.windows(3) {
         let [before, own, after] = neighbours else {

@@ -284,3 +284,29 @@ fn threads_of_a_program_have_curves_of_their_own() {
         "{text:?}"
     );
 }
+
+/// Four threads with mutexes, on two CPUs and on four: the mutexes are locks of the model, and each thread has a gain.
+#[test]
+fn threads_with_mutexes_have_a_curve() {
+    let stand = Stand::new();
+    let source = std::fs::read_to_string(data("locks.c")).unwrap();
+    stand
+        .place
+        .compile("locks", &source, &["-g", "-O2", "-pthread"]);
+    let ended = stand.run("record run --with qemu -o out -- ./locks");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    std::fs::copy(data("machine-apart.json"), stand.place.path("machine.json")).unwrap();
+    let words = "what-if out table --align setting=64 --machine machine.json --cpus 2,4 --json";
+    let scored = stand.json(words);
+    let curve = &scored["given"]["predicted_curve"]["curve"];
+    for (cpus, point) in [2, 4].iter().zip(curve.as_array().unwrap()) {
+        assert_eq!(point["cpus"], *cpus);
+        assert_eq!(
+            point["by_context"].as_array().unwrap().len(),
+            4,
+            "{point:#}"
+        );
+        let ratio = point["ratio"].as_f64().unwrap();
+        assert!((1.0..2.0).contains(&ratio), "{point:#}");
+    }
+}

@@ -17,7 +17,7 @@ use relayout_timed::{
 use super::gains::waiting_words;
 use super::searched::SearchedType;
 use crate::{ResolvedNames, ResolvedProfile};
-use site_roles::{role_of_functions, waiting_function};
+use site_roles::{is_of_program_lock, role_of_functions, waiting_function};
 
 /// Seed of the simulations: the same recording gives the same curve.
 const SEED: u64 = 0x7265_6c61_796f_7574;
@@ -209,7 +209,11 @@ impl SiteFunctions {
         for visit in &resolved.profile.visits {
             by_site.entry(visit.site).or_insert_with(|| {
                 let functions = names.functions_of_site(visit.site);
-                let role = role_of_functions(&functions);
+                let role = match is_of_program_lock(&functions) && !visit.locked {
+                    // The other words of a mutex: its owner, and a count.
+                    true => SiteRole::Code,
+                    false => role_of_functions(&functions),
+                };
                 (functions, role)
             });
         }

@@ -35,6 +35,27 @@ fn equal_distances_tell_the_stride() {
     assert_eq!(contexts.collect::<Vec<_>>(), [1, 2, 3]);
 }
 
+/// A thread that cleared the memory is no user of it, also if the others hardly met.
+#[test]
+fn a_context_with_an_event_or_two_has_no_part() {
+    let mut rows = vec![
+        lost(1, 2, 40),
+        lost(2, 1, 40),
+        lost(3, 2, 40),
+        lost(2, 3, 40),
+    ];
+    rows.push(ConflictRow {
+        context: ContextId(0),
+        addr: Addr(0x7_0000 + 40),
+        count: 1,
+        ..lost(1, 2, 40)
+    });
+    let found = find(&profile(rows), &Table);
+    let cuts = &found.unresolved[0].hand_cuts;
+    assert_eq!(cuts.len(), 1, "{cuts:#?}");
+    assert_eq!((cuts[0].stride, cuts[0].count), (40, 3));
+}
+
 #[test]
 fn two_contexts_are_no_regular_cut() {
     let found = find(&profile(vec![lost(1, 2, 40), lost(2, 1, 40)]), &Table);

@@ -1,4 +1,4 @@
-//! Roles of functions of the kernel for the timed model: interrupts, locks, sequence counts; and those for which it
+//! Roles of functions of the kernel and of libc for the timed model: interrupts, locks, sequence counts; and those for which it
 //! has no rule.
 
 use relayout_timed::{LockKind, LockMode, SiteRole};
@@ -44,7 +44,7 @@ const INTERRUPT_STARTS: [&str; 32] = [
 const ENTRY_FUNCTIONS: [&str; 2] = ["irqentry_enter", "irqentry_nmi_enter"];
 
 /// Parts of the names of functions, and their roles. The first that fits counts, so what is special comes first.
-const ROLES: [(NamePart, SiteRole); 38] = [
+const ROLES: [(NamePart, SiteRole); 47] = [
     // A holder's own notes.
     (Start("rwsem_set_owner"), SiteRole::Code),
     (Start("rwsem_clear_owner"), SiteRole::Code),
@@ -77,6 +77,16 @@ const ROLES: [(NamePart, SiteRole); 38] = [
     (Start("__mutex_unlock"), RELEASE),
     (Start("mutex_"), ACQUIRE),
     (Start("__mutex_"), ACQUIRE),
+    // Those of programs.
+    (Start("pthread_mutex_unlock"), RELEASE),
+    (Start("__pthread_mutex_unlock"), RELEASE),
+    (Start("___pthread_mutex_unlock"), RELEASE),
+    (Start("pthread_mutex_lock"), ACQUIRE),
+    (Start("__pthread_mutex_lock"), ACQUIRE),
+    (Start("___pthread_mutex_lock"), ACQUIRE),
+    (Start("__lll_lock_wait"), ACQUIRE),
+    (Start("pthread_spin_unlock"), RELEASE),
+    (Start("pthread_spin_lock"), SPIN),
     // Spin locks, and those of readers and writers.
     (Start("queued_spin_unlock"), RELEASE),
     (Start("native_queued_spin_unlock"), RELEASE),
@@ -132,13 +142,20 @@ pub(super) fn role_of_functions(functions: &[String]) -> SiteRole {
     known.map_or(SiteRole::Code, |(_, role)| *role)
 }
 
+/// Returns true in functions of a program's locks, which take them and give them back by atomic instructions only.
+pub(super) fn is_of_program_lock(functions: &[String]) -> bool {
+    functions.iter().any(|name| {
+        let name = name.trim_start_matches('_');
+        name.starts_with("pthread_mutex_") || name.starts_with("lll_lock_wait")
+    })
+}
+
 /// Starts of the names of functions in which a context waits for another in a way that the model does not know.
-const WAITING_STARTS: [&str; 9] = [
-    "__pthread_mutex_lock",
+const WAITING_STARTS: [&str; 8] = [
+    "__lll_lock_wait",
     "__wait_for_common",
     "futex_wait",
     "percpu_down_write",
-    "pthread_mutex_lock",
     "pv_wait",
     "rt_mutex_",
     "smp_call_function",
@@ -198,6 +215,8 @@ mod tests {
         check(&["mutex_optimistic_spin", "__mutex_lock_common"], ACQUIRE);
         check(&["__mutex_unlock_fast", "mutex_unlock"], RELEASE);
         check(&["node_cpu", "osq_lock"], SiteRole::Queue);
+        check(&["pthread_mutex_lock"], ACQUIRE);
+        check(&["pthread_mutex_unlock"], RELEASE);
     }
 
     #[test]
