@@ -94,13 +94,12 @@ def probe_apart(options, path):
 
 
 def record(loop, settings):
-    """Records the bad layout under QEMU, and returns the profile and the object: its address and bytes."""
+    """Records the bad layout under QEMU to `profile`, and returns the object: its address and bytes."""
     program = loop.build("recorded", "bad")
-    profile = loop.folder / "profile"
-    said = loop.run(loop.relayout, "record", "run", "--with", "qemu", "-o", profile, "--", program, *settings,
+    said = loop.run(loop.relayout, "record", "run", "--with", "qemu", "-o", loop.folder / "profile", "--", program, *settings,
                     "--iterations", ITERATIONS, "--objects")
     found = [line.split() for line in said.splitlines() if line.startswith("object ")]
-    return profile, f"{found[0][1]}:{found[0][2]}"
+    return f"{found[0][1]}:{found[0][2]}"
 
 
 def predicted(options, kept, changes):
@@ -149,8 +148,7 @@ def measure(cases, options, kept, row):
     """Records the bad layout into `kept`, and measures what a row's threads gain."""
     program, settings, target, _ = row
     loop = cases.Loop(cases.Case(program, [], set(), [], settings), options, kept)
-    _, place = record(loop, settings)
-    (kept / "object").write_text(place)
+    (kept / "object").write_text(record(loop, settings))
     programs = [loop.build("before", "bad"), loop.build("accepted", target)]
     counted, end = [[], []], time.monotonic() + SECONDS_MAX
     while min(map(len, counted)) < STARTS and time.monotonic() < end:

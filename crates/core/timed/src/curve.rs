@@ -30,7 +30,7 @@ pub struct CurveInputs<'a> {
     pub changed: &'a PlacedOperations,
     /// Machine.
     pub machine: &'a TimedMachine,
-    /// What is known of its rules.
+    /// Rules of the machine, each with its range.
     pub rules: &'a MachineRules,
     /// Nanoseconds from one operation to the next.
     pub between_ns: f64,
@@ -95,7 +95,7 @@ pub struct PredictedCurve {
     pub saturates_at: Option<u32>,
     /// CPUs of the effects that follow: as many as were published, or all of the machine.
     pub effect_cpus: u32,
-    /// How far each rule moves the gain within what is known of it; the largest first.
+    /// Gains at both ends of the range of each rule; the rule that moves the gain most comes first.
     pub rule_effects: Vec<RuleEffect>,
     /// Gain by the program's own time between two operations; empty where the workload marks none.
     pub think_effects: Vec<ThinkEffect>,

@@ -55,7 +55,7 @@ struct CpuUse {
     shared_until: u64,
     /// For stores.
     alone_until: u64,
-    /// How it has used the line since it came.
+    /// Strongest use of the line since it came.
     strongest: LineUse,
 }
 

@@ -60,7 +60,7 @@ pub struct RecordedOperation {
     pub ticks_behind: u32,
 }
 
-/// What divides the recorded accesses into operations.
+/// Way in which the recorded accesses are divided into operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationDivision {
     /// The workload marks its operations, and all contexts do the same.
@@ -74,7 +74,7 @@ pub enum OperationDivision {
 pub struct OperationLog {
     /// Recording.
     pub run: RunId,
-    /// What divides them.
+    /// Way in which the accesses are divided into them.
     pub division: OperationDivision,
     /// Operations, by context and in order.
     pub operations: Vec<RecordedOperation>,

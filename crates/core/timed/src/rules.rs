@@ -1,4 +1,4 @@
-//! Rules of the model, and what is known of the value of each.
+//! Rules of the model, and the range of the value of each.
 
 use crate::lines::LineUse;
 
@@ -146,7 +146,7 @@ impl ModelRule {
     }
 }
 
-/// What is known of the value of a rule.
+/// Range of the value of a rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RuleRange {
     /// Rule.
@@ -183,7 +183,7 @@ impl RuleRange {
     }
 }
 
-/// What is known of all rules on one machine.
+/// Ranges of all rules on one machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MachineRules {
     /// By rule, each once.
@@ -192,7 +192,7 @@ pub struct MachineRules {
     pub kept: [[f64; 3]; 3],
 }
 
-/// What is assumed where nothing was measured.
+/// The default has the ranges that are assumed where nothing was measured.
 impl Default for MachineRules {
     fn default() -> Self {
         use ModelRule as Rule;

@@ -118,7 +118,7 @@ pub struct AdvisedTypeDocument<'a> {
     pub evidence: Vec<MemberAccessesDocument<'a>>,
     /// Conclusion about the best candidate.
     pub verdict: &'static str,
-    /// What candidates are compared by when one is recommended: `transfers`, or `predicted-time`.
+    /// Measure by which candidates are compared when one is recommended: `transfers`, or `predicted-time`.
     pub compared_by: &'static str,
     /// CPUs for which times are predicted; null where candidates are compared by transfers.
     pub compared_cpus: Option<u32>,

@@ -60,15 +60,15 @@ function findingList(doc, show) {
   const body = el("tbody", {});
   const status = el("p", { role: "status", class: "note" });
   const texts = new Map(doc.findings.map((f) => [f, searchText(f)]));
-  const redraw = () => {
+  const draw = () => {
     const fits = (f) => (!state.kind || f.kind === state.kind) && (!state.isSaving || f.saving) && texts.get(f).includes(state.text);
     const value = FINDING_COLUMNS[state.column][1];
     const order = (a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : a.rank - b.rank);
     const rows = doc.findings.filter(fits).sort((a, b) => (state.isDescending ? order(b, a) : order(a, b)));
     body.replaceChildren(...rows.map(findingRow));
     status.replaceChildren(document.createTextNode(`${rows.length} of ${doc.findings.length} findings`));
-    show();
   };
+  const redraw = () => { draw(); show(); };
   const heads = FINDING_COLUMNS.map(([head, , kind], index) => {
     const cell = el("th", { scope: "col", class: kind, "aria-sort": index === 0 ? "ascending" : "none" });
     cell.append(el("button", { type: "button", click: () => {
@@ -87,7 +87,7 @@ function findingList(doc, show) {
     el("label", {}, "Kind", el("select", { change: (event) => { state.kind = event.target.value; redraw(); } },
       el("option", { value: "" }, "all"), kinds.map((kind) => el("option", { value: kind }, kind)))),
     el("label", {}, "With a saving", el("input", { type: "checkbox", change: (event) => { state.isSaving = event.target.checked; redraw(); } })));
-  redraw.call(null);
+  draw();
   return el("main", {}, el("h2", {}, "Findings"), filters,
     el("div", { class: "scroll findings", tabindex: 0, role: "region", "aria-label": "findings" },
       el("table", {}, el("thead", {}, el("tr", {}, heads)), body)), status);

@@ -35,7 +35,7 @@ const SYSTEM_CALL_NS: f64 = 50.0;
 pub struct CurveRequest {
     /// Machine.
     pub machine: TimedMachine,
-    /// What is known of its rules.
+    /// Rules of the machine, each with its range.
     pub rules: MachineRules,
     /// The user named a machine of the table, and is told why there is no curve of any recording.
     pub is_asked_for: bool,
