@@ -75,6 +75,51 @@ fn a_report_is_shown() {
     }
 }
 
+/// Lines around an access come from the tree that the user names.
+#[test]
+fn source_lines_are_in_the_document() {
+    let place = Place::new();
+    let source = format!(
+        "{SOURCE}\nvoid use_hot(void)\n{{\n\thot.first = hot.second;\n\thot.second = 2;\n}}\n"
+    );
+    let text_at_first_site = [KERNEL_FLAGS, &["-Wl,-Ttext=0x1000"]].concat();
+    place.compile("vmlinux", &source, &text_at_first_site);
+    let words: Vec<Word> = [(0, Write, 0), (1, Read, 8)].repeat(400);
+    trace::write(&place, "p", "vmlinux", "hot", &[words]);
+    std::fs::create_dir(place.path("tree")).unwrap();
+    place.write("tree/vmlinux.c", &source);
+
+    let document = document_of_page(&place, "report p --source tree");
+    let excerpts = document["source_excerpts"].as_array().unwrap();
+    assert!(!excerpts.is_empty(), "{document}");
+    for excerpt in excerpts {
+        let number = |key: &str| excerpt[key].as_u64().unwrap() as usize;
+        let index = number("line") - number("first_line");
+        let expected = source.lines().nth(number("line") - 1).unwrap();
+        assert_eq!(excerpt["lines"][index], expected);
+    }
+    std::fs::create_dir(place.path("empty")).unwrap();
+    for words in ["report p", "report p --source empty"] {
+        let without = json(&place, words);
+        assert!(without.get("source_excerpts").is_none(), "{without}");
+    }
+}
+
+#[test]
+fn source_lines_need_a_tree_and_a_document() {
+    let place = recorded();
+    place.refuses(
+        "report p --source vmlinux --json",
+        2,
+        "relayout: --source vmlinux: not a folder",
+    );
+    place.refuses(
+        "report p --source .",
+        2,
+        "relayout: --source: the text has no source lines; add --html FILE or --json",
+    );
+}
+
 /// A picture of each line, narrow enough for a mail.
 #[test]
 fn a_report_for_a_mail_is_narrow() {

@@ -13,6 +13,7 @@ use relayout_profile::boot::{BootChange, RecordedBoot, UnwatchedAccess};
 use relayout_profile::{
     AccessCoverage, ProfileMeta, RecordedProcess, RecordedRun, RecordedTime, UnseenStringCode,
 };
+use relayout_session::SourceExcerpt;
 use schemars::JsonSchema;
 use serde::Serialize;
 use site::{SiteDocument, site_document};
@@ -20,6 +21,7 @@ use site::{SiteDocument, site_document};
 use crate::ReportContents;
 use crate::document::Document;
 use crate::saving::saving_document;
+use crate::source_positions::SourcePositions;
 
 /// Renders `report` as indented JSON, ending in a line feed.
 ///
@@ -79,8 +81,27 @@ pub struct ReportDocument<'a> {
     /// Code of a program whose repeated string instructions (`rep movs`) were not seen; null where
     /// nobody looked for it, and where the collector sees all instructions.
     unseen_strings: Option<Vec<UnseenStringsDocument<'a>>>,
+    /// Folder that the names of the program's own source files begin with; empty if they share none.
+    source_root: String,
     findings_total: usize,
     findings: Vec<FindingDocument<'a>>,
+    /// Source lines around the instructions of the findings, from the tree of `--source`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    source_excerpts: Vec<ExcerptDocument<'a>>,
+}
+
+/// Source lines around an instruction. The tree may be of another version than the recorded build.
+#[derive(Serialize, JsonSchema)]
+struct ExcerptDocument<'a> {
+    /// Name of the file, as in `sites[].file`.
+    file: &'a str,
+    /// Line of the instruction, as in `sites[].line`.
+    line: u32,
+    /// Path of the file below the tree.
+    path: &'a str,
+    /// Number of the first of `lines`.
+    first_line: u32,
+    lines: &'a [String],
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -215,6 +236,7 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
         selection,
         production,
         judgements,
+        excerpts,
     } = *report;
     let totals = &findings.totals;
     let CoherenceTally {
@@ -264,6 +286,7 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
         line_pairs: line_pairs_document(&findings.line_pairs),
         unseen_strings: { meta.unseen_strings.as_ref() }
             .map(|code| code.iter().map(unseen_strings_document).collect()),
+        source_root: SourcePositions::new(findings).root().to_owned(),
         findings_total: findings.findings.len(),
         findings: selection
             .select_findings(findings)
@@ -274,6 +297,17 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
                 finding_document(shown, meta, production, saving)
             })
             .collect(),
+        source_excerpts: excerpts.iter().map(excerpt_document).collect(),
+    }
+}
+
+fn excerpt_document(excerpt: &SourceExcerpt) -> ExcerptDocument<'_> {
+    ExcerptDocument {
+        file: &excerpt.file,
+        line: excerpt.line,
+        path: &excerpt.path,
+        first_line: excerpt.first_line,
+        lines: &excerpt.lines,
     }
 }
 

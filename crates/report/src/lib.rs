@@ -15,6 +15,7 @@
 //!     selection: &FindingSelection::default(),
 //!     production: None,
 //!     judgements: None,
+//!     excerpts: &[],
 //! };
 //! assert!(text::render(&report).starts_with("relayout report"));
 //! ```
@@ -37,6 +38,7 @@ mod saving;
 mod schema;
 mod select;
 pub mod show;
+mod source_positions;
 pub mod text;
 pub mod verify;
 mod words;
@@ -44,7 +46,7 @@ mod wrap;
 
 use relayout_contend::Findings;
 use relayout_profile::ProfileMeta;
-use relayout_session::{ProductionBuild, TypeJudgements};
+use relayout_session::{ProductionBuild, SourceExcerpt, TypeJudgements};
 
 pub use doctor::survey_text;
 pub use document::Document;
@@ -69,4 +71,6 @@ pub struct ReportContents<'a> {
     pub production: Option<&'a ProductionBuild>,
     /// What layouts can save, by type; `None` where a report does not speak of it.
     pub judgements: Option<&'a TypeJudgements>,
+    /// Source lines around the instructions of the findings; empty without a source tree.
+    pub excerpts: &'a [SourceExcerpt],
 }

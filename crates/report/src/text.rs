@@ -8,7 +8,6 @@ mod adjacent;
 mod detail;
 mod head;
 mod mail;
-mod sources;
 
 use std::fmt::{self, Write};
 
@@ -20,10 +19,10 @@ use relayout_session::TypeJudgements;
 
 use crate::ReportContents;
 use crate::saving::{saving_cell, saving_document, saving_sentence};
+use crate::source_positions::SourcePositions;
 use crate::words::{ContextNoun, counted};
 use crate::wrap::{fit_lines, wrap_words};
 use detail::DetailReader;
-use sources::SourcePositions;
 
 /// Sites shown for each class of unresolved lines.
 const UNRESOLVED_SITES_MAX: usize = 3;
@@ -59,6 +58,7 @@ fn write_report(out: &mut String, report: &ReportContents, is_narrow: bool) -> f
         selection,
         production,
         judgements,
+        excerpts: _,
     } = *report;
     let context_noun = ContextNoun::from_meta(meta);
     let sources = SourcePositions::new(findings);

@@ -274,6 +274,7 @@ fn rendered_of(
         selection,
         production: None,
         judgements: None,
+        excerpts: &[],
     })
 }
 
@@ -359,6 +360,7 @@ fn uncertain_types_are_marked() {
             selection,
             production: None,
             judgements: None,
+            excerpts: &[],
         };
         render(&report, width)
     };
@@ -471,6 +473,7 @@ fn text_of_nothing() {
         selection: &selection,
         production: None,
         judgements: None,
+        excerpts: &[],
     };
     insta::assert_snapshot!(text::render(&report));
 }
@@ -504,6 +507,7 @@ fn adjacent(pair_coefficient: Option<f64>, render: impl Fn(&ReportContents) -> S
     render(&ReportContents {
         production: None,
         judgements: None,
+        excerpts: &[],
         meta: &profile.meta,
         findings: &findings,
         selection: &FindingSelection::default(),

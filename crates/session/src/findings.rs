@@ -30,7 +30,7 @@ pub(crate) fn recorded_member(member: &FindingMember) -> Option<RecordedHotMembe
         size: member.size,
         reads: member.reads,
         writes: member.writes,
-        contexts: member.contexts,
+        contexts: member.contexts(),
         transfers: member.transfers,
     })
 }

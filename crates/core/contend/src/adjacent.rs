@@ -259,8 +259,8 @@ fn disturbed_members(samples: &[ResolvedPairSample]) -> Vec<FindingMember> {
         reads: 0,
         writes: 0,
         silent_writes: None,
-        contexts: users.contexts.len() as u32,
-        writers: users.writers.len() as u32,
+        context_ids: users.contexts.into_iter().collect(),
+        writer_ids: users.writers.into_iter().collect(),
         transfers: 0,
     };
     users.into_iter().map(member).collect()

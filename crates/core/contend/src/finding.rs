@@ -391,18 +391,28 @@ pub struct FindingMember {
     pub writes: u64,
     /// Stores that left every byte as it was; `None` where values were not recorded.
     pub silent_writes: Option<u64>,
-    /// Number of contexts that accessed it.
-    pub contexts: u32,
-    /// Number of contexts that stored to it.
-    pub writers: u32,
+    /// Contexts that accessed it, ascending.
+    pub context_ids: Vec<ContextId>,
+    /// Contexts that stored to it, ascending.
+    pub writer_ids: Vec<ContextId>,
     /// Transfers of accesses to it.
     pub transfers: u64,
 }
 
 impl FindingMember {
+    /// Returns the number of contexts that accessed it.
+    pub fn contexts(&self) -> u32 {
+        self.context_ids.len() as u32
+    }
+
+    /// Returns the number of contexts that stored to it.
+    pub fn writers(&self) -> u32 {
+        self.writer_ids.len() as u32
+    }
+
     /// Returns true if its accesses were counted. Collectors count the accesses of a line only
-    /// after its first few coherence events. Without them `reads`, `writes` and `writers` are 0,
-    /// because the numbers are unknown.
+    /// after its first few coherence events. Without them `reads` and `writes` are 0 and
+    /// `writer_ids` is empty, because the numbers are unknown.
     pub fn is_counted(&self) -> bool {
         self.reads > 0 || self.writes > 0
     }

@@ -1,14 +1,15 @@
 //! `relayout report`: ranked findings of a profile.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use relayout_report::{
     Document as _, FindingSelection, ReportContents, explain_document, explain_text, json, text,
 };
 use relayout_session::{
     JudgementCache, ProductionBuild, ResolvedNames, ResolvedProfile, explain_finding,
-    judge_findings, pair_coefficient_or_measured, rank_findings, recorded_name, sort_by_saving,
-    verify_profile_path, with_resolved_profile,
+    judge_findings, pair_coefficient_or_measured, rank_findings, read_source_excerpts,
+    recorded_name, sort_by_saving, verify_profile_path, with_resolved_profile,
 };
 
 use super::page::PageArgs;
@@ -49,6 +50,9 @@ pub struct Args {
     /// Form of the text
     #[arg(long, value_enum, default_value_t = TextForm::Terminal, conflicts_with_all = ["json", "explain"])]
     pub format: TextForm,
+    /// Put the lines around each access into the page and the JSON document, from this source tree
+    #[arg(long, value_name = "DIR", conflicts_with = "explain")]
+    pub source: Option<PathBuf>,
     /// Cost, in transfers, of another CPU's store to the other line of an aligned pair [default:
     /// what `relayout probe` measured on this machine]; above 0, adjacent lines are findings
     #[arg(long, value_name = "X", value_parser = parse_coefficient)]
@@ -83,6 +87,7 @@ pub struct Args {
 /// A profile or debug file that cannot be read or do not go together, or a failed write.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     args.page.verify_file()?;
+    verify_tree_use(args)?;
     verify_profile_path("report", &args.profile, &[])?;
     let cache = JudgementCache::locate(&args.profile, &args.debug);
     let options = cached_options(args)?;
@@ -102,6 +107,20 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         cache.add_rendering(&words, &rendered);
     }
     print_text(&rendered)
+}
+
+/// Rejects a source tree that is no folder, or that nothing would be read from.
+fn verify_tree_use(args: &Args) -> anyhow::Result<()> {
+    let Some(tree) = &args.source else {
+        return Ok(());
+    };
+    if !tree.is_dir() {
+        bail!("--source {}: not a folder", tree.display());
+    }
+    if !args.json && args.page.html.is_none() {
+        bail!("--source: the text has no source lines; add --html FILE or --json");
+    }
+    Ok(())
 }
 
 /// Form of a report's text.
@@ -125,7 +144,11 @@ pub enum FindingOrder {
 /// Returns words that tell the output of one set of options from that of another; `None` where the
 /// output depends on other files.
 fn cached_options(args: &Args) -> anyhow::Result<Option<String>> {
-    if args.production.is_some() || args.explain.is_some() || args.page.html.is_some() {
+    if args.production.is_some()
+        || args.explain.is_some()
+        || args.page.html.is_some()
+        || args.source.is_some()
+    {
         return Ok(None);
     }
     let pair_coefficient = pair_coefficient_or_measured(args.pair_coefficient)?;
@@ -183,6 +206,7 @@ fn render(
         },
         production: production.as_ref(),
         judgements: Some(&judgements),
+        excerpts: &[],
     };
     let title = format!("relayout report {}", resolved.profile.meta.workload);
     (args.page).write_page(&title, || {
@@ -190,19 +214,30 @@ fn render(
             top: args.top.unwrap_or(PAGE_TOP_DEFAULT),
             ..report.selection.clone()
         };
-        Ok(json::render(&ReportContents {
+        let selected = ReportContents {
             selection: &selection,
             ..report
-        })?)
+        };
+        render_document(&selected, args.source.as_deref())
     })?;
     match args.json {
-        true => Ok(json::render(&report)?),
+        true => render_document(&report, args.source.as_deref()),
         false if args.format == TextForm::Mail => Ok(text::render_mail(&report)),
         false => match text_width(args.width) {
             Some(width) => Ok(text::render_within(&report, width)),
             None => Ok(text::render(&report)),
         },
     }
+}
+
+/// Renders the JSON document, with source lines if there is a tree.
+fn render_document(report: &ReportContents<'_>, tree: Option<&Path>) -> anyhow::Result<String> {
+    let (shown, _) = report.selection.select_findings(report.findings);
+    let excerpts = tree.map_or_else(Vec::new, |tree| read_source_excerpts(&shown, tree));
+    Ok(json::render(&ReportContents {
+        excerpts: &excerpts,
+        ..*report
+    })?)
 }
 
 /// Parses the cost of a pair transfer, in transfers.

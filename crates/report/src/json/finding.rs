@@ -7,7 +7,7 @@ use relayout_contend::finding::{
     SharedElements,
 };
 use relayout_contend::{CoherenceTally, Finding, Remedy, SiteSource};
-use relayout_profile::ProfileMeta;
+use relayout_profile::{ContextId, ProfileMeta};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -107,7 +107,7 @@ impl ElementsDocument {
     pub fn new(elements: &SharedElements) -> Self {
         let users = elements.users.iter().map(|users| ElementUsersDocument {
             index: users.index,
-            contexts: users.contexts.iter().map(|context| context.0).collect(),
+            contexts: context_numbers(&users.contexts),
         });
         Self {
             stride: elements.stride,
@@ -180,7 +180,11 @@ struct MemberDocument<'a> {
     writes: u64,
     silent_writes: Option<u64>,
     contexts: u32,
+    /// CPUs or threads that accessed it, ascending.
+    context_ids: Vec<u16>,
     writers: u32,
+    /// CPUs or threads that stored to it, ascending.
+    writer_ids: Vec<u16>,
     /// True if `reads`, `writes` and `writers` were counted; they are 0 otherwise.
     counted: bool,
     transfers: u64,
@@ -357,6 +361,10 @@ fn source_position(source: &SiteSource) -> String {
     }
 }
 
+fn context_numbers(contexts: &[ContextId]) -> Vec<u16> {
+    contexts.iter().map(|context| context.0).collect()
+}
+
 fn member_document(member: &FindingMember) -> MemberDocument<'_> {
     MemberDocument {
         name: &member.name,
@@ -365,8 +373,10 @@ fn member_document(member: &FindingMember) -> MemberDocument<'_> {
         reads: member.reads,
         writes: member.writes,
         silent_writes: member.silent_writes,
-        contexts: member.contexts,
-        writers: member.writers,
+        contexts: member.contexts(),
+        context_ids: context_numbers(&member.context_ids),
+        writers: member.writers(),
+        writer_ids: context_numbers(&member.writer_ids),
         counted: member.is_counted(),
         transfers: member.transfers,
     }

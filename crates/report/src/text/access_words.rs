@@ -3,7 +3,7 @@
 use relayout_contend::finding::AccessSide;
 use relayout_profile::AccessKind;
 
-use super::sources::SourcePositions;
+use crate::source_positions::SourcePositions;
 
 /// Returns the name of a member; a hole has none.
 pub(super) fn shown_name(member: &str) -> &str {

@@ -6,7 +6,7 @@ use relayout_contend::Finding;
 use relayout_contend::finding::{AdjacentLines, AdjacentPair, LinePairs};
 
 use super::access_words::{access_words, shown_name, source_words};
-use super::sources::SourcePositions;
+use crate::source_positions::SourcePositions;
 use crate::words::{ContextNoun, count_more, counted};
 
 /// Pairs shown, at most.
@@ -49,8 +49,8 @@ pub(super) fn write_adjacent(
             member.offset,
             member.size,
             finding.line_offset + line * i64::from(finding.line_bytes),
-            member.contexts,
-            member.writers,
+            member.contexts(),
+            member.writers(),
         )?;
     }
     write_pairs(out, &adjacent.pairs, sources)

@@ -10,9 +10,9 @@ use relayout_contend::{CONFIDENCE_MIN_PERCENT, Finding, FindingKind, SiteSource}
 
 use super::access_words::{access_words, shown_name, source_words};
 use super::adjacent;
-use super::sources::SourcePositions;
 use super::{finding_name, percent_of};
 use crate::remedy::{self, RemedyContext};
+use crate::source_positions::SourcePositions;
 use crate::words::{ContextNoun, count_more, counted};
 use crate::wrap::wrap_words;
 use relayout_session::ProductionPlacement;
@@ -311,8 +311,8 @@ fn write_members(out: &mut String, finding: &Finding, context_noun: ContextNoun)
             count_or_unknown(member.reads),
             count_or_unknown(member.writes),
             silent,
-            member.contexts,
-            count_or_unknown(member.writers.into()),
+            member.contexts(),
+            count_or_unknown(member.writers().into()),
             member.transfers,
         )?;
     }

@@ -6,8 +6,8 @@ use relayout_contend::{Findings, UnreadMemory};
 use relayout_profile::boot::{BootChange, COMMAND_LINE_SETTING, RecordedBoot, UnwatchedAccess};
 use relayout_profile::{ProfileMeta, RecordedRun, RecordingSetting};
 
-use super::sources::SourcePositions;
 use super::{percent, percent_of};
+use crate::source_positions::SourcePositions;
 use crate::words::{busy_host_words, recorded_time_words};
 use crate::wrap::wrap_words;
 

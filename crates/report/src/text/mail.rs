@@ -6,9 +6,9 @@ use relayout_contend::Finding;
 use relayout_contend::finding::{ConflictPair, FindingMember};
 
 use super::access_words::{shown_name, source_words};
-use super::sources::SourcePositions;
 use super::{finding_name, percent_of};
 use crate::ReportContents;
+use crate::source_positions::SourcePositions;
 use crate::words::{ContextNoun, counted};
 use crate::wrap::wrap_text_at;
 
@@ -141,7 +141,7 @@ fn member_row(letter: char, member: &FindingMember, noun: ContextNoun) -> String
             "{}, {} by {}",
             counted(member.reads, "read"),
             counted(writes, "write"),
-            counted(member.writers.into(), noun.singular())
+            counted(member.writers().into(), noun.singular())
         ),
     };
     let row = format!(

@@ -68,8 +68,8 @@ pub(super) fn accessed_members(group: &LineGroup) -> Vec<FindingMember> {
             reads: gathered.reads,
             writes: gathered.writes,
             silent_writes: gathered.silent,
-            contexts: gathered.contexts.len() as u32,
-            writers: gathered.writers.len() as u32,
+            context_ids: gathered.contexts.into_iter().collect(),
+            writer_ids: gathered.writers.into_iter().collect(),
             transfers: gathered.transfers,
         })
         .collect()

@@ -7,7 +7,7 @@ use relayout_contend::{Findings, SiteSource};
 use relayout_session::is_library_file;
 
 /// Renders sources; knows the directory of the source tree.
-pub(super) struct SourcePositions {
+pub(crate) struct SourcePositions {
     /// Ends in a slash; empty if the files share none.
     root: String,
 }
