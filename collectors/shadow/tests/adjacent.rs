@@ -166,7 +166,7 @@ fn check_finding(finding: &Finding) {
     let members: Vec<_> = finding
         .members
         .iter()
-        .map(|m| (m.name.as_str(), m.offset, m.contexts, m.writers))
+        .map(|m| (m.name.as_str(), m.offset, m.contexts(), m.writers()))
         .collect();
     assert_eq!(
         members,

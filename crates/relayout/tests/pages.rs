@@ -34,19 +34,23 @@ fn document_of_page(place: &Place, words: &str) -> Value {
     );
     let page = std::fs::read_to_string(place.path("page.html")).unwrap();
     assert!(page.contains("default-src 'none'"), "{page}");
-    let (_, rest) = page.split_once("type=\"application/json\">\n").unwrap();
-    let (document, _) = rest.split_once("\n</script>").unwrap();
-    serde_json::from_str(document).unwrap()
+    serde_json::from_str(&run_page(place, &["--document"])).unwrap()
 }
 
 /// Returns what the scripts of the page show, at an address in it.
 #[track_caller]
 fn shown(place: &Place, hash: &str) -> String {
+    run_page(place, &["--at", hash])
+}
+
+/// Runs the scripts of the page under node.
+#[track_caller]
+fn run_page(place: &Place, options: &[&str]) -> String {
     require_programs(&["node"]);
     let ended = Command::new("node")
         .arg(programs::data("page/run.mjs"))
         .arg(place.path("page.html"))
-        .args(["--at", hash])
+        .args(options)
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&ended.stderr);
@@ -65,6 +69,7 @@ fn a_report_is_shown() {
     for words in [
         "h2: #1 hot +0: false-sharing",
         &transfers,
+        "path: ",
         "button: Transfers",
     ] {
         assert!(shown.contains(words), "{words}: {shown}");
@@ -90,18 +95,20 @@ fn source_lines_are_in_the_document() {
     place.write("tree/vmlinux.c", &source);
 
     let document = document_of_page(&place, "report p --source tree");
-    let excerpts = document["source_excerpts"].as_array().unwrap();
-    assert!(!excerpts.is_empty(), "{document}");
-    for excerpt in excerpts {
-        let number = |key: &str| excerpt[key].as_u64().unwrap() as usize;
-        let index = number("line") - number("first_line");
-        let expected = source.lines().nth(number("line") - 1).unwrap();
-        assert_eq!(excerpt["lines"][index], expected);
+    let file = &document["sources"][0];
+    assert_eq!(file["path"], "vmlinux.c", "{document}");
+    for excerpt in file["excerpts"].as_array().unwrap() {
+        let first = excerpt["first_line"].as_u64().unwrap() as usize;
+        let lines = excerpt["lines"].as_array().unwrap().iter();
+        let expected: Vec<&str> = source.lines().skip(first - 1).take(lines.len()).collect();
+        assert_eq!(lines.collect::<Vec<_>>(), expected);
     }
+    let shown = shown(&place, "#finding-1");
+    assert!(shown.contains("void use_hot(void)"), "{shown}");
     std::fs::create_dir(place.path("empty")).unwrap();
     for words in ["report p", "report p --source empty"] {
         let without = json(&place, words);
-        assert!(without.get("source_excerpts").is_none(), "{without}");
+        assert!(without.get("sources").is_none(), "{without}");
     }
 }
 

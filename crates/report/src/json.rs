@@ -1,11 +1,13 @@
 //! `relayout/report/1`: the report for scripts. The structs here are the format; a change to a key
 //! or its meaning needs a new version.
 
+mod excerpts;
 mod finding;
 mod site;
 
 use std::collections::BTreeMap;
 
+use excerpts::{SourceDocument, source_documents};
 use finding::{ElementsDocument, FindingDocument, finding_document};
 use relayout_contend::finding::{LinePairs, UnresolvedLines};
 use relayout_contend::{CoherenceTally, UnreadMemory};
@@ -13,7 +15,6 @@ use relayout_profile::boot::{BootChange, RecordedBoot, UnwatchedAccess};
 use relayout_profile::{
     AccessCoverage, ProfileMeta, RecordedProcess, RecordedRun, RecordedTime, UnseenStringCode,
 };
-use relayout_session::SourceExcerpt;
 use schemars::JsonSchema;
 use serde::Serialize;
 use site::{SiteDocument, site_document};
@@ -85,23 +86,9 @@ pub struct ReportDocument<'a> {
     source_root: String,
     findings_total: usize,
     findings: Vec<FindingDocument<'a>>,
-    /// Source lines around the instructions of the findings, from the tree of `--source`.
+    /// Source lines around these findings' instructions, from the tree of `--source`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    source_excerpts: Vec<ExcerptDocument<'a>>,
-}
-
-/// Source lines around an instruction. The tree may be of another version than the recorded build.
-#[derive(Serialize, JsonSchema)]
-struct ExcerptDocument<'a> {
-    /// Name of the file, as in `sites[].file`.
-    file: &'a str,
-    /// Line of the instruction, as in `sites[].line`.
-    line: u32,
-    /// Path of the file below the tree.
-    path: &'a str,
-    /// Number of the first of `lines`.
-    first_line: u32,
-    lines: &'a [String],
+    sources: Vec<SourceDocument<'a>>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -236,7 +223,7 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
         selection,
         production,
         judgements,
-        excerpts,
+        sources,
     } = *report;
     let totals = &findings.totals;
     let CoherenceTally {
@@ -246,6 +233,14 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
         false_first_touch,
         false_lifetime,
     } = totals.tally;
+    let (shown, _) = selection.select_findings(findings);
+    let shown: Vec<FindingDocument<'_>> = { shown.into_iter() }
+        .map(|finding| {
+            let saving = saving_document(finding, findings, judgements);
+            finding_document(finding, meta, production, saving)
+        })
+        .collect();
+    let positions = shown.iter().flat_map(FindingDocument::positions).collect();
     ReportDocument {
         schema: ReportDocument::SCHEMA,
         tool_version: &meta.tool_version,
@@ -288,26 +283,8 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
             .map(|code| code.iter().map(unseen_strings_document).collect()),
         source_root: SourcePositions::new(findings).root().to_owned(),
         findings_total: findings.findings.len(),
-        findings: selection
-            .select_findings(findings)
-            .0
-            .into_iter()
-            .map(|shown| {
-                let saving = saving_document(shown, findings, judgements);
-                finding_document(shown, meta, production, saving)
-            })
-            .collect(),
-        source_excerpts: excerpts.iter().map(excerpt_document).collect(),
-    }
-}
-
-fn excerpt_document(excerpt: &SourceExcerpt) -> ExcerptDocument<'_> {
-    ExcerptDocument {
-        file: &excerpt.file,
-        line: excerpt.line,
-        path: &excerpt.path,
-        first_line: excerpt.first_line,
-        lines: &excerpt.lines,
+        findings: shown,
+        sources: source_documents(sources, &positions),
     }
 }
 

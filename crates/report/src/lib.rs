@@ -15,7 +15,7 @@
 //!     selection: &FindingSelection::default(),
 //!     production: None,
 //!     judgements: None,
-//!     excerpts: &[],
+//!     sources: &[],
 //! };
 //! assert!(text::render(&report).starts_with("relayout report"));
 //! ```
@@ -46,7 +46,7 @@ mod wrap;
 
 use relayout_contend::Findings;
 use relayout_profile::ProfileMeta;
-use relayout_session::{ProductionBuild, SourceExcerpt, TypeJudgements};
+use relayout_session::{ProductionBuild, SourceFile, TypeJudgements};
 
 pub use doctor::survey_text;
 pub use document::Document;
@@ -71,6 +71,6 @@ pub struct ReportContents<'a> {
     pub production: Option<&'a ProductionBuild>,
     /// What layouts can save, by type; `None` where a report does not speak of it.
     pub judgements: Option<&'a TypeJudgements>,
-    /// Source lines around the instructions of the findings; empty without a source tree.
-    pub excerpts: &'a [SourceExcerpt],
+    /// Files of the findings' instructions; empty without a source tree.
+    pub sources: &'a [SourceFile],
 }

@@ -58,7 +58,7 @@ fn write_report(out: &mut String, report: &ReportContents, is_narrow: bool) -> f
         selection,
         production,
         judgements,
-        excerpts: _,
+        sources: _,
     } = *report;
     let context_noun = ContextNoun::from_meta(meta);
     let sources = SourcePositions::new(findings);

@@ -274,7 +274,7 @@ fn rendered_of(
         selection,
         production: None,
         judgements: None,
-        excerpts: &[],
+        sources: &[],
     })
 }
 
@@ -360,7 +360,7 @@ fn uncertain_types_are_marked() {
             selection,
             production: None,
             judgements: None,
-            excerpts: &[],
+            sources: &[],
         };
         render(&report, width)
     };
@@ -473,7 +473,7 @@ fn text_of_nothing() {
         selection: &selection,
         production: None,
         judgements: None,
-        excerpts: &[],
+        sources: &[],
     };
     insta::assert_snapshot!(text::render(&report));
 }
@@ -507,7 +507,7 @@ fn adjacent(pair_coefficient: Option<f64>, render: impl Fn(&ReportContents) -> S
     render(&ReportContents {
         production: None,
         judgements: None,
-        excerpts: &[],
+        sources: &[],
         meta: &profile.meta,
         findings: &findings,
         selection: &FindingSelection::default(),

@@ -8,8 +8,8 @@ use relayout_report::{
 };
 use relayout_session::{
     JudgementCache, ProductionBuild, ResolvedNames, ResolvedProfile, explain_finding,
-    judge_findings, pair_coefficient_or_measured, rank_findings, read_source_excerpts,
-    recorded_name, sort_by_saving, verify_profile_path, with_resolved_profile,
+    judge_findings, pair_coefficient_or_measured, rank_findings, read_source_files, recorded_name,
+    sort_by_saving, verify_profile_path, with_resolved_profile,
 };
 
 use super::page::PageArgs;
@@ -206,7 +206,7 @@ fn render(
         },
         production: production.as_ref(),
         judgements: Some(&judgements),
-        excerpts: &[],
+        sources: &[],
     };
     let title = format!("relayout report {}", resolved.profile.meta.workload);
     (args.page).write_page(&title, || {
@@ -233,9 +233,9 @@ fn render(
 /// Renders the JSON document, with source lines if there is a tree.
 fn render_document(report: &ReportContents<'_>, tree: Option<&Path>) -> anyhow::Result<String> {
     let (shown, _) = report.selection.select_findings(report.findings);
-    let excerpts = tree.map_or_else(Vec::new, |tree| read_source_excerpts(&shown, tree));
+    let sources = tree.map_or_else(Vec::new, |tree| read_source_files(&shown, tree));
     Ok(json::render(&ReportContents {
-        excerpts: &excerpts,
+        sources: &sources,
         ..*report
     })?)
 }

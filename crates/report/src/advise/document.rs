@@ -130,6 +130,9 @@ pub struct AdvisedTypeDocument<'a> {
     pub recommended: Option<usize>,
     /// Reason for the recommendation, or against any.
     pub recommended_why: String,
+    /// What a reviewer asks about the recommended layout, or about the one that became the patch; null
+    /// where nothing is recommended.
+    pub review: Option<ReviewDocument>,
     /// Layouts together with guarded stores.
     pub check: Option<GuardDocument<'a>>,
     /// Layouts given by the user.
@@ -159,6 +162,24 @@ pub struct AdvisedTypeDocument<'a> {
     pub unrecorded_members: &'a [String],
     /// Transfers of today's layout by the offset in a line at which all objects begin.
     pub by_phase: Vec<PhaseDocument>,
+}
+
+/// Answers to the questions of a reviewer.
+#[derive(Serialize, JsonSchema)]
+pub struct ReviewDocument {
+    /// The layout in words.
+    pub title: String,
+    /// Answers, in the order of a review.
+    pub answers: Vec<ReviewAnswerDocument>,
+}
+
+/// Answer to a question of a reviewer.
+#[derive(Serialize, JsonSchema)]
+pub struct ReviewAnswerDocument {
+    /// `Saves`, `Memory`, `Other workloads`, `Configurations`, `Why this edit`, `Comment` or `Order`.
+    pub question: &'static str,
+    /// Sentences.
+    pub answer: String,
 }
 
 /// Reason for which a gain may not hold.

@@ -20,12 +20,14 @@ use super::document::{
     CompileDocument, ContextGainDocument, DoubtDocument, EditsDocument, FunctionDocument,
     GainDocument, GroupCrossingDocument, GuardDocument, IntervalDocument, LayoutDocument,
     LeftOutDocument, MemberAccessesDocument, OrderFactDocument, PerOperationDocument,
-    PhaseDocument, PlacedMemberDocument, RefusedTypeDocument, RunGainDocument, ScenarioDocument,
-    ScenarioScoreDocument, SkippedTypeDocument, StatementDocument, StoreCountsDocument,
-    TypeDocument, WhatIfDocument, WhatIfOutcomeDocument, WhatIfScoresDocument,
+    PhaseDocument, PlacedMemberDocument, RefusedTypeDocument, ReviewAnswerDocument, ReviewDocument,
+    RunGainDocument, ScenarioDocument, ScenarioScoreDocument, SkippedTypeDocument,
+    StatementDocument, StoreCountsDocument, TypeDocument, WhatIfDocument, WhatIfOutcomeDocument,
+    WhatIfScoresDocument,
 };
-use super::text::order_text;
 use super::text::recommendation_text::recommendation_reason;
+use super::text::review_answers::LayoutReview;
+use super::text::{PoolView, order_text};
 use crate::document::Document as _;
 
 /// Returns the document of `advise`, with the candidates worth showing for `top`.
@@ -34,13 +36,14 @@ pub fn advise_document<'a>(
     run: &'a AdviceRun<'_>,
     top: usize,
 ) -> AdviseDocument<'a> {
-    let types = run.types.iter();
     AdviseDocument {
         schema: AdviseDocument::SCHEMA,
         workload: &resolved.profile.meta.workload,
         line_bytes: resolved.line_bytes,
         notes: &run.notes,
-        types: types.map(|patched| type_document(patched, top)).collect(),
+        types: { run.types.iter() }
+            .map(|patched| type_document(resolved, patched, top))
+            .collect(),
         skipped: { run.skipped.iter() }
             .map(|contended| SkippedTypeDocument {
                 name: &contended.name,
@@ -89,7 +92,11 @@ fn what_if_outcome<'a>(searched: &'a SearchedType<'_>) -> WhatIfOutcomeDocument<
     }))
 }
 
-fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'a> {
+fn type_document<'a>(
+    resolved: &ResolvedProfile<'a>,
+    patched: &'a PatchedType<'_>,
+    top: usize,
+) -> TypeDocument<'a> {
     let advised = &patched.advised;
     let gathered = &advised.searched.gathered;
     let pool = match (&advised.searched.outcome, advised.unguarded_pool()) {
@@ -105,6 +112,11 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
         }
     };
     let advice = pool.advice;
+    let view = PoolView {
+        resolved,
+        gathered,
+        pool,
+    };
     let patch = patched.patch.as_ref();
     let recommended = patched.recommended();
     let guards = advised.guards.as_ref();
@@ -132,15 +144,9 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
             shown.position(|index| index == found.index)
         }),
         recommended_why: recommendation_reason(patched, recommended.as_ref()),
-        patch_refused: match patch {
-            Some(PatchOutcome::Refused(reason)) => Some(reason),
-            Some(PatchOutcome::Diff(written)) => written.instead_reason.as_deref(),
-            None => None,
-        },
-        compiled: match patch {
-            Some(PatchOutcome::Diff(written)) => Some(compile_documents(written)),
-            _ => None,
-        },
+        review: LayoutReview::new(&view, patched, top).map(review_document),
+        patch_refused: patch.and_then(patch_refusal),
+        compiled: patch.and_then(compile_results),
         tried: advice.candidates.len(),
         left_out: left_out_document(&advice.left_out),
         bound: advice.bound.map(|bound| BoundDocument {
@@ -158,6 +164,33 @@ fn type_document<'a>(patched: &'a PatchedType<'_>, top: usize) -> TypeDocument<'
         unrecorded_members: &advice.unrecorded_members,
         by_phase: phase_documents(advice),
     }))
+}
+
+/// Returns the reason why the best candidate has no patch.
+fn patch_refusal(patch: &PatchOutcome) -> Option<&str> {
+    match patch {
+        PatchOutcome::Refused(reason) => Some(reason),
+        PatchOutcome::Diff(written) => written.instead_reason.as_deref(),
+    }
+}
+
+fn compile_results(patch: &PatchOutcome) -> Option<Vec<CompileDocument<'_>>> {
+    match patch {
+        PatchOutcome::Refused(_) => None,
+        PatchOutcome::Diff(written) => Some(compile_documents(written)),
+    }
+}
+
+fn review_document(review: LayoutReview) -> ReviewDocument {
+    ReviewDocument {
+        title: review.title,
+        answers: { review.answers.into_iter() }
+            .map(|answer| ReviewAnswerDocument {
+                question: answer.question,
+                answer: answer.answer,
+            })
+            .collect(),
+    }
 }
 
 /// Returns the recommended candidate, else the first.

@@ -7,6 +7,7 @@ pub(super) mod guard_text;
 pub(super) mod line_changes;
 pub(super) mod order_text;
 pub(super) mod recommendation_text;
+pub(super) mod review_answers;
 mod review_text;
 pub(super) mod scenario_text;
 pub(super) mod search_words;

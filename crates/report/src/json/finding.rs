@@ -77,6 +77,16 @@ pub(super) struct FindingDocument<'a> {
     production: Option<ProductionDocument<'a>>,
 }
 
+impl<'a> FindingDocument<'a> {
+    /// Files and lines of its instructions.
+    pub fn positions(&self) -> impl Iterator<Item = (&'a str, u32)> {
+        let sites = self.sites.iter().map(|site| (site.file, site.line));
+        let sides = { self.pairs.iter() }.flat_map(|pair| [&pair.here, &pair.there]);
+        let positions = sites.chain(sides.map(|side| (side.file, side.line)));
+        positions.filter_map(|(file, line)| file.zip(line))
+    }
+}
+
 #[derive(Serialize, JsonSchema)]
 struct PlaceDocument {
     line_offset: i64,

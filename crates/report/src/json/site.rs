@@ -9,8 +9,8 @@ use serde::Serialize;
 pub(super) struct SiteDocument<'a> {
     function: Option<&'a str>,
     inlined: Option<&'a str>,
-    file: Option<&'a str>,
-    line: Option<u32>,
+    pub(super) file: Option<&'a str>,
+    pub(super) line: Option<u32>,
     access: &'static str,
     count: u64,
     transfers: u64,

@@ -14,7 +14,7 @@ function shown(value) {
 function fill(node, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) {
     if (typeof value === "function") node.addEventListener(key, value);
-    else if (value !== null && value !== false) node.setAttribute(key, value === true ? "" : shown(value));
+    else if (value !== null && value !== undefined && value !== false) node.setAttribute(key, value === true ? "" : shown(value));
   }
   for (const child of children.flat(Infinity)) {
     if (child === null || child === undefined || child === false) continue;
@@ -35,26 +35,48 @@ function count(value) {
   return value === null || value === undefined ? "unknown" : Number(value).toLocaleString("en");
 }
 
+// A sentence in which `code` stands between backticks.
+function prose(words) {
+  return String(words).split("`").map((part, index) => (index % 2 ? el("code", {}, part) : part));
+}
+
 function percent(share, digits = 1) {
   return share === null || share === undefined ? "unknown" : `${(100 * share).toFixed(digits)}%`;
 }
 
-// A table: `columns` are [head, cell of a row, kind], where kind is "number" or "name".
-function table(caption, columns, rows) {
+// 3 objects
+function counted(value, noun) {
+  return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+}
+
+// 0-3, 7
+function ranges(numbers) {
+  const parts = [];
+  for (const number of numbers) {
+    const last = parts.at(-1);
+    if (last && last[1] === number - 1) last[1] = number;
+    else parts.push([number, number]);
+  }
+  return parts.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(", ");
+}
+
+// A table: `columns` are [head, cell of a row, kind], where kind is "number" or "name". `rowId` gives rows an address.
+function table(caption, columns, rows, rowId = () => null) {
   const heads = columns.map(([head, , kind]) => el("th", { scope: "col", class: kind || null }, head));
-  const body = rows.map((row) => el("tr", {}, columns.map(([, cell, kind]) => el("td", { class: kind || null }, cell(row)))));
+  const body = rows.map((row, index) => el("tr", { id: rowId(row, index), tabindex: rowId(row, index) ? -1 : null },
+    columns.map(([, cell, kind]) => el("td", { class: kind || null }, cell(row)))));
   return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
     el("table", {}, el("caption", { hidden: true }, caption), el("thead", {}, el("tr", {}, heads)), el("tbody", {}, body)));
 }
 
 function facts(pairs) {
-  return el("ul", { class: "facts" }, pairs.filter(([, value]) => value !== null)
-    .map(([name, value]) => el("li", {}, el("strong", {}, `${name}: `), value)));
+  return el("ul", { class: "facts" }, pairs.filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) => el("li", {}, el("strong", {}, name, ": "), value)));
 }
 
-// A place in the source: `function (file:line)`.
-function place(site) {
-  const code = [site.function, site.inlined].filter(Boolean).join(" > ") || "unknown code";
-  const file = site.file ? ` ${site.file}:${site.line}` : "";
-  return [el("code", {}, code), el("span", { class: "note" }, file)];
+// A list of rows that is cut after `most`, with a button that lists the rest.
+function cutNotice(listed, total, most, noun, showAll) {
+  const isCut = listed > most;
+  return [`${count(listed)} of ${counted(total, noun)}${isCut ? `; the first ${count(most)} are listed` : ""}. `,
+    isCut ? el("button", { type: "button", class: "plain", click: showAll }, "List all") : null];
 }

@@ -1,0 +1,62 @@
+// Words of the field: explained where they are used, by pointing at them or by focus, and all of them at the end of the page.
+
+const WORDS = {
+  transfer: "A cache line moves from one CPU's cache to another's, because a CPU reads or writes what another CPU has written. It costs about as much as a hundred instructions.",
+  upgrade: "A CPU writes to a line that it has read before, and must first take the line away from all others that have it.",
+  "false sharing": "CPUs use different members that lie on one line. Each store of one takes the line from the others, though they need nothing of what was stored.",
+  "true sharing": "CPUs use the same member. Moving members does not help; doing it less often, or a copy for each CPU, does.",
+  "false for the whole stay": "From the time that a CPU got the line until it lost it, it used nothing of what the other CPU had stored: the transfer was for nothing.",
+  "cache line": "The unit in which caches hold and exchange memory, mostly 64 bytes. Offsets are counted from the first byte of the object; objects that do not begin on a line have lines at negative offsets.",
+  context: "The owner of a cache: a CPU in a recording of a kernel, a thread in a recording of a program.",
+  writer: "A CPU or thread that stored to the member.",
+  saving: "Transfers that the best layout found would avoid, by replaying the recording. `relayout advise` has the layouts.",
+  replay: "The recorded accesses are run again over another layout, and their transfers are counted. No hardware is involved.",
+  predicted: "Computed by a model of a machine. Nothing of it was measured; `relayout verify` measures.",
+  interval: "Where the value lies with a probability of 95%, by resampling the recording or by what the model does not know.",
+  edit: "A member that is moved, or an attribute that is added, such as an alignment.",
+  caused: "Transfers of other CPUs that followed a store by this instruction.",
+  confidence: "How sure the type of the memory is: it is elected by the code that accesses it, where nothing names it.",
+  padding: "Bytes that belong to no member.",
+};
+
+const KINDS = {
+  "false-sharing": WORDS["false sharing"],
+  "true-sharing": WORDS["true sharing"],
+  "lock-word": "CPUs take a lock in turn. What lies beside the lock is lost with it.",
+  straddle: "Objects lie across two lines, and each use needs both.",
+  "silent-store": "Stores write what is there already, and take the line away for nothing.",
+  "remote-read": "A CPU reads a member that belongs to another CPU.",
+  "read-mostly": "All CPUs read it, and now and then one writes and takes the line from all.",
+  "adjacent-line": "Processors fetch lines in pairs, and a store to one line of the pair disturbs the other.",
+};
+
+// A word with its explanation. The link leads to the list of words.
+function word(key, words = key) {
+  return el("a", { class: "word", href: `#word-${key.replaceAll(" ", "-")}`, "data-words": WORDS[key] }, words);
+}
+
+function wordList() {
+  const items = Object.entries(WORDS).map(([key, words]) => [el("dt", { id: `word-${key.replaceAll(" ", "-")}`, tabindex: -1 }, key), el("dd", {}, prose(words))]);
+  return el("section", { class: "words" }, el("h2", {}, "Words"), el("dl", {}, items));
+}
+
+// Shows the explanation of what is pointed at or has the focus.
+function explainWords() {
+  const tip = el("div", { id: "tip", role: "tooltip", hidden: true });
+  const show = ({ target }) => {
+    const words = target.closest?.("[data-words]");
+    tip.hidden = !words;
+    if (!words) return;
+    tip.replaceChildren(document.createTextNode(words.getAttribute("data-words")));
+    words.setAttribute("aria-describedby", "tip");
+    const { left, bottom } = words.getBoundingClientRect();
+    tip.style.left = `${Math.max(4, Math.min(left, innerWidth - 330))}px`;
+    tip.style.top = `${bottom + 4}px`;
+  };
+  const hide = () => { tip.hidden = true; };
+  addEventListener("mouseover", show);
+  addEventListener("focusin", show);
+  addEventListener("scroll", hide, true);
+  addEventListener("keydown", ({ key }) => { if (key === "Escape") hide(); });
+  return tip;
+}
