@@ -116,7 +116,8 @@ class PageFolder:
         text = (
             '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>relayout pages</title>\n'
-            "<style>:root { color-scheme: light dark; } body { font: 16px/1.45 system-ui, sans-serif; margin: 1rem; }\n"
+            "<style>:root { color-scheme: light dark; } body { font: 16px/1.45 system-ui, sans-serif; margin: 1rem; "
+            "background: Canvas; color: CanvasText; }\na { color: LinkText; } "
             "td, th { text-align: left; padding: .25rem .5rem; vertical-align: top; }\n"
             "code { overflow-wrap: anywhere; }</style>\n"
             f"<main><h1>relayout pages</h1>\n<table>\n<tr><th>Page</th><th>Size</th><th>Written in</th>"
