@@ -16,6 +16,9 @@ const FINDING_COLUMNS = [
   ["Saving", (f) => (f.saving ? f.saving.transfers : -1), "number"],
 ];
 
+// Browsers need a second to lay out a table of 10,000 rows, each time that it is sorted.
+const ROWS_MAX = 1000;
+
 function offsetWords(offset) {
   return offset < 0 ? String(offset) : `+${offset}`;
 }
@@ -56,19 +59,20 @@ function overview(doc) {
 }
 
 function findingList(doc, show) {
-  const state = { column: 0, isDescending: false, text: "", kind: "", isSaving: false };
+  const state = { column: 0, isDescending: false, text: "", kind: "", isSaving: false, rowsMax: ROWS_MAX };
   const body = el("tbody", {});
   const status = el("p", { role: "status", class: "note" });
   const texts = new Map(doc.findings.map((f) => [f, searchText(f)]));
-  // Rows are made once: sorting 10,000 findings moves them.
-  const rows = new Map(doc.findings.map((f) => [f, findingRow(f)]));
+  const more = el("button", { type: "button", class: "plain", hidden: true, click: () => { state.rowsMax = Infinity; redraw(); } }, "List all");
   const draw = () => {
     const fits = (f) => (!state.kind || f.kind === state.kind) && (!state.isSaving || f.saving) && texts.get(f).includes(state.text);
     const value = FINDING_COLUMNS[state.column][1];
     const order = (a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : a.rank - b.rank);
     const listed = doc.findings.filter(fits).sort((a, b) => (state.isDescending ? order(b, a) : order(a, b)));
-    body.replaceChildren(...listed.map((f) => rows.get(f)));
-    status.replaceChildren(document.createTextNode(`${listed.length} of ${doc.findings.length} findings`));
+    body.replaceChildren(...listed.slice(0, state.rowsMax).map(findingRow));
+    const isCut = listed.length > state.rowsMax;
+    status.replaceChildren(document.createTextNode(`${listed.length} of ${doc.findings.length} findings${isCut ? `, the first ${state.rowsMax} are listed` : ""}`));
+    more.hidden = !isCut;
   };
   const redraw = () => { draw(); show(); };
   const heads = FINDING_COLUMNS.map(([head, , kind], index) => {
@@ -92,7 +96,7 @@ function findingList(doc, show) {
   draw();
   return el("main", {}, el("h2", {}, "Findings"), filters,
     el("div", { class: "scroll findings", tabindex: 0, role: "region", "aria-label": "findings" },
-      el("table", {}, el("thead", {}, el("tr", {}, heads)), body)), status);
+      el("table", {}, el("thead", {}, el("tr", {}, heads)), body)), status, more);
 }
 
 function searchText(finding) {
