@@ -4,7 +4,7 @@
 #   scripts/setup.sh [--tests] [--update] [--arm64] [--kernel VERSION[-arm64]]... [--module NAME]...
 #
 #   --tests            also what the tests need: their packages, a second QEMU with plugin API 1,
-#                      pahole 1.30, and the module overlay
+#                      pahole 1.30, the module overlay, and npm packages
 #   --update           fetch the newest kernels and QEMU even if the cache has some
 #   --kernel VERSION   also Debian's newest kernel of that version (6.12), or of all (newest); may be
 #                      given more than once; VERSION-arm64 is a kernel for arm64
@@ -19,7 +19,7 @@ set -euo pipefail
 umask go-w
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
-for part in say cache aptroot kernel further modules qemu guest pahole system; do
+for part in say cache aptroot kernel further modules qemu guest browser pahole system; do
     # shellcheck source=/dev/null
     . "$ROOT/scripts/lib/$part.sh"
 done
@@ -41,6 +41,7 @@ main() {
     trap 'rm -rf "$CACHE/work"' EXIT
     setup_system
     setup_guest
+    setup_browser
     setup_cache
 }
 
@@ -98,6 +99,17 @@ setup_guest() {
     fi
     mkdir -p "$CACHE/work"
     step "compile the guest's program for arm64" "Needed: gcc-aarch64-linux-gnu" guest_build
+}
+
+# Installs the npm packages that the tests of pages use.
+setup_browser() {
+    if [ "$TESTS" = no ] || browser_ready; then
+        return
+    fi
+    mkdir -p "$CACHE/work"
+    step "install puppeteer-core and axe-core, 41MB to download" \
+        "Needed from npm's registry: crates/relayout/tests/browser/package-lock.json. Run again to go on." \
+        browser_install
 }
 
 # Downloads and unpacks what the cache lacks, once the sizes are said and known to fit.

@@ -10,6 +10,7 @@
 #   qemu/user-<version>/{qemu-x86_64,usr,lib,VERSION}     qemu/user -> user-<version>
 #   qemu/aarch64-<version>/{qemu-system-aarch64,...}      qemu/aarch64 -> aarch64-<version>
 #   guest/aarch64-<hash>/{relayout-guest,VERSION}         guest/aarch64 -> aarch64-<hash>
+#   browser/<hash>/{node_modules,VERSION}                 browser/current -> <hash>
 #   pahole/<version>/{pahole,usr,VERSION}                 pahole/newer -> <version>
 #   apt/     the private apt root          debs/   downloads not yet unpacked
 #

@@ -28,6 +28,7 @@ autoconf command -v autoconf
 automake command -v automake
 bc command -v bc
 bison command -v bison
+chromium command -v chromium
 clang command -v clang
 cmake command -v cmake
 dwarves command -v pahole
@@ -48,6 +49,8 @@ libtool command -v libtoolize
 linux-perf command -v perf
 llvm command -v llvm-dwp
 make command -v make
+nodejs command -v node
+npm command -v npm
 patch command -v patch
 shellcheck command -v shellcheck
 LIST

@@ -23,6 +23,7 @@ small_archive() {
     needed_packages() { :; }
     cross_packages() { :; }
     guest_compile() { install /bin/true "$1"; }
+    browser_npm() { mkdir "$1/node_modules"; }
 }
 
 # All of setup, in a process of its own as ever: it holds the lock until that ends.
@@ -163,6 +164,20 @@ it_adds_the_newer_pahole_for_the_tests() {
     check "$("$WORK/cache/pahole/newer/pahole" --version)" v1.30
     check "$(ls "$WORK/cache/pahole/newer/usr/bin")" pahole
     check "$(find "$WORK/cache/pahole/newer/" -name 'ld-linux*' | wc -l)" 1
+}
+
+it_installs_what_drives_a_browser_for_the_tests_only() {
+    small_archive
+    rust_check() { :; }
+    check "$(readlink "$WORK/cache/browser/current")" "$(browser_version)"
+    check "$(ls "$WORK/cache/browser/current")" "$(printf 'VERSION\nnode_modules\npackage-lock.json\npackage.json')"
+    browser_npm() { fail "npm was run: $*"; }
+    setup --tests >"$WORK/out"
+    browser_version() { echo another; }
+    setup >"$WORK/out"
+    browser_npm() { mkdir "$1/node_modules"; }
+    setup --tests >"$WORK/out"
+    check "$(LC_ALL=C ls "$WORK/cache/browser")" "$(printf 'another\ncurrent')"
 }
 
 # The machine's libc is too old for those of the suite of pahole.

@@ -4,37 +4,15 @@ mod common;
 
 use std::fs;
 
-use common::{KERNEL_FLAGS, Place, hot, profile};
+use common::{Place, hostile, hot, profile};
 
-/// A name that a compiler takes, in whose place [`padded`] comes.
-const PLACEHOLDER: &str = "a_name_that_no_other_string_holds";
 /// Sets the title of the terminal, colours it, and turns the direction of writing around.
 const HOSTILE: &str = "\x1b]0;owned\x07\x1b[31m\u{202e}\r\u{9b}2J/*hid";
 const ESCAPED: &str = r"\u{1b}]0;owned\u{7}\u{1b}[31m\u{202e}\u{d}\u{9b}2J/*hid";
 
-/// [`HOSTILE`], as long as [`PLACEHOLDER`].
-fn padded() -> String {
-    HOSTILE.to_owned() + &"_".repeat(PLACEHOLDER.len() - HOSTILE.len())
-}
-
 /// Writes an ELF file with a member and a type whose names in `.debug_str` are hostile.
 fn hostile_elf(place: &Place, name: &str, before: &str) {
-    let source = format!(
-        "struct {PLACEHOLDER} {{ {before} int {PLACEHOLDER}; int other; }} origin __attribute__((aligned(64)));\n\
-         const char linux_banner[] = \"Linux version 6.1.0-test\";\n"
-    );
-    let path = place.compile(name, &source, KERNEL_FLAGS);
-    let mut bytes = fs::read(&path).unwrap();
-    let hostile = padded();
-    let mut found = 0;
-    while let Some(at) =
-        { bytes.windows(PLACEHOLDER.len()) }.position(|window| window == PLACEHOLDER.as_bytes())
-    {
-        bytes[at..at + hostile.len()].copy_from_slice(hostile.as_bytes());
-        found += 1;
-    }
-    assert!(found > 0, "{PLACEHOLDER} in .debug_str");
-    fs::write(path, bytes).unwrap();
+    hostile::write_elf(place, name, before, HOSTILE);
 }
 
 #[track_caller]
@@ -73,7 +51,7 @@ fn json_is_escaped_as_json() {
     let place = Place::new();
     hostile_elf(&place, "old", "");
     hostile_elf(&place, "new", "long pushing;");
-    let name = padded();
+    let name = hostile::padded(HOSTILE);
     for words in ["show old --json", "diff old new --json"] {
         let ended = place.run_words(words);
         check_harmless(&ended.stdout);

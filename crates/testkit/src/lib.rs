@@ -174,6 +174,20 @@ pub fn further_vmlinux(name: &str) -> PathBuf {
     path
 }
 
+/// The folder with the npm packages of `package-lock.json` in the folder `tests`.
+#[track_caller]
+pub fn npm_packages(tests: &Path) -> PathBuf {
+    let installed = cache_folder().join("browser/current");
+    let lock = |folder: &Path| std::fs::read(folder.join("package-lock.json")).ok();
+    assert!(
+        lock(&installed).is_some() && lock(&installed) == lock(tests),
+        "this test needs the npm packages of {} in {}: {REMEDY}",
+        tests.join("package-lock.json").display(),
+        installed.display()
+    );
+    installed
+}
+
 /// The boot image of the cached kernel.
 #[track_caller]
 pub fn boot_image() -> PathBuf {

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod disk;
+pub mod hostile;
 pub mod hot;
 pub mod profile;
 pub mod programs;
