@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::escape::{escape_text, json_text};
 
 const STYLE: &str = include_str!("page/page.css");
-const SCRIPTS: [&str; 13] = [
+const SCRIPTS: [&str; 14] = [
     include_str!("page/dom.js"),
     include_str!("page/words.js"),
     include_str!("page/sources.js"),
@@ -27,6 +27,7 @@ const SCRIPTS: [&str; 13] = [
     include_str!("page/candidate.js"),
     include_str!("page/advise.js"),
     include_str!("page/diff.js"),
+    include_str!("page/verify.js"),
     include_str!("page/document.js"),
     include_str!("page/start.js"),
 ];

@@ -1,4 +1,3 @@
-"use strict";
 // Charts: the gain over the number of CPUs, and transfers against edits.
 
 const CHART = { width: 560, height: 260, left: 56, right: 16, top: 28, bottom: 40 };
@@ -28,13 +27,13 @@ function curveChart(curve) {
     svg("circle", { class: point.extrapolated ? "curve" : "point", cx: x(index), cy: y(point.ratio), r: 4 },
       svg("title", {}, `${point.cpus} CPUs: ${point.ratio.toFixed(2)} (${point.low.toFixed(2)} to ${point.high.toFixed(2)})`)),
     svg("text", { x: x(index), y: height - bottom + 16, "text-anchor": "middle" }, point.cpus)));
-  const one = svg("line", { class: "axis", x1: left, x2: width - right, y1: y(1), y2: y(1), "stroke-dasharray": "4 4" });
+  const today = svg("line", { class: "axis", x1: left, x2: width - right, y1: y(1), y2: y(1), "stroke-dasharray": "4 4" });
   const [low, high] = [Math.min(...points.map((p) => p.low)), Math.max(...points.map((p) => p.high))];
   // Numbers that would lie on each other are left out.
-  const ticks = [1, ...[low, high].filter((value) => Math.abs(y(value) - y(1)) > 14)].map((value) => 
+  const ticks = [1, ...[low, high].filter((value) => Math.abs(y(value) - y(1)) > 14)].map((value) =>
     svg("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, value.toFixed(2)));
   return frame("predicted gain by the number of CPUs", "CPUs", "throughput over today's",
-    [svg("polygon", { class: "band", points: band }), one, svg("polyline", { class: "curve", points: path("ratio").join(" ") }),
+    [svg("polygon", { class: "band", points: band }), today, svg("polyline", { class: "curve", points: path("ratio").join(" ") }),
       marks, ticks]);
 }
 
@@ -54,4 +53,25 @@ function editsChart(candidates, recommended, link) {
   const ticks = [0, Math.max(1, ...candidates.map(saved))]
     .map((value) => svg("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, `${value.toFixed(0)}%`));
   return frame("transfers saved by the number of edits", "members moved and attributes added", "transfers saved", [marks, ticks]);
+}
+
+// The changes of metrics with their intervals, a row for each, against no change.
+function intervalChart(metrics) {
+  const rows = metrics.filter((metric) => metric.ci95_percent);
+  const { width, left, right, top, bottom } = CHART;
+  const height = top + bottom + 24 * rows.length;
+  const ends = rows.flatMap((metric) => [...metric.ci95_percent, metric.margin_percent, -metric.margin_percent]);
+  const x = scale(Math.min(0, ...ends), Math.max(0, ...ends), left + 90, width - right - 20);
+  const marks = rows.map((metric, index) => {
+    const y = top + 24 * index + 12;
+    const [low, high] = metric.ci95_percent;
+    const words = `${metric.name}: ${metric.change_percent.toFixed(1)}%, ${low.toFixed(1)} to ${high.toFixed(1)}`;
+    return svg("g", {}, svg("title", {}, words), svg("text", { x: 4, y: y + 4 }, metric.name.slice(0, 20)),
+      svg("line", { class: "curve", x1: x(low), x2: x(high), y1: y, y2: y }), svg("circle", { class: "point", cx: x(metric.change_percent), cy: y, r: 5 }));
+  });
+  const floor = height - bottom;
+  const ticks = [...new Set([Math.min(0, ...ends), 0, Math.max(0, ...ends)])].map((value) => svg("text", { x: x(value), y: floor + 16, "text-anchor": "middle" }, `${value.toFixed(1)}%`));
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "change of each metric with its interval" },
+    svg("line", { class: "axis", x1: x(0), x2: x(0), y1: top, y2: floor, "stroke-dasharray": "4 4" }), marks, ticks,
+    svg("text", { x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, "change"));
 }

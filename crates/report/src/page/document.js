@@ -1,4 +1,3 @@
-"use strict";
 // Any other document: its values as lists and tables, by their keys.
 
 function keyWords(key) {
@@ -37,6 +36,8 @@ function listNode(key, values, level) {
 
 function documentPage(doc) {
   const [, name] = doc.schema.split("/");
-  return [el("header", {}, el("h1", {}, `relayout ${name}`)),
-    el("main", {}, Object.entries(doc).filter(([key]) => key !== "schema").map(([key, value]) => valueNode(key, value, 2)))];
+  const entries = Object.entries(doc).filter(([key]) => key !== "schema");
+  const plain = entries.filter(([, value]) => isPlain(value));
+  return [el("header", {}, el("h1", {}, `relayout ${name}`), facts(plain.map(([key, value]) => [keyWords(key), plainWords(value)]))),
+    el("main", {}, entries.filter(([, value]) => !isPlain(value)).map(([key, value]) => valueNode(key, value, 2)))];
 }

@@ -8,10 +8,11 @@ async function readDocument() {
 
 function showDocument(doc) {
   const kind = doc.schema.split("/")[1];
-  const pages = { report: reportPage, advise: advisePage, "what-if": whatIfPage, diff: diffPage };
+  const pages = { report: reportPage, advise: advisePage, "what-if": whatIfPage, diff: diffPage, verify: verifyPage };
   const parts = (pages[kind] || documentPage)(doc);
+  const usesWords = ["report", "advise", "what-if"].includes(kind);
   const nodes = parts.filter((part) => part && typeof part === "object");
-  document.getElementById("page").replaceChildren(...nodes, wordList(), explainWords());
+  document.getElementById("page").replaceChildren(...nodes, ...(usesWords ? [wordList()] : []), explainWords());
   parts.filter((part) => typeof part === "function").forEach((afterwards) => afterwards());
 }
 

@@ -30,13 +30,17 @@ const KINDS = {
   "adjacent-line": "Processors fetch lines in pairs, and a store to one line of the pair disturbs the other.",
 };
 
+function wordId(key) {
+  return `word-${key.replaceAll(" ", "-")}`;
+}
+
 // A word with its explanation. The link leads to the list of words.
 function word(key, words = key) {
-  return el("a", { class: "word", href: `#word-${key.replaceAll(" ", "-")}`, "data-words": WORDS[key] }, words);
+  return el("a", { class: "word", href: `#${wordId(key)}`, "data-words": WORDS[key] }, words);
 }
 
 function wordList() {
-  const items = Object.entries(WORDS).map(([key, words]) => [el("dt", { id: `word-${key.replaceAll(" ", "-")}`, tabindex: -1 }, key), el("dd", {}, prose(words))]);
+  const items = Object.entries(WORDS).map(([key, words]) => el("div", {}, el("dt", { id: wordId(key), tabindex: -1 }, key), el("dd", {}, prose(words))));
   return el("section", { class: "words" }, el("h2", {}, "Words"), el("dl", {}, items));
 }
 
