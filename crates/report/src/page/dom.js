@@ -69,6 +69,14 @@ function table(caption, columns, rows, rowId = () => null) {
     el("table", {}, el("caption", { hidden: true }, caption), el("thead", {}, el("tr", {}, heads)), el("tbody", {}, body)));
 }
 
+// A table of the first `most` rows, with a button that lists the rest.
+function cutTable(caption, columns, rows, most, rowId) {
+  const holder = el("div", {}, table(caption, columns, rows.slice(0, most), rowId));
+  const showAll = () => holder.replaceChildren(table(caption, columns, rows, rowId));
+  if (rows.length > most) holder.append(el("p", { class: "note" }, cutNotice(rows.length, rows.length, most, "row", showAll)));
+  return holder;
+}
+
 function facts(pairs) {
   return el("ul", { class: "facts" }, pairs.filter(([, value]) => value !== null && value !== undefined)
     .map(([name, value]) => el("li", {}, el("strong", {}, name, ": "), value)));

@@ -3,6 +3,8 @@
 // Pictures of objects that begin at other offsets of a line.
 const PICTURES_MAX = 3;
 const FLOWS_MAX = 8;
+// Pairs and instructions, each with its lines of source, until all are asked for.
+const ROWS_MAX = 40;
 // The pictures of all findings have the same colours.
 let colourBy = "use";
 
@@ -68,7 +70,7 @@ function memberFlows(finding, pairId) {
   // Elements of an array share their name: nobody knows which of them it was.
   for (const member of finding.members) members.set(member.name, members.has(member.name) ? null : member);
   const flows = new Map();
-  finding.pairs.forEach((pair, index) => {
+  finding.pairs.slice(0, ROWS_MAX).forEach((pair, index) => {
     const [from, to] = [members.get(pair.there.member), members.get(pair.here.member)];
     if (!from || !to || !pair.transfers) return;
     const key = `${from.name}\n${to.name}`;
@@ -91,12 +93,12 @@ function memberTable(finding, noun) {
 
 function pairTable(finding, sources, pairId) {
   const side = (access) => [el("code", {}, access.member), ` ${access.access} in `, sourcePlace(access, sources)];
-  return table("pairs of instructions", [["Transfers", (p) => count(p.transfers), "number"], ["Upgrades", (p) => count(p.upgrades), "number"],
-    ["Missed by", (p) => side(p.here), null], ["After a store by", (p) => side(p.there), null]], finding.pairs, (_, index) => pairId(index));
+  return cutTable("pairs of instructions", [["Transfers", (p) => count(p.transfers), "number"], ["Upgrades", (p) => count(p.upgrades), "number"],
+    ["Missed by", (p) => side(p.here), null], ["After a store by", (p) => side(p.there), null]], finding.pairs, ROWS_MAX, (_, index) => pairId(index));
 }
 
 function siteTable(finding, sources) {
-  return table("instructions", [["Access", (s) => s.access, null], ["Count", (s) => count(s.count), "number"],
+  return cutTable("instructions", [["Access", (s) => s.access, null], ["Count", (s) => count(s.count), "number"],
     ["Transfers", (s) => count(s.transfers), "number"], [word("caused", "Caused"), (s) => count(s.caused), "number"],
-    ["Place", (s) => sourcePlace(s, sources), null]], finding.sites);
+    ["Place", (s) => sourcePlace(s, sources), null]], finding.sites, ROWS_MAX);
 }
