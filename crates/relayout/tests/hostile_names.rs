@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::{KERNEL_FLAGS, Place, hot, profile};
+use common::{KERNEL_FLAGS, Place, hot, names, profile};
 
 /// A name that a compiler takes, in whose place [`padded`] comes.
 const PLACEHOLDER: &str = "a_name_that_no_other_string_holds";
@@ -133,6 +133,11 @@ fn report_and_advise() {
     for words in ["report p", "advise p"] {
         place.run_words(&format!("{words} --html page.html"));
         check_harmless(&fs::read_to_string(place.path("page.html")).unwrap());
+        place.run_words(&format!("{words} --csv tables"));
+    }
+    for name in names(&place.path("tables")) {
+        let table = fs::read_to_string(place.path("tables").join(name)).unwrap();
+        check_harmless(&table.replace("\r\n", "\n"));
     }
     let text = place.run_words("report p").stdout;
     assert!(text.contains(ESCAPED), "{text}");

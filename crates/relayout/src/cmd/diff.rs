@@ -122,7 +122,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 }
 
 fn compare(args: &Args) -> anyhow::Result<(String, bool)> {
-    args.page.verify_file()?;
+    args.page.verify_files()?;
     for file in [&args.old, &args.new] {
         verify_debug_path("diff", file, &[])?;
     }
@@ -137,7 +137,7 @@ fn compare(args: &Args) -> anyhow::Result<(String, bool)> {
         is_partial: !args.types.is_empty(),
         verbose: args.verbose,
     };
-    (args.page).write_page(&format!("relayout diff {}", args.new.display()), || {
+    (args.page).write_files(&format!("relayout diff {}", args.new.display()), || {
         Ok(diff_document(&contents).to_json()?)
     })?;
     let rendered = if args.json {
@@ -169,7 +169,7 @@ fn request(args: &Args) -> DiffRequest {
         debug: args.debug.clone(),
         selection: DiffSelection {
             unchanged: args.all,
-            affected: args.affected || args.json || args.page.html.is_some(),
+            affected: args.affected || args.json || args.page.has_files(),
             statuses: statuses.collect(),
             order: args.sort.map(|sort| match sort {
                 DiffSort::Name => TypeOrder::Name,

@@ -27,7 +27,7 @@ What was found out about the debug files is kept for the next command, in `resol
 
 /// Findings that are shown.
 const TOP_DEFAULT: usize = 10;
-/// Findings of a page: about two megabytes.
+/// Findings of a page, about two megabytes, and of tables.
 const PAGE_TOP_DEFAULT: usize = 300;
 
 /// Rank the cache lines that contexts fight over, with type, members and source
@@ -57,7 +57,7 @@ pub struct Args {
     /// what `relayout probe` measured on this machine]; above 0, adjacent lines are findings
     #[arg(long, value_name = "X", value_parser = parse_coefficient)]
     pub pair_coefficient: Option<f64>,
-    /// Show the first N findings; 0 for all [default: 10; in a page, 300]
+    /// Show the first N findings; 0 for all [default: 10; in a page or tables, 300]
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
     /// Show only findings of this type or variable
@@ -86,7 +86,7 @@ pub struct Args {
 /// # Errors
 /// A profile or debug file that cannot be read or do not go together, or a failed write.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    args.page.verify_file()?;
+    args.page.verify_files()?;
     verify_tree_use(args)?;
     verify_profile_path("report", &args.profile, &[])?;
     let cache = JudgementCache::locate(&args.profile, &args.debug);
@@ -146,7 +146,7 @@ pub enum FindingOrder {
 fn cached_options(args: &Args) -> anyhow::Result<Option<String>> {
     if args.production.is_some()
         || args.explain.is_some()
-        || args.page.html.is_some()
+        || args.page.has_files()
         || args.source.is_some()
     {
         return Ok(None);
@@ -209,7 +209,7 @@ fn render(
         excerpts: &[],
     };
     let title = format!("relayout report {}", resolved.profile.meta.workload);
-    (args.page).write_page(&title, || {
+    (args.page).write_files(&title, || {
         let selection = FindingSelection {
             top: args.top.unwrap_or(PAGE_TOP_DEFAULT),
             ..report.selection.clone()

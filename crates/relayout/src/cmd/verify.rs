@@ -141,7 +141,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let rules = JudgingRules {
         margin: args.margin,
     };
-    args.page.verify_file()?;
+    args.page.verify_files()?;
     let measured = match &args.load {
         Some(path) => MeasuredRuns {
             runs: load_runs(path)?,
@@ -156,7 +156,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         judged: &judged,
         notes: &measured.notes,
     };
-    (args.page).write_page("relayout verify", || {
+    (args.page).write_files("relayout verify", || {
         Ok(verify_document(&contents).to_json()?)
     })?;
     print_text(&match args.json {

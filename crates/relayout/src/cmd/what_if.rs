@@ -68,7 +68,7 @@ pub struct Args {
 /// # Errors
 /// Unreadable input, a layout that does not fit the type.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    args.page.verify_file()?;
+    args.page.verify_files()?;
     let machine = args.machine.read_probed(args.pair_coefficient)?;
     let type_name = &args.type_name;
     verify_profile_path("what-if", &args.profile, std::slice::from_ref(type_name))?;
@@ -89,7 +89,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 let names = ResolvedNames::new(resolved, images);
                 notes.extend(predict_curves(resolved, &names, &mut searched, &request, 0));
             }
-            (args.page).write_page(&format!("relayout what-if {type_name}"), || {
+            (args.page).write_files(&format!("relayout what-if {type_name}"), || {
                 Ok(what_if_document(resolved, &searched, &notes).to_json()?)
             })?;
             match args.json {
