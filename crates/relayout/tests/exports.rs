@@ -4,12 +4,15 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use common::hot::SOURCE;
 use common::trace::{self, Word};
 use common::{KERNEL_FLAGS, Place, json, names, text};
 use relayout_profile::AccessKind::{Read, Write};
+use relayout_testkit::require_programs;
 use serde_json::Value;
 
 /// A profile `p` in which one context stores to the word beside the other's.
@@ -150,6 +153,83 @@ fn other_files_of_the_folder_stay() {
     let read = |name: &str| fs::read_to_string(place.path("tables").join(name)).unwrap();
     assert_eq!(read("mine.csv"), "kept");
     assert!(read("findings.csv").starts_with("row,rank,kind,type,"));
+}
+
+/// Elements of an XML document, by name, with their attributes; an XML parser has read it.
+#[track_caller]
+fn xml_elements(xml: &str) -> Vec<(String, BTreeMap<String, String>)> {
+    require_programs(&["python3"]);
+    let script = "import json, sys, xml.etree.ElementTree as tree\n\
+                  root = tree.fromstring(sys.stdin.buffer.read())\n\
+                  print(json.dumps([[e.tag.split('}')[-1], e.attrib] for e in root.iter()]))\n";
+    let mut command = Command::new("python3");
+    command.args(["-c", script]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = common::start(&mut command);
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(xml.as_bytes()).unwrap();
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{xml}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_picture_has_members_to_scale() {
+    let place = recorded();
+    let svg = text(&place, "report p --format svg");
+    let elements = xml_elements(&svg);
+    let (root, attributes) = &elements[0];
+    assert_eq!(
+        (&**root, &*attributes["aria-labelledby"]),
+        ("svg", "title description")
+    );
+    for (name, attributes) in &elements {
+        let known = [
+            "svg", "title", "desc", "defs", "pattern", "rect", "g", "text",
+        ];
+        assert!(known.contains(&&**name), "{name}");
+        assert!(
+            !attributes.keys().any(|key| key.contains("href")),
+            "{attributes:?}"
+        );
+    }
+    let width = |fill: &str, nth: usize| -> f64 {
+        let mut boxes = elements.iter().filter(|(_, attributes)| {
+            attributes.get("fill").is_some_and(|found| found == fill)
+                && attributes.contains_key("stroke")
+        });
+        boxes.nth(nth).unwrap().1["width"].parse().unwrap()
+    };
+    // The first box of a colour is in the legend. Two members of 8 bytes are on a line of 64.
+    let (written, read, line) = (
+        width("#e69f00", 1),
+        width("#56b4e9", 1),
+        width("url(#hatch)", 1),
+    );
+    assert!((line / 8.0 - written - 1.5).abs() < 0.5, "{line} {written}");
+    assert!((line / 8.0 - read).abs() < 1.0, "{line} {read}");
+    for words in [
+        "<title>first at 0, 8 bytes</title>",
+        ">1. hot +0, false-sharing: ",
+        "no member that was accessed",
+        "after stores to first in",
+    ] {
+        assert!(svg.contains(words), "{words}: {svg}");
+    }
+}
+
+#[test]
+fn a_picture_without_findings_says_so() {
+    let place = recorded();
+    let svg = text(&place, "report p --format svg --min-share 100 --type hot");
+    xml_elements(&svg);
+    let both = place.run_words("report p --format svg --json");
+    assert_eq!(both.code, Some(2), "{both:?}");
+    assert!(
+        both.stderr.contains("cannot be used with '--json'"),
+        "{both:?}"
+    );
 }
 
 #[test]

@@ -120,6 +120,8 @@ fn report_and_advise() {
     profile::edit_meta(&path, "made up", r"made up\u001b[31m\u202e");
     for words in [
         "report p",
+        "report p --format mail",
+        "report p --format svg",
         "report p --json",
         "report p --explain 1",
         "advise p",
@@ -135,6 +137,11 @@ fn report_and_advise() {
         check_harmless(&fs::read_to_string(place.path("page.html")).unwrap());
         place.run_words(&format!("{words} --csv tables"));
     }
+    let picture = place.run_words("report p --format svg").stdout;
+    assert!(
+        picture.contains(ESCAPED) && !picture.contains("<script"),
+        "{picture}"
+    );
     for name in names(&place.path("tables")) {
         let table = fs::read_to_string(place.path("tables").join(name)).unwrap();
         check_harmless(&table.replace("\r\n", "\n"));

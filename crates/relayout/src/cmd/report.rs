@@ -130,6 +130,8 @@ pub enum TextForm {
     Terminal,
     /// The findings with pictures of their lines, in 80 columns.
     Mail,
+    /// The same lines as an SVG picture.
+    Svg,
 }
 
 /// Order of the findings.
@@ -222,11 +224,12 @@ fn render(
     })?;
     match args.json {
         true => render_document(&report, args.source.as_deref()),
-        false if args.format == TextForm::Mail => Ok(text::render_mail(&report)),
-        false => match text_width(args.width) {
-            Some(width) => Ok(text::render_within(&report, width)),
-            None => Ok(text::render(&report)),
-        },
+        false => Ok(match (args.format, text_width(args.width)) {
+            (TextForm::Mail, _) => text::render_mail(&report),
+            (TextForm::Svg, _) => text::render_svg(&report),
+            (TextForm::Terminal, Some(width)) => text::render_within(&report, width),
+            (TextForm::Terminal, None) => text::render(&report),
+        }),
     }
 }
 
