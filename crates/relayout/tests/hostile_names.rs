@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::{Place, hostile, hot, profile};
+use common::{Place, hostile, hot, names, profile};
 
 /// Sets the title of the terminal, colours it, and turns the direction of writing around.
 const HOSTILE: &str = "\x1b]0;owned\x07\x1b[31m\u{202e}\r\u{9b}2J/*hid";
@@ -98,6 +98,8 @@ fn report_and_advise() {
     profile::edit_meta(&path, "made up", r"made up\u001b[31m\u202e");
     for words in [
         "report p",
+        "report p --format mail",
+        "report p --format svg",
         "report p --json",
         "report p --explain 1",
         "advise p",
@@ -111,6 +113,16 @@ fn report_and_advise() {
     for words in ["report p", "advise p"] {
         place.run_words(&format!("{words} --html page.html"));
         check_harmless(&fs::read_to_string(place.path("page.html")).unwrap());
+        place.run_words(&format!("{words} --csv tables"));
+    }
+    let picture = place.run_words("report p --format svg").stdout;
+    assert!(
+        picture.contains(ESCAPED) && !picture.contains("<script"),
+        "{picture}"
+    );
+    for name in names(&place.path("tables")) {
+        let table = fs::read_to_string(place.path("tables").join(name)).unwrap();
+        check_harmless(&table.replace("\r\n", "\n"));
     }
     let text = place.run_words("report p").stdout;
     assert!(text.contains(ESCAPED), "{text}");

@@ -22,6 +22,7 @@
 
 pub mod advise;
 pub mod check;
+mod csv_tables;
 pub mod diff;
 mod doctor;
 mod document;
@@ -48,6 +49,7 @@ use relayout_contend::Findings;
 use relayout_profile::ProfileMeta;
 use relayout_session::{ProductionBuild, SourceFile, TypeJudgements};
 
+pub use csv_tables::{CsvTable, csv_tables};
 pub use doctor::survey_text;
 pub use document::Document;
 pub use escape::escape_text;

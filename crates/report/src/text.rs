@@ -6,8 +6,10 @@
 mod access_words;
 mod adjacent;
 mod detail;
+mod finding_words;
 mod head;
 mod mail;
+mod picture;
 
 use std::fmt::{self, Write};
 
@@ -36,6 +38,7 @@ const WIDTH: usize = 114;
 const HAND_CUTS_MAX: usize = 3;
 
 pub use mail::render_mail;
+pub use picture::render_svg;
 
 /// Renders `report` in lines of at most `width` columns, unless a single word is longer.
 pub fn render_within(report: &ReportContents, width: usize) -> String {

@@ -17,7 +17,7 @@ use relayout_session::{
 use relayout_timed::{MACHINES, MachineRules, TimedMachine, find_machine};
 use relayout_toolchain::kernel_build::KernelConfiguration;
 
-use super::page::PageArgs;
+use super::exports::ExportArgs;
 use crate::exit::ExitStatus;
 use crate::print::print_text;
 use crate::resolved;
@@ -106,7 +106,7 @@ pub struct Args {
     #[command(flatten)]
     pub machine: MachineArgs,
     #[command(flatten)]
-    pub page: PageArgs,
+    pub exports: ExportArgs,
 }
 
 impl Args {
@@ -242,7 +242,7 @@ fn parse_named_file(text: &str) -> Result<(String, PathBuf), String> {
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     verify_profile_path("advise", &args.profile, &args.types)?;
     args.validate_paths()?;
-    args.page.verify_file()?;
+    args.exports.verify_files()?;
     let machine = args.machine.read_probed(args.pair_coefficient)?;
     if args.types.len() != 1 && !(args.layout.is_empty() && args.keep.is_empty()) {
         bail!("--layout and --keep name members, so they need one TYPE");
@@ -288,7 +288,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             let has_mails = save_patches(args, resolved, &run)?;
             let exit = ExitStatus::failed_if(run.has_bad_patch());
             let title = format!("relayout advise {}", resolved.profile.meta.workload);
-            (args.page).write_page(&title, || {
+            (args.exports).write_files(&title, || {
                 Ok(advise_document(resolved, &run, args.top).to_json()?)
             })?;
             if args.json {

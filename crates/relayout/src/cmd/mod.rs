@@ -5,7 +5,7 @@ pub mod cc;
 pub mod check;
 pub mod diff;
 pub mod doctor;
-pub mod page;
+pub mod exports;
 pub mod probe;
 pub mod record;
 pub mod report;

@@ -12,7 +12,7 @@ use relayout_session::{
     sort_by_saving, verify_profile_path, with_resolved_profile,
 };
 
-use super::page::PageArgs;
+use super::exports::ExportArgs;
 use crate::print::print_text;
 use crate::progress::TerminalProgress;
 
@@ -27,7 +27,7 @@ What was found out about the debug files is kept for the next command, in `resol
 
 /// Findings that are shown.
 const TOP_DEFAULT: usize = 10;
-/// Findings of a page: about two megabytes.
+/// Findings of a page, about two megabytes, and of tables.
 const PAGE_TOP_DEFAULT: usize = 300;
 
 /// Rank the cache lines that contexts fight over, with type, members and source
@@ -57,7 +57,7 @@ pub struct Args {
     /// what `relayout probe` measured on this machine]; above 0, adjacent lines are findings
     #[arg(long, value_name = "X", value_parser = parse_coefficient)]
     pub pair_coefficient: Option<f64>,
-    /// Show the first N findings; 0 for all [default: 10; in a page, 300]
+    /// Show the first N findings; 0 for all [default: 10; in a page or tables, 300]
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
     /// Show only findings of this type or variable
@@ -78,7 +78,7 @@ pub struct Args {
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_percent)]
     pub min_share: f64,
     #[command(flatten)]
-    pub page: PageArgs,
+    pub exports: ExportArgs,
 }
 
 /// Runs the command.
@@ -86,7 +86,7 @@ pub struct Args {
 /// # Errors
 /// A profile or debug file that cannot be read or do not go together, or a failed write.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    args.page.verify_file()?;
+    args.exports.verify_files()?;
     verify_tree_use(args)?;
     verify_profile_path("report", &args.profile, &[])?;
     let cache = JudgementCache::locate(&args.profile, &args.debug);
@@ -117,7 +117,7 @@ fn verify_tree_use(args: &Args) -> anyhow::Result<()> {
     if !tree.is_dir() {
         bail!("--source {}: not a folder", tree.display());
     }
-    if !args.json && args.page.html.is_none() {
+    if !args.json && args.exports.html.is_none() {
         bail!("--source: the text has no source lines; add --html FILE or --json");
     }
     Ok(())
@@ -130,6 +130,8 @@ pub enum TextForm {
     Terminal,
     /// The findings with pictures of their lines, in 80 columns.
     Mail,
+    /// The same lines as an SVG picture.
+    Svg,
 }
 
 /// Order of the findings.
@@ -146,7 +148,7 @@ pub enum FindingOrder {
 fn cached_options(args: &Args) -> anyhow::Result<Option<String>> {
     if args.production.is_some()
         || args.explain.is_some()
-        || args.page.html.is_some()
+        || args.exports.has_files()
         || args.source.is_some()
     {
         return Ok(None);
@@ -209,7 +211,7 @@ fn render(
         sources: &[],
     };
     let title = format!("relayout report {}", resolved.profile.meta.workload);
-    (args.page).write_page(&title, || {
+    (args.exports).write_files(&title, || {
         let selection = FindingSelection {
             top: args.top.unwrap_or(PAGE_TOP_DEFAULT),
             ..report.selection.clone()
@@ -222,11 +224,12 @@ fn render(
     })?;
     match args.json {
         true => render_document(&report, args.source.as_deref()),
-        false if args.format == TextForm::Mail => Ok(text::render_mail(&report)),
-        false => match text_width(args.width) {
-            Some(width) => Ok(text::render_within(&report, width)),
-            None => Ok(text::render(&report)),
-        },
+        false => Ok(match (args.format, text_width(args.width)) {
+            (TextForm::Mail, _) => text::render_mail(&report),
+            (TextForm::Svg, _) => text::render_svg(&report),
+            (TextForm::Terminal, Some(width)) => text::render_within(&report, width),
+            (TextForm::Terminal, None) => text::render(&report),
+        }),
     }
 }
 

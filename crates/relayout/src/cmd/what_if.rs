@@ -11,7 +11,7 @@ use relayout_session::advise::{
 use relayout_session::{ResolvedNames, verify_profile_path};
 
 use super::advise::MachineArgs;
-use super::page::PageArgs;
+use super::exports::ExportArgs;
 use crate::print::print_text;
 use crate::resolved;
 
@@ -58,7 +58,7 @@ pub struct Args {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
-    pub page: PageArgs,
+    pub exports: ExportArgs,
     #[command(flatten)]
     pub machine: MachineArgs,
 }
@@ -68,7 +68,7 @@ pub struct Args {
 /// # Errors
 /// Unreadable input, a layout that does not fit the type.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    args.page.verify_file()?;
+    args.exports.verify_files()?;
     let machine = args.machine.read_probed(args.pair_coefficient)?;
     let type_name = &args.type_name;
     verify_profile_path("what-if", &args.profile, std::slice::from_ref(type_name))?;
@@ -89,7 +89,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 let names = ResolvedNames::new(resolved, images);
                 notes.extend(predict_curves(resolved, &names, &mut searched, &request, 0));
             }
-            (args.page).write_page(&format!("relayout what-if {type_name}"), || {
+            (args.exports).write_files(&format!("relayout what-if {type_name}"), || {
                 Ok(what_if_document(resolved, &searched, &notes).to_json()?)
             })?;
             match args.json {

@@ -5,19 +5,20 @@ use std::fmt::{self, Write};
 use relayout_contend::Finding;
 use relayout_contend::finding::{ConflictPair, FindingMember};
 
-use super::access_words::{shown_name, source_words};
-use super::{finding_name, percent_of};
+use super::access_words::shown_name;
+use super::finding_words::{
+    PAIRS_MAX, finding_heading, first_members, member_uses, pair_sentence, pictured_lines,
+    recording_sentence,
+};
 use crate::ReportContents;
 use crate::source_positions::SourcePositions;
-use crate::words::{ContextNoun, counted};
+use crate::words::ContextNoun;
 use crate::wrap::wrap_text_at;
 
 /// Widest line, unless a name is longer.
 const WIDTH: usize = 78;
 /// Members that have a letter; others are dots in the picture.
 const MEMBERS_MAX: usize = 26;
-/// Pairs of instructions of a finding.
-const PAIRS_MAX: usize = 3;
 /// Bytes between two bars of a picture.
 const WORD_BYTES: i64 = 8;
 
@@ -32,22 +33,12 @@ fn write_mail(out: &mut String, report: &ReportContents) -> fmt::Result {
     let ReportContents { meta, findings, .. } = report;
     let noun = ContextNoun::from_meta(meta);
     let sources = SourcePositions::new(findings);
-    let counted_by = match findings.estimated {
-        true => "estimated from samples of hardware",
-        false => "counted by relayout in the order of the recording, not on hardware",
-    };
     let (shown, _) = report.selection.select_findings(findings);
-    let release = match (meta.target.as_str(), meta.release.as_str()) {
-        ("kernel", release) if !release.is_empty() => format!(" on Linux {release}"),
-        _ => String::new(),
-    };
-    let sentence = format!(
-        "{}{release}, {}: {} transfers of cache lines, {counted_by}.",
-        meta.workload,
-        counted(meta.contexts.into(), noun.singular()),
-        findings.totals.tally.transfers(),
-    );
-    writeln!(out, "{}", wrap_text_at(WIDTH, &sentence, 0))?;
+    writeln!(
+        out,
+        "{}",
+        wrap_text_at(WIDTH, &recording_sentence(report), 0)
+    )?;
     for finding in shown {
         write_finding(
             out,
@@ -69,28 +60,10 @@ fn write_finding(
     sources: &SourcePositions,
     line_bytes: u32,
 ) -> fmt::Result {
-    let transfers = finding.tally.transfers();
-    let heading = format!(
-        "{}, {}: {transfers} transfers ({} of all), {} of them false for the whole stay.",
-        finding_name(finding),
-        finding.kind.as_str(),
-        percent_of(transfers, all_transfers),
-        percent_of(finding.tally.false_lifetime, transfers),
-    );
+    let heading = finding_heading(finding, all_transfers);
     writeln!(out, "\n{}\n", wrap_text_at(WIDTH, &heading, 0))?;
-    let mut members: Vec<&FindingMember> = finding.members.iter().collect();
-    members.sort_by_key(|member| std::cmp::Reverse(member.transfers));
-    members.truncate(MEMBERS_MAX);
-    members.sort_by_key(|member| member.offset);
-    let mut lines: Vec<i64> = finding
-        .places
-        .iter()
-        .map(|place| place.line_offset)
-        .collect();
-    lines.push(finding.line_offset);
-    lines.sort_unstable();
-    lines.dedup();
-    for line in lines {
+    let members = first_members(finding, MEMBERS_MAX);
+    for line in pictured_lines(finding) {
         let picture = line_picture(&members, line, i64::from(line_bytes));
         writeln!(out, "{:>+6} {picture}", line)?;
     }
@@ -134,34 +107,17 @@ fn letters<'f>(members: &[&'f FindingMember]) -> impl Iterator<Item = (char, &'f
 }
 
 fn member_row(letter: char, member: &FindingMember, noun: ContextNoun) -> String {
-    let uses = match (member.is_counted(), member.writes) {
-        (false, _) => "not counted".to_owned(),
-        (true, 0) => counted(member.reads, "read"),
-        (true, writes) => format!(
-            "{}, {} by {}",
-            counted(member.reads, "read"),
-            counted(writes, "write"),
-            counted(member.writers().into(), noun.singular())
-        ),
-    };
     let row = format!(
-        "     {letter} {:<30} {:>5}  {uses}",
+        "     {letter} {:<30} {:>5}  {}",
         shown_name(&member.name),
-        member.offset
+        member.offset,
+        member_uses(member, noun)
     );
     row.trim_end().to_owned()
 }
 
 fn pair_words(pair: &ConflictPair, sources: &SourcePositions) -> String {
-    let sentence = format!(
-        "{} of {} in {} after stores to {} in {}.",
-        counted(pair.tally.transfers(), "transfer"),
-        shown_name(&pair.here.member),
-        source_words(&pair.here, sources),
-        shown_name(&pair.there.member),
-        source_words(&pair.there, sources),
-    );
-    wrap_text_at(WIDTH - 7, &sentence, 0)
+    wrap_text_at(WIDTH - 7, &pair_sentence(pair, sources), 0)
         .lines()
         .map(|line| format!("       {line}"))
         .collect::<Vec<_>>()

@@ -1,0 +1,76 @@
+//! `--html` and `--csv`: the document as a page in a file, and as tables in a folder.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail};
+use relayout_files::write_atomically;
+use relayout_report::{csv_tables, page};
+use serde_json::Value;
+
+use crate::print::print_note;
+
+/// Files of a document beside the usual output.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct ExportArgs {
+    /// Write a page to this file: one that browsers open without a network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write the tables of the JSON document to this folder, as CSV files; other files in it stay
+    #[arg(long, value_name = "DIR")]
+    pub csv: Option<PathBuf>,
+}
+
+impl ExportArgs {
+    /// Returns true if a file is to be written.
+    pub fn has_files(&self) -> bool {
+        self.html.is_some() || self.csv.is_some()
+    }
+
+    /// Rejects what can be no file or folder, before all the work.
+    ///
+    /// # Errors
+    /// The file is a folder, or the folder is a file.
+    pub fn verify_files(&self) -> anyhow::Result<()> {
+        match (&self.html, &self.csv) {
+            (Some(file), _) if file.is_dir() => bail!("--html {}: it is a folder", file.display()),
+            (_, Some(folder)) if folder.exists() && !folder.is_dir() => {
+                bail!("--csv {}: it is a file", folder.display())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the page and the tables of a document, where they are asked for. An older file stays until the new one is
+    /// complete.
+    ///
+    /// # Errors
+    /// The document cannot be made, or a file cannot be written.
+    pub fn write_files(
+        &self,
+        title: &str,
+        document: impl FnOnce() -> anyhow::Result<String>,
+    ) -> anyhow::Result<()> {
+        if !self.has_files() {
+            return Ok(());
+        }
+        let document = document()?;
+        if let Some(file) = &self.html {
+            write_atomically(file, page(&document, title).as_bytes())?;
+            print_note(&format!("the page is in {}", file.display()));
+        }
+        if let Some(folder) = &self.csv {
+            let document: Value =
+                serde_json::from_str(&document).context("the document is no JSON")?;
+            let tables = csv_tables(&document)?;
+            for table in &tables {
+                write_atomically(&folder.join(&table.file_name), table.text.as_bytes())?;
+            }
+            print_note(&format!(
+                "{} tables are in {}",
+                tables.len(),
+                folder.display()
+            ));
+        }
+        Ok(())
+    }
+}
