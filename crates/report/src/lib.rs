@@ -41,6 +41,7 @@ pub mod show;
 mod source_positions;
 pub mod text;
 pub mod verify;
+pub mod view;
 mod words;
 mod wrap;
 
