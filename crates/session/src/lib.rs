@@ -59,5 +59,5 @@ pub use names::{ResolvedNames, is_library_file};
 pub use production::{ProductionBuild, ProductionPlacement};
 pub use progress::SilentProgress;
 pub use resolved_profile::{ResolvedProfile, with_resolved_profile, with_verified_profile};
-pub use source_excerpts::{SourceExcerpt, read_source_excerpts};
+pub use source_excerpts::{SourceExcerpt, read_excerpts_at, read_source_excerpts};
 pub use type_files::{debug_places, with_both_types, with_types};

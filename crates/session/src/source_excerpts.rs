@@ -37,6 +37,15 @@ pub fn read_source_excerpts(findings: &[&Finding], tree: &Path) -> Vec<SourceExc
         .flat_map(|finding| finding_sources(finding))
         .filter_map(|source| Some((source.file.as_deref()?, source.line?)))
         .collect();
+    read_excerpts_at(positions, tree)
+}
+
+/// Returns the lines around each of `positions`, a file of the debug information and a line, as
+/// [`read_source_excerpts`] does.
+pub fn read_excerpts_at<'p>(
+    positions: impl IntoIterator<Item = (&'p str, u32)>,
+    tree: &Path,
+) -> Vec<SourceExcerpt> {
     let mut texts: BTreeMap<&str, Option<SourceText>> = BTreeMap::new();
     let mut excerpts = Vec::new();
     for (file, line) in positions {

@@ -110,6 +110,23 @@ pub struct Args {
 }
 
 impl Args {
+    /// Returns the type whose advice is kept for `relayout view`; `None` if options limit or extend the search, or the
+    /// text is about several types.
+    fn kept_type<'r>(&self, run: &'r AdviceRun<'_>, request: &AdviceRequest) -> Option<&'r str> {
+        let has_own_options = self.pair_coefficient.is_some()
+            || !self.layout.is_empty()
+            || !self.compile.is_empty()
+            || self.pick.is_some()
+            || self.patch.is_some()
+            || self.machine.machine.is_some()
+            || !self.machine.cpus.is_empty();
+        let [patched] = run.types.as_slice() else {
+            return None;
+        };
+        let is_kept = !has_own_options && !run_judgements(run, request).is_empty();
+        is_kept.then_some(patched.advised.searched.gathered.name.as_str())
+    }
+
     /// Rejects paths that would fail after all the work.
     fn validate_paths(&self) -> anyhow::Result<()> {
         for profile in &self.also {
@@ -303,7 +320,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
                 patch_file: args.patch.clone(),
                 rejected_file: args.patch.as_deref().map(rejected_path),
             };
-            Ok((advise_text(resolved, &run, &options), exit))
+            let text = advise_text(resolved, &run, &options);
+            if let Some(type_name) = args.kept_type(&run, &request) {
+                JudgementCache::locate(&args.profile, &args.debug).add_advice(type_name, &text);
+            }
+            Ok((text, exit))
         },
     )?;
     print_text(&output)?;

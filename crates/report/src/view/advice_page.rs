@@ -6,6 +6,7 @@ use super::document::ViewedFinding;
 use super::finding_details::{finding_heading, saving_words};
 use super::page_text::PageText;
 use super::text_fit::{shown_source_line, shown_text};
+use crate::wrap::fit_lines;
 
 /// Returns the name by which `relayout advise` takes the type of a finding.
 pub(super) fn advised_type(finding: &ViewedFinding) -> &str {
@@ -33,7 +34,7 @@ pub(super) fn write_advice(
     match text {
         Some(text) => {
             page.push_heading(&format!("Printed by {}", shown_text(&command)));
-            for line in text.lines() {
+            for line in fit_lines(text, page.width).lines() {
                 page.push_text(shown_source_line(line));
             }
         }
