@@ -50,6 +50,7 @@ llvm command -v llvm-dwp
 make command -v make
 patch command -v patch
 shellcheck command -v shellcheck
+tmux command -v tmux
 LIST
     fi
 }

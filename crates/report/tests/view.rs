@@ -144,12 +144,12 @@ fn advice_that_was_computed() {
 fn small_windows_show_what_fits() {
     let mut view = small_view();
     assert_snapshot!(screen(&mut view, 30, 6), @r"
-    relayout view: mntns on Linux..
-        Rank Transfers Type or var..
-    >     1      4924 pcpu_chunk ..
+    relayout view: mntns on Linu..
+       Rank Transfers Type or va..
+    >     1      3944 pcpu_chunk..
           2       700 osq_node +0
-          3       100 nr_files +0
-    q quit  ? help         1 of 3
+          3       100 nr_files -8
+    q quit  ? help          1 of 3
     ");
     assert_snapshot!(screen(&mut view, 29, 3), @r"
     Window too small

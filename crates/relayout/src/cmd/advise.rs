@@ -113,7 +113,9 @@ impl Args {
     /// Returns the type whose advice is kept for `relayout view`; `None` if options limit or extend the search, or the
     /// text is about several types.
     fn kept_type<'r>(&self, run: &'r AdviceRun<'_>, request: &AdviceRequest) -> Option<&'r str> {
-        let has_own_options = self.pair_coefficient.is_some()
+        let has_own_options = self.all
+            || self.layouts
+            || self.pair_coefficient.is_some()
             || !self.layout.is_empty()
             || !self.compile.is_empty()
             || self.pick.is_some()

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_session::SourceExcerpt;
 
-use super::document::{ViewedFinding, ViewedPosition, ViewedReport, ViewedSaving, ViewedSide};
+use super::document::{
+    ViewedFinding, ViewedMember, ViewedPosition, ViewedReport, ViewedSaving, ViewedSide,
+};
 use super::kind_words::kind_words;
 use super::line_picture::{LetteredMember, letter_members, line_picture};
 use super::page_text::PageText;
@@ -20,7 +22,9 @@ const EXCERPTS_MAX: usize = 12;
 /// Widest column of members' names.
 const NAME_COLUMNS_MAX: usize = 48;
 /// Columns of a table of members besides the names.
-const MEMBER_COLUMNS: usize = 2 + 6 + 6 + 10 + 10 + 9 + 10;
+const MEMBER_COLUMNS: usize = 2 + 7 + 6 + 10 + 10 + 9 + 10;
+/// Columns of members' names below which there is no table.
+const NAME_COLUMNS_MIN: usize = 12;
 /// Columns of the CPUs or threads that use a member, in wide windows.
 const USER_COLUMNS: usize = 12;
 /// Columns of the numbers before a pair or an instruction.
@@ -176,61 +180,70 @@ impl DetailsContext<'_> {
     }
 
     fn write_members(&self, page: &mut PageText, members: &[LetteredMember<'_>]) {
+        if page.width < MEMBER_COLUMNS + NAME_COLUMNS_MIN {
+            self.write_narrow_members(page, members);
+        } else {
+            self.write_member_table(page, members);
+        }
+        if members.iter().any(|lettered| !lettered.member.counted) {
+            page.push_sentence("?: the recorder did not count the accesses of this member.");
+        }
+    }
+
+    fn write_member_table(&self, page: &mut PageText, members: &[LetteredMember<'_>]) {
         let has_users = page.width >= MEMBER_COLUMNS + NAME_COLUMNS_MAX / 2 + USER_COLUMNS;
         let users = if has_users { USER_COLUMNS } else { 0 };
         let longest = { members.iter() }
             .map(|member| text_width(&member_name(&member.member.name)))
             .max();
         let room = page.width.saturating_sub(MEMBER_COLUMNS + users);
-        let names = longest
-            .unwrap_or(0)
-            .clamp(6, NAME_COLUMNS_MAX)
-            .min(room.max(6));
-        let noun = self.report.context_noun().column_title();
-        let head = format!(
-            "{}{:>6}{:>6}{:>10}{:>10}{:>9}{:>10}",
-            fit_left("  Member", names + 2),
-            "Offset",
-            "Bytes",
-            "Reads",
-            "Writes",
-            "Writers",
-            "Transfers"
-        );
-        let users_head = if has_users {
-            fit_right(&format!("{noun} using"), USER_COLUMNS)
-        } else {
-            String::new()
+        let names = longest.unwrap_or(0).clamp(6, NAME_COLUMNS_MAX.min(room));
+        let row = |name: &str, cells: [&str; 6]| {
+            let [offset, bytes, reads, writes, writers, transfers] = cells;
+            let name = fit_left(name, names);
+            format!(
+                " {name}{offset:>7}{bytes:>6}{reads:>10}{writes:>10}{writers:>9}{transfers:>10}"
+            )
         };
-        page.push_table_head(format!("{head}{users_head}"));
+        let heads = ["Offset", "Bytes", "Reads", "Writes", "Writers", "Transfers"];
+        let mut head = row("Member", heads);
+        if has_users {
+            let noun = self.report.context_noun().column_title();
+            head.push_str(&fit_right(&format!("{noun} using"), USER_COLUMNS));
+        }
+        page.push_table_head(format!(" {head}"));
         for lettered in members {
             let member = lettered.member;
-            let letter = lettered.letter.unwrap_or('-');
-            let (reads, writes, writers) = match member.counted {
-                true => (
-                    member.reads.to_string(),
-                    member.writes.to_string(),
-                    context_list(&member.writer_ids),
-                ),
-                false => ("?".to_owned(), "?".to_owned(), "?".to_owned()),
-            };
-            let mut row = format!(
-                " {}{:>6}{:>6}{:>10}{:>10}{}{:>10}",
-                fit_left(&member_name(&member.name), names),
-                member.offset,
-                member.size,
-                reads,
-                writes,
-                fit_right(&writers, 9),
-                member.transfers,
-            );
+            let [reads, writes, writers] = member_uses(member);
+            let cells = [
+                &member.offset.to_string(),
+                &member.size.to_string(),
+                &reads,
+                &writes,
+                &writers,
+                &member.transfers.to_string(),
+            ];
+            let mut row = row(&member_name(&member.name), cells.map(String::as_str));
             if has_users {
                 row.push_str(&fit_right(&context_list(&member.context_ids), USER_COLUMNS));
             }
-            page.push_marked(letter.to_string(), lettered.role(), row);
+            page.push_marked(lettered.mark(), lettered.role(), row);
         }
-        if members.iter().any(|lettered| !lettered.member.counted) {
-            page.push_sentence("?: the recorder did not count the accesses of this member.");
+    }
+
+    fn write_narrow_members(&self, page: &mut PageText, members: &[LetteredMember<'_>]) {
+        for lettered in members {
+            let member = lettered.member;
+            let [reads, writes, writers] = member_uses(member);
+            let name = format!(" {}", member_name(&member.name));
+            page.push_marked(lettered.mark(), lettered.role(), name);
+            let words = format!(
+                "at {}, {}: {reads} reads, {writes} writes by {writers}, {} transfers",
+                member.offset,
+                counted(member.size, "byte"),
+                member.transfers
+            );
+            page.push_hanging("", 4, &words);
         }
     }
 
@@ -408,6 +421,18 @@ pub(super) fn saving_words(finding: &ViewedFinding) -> String {
         ),
         (None, Some(reason)) => reason.clone(),
         (None, None) => "none".to_owned(),
+    }
+}
+
+/// Returns the reads, writes and writers of a member; `?` for those that were not counted.
+fn member_uses(member: &ViewedMember) -> [String; 3] {
+    match member.counted {
+        true => [
+            member.reads.to_string(),
+            member.writes.to_string(),
+            context_list(&member.writer_ids),
+        ],
+        false => ["?"; 3].map(str::to_owned),
     }
 }
 

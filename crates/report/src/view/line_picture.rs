@@ -36,6 +36,11 @@ impl LetteredMember<'_> {
         start < bytes.end && bytes.start < start + i128::from(self.member.size)
     }
 
+    /// Returns the letter; a dash where the picture has no room for the member.
+    pub fn mark(&self) -> String {
+        self.letter.unwrap_or('-').to_string()
+    }
+
     pub fn role(&self) -> TextRole {
         match (self.member.writes, self.member.writers) {
             (0, _) => TextRole::ReadBytes,

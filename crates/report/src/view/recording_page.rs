@@ -15,7 +15,7 @@ pub(super) fn write_recording(page: &mut PageText, report: &ViewedReport) {
     }
     page.push_text(String::new());
     if let Some(boot) = &machine.boot {
-        page.push_fact("Boot changed", &list_words(&boot.changes));
+        page.push_fact("At boot", &list_words(&boot.changes));
         page.push_fact("Not watched", &list_words(&boot.not_watched));
     }
     let seen = if machine.values_seen {
