@@ -53,6 +53,7 @@ nodejs command -v node
 npm command -v npm
 patch command -v patch
 shellcheck command -v shellcheck
+tmux command -v tmux
 LIST
     fi
 }

@@ -42,7 +42,7 @@ relayout-qemu-api4: relayout-qemu-core
 # but for its file `store.rs`; it is checked with those that depend on it.
 PURE="perf-data layout statistics resolve contend timed search patch check diff pahole-text report verify"
 # Libraries that exist to reach what those crates do not.
-OUTSIDE="memmap2 tempfile libc rustix nix clap anyhow indicatif"
+OUTSIDE="memmap2 tempfile libc rustix nix clap anyhow indicatif crossterm ratatui-crossterm"
 
 main() {
     check_members

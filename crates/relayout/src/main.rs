@@ -32,6 +32,7 @@ enum CliCommand {
     #[command(subcommand)]
     Record(cmd::record::RecordTarget),
     Report(cmd::report::Args),
+    View(cmd::view::Args),
     Show(cmd::show::Args),
     Diff(cmd::diff::Args),
     Advise(cmd::advise::Args),
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         CliCommand::Show(args) => cmd::show::run(&args).map(|()| ExitStatus::Done),
         CliCommand::Diff(args) => cmd::diff::run(&args),
         CliCommand::Report(args) => cmd::report::run(&args).map(|()| ExitStatus::Done),
+        CliCommand::View(args) => cmd::view::run(&args),
         CliCommand::Advise(args) => cmd::advise::run(&args),
         CliCommand::WhatIf(args) => cmd::what_if::run(&args).map(|()| ExitStatus::Done),
         CliCommand::Check(args) => cmd::check::run(&args),

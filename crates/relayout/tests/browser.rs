@@ -111,7 +111,8 @@ fn names_with_markup() {
 /// The largest page: thousands of types differ.
 #[test]
 fn pages_of_two_kernels() {
-    (vmlinux(), further_vmlinux("newest"));
+    vmlinux();
+    further_vmlinux("newest");
     let place = Place::new();
     write_pages(&place, "--only diff");
     check_pages(&place, "kernels");

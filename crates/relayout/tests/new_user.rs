@@ -160,6 +160,7 @@ fn help_fits_the_terminal() {
     for command in [
         "--help",
         "report --help",
+        "view --help",
         "advise --help",
         "what-if --help",
         "record run --help",

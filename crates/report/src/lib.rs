@@ -39,9 +39,11 @@ mod saving;
 mod schema;
 mod select;
 pub mod show;
+mod source_excerpt;
 mod source_positions;
 pub mod text;
 pub mod verify;
+pub mod view;
 mod words;
 mod wrap;
 

@@ -49,16 +49,19 @@ impl SourcePositions {
     /// `mm/percpu.c:2259`
     pub fn position(&self, source: &SiteSource) -> String {
         let file = source.file.as_deref().unwrap_or("?");
-        let in_tree = file
-            .strip_prefix(&self.root)
-            .filter(|_| !self.root.is_empty());
-        let file = in_tree.or_else(|| path_in_registry(file)).unwrap_or(file);
-        let file = file.strip_prefix("./").unwrap_or(file);
+        let file = shown_file(file, &self.root);
         match source.line {
             Some(line) => format!("{file}:{line}"),
             None => file.to_owned(),
         }
     }
+}
+
+/// Returns a file's name without the directory `root` that the files share, and without that of Cargo's registry.
+pub(crate) fn shown_file<'f>(file: &'f str, root: &str) -> &'f str {
+    let in_tree = file.strip_prefix(root).filter(|_| !root.is_empty());
+    let file = in_tree.or_else(|| path_in_registry(file)).unwrap_or(file);
+    file.strip_prefix("./").unwrap_or(file)
 }
 
 /// Returns the path of a file that Cargo fetched, from the folder of its package on:

@@ -247,11 +247,35 @@ impl JudgementCache {
 
     /// Keeps the rendering of a report.
     pub fn add_rendering(&self, options: &str, text: &str) {
-        let identity = self.rendering_identity(options);
-        let (Some(files), Some(identity)) = (&self.files, identity) else {
+        if let Some(identity) = self.rendering_identity(options) {
+            self.write_rendering(identity, "report", text);
+        }
+    }
+
+    /// Returns the kept text of the advice on a type.
+    pub fn read_advice(&self, type_name: &str) -> Option<String> {
+        let identity = self.advice_identity(type_name)?;
+        let bytes = self.files.as_ref()?.read(&file_name(&identity, "advice"))?;
+        let kept: KeptRendering = serde_json::from_slice(&bytes).ok()?;
+        (kept.identity == identity).then_some(kept.text)
+    }
+
+    /// Keeps the text of the advice on a type, in the place of an older one.
+    pub fn add_advice(&self, type_name: &str, text: &str) {
+        if let Some(identity) = self.advice_identity(type_name) {
+            self.write_rendering(identity, "advice", text);
+        }
+    }
+
+    fn advice_identity(&self, type_name: &str) -> Option<String> {
+        Some(format!("{}advice {type_name}\n", self.identity.as_ref()?))
+    }
+
+    fn write_rendering(&self, identity: String, extension: &str, text: &str) {
+        let Some(files) = &self.files else {
             return;
         };
-        let name = file_name(&identity, "report");
+        let name = file_name(&identity, extension);
         let kept = KeptRendering {
             identity,
             text: text.to_owned(),

@@ -59,5 +59,5 @@ pub use names::{ResolvedNames, is_library_file};
 pub use production::{ProductionBuild, ProductionPlacement};
 pub use progress::SilentProgress;
 pub use resolved_profile::{ResolvedProfile, with_resolved_profile, with_verified_profile};
-pub use source_files::{SourceFile, read_source_files};
+pub use source_files::{SourceFile, read_source_file, read_source_files};
 pub use type_files::{debug_places, with_both_types, with_types};

@@ -39,7 +39,8 @@ fn finding_sources(finding: &Finding) -> impl Iterator<Item = &SiteSource> {
     sites.chain(pairs)
 }
 
-fn read_source_file(name: &str, tree: &Path) -> Option<SourceFile> {
+/// Returns the file that debug information calls `name`; `None` if it is not in `tree`, or is no text.
+pub fn read_source_file(name: &str, tree: &Path) -> Option<SourceFile> {
     source_path_candidates(name).into_iter().find_map(|path| {
         let text = read_regular_text(&tree.join(&path)).ok()?;
         let name = name.to_owned();

@@ -57,6 +57,6 @@ pub use relayout_temporary::{TemporaryFolder, parent_folder};
 pub use signals::{InterruptFlag, signal_name};
 pub use source_files::{c_source_files, rust_source_files};
 pub use system_package::{DISTRIBUTION, KERNEL_SOURCE_PACKAGE, install_command, system_package};
-pub use terminal::terminal_columns;
+pub use terminal::{terminal_columns, wait_for_key};
 pub use truncation::catch_truncation;
 pub use trust::is_owned_by_user_or_root;

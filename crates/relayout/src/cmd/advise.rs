@@ -110,6 +110,25 @@ pub struct Args {
 }
 
 impl Args {
+    /// Returns the type whose advice is kept for `relayout view`; `None` if options limit or extend the search, or the
+    /// text is about several types.
+    fn kept_type<'r>(&self, run: &'r AdviceRun<'_>, request: &AdviceRequest) -> Option<&'r str> {
+        let has_own_options = self.all
+            || self.layouts
+            || self.pair_coefficient.is_some()
+            || !self.layout.is_empty()
+            || !self.compile.is_empty()
+            || self.pick.is_some()
+            || self.patch.is_some()
+            || self.machine.machine.is_some()
+            || !self.machine.cpus.is_empty();
+        let [patched] = run.types.as_slice() else {
+            return None;
+        };
+        let is_kept = !has_own_options && !run_judgements(run, request).is_empty();
+        is_kept.then_some(patched.advised.searched.gathered.name.as_str())
+    }
+
     /// Rejects paths that would fail after all the work.
     fn validate_paths(&self) -> anyhow::Result<()> {
         for profile in &self.also {
@@ -243,31 +262,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     verify_profile_path("advise", &args.profile, &args.types)?;
     args.validate_paths()?;
     args.exports.verify_files()?;
-    let machine = args.machine.read_probed(args.pair_coefficient)?;
     if args.types.len() != 1 && !(args.layout.is_empty() && args.keep.is_empty()) {
         bail!("--layout and --keep name members, so they need one TYPE");
     }
     let layout_type = args.types.first().map(String::as_str).unwrap_or_default();
-    let request = AdviceRequest {
-        types: args.types.clone(),
-        layout_files: read_layout_files(layout_type, &args.layout)?,
-        pinned: args.keep.clone(),
-        debug: args.debug.clone(),
-        workloads: args.also.clone(),
-        configurations: args.config.clone(),
-        source: args.source.clone(),
-        compile: args.compile.clone(),
-        top: args.top,
-        moves_max: args.max_moves,
-        choice: match args.pick {
-            Some(number) => LayoutChoice::Picked(number),
-            None if !args.layout.is_empty() => LayoutChoice::Given,
-            None => LayoutChoice::Recommended,
-        },
-        curve: args.machine.curve_request(&machine),
-        machine,
-        force: args.force,
-    };
+    let request = advice_request(args, layout_type)?;
     let (output, exit) = resolved::with_verified_profile(
         &args.profile,
         &args.debug,
@@ -303,11 +302,40 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
                 patch_file: args.patch.clone(),
                 rejected_file: args.patch.as_deref().map(rejected_path),
             };
-            Ok((advise_text(resolved, &run, &options), exit))
+            let text = advise_text(resolved, &run, &options);
+            if let Some(type_name) = args.kept_type(&run, &request) {
+                JudgementCache::locate(&args.profile, &args.debug).add_advice(type_name, &text);
+            }
+            Ok((text, exit))
         },
     )?;
     print_text(&output)?;
     Ok(exit)
+}
+
+/// Returns the settings of the search. `layout_type` is the struct that layout files are of.
+fn advice_request(args: &Args, layout_type: &str) -> anyhow::Result<AdviceRequest> {
+    let machine = args.machine.read_probed(args.pair_coefficient)?;
+    Ok(AdviceRequest {
+        types: args.types.clone(),
+        layout_files: read_layout_files(layout_type, &args.layout)?,
+        pinned: args.keep.clone(),
+        debug: args.debug.clone(),
+        workloads: args.also.clone(),
+        configurations: args.config.clone(),
+        source: args.source.clone(),
+        compile: args.compile.clone(),
+        top: args.top,
+        moves_max: args.max_moves,
+        choice: match args.pick {
+            Some(number) => LayoutChoice::Picked(number),
+            None if !args.layout.is_empty() => LayoutChoice::Given,
+            None => LayoutChoice::Recommended,
+        },
+        curve: args.machine.curve_request(&machine),
+        machine,
+        force: args.force,
+    })
 }
 
 /// Writes the files of --patch and --hardware-script. Returns true if there is a patch in a file.

@@ -11,4 +11,5 @@ pub mod record;
 pub mod report;
 pub mod show;
 pub mod verify;
+pub mod view;
 pub mod what_if;

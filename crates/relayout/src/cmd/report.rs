@@ -89,13 +89,41 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     args.exports.verify_files()?;
     verify_tree_use(args)?;
     verify_profile_path("report", &args.profile, &[])?;
+    print_text(&read_or_render(args)?)
+}
+
+/// Returns the document of all findings, as `report --json --top 0` prints it.
+///
+/// # Errors
+/// A profile or debug file that cannot be read or do not go together.
+pub(super) fn report_json(profile: &Path, debug: &[PathBuf]) -> anyhow::Result<String> {
+    read_or_render(&Args {
+        profile: profile.to_owned(),
+        debug: debug.to_owned(),
+        production: None,
+        json: true,
+        format: TextForm::Terminal,
+        source: None,
+        pair_coefficient: None,
+        top: Some(0),
+        type_name: None,
+        explain: None,
+        by: FindingOrder::Transfers,
+        width: None,
+        min_share: 0.0,
+        exports: ExportArgs::default(),
+    })
+}
+
+/// Returns the report, from the cache if it is there.
+fn read_or_render(args: &Args) -> anyhow::Result<String> {
     let cache = JudgementCache::locate(&args.profile, &args.debug);
     let options = cached_options(args)?;
     if let Some(rendered) = options
         .as_ref()
         .and_then(|words| cache.read_rendering(words))
     {
-        return print_text(&rendered);
+        return Ok(rendered);
     }
     let progress = TerminalProgress::when_slow();
     let resolved = with_resolved_profile(&args.profile, &args.debug, &progress, |input, images| {
@@ -106,7 +134,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if let Some(words) = options.filter(|_| !progress.has_warned()) {
         cache.add_rendering(&words, &rendered);
     }
-    print_text(&rendered)
+    Ok(rendered)
 }
 
 /// Rejects a source tree that is no folder, or that nothing would be read from.
@@ -162,7 +190,7 @@ fn cached_options(args: &Args) -> anyhow::Result<Option<String>> {
         args.type_name,
         args.min_share,
         args.by,
-        text_width(args.width),
+        text_width(args.width).filter(|_| !args.json),
     )))
 }
 

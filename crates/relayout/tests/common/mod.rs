@@ -7,6 +7,7 @@ pub mod hot;
 pub mod profile;
 pub mod programs;
 pub mod restricted;
+pub mod terminal;
 pub mod trace;
 
 use std::ffi::OsStr;

@@ -153,3 +153,43 @@ fn conflict(words: [u64; 2], context: usize) -> ConflictRow {
         false_lifetime: 90,
     }
 }
+
+/// Writes a profile in which two contexts store by turns to the first two words of 4 bytes of each of these addresses
+/// of lines, each line a little less often than the one before.
+pub fn write_lines(
+    place: &Place,
+    name: &str,
+    debug: &Path,
+    build_id: &str,
+    lines: &[u64],
+) -> PathBuf {
+    let path = place.path(name);
+    let start = lines.iter().min().copied().unwrap_or(LINE);
+    let end = lines.iter().max().copied().unwrap_or(LINE) + LINE_BYTES;
+    let mut profile = Profile {
+        meta: meta(debug, build_id),
+        sites: vec![Site {
+            pc: 0x1000,
+            bytes: vec![0x89, 0x07],
+        }],
+        ranges: vec![RangeRow {
+            bytes: end - start,
+            ..image(start, 0)
+        }],
+        ..Profile::default()
+    };
+    for (number, &address) in (1..).zip(lines) {
+        let words = [address, address + 4];
+        for context in 0..2 {
+            profile.lines.push(line(words, context));
+            profile.counts.push(count(words, context));
+            profile.conflicts.push(ConflictRow {
+                count: 90 + lines.len() as u64 - number,
+                ..conflict(words, context)
+            });
+        }
+    }
+    profile.lines.sort_by_key(|row| (row.line, row.context));
+    relayout_profile::write(&path, &profile, &WriteOptions::default()).unwrap();
+    path
+}

@@ -6,10 +6,7 @@ use relayout_session::SourceFile;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Lines before and after the line of an instruction.
-const LINES_AROUND: u32 = 3;
-/// Characters of a line.
-const LINE_LENGTH_MAX: usize = 160;
+use crate::source_excerpt::{line_start, lines_around};
 
 /// A file of the tree of `--source`. The tree may be of another version than the recorded build.
 #[derive(Serialize, JsonSchema)]
@@ -57,13 +54,10 @@ fn excerpt_documents<'a>(text: &'a str, positions: &[u32]) -> Vec<ExcerptDocumen
     let lines: Vec<&str> = text.lines().collect();
     let mut excerpts: Vec<ExcerptDocument<'a>> = Vec::new();
     for &position in positions {
-        if position == 0 || position as usize > lines.len() {
+        let Some(around) = lines_around(position, lines.len()) else {
             continue;
-        }
-        let first = position.saturating_sub(LINES_AROUND).max(1);
-        let last = position
-            .saturating_add(LINES_AROUND)
-            .min(lines.len() as u32);
+        };
+        let (first, last) = around.into_inner();
         if { excerpts.last() }.is_none_or(|excerpt| excerpt.end() < first) {
             excerpts.push(ExcerptDocument {
                 first_line: first,
@@ -86,11 +80,6 @@ impl ExcerptDocument<'_> {
     }
 }
 
-fn line_start(line: &str) -> &str {
-    let end = line.char_indices().nth(LINE_LENGTH_MAX);
-    &line[..end.map_or(line.len(), |(index, _)| index)]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,22 +99,9 @@ mod tests {
     }
 
     #[test]
-    fn an_excerpt_ends_with_its_file() {
-        check(&[5], &[(2, 8)]);
-        check(&[1], &[(1, 4)]);
-        check(&[20], &[(17, 20)]);
-        check(&[0, 21, u32::MAX], &[]);
-    }
-
-    #[test]
     fn excerpts_that_touch_are_joined() {
         check(&[5, 6, 12], &[(2, 15)]);
         check(&[5, 13], &[(2, 8), (10, 16)]);
-    }
-
-    #[test]
-    fn long_lines_are_cut_between_characters() {
-        let line = "ü".repeat(LINE_LENGTH_MAX + 1);
-        assert_eq!(line_start(&line), "ü".repeat(LINE_LENGTH_MAX));
+        check(&[0, 20, 21], &[(17, 20)]);
     }
 }
