@@ -14,7 +14,7 @@ function candidateSection(candidate, id, title, type, doc, isOpen = true) {
     el("details", { open: isOpen }, el("summary", { id: `${id}-lines` }, "Lines today and then: members that move are dashed"),
       el("div", { class: "sides" }, [["Today", type.current], ["Then", candidate]].map(([words, layout]) =>
         el("div", {}, el("h4", {}, words), layoutPicture(layout, type.evidence, moved, doc.line_bytes)))),
-      pictureKey({ isWhole: true, hasBars: type.evidence.length > 0 })),
+      pictureKey({ colours: type.evidence.length ? useColours() : PLAIN_COLOURS, isWhole: true, hasBars: type.evidence.length > 0 })),
     curve ? el("details", { open: isOpen }, el("summary", { id: `${id}-curve` }, `Predicted gain on ${curve.machine}`), curveSection(curve)) : null,
     candidate.patch ? patchSection(candidate.patch, id) : null);
 }
@@ -35,6 +35,9 @@ function elsewhereTable(candidate) {
     ["Transfers today", (s) => (s.not_judged ? s.not_judged : count(s.current_transfers)), "number"], ["then", (s) => (s.not_judged ? "" : count(s.transfers)), "number"],
     ["Hurts", (s) => (s.hurts ? "yes" : "no"), null]], candidate.elsewhere) : null;
 }
+
+// The document of `what-if` does not say who uses the members.
+const PLAIN_COLOURS = { keys: [["box", "member"]] };
 
 // Members that move: all but the longest sequence that is in the same order in both layouts.
 function movedMembers(today, then) {

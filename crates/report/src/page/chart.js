@@ -70,7 +70,8 @@ function intervalChart(metrics) {
       svg("line", { class: "curve", x1: x(low), x2: x(high), y1: y, y2: y }), svg("circle", { class: "point", cx: x(metric.change_percent), cy: y, r: 5 }));
   });
   const floor = height - bottom;
-  const ticks = [...new Set([Math.min(0, ...ends), 0, Math.max(0, ...ends)])].map((value) => svg("text", { x: x(value), y: floor + 16, "text-anchor": "middle" }, `${value.toFixed(1)}%`));
+  // Numbers that would lie on each other are left out.
+  const ticks = [0, ...[Math.min(...ends), Math.max(...ends)].filter((value) => Math.abs(x(value) - x(0)) > 40)].map((value) => svg("text", { x: x(value), y: floor + 16, "text-anchor": "middle" }, `${value.toFixed(1)}%`));
   return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "change of each metric with its interval" },
     svg("line", { class: "axis", x1: x(0), x2: x(0), y1: top, y2: floor, "stroke-dasharray": "4 4" }), marks, ticks,
     svg("text", { x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle" }, "change"));

@@ -1,15 +1,15 @@
 // The page of `relayout verify`: what was measured before and after, and how sure the change is.
 
 const VERDICTS = {
-  better: "It is better.", worse: "It is worse.", same: "It makes no difference that matters.",
-  unclear: "It cannot be told: the interval is wider than the margin.",
+  better: "a metric is better, and none is worse", worse: "a metric is worse", same: "no metric differs by more than its margin",
+  unclear: "an interval is wider than its margin",
 };
 
 function verifyPage(doc) {
   const sides = [["before", doc.before], ["after", doc.after], ["patch", doc.patch], ["release", doc.release]]
     .filter(([, words]) => typeof words === "string").map(([side, words]) => [side, el("code", {}, words)]);
   const starts = doc.starts ? `${count(doc.starts.kept)} of ${count(doc.starts.total)} starts kept, ${count(doc.starts.disturbed)} disturbed, ${count(doc.starts.warm_up)} to warm up` : null;
-  return [el("header", {}, el("h1", {}, "relayout verify"), el("p", {}, el("strong", {}, "Verdict: "), `${doc.verdict}. ${VERDICTS[doc.verdict] || ""}`),
+  return [el("header", {}, el("h1", {}, "relayout verify"), el("p", {}, el("strong", {}, "Verdict: "), `${doc.verdict}: ${VERDICTS[doc.verdict] || ""}.`),
     facts([...sides, ["pairs", `${count(doc.pairs)} of ${count(doc.pairs_planned)}, ${doc.ending}`], ["starts", starts], ["seed", doc.seed]]),
     (doc.words || []).map((words) => el("p", {}, prose(words))), notes(doc)),
   el("main", {}, el("h2", {}, "Metrics"), metricSection("metrics", doc.metrics),
@@ -29,7 +29,7 @@ function metricSection(caption, metrics) {
 }
 
 function figure(value) {
-  return Math.abs(value) >= 1000 ? count(Math.round(value)) : String(Number(value.toPrecision(4)));
+  return value.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 4 });
 }
 
 function movedTypes(types) {

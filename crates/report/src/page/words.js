@@ -34,6 +34,12 @@ function wordId(key) {
   return `word-${key.replaceAll(" ", "-")}`;
 }
 
+// The meaning of a kind of finding. `noun` is CPU or thread.
+function kindWords(kind, noun) {
+  const words = (KINDS[kind] || "").replaceAll("CPU", noun);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 // A word with its explanation. The link leads to the list of words.
 function word(key, words = key) {
   return el("a", { class: "word", href: `#${wordId(key)}`, "data-words": WORDS[key] }, words);
