@@ -4,9 +4,9 @@ use relayout_contend::Finding;
 use relayout_contend::finding::{ConflictPair, FindingMember};
 
 use super::access_words::{shown_name, source_words};
-use crate::source_positions::SourcePositions;
 use super::{finding_name, percent_of};
 use crate::ReportContents;
+use crate::source_positions::SourcePositions;
 use crate::words::{ContextNoun, counted};
 
 /// Pairs of instructions of a finding that are shown.

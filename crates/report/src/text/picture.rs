@@ -13,8 +13,8 @@ use super::finding_words::{
     PAIRS_MAX, finding_heading, first_members, member_uses, pair_sentence, pictured_lines,
     recording_sentence,
 };
-use crate::source_positions::SourcePositions;
 use crate::ReportContents;
+use crate::source_positions::SourcePositions;
 use crate::words::{ContextNoun, count_more};
 use canvas::{SvgCanvas, TextStyle};
 use line_row::{MemberUse, draw_line, draw_ruler, member_label};
@@ -39,6 +39,7 @@ const TEXT_COLUMNS: usize = 118;
 ///     selection: &FindingSelection::default(),
 ///     production: None,
 ///     judgements: None,
+///     excerpts: &[],
 /// });
 /// assert!(svg.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg "));
 /// ```
