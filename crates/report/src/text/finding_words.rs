@@ -11,6 +11,8 @@ use crate::words::{ContextNoun, counted};
 
 /// Pairs of instructions of a finding that are shown.
 pub(super) const PAIRS_MAX: usize = 3;
+/// Members of a finding that have a letter.
+pub(super) const MEMBERS_MAX: usize = 26;
 
 /// `stat-one on Linux 6.1.0, 4 CPUs: 202483 transfers of cache lines, counted by relayout in the order of the recording,
 /// not on hardware.`
@@ -74,6 +76,21 @@ pub(super) fn first_members(finding: &Finding, count: usize) -> Vec<&FindingMemb
     members.truncate(count);
     members.sort_by_key(|member| member.offset);
     members
+}
+
+/// Returns the members with their letters; those that somebody stores to have capitals.
+pub(super) fn lettered_members<'f>(
+    members: &[&'f FindingMember],
+) -> impl Iterator<Item = (char, &'f FindingMember)> {
+    ('a'..='z')
+        .zip(members.iter().copied())
+        .map(|(letter, member)| {
+            let letter = match member.writes > 0 {
+                true => letter.to_ascii_uppercase(),
+                false => letter,
+            };
+            (letter, member)
+        })
 }
 
 /// `481536 reads, 241546 writes by 4 CPUs`
