@@ -48,16 +48,20 @@ impl SourcePositions {
 
     /// `mm/percpu.c:2259`
     pub fn position(&self, source: &SiteSource) -> String {
-        let file = source.file.as_deref().unwrap_or("?");
-        let in_tree = file
-            .strip_prefix(&self.root)
-            .filter(|_| !self.root.is_empty());
-        let file = in_tree.or_else(|| path_in_registry(file)).unwrap_or(file);
-        let file = file.strip_prefix("./").unwrap_or(file);
+        let file = self.shown_file(source.file.as_deref().unwrap_or("?"));
         match source.line {
             Some(line) => format!("{file}:{line}"),
             None => file.to_owned(),
         }
+    }
+
+    /// `mm/percpu.c`: the path without the directory of the source tree.
+    pub fn shown_file<'f>(&self, file: &'f str) -> &'f str {
+        let in_tree = file
+            .strip_prefix(&self.root)
+            .filter(|_| !self.root.is_empty());
+        let file = in_tree.or_else(|| path_in_registry(file)).unwrap_or(file);
+        file.strip_prefix("./").unwrap_or(file)
     }
 }
 

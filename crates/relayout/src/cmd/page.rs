@@ -1,6 +1,6 @@
 //! `--html` and `--csv`: the document as a page in a file, and as tables in a folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use relayout_files::write_atomically;
@@ -31,9 +31,9 @@ impl PageArgs {
     /// # Errors
     /// The file is a folder, or the folder is a file.
     pub fn verify_files(&self) -> anyhow::Result<()> {
-        match (&self.html, &self.csv) {
-            (Some(file), _) if file.is_dir() => bail!("--html {}: it is a folder", file.display()),
-            (_, Some(folder)) if folder.exists() && !folder.is_dir() => {
+        reject_folder("--html", self.html.as_deref())?;
+        match &self.csv {
+            Some(folder) if folder.exists() && !folder.is_dir() => {
                 bail!("--csv {}: it is a file", folder.display())
             }
             _ => Ok(()),
@@ -72,5 +72,16 @@ impl PageArgs {
             ));
         }
         Ok(())
+    }
+}
+
+/// Rejects a folder in place of the file of an option.
+///
+/// # Errors
+/// The file is a folder.
+pub(super) fn reject_folder(option: &str, file: Option<&Path>) -> anyhow::Result<()> {
+    match file {
+        Some(file) if file.is_dir() => bail!("{option} {}: it is a folder", file.display()),
+        _ => Ok(()),
     }
 }

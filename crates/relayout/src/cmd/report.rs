@@ -1,5 +1,7 @@
 //! `relayout report`: ranked findings of a profile.
 
+mod exports;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -15,6 +17,7 @@ use relayout_session::{
 use super::page::PageArgs;
 use crate::print::print_text;
 use crate::progress::TerminalProgress;
+use exports::ExportArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,7 +30,7 @@ What was found out about the debug files is kept for the next command, in `resol
 
 /// Findings that are shown.
 const TOP_DEFAULT: usize = 10;
-/// Findings of a page, about two megabytes, and of tables.
+/// Findings of a page, about two megabytes, of tables and of SARIF.
 const PAGE_TOP_DEFAULT: usize = 300;
 
 /// Rank the cache lines that contexts fight over, with type, members and source
@@ -57,7 +60,7 @@ pub struct Args {
     /// what `relayout probe` measured on this machine]; above 0, adjacent lines are findings
     #[arg(long, value_name = "X", value_parser = parse_coefficient)]
     pub pair_coefficient: Option<f64>,
-    /// Show the first N findings; 0 for all [default: 10; in a page or tables, 300]
+    /// Show the first N findings; 0 for all [default: 10; in files, 300]
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
     /// Show only findings of this type or variable
@@ -79,6 +82,8 @@ pub struct Args {
     pub min_share: f64,
     #[command(flatten)]
     pub page: PageArgs,
+    #[command(flatten)]
+    pub exports: ExportArgs,
 }
 
 /// Runs the command.
@@ -87,6 +92,7 @@ pub struct Args {
 /// A profile or debug file that cannot be read or do not go together, or a failed write.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     args.page.verify_files()?;
+    args.exports.verify_files()?;
     verify_tree_use(args)?;
     verify_profile_path("report", &args.profile, &[])?;
     let cache = JudgementCache::locate(&args.profile, &args.debug);
@@ -149,6 +155,7 @@ fn cached_options(args: &Args) -> anyhow::Result<Option<String>> {
     if args.production.is_some()
         || args.explain.is_some()
         || args.page.has_files()
+        || args.exports.has_files()
         || args.source.is_some()
     {
         return Ok(None);
@@ -210,18 +217,7 @@ fn render(
         judgements: Some(&judgements),
         excerpts: &[],
     };
-    let title = format!("relayout report {}", resolved.profile.meta.workload);
-    (args.page).write_files(&title, || {
-        let selection = FindingSelection {
-            top: args.top.unwrap_or(PAGE_TOP_DEFAULT),
-            ..report.selection.clone()
-        };
-        let selected = ReportContents {
-            selection: &selection,
-            ..report
-        };
-        render_document(&selected, args.source.as_deref())
-    })?;
+    write_files(args, &report, resolved, names)?;
     match args.json {
         true => render_document(&report, args.source.as_deref()),
         false => Ok(match (args.format, text_width(args.width)) {
@@ -231,6 +227,28 @@ fn render(
             (TextForm::Terminal, None) => text::render(&report),
         }),
     }
+}
+
+/// Writes the files beside the text, with more findings than it has.
+fn write_files(
+    args: &Args,
+    report: &ReportContents<'_>,
+    resolved: &ResolvedProfile<'_>,
+    names: &ResolvedNames<'_, '_>,
+) -> anyhow::Result<()> {
+    let selection = FindingSelection {
+        top: args.top.unwrap_or(PAGE_TOP_DEFAULT),
+        ..report.selection.clone()
+    };
+    let selected = ReportContents {
+        selection: &selection,
+        ..*report
+    };
+    let title = format!("relayout report {}", report.meta.workload);
+    (args.page).write_files(&title, || {
+        render_document(&selected, args.source.as_deref())
+    })?;
+    args.exports.write_files(&selected, resolved, names)
 }
 
 /// Renders the JSON document, with source lines if there is a tree.

@@ -16,7 +16,7 @@ pub(super) const MEMBERS_MAX: usize = 26;
 
 /// `stat-one on Linux 6.1.0, 4 CPUs: 202483 transfers of cache lines, counted by relayout in the order of the recording,
 /// not on hardware.`
-pub(super) fn recording_sentence(report: &ReportContents) -> String {
+pub(crate) fn recording_sentence(report: &ReportContents) -> String {
     let ReportContents { meta, findings, .. } = report;
     let counted_by = match findings.estimated {
         true => "estimated from samples of hardware",
