@@ -1,5 +1,5 @@
-//! Documents and texts: findings, advice, comparisons and checks as JSON, SARIF, plain text and
-//! mail.
+//! Documents and texts: findings, advice, comparisons and checks as JSON, SARIF, CSV, SVG, plain text and
+//! mail, and transfers over time for the Firefox Profiler.
 //!
 //! Each JSON document is a typed struct with a schema in `docs/schema`; see [`document_schemas`]. A
 //! renderer takes values and returns text. It touches neither files nor the terminal.
@@ -28,6 +28,7 @@ mod doctor;
 mod document;
 mod escape;
 mod explain;
+mod firefox;
 pub mod json;
 mod machines;
 mod page;
@@ -56,6 +57,7 @@ pub use doctor::survey_text;
 pub use document::Document;
 pub use escape::escape_text;
 pub use explain::{ExplainDocument, explain_document, explain_text};
+pub use firefox::render_firefox_profile;
 pub use machines::{MachinesDocument, machines_document, machines_text};
 pub use page::page;
 pub use probe::probe_text;

@@ -48,12 +48,16 @@ impl SourcePositions {
 
     /// `mm/percpu.c:2259`
     pub fn position(&self, source: &SiteSource) -> String {
-        let file = source.file.as_deref().unwrap_or("?");
-        let file = shown_file(file, &self.root);
+        let file = self.shown_file(source.file.as_deref().unwrap_or("?"));
         match source.line {
             Some(line) => format!("{file}:{line}"),
             None => file.to_owned(),
         }
+    }
+
+    /// `mm/percpu.c`: the path without the directory of the source tree.
+    pub fn shown_file<'f>(&self, file: &'f str) -> &'f str {
+        shown_file(file, &self.root)
     }
 }
 

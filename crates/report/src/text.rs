@@ -3,10 +3,10 @@
 //!
 //! Plain text without colour, at most about 120 columns unless names are longer.
 
-mod access_words;
+pub(crate) mod access_words;
 mod adjacent;
 mod detail;
-mod finding_words;
+pub(crate) mod finding_words;
 mod head;
 mod mail;
 mod picture;

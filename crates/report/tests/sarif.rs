@@ -68,10 +68,10 @@ fn render_log(source_root: &str) -> Value {
     let context = SarifContext {
         version: "0.1.0",
         information_uri: "https://example.org/relayout",
-        config: "/home/me/linux/relayout.toml",
         source_roots: &roots,
     };
-    let text = sarif::render(&test_outcome(), &context).unwrap();
+    let text =
+        sarif::render_check(&test_outcome(), "/home/me/linux/relayout.toml", &context).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 

@@ -24,6 +24,7 @@
 pub mod advise;
 pub mod check;
 mod debug_images;
+mod declarations;
 pub mod diff;
 mod error;
 mod explain;
@@ -45,6 +46,7 @@ pub mod survey;
 mod type_files;
 pub mod verify;
 
+pub use declarations::MemberDeclarations;
 pub use error::{Cause, Error};
 pub use explain::{ExplainedFinding, ExplainedInstruction, explain_finding};
 pub use findings::{rank_findings, recorded_name};

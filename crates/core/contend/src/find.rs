@@ -77,6 +77,14 @@ pub fn find_with(
     )
 }
 
+/// Returns the line size of a profile in bytes.
+pub(crate) fn profile_line_bytes(profile: &Profile) -> u32 {
+    match profile.meta.line_bytes {
+        0 => LINE_BYTES,
+        bytes => bytes,
+    }
+}
+
 /// Ranks the events of a profile; with `observed`, they are estimates.
 fn rank_findings(
     profile: &Profile,
@@ -84,10 +92,7 @@ fn rank_findings(
     identify: &impl AddressNamer,
     settings: &FindSettings,
 ) -> Findings {
-    let line_bytes = match profile.meta.line_bytes {
-        0 => LINE_BYTES,
-        bytes => bytes,
-    };
+    let line_bytes = profile_line_bytes(profile);
     let places = TargetCache::new(profile, identify);
     let GroupedRows { groups, unresolved } = group::group_rows(profile, &places, line_bytes.into());
     let recordings = RecordingIndex::from_meta(&profile.meta);

@@ -133,6 +133,19 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
+    /// All kinds.
+    pub const ALL: [Self; 9] = [
+        Self::FalseSharing,
+        Self::TrueSharing,
+        Self::Straddle,
+        Self::SilentStore,
+        Self::LockWord,
+        Self::HotGlobal,
+        Self::ReadMostly,
+        Self::RemoteRead,
+        Self::AdjacentLine,
+    ];
+
     /// Returns the name that scripts rely on.
     pub fn as_str(self) -> &'static str {
         match self {

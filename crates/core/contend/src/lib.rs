@@ -8,6 +8,7 @@
 //! - [`rates`] estimates coherence events from counts, where hardware sampled accesses and most are
 //!   unknown.
 //! - [`throughput`] predicts the throughput with fewer waits, on a machine that was measured.
+//! - [`line_moves`](line_moves()) tells which accesses of the order with a clock moved a line, and when.
 //! - [`TraceIndex`] carves the accesses of an object out of a profile's bursts.
 //!
 //! The crate takes values and returns values: no files, no processes, no terminal.
@@ -46,6 +47,7 @@ mod group;
 mod hand_cut;
 pub mod identify;
 mod line_join;
+mod line_moves;
 mod names;
 mod ranks;
 pub mod rates;
@@ -62,6 +64,7 @@ pub use finding::{Finding, FindingKind, FindingSubject, Findings, ProfileTotals,
 pub use identify::{
     AccessTarget, AddressNamer, ElementArray, SiteOperation, SiteSource, TargetObject,
 };
+pub use line_moves::{LineMove, line_moves};
 pub use remedy::Remedy;
 pub use replay::{
     AccessCounts, BytePlacement, CoherenceTally, ContextWaits, LineScores, LineTally, LineWaits,

@@ -18,16 +18,29 @@ pub(crate) fn target_name(place: &AccessTarget) -> String {
     }
 }
 
+impl AccessTarget {
+    /// Returns the name of the member with that of its object: `pcpu_chunk.free_bytes`; of a hole, that of the object.
+    ///
+    /// ```
+    /// use relayout_contend::AccessTarget;
+    ///
+    /// assert_eq!(AccessTarget::Unresolved("stack".into()).full_name(), "stack");
+    /// ```
+    pub fn full_name(&self) -> String {
+        match (self, target_name(self)) {
+            (Self::Member { .. }, member) if member.is_empty() => object_name(self),
+            (Self::Member { .. }, member) => format!("{}.{member}", object_name(self)),
+            (_, name) => name,
+        }
+    }
+}
+
 /// Returns the name of `there`, the other side of an access to `here`; with the object's name
 /// before it where that is another object.
 fn other_side_name(here: &AccessTarget, there: &AccessTarget) -> String {
-    let own = target_name(there);
-    match (there, object_at(here) == object_at(there)) {
-        (AccessTarget::Member { .. }, false) => match object_name(there) {
-            name if own.is_empty() => name,
-            name => format!("{name}.{own}"),
-        },
-        _ => own,
+    match object_at(here) == object_at(there) {
+        true => target_name(there),
+        false => there.full_name(),
     }
 }
 

@@ -25,6 +25,7 @@ mod bindings;
 pub mod btf;
 mod canonical;
 pub mod catalog;
+mod declaration;
 pub mod dwarf;
 mod elf;
 mod elf_identity;

@@ -17,7 +17,7 @@ use relayout_session::{
 use relayout_timed::{MACHINES, MachineRules, TimedMachine, find_machine};
 use relayout_toolchain::kernel_build::KernelConfiguration;
 
-use super::exports::ExportArgs;
+use super::document_files::DocumentArgs;
 use crate::exit::ExitStatus;
 use crate::print::print_text;
 use crate::resolved;
@@ -106,7 +106,7 @@ pub struct Args {
     #[command(flatten)]
     pub machine: MachineArgs,
     #[command(flatten)]
-    pub exports: ExportArgs,
+    pub files: DocumentArgs,
 }
 
 impl Args {
@@ -261,7 +261,7 @@ fn parse_named_file(text: &str) -> Result<(String, PathBuf), String> {
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     verify_profile_path("advise", &args.profile, &args.types)?;
     args.validate_paths()?;
-    args.exports.verify_files()?;
+    args.files.verify_files()?;
     if args.types.len() != 1 && !(args.layout.is_empty() && args.keep.is_empty()) {
         bail!("--layout and --keep name members, so they need one TYPE");
     }
@@ -287,7 +287,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             let has_mails = save_patches(args, resolved, &run)?;
             let exit = ExitStatus::failed_if(run.has_bad_patch());
             let title = format!("relayout advise {}", resolved.profile.meta.workload);
-            (args.exports).write_files(&title, || {
+            (args.files).write_files(&title, || {
                 Ok(advise_document(resolved, &run, args.top).to_json()?)
             })?;
             if args.json {

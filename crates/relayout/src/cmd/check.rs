@@ -287,10 +287,10 @@ fn render_sarif(args: &Args, outcome: &CheckOutcome, rules: &Path) -> anyhow::Re
     let context = sarif::SarifContext {
         version: env!("CARGO_PKG_VERSION"),
         information_uri: env!("CARGO_PKG_REPOSITORY"),
-        config: &config.display().to_string(),
         source_roots: &source_roots,
     };
-    Ok(sarif::render(outcome, &context)?)
+    let config = config.display().to_string();
+    Ok(sarif::render_check(outcome, &config, &context)?)
 }
 
 fn parse_date(text: &str) -> Result<Date, String> {

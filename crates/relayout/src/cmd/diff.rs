@@ -10,7 +10,7 @@ use relayout_report::diff::{DiffContents, diff_document, render_text};
 use relayout_session::diff::{DiffRequest, DiffSelection, TypeOrder, compare_builds};
 use relayout_session::verify_debug_path;
 
-use super::exports::ExportArgs;
+use super::document_files::DocumentArgs;
 use crate::exit::ExitStatus;
 use crate::print::{print_note, print_text};
 use crate::progress::TerminalProgress;
@@ -77,7 +77,7 @@ pub struct Args {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
-    pub exports: ExportArgs,
+    pub files: DocumentArgs,
     /// Use N threads [default: one per CPU]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
@@ -122,7 +122,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 }
 
 fn compare(args: &Args) -> anyhow::Result<(String, bool)> {
-    args.exports.verify_files()?;
+    args.files.verify_files()?;
     for file in [&args.old, &args.new] {
         verify_debug_path("diff", file, &[])?;
     }
@@ -137,7 +137,7 @@ fn compare(args: &Args) -> anyhow::Result<(String, bool)> {
         is_partial: !args.types.is_empty(),
         verbose: args.verbose,
     };
-    (args.exports).write_files(&format!("relayout diff {}", args.new.display()), || {
+    (args.files).write_files(&format!("relayout diff {}", args.new.display()), || {
         Ok(diff_document(&contents).to_json()?)
     })?;
     let rendered = if args.json {
@@ -169,7 +169,7 @@ fn request(args: &Args) -> DiffRequest {
         debug: args.debug.clone(),
         selection: DiffSelection {
             unchanged: args.all,
-            affected: args.affected || args.json || args.exports.has_files(),
+            affected: args.affected || args.json || args.files.has_files(),
             statuses: statuses.collect(),
             order: args.sort.map(|sort| match sort {
                 DiffSort::Name => TypeOrder::Name,

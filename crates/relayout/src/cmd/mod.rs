@@ -5,7 +5,7 @@ pub mod cc;
 pub mod check;
 pub mod diff;
 pub mod doctor;
-pub mod exports;
+pub mod document_files;
 pub mod probe;
 pub mod record;
 pub mod report;

@@ -1,5 +1,7 @@
 //! `relayout report`: ranked findings of a profile.
 
+mod exports;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -12,9 +14,10 @@ use relayout_session::{
     sort_by_saving, verify_profile_path, with_resolved_profile,
 };
 
-use super::exports::ExportArgs;
+use super::document_files::DocumentArgs;
 use crate::print::print_text;
 use crate::progress::TerminalProgress;
+use exports::ExportArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,7 +30,7 @@ What was found out about the debug files is kept for the next command, in `resol
 
 /// Findings that are shown.
 const TOP_DEFAULT: usize = 10;
-/// Findings of a page, about two megabytes, and of tables.
+/// Findings of a page, about two megabytes, of tables and of SARIF.
 const PAGE_TOP_DEFAULT: usize = 300;
 
 /// Rank the cache lines that contexts fight over, with type, members and source
@@ -57,7 +60,7 @@ pub struct Args {
     /// what `relayout probe` measured on this machine]; above 0, adjacent lines are findings
     #[arg(long, value_name = "X", value_parser = parse_coefficient)]
     pub pair_coefficient: Option<f64>,
-    /// Show the first N findings; 0 for all [default: 10; in a page or tables, 300]
+    /// Show the first N findings; 0 for all [default: 10; in files, 300]
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
     /// Show only findings of this type or variable
@@ -78,6 +81,8 @@ pub struct Args {
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_percent)]
     pub min_share: f64,
     #[command(flatten)]
+    pub files: DocumentArgs,
+    #[command(flatten)]
     pub exports: ExportArgs,
 }
 
@@ -86,6 +91,7 @@ pub struct Args {
 /// # Errors
 /// A profile or debug file that cannot be read or do not go together, or a failed write.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    args.files.verify_files()?;
     args.exports.verify_files()?;
     verify_tree_use(args)?;
     verify_profile_path("report", &args.profile, &[])?;
@@ -111,6 +117,7 @@ pub(super) fn report_json(profile: &Path, debug: &[PathBuf]) -> anyhow::Result<S
         by: FindingOrder::Transfers,
         width: None,
         min_share: 0.0,
+        files: DocumentArgs::default(),
         exports: ExportArgs::default(),
     })
 }
@@ -145,7 +152,7 @@ fn verify_tree_use(args: &Args) -> anyhow::Result<()> {
     if !tree.is_dir() {
         bail!("--source {}: not a folder", tree.display());
     }
-    if !args.json && args.exports.html.is_none() {
+    if !args.json && args.files.html.is_none() {
         bail!("--source: the text has no source lines; add --html FILE or --json");
     }
     Ok(())
@@ -176,6 +183,7 @@ pub enum FindingOrder {
 fn cached_options(args: &Args) -> anyhow::Result<Option<String>> {
     if args.production.is_some()
         || args.explain.is_some()
+        || args.files.has_files()
         || args.exports.has_files()
         || args.source.is_some()
     {
@@ -238,18 +246,7 @@ fn render(
         judgements: Some(&judgements),
         sources: &[],
     };
-    let title = format!("relayout report {}", resolved.profile.meta.workload);
-    (args.exports).write_files(&title, || {
-        let selection = FindingSelection {
-            top: args.top.unwrap_or(PAGE_TOP_DEFAULT),
-            ..report.selection.clone()
-        };
-        let selected = ReportContents {
-            selection: &selection,
-            ..report
-        };
-        render_document(&selected, args.source.as_deref())
-    })?;
+    write_files(args, &report, resolved, names)?;
     match args.json {
         true => render_document(&report, args.source.as_deref()),
         false => Ok(match (args.format, text_width(args.width)) {
@@ -259,6 +256,28 @@ fn render(
             (TextForm::Terminal, None) => text::render(&report),
         }),
     }
+}
+
+/// Writes the files beside the text, with more findings than it has.
+fn write_files(
+    args: &Args,
+    report: &ReportContents<'_>,
+    resolved: &ResolvedProfile<'_>,
+    names: &ResolvedNames<'_, '_>,
+) -> anyhow::Result<()> {
+    let selection = FindingSelection {
+        top: args.top.unwrap_or(PAGE_TOP_DEFAULT),
+        ..report.selection.clone()
+    };
+    let selected = ReportContents {
+        selection: &selection,
+        ..*report
+    };
+    let title = format!("relayout report {}", report.meta.workload);
+    (args.files).write_files(&title, || {
+        render_document(&selected, args.source.as_deref())
+    })?;
+    args.exports.write_files(&selected, resolved, names)
 }
 
 /// Renders the JSON document, with source lines if there is a tree.

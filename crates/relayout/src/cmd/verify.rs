@@ -15,7 +15,7 @@ use relayout_session::verify::{
 use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgingRules};
 use relayout_verify::metric::{FORMS, Metric};
 
-use super::exports::ExportArgs;
+use super::document_files::DocumentArgs;
 use crate::arguments;
 use crate::exit::ExitStatus;
 use crate::print::print_text;
@@ -117,7 +117,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    exports: ExportArgs,
+    files: DocumentArgs,
 }
 
 /// Targets of a comparison other than programs.
@@ -141,7 +141,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let rules = JudgingRules {
         margin: args.margin,
     };
-    args.exports.verify_files()?;
+    args.files.verify_files()?;
     let measured = match &args.load {
         Some(path) => MeasuredRuns {
             runs: load_runs(path)?,
@@ -156,7 +156,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         judged: &judged,
         notes: &measured.notes,
     };
-    (args.exports).write_files("relayout verify", || {
+    (args.files).write_files("relayout verify", || {
         Ok(verify_document(&contents).to_json()?)
     })?;
     print_text(&match args.json {

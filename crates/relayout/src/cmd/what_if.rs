@@ -11,7 +11,7 @@ use relayout_session::advise::{
 use relayout_session::{ResolvedNames, verify_profile_path};
 
 use super::advise::MachineArgs;
-use super::exports::ExportArgs;
+use super::document_files::DocumentArgs;
 use crate::print::print_text;
 use crate::resolved;
 
@@ -58,7 +58,7 @@ pub struct Args {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
-    pub exports: ExportArgs,
+    pub files: DocumentArgs,
     #[command(flatten)]
     pub machine: MachineArgs,
 }
@@ -68,7 +68,7 @@ pub struct Args {
 /// # Errors
 /// Unreadable input, a layout that does not fit the type.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    args.exports.verify_files()?;
+    args.files.verify_files()?;
     let machine = args.machine.read_probed(args.pair_coefficient)?;
     let type_name = &args.type_name;
     verify_profile_path("what-if", &args.profile, std::slice::from_ref(type_name))?;
@@ -89,7 +89,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 let names = ResolvedNames::new(resolved, images);
                 notes.extend(predict_curves(resolved, &names, &mut searched, &request, 0));
             }
-            (args.exports).write_files(&format!("relayout what-if {type_name}"), || {
+            (args.files).write_files(&format!("relayout what-if {type_name}"), || {
                 Ok(what_if_document(resolved, &searched, &notes).to_json()?)
             })?;
             match args.json {

@@ -6,7 +6,7 @@ use relayout_profile::AccessKind;
 use crate::source_positions::SourcePositions;
 
 /// Returns the name of a member; a hole has none.
-pub(super) fn shown_name(member: &str) -> &str {
+pub(crate) fn shown_name(member: &str) -> &str {
     if member.is_empty() { "(hole)" } else { member }
 }
 

@@ -1,4 +1,4 @@
-//! Words and lines of a finding that mails and pictures share.
+//! Words and lines of a finding that mails, pictures and SARIF share.
 
 use relayout_contend::Finding;
 use relayout_contend::finding::{ConflictPair, FindingMember};
@@ -10,11 +10,13 @@ use crate::source_positions::SourcePositions;
 use crate::words::{ContextNoun, counted};
 
 /// Pairs of instructions of a finding that are shown.
-pub(super) const PAIRS_MAX: usize = 3;
+pub(crate) const PAIRS_MAX: usize = 3;
+/// Members of a finding that have a letter.
+pub(super) const MEMBERS_MAX: usize = 26;
 
 /// `stat-one on Linux 6.1.0, 4 CPUs: 202483 transfers of cache lines, counted by relayout in the order of the recording,
 /// not on hardware.`
-pub(super) fn recording_sentence(report: &ReportContents) -> String {
+pub(crate) fn recording_sentence(report: &ReportContents) -> String {
     let ReportContents { meta, findings, .. } = report;
     let counted_by = match findings.estimated {
         true => "estimated from samples of hardware",
@@ -36,7 +38,7 @@ pub(super) fn recording_sentence(report: &ReportContents) -> String {
 }
 
 /// `dentry +64, true-sharing: 193927 transfers (96% of all), 11% of them false for the whole stay.`
-pub(super) fn finding_heading(finding: &Finding, all_transfers: u64) -> String {
+pub(crate) fn finding_heading(finding: &Finding, all_transfers: u64) -> String {
     let (name, kind) = (finding_name(finding), finding.kind.as_str());
     if let Some(adjacent) = &finding.adjacent {
         return format!(
@@ -76,6 +78,21 @@ pub(super) fn first_members(finding: &Finding, count: usize) -> Vec<&FindingMemb
     members
 }
 
+/// Returns the members with their letters; those that somebody stores to have capitals.
+pub(super) fn lettered_members<'f>(
+    members: &[&'f FindingMember],
+) -> impl Iterator<Item = (char, &'f FindingMember)> {
+    ('a'..='z')
+        .zip(members.iter().copied())
+        .map(|(letter, member)| {
+            let letter = match member.writes > 0 {
+                true => letter.to_ascii_uppercase(),
+                false => letter,
+            };
+            (letter, member)
+        })
+}
+
 /// `481536 reads, 241546 writes by 4 CPUs`
 pub(super) fn member_uses(member: &FindingMember, noun: ContextNoun) -> String {
     match (member.is_counted(), member.writes) {
@@ -92,7 +109,7 @@ pub(super) fn member_uses(member: &FindingMember, noun: ContextNoun) -> String {
 
 /// `82161 transfers of d_iname[] in __d_lookup_rcu fs/dcache.c:226 after stores to d_lockref in lockref_put_or_lock
 /// lib/lockref.c:139.`
-pub(super) fn pair_sentence(pair: &ConflictPair, sources: &SourcePositions) -> String {
+pub(crate) fn pair_sentence(pair: &ConflictPair, sources: &SourcePositions) -> String {
     format!(
         "{} of {} in {} after stores to {} in {}.",
         counted(pair.tally.transfers(), "transfer"),

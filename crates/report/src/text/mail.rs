@@ -7,8 +7,8 @@ use relayout_contend::finding::{ConflictPair, FindingMember};
 
 use super::access_words::shown_name;
 use super::finding_words::{
-    PAIRS_MAX, finding_heading, first_members, member_uses, pair_sentence, pictured_lines,
-    recording_sentence,
+    MEMBERS_MAX, PAIRS_MAX, finding_heading, first_members, lettered_members, member_uses,
+    pair_sentence, pictured_lines, recording_sentence,
 };
 use crate::ReportContents;
 use crate::source_positions::SourcePositions;
@@ -17,8 +17,6 @@ use crate::wrap::wrap_text_at;
 
 /// Widest line, unless a name is longer.
 const WIDTH: usize = 78;
-/// Members that have a letter; others are dots in the picture.
-const MEMBERS_MAX: usize = 26;
 /// Bytes between two bars of a picture.
 const WORD_BYTES: i64 = 8;
 
@@ -67,7 +65,7 @@ fn write_finding(
         let picture = line_picture(&members, line, i64::from(line_bytes));
         writeln!(out, "{:>+6} {picture}", line)?;
     }
-    for (letter, member) in letters(&members) {
+    for (letter, member) in lettered_members(&members) {
         writeln!(out, "{}", member_row(letter, member, noun))?;
     }
     writeln!(out, "       Capitals are stored to; dots are not accessed.")?;
@@ -84,26 +82,13 @@ fn line_picture(members: &[&FindingMember], line: i64, line_bytes: i64) -> Strin
         let is_at = |member: &FindingMember| {
             (member.offset..member.offset + member.size as i64).contains(&byte)
         };
-        let own = letters(members).find(|(_, member)| is_at(member));
+        let own = lettered_members(members).find(|(_, member)| is_at(member));
         picture.push(own.map_or('.', |(letter, _)| letter));
         if (byte - line + 1) % WORD_BYTES == 0 {
             picture.push('|');
         }
     }
     picture
-}
-
-/// Returns the members with their letters; those that somebody stores to have capitals.
-fn letters<'f>(members: &[&'f FindingMember]) -> impl Iterator<Item = (char, &'f FindingMember)> {
-    ('a'..='z')
-        .zip(members.iter().copied())
-        .map(|(letter, member)| {
-            let letter = match member.writes > 0 {
-                true => letter.to_ascii_uppercase(),
-                false => letter,
-            };
-            (letter, member)
-        })
 }
 
 fn member_row(letter: char, member: &FindingMember, noun: ContextNoun) -> String {

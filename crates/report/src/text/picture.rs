@@ -10,8 +10,8 @@ mod line_row;
 use relayout_contend::Finding;
 
 use super::finding_words::{
-    PAIRS_MAX, finding_heading, first_members, member_uses, pair_sentence, pictured_lines,
-    recording_sentence,
+    MEMBERS_MAX, PAIRS_MAX, finding_heading, first_members, lettered_members, member_uses,
+    pair_sentence, pictured_lines, recording_sentence,
 };
 use crate::ReportContents;
 use crate::source_positions::SourcePositions;
@@ -19,8 +19,6 @@ use crate::words::{ContextNoun, count_more};
 use canvas::{SvgCanvas, TextStyle};
 use line_row::{MemberUse, draw_line, draw_ruler, member_label};
 
-/// Members of a finding that are listed below its lines.
-const MEMBERS_MAX: usize = 26;
 /// Lines of a finding that are drawn.
 const LINES_MAX: usize = 32;
 /// Columns of the texts below a line.
@@ -106,13 +104,15 @@ fn draw_finding(
     canvas.add_paragraph(&heading, TextStyle::Heading, TEXT_COLUMNS);
     draw_ruler(canvas, finding.line_bytes);
     let lines = pictured_lines(finding);
+    let listed = first_members(finding, MEMBERS_MAX);
     for &line in lines.iter().take(LINES_MAX) {
-        draw_line(canvas, &finding.members, line, finding.line_bytes, noun);
+        draw_line(canvas, finding, &listed, line, noun);
     }
     add_rest(canvas, lines.len(), LINES_MAX, "line");
     canvas.add_space(4.0);
-    for member in first_members(finding, MEMBERS_MAX) {
-        let words = format!("{}, {}", member_label(member), member_uses(member, noun));
+    for (letter, member) in lettered_members(&listed) {
+        let uses = member_uses(member, noun);
+        let words = format!("{letter}  {}, {uses}", member_label(member));
         canvas.add_member(MemberUse::from_counts(member), &words, TEXT_COLUMNS - 2);
     }
     add_rest(canvas, finding.members.len(), MEMBERS_MAX, "member");

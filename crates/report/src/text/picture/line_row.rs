@@ -1,9 +1,10 @@
 //! A line of a finding: a row whose boxes are the members to scale.
 
+use relayout_contend::Finding;
 use relayout_contend::finding::FindingMember;
 
 use super::super::access_words::shown_name;
-use super::super::finding_words::member_uses;
+use super::super::finding_words::{lettered_members, member_uses};
 use super::canvas::{MARGIN, PictureArea, SvgCanvas, TextStyle, WIDTH, text_width};
 use crate::words::{ContextNoun, counted};
 
@@ -12,8 +13,10 @@ const OFFSET_WIDTH: f64 = 56.0;
 const ROW_HEIGHT: f64 = 34.0;
 /// Bytes between two numbers of the ruler.
 const RULER_BYTES: u32 = 8;
-/// Shortest part of a name that is worth showing.
-const NAME_PART_MIN: usize = 4;
+/// Space left and right of a name in a box.
+const NAME_MARGIN: f64 = 4.0;
+/// Height of a member that shares its bytes with another.
+const STRIP_HEIGHT: f64 = 8.0;
 
 /// Use of a member, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,27 +68,22 @@ pub(super) fn draw_ruler(canvas: &mut SvgCanvas, line_bytes: u32) {
     canvas.add_space(17.0);
 }
 
-/// Draws the line at `line` bytes from the beginning of the object.
+/// Draws the line at `line` bytes from the beginning of the object. Members in `listed` have letters.
 pub(super) fn draw_line(
     canvas: &mut SvgCanvas,
-    members: &[FindingMember],
+    finding: &Finding,
+    listed: &[&FindingMember],
     line: i64,
-    line_bytes: u32,
     noun: ContextNoun,
 ) {
+    let line_bytes = finding.line_bytes;
     let end = line + i64::from(line_bytes);
-    let mut inside: Vec<&FindingMember> = { members.iter() }
+    let mut inside: Vec<&FindingMember> = { finding.members.iter() }
         .filter(|member| member.offset < end && member_end(member) > line)
         .collect();
-    inside.sort_by_key(|member| member.offset);
-    let words: Vec<String> = { inside.iter() }
-        .map(|member| format!("{}, {}", member_label(member), member_uses(member, noun)))
-        .collect();
-    let words = match words.is_empty() {
-        true => "no member that was accessed".to_owned(),
-        false => words.join("; "),
-    };
-    canvas.begin_group(&format!("Bytes {line} to {}: {words}", end - 1));
+    // Of members at one place, those around others come first.
+    inside.sort_by_key(|member| (member.offset, std::cmp::Reverse(member.size)));
+    canvas.begin_group(&line_sentence(&inside, line, end, noun));
     let top = canvas.top();
     canvas.add_text(
         MARGIN,
@@ -97,22 +95,65 @@ pub(super) fn draw_line(
         MemberUse::NotAccessed,
         byte_area(top, 0, line_bytes.into(), line_bytes),
     );
+    let mut drawn_end = i64::MIN;
     for member in inside {
         let from = (member.offset - line).max(0);
         let to = (member_end(member) - line).min(line_bytes.into());
-        draw_member(canvas, member, byte_area(top, from, to, line_bytes));
+        let area = byte_area(top, from, to, line_bytes);
+        match member.offset < drawn_end {
+            true => draw_inner_member(canvas, member, area),
+            false => draw_member(canvas, member, letter_of(member, listed), area),
+        }
+        drawn_end = drawn_end.max(member_end(member));
     }
     canvas.end_group();
     canvas.add_space(ROW_HEIGHT + 4.0);
 }
 
-fn draw_member(canvas: &mut SvgCanvas, member: &FindingMember, area: PictureArea) {
+/// Returns the words of a line for screen readers.
+fn line_sentence(members: &[&FindingMember], line: i64, end: i64, noun: ContextNoun) -> String {
+    let words: Vec<String> = { members.iter() }
+        .map(|member| format!("{}, {}", member_label(member), member_uses(member, noun)))
+        .collect();
+    let words = match words.is_empty() {
+        true => "no member that was accessed".to_owned(),
+        false => words.join("; "),
+    };
+    format!("Bytes {line} to {}: {words}", end - 1)
+}
+
+/// Returns the letter of a member in the list below the lines.
+fn letter_of(member: &FindingMember, listed: &[&FindingMember]) -> Option<char> {
+    let mut letters = lettered_members(listed);
+    let own = letters.find(|(_, other)| std::ptr::eq(*other, member));
+    own.map(|(letter, _)| letter)
+}
+
+fn draw_member(
+    canvas: &mut SvgCanvas,
+    member: &FindingMember,
+    letter: Option<char>,
+    area: PictureArea,
+) {
     canvas.begin_tip(&member_label(member));
     canvas.add_box(MemberUse::from_counts(member), area);
-    if let Some(name) = fitting_name(shown_name(&member.name), area.width - 8.0) {
+    let width = area.width - 2.0 * NAME_MARGIN;
+    if let Some(name) = fitting_name(shown_name(&member.name), letter, width) {
         let base = area.top + ROW_HEIGHT / 2.0 + 4.0;
-        canvas.add_text(area.left + 4.0, base, &name, TextStyle::Listed);
+        canvas.add_text(area.left + NAME_MARGIN, base, &name, TextStyle::Listed);
     }
+    canvas.end_group();
+}
+
+/// Draws a member that shares its bytes with one before it, as a strip below the other's name.
+fn draw_inner_member(canvas: &mut SvgCanvas, member: &FindingMember, area: PictureArea) {
+    let strip = PictureArea {
+        top: area.top + area.height - STRIP_HEIGHT,
+        height: STRIP_HEIGHT,
+        ..area
+    };
+    canvas.begin_tip(&member_label(member));
+    canvas.add_box(MemberUse::from_counts(member), strip);
     canvas.end_group();
 }
 
@@ -132,19 +173,11 @@ fn member_end(member: &FindingMember) -> i64 {
         .saturating_add_unsigned(member.size.min(i64::MAX as u64))
 }
 
-/// Returns the name, or its end behind an ellipsis, if that fits.
-fn fitting_name(name: &str, width: f64) -> Option<String> {
-    let name = crate::escape::escape_text(name);
-    if text_width(&name) <= width {
-        return Some(name.into_owned());
-    }
-    let fitting = (width / text_width("x")) as usize;
-    let kept = fitting
-        .checked_sub(1)
-        .filter(|&kept| kept >= NAME_PART_MIN)?;
-    let skipped = name.chars().count() - kept;
-    // The end of a path says more than its beginning.
-    Some(["…".to_owned(), name.chars().skip(skipped).collect()].concat())
+/// Returns the name if it fits, else the letter if that does.
+fn fitting_name(name: &str, letter: Option<char>, width: f64) -> Option<String> {
+    let name = crate::escape::escape_text(name).into_owned();
+    let shorter = letter.map(String::from);
+    { [Some(name), shorter].into_iter().flatten() }.find(|words| text_width(words) <= width)
 }
 
 fn byte_area(top: f64, from: i64, to: i64, line_bytes: u32) -> PictureArea {
@@ -167,15 +200,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_fit_or_are_left_out() {
-        let width = text_width("12345678");
-        assert_eq!(fitting_name("lock", width).as_deref(), Some("lock"));
-        assert_eq!(
-            fitting_name("mmap_lock.owner", width).as_deref(),
-            Some("…k.owner")
-        );
-        assert_eq!(fitting_name("mmap_lock", text_width("1234")), None);
-        assert_eq!(fitting_name("mmap_lock", -3.0), None);
+    fn a_name_that_does_not_fit_is_a_letter() {
+        #[track_caller]
+        fn check(name: &str, columns: usize, expect: Option<&str>) {
+            let width = text_width(&"x".repeat(columns));
+            assert_eq!(fitting_name(name, Some('C'), width).as_deref(), expect);
+        }
+        check("lock", 4, Some("lock"));
+        check("lock", 3, Some("C"));
+        check("lock", 0, None);
+        assert_eq!(fitting_name("lock", None, text_width("abc")), None);
     }
 
     #[test]

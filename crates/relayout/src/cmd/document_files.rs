@@ -1,6 +1,6 @@
 //! `--html` and `--csv`: the document as a page in a file, and as tables in a folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use relayout_files::write_atomically;
@@ -11,7 +11,7 @@ use crate::print::print_note;
 
 /// Files of a document beside the usual output.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub struct ExportArgs {
+pub struct DocumentArgs {
     /// Write a page to this file: one that browsers open without a network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
@@ -20,7 +20,7 @@ pub struct ExportArgs {
     pub csv: Option<PathBuf>,
 }
 
-impl ExportArgs {
+impl DocumentArgs {
     /// Returns true if a file is to be written.
     pub fn has_files(&self) -> bool {
         self.html.is_some() || self.csv.is_some()
@@ -31,9 +31,9 @@ impl ExportArgs {
     /// # Errors
     /// The file is a folder, or the folder is a file.
     pub fn verify_files(&self) -> anyhow::Result<()> {
-        match (&self.html, &self.csv) {
-            (Some(file), _) if file.is_dir() => bail!("--html {}: it is a folder", file.display()),
-            (_, Some(folder)) if folder.exists() && !folder.is_dir() => {
+        reject_folder("--html", self.html.as_deref())?;
+        match &self.csv {
+            Some(folder) if folder.exists() && !folder.is_dir() => {
                 bail!("--csv {}: it is a file", folder.display())
             }
             _ => Ok(()),
@@ -72,5 +72,16 @@ impl ExportArgs {
             ));
         }
         Ok(())
+    }
+}
+
+/// Rejects a folder in place of the file of an option.
+///
+/// # Errors
+/// The file is a folder.
+pub(super) fn reject_folder(option: &str, file: Option<&Path>) -> anyhow::Result<()> {
+    match file {
+        Some(file) if file.is_dir() => bail!("{option} {}: it is a folder", file.display()),
+        _ => Ok(()),
     }
 }
