@@ -73,6 +73,49 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "not a number of seconds".into())
 }
 
+/// Parses the cost of a pair transfer, in transfers.
+pub fn coefficient(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.0..=1.0).contains(&value) {
+        Ok(value)
+    } else {
+        Err("not between 0 and 1".to_owned())
+    }
+}
+
+/// Parses a percentage from 0 to 100.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let value: f64 = text
+        .trim_end_matches('%')
+        .parse()
+        .map_err(|_| "not a number".to_owned())?;
+    if (0.0..=100.0).contains(&value) {
+        Ok(value)
+    } else {
+        Err("not between 0 and 100".to_owned())
+    }
+}
+
+/// Form of a report's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum TextForm {
+    /// Everything, for a terminal.
+    Terminal,
+    /// The findings with pictures of their lines, in 80 columns.
+    Mail,
+    /// The same lines as an SVG picture.
+    Svg,
+}
+
+/// Order of the findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum FindingOrder {
+    /// Transfers, most first.
+    Transfers,
+    /// Transfers that another layout of the type saves, most first.
+    Saving,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -58,7 +58,7 @@ pub struct Args {
     pub keep: Vec<String>,
     /// Cost, in transfers, of another CPU's store to the other line of an aligned pair [default:
     /// what `relayout probe` measured, as --machine]
-    #[arg(long, value_name = "X", value_parser = super::report::parse_coefficient)]
+    #[arg(long, value_name = "X", value_parser = crate::arguments::coefficient)]
     pub pair_coefficient: Option<f64>,
     /// Score the layouts in this recording of another workload too, and say which of them hurt it;
     /// may be given more than once

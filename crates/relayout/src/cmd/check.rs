@@ -75,7 +75,7 @@ pub struct Args {
     pub debug: Option<PathBuf>,
     /// Take lines to be hot that have at least this share of all transfers, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0 * relayout_check::hot::LINE_SHARE_MIN,
-          value_parser = super::report::parse_percent)]
+          value_parser = crate::arguments::percent)]
     pub min_share: f64,
     /// Read BTF even if there is DWARF
     #[arg(long)]

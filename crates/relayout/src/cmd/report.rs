@@ -15,6 +15,7 @@ use relayout_session::{
 };
 
 use super::document_files::DocumentArgs;
+use crate::arguments::{self, FindingOrder, TextForm};
 use crate::print::print_text;
 use crate::progress::TerminalProgress;
 use exports::ExportArgs;
@@ -58,7 +59,7 @@ pub struct Args {
     pub source: Option<PathBuf>,
     /// Cost, in transfers, of another CPU's store to the other line of an aligned pair [default:
     /// what `relayout probe` measured on this machine]; above 0, adjacent lines are findings
-    #[arg(long, value_name = "X", value_parser = parse_coefficient)]
+    #[arg(long, value_name = "X", value_parser = arguments::coefficient)]
     pub pair_coefficient: Option<f64>,
     /// Show the first N findings; 0 for all [default: 10; in files, 300]
     #[arg(long, value_name = "N")]
@@ -78,7 +79,7 @@ pub struct Args {
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..=1000))]
     pub width: Option<u16>,
     /// Show only findings with at least this share of all transfers, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = parse_percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = arguments::percent)]
     pub min_share: f64,
     #[command(flatten)]
     pub files: DocumentArgs,
@@ -156,26 +157,6 @@ fn verify_tree_use(args: &Args) -> anyhow::Result<()> {
         bail!("--source: the text has no source lines; add --html FILE or --json");
     }
     Ok(())
-}
-
-/// Form of a report's text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum TextForm {
-    /// Everything, for a terminal.
-    Terminal,
-    /// The findings with pictures of their lines, in 80 columns.
-    Mail,
-    /// The same lines as an SVG picture.
-    Svg,
-}
-
-/// Order of the findings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum FindingOrder {
-    /// Transfers, most first.
-    Transfers,
-    /// Transfers that another layout of the type saves, most first.
-    Saving,
 }
 
 /// Returns words that tell the output of one set of options from that of another; `None` where the
@@ -288,27 +269,4 @@ fn render_document(report: &ReportContents<'_>, tree: Option<&Path>) -> anyhow::
         sources: &sources,
         ..*report
     })?)
-}
-
-/// Parses the cost of a pair transfer, in transfers.
-pub(super) fn parse_coefficient(text: &str) -> Result<f64, String> {
-    let value: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
-    if (0.0..=1.0).contains(&value) {
-        Ok(value)
-    } else {
-        Err("not between 0 and 1".to_owned())
-    }
-}
-
-/// Parses a percentage from 0 to 100.
-pub(super) fn parse_percent(text: &str) -> Result<f64, String> {
-    let value: f64 = text
-        .trim_end_matches('%')
-        .parse()
-        .map_err(|_| "not a number".to_owned())?;
-    if (0.0..=100.0).contains(&value) {
-        Ok(value)
-    } else {
-        Err("not between 0 and 100".to_owned())
-    }
 }

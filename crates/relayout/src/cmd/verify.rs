@@ -95,7 +95,7 @@ pub struct Args {
     fifo: bool,
     /// Discard starts that lost more than this share of the CPU time they wanted to others, in
     /// percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = super::report::parse_percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = crate::arguments::percent)]
     max_lost: f64,
     /// Repeat a start that ends with this exit code, by which the program reports that it was
     /// disturbed

@@ -52,7 +52,7 @@ pub struct Args {
     pub debug: Vec<PathBuf>,
     /// Cost, in transfers, of another CPU's store to the other line of an aligned pair [default:
     /// what `relayout probe` measured, as --machine]
-    #[arg(long, value_name = "X", value_parser = super::report::parse_coefficient)]
+    #[arg(long, value_name = "X", value_parser = crate::arguments::coefficient)]
     pub pair_coefficient: Option<f64>,
     /// Print JSON (schema relayout/what-if/1)
     #[arg(long)]
