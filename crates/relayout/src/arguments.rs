@@ -116,6 +116,12 @@ pub enum FindingOrder {
     Saving,
 }
 
+/// Returns the widest line in columns, by default that of the terminal; `None` for any width.
+pub fn text_width(asked: Option<u16>) -> Option<usize> {
+    let asked = asked.map(usize::from);
+    asked.or_else(relayout_files::terminal_columns)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

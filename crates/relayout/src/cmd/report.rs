@@ -179,14 +179,8 @@ fn cached_options(args: &Args) -> anyhow::Result<Option<String>> {
         args.type_name,
         args.min_share,
         args.by,
-        text_width(args.width).filter(|_| !args.json),
+        arguments::text_width(args.width).filter(|_| !args.json),
     )))
-}
-
-/// Returns the widest line in columns; `None` for any width.
-fn text_width(asked: Option<u16>) -> Option<usize> {
-    let asked = asked.map(usize::from);
-    asked.or_else(relayout_files::terminal_columns)
 }
 
 fn render(
@@ -230,7 +224,7 @@ fn render(
     write_files(args, &report, resolved, names)?;
     match args.json {
         true => render_document(&report, args.source.as_deref()),
-        false => Ok(match (args.format, text_width(args.width)) {
+        false => Ok(match (args.format, arguments::text_width(args.width)) {
             (TextForm::Mail, _) => text::render_mail(&report),
             (TextForm::Svg, _) => text::render_svg(&report),
             (TextForm::Terminal, Some(width)) => text::render_within(&report, width),
