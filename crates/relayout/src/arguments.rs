@@ -1,4 +1,4 @@
-//! Values of options that several commands parse.
+//! Values of options: types and parsers that several commands use, and forms of output.
 
 use std::time::Duration;
 

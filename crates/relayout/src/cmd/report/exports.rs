@@ -85,15 +85,14 @@ impl ExportArgs {
         let Some(file) = &self.firefox_profile else {
             return Ok(());
         };
-        let profile = resolved.profile;
-        if profile.visits.is_empty() {
+        if resolved.profile.visits.is_empty() {
             bail!(
                 "--firefox-profile: the profile has no accesses with a clock; record it again with \
                  'relayout record kernel' or 'relayout record run' (samples of 'relayout record perf' have no order)"
             );
         }
         resolved.progress.step("following lines over time");
-        let moves = line_moves(profile);
+        let moves = line_moves(resolved.profile);
         if moves.is_empty() {
             bail!("--firefox-profile: no access with a clock moved a cache line");
         }
