@@ -1,7 +1,9 @@
 //! Values of options: types and parsers that several commands use, and forms of output.
 
+use std::path::Path;
 use std::time::Duration;
 
+use anyhow::bail;
 use relayout_verify::runs::PAIRS_MAX;
 
 /// Parses a number of pairs of starts.
@@ -120,6 +122,14 @@ pub enum FindingOrder {
 pub fn text_width(asked: Option<u16>) -> Option<usize> {
     let asked = asked.map(usize::from);
     asked.or_else(relayout_files::terminal_columns)
+}
+
+/// Rejects a source tree that is no folder.
+pub fn verify_source(tree: Option<&Path>) -> anyhow::Result<()> {
+    match tree {
+        Some(tree) if !tree.is_dir() => bail!("--source {}: not a folder", tree.display()),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use common::hot::SOURCE;
+use common::programs::recording_place;
 use common::trace::{self, Word};
 use common::{KERNEL_FLAGS, Place, json, names, text};
 use relayout_profile::AccessKind::{Read, Write};
@@ -254,4 +255,88 @@ fn tables_that_cannot_be_written_are_an_error() {
         "{ended:?}"
     );
     assert!(Path::new(&place.path("tables/findings.csv")).is_dir());
+}
+
+/// Each finding is a result with a rule, a level and a line of a file below the source folder.
+#[test]
+fn findings_are_results_of_code_scanning() {
+    let place = recorded();
+    let findings = json(&place, "report p --top 0")["findings"].clone();
+    let root = place.path("");
+    text(
+        &place,
+        &format!("report p --sarif p.sarif --source-root {}", root.display()),
+    );
+    let log = fs::read_to_string(place.path("p.sarif")).unwrap();
+    let log: Value = serde_json::from_str(&log).unwrap();
+    let run = &log["runs"][0];
+    let results = run["results"].as_array().unwrap();
+    assert_eq!(results.len(), findings.as_array().unwrap().len());
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    for result in results {
+        let index = result["ruleIndex"].as_u64().unwrap() as usize;
+        assert_eq!(rules[index]["id"], result["ruleId"], "{result}");
+        let place = &result["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], "vmlinux.c", "{result}");
+        assert_eq!(place["region"]["startLine"], 3, "{result}");
+    }
+}
+
+/// Samples of the Firefox Profiler's format refer to stacks, frames and functions that are there.
+#[test]
+fn a_recorded_program_opens_in_the_firefox_profiler() {
+    require_programs(&["gcc"]);
+    let place = recording_place();
+    place.shared("-O1");
+    let ended = place.said("record run -o out -- ./shared");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let ended = place.said("report out --firefox-profile out.json");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let profile = fs::read_to_string(place.path("out.json")).unwrap();
+    let profile: Value = serde_json::from_str(&profile).unwrap();
+    let shared = &profile["shared"];
+    let columns = |table: &str, column: &str, of: &str| {
+        let length = shared[of]["length"].as_u64().unwrap();
+        let values = shared[table][column].as_array().unwrap().iter();
+        for index in values.filter_map(Value::as_u64) {
+            assert!(index < length, "{table}.{column}: {index} of {length}");
+        }
+    };
+    columns("stackTable", "frame", "frameTable");
+    let offsets = shared["stackTable"]["prefixOffset"].as_array().unwrap();
+    let is_before = |(index, offset): (u64, &Value)| offset.as_u64().unwrap() <= index;
+    assert!((0..).zip(offsets).all(is_before), "{offsets:?}");
+    columns("frameTable", "func", "funcTable");
+    let threads = profile["threads"].as_array().unwrap();
+    assert!(!threads.is_empty());
+    let mut samples = 0;
+    for thread in threads {
+        let table = &thread["samples"];
+        let stacks = table["stack"].as_array().unwrap();
+        assert_eq!(table["length"], stacks.len());
+        let stack_count = shared["stackTable"]["length"].as_u64().unwrap();
+        assert!({ stacks.iter() }.all(|stack| stack.as_u64().unwrap() < stack_count));
+        let times = table["time"].as_array().unwrap().iter();
+        assert!(times.map(|time| time.as_f64().unwrap()).is_sorted());
+        samples += stacks.len();
+    }
+    let said = format!("{samples} accesses that moved a line are in out.json");
+    assert!(ended.stderr.contains(&said), "{said}: {ended:?}");
+}
+
+#[test]
+fn exports_that_cannot_be_written_are_an_error() {
+    let place = recorded();
+    for option in ["--sarif", "--firefox-profile"] {
+        place.refuses(
+            &format!("report p {option} p"),
+            2,
+            &format!("relayout: {option} p: it is a folder"),
+        );
+    }
+    let without_clock = place.run_words("report p --firefox-profile out.json");
+    assert_eq!(without_clock.code, Some(2), "{without_clock:?}");
+    let remedy = "the profile has no accesses with a clock; record it again";
+    assert!(without_clock.stderr.contains(remedy), "{without_clock:?}");
+    assert!(!place.path("out.json").exists());
 }

@@ -115,6 +115,8 @@ fn report_and_advise() {
         check_harmless(&fs::read_to_string(place.path("page.html")).unwrap());
         place.run_words(&format!("{words} --csv tables"));
     }
+    place.run_words("report p --sarif p.sarif");
+    check_harmless(&fs::read_to_string(place.path("p.sarif")).unwrap());
     let picture = place.run_words("report p --format svg").stdout;
     assert!(
         picture.contains(ESCAPED) && !picture.contains("<script"),

@@ -18,6 +18,7 @@ use relayout_timed::{MACHINES, MachineRules, TimedMachine, find_machine};
 use relayout_toolchain::kernel_build::KernelConfiguration;
 
 use super::document_files::DocumentArgs;
+use crate::arguments;
 use crate::exit::ExitStatus;
 use crate::print::print_text;
 use crate::resolved;
@@ -138,11 +139,7 @@ impl Args {
                 relayout_profile::read(profile)?;
             }
         }
-        if let Some(dir) = &self.source
-            && !dir.is_dir()
-        {
-            bail!("--source {}: not a folder", dir.display());
-        }
+        arguments::verify_source(self.source.as_deref())?;
         for file in self.patch.iter().chain(&self.hardware_script) {
             let folder = file
                 .parent()

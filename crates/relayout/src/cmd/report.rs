@@ -147,13 +147,8 @@ fn read_or_render(args: &Args) -> anyhow::Result<String> {
 
 /// Rejects a source tree that is no folder, or that nothing would be read from.
 fn verify_tree_use(args: &Args) -> anyhow::Result<()> {
-    let Some(tree) = &args.source else {
-        return Ok(());
-    };
-    if !tree.is_dir() {
-        bail!("--source {}: not a folder", tree.display());
-    }
-    if !args.json && args.files.html.is_none() {
+    arguments::verify_source(args.source.as_deref())?;
+    if args.source.is_some() && !args.json && args.files.html.is_none() {
         bail!("--source: the text has no source lines; add --html FILE or --json");
     }
     Ok(())
@@ -249,9 +244,8 @@ fn write_files(
         ..*report
     };
     let title = format!("relayout report {}", report.meta.workload);
-    (args.files).write_files(&title, || {
-        render_document(&selected, args.source.as_deref())
-    })?;
+    let document = || render_document(&selected, args.source.as_deref());
+    args.files.write_files(&title, document)?;
     args.exports.write_files(&selected, resolved, names)
 }
 

@@ -13,6 +13,7 @@ use relayout_files::{InterruptFlag, wait_for_key};
 use relayout_report::view::{ReportView, ViewOutcome, ViewPalette};
 use relayout_session::{JudgementCache, read_source_file, verify_profile_path};
 
+use crate::arguments;
 use crate::exit::ExitStatus;
 use keys::{PressedKey, pressed_key};
 use screen::TakenScreen;
@@ -62,9 +63,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             );
         }
     }
-    if let Some(tree) = args.source.as_ref().filter(|tree| !tree.is_dir()) {
-        bail!("--source {}: not a folder", tree.display());
-    }
+    arguments::verify_source(args.source.as_deref())?;
     let document = super::report::report_json(&args.profile, &args.debug)?;
     let palette = palette(std::env::var_os("TERM"), std::env::var_os("NO_COLOR"));
     let mut view = ReportView::from_json(&document, &profile, palette)?;

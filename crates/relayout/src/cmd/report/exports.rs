@@ -63,7 +63,7 @@ impl ExportArgs {
         let Some(file) = &self.sarif else {
             return Ok(());
         };
-        let (shown, _) = report.selection.select_findings(report.findings);
+        let shown = report.selection.select_findings(report.findings).0;
         let declarations = MemberDeclarations::read(resolved, &shown);
         let context = sarif::SarifContext {
             version: env!("CARGO_PKG_VERSION"),
@@ -91,7 +91,6 @@ impl ExportArgs {
                  'relayout record kernel' or 'relayout record run' (samples of 'relayout record perf' have no order)"
             );
         }
-        resolved.progress.step("following lines over time");
         let moves = line_moves(resolved.profile);
         if moves.is_empty() {
             bail!("--firefox-profile: no access with a clock moved a cache line");
