@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use common::hot::SOURCE;
 use common::programs::recording_place;
 use common::trace::{self, Word};
-use common::{KERNEL_FLAGS, Place, json, names, text};
+use common::{KERNEL_FLAGS, Place, clocked, json, names, text};
 use relayout_profile::AccessKind::{Read, Write};
 use relayout_testkit::require_programs;
 use serde_json::Value;
@@ -257,29 +257,118 @@ fn tables_that_cannot_be_written_are_an_error() {
     assert!(Path::new(&place.path("tables/findings.csv")).is_dir());
 }
 
-/// Each finding is a result with a rule, a level and a line of a file below the source folder.
 #[test]
 fn findings_are_results_of_code_scanning() {
     let place = recorded();
-    let findings = json(&place, "report p --top 0")["findings"].clone();
-    let root = place.path("");
+    let report = text(&place, "report p --sarif found.sarif");
+    assert_eq!(report, text(&place, "report p"), "the text stays");
+    let log = read_json(&place, "found.sarif");
+    let result = &log["runs"][0]["results"][0];
+    assert_eq!(result["ruleId"], "false-sharing");
+    assert_eq!(result["properties"]["transfers"], 400);
+    let physical = &result["locations"][0]["physicalLocation"];
+    // `second` is in the third line of the source.
+    assert_eq!(physical["region"]["startLine"], 3, "{result}");
+    let uri = |log: &Value| {
+        let location = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+        let uri = location["artifactLocation"]["uri"].as_str().unwrap();
+        uri.to_owned()
+    };
+    let file = uri(&log);
+    let (folder, name) = file.rsplit_once('/').unwrap();
+    let folder = folder.trim_start_matches("file://");
     text(
         &place,
-        &format!("report p --sarif p.sarif --source-root {}", root.display()),
+        &format!("report p --sarif found.sarif --source-root {folder}"),
     );
-    let log = fs::read_to_string(place.path("p.sarif")).unwrap();
-    let log: Value = serde_json::from_str(&log).unwrap();
-    let run = &log["runs"][0];
-    let results = run["results"].as_array().unwrap();
-    assert_eq!(results.len(), findings.as_array().unwrap().len());
-    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
-    for result in results {
-        let index = result["ruleIndex"].as_u64().unwrap() as usize;
-        assert_eq!(rules[index]["id"], result["ruleId"], "{result}");
-        let place = &result["locations"][0]["physicalLocation"];
-        assert_eq!(place["artifactLocation"]["uri"], "vmlinux.c", "{result}");
-        assert_eq!(place["region"]["startLine"], 3, "{result}");
+    assert_eq!(uri(&read_json(&place, "found.sarif")), name);
+}
+
+fn read_json(place: &Place, name: &str) -> Value {
+    serde_json::from_slice(&fs::read(place.path(name)).unwrap()).unwrap()
+}
+
+/// Checks that all columns of a table are as long as it says.
+#[track_caller]
+fn check_table<'v>(table: &'v Value, name: &str) -> (usize, &'v Value) {
+    let length = table["length"].as_u64().unwrap() as usize;
+    for (key, column) in table.as_object().unwrap() {
+        if let Some(column) = column.as_array() {
+            assert_eq!(column.len(), length, "{name}.{key}");
+        }
     }
+    (length, table)
+}
+
+/// Checks that the numbers of a column are rows of a table of `rows`. Null and -1 are none.
+#[track_caller]
+fn check_indices(table: &Value, key: &str, rows: usize) {
+    for index in table[key].as_array().unwrap() {
+        let is_none = index.is_null() || *index == -1;
+        assert!(
+            is_none || index.as_u64().unwrap() < rows as u64,
+            "{key}: {index}"
+        );
+    }
+}
+
+/// Checks the tables that version 70 of the format has, by `src/types/profile.ts` of the Firefox Profiler.
+fn check_firefox_tables(profile: &Value) {
+    let shared = &profile["shared"];
+    let strings = shared["stringArray"].as_array().unwrap().len();
+    let (stacks, stack_table) = check_table(&shared["stackTable"], "stackTable");
+    let (frames, frame_table) = check_table(&shared["frameTable"], "frameTable");
+    let (functions, function_table) = check_table(&shared["funcTable"], "funcTable");
+    let (sources, source_table) = check_table(&shared["sources"], "sources");
+    for name in ["resourceTable", "nativeSymbols", "sourceLocationTable"] {
+        assert_eq!(check_table(&shared[name], name).0, 0, "{name}");
+    }
+    for (row, offset) in { stack_table["prefixOffset"].as_array().unwrap().iter() }.enumerate() {
+        assert!(
+            offset.as_u64().unwrap() <= row as u64,
+            "callers come before"
+        );
+    }
+    let categories = profile["meta"]["categories"].as_array().unwrap().len();
+    check_indices(stack_table, "frame", frames);
+    check_indices(frame_table, "func", functions);
+    check_indices(frame_table, "category", categories);
+    check_indices(function_table, "name", strings);
+    check_indices(function_table, "source", sources);
+    check_indices(source_table, "filename", strings);
+    for thread in profile["threads"].as_array().unwrap() {
+        let (_, samples) = check_table(&thread["samples"], "samples");
+        check_indices(samples, "stack", stacks);
+        check_table(&thread["markers"], "markers");
+        let times = samples["time"].as_array().unwrap();
+        let times: Vec<f64> = times.iter().map(|time| time.as_f64().unwrap()).collect();
+        assert!(times.is_sorted(), "{times:?}");
+    }
+}
+
+#[test]
+fn transfers_over_time_add_up() {
+    let place = recorded();
+    clocked::add_visits(&place.path("p"));
+    text(&place, "report p --firefox-profile p.json");
+    let profile = read_json(&place, "p.json");
+    check_firefox_tables(&profile);
+    let meta = &profile["meta"];
+    assert_eq!(meta["preprocessedProfileVersion"], 70);
+    let product = meta["product"].as_str().unwrap();
+    assert!(product.ends_with("(1 ns is 1 instruction)"), "{product}");
+    let threads = profile["threads"].as_array().unwrap();
+    let weights = threads.iter().flat_map(|thread| {
+        let weights = thread["samples"]["weight"].as_array().unwrap();
+        weights.iter().map(|weight| weight.as_u64().unwrap())
+    });
+    let report = json(&place, "report p");
+    assert_eq!(report["transfers_total"], 400);
+    assert_eq!(weights.sum::<u64>(), 400);
+    assert_eq!(threads.len(), 1, "the other context only stores");
+    assert_eq!(threads[0]["name"], "CPU 1");
+    let names = profile["shared"]["stringArray"].as_array().unwrap();
+    assert!(names.contains(&"hot.second".into()), "{names:?}");
 }
 
 /// Samples of the Firefox Profiler's format refer to stacks, frames and functions that are there.
@@ -292,51 +381,27 @@ fn a_recorded_program_opens_in_the_firefox_profiler() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let ended = place.said("report out --firefox-profile out.json");
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    let profile = fs::read_to_string(place.path("out.json")).unwrap();
-    let profile: Value = serde_json::from_str(&profile).unwrap();
-    let shared = &profile["shared"];
-    let columns = |table: &str, column: &str, of: &str| {
-        let length = shared[of]["length"].as_u64().unwrap();
-        let values = shared[table][column].as_array().unwrap().iter();
-        for index in values.filter_map(Value::as_u64) {
-            assert!(index < length, "{table}.{column}: {index} of {length}");
-        }
-    };
-    columns("stackTable", "frame", "frameTable");
-    let offsets = shared["stackTable"]["prefixOffset"].as_array().unwrap();
-    let is_before = |(index, offset): (u64, &Value)| offset.as_u64().unwrap() <= index;
-    assert!((0..).zip(offsets).all(is_before), "{offsets:?}");
-    columns("frameTable", "func", "funcTable");
-    let threads = profile["threads"].as_array().unwrap();
-    assert!(!threads.is_empty());
-    let mut samples = 0;
-    for thread in threads {
-        let table = &thread["samples"];
-        let stacks = table["stack"].as_array().unwrap();
-        assert_eq!(table["length"], stacks.len());
-        let stack_count = shared["stackTable"]["length"].as_u64().unwrap();
-        assert!({ stacks.iter() }.all(|stack| stack.as_u64().unwrap() < stack_count));
-        let times = table["time"].as_array().unwrap().iter();
-        assert!(times.map(|time| time.as_f64().unwrap()).is_sorted());
-        samples += stacks.len();
-    }
+    let profile = read_json(&place, "out.json");
+    check_firefox_tables(&profile);
+    let threads = profile["threads"].as_array().unwrap().iter();
+    let samples: u64 = threads
+        .map(|thread| thread["samples"]["length"].as_u64().unwrap())
+        .sum();
+    assert!(samples > 0, "{ended:?}");
     let said = format!("{samples} accesses that moved a line are in out.json");
     assert!(ended.stderr.contains(&said), "{said}: {ended:?}");
 }
 
 #[test]
-fn exports_that_cannot_be_written_are_an_error() {
+fn without_a_clock_there_is_no_time() {
     let place = recorded();
+    let ended = place.run_words("report p --firefox-profile p.json");
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let remedy = "record it again with 'relayout record kernel' or 'relayout record run'";
+    assert!(ended.stderr.contains(remedy), "{ended:?}");
+    assert!(!place.path("p.json").exists());
     for option in ["--sarif", "--firefox-profile"] {
-        place.refuses(
-            &format!("report p {option} p"),
-            2,
-            &format!("relayout: {option} p: it is a folder"),
-        );
+        let expect = format!("relayout: {option} p: it is a folder");
+        place.refuses(&format!("report p {option} p"), 2, &expect);
     }
-    let without_clock = place.run_words("report p --firefox-profile out.json");
-    assert_eq!(without_clock.code, Some(2), "{without_clock:?}");
-    let remedy = "the profile has no accesses with a clock; record it again";
-    assert!(without_clock.stderr.contains(remedy), "{without_clock:?}");
-    assert!(!place.path("out.json").exists());
 }

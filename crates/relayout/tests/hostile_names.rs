@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 
-use common::{Place, hostile, hot, names, profile};
+use common::{Place, clocked, hostile, hot, names, profile};
 
 /// Sets the title of the terminal, colours it, and turns the direction of writing around.
 const HOSTILE: &str = "\x1b]0;owned\x07\x1b[31m\u{202e}\r\u{9b}2J/*hid";
@@ -58,6 +58,33 @@ fn json_is_escaped_as_json() {
         let document: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
         assert_eq!(document["types"][0]["name"], name, "{words}");
     }
+}
+
+#[test]
+fn sarif_and_firefox_profile_of_a_report() {
+    let place = Place::new();
+    hostile_elf(&place, "vmlinux", "");
+    let path = hot::write(&place, "p", "vmlinux", "origin", [0, 4]);
+    clocked::add_visits(&path);
+    profile::edit_meta(&path, "made up", r"<script>made up\u001b[31m\u202e");
+    let ended = place.run_words("report p --sarif p.sarif --firefox-profile p.json");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    check_harmless(&ended.stderr);
+    let read = |name| fs::read_to_string(place.path(name)).unwrap();
+    let (sarif, firefox) = (read("p.sarif"), read("p.json"));
+    check_harmless(&sarif);
+    check_harmless(&firefox);
+    let sarif: serde_json::Value = serde_json::from_str(&sarif).unwrap();
+    let message = &sarif["runs"][0]["results"][0]["message"]["text"];
+    assert!(message.as_str().unwrap().contains(HOSTILE), "{message}");
+    let firefox: serde_json::Value = serde_json::from_str(&firefox).unwrap();
+    let mut names = firefox["shared"]["stringArray"].as_array().unwrap().iter();
+    assert!(names.any(|name| name.as_str().unwrap().contains(ESCAPED)));
+    let product = firefox["meta"]["product"].as_str().unwrap();
+    assert!(
+        product.contains(r"<script>made up\u{1b}[31m\u{202e}"),
+        "{product}"
+    );
 }
 
 #[test]
@@ -115,8 +142,6 @@ fn report_and_advise() {
         check_harmless(&fs::read_to_string(place.path("page.html")).unwrap());
         place.run_words(&format!("{words} --csv tables"));
     }
-    place.run_words("report p --sarif p.sarif");
-    check_harmless(&fs::read_to_string(place.path("p.sarif")).unwrap());
     let picture = place.run_words("report p --format svg").stdout;
     assert!(
         picture.contains(ESCAPED) && !picture.contains("<script"),

@@ -167,43 +167,18 @@ fn profile_meta(
     threads: usize,
 ) -> FirefoxMeta {
     let tick = clock_tick(report.meta);
-    let moved: u64 = moves
-        .iter()
-        .map(|line_move| u64::from(line_move.lines))
-        .sum();
-    let entry = |label, value: String| ExtraEntry {
-        label,
-        format: "string",
-        value: escape_text(&value).into_owned(),
+    let product = format!("relayout {} (1 ns is {tick})", report.meta.workload);
+    let category = |&(name, color)| FirefoxCategory {
+        name,
+        color,
+        subcategories: ["Other"],
     };
-    let entries = vec![
-        entry("Recording", recording_sentence(report)),
-        entry(
-            "Samples",
-            format!(
-                "{} of the order with a clock, which covers a part of the recording",
-                counted(moved, "transfer")
-            ),
-        ),
-        entry("Time", format!("1 ns is {tick} of the CPU or thread")),
-        entry("Collector", report.meta.collector.clone()),
-    ];
     FirefoxMeta {
         interval: INTERVAL_MS,
         start_time: 0.0,
         process_type: 0,
-        categories: { CATEGORIES.iter() }
-            .map(|&(name, color)| FirefoxCategory {
-                name,
-                color,
-                subcategories: ["Other"],
-            })
-            .collect(),
-        product: escape_text(&format!(
-            "relayout {} (1 ns is {tick})",
-            report.meta.workload
-        ))
-        .into_owned(),
+        categories: CATEGORIES.iter().map(category).collect(),
+        product: escape_text(&product).into_owned(),
         stackwalk: 0,
         version: GECKO_VERSION,
         preprocessed_profile_version: PROCESSED_VERSION,
@@ -214,18 +189,46 @@ fn profile_meta(
         keep_profile_thread_order: true,
         initial_visible_threads: (0..threads).collect(),
         initial_selected_threads: (0..threads.min(1)).collect(),
-        extra: vec![ExtraSection {
-            label: "relayout",
-            entries,
-        }],
+        extra: vec![recording_facts(report, moves)],
+    }
+}
+
+/// Returns the facts that the profiler's information panel shows.
+fn recording_facts(report: &ReportContents<'_>, moves: &[LineMove<'_>]) -> ExtraSection {
+    let moved_lines: u64 = { moves.iter() }
+        .map(|line_move| u64::from(line_move.lines))
+        .sum();
+    let samples = format!(
+        "{} of the order with a clock, which covers a part of the recording",
+        counted(moved_lines, "transfer")
+    );
+    let tick = clock_tick(report.meta);
+    let facts = [
+        ("Recording", recording_sentence(report)),
+        ("Samples", samples),
+        (
+            "Time",
+            format!("1 ns is {tick} of the CPU or thread, which has a clock of its own"),
+        ),
+        ("Collector", report.meta.collector.clone()),
+    ];
+    let entry = |(label, value): (&'static str, String)| ExtraEntry {
+        label,
+        format: "string",
+        value: escape_text(&value).into_owned(),
+    };
+    ExtraSection {
+        label: "relayout",
+        entries: facts.map(entry).into(),
     }
 }
 
 /// Returns the words for a tick of the recorder's clock.
 fn clock_tick(meta: &ProfileMeta) -> &'static str {
     match meta.clock {
-        Some(ClockUnit::Instructions) | None => "1 instruction",
+        Some(ClockUnit::Instructions) => "1 instruction",
         Some(ClockUnit::Accesses) => "1 access",
+        None => "1 tick of the clock",
     }
 }
 

@@ -1,6 +1,7 @@
 //! The built command in a folder of its own, and input files for it.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod clocked;
 pub mod disk;
 pub mod hostile;
 pub mod hot;

@@ -24,7 +24,8 @@ const OTHER_MEMBERS_MAX: usize = 8;
 
 /// Renders the selected findings as an indented SARIF log that ends in a line feed.
 ///
-/// Findings without any source position have no result. A notification counts them.
+/// Findings without any source position have no result. A notification counts them. Without folders of the source in
+/// `context`, files are named relative to the folder that the recorded code shares.
 ///
 /// ```
 /// use relayout_contend::Findings;
@@ -56,6 +57,15 @@ pub fn render_findings(
 ) -> Result<String, serde_json::Error> {
     let sources = SourcePositions::new(report.findings);
     let (shown, _) = report.selection.select_findings(report.findings);
+    let shared_folder = [sources.root().to_owned()];
+    let source_roots = match context.source_roots {
+        [] if !sources.root().is_empty() => &shared_folder,
+        roots => roots,
+    };
+    let context = &SarifContext {
+        source_roots,
+        ..*context
+    };
     let located = LocatedFindings {
         declarations,
         context,
@@ -175,25 +185,16 @@ impl LocatedFindings<'_> {
 
     fn declaration(&self, finding: &Finding, member: &FindingMember) -> Option<PhysicalLocation> {
         let declared = self.declarations.line_of(finding, member)?;
-        Some(self.location(&declared.file, declared.line))
+        Some(physical_location(
+            &declared.file,
+            declared.line,
+            self.context,
+        ))
     }
 
     fn source_location(&self, source: &SiteSource) -> Option<PhysicalLocation> {
-        Some(self.location(source.file.as_deref()?, source.line?))
-    }
-
-    /// Returns a position relative to a folder of the source; without one, to the folder that the sources share.
-    fn location(&self, file: &str, line: u32) -> PhysicalLocation {
-        let shared = [self.sources.root().to_owned()];
-        let source_roots = match self.context.source_roots {
-            [] if !shared[0].is_empty() => &shared,
-            roots => roots,
-        };
-        let context = SarifContext {
-            source_roots,
-            ..*self.context
-        };
-        physical_location(file, line, &context)
+        let (file, line) = (source.file.as_deref()?, source.line?);
+        Some(physical_location(file, line, self.context))
     }
 }
 
