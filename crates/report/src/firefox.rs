@@ -64,6 +64,7 @@ const CATEGORIES: [(&str, &str); 3] = [
 ///     production: None,
 ///     judgements: None,
 ///     sources: &[],
+///     layouts: &[],
 /// };
 /// let json = render_firefox_profile(&report, &[], &Nameless)?;
 /// assert!(json.contains(r#""preprocessedProfileVersion":70"#));

@@ -3,12 +3,14 @@
 
 mod excerpts;
 mod finding;
+mod layout;
 mod site;
 
 use std::collections::BTreeMap;
 
 use excerpts::{SourceDocument, source_documents};
 use finding::{ElementsDocument, FindingDocument, finding_document};
+use layout::{SubjectLayoutDocument, subject_layout_document};
 use relayout_contend::finding::{LinePairs, UnresolvedLines};
 use relayout_contend::{CoherenceTally, UnreadMemory};
 use relayout_profile::boot::{BootChange, RecordedBoot, UnwatchedAccess};
@@ -89,6 +91,9 @@ pub struct ReportDocument<'a> {
     /// Source lines around these findings' instructions, from the tree of `--source`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sources: Vec<SourceDocument<'a>>,
+    /// Layouts of the types and variables of these findings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    layouts: Vec<SubjectLayoutDocument<'a>>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -220,10 +225,9 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
     let ReportContents {
         meta,
         findings,
-        selection,
-        production,
-        judgements,
         sources,
+        layouts,
+        ..
     } = *report;
     let totals = &findings.totals;
     let CoherenceTally {
@@ -233,13 +237,7 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
         false_first_touch,
         false_lifetime,
     } = totals.tally;
-    let (shown, _) = selection.select_findings(findings);
-    let shown: Vec<FindingDocument<'_>> = { shown.into_iter() }
-        .map(|finding| {
-            let saving = saving_document(finding, findings, judgements);
-            finding_document(finding, meta, production, saving)
-        })
-        .collect();
+    let shown = finding_documents(report);
     let positions = shown.iter().flat_map(FindingDocument::positions).collect();
     ReportDocument {
         schema: ReportDocument::SCHEMA,
@@ -285,7 +283,19 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
         findings_total: findings.findings.len(),
         findings: shown,
         sources: source_documents(sources, &positions),
+        layouts: layouts.iter().map(subject_layout_document).collect(),
     }
+}
+
+/// Returns the selected findings.
+fn finding_documents<'a>(report: &ReportContents<'a>) -> Vec<FindingDocument<'a>> {
+    let (shown, _) = report.selection.select_findings(report.findings);
+    { shown.into_iter() }
+        .map(|finding| {
+            let saving = saving_document(finding, report.findings, report.judgements);
+            finding_document(finding, report.meta, report.production, saving)
+        })
+        .collect()
 }
 
 fn machine_document(meta: &ProfileMeta) -> MachineDocument<'_> {

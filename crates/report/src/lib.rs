@@ -16,6 +16,7 @@
 //!     production: None,
 //!     judgements: None,
 //!     sources: &[],
+//!     layouts: &[],
 //! };
 //! assert!(text::render(&report).starts_with("relayout report"));
 //! ```
@@ -50,7 +51,7 @@ mod wrap;
 
 use relayout_contend::Findings;
 use relayout_profile::ProfileMeta;
-use relayout_session::{ProductionBuild, SourceFile, TypeJudgements};
+use relayout_session::{ProductionBuild, SourceFile, SubjectLayout, TypeJudgements};
 
 pub use csv_tables::{CsvTable, csv_tables};
 pub use doctor::survey_text;
@@ -79,4 +80,6 @@ pub struct ReportContents<'a> {
     pub judgements: Option<&'a TypeJudgements>,
     /// Files of the findings' instructions; empty without a source tree.
     pub sources: &'a [SourceFile],
+    /// Layouts of what the findings are about, for documents.
+    pub layouts: &'a [SubjectLayout],
 }

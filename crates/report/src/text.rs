@@ -62,6 +62,7 @@ fn write_report(out: &mut String, report: &ReportContents, is_narrow: bool) -> f
         production,
         judgements,
         sources: _,
+        layouts: _,
     } = *report;
     let context_noun = ContextNoun::from_meta(meta);
     let sources = SourcePositions::new(findings);

@@ -18,6 +18,7 @@
 //!     production: None,
 //!     judgements: None,
 //!     sources: &[],
+//!     layouts: &[],
 //! })?;
 //! let mut view = ReportView::from_json(&document, "out.relayout", ViewPalette::Plain)?;
 //! let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 24));

@@ -95,6 +95,7 @@ fn uncertain_types_are_marked() {
             production: None,
             judgements: None,
             sources: &[],
+            layouts: &[],
         };
         render(&report, width)
     };
@@ -208,6 +209,7 @@ fn text_of_nothing() {
         production: None,
         judgements: None,
         sources: &[],
+        layouts: &[],
     };
     insta::assert_snapshot!(text::render(&report));
 }
@@ -242,6 +244,7 @@ fn adjacent(pair_coefficient: Option<f64>, render: impl Fn(&ReportContents) -> S
         production: None,
         judgements: None,
         sources: &[],
+        layouts: &[],
         meta: &profile.meta,
         findings: &findings,
         selection: &FindingSelection::default(),

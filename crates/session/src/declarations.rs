@@ -50,7 +50,7 @@ impl FromIterator<((FindingSubject, i64), SourceLine)> for MemberDeclarations {
 }
 
 /// Returns an object of the subject; `None` for scalars, which have no members.
-fn find_object<'r>(
+pub(crate) fn find_object<'r>(
     resolved: &ResolvedProfile<'r>,
     subject: &FindingSubject,
 ) -> Option<&'r ResolvedObject> {

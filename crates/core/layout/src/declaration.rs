@@ -87,6 +87,7 @@ mod tests {
             members,
             decl: line(decl),
             size,
+            complete: true,
             ..Aggregate::default()
         })
     }

@@ -10,8 +10,9 @@ use relayout_report::{
 };
 use relayout_session::{
     JudgementCache, ProductionBuild, ResolvedNames, ResolvedProfile, explain_finding,
-    judge_findings, pair_coefficient_or_measured, rank_findings, read_source_files, recorded_name,
-    sort_by_saving, verify_profile_path, with_resolved_profile,
+    judge_findings, pair_coefficient_or_measured, rank_findings, read_source_files,
+    read_subject_layouts, recorded_name, sort_by_saving, verify_profile_path,
+    with_resolved_profile,
 };
 
 use super::document_files::DocumentArgs;
@@ -215,10 +216,11 @@ fn render(
         production: production.as_ref(),
         judgements: Some(&judgements),
         sources: &[],
+        layouts: &[],
     };
     write_files(args, &report, resolved, names)?;
     match args.json {
-        true => render_document(&report, args.source.as_deref()),
+        true => render_document(&report, resolved, args.source.as_deref()),
         false => Ok(match (args.format, arguments::text_width(args.width)) {
             (TextForm::Mail, _) => text::render_mail(&report),
             (TextForm::Svg, _) => text::render_svg(&report),
@@ -244,17 +246,22 @@ fn write_files(
         ..*report
     };
     let title = format!("relayout report {}", report.meta.workload);
-    let document = || render_document(&selected, args.source.as_deref());
+    let document = || render_document(&selected, resolved, args.source.as_deref());
     args.files.write_files(&title, document)?;
     args.exports.write_files(&selected, resolved, names)
 }
 
 /// Renders the JSON document, with source lines if there is a tree.
-fn render_document(report: &ReportContents<'_>, tree: Option<&Path>) -> anyhow::Result<String> {
+fn render_document(
+    report: &ReportContents<'_>,
+    resolved: &ResolvedProfile<'_>,
+    tree: Option<&Path>,
+) -> anyhow::Result<String> {
     let (shown, _) = report.selection.select_findings(report.findings);
     let sources = tree.map_or_else(Vec::new, |tree| read_source_files(&shown, tree));
     Ok(json::render(&ReportContents {
         sources: &sources,
+        layouts: &read_subject_layouts(resolved, &shown),
         ..*report
     })?)
 }

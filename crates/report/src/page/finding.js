@@ -16,6 +16,7 @@ function findingDetails(finding, doc, sources) {
     findingFacts(finding, noun),
     finding.advice.map((advice) => el("p", {}, prose(advice.words))),
     el("h3", {}, "The line"), linePictures(finding, doc, noun, pairId),
+    wholeStruct(finding, doc),
     el("h3", {}, "Members"), memberTable(finding, noun),
     finding.pairs.length ? [el("h3", {}, "Written there, missed here"), pairTable(finding, sources, pairId)] : null,
     el("h3", {}, "Code"), siteTable(finding, sources),
@@ -101,4 +102,34 @@ function siteTable(finding, sources) {
   return cutTable("instructions", [["Access", (s) => s.access, null], ["Count", (s) => count(s.count), "number"],
     ["Transfers", (s) => count(s.transfers), "number"], [word("caused", "Caused"), (s) => count(s.caused), "number"],
     ["Place", (s) => sourcePlace(s, sources), null]], finding.sites, ROWS_MAX);
+}
+
+// Rows of the whole struct that are drawn, and those up to which it is drawn at once.
+const STRUCT_ROWS_MAX = 64;
+const STRUCT_ROWS_OPEN = 8;
+
+// All lines of an object, with padding, and with the traffic that any finding of the type has.
+function wholeStruct(finding, doc) {
+  const layout = (doc.layouts || []).find((other) => other.type === finding.type && other.variable === finding.variable);
+  if (!layout?.members.length) return null;
+  const lineBytes = doc.machine.line_bytes;
+  const phase = ((finding.line_offset % lineBytes) + lineBytes) % lineBytes;
+  const first = phase ? phase - lineBytes : 0;
+  const rows = Math.ceil((layout.size - first) / lineBytes);
+  const bytes = Math.min(rows, STRUCT_ROWS_MAX) * lineBytes;
+  const own = doc.findings.filter((other) => other.type === finding.type && other.variable === finding.variable).flatMap((other) => other.members);
+  const members = layout.members.map((member) => withTraffic(member, own));
+  const draw = () => [linePicture(members, { first, bytes: Math.min(bytes, layout.size - first), lineBytes, isWhole: true }), pictureKey({ isWhole: true }),
+    rows > STRUCT_ROWS_MAX ? el("p", { class: "note" }, `The first ${STRUCT_ROWS_MAX} of ${count(rows)} lines.`) : null];
+  const isOpen = rows <= STRUCT_ROWS_OPEN;
+  const holder = el("details", { open: isOpen, toggle: () => { if (holder.children.length === 1) fill(holder, {}, draw()); } },
+    el("summary", {}, `The whole of ${findingName(finding)}: ${counted(layout.size, "byte")} on ${counted(rows, "line")}`), isOpen ? draw() : null);
+  return holder;
+}
+
+// A member with the counts of all accessed members in it.
+function withTraffic(member, accessed) {
+  const inside = accessed.filter((other) => other.offset >= member.offset && other.offset < member.offset + member.size);
+  const sum = (key) => inside.reduce((total, other) => total + other[key], 0);
+  return { ...member, reads: sum("reads"), writes: sum("writes"), writers: Math.max(0, ...inside.map((other) => other.writers)) };
 }

@@ -38,6 +38,7 @@ const TEXT_COLUMNS: usize = 118;
 ///     production: None,
 ///     judgements: None,
 ///     sources: &[],
+///     layouts: &[],
 /// });
 /// assert!(svg.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg "));
 /// ```

@@ -275,5 +275,6 @@ pub fn rendered_of(
         production: None,
         judgements: None,
         sources: &[],
+        layouts: &[],
     })
 }

@@ -118,6 +118,7 @@ fn render_log(declarations: &MemberDeclarations, source_roots: &[String]) -> Val
         production: None,
         judgements: None,
         sources: &[],
+        layouts: &[],
     };
     let context = SarifContext {
         version: "0.1.0",
