@@ -23,6 +23,8 @@ pub enum ExitStatus {
     Guest = 4,
     /// It cannot be told; `git bisect run` passes the commit over.
     Untestable = 125,
+    /// The setup is broken; `git bisect run` ends.
+    BrokenSetup = 128,
     /// Stopped by the user.
     Interrupted = 130,
 }

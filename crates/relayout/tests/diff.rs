@@ -71,6 +71,11 @@ fn member_added() {
         "int a; union { long u; int v; short n; }; int z;",
     );
     check(
+        "grows_a_union",
+        "int a; union { long u; int v; }; long z;",
+        "int a; union { struct pair n[2]; long u; int v; }; long z;",
+    );
+    check(
         "pushes",
         "int a; long b, c, d;",
         "int a; long n; long b, c, d;",

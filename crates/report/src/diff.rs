@@ -1,7 +1,7 @@
 //! Differences between the layouts of two builds: a JSON document and text.
 
 mod document;
-mod shape_pair;
+pub(crate) mod shape_pair;
 mod text;
 
 use std::path::Path;
@@ -10,6 +10,7 @@ use relayout_diff::LayoutDiff;
 use relayout_session::diff::BuildComparison;
 
 pub use document::{DiffDocument, diff_document};
+pub(crate) use text::hot;
 pub use text::render_text;
 
 /// A comparison of two builds and the choices for showing it.

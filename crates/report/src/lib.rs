@@ -23,6 +23,7 @@
 
 pub mod advise;
 pub mod check;
+pub mod compare;
 mod csv_tables;
 pub mod diff;
 mod doctor;

@@ -47,6 +47,7 @@ pub fn document_schemas() -> Vec<DocumentSchema> {
         DocumentSchema::new::<crate::json::ReportDocument<'static>>(),
         DocumentSchema::new::<crate::diff::DiffDocument>(),
         DocumentSchema::new::<crate::check::CheckDocument<'static>>(),
+        DocumentSchema::new::<crate::compare::CompareDocument<'static>>(),
         DocumentSchema::new::<crate::explain::ExplainDocument<'static>>(),
         DocumentSchema::new::<crate::advise::AdviseDocument<'static>>(),
         DocumentSchema::new::<crate::advise::WhatIfDocument<'static>>(),

@@ -296,15 +296,19 @@ fn finding_name(finding: &Finding) -> String {
     }
 }
 
-fn finding_place(finding: &Finding) -> String {
-    let subject = &finding.subject;
-    let name = match subject.variable() {
+/// Returns the name of a type, or of a variable with its type.
+pub(crate) fn subject_name(subject: &FindingSubject) -> String {
+    match subject.variable() {
         Some(variable) if variable != subject.type_name() && !subject.type_name().is_empty() => {
             format!("{variable} ({})", subject.type_name())
         }
         Some(variable) => variable.to_owned(),
         None => subject.type_name().to_owned(),
-    };
+    }
+}
+
+fn finding_place(finding: &Finding) -> String {
+    let name = subject_name(&finding.subject);
     if let Some(elements) = &finding.elements {
         return format!("{name}, {}", counted(elements.count, "element"));
     }

@@ -2,7 +2,7 @@
 
 mod document;
 pub mod kernel;
-mod table;
+pub(crate) mod table;
 mod text;
 
 use relayout_session::verify::JudgedRuns;

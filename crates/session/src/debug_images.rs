@@ -103,6 +103,23 @@ fn debug_path(given: Option<&Path>, meta: &ProfileMeta) -> Result<PathBuf, Error
     }
 }
 
+/// Returns the file with the debug information of the kernel or program: of `given_files` the first
+/// with its build id, or the first one, and else the one that the profile names.
+///
+/// # Errors
+/// The file cannot be read, or is of another build.
+pub(crate) fn main_debug_path(
+    given_files: &[PathBuf],
+    meta: &ProfileMeta,
+) -> Result<PathBuf, Error> {
+    let mut files = given_files.to_vec();
+    let own = take_by_build_id(&mut files, &meta.build_id).or_else(|| files.first().cloned());
+    let path = debug_path(own.as_deref(), meta)?;
+    let mut unproven = UnprovenFiles::default();
+    let file = open_main_file(&path, own.is_some(), meta, &debug_places()?, &mut unproven)?;
+    Ok(file.path().to_owned())
+}
+
 fn open_main_file(
     path: &Path,
     is_given: bool,

@@ -12,7 +12,9 @@ use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 
 use crate::{Error, with_both_types};
 
+pub(crate) use hot::ComparedFiles;
 pub use hot::{HotDiff, HotMove, HotPair, HotTypeTraffic};
+pub(crate) use select::load_matching;
 pub use select::{DiffSelection, TypeOrder};
 
 /// Two builds and the types of them to compare.
@@ -99,7 +101,7 @@ fn compare_types(
         Some(profile) => hot::read_hot_types(profile, request.debug.as_slice(), progress)?,
         None => Vec::new(),
     };
-    let files = hot::ComparedFiles {
+    let files = ComparedFiles {
         old,
         new,
         line_bytes: request.line_bytes,

@@ -1,5 +1,7 @@
 //! Findings of a resolved profile.
 
+use std::collections::BTreeSet;
+
 use relayout_check::RecordedHotMember;
 use relayout_contend::finding::FindingMember;
 use relayout_contend::{FindSettings, Findings, find_with, strip_type_tag};
@@ -35,6 +37,20 @@ pub(crate) fn recorded_member(member: &FindingMember) -> Option<RecordedHotMembe
     })
 }
 
+/// Returns the names of all types and variables of the profile, contended or not.
+pub(crate) fn recorded_names(resolved: &ResolvedProfile<'_>) -> BTreeSet<String> {
+    let mut names = struct_names(resolved);
+    let objects = resolved.resolution.objects().iter();
+    let variables = objects.filter_map(|object| match &object.kind {
+        ObjectKind::Global { symbol }
+        | ObjectKind::PerCpu { symbol, .. }
+        | ObjectKind::ThreadLocal { symbol, .. } => Some(symbol.clone()),
+        _ => None,
+    });
+    names.extend(variables);
+    names
+}
+
 /// Returns the type or variable of the profile, contended or not, that `name` means: as findings call it.
 /// A name that nothing has is a slip of the pen, and an empty report would look like the absence of
 /// contention.
@@ -54,15 +70,7 @@ pub fn recorded_name(
     {
         return Ok(wanted.to_owned());
     }
-    let mut names = struct_names(resolved);
-    let objects = resolved.resolution.objects().iter();
-    let variables = objects.filter_map(|object| match &object.kind {
-        ObjectKind::Global { symbol }
-        | ObjectKind::PerCpu { symbol, .. }
-        | ObjectKind::ThreadLocal { symbol, .. } => Some(symbol.clone()),
-        _ => None,
-    });
-    names.extend(variables);
+    let names = recorded_names(resolved);
     if names.contains(wanted) {
         return Ok(wanted.to_owned());
     }

@@ -23,6 +23,7 @@
 
 pub mod advise;
 pub mod check;
+pub mod compare;
 mod debug_images;
 mod declarations;
 pub mod diff;

@@ -9,6 +9,7 @@
 //!   unknown.
 //! - [`throughput`] predicts the throughput with fewer waits, on a machine that was measured.
 //! - [`line_moves`](line_moves()) tells which accesses of the order with a clock moved a line, and when.
+//! - [`count_traffic`] counts transfers by member in each recording alone.
 //! - [`TraceIndex`] carves the accesses of an object out of a profile's bursts.
 //!
 //! The crate takes values and returns values: no files, no processes, no terminal.
@@ -56,6 +57,7 @@ pub mod replay;
 mod source_cache;
 pub mod throughput;
 mod traces;
+mod traffic;
 mod type_confidence;
 mod unread_memory;
 
@@ -71,5 +73,6 @@ pub use replay::{
     ObjectTrace, PreparedTrace, RecordedPlacement, TraceAccess, replay, replay_lines,
 };
 pub use traces::{ObjectExtent, TraceIndex};
+pub use traffic::{MemberTraffic, RecordingTraffic, SubjectTraffic, TrafficMember, count_traffic};
 pub use type_confidence::{CONFIDENCE_MIN_PERCENT, TypeConfidence};
 pub use unread_memory::UnreadMemory;

@@ -4,6 +4,7 @@
 //! - [`median`] and [`hodges_lehmann`] locate values; a few wild ones do not move them;
 //! - [`estimate_location`] adds a standard error by the bootstrap, [`SortedSample`] reads the
 //!   quantiles of resampled statistics;
+//! - [`MeanDifference`] compares the means of two samples;
 //! - [`reject_hypotheses`] controls the false discovery rate of many comparisons;
 //! - [`random`] holds the generators. Each seeded stream is the same on every machine and in every
 //!   version, so results can be repeated.
@@ -24,9 +25,11 @@ mod multiple;
 pub mod random;
 mod sample;
 mod student;
+mod welch;
 
 pub use bootstrap::{LocationEstimate, estimate_location};
 pub use median::{hodges_lehmann, median};
 pub use multiple::reject_hypotheses;
 pub use sample::SortedSample;
 pub use student::{t_cdf, t_quantile};
+pub use welch::MeanDifference;

@@ -3,6 +3,7 @@
 pub mod advise;
 pub mod cc;
 pub mod check;
+pub mod compare;
 pub mod diff;
 pub mod doctor;
 pub mod document_files;

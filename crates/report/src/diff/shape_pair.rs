@@ -4,7 +4,7 @@ use crate::words::counted;
 use relayout_diff::{MemberMove, PlacedMember, TypeDiffDetail, TypeLayout};
 
 /// A type in both files, and what is different.
-pub(super) struct ShapePair<'d> {
+pub(crate) struct ShapePair<'d> {
     pub old: &'d TypeLayout,
     pub new: &'d TypeLayout,
     pub detail: &'d TypeDiffDetail,
@@ -12,7 +12,7 @@ pub(super) struct ShapePair<'d> {
 
 impl<'d> ShapePair<'d> {
     /// The member's field in the new shape, or if it is gone in the old one.
-    pub(super) fn field(&self, member: &MemberMove) -> &'d PlacedMember {
+    pub(crate) fn field(&self, member: &MemberMove) -> &'d PlacedMember {
         match (member.new, member.old) {
             (Some(new), _) => &self.new.members[new],
             (None, Some(old)) => &self.old.members[old],
@@ -21,7 +21,7 @@ impl<'d> ShapePair<'d> {
     }
 
     /// Both fields of a member that is in both.
-    pub(super) fn fields(
+    pub(crate) fn fields(
         &self,
         member: &MemberMove,
     ) -> Option<(&'d PlacedMember, &'d PlacedMember)> {
@@ -31,13 +31,13 @@ impl<'d> ShapePair<'d> {
         ))
     }
 
-    pub(super) fn name(&self, member: usize) -> &'d str {
+    pub(crate) fn name(&self, member: usize) -> &'d str {
         &self.field(&self.detail.members[member]).path
     }
 }
 
 /// `4 bytes`, `1 byte`, `3 bits`.
-pub(super) fn size_text(bits: u64) -> String {
+pub(crate) fn size_text(bits: u64) -> String {
     match bits % 8 {
         0 => counted(bits / 8, "byte"),
         _ => counted(bits, "bit"),
@@ -45,7 +45,7 @@ pub(super) fn size_text(bits: u64) -> String {
 }
 
 /// Formats the offset of a member: bytes from the start of the type, with `:bit` for a bitfield.
-pub(super) fn place_text(field: &PlacedMember) -> String {
+pub(crate) fn place_text(field: &PlacedMember) -> String {
     match field.bits {
         Some(bits) => format!("{}:{}", bits.offset_bits / 8, bits.offset_bits % 8),
         None => field.offset.to_string(),
@@ -53,7 +53,7 @@ pub(super) fn place_text(field: &PlacedMember) -> String {
 }
 
 /// Joins names: `a`, `a and b`, `a, b and c`, `a, b, c and 7 more`.
-pub(super) fn join_names<S: AsRef<str>>(names: &[S], max: usize) -> String {
+pub(crate) fn join_names<S: AsRef<str>>(names: &[S], max: usize) -> String {
     let mut words: Vec<String> = names
         .iter()
         .take(max)

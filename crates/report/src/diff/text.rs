@@ -1,6 +1,6 @@
 //! The text of `diff`: a line per type as codiff writes it, then what happened in it.
 
-pub(super) mod hot;
+pub(crate) mod hot;
 mod lines;
 mod members;
 mod pushed;

@@ -177,7 +177,7 @@ pub(super) fn compare_hot_types(
 }
 
 /// Both files.
-pub(super) struct ComparedFiles<'c, 'o, 'n> {
+pub(crate) struct ComparedFiles<'c, 'o, 'n> {
     pub old: &'c TypeCatalog<'o>,
     pub new: &'c TypeCatalog<'n>,
     pub line_bytes: u64,
@@ -188,7 +188,7 @@ impl ComparedFiles<'_, '_, '_> {
     ///
     /// # Errors
     /// Malformed debug information.
-    fn compare(
+    pub(crate) fn compare(
         &self,
         diff: &LayoutDiff,
         type_diff: &TypeDiff,

@@ -25,6 +25,9 @@ struct KeptMember {
     old: (u64, u64),
     new: (u64, u64),
     push: Option<usize>,
+    /// Index of the first member that can push the next one: the one behind it, or an alternative of
+    /// the same union before it that reaches further.
+    pushers_from: usize,
 }
 
 impl KeptMember {
@@ -63,7 +66,9 @@ pub(super) fn explain_pushes(
             old: member_extent(&old.members[was]),
             new: member_extent(&new.members[is]),
             push: None,
+            pushers_from: index + 1,
         };
+        here.pushers_from = first_pusher(old, new, members, &here);
         let (far, others) = followed_members(&kept, &here);
         let base = far.map_or(0, |far| far.delta());
         let inherited = far.and_then(|far| far.push);
@@ -95,6 +100,30 @@ pub(super) fn explain_pushes(
         kept.push(here);
     }
     pushes
+}
+
+/// Returns [`KeptMember::pushers_from`].
+fn first_pusher(
+    old: &TypeLayout,
+    new: &TypeLayout,
+    members: &[MemberMove],
+    here: &KeptMember,
+) -> usize {
+    let reaches_further = |change: &MemberMove| {
+        let (extent, own) = match (change.cause, change.old, change.new) {
+            (MoveCause::Added | MoveCause::Reordered, _, Some(at)) => (&new.members[at], here.new),
+            (MoveCause::Removed, Some(at), _) => (&old.members[at], here.old),
+            _ => return None,
+        };
+        let (start, end) = member_extent(extent);
+        Some(start < own.1 && end > own.1)
+    };
+    let before = members[..here.member].iter().enumerate().rev();
+    let alternatives = before
+        .take(LOOK_BACK_MAX)
+        .map_while(|(index, change)| Some((index, reaches_further(change)?)));
+    let further = alternatives.filter(|(_, is_further)| *is_further).last();
+    further.map_or(here.member + 1, |(index, _)| index)
 }
 
 fn member_extent(member: &PlacedMember) -> (u64, u64) {

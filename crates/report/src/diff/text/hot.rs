@@ -20,16 +20,10 @@ const MOVES_MAX: usize = 8;
 
 /// The sentences about one type, hottest first.
 pub(crate) fn sentences(pair: &ShapePair<'_>, hot: &HotDiff, line_bytes: u64) -> Vec<String> {
-    let mut lines: Vec<String> = hot_groups(pair, hot, line_bytes)
-        .iter()
+    let mut lines: Vec<String> = pair_sentences(pair, hot, line_bytes)
+        .into_iter()
         .take(SENTENCES_MAX)
-        .map(|group| {
-            format!(
-                "{}: {}",
-                cause_text(pair, group),
-                effect_text(pair, hot, group)
-            )
-        })
+        .map(|sentence| sentence.text)
         .collect();
     let phase = hot.phase.filter(|phase| *phase > 0);
     if let (Some(phase), false) = (phase, lines.is_empty()) {
@@ -41,6 +35,32 @@ pub(crate) fn sentences(pair: &ShapePair<'_>, hot: &HotDiff, line_bytes: u64) ->
     lines
 }
 
+/// Sentence about pairs that changed for one reason.
+pub(crate) struct PairSentence {
+    /// `n pushed c from 8 to 16: c and d now share line 0`.
+    pub text: String,
+    /// Indices of the pairs in [`HotDiff::pairs`].
+    pub pairs: Vec<usize>,
+}
+
+/// Returns the sentences about the first pairs, in their order.
+pub(crate) fn pair_sentences(
+    pair: &ShapePair<'_>,
+    hot: &HotDiff,
+    line_bytes: u64,
+) -> Vec<PairSentence> {
+    let groups = hot_groups(pair, hot, line_bytes);
+    let sentence = |group: &HotGroup| PairSentence {
+        text: format!(
+            "{}: {}",
+            cause_text(pair, group),
+            effect_text(pair, hot, group)
+        ),
+        pairs: group.pairs.clone(),
+    };
+    groups.iter().map(sentence).collect()
+}
+
 /// Pairs that changed for one reason: each of `moved` with each of `others`.
 #[derive(Debug, PartialEq, Eq)]
 struct HotGroup {
@@ -50,27 +70,34 @@ struct HotGroup {
     moved: Vec<usize>,
     /// Hot members that they met or left.
     others: Vec<usize>,
+    /// Indices in [`HotDiff::pairs`].
+    pairs: Vec<usize>,
     together: bool,
     line: u64,
 }
 
 fn hot_groups(pair: &ShapePair<'_>, hot: &HotDiff, line_bytes: u64) -> Vec<HotGroup> {
     let mut groups: Vec<HotGroup> = Vec::new();
-    let worth_telling = hot.pairs.iter().filter(|pair| pair.heat > 0);
-    for changed in worth_telling.take(PAIRS_MAX) {
+    let worth_telling = hot.pairs.iter().enumerate();
+    let worth_telling = worth_telling.filter(|(_, pair)| pair.heat > 0);
+    for (index, changed) in worth_telling.take(PAIRS_MAX) {
         let (moved, other) = split_by_move(hot, changed, line_bytes);
         let same = |group: &&mut HotGroup| {
             let key = (group.moved[0], group.together, group.line);
             key == (moved, changed.together, changed.line)
         };
         match groups.iter_mut().find(same) {
-            Some(group) => group.others.push(other),
+            Some(group) => {
+                group.others.push(other);
+                group.pairs.push(index);
+            }
             None => groups.push(HotGroup {
                 holders: innermost_holder(pair, &hot.moves[moved].member.path)
                     .into_iter()
                     .collect(),
                 moved: vec![moved],
                 others: vec![other],
+                pairs: vec![index],
                 together: changed.together,
                 line: changed.line,
             }),
@@ -95,6 +122,7 @@ fn hot_groups(pair: &ShapePair<'_>, hot: &HotDiff, line_bytes: u64) -> Vec<HotGr
         match joined.iter_mut().find(same) {
             Some(other) => {
                 other.moved.extend(group.moved);
+                other.pairs.extend(group.pairs);
                 other.holders.extend(group.holders);
                 other.holders.dedup();
             }

@@ -111,7 +111,7 @@ impl PusherIndex {
                 member: kept.member,
                 action: PusherAction::Resized,
             });
-        let start = follows.iter().map(|kept| kept.member + 1).min();
+        let start = follows.iter().map(|kept| kept.pushers_from).min();
         let changed = if grows { &self.grows } else { &self.shrinks };
         let inside =
             &changed[changed.partition_point(|pusher| pusher.member < start.unwrap_or(0))..];
@@ -153,7 +153,7 @@ mod tests {
         here: usize,
         grows: bool,
     ) -> Vec<Pusher> {
-        let start = follows.iter().map(|kept| kept.member + 1).min();
+        let start = follows.iter().map(|kept| kept.pushers_from).min();
         let from = follows
             .iter()
             .filter_map(|kept| members[kept.member].old)
@@ -216,7 +216,8 @@ mod tests {
         ) {
             let (members, accepted): (Vec<MemberMove>, Vec<bool>) = made.into_iter().unzip();
             let (first, here) = (first.index(members.len()), last.index(members.len()));
-            let follows = [KeptMember { member: first, old: (0, 8), new: (0, 8), push: None }];
+            let pushers_from = first + 1;
+            let follows = [KeptMember { member: first, old: (0, 8), new: (0, 8), push: None, pushers_from }];
             let accepts = |member: &MemberMove| {
                 let at = members.iter().position(|other| std::ptr::eq(other, member));
                 accepted[at.expect("a member of the list")]

@@ -1,0 +1,161 @@
+//! Transfers by subject, member and pair of members, in each recording of a profile alone.
+//!
+//! Findings sum over recordings and join lines. Two profiles are compared by rates with their spread
+//! over recordings, which need the counts apart.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use relayout_profile::{AccessKind, ContextId, Profile, RunId};
+
+use crate::find::profile_line_bytes;
+use crate::finding::FindingSubject;
+use crate::group::{
+    self, GroupedRows, ResolvedConflict, ResolvedCount, TargetCache, group_rows, object_at,
+};
+use crate::identify::{AccessTarget, AddressNamer};
+use crate::names::target_name;
+use crate::ranks::{RecordingIndex, total_transfers};
+
+/// Transfers of one recording: of a run, and of the further processes that belong to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordingTraffic {
+    /// Read and write transfers on all memory.
+    pub transfers: u64,
+    /// Transfers by type or variable.
+    pub subjects: BTreeMap<FindingSubject, SubjectTraffic>,
+}
+
+/// Transfers of one type or variable.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SubjectTraffic {
+    /// Read and write transfers on all its lines.
+    pub transfers: u64,
+    /// Traffic by member.
+    pub members: BTreeMap<TrafficMember, MemberTraffic>,
+    /// Transfers between two members of one object, by their paths in alphabetical order. Both are
+    /// the same where the access missed what another context had written to the member itself.
+    pub pairs: BTreeMap<[String; 2], u64>,
+}
+
+/// Member of a type, at its offset in the recorded build.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TrafficMember {
+    /// Path from the type, empty for a hole; the name of a variable that has no members.
+    pub path: String,
+    /// Bytes from the start of the object; of the element, if the member is in an array. 0 for a
+    /// hole.
+    pub offset: u64,
+    /// Size in bytes. 0 for a hole.
+    pub size: u64,
+}
+
+/// Traffic of one member.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemberTraffic {
+    /// Transfers in which an access to the member missed.
+    pub transfers: u64,
+    /// Loads on contended lines.
+    pub reads: u64,
+    /// Stores on contended lines.
+    pub writes: u64,
+    /// Contexts that accessed it on contended lines.
+    pub contexts: BTreeSet<ContextId>,
+}
+
+/// Counts the transfers of each recording of `profile`, in the order of the recordings. The list is
+/// empty for a profile without recordings.
+pub fn count_traffic(profile: &Profile, identify: &impl AddressNamer) -> Vec<RecordingTraffic> {
+    let recordings = RecordingIndex::from_meta(&profile.meta);
+    let targets = TargetCache::new(profile, identify);
+    let line_bytes = profile_line_bytes(profile);
+    let GroupedRows { groups, .. } = group_rows(profile, &targets, line_bytes.into());
+    let traffic: Vec<RecordingTraffic> = total_transfers(profile, &recordings)
+        .into_iter()
+        .map(|transfers| RecordingTraffic {
+            transfers,
+            subjects: BTreeMap::new(),
+        })
+        .collect();
+    let mut tally = TrafficTally {
+        recordings,
+        traffic,
+    };
+    for line_group in &groups {
+        for conflict in &line_group.conflicts {
+            if let Some(subject) = tally.subject(&line_group.subject, conflict.row.run) {
+                subject.add_conflict(conflict);
+            }
+        }
+        for count in &line_group.counts {
+            if let Some(subject) = tally.subject(&line_group.subject, count.row.run) {
+                subject.add_count(count);
+            }
+        }
+    }
+    tally.traffic
+}
+
+struct TrafficTally {
+    recordings: RecordingIndex,
+    traffic: Vec<RecordingTraffic>,
+}
+
+impl TrafficTally {
+    fn subject(&mut self, subject: &FindingSubject, run: RunId) -> Option<&mut SubjectTraffic> {
+        let recording = self.recordings.recording_of(run)?;
+        let subjects = &mut self.traffic[recording].subjects;
+        Some(subjects.entry(subject.clone()).or_default())
+    }
+}
+
+impl MemberTraffic {
+    /// Adds the traffic of the member in another recording.
+    pub fn add(&mut self, other: &Self) {
+        self.transfers += other.transfers;
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.contexts.extend(&other.contexts);
+    }
+}
+
+impl SubjectTraffic {
+    fn add_conflict(&mut self, conflict: &ResolvedConflict<'_>) {
+        let transfers = group::row_tally(conflict.row).transfers();
+        if transfers == 0 {
+            return;
+        }
+        self.transfers += transfers;
+        self.member(conflict.here).transfers += transfers;
+        if object_at(conflict.here) == object_at(conflict.there) {
+            let mut pair = [target_name(conflict.here), target_name(conflict.there)];
+            pair.sort();
+            *self.pairs.entry(pair).or_default() += transfers;
+        }
+    }
+
+    fn add_count(&mut self, count: &ResolvedCount<'_>) {
+        let member = self.member(count.target);
+        if count.row.access != AccessKind::Write {
+            member.reads += count.row.count;
+        }
+        if count.row.access != AccessKind::Read {
+            member.writes += count.row.count;
+        }
+        member.contexts.insert(count.row.context);
+    }
+
+    fn member(&mut self, target: &AccessTarget) -> &mut MemberTraffic {
+        let (offset, size) = match target {
+            AccessTarget::Member { member, .. } if !member.path.is_empty() => {
+                (member.offset, member.size)
+            }
+            _ => (0, 0),
+        };
+        let member = TrafficMember {
+            path: target_name(target),
+            offset,
+            size,
+        };
+        self.members.entry(member).or_default()
+    }
+}
