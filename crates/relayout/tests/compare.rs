@@ -178,8 +178,8 @@ fn one_build_and_few_recordings() {
     );
 }
 
-#[test]
-fn what_cannot_be_compared() {
+/// Both builds, and profiles that cannot be compared with them.
+fn with_misfits() -> Place {
     let place = both_builds();
     done(
         &place,
@@ -197,7 +197,12 @@ fn what_cannot_be_compared() {
         "relayout/profile/2",
         "relayout/profile/9",
     );
+    place
+}
 
+#[test]
+fn what_cannot_be_compared() {
+    let place = with_misfits();
     rejects(
         &place,
         "compare old.rec other.rec",
@@ -240,7 +245,11 @@ fn what_cannot_be_compared() {
         "compare old.rec new.rec --mail --json",
         "cannot be used with",
     );
+}
 
+#[test]
+fn bisections_of_misfits() {
+    let place = with_misfits();
     // A commit that cannot be tested is passed over; a broken setup ends the bisection.
     for new in ["later.rec", "missing", "empty", "unmarked.rec"] {
         ends(&place, &format!("compare old.rec {new} --bisect"), 125);
