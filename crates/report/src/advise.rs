@@ -8,5 +8,5 @@ mod text;
 
 pub use document::{AdviseDocument, WhatIfDocument};
 pub use json::{advise_document, what_if_document};
-pub use message::patch_mail;
+pub use message::{patch_description, patch_mail};
 pub use text::{AdviceTextOptions, advise_text, what_if_text};

@@ -45,6 +45,7 @@ pub mod show;
 mod source_excerpt;
 mod source_positions;
 pub mod text;
+pub mod tune;
 pub mod verify;
 pub mod view;
 mod words;

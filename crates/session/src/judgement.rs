@@ -366,7 +366,7 @@ fn file_name(identity: &str, extension: &str) -> String {
 }
 
 /// FNV-1a, 64 bits (draft-eastlake-fnv), which is the same in every process and version.
-fn fnv1a(bytes: &[u8]) -> u64 {
+pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })

@@ -45,6 +45,7 @@ pub mod show;
 mod source_files;
 mod subject_layouts;
 pub mod survey;
+pub mod tune;
 mod type_files;
 pub mod verify;
 
@@ -57,6 +58,8 @@ pub use judgement::{
     FindingSaving, JudgementCache, TypeJudgement, TypeJudgements, finding_saving, judge_findings,
     judged_type_name, run_judgements, sort_by_saving,
 };
+pub use relayout_probe::MachineIdentity;
+
 pub use machine::{ProbedMachine, pair_coefficient_or_measured};
 pub use misplaced_paths::{verify_debug_path, verify_profile_path};
 pub use names::{ResolvedNames, is_library_file};

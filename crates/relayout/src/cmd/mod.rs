@@ -11,6 +11,7 @@ pub mod probe;
 pub mod record;
 pub mod report;
 pub mod show;
+pub mod tune;
 pub mod verify;
 pub mod view;
 pub mod what_if;

@@ -11,6 +11,8 @@ use relayout_session::advise::{
     PatchOutcome, PatchedType, WrittenPatch,
 };
 
+use relayout_session::tune::ChangeDescription;
+
 use super::text::doubt_text;
 use super::text::guard_text::{GUARD_RACE_NOTE, guard_sentences};
 use super::text::scenario_text::seen_store_words;
@@ -46,6 +48,27 @@ pub fn patch_mail(
         body: message_body(resolved, &patched.advised, written, top)?,
         diff: written.edited.diff.clone(),
         signature: concat!("relayout ", env!("CARGO_PKG_VERSION")).to_owned(),
+    })
+}
+
+/// Describes a type's patch for the commit of a run of `tune`; `None` without a patch.
+pub fn patch_description(
+    resolved: &ResolvedProfile<'_>,
+    patched: &PatchedType<'_>,
+) -> Option<ChangeDescription> {
+    let mail = patch_mail(resolved, patched, patched.limits.top, None)?;
+    let Some(PatchOutcome::Diff(written)) = &patched.patch else {
+        return None;
+    };
+    let view = PoolView {
+        resolved,
+        gathered: &patched.advised.searched.gathered,
+        pool: written.edited.pool(&patched.advised)?,
+    };
+    Some(ChangeDescription {
+        subject: mail.subject,
+        body: mail.body,
+        edit: change_words(&view, written.edited.candidate(&patched.advised)?),
     })
 }
 
@@ -185,8 +208,8 @@ fn effect_table(advice: &LayoutAdvice, scored: &RankedLayout) -> String {
     let (today, then) = (&advice.current, scored);
     let mut text = wrap_text_at(
         WIDTH,
-        "The recording replayed under both layouts; this is a count of events, not a measurement of \
-         time:",
+        "Predicted by replaying the recording under both layouts; this is a count of events, not a \
+         measurement of time:",
         0,
     );
     text.push_str("\n\n");

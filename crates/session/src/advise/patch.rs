@@ -154,6 +154,11 @@ pub(super) fn write_chosen_layout(
     let tree = SourceTree::new(resolved, source);
     let layout = match choice {
         LayoutChoice::Recommended => return write_recommended(&tree, advised, pool, limits),
+        LayoutChoice::NextRecommended(skipped) => {
+            let recommended = pool.recommendations(limits);
+            let left = recommended.get(skipped..).unwrap_or_default();
+            return tree.write_first_editable(advised, pool, left, limits.top);
+        }
         LayoutChoice::Given => PoolLayout::Given(0),
         LayoutChoice::Picked(number) => {
             let shown = pool.advice.shown_candidates(limits.top);

@@ -11,6 +11,8 @@ pub enum LayoutChoice {
     /// The recommended candidate.
     #[default]
     Recommended,
+    /// The candidate that is recommended after so many others, without guards.
+    NextRecommended(usize),
     /// The candidate of this number in the table of layouts, from 1.
     Picked(usize),
     /// The first given layout.

@@ -1,0 +1,10 @@
+//! Unattended runs: commit messages, a JSON document and text.
+
+mod commit;
+mod document;
+mod effects;
+mod text;
+
+pub use commit::TuneWriter;
+pub use document::{TuneDocument, tune_document};
+pub use text::render_text;

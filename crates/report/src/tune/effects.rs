@@ -1,0 +1,47 @@
+//! Ways in which the numbers of a run came about. No sentence mixes two of them.
+
+use relayout_session::MachineIdentity;
+use relayout_session::tune::{CountedEffect, MeasuredEffect, TuneSettings, TuneTarget};
+
+use crate::words::counted;
+
+/// Says how measurements came about: `Measured on AMD EPYC, 2 CPUs of a virtual machine, in 10 pairs
+/// of starts`.
+pub(super) fn measured_words(machine: &MachineIdentity, effects: &[&MeasuredEffect]) -> String {
+    let of_machine = match machine.virtual_machine {
+        true => " of a virtual machine",
+        false => "",
+    };
+    format!(
+        "Measured on {}, {}{of_machine}, in {} of starts",
+        machine.cpu,
+        counted(machine.cpus.into(), "CPU"),
+        range_words(effects.iter().map(|effect| effect.pairs), "pair")
+    )
+}
+
+/// Says how counts came about: `Counted under QEMU with 4 CPUs, in 6 pairs of boots`.
+pub(super) fn counted_words(settings: &TuneSettings, effects: &[&CountedEffect]) -> String {
+    let recordings = effects.iter().map(|effect| effect.recordings);
+    match &settings.target {
+        TuneTarget::Kernel(kernel) => format!(
+            "Counted under QEMU with {}, in {} of boots",
+            counted(kernel.cpus.into(), "CPU"),
+            range_words(recordings, "pair")
+        ),
+        TuneTarget::Program(_) => format!(
+            "Counted in {} of each build",
+            range_words(recordings, "recording")
+        ),
+    }
+}
+
+/// Returns `10 pairs`, or `10 to 30 pairs`.
+fn range_words(counts: impl Iterator<Item = usize> + Clone, noun: &str) -> String {
+    let least = counts.clone().min().unwrap_or(0);
+    let most = counts.max().unwrap_or(0);
+    match least == most {
+        true => counted(most as u64, noun),
+        false => format!("{least} to {}", counted(most as u64, noun)),
+    }
+}

@@ -1,0 +1,116 @@
+//! The report of a run: everything that was tried.
+
+use std::fmt::Write as _;
+
+use relayout_session::tune::{ChangeFate, SHARE_MIN, TriedChange, TuneEnding, TuneOutcome};
+
+use super::effects::{counted_words, measured_words};
+use crate::words::counted;
+use crate::wrap::wrap_text;
+
+/// Columns before the details of a change.
+const INDENT: usize = 13;
+/// Types that were not tried and are named.
+const UNTRIED_MAX: usize = 5;
+
+/// Renders a run as text.
+pub fn render_text(outcome: &TuneOutcome) -> String {
+    let mut text = wrap_text(&outcome_words(outcome), 2) + "\n";
+    for change in &outcome.changes {
+        text.push('\n');
+        text.push_str(&change_text(outcome, change));
+    }
+    if !outcome.untried.is_empty() {
+        let names: Vec<String> = { outcome.untried.iter().take(UNTRIED_MAX) }
+            .map(|ranked| format!("{} ({:.1}%)", ranked.name, 100.0 * ranked.share))
+            .collect();
+        let words = format!("not tried: {}", names.join(", "));
+        let _ = writeln!(text, "\n{}", wrap_text(&words, 2));
+    }
+    if let Some(branch) = &outcome.branch {
+        let range = format!("{}..{}", short(&outcome.first_commit), branch.name);
+        let _ = writeln!(
+            text,
+            "\nbranch {} in {}\n  git -C {1} log -p {range}",
+            branch.name,
+            branch.repository.display(),
+        );
+    }
+    let _ = writeln!(text, "profiles, patches and logs: {}", outcome.state.display());
+    text
+}
+
+/// Says what came out of a run, in one sentence.
+pub(super) fn outcome_words(outcome: &TuneOutcome) -> String {
+    let kept = outcome.kept().count() as u64;
+    let rejected = outcome.changes.len() as u64 - kept;
+    let ending = match outcome.ending {
+        TuneEnding::NothingLeft => format!(
+            "no other type is left of which a layout saves {:.0}% of the transfers of {}",
+            100.0 * SHARE_MIN,
+            outcome.settings.main_bench()
+        ),
+        TuneEnding::Time => "the time is spent; the same command with more --time goes on".to_owned(),
+        TuneEnding::Changes => {
+            "as many are kept as --changes allows; the same command with more goes on".to_owned()
+        }
+    };
+    format!(
+        "{} kept and {rejected} rejected, in {} of work: {ending}",
+        counted(kept, "change"),
+        duration_words(outcome.seconds)
+    )
+}
+
+fn change_text(outcome: &TuneOutcome, change: &TriedChange) -> String {
+    let (fate, end) = match &change.fate {
+        ChangeFate::Kept { commit } => ("kept", format!("commit {}", short(commit))),
+        ChangeFate::Rejected(rejection) => ("rejected", rejection.reason.clone()),
+    };
+    let edit = match &change.proposal {
+        Some(proposal) => format!(": {}", proposal.description.edit),
+        None => String::new(),
+    };
+    let head = format!(
+        "{fate:<8} {:>2}  {}{edit} (at most {:.1}% of all transfers)",
+        change.number,
+        change.ranked.name,
+        100.0 * change.ranked.share
+    );
+    let mut text = wrap_text(&head, INDENT) + "\n";
+    let mut detail = |words: String| {
+        let _ = writeln!(text, "{:INDENT$}{}", "", wrap_text(&words, INDENT + 2));
+    };
+    for effect in &change.measured {
+        let how = measured_words(&outcome.machine, &[effect]);
+        detail(format!("{how}: {}: {}: {}", effect.bench, effect.verdict.as_str(), effect.words()));
+    }
+    for effect in &change.counted {
+        let how = counted_words(&outcome.settings, &[effect]);
+        detail(format!("{how}: {}: {}: {}", effect.bench, effect.verdict.as_str(), effect.words()));
+    }
+    for effect in change.proposal.iter().flat_map(|proposal| &proposal.predicted) {
+        detail(format!("Predicted by replay: {}: {}", effect.bench, effect.words()));
+    }
+    let verb = match change.fate {
+        ChangeFate::Kept { .. } => String::new(),
+        ChangeFate::Rejected(_) => "because ".to_owned(),
+    };
+    detail(format!("{fate}: {verb}{end}"));
+    text
+}
+
+/// Returns the first digits of a commit.
+fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
+}
+
+/// Returns `45 s`, `3 min`, `1 h 20 min`.
+fn duration_words(seconds: f64) -> String {
+    let minutes = (seconds / 60.0).round() as u64;
+    match minutes {
+        0 | 1 => format!("{seconds:.0} s"),
+        2..60 => format!("{minutes} min"),
+        _ => format!("{} h {} min", minutes / 60, minutes % 60),
+    }
+}

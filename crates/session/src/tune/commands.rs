@@ -1,0 +1,112 @@
+//! Commands of a run, with a time limit and a log.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use relayout_files::{InterruptFlag, cannot, free_bytes};
+use relayout_measure::{ProgramCommand, ProgramLaunch, ProgramStarter};
+
+use super::TuneError;
+use crate::HostError;
+use crate::host_error::or_interrupted;
+
+/// Bytes that are free at least where a failure is blamed on the command and not on the disk.
+const FREE_BYTES_MIN: u64 = 32 << 20;
+
+/// Runs commands one after the other.
+pub(super) struct CommandRunner {
+    starter: ProgramStarter,
+    interrupt: InterruptFlag,
+    limit: Option<Duration>,
+}
+
+/// A command that failed, or did not end in time.
+#[derive(Debug)]
+pub(super) struct FailedCommand {
+    pub(super) error: HostError,
+    /// Its output.
+    pub(super) log: PathBuf,
+}
+
+impl FailedCommand {
+    /// Returns the failure in one line, with the place of the log.
+    pub(super) fn words(&self) -> String {
+        let text = self.error.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        let first = first.trim_end_matches([':', ' ']);
+        format!("{first} (log: {})", self.log.display())
+    }
+
+    /// Makes it an error: the command fails without any change.
+    pub(super) fn of_base(self, what: &str) -> TuneError {
+        TuneError::Base {
+            what: what.to_owned(),
+            log: self.log,
+            source: self.error.into(),
+        }
+    }
+}
+
+impl CommandRunner {
+    pub(super) fn new(interrupt: InterruptFlag, limit: Option<Duration>) -> Result<Self, TuneError> {
+        Ok(Self {
+            starter: ProgramStarter::new(interrupt)?,
+            interrupt,
+            limit,
+        })
+    }
+
+    /// Runs a command in `dir`, and keeps its output in `log`.
+    ///
+    /// # Errors
+    /// The user interrupts, the disk is full, or the log cannot be written. A failed command is in
+    /// the inner result.
+    pub(super) fn run(
+        &self,
+        command: &ProgramCommand,
+        dir: &Path,
+        log: &Path,
+    ) -> Result<Result<(), FailedCommand>, TuneError> {
+        let ended = self.starter.run(&ProgramLaunch {
+            command,
+            dir: Some(dir),
+            schedule: None,
+            time_limit: self.limit,
+            disturbed_code: None,
+        });
+        let ended = or_interrupted(ended.map_err(HostError::Measure), self.interrupt);
+        self.keep_log(log)?;
+        match ended {
+            Ok(_) => Ok(Ok(())),
+            Err(HostError::Interrupted) => Err(HostError::Interrupted.into()),
+            Err(error) => {
+                require_space(log)?;
+                let log = log.to_owned();
+                Ok(Err(FailedCommand { error, log }))
+            }
+        }
+    }
+
+    fn keep_log(&self, log: &Path) -> Result<(), TuneError> {
+        let mut text = Vec::new();
+        for name in ["stdout", "stderr"] {
+            let path = self.starter.dir().join(name);
+            // A program that could not be started wrote nothing.
+            text.extend(fs::read(&path).unwrap_or_default());
+        }
+        Ok(fs::write(log, text).map_err(cannot("write", log))?)
+    }
+}
+
+/// Rejects a disk that is full: a command that failed there says nothing about a change.
+fn require_space(path: &Path) -> Result<(), TuneError> {
+    let folder = path.parent().unwrap_or(path);
+    match free_bytes(folder) {
+        Some(..FREE_BYTES_MIN) => {
+            let full = std::io::ErrorKind::StorageFull.into();
+            Err(cannot("write to", folder)(full).into())
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,56 @@
+//! Counts of two builds, by recording both.
+
+use std::path::PathBuf;
+
+use relayout_contend::strip_type_tag;
+use relayout_files::RecordingProgress;
+
+use super::TuneError;
+use super::evidence::CountedEffect;
+use crate::compare::{
+    CompareError, CompareSettings, ComparedSide, RateChange, compare_sides,
+};
+
+/// Compares the recordings of a benchmark before and after a change: all memory, and the type.
+/// Returns nothing for a benchmark that marks no operations.
+pub(super) fn count_effects(
+    profiles: [PathBuf; 2],
+    bench: &str,
+    type_name: &str,
+    progress: &dyn RecordingProgress,
+) -> Result<Vec<CountedEffect>, TuneError> {
+    let sides = profiles.map(|profile| ComparedSide::read(&profile, &[], progress));
+    let [before, after] = sides;
+    let (before, after) = match (before, after) {
+        (Err(CompareError::NoOperations(_)), _) | (_, Err(CompareError::NoOperations(_))) => {
+            return Ok(Vec::new());
+        }
+        (before, after) => (before.map_err(Box::new)?, after.map_err(Box::new)?),
+    };
+    let settings = CompareSettings::default();
+    let comparison = compare_sides(&before, &after, &settings, progress).map_err(Box::new)?;
+    let mut effects = Vec::new();
+    for workload in &comparison.workloads {
+        effects.push(counted_effect(bench, None, &workload.total));
+        let is_of_type = |name: &str| strip_type_tag(name) == type_name;
+        for subject in &workload.subjects {
+            if is_of_type(subject.subject.type_name()) {
+                effects.push(counted_effect(bench, Some(type_name), &subject.rate));
+            }
+        }
+    }
+    Ok(effects)
+}
+
+fn counted_effect(bench: &str, type_name: Option<&str>, rate: &RateChange) -> CountedEffect {
+    CountedEffect {
+        bench: bench.to_owned(),
+        type_name: type_name.map(str::to_owned),
+        before: rate.old_mean(),
+        after: rate.new_mean(),
+        change: rate.change,
+        interval: rate.interval,
+        verdict: rate.verdict,
+        recordings: rate.old.len().min(rate.new.len()),
+    }
+}

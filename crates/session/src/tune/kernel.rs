@@ -1,0 +1,202 @@
+//! Steps of a run with a kernel.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use relayout_files::{CacheFolder, ErrorCategory, cannot};
+use relayout_measure::ProgramCommand;
+use relayout_toolchain::kernel_build::{BuildWatch, BuiltKernel, KernelBuilder};
+use relayout_verify::judge::{JudgedMetric, JudgingRules};
+
+use super::commands::CommandRunner;
+use super::evidence::{ChangeRejection, CountedEffect, TuneStage};
+use super::program::SEED;
+use super::recorded::RecordedBuild;
+use super::repository::TuneRepository;
+use super::state::StateFolder;
+use super::{TuneError, TuneSettings, TuneTools, TunedKernel};
+use crate::HostError;
+use crate::verify::VerifyError;
+use crate::verify::kernel::{BootSetting, KERNEL, KernelSettings, verify_kernel};
+
+/// Accesses after which a CPU of a guest pauses.
+const YIELD_EVERY: u32 = 1000;
+/// Memory of a guest.
+const MEMORY_BYTES: u64 = 2 << 30;
+
+/// Steps of a run with a kernel.
+pub(super) struct KernelSteps<'k> {
+    pub(super) kernel: &'k TunedKernel,
+    pub(super) settings: &'k TuneSettings,
+    pub(super) tools: &'k TuneTools<'k>,
+    pub(super) state: &'k StateFolder,
+    pub(super) repository: &'k TuneRepository,
+}
+
+impl KernelSteps<'_> {
+    /// Builds the kernel of the commit that is checked out, and records all workloads.
+    pub(super) fn record(&self, folder: &str) -> Result<(), TuneError> {
+        let path = self.state.join(folder);
+        fs::create_dir_all(&path).map_err(cannot("create", &path))?;
+        let built = self.build()?;
+        let recorded = RecordedBuild::new(self.state, folder);
+        let runner = CommandRunner::new(self.tools.interrupt, None)?;
+        for (index, workload) in self.settings.benches().into_iter().enumerate() {
+            self.tools.progress.step(&format!("{folder}: recording {workload}"));
+            let command = self.recording_command(&built, workload, &recorded.profile(index));
+            let log = path.join(format!("record-{index}.log"));
+            let ended = runner.run(&command, &path, &log)?;
+            ended.map_err(|failed| failed.of_base(&format!("recording of {workload}")))?;
+        }
+        Ok(())
+    }
+
+    fn build(&self) -> Result<BuiltKernel, TuneError> {
+        let cache = CacheFolder::locate().ok_or(TuneError::NoCacheFolder)?;
+        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        let config = self.kernel.config.as_deref();
+        self.tools.progress.step("looking at the source");
+        let builder = KernelBuilder::open(&cache, &self.repository.source(), config, jobs)?;
+        let watch = BuildWatch {
+            progress: self.tools.progress,
+            update: &|text: &str| self.tools.progress.update(text),
+            interrupt: self.tools.interrupt,
+        };
+        Ok(builder.build(None, "the kernel", &watch)?)
+    }
+
+    fn recording_command(
+        &self,
+        built: &BuiltKernel,
+        workload: &str,
+        profile: &Path,
+    ) -> ProgramCommand {
+        let path = |path: &Path| path.display().to_string();
+        let mut words = vec![path(&self.tools.relayout)];
+        words.extend(["record", "kernel", "--force", "--image"].map(str::to_owned));
+        words.extend([path(&built.image), "--debug".to_owned(), path(&built.debug)]);
+        let options = [
+            ("--workload", workload.to_owned()),
+            ("--cpus", self.kernel.cpus.to_string()),
+            ("--seed", SEED.to_string()),
+            ("--repeat", self.settings.repeats.to_string()),
+            ("--time-limit", format!("{}s", self.kernel.limit_s)),
+            ("-o", path(profile)),
+        ];
+        words.extend(options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]));
+        if let Some(iterations) = self.kernel.iterations {
+            words.extend(["--iterations".to_owned(), iterations.to_string()]);
+        }
+        ProgramCommand {
+            text: format!("relayout record kernel --workload {workload}"),
+            words,
+            environment: Vec::new(),
+        }
+    }
+
+    /// Builds the kernel with the patch, and counts the transfers of both kernels in all workloads.
+    ///
+    /// # Errors
+    /// The kernel without the patch fails, or the user interrupts. A patch that does not build or
+    /// boot is in the inner result.
+    pub(super) fn count(
+        &self,
+        folder: &str,
+        patch: &Path,
+    ) -> Result<Result<Vec<CountedEffect>, ChangeRejection>, TuneError> {
+        let rules = JudgingRules {
+            margin: self.settings.margin,
+        };
+        let settings = self.verify_settings(folder, patch);
+        let (progress, interrupt) = (self.tools.progress, self.tools.interrupt);
+        match verify_kernel(&settings, &rules, progress, interrupt) {
+            Ok(verified) => {
+                let outcome = &verified.judged.outcome;
+                let effects = outcome.metrics.iter();
+                Ok(Ok(effects
+                    .filter_map(|metric| self.counted_effect(metric, outcome.pairs))
+                    .collect()))
+            }
+            Err(error) => match failed_stage(&error) {
+                Some(stage) => {
+                    let reason = first_line(&error);
+                    Ok(Err(ChangeRejection::new(stage, reason)))
+                }
+                None => Err(Box::new(error).into()),
+            },
+        }
+    }
+
+    fn verify_settings(&self, folder: &str, patch: &Path) -> KernelSettings {
+        KernelSettings {
+            source: Some(self.repository.source()),
+            patch: patch.to_owned(),
+            reverse: false,
+            workloads: self.settings.benches().into_iter().map(str::to_owned).collect(),
+            cpus: vec![self.kernel.cpus],
+            iterations: self.kernel.iterations,
+            pairs: self.settings.pairs,
+            early_stop: true,
+            budget: None,
+            types: Vec::new(),
+            seed: Some(SEED),
+            yield_every: YIELD_EVERY,
+            memory_bytes: MEMORY_BYTES,
+            time_limit: Duration::from_secs(self.kernel.limit_s),
+            config: self.kernel.config.clone(),
+            jobs: None,
+            qemu: None,
+            save: Some(self.state.join(&format!("{folder}/boots.json"))),
+            keep: None,
+            command: Vec::new(),
+        }
+    }
+
+    /// Returns the effect that a metric tells; `None` for one of another setting.
+    fn counted_effect(&self, metric: &JudgedMetric, pairs: usize) -> Option<CountedEffect> {
+        let name = metric.description.name.strip_suffix(']')?;
+        let (subject, setting) = name.split_once('[')?;
+        let is_of = |workload: &&&str| {
+            let boot = BootSetting {
+                workload: (**workload).to_owned(),
+                cpus: self.kernel.cpus,
+            };
+            boot.to_string() == setting
+        };
+        let benches = self.settings.benches();
+        let bench = benches.iter().find(is_of)?;
+        Some(CountedEffect {
+            bench: (*bench).to_owned(),
+            type_name: (subject != KERNEL).then(|| subject.to_owned()),
+            before: metric.before.median,
+            after: metric.after.median,
+            change: metric.change,
+            interval: metric.interval,
+            verdict: metric.verdict,
+            recordings: pairs,
+        })
+    }
+}
+
+/// Returns the stage at which a patch failed; `None` for an error that is not the patch's.
+fn failed_stage(error: &VerifyError) -> Option<TuneStage> {
+    use relayout_toolchain::kernel_build::Error as BuildError;
+    match error {
+        VerifyError::Host(HostError::KernelBuild(BuildError::Make { .. })) => Some(TuneStage::Build),
+        VerifyError::Boot {
+            patched: "with",
+            source,
+            ..
+        } if source.category() == ErrorCategory::Guest => Some(TuneStage::Test),
+        _ => None,
+    }
+}
+
+fn first_line(error: &VerifyError) -> String {
+    let mut text = error.to_string();
+    if let Some(cause) = std::error::Error::source(error) {
+        text = format!("{text}: {cause}");
+    }
+    text.lines().next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,47 @@
+//! Types of a recording by what a layout of them can save.
+
+use std::path::Path;
+
+use relayout_files::RecordingProgress;
+
+use super::TuneError;
+use super::outcome::RankedType;
+use crate::{
+    JudgementCache, ResolvedNames, finding_saving, judge_findings, judged_type_name, rank_findings,
+    with_resolved_profile,
+};
+
+/// Saving that is worth a change, as a fraction of all transfers of the main benchmark.
+pub const SHARE_MIN: f64 = 0.01;
+
+/// Returns the types of which a layout saves enough in the recording, most first.
+pub(super) fn rank_types(
+    profile: &Path,
+    progress: &dyn RecordingProgress,
+) -> Result<Vec<RankedType>, TuneError> {
+    let mut ranked: Vec<RankedType> = Vec::new();
+    with_resolved_profile(profile, &[], progress, |resolved, images| {
+        let names = ResolvedNames::new(resolved, images);
+        let findings = rank_findings(resolved, &names, None);
+        let cache = JudgementCache::locate(profile, &[]);
+        let mut judgements = cache.read();
+        judge_findings(resolved, &findings, &mut judgements);
+        cache.add(&judgements);
+        for finding in &findings.findings {
+            let Some(name) = judged_type_name(finding) else {
+                continue;
+            };
+            let saving = finding_saving(finding, &findings, &judgements);
+            let is_new = ranked.iter().all(|known| known.name != name);
+            if let Some(saving) = saving.filter(|saving| is_new && saving.share >= SHARE_MIN) {
+                ranked.push(RankedType {
+                    name: name.to_owned(),
+                    share: saving.share,
+                });
+            }
+        }
+        Ok::<(), crate::Error>(())
+    })?;
+    ranked.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.name.cmp(&b.name)));
+    Ok(ranked)
+}

@@ -1,0 +1,277 @@
+//! Git repository of a run: a clone of the user's, in which changes are committed.
+//!
+//! The user's repository is only read, until the branch is fetched into it at the end. No hook of
+//! either runs.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use relayout_files::{cannot, git_author, run_git, run_program, write_atomically};
+
+use super::TuneError;
+use super::state::remove_if_there;
+
+/// Author of commits where git knows no name.
+const AUTHOR_UNKNOWN: &str = "relayout <relayout@localhost>";
+/// Changed files that are named.
+const FILES_NAMED_MAX: usize = 5;
+/// Message of the first commit of a source that was in no repository.
+const IMPORT_MESSAGE: &str = "Source before relayout tune";
+
+/// The user's source, and its repository if it is in one.
+#[derive(Clone, Debug)]
+pub(super) struct UserSource {
+    /// Folder of the source.
+    pub(super) path: PathBuf,
+    /// Top of the repository and the commit that is checked out.
+    pub(super) repository: Option<(PathBuf, String)>,
+}
+
+impl UserSource {
+    /// Looks at the source.
+    ///
+    /// # Errors
+    /// It is no folder, or git fails.
+    pub(super) fn open(path: &Path) -> Result<Self, TuneError> {
+        let path = fs::canonicalize(path).map_err(cannot("find", path))?;
+        if !path.is_dir() {
+            let error = std::io::ErrorKind::NotADirectory.into();
+            return Err(cannot("use", &path)(error).into());
+        }
+        let top = run(&path, ["rev-parse", "--show-toplevel"])?;
+        let commit = run(&path, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
+        let tracked = run(&path, ["ls-tree", "--name-only", "HEAD", "."])?;
+        let outputs = [&top, &commit, &tracked];
+        let is_tracked =
+            outputs.iter().all(|output| output.status.success()) && !tracked.stdout.is_empty();
+        let repository = is_tracked.then(|| (PathBuf::from(line_of(&top)), line_of(&commit)));
+        Ok(Self { path, repository })
+    }
+
+    /// Commit that is checked out.
+    pub(super) fn commit(&self) -> Option<&str> {
+        Some(&self.repository.as_ref()?.1)
+    }
+
+    /// Path of the source within the repository.
+    pub(super) fn prefix(&self) -> &Path {
+        match &self.repository {
+            Some((top, _)) => self.path.strip_prefix(top).unwrap_or(Path::new("")),
+            None => Path::new(""),
+        }
+    }
+
+    /// Rejects changes that are not committed, and a branch that exists.
+    pub(super) fn verify(&self, branch: &str) -> Result<(), TuneError> {
+        let name = run(&self.path, ["check-ref-format", "--branch", branch])?;
+        if !name.status.success() {
+            return Err(TuneError::BranchName(branch.to_owned()));
+        }
+        let Some((top, _)) = &self.repository else {
+            return Ok(());
+        };
+        let changed = run(top, ["status", "--porcelain", "--untracked-files=no"])?;
+        let text = String::from_utf8_lossy(&changed.stdout);
+        let files: Vec<&str> = text.lines().filter_map(|line| line.get(3..)).collect();
+        if !files.is_empty() {
+            let more = match files.len().saturating_sub(FILES_NAMED_MAX) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let named = files[..files.len().min(FILES_NAMED_MAX)].join(", ");
+            return Err(TuneError::DirtySource {
+                source_dir: self.path.clone(),
+                files: named + &more,
+            });
+        }
+        let reference = format!("refs/heads/{branch}");
+        let existing = run(top, ["show-ref", "--verify", "--quiet", &reference])?;
+        match existing.status.success() {
+            true => Err(TuneError::BranchExists {
+                repository: top.clone(),
+                branch: branch.to_owned(),
+            }),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Clone in the state folder.
+#[derive(Debug)]
+pub(super) struct TuneRepository {
+    top: PathBuf,
+    prefix: PathBuf,
+    branch: String,
+    author: String,
+}
+
+impl TuneRepository {
+    /// Names the clone at `top`, which [`create`](Self::create) makes.
+    pub(super) fn new(top: PathBuf, source: &UserSource, branch: &str) -> Self {
+        Self {
+            top,
+            prefix: source.prefix().to_owned(),
+            branch: branch.to_owned(),
+            author: git_author(&source.path).unwrap_or_else(|| AUTHOR_UNKNOWN.to_owned()),
+        }
+    }
+
+    /// Makes the clone, or a repository of a copy of the source. Returns the first commit.
+    ///
+    /// # Errors
+    /// Git fails, or the source cannot be copied.
+    pub(super) fn create(&self, source: &UserSource) -> Result<String, TuneError> {
+        remove_if_there(&self.top)?;
+        match &source.repository {
+            Some((top, commit)) => {
+                let parent = self.top.parent().unwrap_or(Path::new("/"));
+                let words = ["clone", "--quiet", "--no-checkout", "--no-tags"].map(OsStr::new);
+                let places = [top.as_os_str(), self.top.as_os_str()];
+                succeed(parent, words.into_iter().chain(places))?;
+                succeed(&self.top, ["checkout", "--quiet", "-B", &self.branch, commit])?;
+            }
+            None => {
+                fs::create_dir(&self.top).map_err(cannot("create", &self.top))?;
+                let mut copy = Command::new("cp");
+                copy.args(["-a", "--reflink=auto"]).arg(source.path.join(".")).arg(&self.top);
+                let output = run_program(copy, "cp", "copy the source")?;
+                require_success(&source.path, "cp -a".to_owned(), &output)?;
+                remove_if_there(&self.top.join(".git"))?;
+                let first = format!("--initial-branch={}", self.branch);
+                succeed(&self.top, ["init", "--quiet", &first])?;
+                // Files that the source's .gitignore names belong to it.
+                succeed(&self.top, ["add", "--all", "--force", "."])?;
+                self.commit_index(IMPORT_MESSAGE)?;
+            }
+        }
+        self.head()
+    }
+
+    /// Folder of the source in the clone.
+    pub(super) fn source(&self) -> PathBuf {
+        self.top.join(&self.prefix)
+    }
+
+    /// Top of the clone.
+    pub(super) fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// Path of the source within the clone.
+    pub(super) fn prefix(&self) -> &Path {
+        &self.prefix
+    }
+
+    /// Makes a copy of `commit` in the folder `tree`, with `patch` applied. Returns the folder of the
+    /// source in it.
+    pub(super) fn export(
+        &self,
+        tree: &Path,
+        commit: &str,
+        patch: Option<&Path>,
+    ) -> Result<PathBuf, TuneError> {
+        remove_if_there(tree)?;
+        let words = ["clone", "--quiet", "--no-checkout", "--shared"].map(OsStr::new);
+        let places = [self.top.as_os_str(), tree.as_os_str()];
+        succeed(&self.top, words.into_iter().chain(places))?;
+        succeed(tree, ["checkout", "--quiet", "--detach", commit])?;
+        if let Some(patch) = patch {
+            self.apply(tree, patch, false)?;
+        }
+        Ok(tree.join(&self.prefix))
+    }
+
+    /// Commits `patch` on `parent`, and returns the commit.
+    pub(super) fn commit_patch(
+        &self,
+        parent: &str,
+        patch: &Path,
+        message: &str,
+    ) -> Result<String, TuneError> {
+        self.check_out(parent)?;
+        self.apply(&self.top, patch, true)?;
+        self.commit_index(message)?;
+        self.head()
+    }
+
+    /// Checks out a commit of the branch, whatever a killed run left.
+    pub(super) fn check_out(&self, commit: &str) -> Result<(), TuneError> {
+        succeed(&self.top, ["checkout", "--quiet", "--force", "-B", &self.branch, commit])
+    }
+
+    /// Puts the branch into the user's repository. Nothing else changes there.
+    pub(super) fn publish(&self, user_repository: &Path) -> Result<(), TuneError> {
+        let refspec = format!("refs/heads/{0}:refs/heads/{0}", self.branch);
+        let words = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"];
+        let places = [self.top.as_os_str(), OsStr::new(&refspec)];
+        succeed(user_repository, words.map(OsStr::new).into_iter().chain(places))
+    }
+
+    /// Applies a patch, whose paths are relative to the source, in a copy of the repository.
+    fn apply(&self, top: &Path, patch: &Path, is_staged: bool) -> Result<(), TuneError> {
+        let mut directory = std::ffi::OsString::from("--directory=");
+        directory.push(&self.prefix);
+        let mut words = vec![OsStr::new("apply"), "--whitespace=nowarn".as_ref(), &directory];
+        if is_staged {
+            words.push("--index".as_ref());
+        }
+        words.push(patch.as_os_str());
+        succeed(top, words)
+    }
+
+    fn commit_index(&self, message: &str) -> Result<(), TuneError> {
+        let file = self.top.join(".git/relayout-message");
+        write_atomically(&file, message.as_bytes())?;
+        let (name, address) = self.author.rsplit_once(" <").unwrap_or((&self.author, ""));
+        let name = format!("user.name={name}");
+        let address = format!("user.email={}", address.trim_end_matches('>'));
+        let words = ["-c", &name, "-c", &address, "-c", "commit.gpgSign=false", "commit"];
+        let options = ["--quiet", "--no-verify", "--cleanup=verbatim", "--file"];
+        let words = words.into_iter().chain(options).map(OsStr::new);
+        succeed(&self.top, words.chain([file.as_os_str()]))
+    }
+
+    fn head(&self) -> Result<String, TuneError> {
+        let output = run(&self.top, ["rev-parse", "HEAD"])?;
+        require_success(&self.top, "rev-parse HEAD".to_owned(), &output)?;
+        Ok(line_of(&output))
+    }
+}
+
+/// Runs git without hooks.
+fn run<A: AsRef<OsStr>>(
+    dir: &Path,
+    arguments: impl IntoIterator<Item = A>,
+) -> Result<Output, TuneError> {
+    let mut words: Vec<std::ffi::OsString> = vec!["-c".into(), "core.hooksPath=/dev/null".into()];
+    words.extend(arguments.into_iter().map(|word| word.as_ref().to_owned()));
+    Ok(run_git(dir, None, words)?)
+}
+
+fn succeed<A: AsRef<OsStr>>(
+    dir: &Path,
+    arguments: impl IntoIterator<Item = A>,
+) -> Result<(), TuneError> {
+    let words: Vec<A> = arguments.into_iter().collect();
+    let command: Vec<String> =
+        words.iter().map(|word| word.as_ref().to_string_lossy().into_owned()).collect();
+    let output = run(dir, words)?;
+    require_success(dir, command.join(" "), &output)
+}
+
+fn require_success(dir: &Path, command: String, output: &Output) -> Result<(), TuneError> {
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(TuneError::Git {
+            command,
+            dir: dir.to_owned(),
+            output: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        }),
+    }
+}
+
+fn line_of(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned()
+}

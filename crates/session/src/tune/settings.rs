@@ -1,0 +1,109 @@
+//! Settings of a run.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::TuneError;
+
+/// Settings of a run that decide its results. A run with the same settings goes on where an earlier
+/// one stopped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TuneSettings {
+    /// Source: a git repository, a folder in one, or a plain folder.
+    pub source: PathBuf,
+    /// Branch for the changes that are kept.
+    pub branch: String,
+    /// Program or kernel.
+    pub target: TuneTarget,
+    /// Recordings of each benchmark.
+    pub repeats: u16,
+    /// Most pairs of starts, or boots, of a measurement.
+    pub pairs: usize,
+    /// Largest change that does not matter, as a fraction.
+    pub margin: f64,
+}
+
+/// Thing that a run improves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TuneTarget {
+    /// A program.
+    Program(TunedProgram),
+    /// A kernel.
+    Kernel(TunedKernel),
+}
+
+/// A program with its commands, which run in its source folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TunedProgram {
+    /// Command that builds it.
+    pub build: String,
+    /// Command that builds it for recording; `None` for `build` with relayout as its compiler.
+    pub record_build: Option<String>,
+    /// Benchmark that must gain.
+    pub bench: String,
+    /// Benchmarks that must not lose.
+    pub also: Vec<String>,
+    /// Command that tests it.
+    pub test: Option<String>,
+    /// Seconds after which the test, a build or a recording counts as failed.
+    pub limit_s: u64,
+    /// Metrics of the benchmarks, in the words of `relayout verify --metric`.
+    pub metrics: Vec<String>,
+    /// Runs benchmarks by `sh -c`.
+    pub shell: bool,
+}
+
+/// A kernel with its workloads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TunedKernel {
+    /// Workload that must gain.
+    pub workload: String,
+    /// Workloads that must not lose.
+    pub also: Vec<String>,
+    /// CPUs of the guests.
+    pub cpus: u16,
+    /// Iterations of each thread; `None` for the workload's number.
+    pub iterations: Option<u64>,
+    /// Seconds that a boot with its workload may take.
+    pub limit_s: u64,
+    /// File with more options of the configuration.
+    pub config: Option<PathBuf>,
+}
+
+/// Limits of a run, which may be changed when it goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TuneLimits {
+    /// Seconds of work after which no change is begun.
+    pub time_s: Option<f64>,
+    /// Changes that are kept at most.
+    pub changes: Option<usize>,
+}
+
+impl TuneSettings {
+    /// Returns the benchmarks, the one that must gain first.
+    pub fn benches(&self) -> Vec<&str> {
+        let (main, also) = match &self.target {
+            TuneTarget::Program(program) => (&program.bench, &program.also),
+            TuneTarget::Kernel(kernel) => (&kernel.workload, &kernel.also),
+        };
+        std::iter::once(main).chain(also).map(String::as_str).collect()
+    }
+
+    /// Returns the benchmark that must gain.
+    pub fn main_bench(&self) -> &str {
+        self.benches()[0]
+    }
+
+    /// Rejects a benchmark that is given twice.
+    pub(super) fn verify_benches(&self) -> Result<(), TuneError> {
+        let benches = self.benches();
+        for (index, bench) in benches.iter().enumerate() {
+            if benches[..index].contains(bench) {
+                return Err(TuneError::BenchTwice((*bench).to_owned()));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,497 @@
+//! Order of the steps of a run.
+
+use std::path::{Path, PathBuf};
+
+use relayout_probe::{MachineIdentity, identify_machine};
+
+use super::evidence::{ChangeRejection, CountedChange, CountedEffect, MeasuredEffect, TuneStage};
+use super::journal::StepJournal;
+use super::kernel::KernelSteps;
+use super::outcome::{
+    ChangeFate, ChangeProposal, RankedType, TriedChange, TuneEnding, TuneOutcome, TunedBranch,
+};
+use super::program::{ProgramSteps, RECORDED_TREE, rejected_by, write_patch};
+use super::proposal::{ProposalAnswer, ProposalInputs};
+use super::ranking::rank_types;
+use super::recorded::RecordedBuild;
+use super::repository::{TuneRepository, UserSource};
+use super::state::{StateFolder, remove_if_there};
+use super::{TuneError, TuneLimits, TuneSettings, TuneTarget, TuneTools};
+use crate::HostError;
+
+/// Layouts of one type that are tried.
+const ATTEMPTS_MAX: usize = 3;
+
+/// A run to begin, or to go on with.
+#[derive(Clone, Debug)]
+pub struct TuneRequest {
+    /// Settings.
+    pub settings: TuneSettings,
+    /// Limits.
+    pub limits: TuneLimits,
+    /// State folder; `None` for one in the cache folder.
+    pub state: Option<PathBuf>,
+    /// Forgets an earlier run with these settings.
+    pub restart: bool,
+}
+
+/// Runs the loop until nothing is left or a limit is reached.
+///
+/// # Errors
+/// The source is unfit, a command fails without any change, a file cannot be written, or the user
+/// interrupts. The same call goes on where this one stopped.
+pub fn tune(request: &TuneRequest, tools: &TuneTools<'_>) -> Result<TuneOutcome, TuneError> {
+    let settings = &request.settings;
+    settings.verify_benches()?;
+    let source = UserSource::open(&settings.source)?;
+    let state_path = match &request.state {
+        Some(path) => path.clone(),
+        None => StateFolder::default_path(settings, source.commit())?,
+    };
+    let is_new = request.restart || !state_path.join("settings.json").exists();
+    if is_new {
+        source.verify(&settings.branch)?;
+    }
+    let state = StateFolder::open(&state_path, settings, source.commit(), request.restart)?;
+    let mut journal = state.journal()?;
+    let repository = TuneRepository::new(state.join("repository"), &source, &settings.branch);
+    tools.progress.step("copying the source");
+    let first_commit = journal.run_step("repository", || repository.create(&source))?;
+    // Measurements of a run that goes on elsewhere would be of two machines.
+    let machine = journal.run_step("machine", || Ok(identify_machine()))?;
+    if machine != identify_machine() {
+        return Err(TuneError::OtherMachine(machine.cpu));
+    }
+    let mut tuner = Tuner {
+        request,
+        tools,
+        state: &state,
+        repository: &repository,
+        journal,
+        machine: machine.clone(),
+        base: TuneBase {
+            number: 0,
+            commit: first_commit.clone(),
+            folder: "base-0".to_owned(),
+        },
+        changes: Vec::new(),
+    };
+    let (ending, untried) = tuner.run()?;
+    let branch = tuner.publish(&source, &first_commit)?;
+    let seconds = tuner.journal.seconds();
+    Ok(TuneOutcome {
+        settings: settings.clone(),
+        machine,
+        first_commit,
+        changes: tuner.changes,
+        untried,
+        ending,
+        branch,
+        seconds,
+        state: state.path().to_owned(),
+        notes: Vec::new(),
+    })
+}
+
+/// Commit that changes are tried on, with its recordings.
+struct TuneBase {
+    number: usize,
+    commit: String,
+    /// Folder of the recordings in the state folder.
+    folder: String,
+}
+
+struct Tuner<'t> {
+    request: &'t TuneRequest,
+    tools: &'t TuneTools<'t>,
+    state: &'t StateFolder,
+    repository: &'t TuneRepository,
+    journal: StepJournal,
+    machine: MachineIdentity,
+    base: TuneBase,
+    changes: Vec<TriedChange>,
+}
+
+/// Evidence of a proposal, up to the step that rejected it.
+#[derive(Default)]
+struct GatheredEvidence {
+    counted: Vec<CountedEffect>,
+    measured: Vec<MeasuredEffect>,
+}
+
+impl<'t> Tuner<'t> {
+    /// Tries changes. Returns why it ended, and the types that were not tried.
+    fn run(&mut self) -> Result<(TuneEnding, Vec<RankedType>), TuneError> {
+        loop {
+            self.record_base()?;
+            let mut ranked = self.rank_base()?;
+            ranked.retain(|ranked| !self.is_tried(&ranked.name));
+            let mut is_kept = false;
+            while !is_kept && !ranked.is_empty() {
+                if let Some(limit) = self.reached_limit() {
+                    return Ok((limit, ranked));
+                }
+                is_kept = self.try_type(&ranked.remove(0))?;
+            }
+            if !is_kept {
+                return Ok((TuneEnding::NothingLeft, Vec::new()));
+            }
+        }
+    }
+
+    fn is_tried(&self, name: &str) -> bool {
+        self.changes.iter().any(|change| change.ranked.name == name)
+    }
+
+    fn reached_limit(&self) -> Option<TuneEnding> {
+        let TuneLimits { time_s, changes } = self.request.limits;
+        let is_kept = |change: &&TriedChange| matches!(change.fate, ChangeFate::Kept { .. });
+        let kept = self.changes.iter().filter(is_kept).count();
+        match () {
+            () if changes.is_some_and(|most| kept >= most) => Some(TuneEnding::Changes),
+            () if time_s.is_some_and(|most| self.journal.seconds() >= most) => {
+                Some(TuneEnding::Time)
+            }
+            () => None,
+        }
+    }
+
+    fn stop_if_interrupted(&self) -> Result<(), TuneError> {
+        match self.tools.interrupt.is_set() {
+            true => Err(HostError::Interrupted.into()),
+            false => Ok(()),
+        }
+    }
+
+    fn programs(&self) -> Option<ProgramSteps<'t>> {
+        match &self.request.settings.target {
+            TuneTarget::Program(program) => Some(ProgramSteps {
+                program,
+                settings: &self.request.settings,
+                tools: self.tools,
+                state: self.state,
+                repository: self.repository,
+            }),
+            TuneTarget::Kernel(_) => None,
+        }
+    }
+
+    fn kernels(&self) -> Option<KernelSteps<'t>> {
+        match &self.request.settings.target {
+            TuneTarget::Kernel(kernel) => Some(KernelSteps {
+                kernel,
+                settings: &self.request.settings,
+                tools: self.tools,
+                state: self.state,
+                repository: self.repository,
+            }),
+            TuneTarget::Program(_) => None,
+        }
+    }
+
+    /// Builds, tests and records the base, unless the change that made it was recorded.
+    fn record_base(&mut self) -> Result<(), TuneError> {
+        self.stop_if_interrupted()?;
+        let TuneBase {
+            number,
+            commit,
+            folder,
+        } = &self.base;
+        let step = |name: &str| format!("base-{number}/{name}");
+        if let Some(kernels) = self.kernels() {
+            let record = || {
+                self.repository.check_out(commit)?;
+                kernels.record(folder)
+            };
+            return self.journal.run_step(&step("record"), record);
+        }
+        let (Some(programs), 0) = (self.programs(), *number) else {
+            return Ok(());
+        };
+        self.tools.progress.step("building and testing without a change");
+        self.journal.run_step(&step("test"), || programs.test_base(folder, commit))?;
+        self.journal.run_step(&step("record"), || {
+            let recorded = programs.record(folder, commit, None)?;
+            recorded.map_err(|(what, failed)| failed.of_base(&what))
+        })
+    }
+
+    fn rank_base(&mut self) -> Result<Vec<RankedType>, TuneError> {
+        self.stop_if_interrupted()?;
+        let step = format!("base-{}/types", self.base.number);
+        let profile = self.recorded_base().profile(0);
+        self.tools.progress.step("ranking types by what a layout saves");
+        self.journal.run_step(&step, || rank_types(&profile, self.tools.progress))
+    }
+
+    fn recorded_base(&self) -> RecordedBuild {
+        RecordedBuild::new(self.state, &self.base.folder)
+    }
+
+    /// Tries layouts of a type until one is kept. Returns true if one is.
+    fn try_type(&mut self, ranked: &RankedType) -> Result<bool, TuneError> {
+        let mut diffs: Vec<String> = Vec::new();
+        for skipped in 0..ATTEMPTS_MAX {
+            let number = self.changes.len() + 1;
+            let step = format!("change-{number}/advice-{skipped}");
+            let proposal = match self.propose(&step, ranked, skipped)? {
+                ProposalAnswer::Exhausted => return Ok(false),
+                ProposalAnswer::Refused(reason) => {
+                    self.add_refused(number, ranked, reason);
+                    return Ok(false);
+                }
+                ProposalAnswer::Proposed(proposal) => *proposal,
+            };
+            if diffs.contains(&proposal.diff) {
+                continue;
+            }
+            diffs.push(proposal.diff.clone());
+            if self.try_proposal(number, ranked, proposal)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn add_refused(&mut self, number: usize, ranked: &RankedType, reason: String) {
+        self.changes.push(TriedChange {
+            number,
+            ranked: ranked.clone(),
+            proposal: None,
+            counted: Vec::new(),
+            measured: Vec::new(),
+            fate: ChangeFate::Rejected(ChangeRejection::new(TuneStage::Advice, reason)),
+        });
+    }
+
+    fn propose(
+        &mut self,
+        step: &str,
+        ranked: &RankedType,
+        skipped: usize,
+    ) -> Result<ProposalAnswer, TuneError> {
+        self.stop_if_interrupted()?;
+        self.tools.progress.step(&format!("looking for a layout of {}", ranked.name));
+        let benches = self.request.settings.benches();
+        let recorded = self.recorded_base();
+        let source = match &self.request.settings.target {
+            TuneTarget::Program(_) => {
+                recorded.folder().join(RECORDED_TREE).join(self.repository.prefix())
+            }
+            TuneTarget::Kernel(_) => {
+                self.repository.check_out(&self.base.commit)?;
+                self.repository.source()
+            }
+        };
+        let inputs = ProposalInputs {
+            benches: &benches,
+            profiles: &recorded.profiles(benches.len()),
+            source: &source,
+            writer: self.tools.writer,
+            progress: self.tools.progress,
+        };
+        self.journal.run_step(step, || inputs.propose(&ranked.name, skipped))
+    }
+
+    /// Gathers evidence on a proposal, and keeps or rejects it. Returns true if it is kept.
+    fn try_proposal(
+        &mut self,
+        number: usize,
+        ranked: &RankedType,
+        proposal: ChangeProposal,
+    ) -> Result<bool, TuneError> {
+        let folder = format!("change-{number}");
+        let patch = self.state.join(&format!("{folder}/change.patch"));
+        write_patch(&patch, &proposal.diff)?;
+        let mut evidence = GatheredEvidence::default();
+        let judged = match self.request.settings.target {
+            TuneTarget::Program(_) => {
+                self.gather_of_program(&folder, &patch, &ranked.name, &mut evidence)?
+            }
+            TuneTarget::Kernel(_) => {
+                self.gather_of_kernel(&folder, &patch, &ranked.name, &mut evidence)?
+            }
+        };
+        let mut change = TriedChange {
+            number,
+            ranked: ranked.clone(),
+            proposal: Some(proposal),
+            counted: evidence.counted,
+            measured: evidence.measured,
+            fate: ChangeFate::Kept {
+                commit: String::new(),
+            },
+        };
+        change.fate = match judged {
+            Ok(()) => ChangeFate::Kept {
+                commit: self.commit(&folder, &patch, &change)?,
+            },
+            Err(rejection) => ChangeFate::Rejected(rejection),
+        };
+        self.remove_trees(&folder, &change.fate)?;
+        let is_kept = matches!(change.fate, ChangeFate::Kept { .. });
+        self.changes.push(change);
+        Ok(is_kept)
+    }
+
+    fn gather_of_program(
+        &mut self,
+        folder: &str,
+        patch: &Path,
+        type_name: &str,
+        evidence: &mut GatheredEvidence,
+    ) -> Result<Result<(), ChangeRejection>, TuneError> {
+        let Some(programs) = self.programs() else {
+            return Ok(Ok(()));
+        };
+        let commit = self.base.commit.clone();
+        let step = |name: &str| format!("{folder}/{name}");
+        self.say(folder, type_name, "building and testing");
+        let built = self.run_step(&step("build"), || {
+            let built = programs.build_plain(folder, &commit, Some(patch))?;
+            Ok(built.map_err(|failed| rejected_by(TuneStage::Build, &failed)))
+        })?;
+        if let Err(rejection) = built {
+            return Ok(Err(rejection));
+        }
+        let tested = self.run_step(&step("test"), || {
+            let tested = programs.test(folder)?;
+            Ok(tested.map_err(|failed| rejected_by(TuneStage::Test, &failed)))
+        })?;
+        if let Err(rejection) = tested {
+            return Ok(Err(rejection));
+        }
+        let recorded = self.run_step(&step("record"), || {
+            let recorded = programs.record(folder, &commit, Some(patch))?;
+            Ok(recorded.map_err(|(_, failed)| rejected_by(TuneStage::Count, &failed)))
+        })?;
+        if let Err(rejection) = recorded {
+            return Ok(Err(rejection));
+        }
+        let (base, changed) = (self.recorded_base(), RecordedBuild::new(self.state, folder));
+        evidence.counted = self.run_step(&step("count"), || {
+            programs.count(&base, &changed, type_name)
+        })?;
+        if let Err(rejection) = self.counted_change(type_name, false).judge(&evidence.counted) {
+            return Ok(Err(rejection));
+        }
+        for index in 0..self.request.settings.benches().len() {
+            let measured = self.run_step(&step(&format!("measure-{index}")), || {
+                programs.measure(folder, index, patch)
+            })?;
+            evidence.measured.extend(measured);
+            if let Err(rejection) = programs.judge(&evidence.measured) {
+                return Ok(Err(rejection));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    fn gather_of_kernel(
+        &mut self,
+        folder: &str,
+        patch: &Path,
+        type_name: &str,
+        evidence: &mut GatheredEvidence,
+    ) -> Result<Result<(), ChangeRejection>, TuneError> {
+        let Some(kernels) = self.kernels() else {
+            return Ok(Ok(()));
+        };
+        self.say(folder, type_name, "building and recording both kernels");
+        self.repository.check_out(&self.base.commit)?;
+        let counted = self.run_step(&format!("{folder}/count"), || kernels.count(folder, patch))?;
+        match counted {
+            Err(rejection) => Ok(Err(rejection)),
+            Ok(counted) => {
+                evidence.counted = counted;
+                Ok(self.counted_change(type_name, true).judge(&evidence.counted))
+            }
+        }
+    }
+
+    fn counted_change<'c>(&'c self, type_name: &'c str, is_decisive: bool) -> CountedChange<'c> {
+        CountedChange {
+            type_name,
+            main_bench: self.request.settings.main_bench(),
+            is_decisive,
+        }
+    }
+
+    fn say(&self, folder: &str, type_name: &str, text: &str) {
+        self.tools.progress.step(&format!("{folder}, {type_name}: {text}"));
+    }
+
+    fn run_step<T: serde::Serialize + serde::de::DeserializeOwned>(
+        &mut self,
+        name: &str,
+        run: impl FnOnce() -> Result<T, TuneError>,
+    ) -> Result<T, TuneError> {
+        self.stop_if_interrupted()?;
+        self.journal.run_step(name, run)
+    }
+
+    /// Commits a change, which is the next base.
+    fn commit(
+        &mut self,
+        folder: &str,
+        patch: &Path,
+        change: &TriedChange,
+    ) -> Result<String, TuneError> {
+        let parent = self.base.commit.clone();
+        let settings = &self.request.settings;
+        let message = self.tools.writer.commit_message(change, settings, &self.machine);
+        let commit = self.run_step(&format!("{folder}/commit"), || {
+            self.repository.commit_patch(&parent, patch, &message)
+        })?;
+        let number = self.base.number + 1;
+        let earlier = std::mem::replace(
+            &mut self.base,
+            TuneBase {
+                number,
+                commit: commit.clone(),
+                folder: match self.request.settings.target {
+                    TuneTarget::Program(_) => folder.to_owned(),
+                    TuneTarget::Kernel(_) => format!("base-{number}"),
+                },
+            },
+        );
+        // Its profiles were used for the last time.
+        remove_if_there(&self.state.join(&earlier.folder).join(RECORDED_TREE))?;
+        Ok(commit)
+    }
+
+    /// Removes the builds of a change; a kept one is built for the recordings of the next base.
+    fn remove_trees(&self, folder: &str, fate: &ChangeFate) -> Result<(), TuneError> {
+        if let Some(programs) = self.programs() {
+            programs.remove_plain(folder)?;
+            if let ChangeFate::Rejected(_) = fate {
+                remove_if_there(&self.state.join(folder).join(RECORDED_TREE))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the branch into the user's repository, if changes are kept.
+    fn publish(
+        &mut self,
+        source: &UserSource,
+        first_commit: &str,
+    ) -> Result<Option<TunedBranch>, TuneError> {
+        if self.base.commit == first_commit {
+            return Ok(None);
+        }
+        let repository = match &source.repository {
+            Some((top, _)) => {
+                let step = format!("publish-{}", self.base.number);
+                self.journal.run_step(&step, || self.repository.publish(top))?;
+                top.clone()
+            }
+            None => self.repository.top().to_owned(),
+        };
+        Ok(Some(TunedBranch {
+            name: self.request.settings.branch.clone(),
+            commit: self.base.commit.clone(),
+            repository,
+        }))
+    }
+}
