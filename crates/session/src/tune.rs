@@ -36,8 +36,8 @@ use crate::verify::ExperimentProgress;
 pub use error::TuneError;
 pub use evidence::{ChangeRejection, CountedEffect, MeasuredEffect, PredictedEffect, TuneStage};
 pub use outcome::{
-    ChangeDescription, ChangeFate, ChangeProposal, RankedType, TriedChange, TuneEnding, TuneOutcome,
-    TunedBranch,
+    ChangeDescription, ChangeFate, ChangeProposal, RankedType, TriedChange, TuneEnding,
+    TuneOutcome, TunedBranch,
 };
 pub use ranking::SHARE_MIN;
 pub use settings::{TuneLimits, TuneSettings, TuneTarget, TunedKernel, TunedProgram};

@@ -50,7 +50,12 @@ change; 130: interrupted.";
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Build the program by this; `sh` runs it in the source folder
-    #[arg(long, value_name = "CMD", requires = "bench", required_unless_present = "kernel")]
+    #[arg(
+        long,
+        value_name = "CMD",
+        requires = "bench",
+        required_unless_present = "kernel"
+    )]
     build: Option<String>,
     /// Build the program for recording by this [default: --build with relayout as the compiler]
     #[arg(long, value_name = "CMD", requires = "build")]
@@ -76,7 +81,12 @@ pub struct Args {
     #[arg(long, value_name = "DIR", requires = "build")]
     source: Option<PathBuf>,
     /// Tune the kernel of this source tree instead
-    #[arg(long, value_name = "DIR", conflicts_with = "build", requires = "workload")]
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with = "build",
+        requires = "workload"
+    )]
     kernel: Option<PathBuf>,
     /// Run this workload, which must gain; `relayout record kernel --workload list` names them
     #[arg(long, value_name = "NAME", requires = "kernel")]

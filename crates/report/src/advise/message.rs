@@ -360,10 +360,12 @@ fn memory_paragraph(
     text
 }
 
-/// Returns the scores in other workloads and configurations.
+/// Returns the scores in other workloads and configurations. Workloads have their names and not the
+/// paths of their profiles, which readers of the mail do not have.
 fn scenario_paragraph(pool: LayoutPool<'_>, listed_index: Option<usize>) -> String {
     let scenario_words = |scenario: &OtherScenario| {
-        let label = format!("{} {}", scenario.kind.as_str(), scenario.name);
+        let name = scenario.workload.as_ref().unwrap_or(&scenario.name);
+        let label = format!("{} {name}", scenario.kind.as_str());
         let results = match &scenario.results {
             Ok(results) => results,
             Err(reason) => return format!("{label}: not judged, {reason}"),

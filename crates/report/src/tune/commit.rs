@@ -40,10 +40,16 @@ impl ChangeWriter for TuneWriter {
             return String::new();
         };
         let description = &proposal.description;
-        let mut text = format!("{}\n\n{}\n", description.subject, description.body.trim_end());
+        let mut text = format!(
+            "{}\n\n{}\n",
+            description.subject,
+            description.body.trim_end()
+        );
         let measured: Vec<_> = change.measured.iter().collect();
         if !measured.is_empty() {
-            let effects = measured.iter().map(|effect| (&effect.bench, effect.words()));
+            let effects = measured
+                .iter()
+                .map(|effect| (&effect.bench, effect.words()));
             push_effects(&mut text, &measured_words(machine, &measured), effects);
         }
         let counted: Vec<_> = change.counted.iter().collect();
@@ -64,7 +70,11 @@ fn push_effects<'e>(
     heading: &str,
     effects: impl Iterator<Item = (&'e String, String)>,
 ) {
-    let _ = writeln!(text, "\n{}\n", wrap_text_at(WIDTH, &format!("{heading}:"), 0));
+    let _ = writeln!(
+        text,
+        "\n{}\n",
+        wrap_text_at(WIDTH, &format!("{heading}:"), 0)
+    );
     for (bench, words) in effects {
         let line = wrap_text_at(WIDTH - INDENT, &format!("{bench}: {words}"), INDENT);
         for line in line.lines() {

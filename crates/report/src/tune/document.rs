@@ -1,7 +1,8 @@
 //! `relayout/tune/1`: everything that a run tried, for scripts.
 
 use relayout_session::tune::{
-    ChangeFate, CountedEffect, MeasuredEffect, PredictedEffect, TriedChange, TuneOutcome, TuneTarget,
+    ChangeFate, CountedEffect, MeasuredEffect, PredictedEffect, TriedChange, TuneOutcome,
+    TuneTarget,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -161,19 +162,28 @@ pub fn tune_document(outcome: &TuneOutcome) -> TuneDocument<'_> {
 }
 
 fn change_document(change: &TriedChange) -> TriedChangeDocument<'_> {
-    let description = change.proposal.as_ref().map(|proposal| &proposal.description);
+    let description = change
+        .proposal
+        .as_ref()
+        .map(|proposal| &proposal.description);
     let (commit, rejection) = match &change.fate {
         ChangeFate::Kept { commit } => (Some(commit.as_str()), None),
         ChangeFate::Rejected(rejection) => (None, Some(rejection)),
     };
-    let predicted = change.proposal.iter().flat_map(|proposal| &proposal.predicted);
+    let predicted = change
+        .proposal
+        .iter()
+        .flat_map(|proposal| &proposal.predicted);
     TriedChangeDocument {
         number: change.number,
         type_name: &change.ranked.name,
         saved_percent: 100.0 * change.ranked.share,
         edit: description.map(|description| description.edit.as_str()),
         subject: description.map(|description| description.subject.as_str()),
-        diff: change.proposal.as_ref().map(|proposal| proposal.diff.as_str()),
+        diff: change
+            .proposal
+            .as_ref()
+            .map(|proposal| proposal.diff.as_str()),
         kept: commit.is_some(),
         commit,
         rejected_at: rejection.map(|rejection| rejection.stage.as_str()),

@@ -36,7 +36,14 @@ pub fn render_text(outcome: &TuneOutcome) -> String {
             branch.repository.display(),
         );
     }
-    let _ = writeln!(text, "profiles, patches and logs: {}", outcome.state.display());
+    for note in &outcome.notes {
+        let _ = writeln!(text, "\n{}", wrap_text(&format!("note: {note}"), 2));
+    }
+    let _ = writeln!(
+        text,
+        "profiles, patches and logs: {}",
+        outcome.state.display()
+    );
     text
 }
 
@@ -50,7 +57,9 @@ pub(super) fn outcome_words(outcome: &TuneOutcome) -> String {
             100.0 * SHARE_MIN,
             outcome.settings.main_bench()
         ),
-        TuneEnding::Time => "the time is spent; the same command with more --time goes on".to_owned(),
+        TuneEnding::Time => {
+            "the time is spent; the same command with more --time goes on".to_owned()
+        }
         TuneEnding::Changes => {
             "as many are kept as --changes allows; the same command with more goes on".to_owned()
         }
@@ -83,14 +92,32 @@ fn change_text(outcome: &TuneOutcome, change: &TriedChange) -> String {
     };
     for effect in &change.measured {
         let how = measured_words(&outcome.machine, &[effect]);
-        detail(format!("{how}: {}: {}: {}", effect.bench, effect.verdict.as_str(), effect.words()));
+        detail(format!(
+            "{how}: {}: {}: {}",
+            effect.bench,
+            effect.verdict.as_str(),
+            effect.words()
+        ));
     }
     for effect in &change.counted {
         let how = counted_words(&outcome.settings, &[effect]);
-        detail(format!("{how}: {}: {}: {}", effect.bench, effect.verdict.as_str(), effect.words()));
+        detail(format!(
+            "{how}: {}: {}: {}",
+            effect.bench,
+            effect.verdict.as_str(),
+            effect.words()
+        ));
     }
-    for effect in change.proposal.iter().flat_map(|proposal| &proposal.predicted) {
-        detail(format!("Predicted by replay: {}: {}", effect.bench, effect.words()));
+    for effect in change
+        .proposal
+        .iter()
+        .flat_map(|proposal| &proposal.predicted)
+    {
+        detail(format!(
+            "Predicted by replay: {}: {}",
+            effect.bench,
+            effect.words()
+        ));
     }
     let verb = match change.fate {
         ChangeFate::Kept { .. } => String::new(),

@@ -20,6 +20,8 @@ use crate::{Error, ResolvedNames, ResolvedProfile, with_resolved_profile};
 pub struct OtherScenario {
     /// Profile, or name of the configuration.
     pub name: String,
+    /// Workload of the profile; `None` for a configuration.
+    pub workload: Option<String>,
     /// Kind of scenario.
     pub kind: ScenarioKind,
     /// Score of its own layout, then those of the listed layouts; or the reason why there are none.
@@ -100,6 +102,7 @@ pub(super) fn score_configurations(
         let orders: Vec<&MemberOrder> = orders.iter().collect();
         let scenario = |build: &ConfigurationBuild| OtherScenario {
             name: build.name.clone(),
+            workload: None,
             kind: ScenarioKind::Configuration,
             results: build.shapes[type_index]
                 .as_ref()
@@ -142,6 +145,7 @@ pub(super) fn add_workload_scores(
             let workload = score_in_workload(other, &names, guarded_type, top, options);
             let scenario = |results, store_counts| OtherScenario {
                 name: path.display().to_string(),
+                workload: Some(other.profile.meta.workload.clone()),
                 kind: ScenarioKind::Workload,
                 results,
                 store_counts,

@@ -49,7 +49,10 @@ impl FailedCommand {
 }
 
 impl CommandRunner {
-    pub(super) fn new(interrupt: InterruptFlag, limit: Option<Duration>) -> Result<Self, TuneError> {
+    pub(super) fn new(
+        interrupt: InterruptFlag,
+        limit: Option<Duration>,
+    ) -> Result<Self, TuneError> {
         Ok(Self {
             starter: ProgramStarter::new(interrupt)?,
             interrupt,

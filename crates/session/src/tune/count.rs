@@ -7,9 +7,7 @@ use relayout_files::RecordingProgress;
 
 use super::TuneError;
 use super::evidence::CountedEffect;
-use crate::compare::{
-    CompareError, CompareSettings, ComparedSide, RateChange, compare_sides,
-};
+use crate::compare::{CompareError, CompareSettings, ComparedSide, RateChange, compare_sides};
 
 /// Compares the recordings of a benchmark before and after a change: all memory, and the type.
 /// Returns nothing for a benchmark that marks no operations.

@@ -131,9 +131,10 @@ impl CountedChange<'_> {
                 "{} was not seen in the new recordings of {}",
                 self.type_name, self.main_bench
             )),
-            Some(effect) if effect.after >= effect.before => {
-                rejected(format!("recorded again, it saves nothing: {}", effect.words()))
-            }
+            Some(effect) if effect.after >= effect.before => rejected(format!(
+                "recorded again, it saves nothing: {}",
+                effect.words()
+            )),
             Some(effect) if self.is_decisive && effect.verdict != ChangeVerdict::Better => {
                 rejected(format!("the gain is not certain: {}", effect.words()))
             }
@@ -153,7 +154,10 @@ pub(super) fn judge_measured(
         return rejected(format!("{} loses: {}", effect.bench, effect.words()));
     }
     let mut of_main = effects.iter().filter(|effect| effect.bench == main_bench);
-    match of_main.clone().any(|effect| effect.verdict == ChangeVerdict::Better) {
+    match of_main
+        .clone()
+        .any(|effect| effect.verdict == ChangeVerdict::Better)
+    {
         true => Ok(()),
         false => {
             let words = of_main.next().map_or(String::new(), MeasuredEffect::words);
@@ -199,7 +203,10 @@ impl MeasuredEffect {
             (Some(change), None) => format!(" ({change})"),
             (None, _) => String::new(),
         };
-        let unit = self.unit.as_ref().map_or(String::new(), |unit| format!(" {unit}"));
+        let unit = self
+            .unit
+            .as_ref()
+            .map_or(String::new(), |unit| format!(" {unit}"));
         let number = |value: f64| match value.abs() {
             1e5.. => format!("{:.3}e6", value / 1e6),
             100.0.. => format!("{value:.0}"),
@@ -305,7 +312,10 @@ mod tests {
             &[measured("main", Better), other(Worse)],
             Err("other loses: rate from 12.500e6 to 13.000e6 (+4.0%, 95% interval +3.0% to +5.0%)"),
         );
-        check_measured(&[measured("main", Same), other(Better)], Err("not clearly better"));
+        check_measured(
+            &[measured("main", Same), other(Better)],
+            Err("not clearly better"),
+        );
         check_measured(&[measured("main", Worse)], Err("main loses"));
     }
 }

@@ -109,6 +109,11 @@ impl StepJournal {
         Ok(())
     }
 
+    /// Number of finished steps.
+    pub(super) fn finished(&self) -> usize {
+        self.steps.len()
+    }
+
     /// Returns the seconds that all finished steps took.
     pub(super) fn seconds(&self) -> f64 {
         self.steps.values().map(|step| step.seconds).sum()

@@ -43,7 +43,9 @@ impl KernelSteps<'_> {
         let recorded = RecordedBuild::new(self.state, folder);
         let runner = CommandRunner::new(self.tools.interrupt, None)?;
         for (index, workload) in self.settings.benches().into_iter().enumerate() {
-            self.tools.progress.step(&format!("{folder}: recording {workload}"));
+            self.tools
+                .progress
+                .step(&format!("{folder}: recording {workload}"));
             let command = self.recording_command(&built, workload, &recorded.profile(index));
             let log = path.join(format!("record-{index}.log"));
             let ended = runner.run(&command, &path, &log)?;
@@ -81,10 +83,14 @@ impl KernelSteps<'_> {
             ("--cpus", self.kernel.cpus.to_string()),
             ("--seed", SEED.to_string()),
             ("--repeat", self.settings.repeats.to_string()),
-            ("--time-limit", format!("{}s", self.kernel.limit_s)),
+            ("--time-limit", self.kernel.limit_s.to_string()),
             ("-o", path(profile)),
         ];
-        words.extend(options.into_iter().flat_map(|(name, value)| [name.to_owned(), value]));
+        words.extend(
+            options
+                .into_iter()
+                .flat_map(|(name, value)| [name.to_owned(), value]),
+        );
         if let Some(iterations) = self.kernel.iterations {
             words.extend(["--iterations".to_owned(), iterations.to_string()]);
         }
@@ -133,7 +139,12 @@ impl KernelSteps<'_> {
             source: Some(self.repository.source()),
             patch: patch.to_owned(),
             reverse: false,
-            workloads: self.settings.benches().into_iter().map(str::to_owned).collect(),
+            workloads: self
+                .settings
+                .benches()
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
             cpus: vec![self.kernel.cpus],
             iterations: self.kernel.iterations,
             pairs: self.settings.pairs,
@@ -183,7 +194,9 @@ impl KernelSteps<'_> {
 fn failed_stage(error: &VerifyError) -> Option<TuneStage> {
     use relayout_toolchain::kernel_build::Error as BuildError;
     match error {
-        VerifyError::Host(HostError::KernelBuild(BuildError::Make { .. })) => Some(TuneStage::Build),
+        VerifyError::Host(HostError::KernelBuild(BuildError::Make { .. })) => {
+            Some(TuneStage::Build)
+        }
         VerifyError::Boot {
             patched: "with",
             source,

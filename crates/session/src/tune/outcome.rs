@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use relayout_probe::MachineIdentity;
 use serde::{Deserialize, Serialize};
 
-use super::TuneSettings;
 use super::evidence::{ChangeRejection, CountedEffect, MeasuredEffect, PredictedEffect};
+use super::{TuneSettings, TuneTarget};
 
 /// A run, complete or stopped by a limit.
 #[derive(Clone, Debug)]
@@ -39,6 +39,26 @@ impl TuneOutcome {
         let is_kept = |change: &&TriedChange| matches!(change.fate, ChangeFate::Kept { .. });
         self.changes.iter().filter(is_kept)
     }
+}
+
+/// Returns what the user should know besides the changes.
+pub(super) fn outcome_notes(settings: &TuneSettings, changes: &[TriedChange]) -> Vec<String> {
+    let is_uncounted =
+        |change: &TriedChange| !change.measured.is_empty() && change.counted.is_empty();
+    let mut notes = Vec::new();
+    if changes.iter().any(is_uncounted) {
+        notes.push(
+            "The recordings have no operations, so nothing was counted per operation and measuring \
+             alone decided. Mark operations with relayout_operation()."
+                .to_owned(),
+        );
+    }
+    if let (TuneTarget::Program(program), true) = (&settings.target, !changes.is_empty())
+        && program.test.is_none()
+    {
+        notes.push("No test command was given, so no change was tested.".to_owned());
+    }
+    notes
 }
 
 /// A branch with kept changes.

@@ -17,6 +17,7 @@ use super::repository::TuneRepository;
 use super::state::StateFolder;
 use super::{TuneError, TuneSettings, TuneTools, TunedProgram};
 use crate::HostError;
+use crate::progress::PrefixedProgress;
 use crate::verify::{
     ComparedPrograms, PatchedBuild, ProgramSettings, VerifyError, judge, measure_programs,
 };
@@ -56,7 +57,8 @@ impl ProgramSteps<'_> {
     ) -> Result<Result<(), FailedCommand>, TuneError> {
         let source = self.export(folder, PLAIN_TREE, commit, patch)?;
         let command = ProgramCommand::for_shell(&self.program.build);
-        self.runner()?.run(&command, &source, &self.log(folder, "build"))
+        self.runner()?
+            .run(&command, &source, &self.log(folder, "build"))
     }
 
     /// Runs the test command in what [`build_plain`](Self::build_plain) built.
@@ -66,7 +68,8 @@ impl ProgramSteps<'_> {
         };
         let source = self.tree(folder, PLAIN_TREE).join(self.repository.prefix());
         let command = ProgramCommand::for_shell(test);
-        self.runner()?.run(&command, &source, &self.log(folder, "test"))
+        self.runner()?
+            .run(&command, &source, &self.log(folder, "test"))
     }
 
     /// Removes what [`build_plain`](Self::build_plain) built.
@@ -83,7 +86,9 @@ impl ProgramSteps<'_> {
         patch: Option<&Path>,
     ) -> Result<Result<(), (String, FailedCommand)>, TuneError> {
         let source = self.export(folder, RECORDED_TREE, commit, patch)?;
-        self.tools.progress.step(&format!("{folder}: building for recording"));
+        self.tools
+            .progress
+            .step(&format!("{folder}: building for recording"));
         let log = self.log(folder, "record-build");
         let runner = self.runner()?;
         if let Err(failed) = runner.run(&self.recording_build(), &source, &log)? {
@@ -91,7 +96,9 @@ impl ProgramSteps<'_> {
         }
         let recorded = RecordedBuild::new(self.state, folder);
         for (index, bench) in self.settings.benches().into_iter().enumerate() {
-            self.tools.progress.step(&format!("{folder}: recording {bench}"));
+            self.tools
+                .progress
+                .step(&format!("{folder}: recording {bench}"));
             let log = self.log(folder, &format!("record-{index}"));
             let command = self.recording_command(bench, &recorded.profile(index))?;
             if let Err(failed) = runner.run(&command, &source, &log)? {
@@ -109,33 +116,37 @@ impl ProgramSteps<'_> {
         type_name: &str,
     ) -> Result<Vec<CountedEffect>, TuneError> {
         let mut effects = Vec::new();
+        let progress = PrefixedProgress::quiet(self.tools.progress);
         for (index, bench) in self.settings.benches().into_iter().enumerate() {
             let profiles = [base.profile(index), changed.profile(index)];
-            effects.extend(count_effects(profiles, bench, type_name, self.tools.progress)?);
+            effects.extend(count_effects(profiles, bench, type_name, &progress)?);
         }
         Ok(effects)
     }
 
-    /// Measures a benchmark without and with the patch, on this machine.
+    /// Measures a benchmark of a commit without and with the patch, on this machine.
     pub(super) fn measure(
         &self,
         folder: &str,
         index: usize,
+        commit: &str,
         patch: &Path,
     ) -> Result<Vec<MeasuredEffect>, TuneError> {
+        self.repository.check_out(commit)?;
         let bench = self.settings.benches()[index];
-        self.tools.progress.step(&format!("{folder}: measuring {bench}"));
+        self.tools
+            .progress
+            .step(&format!("{folder}: measuring {bench}"));
         let measure_error = |source: VerifyError| TuneError::Measure {
             bench: bench.to_owned(),
             source: source.into(),
         };
-        let metrics = Metric::parse_all(&self.program.metrics).map_err(|error| {
-            HostError::Setting {
+        let metrics =
+            Metric::parse_all(&self.program.metrics).map_err(|error| HostError::Setting {
                 setting: "--metric",
                 found: self.program.metrics.join(", "),
                 allowed: error.to_string(),
-            }
-        })?;
+            })?;
         let settings = ProgramSettings {
             programs: ComparedPrograms::Patch(PatchedBuild {
                 patch: patch.to_owned(),
@@ -163,7 +174,10 @@ impl ProgramSteps<'_> {
         let (progress, interrupt) = (self.tools.progress, self.tools.interrupt);
         let measured = measure_programs(&settings, &rules, Some(&save), progress, interrupt)
             .map_err(measure_error)?;
-        measured.save_error.map_or(Ok(()), Err).map_err(measure_error)?;
+        measured
+            .save_error
+            .map_or(Ok(()), Err)
+            .map_err(measure_error)?;
         let outcome = judge(&measured.runs, &rules).outcome;
         let effect = |metric: &JudgedMetric| measured_effect(bench, metric, outcome.pairs);
         Ok(outcome.metrics.iter().map(effect).collect())
@@ -206,16 +220,24 @@ impl ProgramSteps<'_> {
             return ProgramCommand::for_shell(build);
         }
         let relayout = self.tools.relayout.display().to_string();
-        let compilers = [("CC", format!("{relayout} cc")), ("CXX", format!("{relayout} c++"))];
+        let compilers = [
+            ("CC", format!("{relayout} cc")),
+            ("CXX", format!("{relayout} c++")),
+        ];
         let escaped = |(name, value): &(&str, String)| {
-            let value = value.replace('\\', "\\\\").replace(' ', "\\ ").replace('$', "$$");
+            let value = value
+                .replace('\\', "\\\\")
+                .replace(' ', "\\ ")
+                .replace('$', "$$");
             format!(" {name}={value}")
         };
         let make_flags: String = compilers.iter().map(escaped).collect();
         let mut command = ProgramCommand::for_shell(&self.program.build);
         let named = compilers.map(|(name, value)| (name.to_owned(), value));
         command.environment.extend(named);
-        command.environment.push(("MAKEFLAGS".to_owned(), format!(" --{make_flags}")));
+        command
+            .environment
+            .push(("MAKEFLAGS".to_owned(), format!(" --{make_flags}")));
         command
     }
 
@@ -226,8 +248,16 @@ impl ProgramSteps<'_> {
         };
         let mut words = vec![self.tools.relayout.display().to_string()];
         words.extend(["record", "run", "--force", "--seed"].map(str::to_owned));
-        words.extend([SEED.to_string(), "--repeat".to_owned(), self.settings.repeats.to_string()]);
-        words.extend(["-o".to_owned(), profile.display().to_string(), "--".to_owned()]);
+        words.extend([
+            SEED.to_string(),
+            "--repeat".to_owned(),
+            self.settings.repeats.to_string(),
+        ]);
+        words.extend([
+            "-o".to_owned(),
+            profile.display().to_string(),
+            "--".to_owned(),
+        ]);
         words.extend(bench.words);
         Ok(ProgramCommand {
             text: format!("relayout record run -- {}", bench.text),

@@ -10,8 +10,8 @@ use super::evidence::PredictedEffect;
 use super::outcome::{ChangeDescription, ChangeProposal};
 use super::{ChangeWriter, TuneError};
 use crate::advise::{
-    AdviceRequest, LayoutChoice, LayoutPool, OtherScenario, PatchOutcome, PatchedType, WrittenPatch,
-    advise_types,
+    AdviceRequest, LayoutChoice, LayoutPool, OtherScenario, PatchOutcome, PatchedType,
+    WrittenPatch, advise_types,
 };
 use crate::{ProbedMachine, ResolvedNames, ResolvedProfile, TypeJudgement, with_resolved_profile};
 
@@ -159,7 +159,11 @@ impl ProposalInputs<'_> {
         let hurt = pool.scenarios_hurt_by(listed).into_iter();
         let words = hurt.filter_map(|scenario| {
             let effect = self.scenario(scenario, listed)?;
-            Some(format!("by replay, {} goes from {}", effect.bench, effect.words()))
+            Some(format!(
+                "by replay, {} goes from {}",
+                effect.bench,
+                effect.words()
+            ))
         });
         let words: Vec<String> = words.collect();
         (!words.is_empty()).then(|| words.join("; "))

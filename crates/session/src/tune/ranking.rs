@@ -42,6 +42,10 @@ pub(super) fn rank_types(
         }
         Ok::<(), crate::Error>(())
     })?;
-    ranked.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.name.cmp(&b.name)));
+    ranked.sort_by(|a, b| {
+        b.share
+            .total_cmp(&a.share)
+            .then_with(|| a.name.cmp(&b.name))
+    });
     Ok(ranked)
 }

@@ -130,12 +130,17 @@ impl TuneRepository {
                 let words = ["clone", "--quiet", "--no-checkout", "--no-tags"].map(OsStr::new);
                 let places = [top.as_os_str(), self.top.as_os_str()];
                 succeed(parent, words.into_iter().chain(places))?;
-                succeed(&self.top, ["checkout", "--quiet", "-B", &self.branch, commit])?;
+                succeed(
+                    &self.top,
+                    ["checkout", "--quiet", "-B", &self.branch, commit],
+                )?;
             }
             None => {
                 fs::create_dir(&self.top).map_err(cannot("create", &self.top))?;
                 let mut copy = Command::new("cp");
-                copy.args(["-a", "--reflink=auto"]).arg(source.path.join(".")).arg(&self.top);
+                copy.args(["-a", "--reflink=auto"])
+                    .arg(source.path.join("."))
+                    .arg(&self.top);
                 let output = run_program(copy, "cp", "copy the source")?;
                 require_success(&source.path, "cp -a".to_owned(), &output)?;
                 remove_if_there(&self.top.join(".git"))?;
@@ -198,22 +203,47 @@ impl TuneRepository {
 
     /// Checks out a commit of the branch, whatever a killed run left.
     pub(super) fn check_out(&self, commit: &str) -> Result<(), TuneError> {
-        succeed(&self.top, ["checkout", "--quiet", "--force", "-B", &self.branch, commit])
+        succeed(
+            &self.top,
+            ["checkout", "--quiet", "--force", "-B", &self.branch, commit],
+        )
+    }
+
+    /// Removes the locks of a git that was killed. The state folder's lock tells that none runs.
+    pub(super) fn remove_stale_locks(&self) -> Result<(), TuneError> {
+        let branch = format!("refs/heads/{}.lock", self.branch);
+        for lock in ["index.lock", "HEAD.lock", "config.lock", &branch] {
+            remove_if_there(&self.top.join(".git").join(lock))?;
+        }
+        Ok(())
     }
 
     /// Puts the branch into the user's repository. Nothing else changes there.
     pub(super) fn publish(&self, user_repository: &Path) -> Result<(), TuneError> {
         let refspec = format!("refs/heads/{0}:refs/heads/{0}", self.branch);
-        let words = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"];
+        let words = [
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+        ];
         let places = [self.top.as_os_str(), OsStr::new(&refspec)];
-        succeed(user_repository, words.map(OsStr::new).into_iter().chain(places))
+        succeed(
+            user_repository,
+            words.map(OsStr::new).into_iter().chain(places),
+        )
     }
 
     /// Applies a patch, whose paths are relative to the source, in a copy of the repository.
     fn apply(&self, top: &Path, patch: &Path, is_staged: bool) -> Result<(), TuneError> {
         let mut directory = std::ffi::OsString::from("--directory=");
         directory.push(&self.prefix);
-        let mut words = vec![OsStr::new("apply"), "--whitespace=nowarn".as_ref(), &directory];
+        let mut words = vec![
+            OsStr::new("apply"),
+            "--whitespace=nowarn".as_ref(),
+            &directory,
+        ];
         if is_staged {
             words.push("--index".as_ref());
         }
@@ -227,7 +257,15 @@ impl TuneRepository {
         let (name, address) = self.author.rsplit_once(" <").unwrap_or((&self.author, ""));
         let name = format!("user.name={name}");
         let address = format!("user.email={}", address.trim_end_matches('>'));
-        let words = ["-c", &name, "-c", &address, "-c", "commit.gpgSign=false", "commit"];
+        let words = [
+            "-c",
+            &name,
+            "-c",
+            &address,
+            "-c",
+            "commit.gpgSign=false",
+            "commit",
+        ];
         let options = ["--quiet", "--no-verify", "--cleanup=verbatim", "--file"];
         let words = words.into_iter().chain(options).map(OsStr::new);
         succeed(&self.top, words.chain([file.as_os_str()]))
@@ -255,8 +293,10 @@ fn succeed<A: AsRef<OsStr>>(
     arguments: impl IntoIterator<Item = A>,
 ) -> Result<(), TuneError> {
     let words: Vec<A> = arguments.into_iter().collect();
-    let command: Vec<String> =
-        words.iter().map(|word| word.as_ref().to_string_lossy().into_owned()).collect();
+    let command: Vec<String> = words
+        .iter()
+        .map(|word| word.as_ref().to_string_lossy().into_owned())
+        .collect();
     let output = run(dir, words)?;
     require_success(dir, command.join(" "), &output)
 }
@@ -273,5 +313,7 @@ fn require_success(dir: &Path, command: String, output: &Output) -> Result<(), T
 }
 
 fn line_of(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned()
+    String::from_utf8_lossy(&output.stdout)
+        .trim_end_matches('\n')
+        .to_owned()
 }

@@ -88,7 +88,10 @@ impl TuneSettings {
             TuneTarget::Program(program) => (&program.bench, &program.also),
             TuneTarget::Kernel(kernel) => (&kernel.workload, &kernel.also),
         };
-        std::iter::once(main).chain(also).map(String::as_str).collect()
+        std::iter::once(main)
+            .chain(also)
+            .map(String::as_str)
+            .collect()
     }
 
     /// Returns the benchmark that must gain.

@@ -45,7 +45,10 @@ impl StateFolder {
         })?;
         let name = settings.source.file_name().unwrap_or_default().display();
         let number = fnv1a(identity.as_bytes());
-        Ok(cache.dir().join("tune").join(format!("{name}-{number:016x}")))
+        Ok(cache
+            .dir()
+            .join("tune")
+            .join(format!("{name}-{number:016x}")))
     }
 
     /// Opens the folder, or makes it, and locks it.
@@ -65,7 +68,9 @@ impl StateFolder {
         let kept = path.join(SETTINGS_FILE);
         let mut entries = fs::read_dir(&path).map_err(cannot("read", &path))?;
         let is_foreign = |name: &std::ffi::OsStr| name != LOCK_FILE && name != SETTINGS_FILE;
-        if !kept.exists() && entries.any(|entry| entry.is_ok_and(|entry| is_foreign(&entry.file_name()))) {
+        if !kept.exists()
+            && entries.any(|entry| entry.is_ok_and(|entry| is_foreign(&entry.file_name())))
+        {
             return Err(TuneError::ForeignFolder(path));
         }
         let lock = lock_file(&path)?;
@@ -150,7 +155,9 @@ pub(super) fn remove_if_there(path: &Path) -> Result<(), TuneError> {
 fn collect_differences(name: &str, earlier: &Value, current: &Value, found: &mut Vec<String>) {
     match (earlier, current) {
         (Value::Object(old), Value::Object(new)) => {
-            let keys = new.keys().chain(old.keys().filter(|key| !new.contains_key(*key)));
+            let keys = new
+                .keys()
+                .chain(old.keys().filter(|key| !new.contains_key(*key)));
             for key in keys {
                 let part = |object: &serde_json::Map<String, Value>| {
                     object.get(key).cloned().unwrap_or(Value::Null)

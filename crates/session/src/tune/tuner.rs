@@ -9,6 +9,7 @@ use super::journal::StepJournal;
 use super::kernel::KernelSteps;
 use super::outcome::{
     ChangeFate, ChangeProposal, RankedType, TriedChange, TuneEnding, TuneOutcome, TunedBranch,
+    outcome_notes,
 };
 use super::program::{ProgramSteps, RECORDED_TREE, rejected_by, write_patch};
 use super::proposal::{ProposalAnswer, ProposalInputs};
@@ -18,6 +19,7 @@ use super::repository::{TuneRepository, UserSource};
 use super::state::{StateFolder, remove_if_there};
 use super::{TuneError, TuneLimits, TuneSettings, TuneTarget, TuneTools};
 use crate::HostError;
+use crate::progress::PrefixedProgress;
 
 /// Layouts of one type that are tried.
 const ATTEMPTS_MAX: usize = 3;
@@ -55,8 +57,17 @@ pub fn tune(request: &TuneRequest, tools: &TuneTools<'_>) -> Result<TuneOutcome,
     let state = StateFolder::open(&state_path, settings, source.commit(), request.restart)?;
     let mut journal = state.journal()?;
     let repository = TuneRepository::new(state.join("repository"), &source, &settings.branch);
-    tools.progress.step("copying the source");
-    let first_commit = journal.run_step("repository", || repository.create(&source))?;
+    let finished = journal.finished();
+    if finished > 0 {
+        tools
+            .progress
+            .step(&format!("going on after {finished} finished steps"));
+        repository.remove_stale_locks()?;
+    }
+    let first_commit = journal.run_step("repository", || {
+        tools.progress.step("copying the source");
+        repository.create(&source)
+    })?;
     // Measurements of a run that goes on elsewhere would be of two machines.
     let machine = journal.run_step("machine", || Ok(identify_machine()))?;
     if machine != identify_machine() {
@@ -83,13 +94,13 @@ pub fn tune(request: &TuneRequest, tools: &TuneTools<'_>) -> Result<TuneOutcome,
         settings: settings.clone(),
         machine,
         first_commit,
+        notes: outcome_notes(settings, &tuner.changes),
         changes: tuner.changes,
         untried,
         ending,
         branch,
         seconds,
         state: state.path().to_owned(),
-        notes: Vec::new(),
     })
 }
 
@@ -208,8 +219,12 @@ impl<'t> Tuner<'t> {
         let (Some(programs), 0) = (self.programs(), *number) else {
             return Ok(());
         };
-        self.tools.progress.step("building and testing without a change");
-        self.journal.run_step(&step("test"), || programs.test_base(folder, commit))?;
+        self.journal.run_step(&step("test"), || {
+            self.tools
+                .progress
+                .step("building and testing without a change");
+            programs.test_base(folder, commit)
+        })?;
         self.journal.run_step(&step("record"), || {
             let recorded = programs.record(folder, commit, None)?;
             recorded.map_err(|(what, failed)| failed.of_base(&what))
@@ -220,8 +235,11 @@ impl<'t> Tuner<'t> {
         self.stop_if_interrupted()?;
         let step = format!("base-{}/types", self.base.number);
         let profile = self.recorded_base().profile(0);
-        self.tools.progress.step("ranking types by what a layout saves");
-        self.journal.run_step(&step, || rank_types(&profile, self.tools.progress))
+        let progress = self.tools.progress;
+        self.journal.run_step(&step, || {
+            progress.step("ranking types by what a layout saves");
+            rank_types(&profile, &PrefixedProgress::quiet(progress))
+        })
     }
 
     fn recorded_base(&self) -> RecordedBuild {
@@ -271,26 +289,28 @@ impl<'t> Tuner<'t> {
         skipped: usize,
     ) -> Result<ProposalAnswer, TuneError> {
         self.stop_if_interrupted()?;
-        self.tools.progress.step(&format!("looking for a layout of {}", ranked.name));
         let benches = self.request.settings.benches();
         let recorded = self.recorded_base();
         let source = match &self.request.settings.target {
-            TuneTarget::Program(_) => {
-                recorded.folder().join(RECORDED_TREE).join(self.repository.prefix())
-            }
-            TuneTarget::Kernel(_) => {
-                self.repository.check_out(&self.base.commit)?;
-                self.repository.source()
-            }
+            TuneTarget::Program(_) => recorded
+                .folder()
+                .join(RECORDED_TREE)
+                .join(self.repository.prefix()),
+            TuneTarget::Kernel(_) => self.repository.source(),
         };
+        let progress = self.tools.progress;
         let inputs = ProposalInputs {
             benches: &benches,
             profiles: &recorded.profiles(benches.len()),
             source: &source,
             writer: self.tools.writer,
-            progress: self.tools.progress,
+            progress: &PrefixedProgress::quiet(progress),
         };
-        self.journal.run_step(step, || inputs.propose(&ranked.name, skipped))
+        self.journal.run_step(step, || {
+            progress.step(&format!("looking for a layout of {}", ranked.name));
+            self.repository.check_out(&self.base.commit)?;
+            inputs.propose(&ranked.name, skipped)
+        })
     }
 
     /// Gathers evidence on a proposal, and keeps or rejects it. Returns true if it is kept.
@@ -346,8 +366,9 @@ impl<'t> Tuner<'t> {
         };
         let commit = self.base.commit.clone();
         let step = |name: &str| format!("{folder}/{name}");
-        self.say(folder, type_name, "building and testing");
+        let progress = self.tools.progress;
         let built = self.run_step(&step("build"), || {
+            progress.step(&format!("{folder}, {type_name}: building and testing"));
             let built = programs.build_plain(folder, &commit, Some(patch))?;
             Ok(built.map_err(|failed| rejected_by(TuneStage::Build, &failed)))
         })?;
@@ -372,12 +393,15 @@ impl<'t> Tuner<'t> {
         evidence.counted = self.run_step(&step("count"), || {
             programs.count(&base, &changed, type_name)
         })?;
-        if let Err(rejection) = self.counted_change(type_name, false).judge(&evidence.counted) {
+        if let Err(rejection) = self
+            .counted_change(type_name, false)
+            .judge(&evidence.counted)
+        {
             return Ok(Err(rejection));
         }
         for index in 0..self.request.settings.benches().len() {
             let measured = self.run_step(&step(&format!("measure-{index}")), || {
-                programs.measure(folder, index, patch)
+                programs.measure(folder, index, &commit, patch)
             })?;
             evidence.measured.extend(measured);
             if let Err(rejection) = programs.judge(&evidence.measured) {
@@ -397,14 +421,22 @@ impl<'t> Tuner<'t> {
         let Some(kernels) = self.kernels() else {
             return Ok(Ok(()));
         };
-        self.say(folder, type_name, "building and recording both kernels");
-        self.repository.check_out(&self.base.commit)?;
-        let counted = self.run_step(&format!("{folder}/count"), || kernels.count(folder, patch))?;
+        let (repository, progress) = (self.repository, self.tools.progress);
+        let commit = self.base.commit.clone();
+        let counted = self.run_step(&format!("{folder}/count"), || {
+            progress.step(&format!(
+                "{folder}, {type_name}: building and recording both kernels"
+            ));
+            repository.check_out(&commit)?;
+            kernels.count(folder, patch)
+        })?;
         match counted {
             Err(rejection) => Ok(Err(rejection)),
             Ok(counted) => {
                 evidence.counted = counted;
-                Ok(self.counted_change(type_name, true).judge(&evidence.counted))
+                Ok(self
+                    .counted_change(type_name, true)
+                    .judge(&evidence.counted))
             }
         }
     }
@@ -415,10 +447,6 @@ impl<'t> Tuner<'t> {
             main_bench: self.request.settings.main_bench(),
             is_decisive,
         }
-    }
-
-    fn say(&self, folder: &str, type_name: &str, text: &str) {
-        self.tools.progress.step(&format!("{folder}, {type_name}: {text}"));
     }
 
     fn run_step<T: serde::Serialize + serde::de::DeserializeOwned>(
@@ -439,7 +467,10 @@ impl<'t> Tuner<'t> {
     ) -> Result<String, TuneError> {
         let parent = self.base.commit.clone();
         let settings = &self.request.settings;
-        let message = self.tools.writer.commit_message(change, settings, &self.machine);
+        let message = self
+            .tools
+            .writer
+            .commit_message(change, settings, &self.machine);
         let commit = self.run_step(&format!("{folder}/commit"), || {
             self.repository.commit_patch(&parent, patch, &message)
         })?;
@@ -483,7 +514,8 @@ impl<'t> Tuner<'t> {
         let repository = match &source.repository {
             Some((top, _)) => {
                 let step = format!("publish-{}", self.base.number);
-                self.journal.run_step(&step, || self.repository.publish(top))?;
+                self.journal
+                    .run_step(&step, || self.repository.publish(top))?;
                 top.clone()
             }
             None => self.repository.top().to_owned(),

@@ -11,7 +11,7 @@ use relayout_toolchain::kernel_build::BuiltKernel;
 use relayout_verify::plan::ExperimentSide;
 
 use super::KernelSettings;
-use crate::verify::{ExperimentProgress, VerifyError};
+use crate::verify::VerifyError;
 
 /// A workload with a number of CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,34 +120,5 @@ impl PreparedKernels<'_> {
             time_limit: self.settings.time_limit,
             idle: None,
         }
-    }
-}
-
-/// Progress of one of many recordings: shown on a terminal only.
-pub(super) struct PrefixedProgress<'s> {
-    pub shown: &'s dyn ExperimentProgress,
-    pub prefix: String,
-}
-
-impl RecordingProgress for PrefixedProgress<'_> {
-    fn step(&self, text: &str) {
-        self.shown.update(&format!("{}{text}", self.prefix));
-    }
-
-    fn window(&self, accesses: u64, transfers: u64, operations: u64) {
-        self.shown.update(&format!(
-            "{}recording: {:.1} M accesses, {:.1} k transfers, {operations} operations",
-            self.prefix,
-            accesses as f64 / 1e6,
-            transfers as f64 / 1e3
-        ));
-    }
-
-    fn program(&self, accesses: u64, transfers: u64, threads: u64) {
-        self.shown.program(accesses, transfers, threads);
-    }
-
-    fn warn(&self, text: &str) {
-        self.shown.warn(text);
     }
 }

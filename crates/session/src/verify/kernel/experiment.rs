@@ -11,9 +11,10 @@ use relayout_verify::plan::{ExperimentPlan, ExperimentSide};
 use relayout_verify::runs::{ExperimentEnding, ExperimentSetup};
 
 use super::KernelSettings;
-use super::boots::{BootSetting, PrefixedProgress, PreparedKernels};
+use super::boots::{BootSetting, PreparedKernels};
 use super::counts::count_transfers;
 use super::samples::{BootSample, BootSamples, DetailSelection};
+use crate::progress::PrefixedProgress;
 use crate::record::sign_profile;
 use crate::verify::budget::TimeBudget;
 use crate::verify::{ExperimentProgress, VerifyError, changes_so_far, seed_from_clock};
