@@ -21,7 +21,7 @@ use crate::progress::TerminalProgress;
 /// Pairs of starts of a program at most.
 const PROGRAM_PAIRS: usize = 30;
 /// Pairs of boots of a kernel at most.
-const KERNEL_PAIRS: usize = 6;
+const KERNEL_PAIRS: usize = 12;
 /// Time that a boot, build, test or recording may take.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
 
@@ -110,7 +110,7 @@ pub struct Args {
     /// Record each benchmark N times
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(3..=64))]
     repeat: u16,
-    /// Start each side at most N times, or boot it [default: 30 starts, 6 boots]
+    /// Start each side at most N times, or boot it [default: 30 starts, 12 boots]
     #[arg(short = 'n', long, value_name = "N", value_parser = arguments::pairs)]
     runs: Option<usize>,
     /// Call it the same where the interval of a change lies within this many percent of none

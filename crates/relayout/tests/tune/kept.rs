@@ -95,6 +95,9 @@ fn a_source_may_be_a_folder_of_a_repository() {
 #[test]
 fn limits_end_a_run_that_goes_on_with_more() {
     let place = place_with_source();
+    let build = std::fs::read_to_string(place.path("src/build")).unwrap();
+    place.script("src/build", &format!("{build}sleep 0.6"));
+    super::commit(&place, "slow");
     let document = tuned(&place, &format!("{RUN} --time 1s"));
     assert_eq!(document["ending"], "time", "{document:#}");
     assert_eq!(document["untried"][0]["type"], "queue");

@@ -78,7 +78,8 @@ fn a_build_or_test_that_fails_without_a_change() {
 #[test]
 fn a_benchmark_without_numbers() {
     let words = RUN.replace("regex:cost", "regex:price");
-    refuses(&words, 4, "cannot measure './queue'", |_| {});
+    let message = "cannot measure './queue': './queue' (after): metric 'cost' does not appear";
+    refuses(&words, 2, message, |_| {});
 }
 
 #[test]
@@ -91,7 +92,11 @@ fn a_state_folder_of_another_run_or_of_something_else() {
     assert!(flowing(&ended.stderr).contains(message), "{ended:?}");
     std::fs::create_dir(place.path("thesis")).unwrap();
     place.write("thesis/chapter", "");
-    let ended = ends(&place, &format!("{RUN} --state thesis --restart"), 2);
+    let ended = ends(
+        &place,
+        &format!("{RUN} --branch other --state thesis --restart"),
+        2,
+    );
     assert!(
         ended.stderr.contains("holds no run of `relayout tune`"),
         "{ended:?}"

@@ -84,7 +84,7 @@ impl CommandRunner {
             Ok(_) => Ok(Ok(())),
             Err(HostError::Interrupted) => Err(HostError::Interrupted.into()),
             Err(error) => {
-                require_space(log)?;
+                require_space(log.parent().unwrap_or(log))?;
                 let log = log.to_owned();
                 Ok(Err(FailedCommand { error, log }))
             }
@@ -103,11 +103,10 @@ impl CommandRunner {
 }
 
 /// Rejects a disk that is full: a command that failed there says nothing about a change.
-fn require_space(path: &Path) -> Result<(), TuneError> {
-    let folder = path.parent().unwrap_or(path);
+pub(super) fn require_space(folder: &Path) -> Result<(), TuneError> {
     match free_bytes(folder) {
         Some(..FREE_BYTES_MIN) => {
-            let full = std::io::ErrorKind::StorageFull.into();
+            let full = std::io::Error::from(rustix::io::Errno::NOSPC);
             Err(cannot("write to", folder)(full).into())
         }
         _ => Ok(()),

@@ -11,6 +11,7 @@ use std::process::{Command, Output};
 use relayout_files::{cannot, git_author, run_git, run_program, write_atomically};
 
 use super::TuneError;
+use super::commands::require_space;
 use super::state::remove_if_there;
 
 /// Author of commits where git knows no name.
@@ -302,14 +303,15 @@ fn succeed<A: AsRef<OsStr>>(
 }
 
 fn require_success(dir: &Path, command: String, output: &Output) -> Result<(), TuneError> {
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(TuneError::Git {
-            command,
-            dir: dir.to_owned(),
-            output: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-        }),
+    if output.status.success() {
+        return Ok(());
     }
+    require_space(dir)?;
+    Err(TuneError::Git {
+        command,
+        dir: dir.to_owned(),
+        output: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    })
 }
 
 fn line_of(output: &Output) -> String {
