@@ -21,7 +21,7 @@ relayout-resolve: relayout-layout relayout-profile
 relayout-contend: relayout-layout relayout-profile relayout-statistics
 relayout-timed: relayout-profile relayout-statistics
 relayout-search: relayout-contend relayout-layout relayout-profile relayout-statistics relayout-timed
-relayout-session: relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-statistics relayout-timed relayout-toolchain relayout-verify
+relayout-session: relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-statistics relayout-temporary relayout-timed relayout-toolchain relayout-verify
 relayout-report: relayout-check relayout-contend relayout-diff relayout-layout relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-resolve relayout-search relayout-session relayout-timed relayout-verify
 relayout-files: relayout-layout relayout-temporary
 relayout-measure: relayout-files

@@ -22,18 +22,28 @@ Store::Store(std::size_t entry_count) : entries(entry_count)
 	}
 }
 
+namespace {
+
+// Counts in what only the calling thread writes.
+void count(std::atomic<std::uint64_t> &counter)
+{
+	counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+} // namespace
+
 void Store::look_up(std::size_t index)
 {
-	entries[index].uses.fetch_add(1, std::memory_order_relaxed);
-	log.consumed.fetch_add(1, std::memory_order_relaxed);
-	counters.lookups.fetch_add(1, std::memory_order_relaxed);
+	count(entries[index].uses);
+	count(log.consumed);
+	count(counters.lookups);
 }
 
 void Store::update(std::size_t index)
 {
-	entries[index].version.fetch_add(1, std::memory_order_relaxed);
-	log.appended.fetch_add(1, std::memory_order_relaxed);
-	counters.updates.fetch_add(1, std::memory_order_relaxed);
+	count(entries[index].version);
+	count(log.appended);
+	count(counters.updates);
 }
 
 std::uint64_t Store::sum() const

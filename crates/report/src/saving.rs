@@ -1,7 +1,7 @@
 //! What a layout can save of a finding's type, as data of a document and in words.
 
 use relayout_contend::{Finding, Findings};
-use relayout_session::{TypeJudgements, finding_saving, judged_type_name};
+use relayout_session::{TypeJudgements, deciding_type, finding_saving};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,9 +12,12 @@ const NOT_SEARCHED: &str = "not searched";
 /// Words where there is nothing to move.
 const NO_MEMBERS: &str = "no members to move";
 
-/// What a layout of the finding's type can save.
+/// What a layout of the finding's type, or of a struct in it, can save.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SavingDocument {
+    /// Name of the type whose layout it is.
+    #[serde(rename = "type")]
+    type_name: String,
     /// Transfers that the recommended layout saves, of all findings of the type.
     transfers: f64,
     /// The same as a fraction of all transfers.
@@ -35,13 +38,14 @@ pub(crate) fn saving_document(
     let judgements = judgements.unwrap_or(&none);
     if let Some(saving) = finding_saving(finding, findings, judgements) {
         return Ok(SavingDocument {
+            type_name: saving.type_name,
             transfers: saving.transfers,
             share: saving.share,
             change: saving.change,
             moved: saving.moved,
         });
     }
-    let Some(name) = judged_type_name(finding) else {
+    let Some(name) = deciding_type(finding, judgements) else {
         return Err(NO_MEMBERS.to_owned());
     };
     let judgement = judgements.get(name);
@@ -58,7 +62,7 @@ pub(crate) fn saving_sentence(
     judgements: Option<&TypeJudgements>,
 ) -> Option<String> {
     let judgements = judgements?;
-    let name = judged_type_name(finding)?;
+    let name = deciding_type(finding, judgements)?;
     let Some(judgement) = judgements.get(name) else {
         return Some(format!(
             "Saving by another layout of {name}: {NOT_SEARCHED}."

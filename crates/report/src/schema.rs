@@ -52,6 +52,8 @@ pub fn document_schemas() -> Vec<DocumentSchema> {
         DocumentSchema::new::<crate::advise::AdviseDocument<'static>>(),
         DocumentSchema::new::<crate::advise::WhatIfDocument<'static>>(),
         DocumentSchema::new::<crate::show::ShowDocument<'static>>(),
+        DocumentSchema::new::<crate::kit::KitResultDocument<'static>>(),
+        DocumentSchema::new::<crate::suite::SuiteDocument<'static>>(),
         DocumentSchema::new::<crate::tune::TuneDocument<'static>>(),
         DocumentSchema::new::<crate::verify::VerifyDocument<'static>>(),
         DocumentSchema::new::<crate::machines::MachinesDocument>(),

@@ -12,11 +12,12 @@ use std::path::{Path, PathBuf};
 
 use relayout_contend::{Finding, Findings, strip_type_tag};
 use relayout_files::CachedFiles;
+use relayout_layout::TypeArena;
 use relayout_search::AdviceVerdict;
 use serde::{Deserialize, Serialize};
 
 use crate::ResolvedProfile;
-use crate::advise::{AdviceRequest, AdviceRun, PatchedType, judge_quickly};
+use crate::advise::{AdviceRequest, AdviceRun, InnerType, PatchedType, inner_types, judge_quickly};
 use crate::resolution_cache::allocators_by_user;
 
 /// Types that `report --by saving` searches at most.
@@ -24,7 +25,7 @@ const TYPES_SEARCHED_MAX: usize = 12;
 /// Parts that a change is rounded to.
 const MILLION: f64 = 1e6;
 /// Version of the kept files.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Conclusion of a search of a type's layouts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,6 +39,8 @@ pub struct TypeJudgement {
     pub reason: String,
     /// True if the search had all of its effort.
     pub is_thorough: bool,
+    /// Structs in it that have an order of their own to look for, if no order of its members helps.
+    pub inner: Vec<InnerType>,
 }
 
 /// Judgements by the name of the type, without tag.
@@ -46,6 +49,8 @@ pub type TypeJudgements = BTreeMap<String, TypeJudgement>;
 /// What a layout can save of a finding's type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FindingSaving {
+    /// Name of the type whose layout it is, without tag.
+    pub type_name: String,
     /// Transfers that the layout saves, of all findings of the type.
     pub transfers: f64,
     /// The same as a fraction of all transfers of the profile.
@@ -56,29 +61,40 @@ pub struct FindingSaving {
     pub moved: usize,
 }
 
-/// Returns the name by which a finding's type is judged; `None` for what has no members to move.
+/// Returns the name by which a finding's type is judged first; `None` for what has no members to move.
 pub fn judged_type_name(finding: &Finding) -> Option<&str> {
     let name = strip_type_tag(finding.subject.type_name());
     (!name.is_empty() && finding.members.iter().any(|member| member.name != name)).then_some(name)
 }
 
-/// Returns what a layout can save of the finding's type; `None` where nothing was searched, or
-/// nothing is saved.
+/// Returns the type whose layout decides about a finding, without tag: the finding's own; or, if no
+/// order of its members helps, the struct in it that has the finding's member with most transfers.
+pub fn deciding_type<'f>(finding: &'f Finding, judgements: &'f TypeJudgements) -> Option<&'f str> {
+    let name = judged_type_name(finding)?;
+    let inner = judgements.get(name).map_or(&[][..], |found| &found.inner);
+    let most = finding.members.iter().max_by_key(|member| member.transfers);
+    let of_most = most.and_then(|most| inner.iter().find(|inner| inner.holds(&most.name)));
+    Some(of_most.map_or(name, |inner| strip_type_tag(&inner.type_name)))
+}
+
+/// Returns what a layout can save of the finding's type, or of a struct in it; `None` where nothing
+/// was searched, or nothing is saved.
 pub fn finding_saving(
     finding: &Finding,
     findings: &Findings,
     judgements: &TypeJudgements,
 ) -> Option<FindingSaving> {
-    let name = judged_type_name(finding)?;
+    let name = deciding_type(finding, judgements)?;
     let judgement = judgements.get(name)?;
     let change = judgement.change?;
-    let of_type = |other: &&Finding| judged_type_name(other) == Some(name);
+    let of_type = |other: &&Finding| deciding_type(other, judgements) == Some(name);
     let transfers: u64 = { findings.findings.iter() }
         .filter(of_type)
         .map(|other| other.tally.transfers())
         .sum();
     let saved = -change * transfers as f64;
     Some(FindingSaving {
+        type_name: name.to_owned(),
         transfers: saved,
         share: saved / findings.totals.tally.transfers().max(1) as f64,
         change,
@@ -103,30 +119,42 @@ pub fn sort_by_saving(findings: &mut Findings, judgements: &TypeJudgements) {
     findings.findings = keyed.into_iter().map(|(_, finding)| finding).collect();
 }
 
-/// Adds the judgements of the types of the first findings, by a quick search, unless they are
-/// known.
+/// Adds the judgements of the types of the first findings, and of the structs in them that decide,
+/// by a quick search, unless they are known.
 pub fn judge_findings(
     resolved: &ResolvedProfile<'_>,
     findings: &Findings,
     judgements: &mut TypeJudgements,
 ) {
-    let mut searched = 0;
-    for name in findings.findings.iter().filter_map(judged_type_name) {
-        if judgements.contains_key(name) {
-            continue;
+    let mut searches_left = TYPES_SEARCHED_MAX;
+    for finding in &findings.findings {
+        // The judgement of the type may name a struct in it.
+        for _ in 0..2 {
+            let Some(name) = deciding_type(finding, judgements).map(str::to_owned) else {
+                break;
+            };
+            if judgements.contains_key(&name) {
+                break;
+            }
+            if searches_left == 0 {
+                return;
+            }
+            searches_left -= 1;
+            let judgement = judge_quickly(resolved, &name);
+            judgements.insert(name, judgement);
         }
-        if searched == TYPES_SEARCHED_MAX {
-            break;
-        }
-        searched += 1;
-        judgements.insert(name.to_owned(), judge_quickly(resolved, name));
     }
 }
 
 impl TypeJudgement {
     /// Returns the judgement of a searched type.
-    pub(crate) fn from_patched(patched: &PatchedType<'_>, is_thorough: bool) -> Self {
-        let outcome = &patched.advised.searched.outcome;
+    pub(crate) fn from_patched(
+        patched: &PatchedType<'_>,
+        types: &TypeArena,
+        is_thorough: bool,
+    ) -> Self {
+        let searched = &patched.advised.searched;
+        let outcome = &searched.outcome;
         let recommended = patched.recommended();
         match (outcome, recommended) {
             (Ok(advice), Some(found)) => {
@@ -138,9 +166,13 @@ impl TypeJudgement {
                     moved: found.edit.members,
                     reason: String::new(),
                     is_thorough,
+                    inner: Vec::new(),
                 }
             }
-            (Ok(advice), None) => Self::without_saving(verdict_words(&advice.verdict), is_thorough),
+            (Ok(advice), None) => Self {
+                inner: inner_types(&searched.gathered, types, advice),
+                ..Self::without_saving(verdict_words(&advice.verdict), is_thorough)
+            },
             (Err(refusal), _) => Self::without_saving(&refusal.to_string(), is_thorough),
         }
     }
@@ -152,6 +184,7 @@ impl TypeJudgement {
             moved: 0,
             reason: reason.to_owned(),
             is_thorough,
+            inner: Vec::new(),
         }
     }
 }
@@ -293,20 +326,22 @@ impl JudgementCache {
     }
 }
 
-/// Returns the judgements of an advice run; none if the request limits the search.
-pub fn run_judgements(run: &AdviceRun<'_>, request: &AdviceRequest) -> TypeJudgements {
-    let is_limited = !request.pinned.is_empty()
-        || !request.configurations.is_empty()
-        || !request.workloads.is_empty()
-        || request.moves_max.is_some();
-    if is_limited {
+/// Returns the judgements of an advice run; none if the request limits the search. `types` are those
+/// of the profile.
+pub fn run_judgements(
+    run: &AdviceRun<'_>,
+    types: &TypeArena,
+    request: &AdviceRequest,
+) -> TypeJudgements {
+    if request.limits_search() {
         return TypeJudgements::new();
     }
     let is_thorough = !request.types.is_empty();
     { run.types.iter() }
         .map(|patched| {
             let name = patched.advised.searched.gathered.name.clone();
-            (name, TypeJudgement::from_patched(patched, is_thorough))
+            let judgement = TypeJudgement::from_patched(patched, types, is_thorough);
+            (name, judgement)
         })
         .collect()
 }

@@ -33,6 +33,8 @@ mod findings;
 mod host_error;
 mod judgement;
 mod kept_programs;
+pub mod kit;
+mod logged_command;
 mod machine;
 mod misplaced_paths;
 mod names;
@@ -44,6 +46,7 @@ mod resolved_profile;
 pub mod show;
 mod source_files;
 mod subject_layouts;
+pub mod suite;
 pub mod survey;
 pub mod tune;
 mod type_files;
@@ -55,8 +58,8 @@ pub use explain::{ExplainedFinding, ExplainedInstruction, explain_finding};
 pub use findings::{rank_findings, recorded_name};
 pub use host_error::HostError;
 pub use judgement::{
-    FindingSaving, JudgementCache, TypeJudgement, TypeJudgements, finding_saving, judge_findings,
-    judged_type_name, run_judgements, sort_by_saving,
+    FindingSaving, JudgementCache, TypeJudgement, TypeJudgements, deciding_type, finding_saving,
+    judge_findings, judged_type_name, run_judgements, sort_by_saving,
 };
 pub use relayout_probe::MachineIdentity;
 

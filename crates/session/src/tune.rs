@@ -8,7 +8,6 @@
 //! A change is kept if the main benchmark gains and no other benchmark loses: measured on this
 //! machine for programs, counted under QEMU for kernels.
 
-mod commands;
 mod count;
 mod error;
 mod evidence;

@@ -20,6 +20,7 @@ use experiment::ProgramExperiment;
 
 pub use error::VerifyError;
 pub use sides::{ComparedPrograms, PatchedBuild};
+pub(crate) use sides::{ComparedSides, prepare_sides};
 
 /// Metrics of an interim outcome that progress names.
 const METRICS_NAMED_MAX: usize = 3;
@@ -100,7 +101,7 @@ pub fn measure_programs(
     progress: &dyn ExperimentProgress,
     interrupt: InterruptFlag,
 ) -> Result<MeasuredRuns, VerifyError> {
-    let sides = sides::prepare_sides(settings, interrupt, progress)?;
+    let sides = prepare_sides(settings, interrupt, progress)?;
     let mut experiment = ProgramExperiment::new(settings, &sides, interrupt)?;
     let ended = experiment.run(rules, progress);
     let save_error = save_runs(save, &experiment.runs).err();

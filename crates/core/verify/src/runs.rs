@@ -176,7 +176,11 @@ impl ExperimentRuns {
         Ok(runs)
     }
 
-    fn validate(&self) -> Result<(), RunsError> {
+    /// Checks that the starts fit each other and the setup.
+    ///
+    /// # Errors
+    /// They do not, or there is nothing to judge, or too much.
+    pub fn validate(&self) -> Result<(), RunsError> {
         if self.metrics.is_empty() {
             return Err(RunsError::Empty {
                 why: "it names no metric",

@@ -42,6 +42,8 @@ pub enum Error {
         command: String,
         /// Its end: `ended with exit code 1`.
         how: String,
+        /// Its exit code; `None` if a signal killed it.
+        exit_code: Option<i32>,
         /// The last lines that it wrote.
         output: String,
     },

@@ -142,6 +142,7 @@ impl ProgramStarter {
                 return Err(Error::Failed {
                     command,
                     how: describe_exit(process_end.status),
+                    exit_code: process_end.status.code(),
                     output: last_output(&outputs),
                 });
             }

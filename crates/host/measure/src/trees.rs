@@ -208,6 +208,7 @@ fn require_success(output: &Output, command: String) -> Result<(), Error> {
     Err(Error::Failed {
         command,
         how: super::error::describe_exit(output.status),
+        exit_code: output.status.code(),
         output: String::from_utf8_lossy(&output.stderr).into_owned(),
     })
 }

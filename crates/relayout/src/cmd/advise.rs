@@ -126,7 +126,7 @@ impl Args {
         let [patched] = run.types.as_slice() else {
             return None;
         };
-        let is_kept = !has_own_options && !run_judgements(run, request).is_empty();
+        let is_kept = !has_own_options && !request.limits_search();
         is_kept.then_some(patched.advised.searched.gathered.name.as_str())
     }
 
@@ -279,7 +279,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             let run = advise_types(resolved, &names, &request)?;
             if args.pair_coefficient.is_none() {
                 let cache = JudgementCache::locate(&args.profile, &args.debug);
-                cache.add(&run_judgements(&run, &request));
+                cache.add(&run_judgements(&run, resolved.resolution.types(), &request));
             }
             let has_mails = save_patches(args, resolved, &run)?;
             let exit = ExitStatus::failed_if(run.has_bad_patch());

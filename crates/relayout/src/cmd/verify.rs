@@ -16,6 +16,7 @@ use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgingRules};
 use relayout_verify::metric::{FORMS, Metric};
 
 use super::document_files::DocumentArgs;
+use super::kit::KitArgs;
 use crate::arguments;
 use crate::exit::ExitStatus;
 use crate::print::print_text;
@@ -28,6 +29,8 @@ Examples:
       --metric 'ops,unit=1/s=regex:^thread (?<thread>\\d+): ([0-9.]+) ops' --save result.json
   relayout verify --patch fix.patch --build 'make -j4' --bench './bench --seconds 1'
   relayout verify --load result.json --margin 0.5
+  relayout verify --patch fix.patch --build 'make -j4' --bench ./bench --export kit     for another machine
+  relayout verify --import result.txt --ledger ledger.jsonl
   relayout verify kernel --source linux --patch fix.patch --workload mntns
 
 better and worse: the change is there, at an error rate of 5 % over all metrics and all looks; same: \
@@ -113,6 +116,8 @@ pub struct Args {
     /// Write what each start gave to this file, for --load
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
+    #[command(flatten)]
+    kit: KitArgs,
     /// Print JSON (schema relayout/verify/1)
     #[arg(long)]
     json: bool,
@@ -142,6 +147,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         margin: args.margin,
     };
     args.files.verify_files()?;
+    if args.kit.is_import() {
+        return args.kit.import(&rules, args.json, &args.files);
+    }
+    if let Some(folder) = &args.kit.export {
+        return args.kit.export_to(folder, settings(args)?, &args.metric);
+    }
     let measured = match &args.load {
         Some(path) => MeasuredRuns {
             runs: load_runs(path)?,

@@ -101,8 +101,10 @@ struct CountedDocument<'a> {
     /// Null for all memory.
     #[serde(rename = "type")]
     type_name: Option<&'a str>,
+    /// Mean of the recordings of a program; median of boots in pairs.
     before: f64,
     after: f64,
+    /// Of boots in pairs, the change within pairs.
     change_percent: Option<f64>,
     ci95_percent: Option<[f64; 2]>,
     verdict: &'static str,

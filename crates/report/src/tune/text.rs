@@ -119,11 +119,7 @@ fn change_text(outcome: &TuneOutcome, change: &TriedChange) -> String {
             effect.words()
         ));
     }
-    let verb = match change.fate {
-        ChangeFate::Kept { .. } => String::new(),
-        ChangeFate::Rejected(_) => "because ".to_owned(),
-    };
-    detail(format!("{fate}: {verb}{end}"));
+    detail(format!("{fate}: {end}"));
     text
 }
 

@@ -97,6 +97,8 @@ pub(super) struct ViewedPlace {
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct ViewedSaving {
+    #[serde(rename = "type")]
+    pub type_name: String,
     pub transfers: f64,
     pub share: f64,
     pub moved: u64,

@@ -422,13 +422,14 @@ pub(super) fn saving_words(finding: &ViewedFinding) -> String {
     match (&finding.saving, &finding.saving_why) {
         (
             Some(ViewedSaving {
+                type_name,
                 transfers,
                 share,
                 moved,
             }),
             _,
         ) => format!(
-            "{transfers:.0} transfers ({} of all) with {} moved",
+            "{transfers:.0} transfers ({} of all) with {} of {type_name} moved",
             percent_words(*share),
             counted(*moved, "member")
         ),

@@ -70,6 +70,14 @@ impl AdviceRequest {
             moves_max: self.moves_max,
         }
     }
+
+    /// True if the request allows fewer layouts than the type alone would.
+    pub fn limits_search(&self) -> bool {
+        !self.pinned.is_empty()
+            || !self.configurations.is_empty()
+            || !self.workloads.is_empty()
+            || self.moves_max.is_some()
+    }
 }
 
 /// Advice on all requested types.

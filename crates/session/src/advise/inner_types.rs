@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_layout::{AggregateKind, Member, TypeArena};
 use relayout_search::{AdviceVerdict, LayoutAdvice};
+use serde::{Deserialize, Serialize};
 
 use super::gathered::{GatheredType, element_offset};
 
@@ -13,7 +14,7 @@ use super::gathered::{GatheredType, element_offset};
 const INNER_NAMED_MAX: usize = 3;
 
 /// A member, or a base class, that is a struct.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InnerType {
     /// Member; `None` for a base class.
     pub member: Option<String>,
@@ -22,6 +23,14 @@ pub struct InnerType {
 }
 
 impl InnerType {
+    /// True if `path`, from the outer type, leads into the member. Members of a base class have no
+    /// path of their own.
+    pub fn holds(&self, path: &str) -> bool {
+        let member = self.member.as_deref();
+        let rest = member.and_then(|member| path.strip_prefix(member));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    }
+
     /// Returns `'data' (Stats)`, or `its base class (Meter)`.
     pub fn words(&self) -> String {
         match &self.member {

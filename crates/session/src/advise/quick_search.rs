@@ -49,5 +49,5 @@ pub(crate) fn judge_quickly(resolved: &ResolvedProfile<'_>, name: &str) -> TypeJ
             moves_max: None,
         },
     };
-    TypeJudgement::from_patched(&patched, false)
+    TypeJudgement::from_patched(&patched, resolved.resolution.types(), false)
 }

@@ -49,6 +49,7 @@ fn counted_effect(bench: &str, type_name: Option<&str>, rate: &RateChange) -> Co
         change: rate.change,
         interval: rate.interval,
         verdict: rate.verdict,
+        is_paired: false,
         recordings: rate.old.len().min(rate.new.len()),
     }
 }

@@ -22,10 +22,12 @@ pub struct CountedEffect {
     pub bench: String,
     /// Type; `None` for all memory.
     pub type_name: Option<String>,
-    /// Mean without the change.
+    /// Mean of the recordings without the change; median in pairs of boots.
     pub before: f64,
-    /// Mean with it.
+    /// The same with it.
     pub after: f64,
+    /// True for boots in pairs, of which the change is that within pairs.
+    pub is_paired: bool,
     /// Change as a fraction: -0.2 for 20% fewer. `None` where it cannot be told.
     pub change: Option<f64>,
     /// Its 95% interval.
@@ -167,7 +169,7 @@ pub(super) fn judge_measured(
 }
 
 impl CountedEffect {
-    /// Returns the effect in words: `transfers on dentry per operation from 2.1 to 0.4 (-81.0%,
+    /// Returns the effect in words: `transfers on dentry per operation from 2.100 to 0.400 (-81.0%,
     /// 95% interval -83.0% to -79.0%)`.
     pub fn words(&self) -> String {
         let subject = match &self.type_name {
@@ -175,49 +177,53 @@ impl CountedEffect {
             None => String::new(),
         };
         let percent = |fraction: f64| format!("{:+.1}%", 100.0 * fraction);
-        let change = match (self.change, self.interval) {
-            (Some(change), Some([low, high])) => format!(
-                " ({}, 95% interval {} to {})",
-                percent(change),
-                percent(low),
-                percent(high)
-            ),
-            (Some(change), None) => format!(" ({})", percent(change)),
-            (None, _) => String::new(),
-        };
-        format!(
-            "transfers{subject} per operation from {:.3} to {:.3}{change}",
-            self.before, self.after
-        )
+        let values = [self.before, self.after].map(|value| format!("{value:.3}"));
+        let change = self.change.map(percent);
+        let interval = self.interval.map(|ends| ends.map(percent));
+        let what = format!("transfers{subject} per operation");
+        effect_words(&what, &values, self.is_paired, change, interval)
     }
 }
 
 impl MeasuredEffect {
-    /// Returns the effect in words: `rate from 12.5e6 to 16.9e6 (+35.0%, 95% interval +34.0% to
-    /// +36.0%)`.
+    /// Returns the effect in words: `rate: median 12.500e6 before and 16.900e6 after; within pairs
+    /// +35.0%, 95% interval +34.0% to +36.0%`.
     pub fn words(&self) -> String {
-        let change = match (&self.change, &self.interval) {
-            (Some(change), Some([low, high])) => {
-                format!(" ({change}, 95% interval {low} to {high})")
-            }
-            (Some(change), None) => format!(" ({change})"),
-            (None, _) => String::new(),
-        };
-        let unit = self
-            .unit
-            .as_ref()
-            .map_or(String::new(), |unit| format!(" {unit}"));
+        let unit = self.unit.iter().map(|unit| format!(" {unit}"));
+        let unit: String = unit.collect();
         let number = |value: f64| match value.abs() {
-            1e5.. => format!("{:.3}e6", value / 1e6),
-            100.0.. => format!("{value:.0}"),
-            _ => format!("{value:.4}"),
+            1e5.. => format!("{:.3}e6{unit}", value / 1e6),
+            100.0.. => format!("{value:.0}{unit}"),
+            _ => format!("{value:.4}{unit}"),
         };
-        format!(
-            "{} from {} to {}{unit}{change}",
-            self.metric,
-            number(self.before),
-            number(self.after)
+        let values = [self.before, self.after].map(number);
+        effect_words(
+            &self.metric,
+            &values,
+            true,
+            self.change.clone(),
+            self.interval.clone(),
         )
+    }
+}
+
+/// Returns the words of a change. The change within pairs is not that of the medians.
+fn effect_words(
+    what: &str,
+    [before, after]: &[String; 2],
+    is_paired: bool,
+    change: Option<String>,
+    interval: Option<[String; 2]>,
+) -> String {
+    let interval = interval.map(|[low, high]| format!(", 95% interval {low} to {high}"));
+    let change = change.map(|change| change + &interval.unwrap_or_default());
+    match (is_paired, change) {
+        (true, Some(change)) => {
+            format!("{what}: median {before} before and {after} after; within pairs {change}")
+        }
+        (true, None) => format!("{what}: median {before} before and {after} after"),
+        (false, Some(change)) => format!("{what} from {before} to {after} ({change})"),
+        (false, None) => format!("{what} from {before} to {after}"),
     }
 }
 
@@ -248,6 +254,7 @@ mod tests {
             change: Some(after / 2.0 - 1.0),
             interval: None,
             verdict,
+            is_paired: false,
             recordings: 3,
         }
     }

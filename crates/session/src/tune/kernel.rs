@@ -9,14 +9,15 @@ use relayout_measure::ProgramCommand;
 use relayout_toolchain::kernel_build::{BuildWatch, BuiltKernel, KernelBuilder};
 use relayout_verify::judge::{JudgedMetric, JudgingRules};
 
-use super::commands::CommandRunner;
 use super::evidence::{ChangeRejection, CountedEffect, TuneStage};
+use super::outcome::RankedType;
 use super::program::SEED;
 use super::recorded::RecordedBuild;
 use super::repository::TuneRepository;
 use super::state::StateFolder;
 use super::{TuneError, TuneSettings, TuneTools, TunedKernel};
 use crate::HostError;
+use crate::logged_command::CommandRunner;
 use crate::verify::VerifyError;
 use crate::verify::kernel::{BootSetting, KERNEL, KernelSettings, verify_kernel};
 
@@ -110,11 +111,12 @@ impl KernelSteps<'_> {
         &self,
         folder: &str,
         patch: &Path,
+        ranked: &RankedType,
     ) -> Result<Result<Vec<CountedEffect>, ChangeRejection>, TuneError> {
         let rules = JudgingRules {
             margin: self.settings.margin,
         };
-        let settings = self.verify_settings(folder, patch);
+        let settings = self.verify_settings(folder, patch, ranked);
         let (progress, interrupt) = (self.tools.progress, self.tools.interrupt);
         match verify_kernel(&settings, &rules, progress, interrupt) {
             Ok(verified) => {
@@ -134,7 +136,8 @@ impl KernelSteps<'_> {
         }
     }
 
-    fn verify_settings(&self, folder: &str, patch: &Path) -> KernelSettings {
+    fn verify_settings(&self, folder: &str, patch: &Path, ranked: &RankedType) -> KernelSettings {
+        let is_held = ranked.counted != ranked.name;
         KernelSettings {
             source: Some(self.repository.source()),
             patch: patch.to_owned(),
@@ -150,7 +153,7 @@ impl KernelSteps<'_> {
             pairs: self.settings.pairs,
             early_stop: true,
             budget: None,
-            types: Vec::new(),
+            types: { is_held.then(|| ranked.counted.clone()).into_iter() }.collect(),
             seed: Some(SEED),
             yield_every: YIELD_EVERY,
             memory_bytes: MEMORY_BYTES,
@@ -185,6 +188,7 @@ impl KernelSteps<'_> {
             change: metric.change,
             interval: metric.interval,
             verdict: metric.verdict,
+            is_paired: true,
             recordings: pairs,
         })
     }

@@ -99,6 +99,9 @@ impl TuneEnding {
 pub struct RankedType {
     /// Name without tag.
     pub name: String,
+    /// Type whose transfers are counted: the same, or the one that holds it by value, of which the
+    /// transfers are in a report.
+    pub counted: String,
     /// Saved transfers as a fraction of all transfers.
     pub share: f64,
 }

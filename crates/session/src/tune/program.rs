@@ -9,7 +9,6 @@ use relayout_measure::ProgramCommand;
 use relayout_verify::judge::{ChangeScale, JudgedMetric, JudgingRules};
 use relayout_verify::metric::Metric;
 
-use super::commands::{CommandRunner, FailedCommand};
 use super::count::count_effects;
 use super::evidence::{ChangeRejection, CountedEffect, MeasuredEffect, TuneStage, judge_measured};
 use super::recorded::RecordedBuild;
@@ -17,6 +16,7 @@ use super::repository::TuneRepository;
 use super::state::StateFolder;
 use super::{TuneError, TuneSettings, TuneTools, TunedProgram};
 use crate::HostError;
+use crate::logged_command::{CommandRunner, FailedCommand};
 use crate::progress::PrefixedProgress;
 use crate::verify::{
     ComparedPrograms, PatchedBuild, ProgramSettings, VerifyError, judge, measure_programs,
@@ -57,8 +57,7 @@ impl ProgramSteps<'_> {
     ) -> Result<Result<(), FailedCommand>, TuneError> {
         let source = self.export(folder, PLAIN_TREE, commit, patch)?;
         let command = ProgramCommand::for_shell(&self.program.build);
-        self.runner()?
-            .run(&command, &source, &self.log(folder, "build"))
+        self.run(&command, &source, &self.log(folder, "build"))
     }
 
     /// Runs the test command in what [`build_plain`](Self::build_plain) built.
@@ -68,8 +67,7 @@ impl ProgramSteps<'_> {
         };
         let source = self.tree(folder, PLAIN_TREE).join(self.repository.prefix());
         let command = ProgramCommand::for_shell(test);
-        self.runner()?
-            .run(&command, &source, &self.log(folder, "test"))
+        self.run(&command, &source, &self.log(folder, "test"))
     }
 
     /// Removes what [`build_plain`](Self::build_plain) built.
@@ -210,7 +208,16 @@ impl ProgramSteps<'_> {
 
     fn runner(&self) -> Result<CommandRunner, TuneError> {
         let limit = Duration::from_secs(self.program.limit_s);
-        CommandRunner::new(self.tools.interrupt, Some(limit))
+        Ok(CommandRunner::new(self.tools.interrupt, Some(limit))?)
+    }
+
+    fn run(
+        &self,
+        command: &ProgramCommand,
+        dir: &Path,
+        log: &Path,
+    ) -> Result<Result<(), FailedCommand>, TuneError> {
+        Ok(self.runner()?.run(command, dir, log)?)
     }
 
     /// Returns the build command with relayout as the compiler: for make also where the makefile
@@ -264,6 +271,17 @@ impl ProgramSteps<'_> {
             words,
             environment: bench.environment,
         })
+    }
+}
+
+impl FailedCommand {
+    /// Makes it an error: the command fails without any change.
+    pub(super) fn of_base(self, what: &str) -> TuneError {
+        TuneError::Base {
+            what: what.to_owned(),
+            log: self.log,
+            source: self.error.into(),
+        }
     }
 }
 

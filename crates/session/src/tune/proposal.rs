@@ -79,7 +79,7 @@ impl ProposalInputs<'_> {
                 }
                 _ if skipped > 0 => ProposalAnswer::Exhausted,
                 Some((patched, refused)) => {
-                    ProposalAnswer::Refused(self.refusal(patched, refused.as_ref()))
+                    ProposalAnswer::Refused(self.refusal(resolved, patched, refused.as_ref()))
                 }
                 None => ProposalAnswer::Refused("it has no order to change".to_owned()),
             })
@@ -138,13 +138,18 @@ impl ProposalInputs<'_> {
 
     /// Returns the reason why no patch is proposed, with the numbers of the benchmark that would
     /// lose.
-    fn refusal(&self, patched: &PatchedType<'_>, outcome: Option<&PatchOutcome>) -> String {
+    fn refusal(
+        &self,
+        resolved: &ResolvedProfile<'_>,
+        patched: &PatchedType<'_>,
+        outcome: Option<&PatchOutcome>,
+    ) -> String {
         match outcome {
             Some(PatchOutcome::Refused(reason)) => match self.harm_words(patched) {
                 Some(harm) => format!("{reason}: {harm}"),
                 None => reason.clone(),
             },
-            _ => TypeJudgement::from_patched(patched, true).reason,
+            _ => TypeJudgement::from_patched(patched, resolved.resolution.types(), true).reason,
         }
     }
 

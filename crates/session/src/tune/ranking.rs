@@ -28,14 +28,17 @@ pub(super) fn rank_types(
         judge_findings(resolved, &findings, &mut judgements);
         cache.add(&judgements);
         for finding in &findings.findings {
-            let Some(name) = judged_type_name(finding) else {
+            let (Some(counted), Some(saving)) = (
+                judged_type_name(finding),
+                finding_saving(finding, &findings, &judgements),
+            ) else {
                 continue;
             };
-            let saving = finding_saving(finding, &findings, &judgements);
-            let is_new = ranked.iter().all(|known| known.name != name);
-            if let Some(saving) = saving.filter(|saving| is_new && saving.share >= SHARE_MIN) {
+            let is_new = ranked.iter().all(|known| known.name != saving.type_name);
+            if is_new && saving.share >= SHARE_MIN {
                 ranked.push(RankedType {
-                    name: name.to_owned(),
+                    name: saving.type_name,
+                    counted: counted.to_owned(),
                     share: saving.share,
                 });
             }

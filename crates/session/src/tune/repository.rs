@@ -10,8 +10,9 @@ use std::process::{Command, Output};
 
 use relayout_files::{cannot, git_author, run_git, run_program, write_atomically};
 
+use crate::logged_command::require_space;
+
 use super::TuneError;
-use super::commands::require_space;
 use super::state::remove_if_there;
 
 /// Author of commits where git knows no name.

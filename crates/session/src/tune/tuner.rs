@@ -326,10 +326,10 @@ impl<'t> Tuner<'t> {
         let mut evidence = GatheredEvidence::default();
         let judged = match self.request.settings.target {
             TuneTarget::Program(_) => {
-                self.gather_of_program(&folder, &patch, &ranked.name, &mut evidence)?
+                self.gather_of_program(&folder, &patch, ranked, &mut evidence)?
             }
             TuneTarget::Kernel(_) => {
-                self.gather_of_kernel(&folder, &patch, &ranked.name, &mut evidence)?
+                self.gather_of_kernel(&folder, &patch, ranked, &mut evidence)?
             }
         };
         let mut change = TriedChange {
@@ -358,7 +358,7 @@ impl<'t> Tuner<'t> {
         &mut self,
         folder: &str,
         patch: &Path,
-        type_name: &str,
+        ranked: &RankedType,
         evidence: &mut GatheredEvidence,
     ) -> Result<Result<(), ChangeRejection>, TuneError> {
         let Some(programs) = self.programs() else {
@@ -368,7 +368,7 @@ impl<'t> Tuner<'t> {
         let step = |name: &str| format!("{folder}/{name}");
         let progress = self.tools.progress;
         let built = self.run_step(&step("build"), || {
-            progress.step(&format!("{folder}, {type_name}: building and testing"));
+            progress.step(&format!("{folder}, {}: building and testing", ranked.name));
             let built = programs.build_plain(folder, &commit, Some(patch))?;
             Ok(built.map_err(|failed| rejected_by(TuneStage::Build, &failed)))
         })?;
@@ -391,12 +391,9 @@ impl<'t> Tuner<'t> {
         }
         let (base, changed) = (self.recorded_base(), RecordedBuild::new(self.state, folder));
         evidence.counted = self.run_step(&step("count"), || {
-            programs.count(&base, &changed, type_name)
+            programs.count(&base, &changed, &ranked.counted)
         })?;
-        if let Err(rejection) = self
-            .counted_change(type_name, false)
-            .judge(&evidence.counted)
-        {
+        if let Err(rejection) = self.counted_change(ranked, false).judge(&evidence.counted) {
             return Ok(Err(rejection));
         }
         for index in 0..self.request.settings.benches().len() {
@@ -415,7 +412,7 @@ impl<'t> Tuner<'t> {
         &mut self,
         folder: &str,
         patch: &Path,
-        type_name: &str,
+        ranked: &RankedType,
         evidence: &mut GatheredEvidence,
     ) -> Result<Result<(), ChangeRejection>, TuneError> {
         let Some(kernels) = self.kernels() else {
@@ -425,25 +422,28 @@ impl<'t> Tuner<'t> {
         let commit = self.base.commit.clone();
         let counted = self.run_step(&format!("{folder}/count"), || {
             progress.step(&format!(
-                "{folder}, {type_name}: building and recording both kernels"
+                "{folder}, {}: building and recording both kernels",
+                ranked.name
             ));
             repository.check_out(&commit)?;
-            kernels.count(folder, patch)
+            kernels.count(folder, patch, ranked)
         })?;
         match counted {
             Err(rejection) => Ok(Err(rejection)),
             Ok(counted) => {
                 evidence.counted = counted;
-                Ok(self
-                    .counted_change(type_name, true)
-                    .judge(&evidence.counted))
+                Ok(self.counted_change(ranked, true).judge(&evidence.counted))
             }
         }
     }
 
-    fn counted_change<'c>(&'c self, type_name: &'c str, is_decisive: bool) -> CountedChange<'c> {
+    fn counted_change<'c>(
+        &'c self,
+        ranked: &'c RankedType,
+        is_decisive: bool,
+    ) -> CountedChange<'c> {
         CountedChange {
-            type_name,
+            type_name: &ranked.counted,
             main_bench: self.request.settings.main_bench(),
             is_decisive,
         }

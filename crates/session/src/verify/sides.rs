@@ -38,7 +38,7 @@ pub struct PatchedBuild {
 }
 
 /// Commands and folders of both sides.
-pub(super) struct ComparedSides {
+pub(crate) struct ComparedSides {
     commands: [ProgramCommand; 2],
     trees: Option<SourceTrees>,
     dirs: [Option<PathBuf>; 2],
@@ -47,17 +47,17 @@ pub(super) struct ComparedSides {
 }
 
 impl ComparedSides {
-    pub(super) fn command(&self, side: ExperimentSide) -> &ProgramCommand {
+    pub(crate) fn command(&self, side: ExperimentSide) -> &ProgramCommand {
         &self.commands[side as usize]
     }
 
     /// Folder to start in; `None` for the current one.
-    pub(super) fn dir(&self, side: ExperimentSide) -> Option<&Path> {
+    pub(crate) fn dir(&self, side: ExperimentSide) -> Option<&Path> {
         self.dirs[side as usize].as_deref()
     }
 
     /// Notes about the copied source.
-    pub(super) fn notes(&self) -> Vec<String> {
+    pub(crate) fn notes(&self) -> Vec<String> {
         self.trees
             .as_ref()
             .map(|trees| trees.notes.clone())
@@ -66,7 +66,7 @@ impl ComparedSides {
 }
 
 /// Prepares both sides: for a patch, builds two copies of the source.
-pub(super) fn prepare_sides(
+pub(crate) fn prepare_sides(
     settings: &ProgramSettings,
     interrupt: InterruptFlag,
     progress: &dyn ExperimentProgress,

@@ -44,6 +44,19 @@ pub(crate) struct BodyStatement {
     pub group_name: Option<String>,
 }
 
+impl BodyStatement {
+    /// Names of the members, in place of an anonymous struct those of its members.
+    pub fn declared_names(&self) -> Vec<String> {
+        match (&self.body, self.names.is_empty()) {
+            (Some(body), true) => {
+                let inner = body.statements.iter();
+                inner.flat_map(Self::declared_names).collect()
+            }
+            _ => self.names.clone(),
+        }
+    }
+}
+
 /// An `#if` with its `#endif`, as token indexes.
 #[derive(Clone, Debug)]
 pub(crate) struct IfGroup {

@@ -107,7 +107,7 @@ fn first_sentence(first: &FirstMember, order: &OrderEvidence) -> String {
             };
             format!(
                 "'{name}' need not stay first: no cast between the two, container_of() or list_entry() \
-                 by it, initialiser by position and offset for assembly is in the {} that name the \
+                 by it, initialiser by position, offset for assembly and comment is in the {} that name the \
                  struct, of {}{unread}.",
                 counted(search.naming as u64, "file"),
                 search.files,
@@ -138,7 +138,7 @@ pub(in crate::advise) fn fact_words(fact: &OrderFact) -> String {
             )
         }
         OrderReliance::DefinitionBorder { mark, .. } => {
-            format!("no member crosses {mark}")
+            format!("no member crosses {}", one_line(mark))
         }
         OrderReliance::Assertion { members, size } => {
             let offsets = { members.iter() }.map(|member| format!("the offset of '{member}'"));
@@ -185,6 +185,11 @@ fn border_words(border: &RangeBorder) -> String {
     }
 }
 
+/// Returns a text of several lines as one.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn first_words(reliance: &FirstMemberReliance) -> String {
     match reliance {
         FirstMemberReliance::CastToFirst { to } => {
@@ -198,6 +203,9 @@ fn first_words(reliance: &FirstMemberReliance) -> String {
         }
         FirstMemberReliance::AssemblyOffset => {
             "assembly is given the offset of the first member".to_owned()
+        }
+        FirstMemberReliance::StatedByComment { comment } => {
+            format!("the definition says so: {}", one_line(comment))
         }
     }
 }

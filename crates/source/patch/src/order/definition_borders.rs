@@ -34,13 +34,8 @@ pub(super) fn collect(file: &TokenizedFile<'_>, query: &OrderQuery, facts: &mut 
     }
 }
 
-/// Returns the names of the members, in place of an anonymous struct those of its members.
 fn declared_names(statements: &[BodyStatement]) -> Vec<String> {
-    let names = statements.iter().flat_map(|statement| {
-        match (&statement.body, statement.names.is_empty()) {
-            (Some(body), true) => declared_names(&body.statements),
-            _ => statement.names.clone(),
-        }
-    });
-    names.collect()
+    { statements.iter() }
+        .flat_map(BodyStatement::declared_names)
+        .collect()
 }

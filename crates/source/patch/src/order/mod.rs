@@ -1,8 +1,9 @@
 //! Source code that relies on the order of a struct's members, in the text of one file.
 //!
-//! Five kinds of code do: borders in the definition itself, operations on a range of members (`memset_startat`, `memcpy` up to an
-//! offset), assertions and limits of offsets, code that takes the first member to be at offset 0,
-//! and values by position. An example is `memset(skb, 0, offsetof(struct sk_buff, tail))`: a member
+//! Five kinds of code do: borders and demands (`/* must be first */`) in the definition itself,
+//! operations on a range of members (`memset_startat`, `memcpy` up to an offset), assertions and
+//! limits of offsets, code that takes the first member to be at offset 0, and values by position. An
+//! example is `memset(skb, 0, offsetof(struct sk_buff, tail))`: a member
 //! that moves across `tail` is cleared no longer, or cleared though it must not be.
 //!
 //! The text is not preprocessed. The type of a pointer is that of its nearest declaration in the
@@ -15,6 +16,7 @@ mod first_member;
 mod initializers;
 mod names;
 mod ranges;
+mod stated_places;
 mod text_filter;
 mod variables;
 
@@ -65,7 +67,7 @@ pub enum OrderReliance {
         borders: Vec<RangeBorder>,
     },
     /// The definition has a border between members, so no member may cross it:
-    /// `randomized_struct_fields_start`, an access specifier.
+    /// `randomized_struct_fields_start`, an access specifier, a comment that a member must be last.
     DefinitionBorder {
         /// Word of the border.
         mark: String,
@@ -131,6 +133,11 @@ pub enum FirstMemberReliance {
     },
     /// A file of offsets for assembly names the first member.
     AssemblyOffset,
+    /// A comment in the definition says that the member has to be first.
+    StatedByComment {
+        /// Comment, with its delimiters.
+        comment: String,
+    },
 }
 
 /// Border of a range of members.
@@ -183,6 +190,7 @@ pub fn find_order_facts(file: &str, text: &str, query: &OrderQuery) -> Vec<Order
     let view = CodeView::new(&whole, &line_starts, is_cxx, query);
     collect_facts(&view, &mut facts);
     definition_borders::collect(&whole, query, &mut facts);
+    stated_places::collect(&whole, query, &mut facts);
     let defines = whole.tokens.iter().filter(|token| {
         token.kind == TokenKind::Directive
             && directive_kind(token.text(text)) == DirectiveKind::Other("define")

@@ -263,3 +263,31 @@ fn borders_of_the_definition() {
         &[],
     );
 }
+
+/// Demands of the definition on its first and its last member. Demands on others, and comments that
+/// only have the word, are none.
+#[test]
+fn demands_of_comments() {
+    check(
+        "struct s {\n\tint first;\t/* Keep this\n\t\t\t * first */\n\tint a;\n\tint b;\t/* must be last */\n};\n",
+        &[
+            (
+                2,
+                r#"StatedByComment { comment: "/* Keep this\n\t\t\t * first */" }"#,
+            ),
+            (5, r#"/* must be last */: ["first", "a"] | ["b"]"#),
+        ],
+    );
+    check(
+        "struct s {\n\t/* These must be first. */\n\tint first;\n\tint a;\n\tint b;\n};\n",
+        &[(
+            2,
+            r#"StatedByComment { comment: "/* These must be first. */" }"#,
+        )],
+    );
+    check(
+        "struct s {\n\tint first;\t/* first of the list */\n\tint a; /* must be first */\n\
+         \tint b; /* last used */\n};\n",
+        &[],
+    );
+}

@@ -1,4 +1,4 @@
-//! Commands of a run, with a time limit and a log.
+//! Commands of a longer work, with a time limit and a log.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,6 @@ use std::time::Duration;
 use relayout_files::{InterruptFlag, cannot, free_bytes};
 use relayout_measure::{ProgramCommand, ProgramLaunch, ProgramStarter};
 
-use super::TuneError;
 use crate::HostError;
 use crate::host_error::or_interrupted;
 
@@ -15,7 +14,7 @@ use crate::host_error::or_interrupted;
 const FREE_BYTES_MIN: u64 = 32 << 20;
 
 /// Runs commands one after the other.
-pub(super) struct CommandRunner {
+pub(crate) struct CommandRunner {
     starter: ProgramStarter,
     interrupt: InterruptFlag,
     limit: Option<Duration>,
@@ -23,36 +22,35 @@ pub(super) struct CommandRunner {
 
 /// A command that failed, or did not end in time.
 #[derive(Debug)]
-pub(super) struct FailedCommand {
-    pub(super) error: HostError,
+pub(crate) struct FailedCommand {
+    pub(crate) error: HostError,
     /// Its output.
-    pub(super) log: PathBuf,
+    pub(crate) log: PathBuf,
 }
 
 impl FailedCommand {
+    /// Returns its exit code; `None` if it was killed or not started.
+    pub(crate) fn exit_code(&self) -> Option<i32> {
+        match &self.error {
+            HostError::Measure(relayout_measure::Error::Failed { exit_code, .. }) => *exit_code,
+            _ => None,
+        }
+    }
+
     /// Returns the failure in one line, with the place of the log.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let text = self.error.to_string();
         let first = text.lines().next().unwrap_or_default();
         let first = first.trim_end_matches([':', ' ']);
         format!("{first} (log: {})", self.log.display())
     }
-
-    /// Makes it an error: the command fails without any change.
-    pub(super) fn of_base(self, what: &str) -> TuneError {
-        TuneError::Base {
-            what: what.to_owned(),
-            log: self.log,
-            source: self.error.into(),
-        }
-    }
 }
 
 impl CommandRunner {
-    pub(super) fn new(
+    pub(crate) fn new(
         interrupt: InterruptFlag,
         limit: Option<Duration>,
-    ) -> Result<Self, TuneError> {
+    ) -> Result<Self, HostError> {
         Ok(Self {
             starter: ProgramStarter::new(interrupt)?,
             interrupt,
@@ -65,12 +63,12 @@ impl CommandRunner {
     /// # Errors
     /// The user interrupts, the disk is full, or the log cannot be written. A failed command is in
     /// the inner result.
-    pub(super) fn run(
+    pub(crate) fn run(
         &self,
         command: &ProgramCommand,
         dir: &Path,
         log: &Path,
-    ) -> Result<Result<(), FailedCommand>, TuneError> {
+    ) -> Result<Result<(), FailedCommand>, HostError> {
         let ended = self.starter.run(&ProgramLaunch {
             command,
             dir: Some(dir),
@@ -82,7 +80,7 @@ impl CommandRunner {
         self.keep_log(log)?;
         match ended {
             Ok(_) => Ok(Ok(())),
-            Err(HostError::Interrupted) => Err(HostError::Interrupted.into()),
+            Err(HostError::Interrupted) => Err(HostError::Interrupted),
             Err(error) => {
                 require_space(log.parent().unwrap_or(log))?;
                 let log = log.to_owned();
@@ -91,7 +89,7 @@ impl CommandRunner {
         }
     }
 
-    fn keep_log(&self, log: &Path) -> Result<(), TuneError> {
+    fn keep_log(&self, log: &Path) -> Result<(), HostError> {
         let mut text = Vec::new();
         for name in ["stdout", "stderr"] {
             let path = self.starter.dir().join(name);
@@ -103,7 +101,7 @@ impl CommandRunner {
 }
 
 /// Rejects a disk that is full: a command that failed there says nothing about a change.
-pub(super) fn require_space(folder: &Path) -> Result<(), TuneError> {
+pub(crate) fn require_space(folder: &Path) -> Result<(), HostError> {
     match free_bytes(folder) {
         Some(..FREE_BYTES_MIN) => {
             let full = std::io::Error::from(rustix::io::Errno::NOSPC);

@@ -1,0 +1,116 @@
+//! `relayout verify --export` and `--import`: measuring on another machine.
+
+use std::path::{Path, PathBuf};
+
+use relayout_files::InterruptFlag;
+use relayout_report::Document as _;
+use relayout_report::kit::{kit_result_document, render_export, render_ledger, render_result};
+use relayout_report::verify::VerifyContents;
+use relayout_session::kit::{
+    KitEvidence, KitRequest, add_to_ledger, export_kit, import_result, read_ledger,
+};
+use relayout_session::verify::ProgramSettings;
+use relayout_verify::judge::{ChangeVerdict, JudgingRules};
+
+use super::document_files::DocumentArgs;
+use crate::exit::ExitStatus;
+use crate::print::{print_note, print_text};
+use crate::progress::TerminalProgress;
+
+/// Options of kits.
+#[derive(Debug, clap::Args)]
+pub struct KitArgs {
+    /// Start nothing; pack both builds and the benchmark into this folder, with a script that measures them on
+    /// another machine
+    #[arg(long, value_name = "KIT", conflicts_with_all = ["load", "save", "fifo", "budget", "all", "time_limit", "import"])]
+    pub export: Option<PathBuf>,
+    /// Keep with the kit what was counted: recordings of both builds
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], requires = "export")]
+    recorded: Vec<PathBuf>,
+    /// Keep with the kit what was predicted: a document that `relayout advise --json` wrote
+    #[arg(long, value_name = "FILE", requires = "export")]
+    advice: Vec<PathBuf>,
+    /// Judge what the script of a kit measured, beside what was predicted and counted
+    #[arg(long, value_name = "RESULT", conflicts_with_all = ["before", "patch", "load", "save", "metric"])]
+    import: Option<PathBuf>,
+    /// Add the result to this ledger of hits and misses; without --import, show it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["before", "patch", "load"])]
+    ledger: Option<PathBuf>,
+}
+
+impl KitArgs {
+    /// True if nothing is measured here.
+    pub fn is_import(&self) -> bool {
+        self.import.is_some() || self.ledger.is_some()
+    }
+
+    /// Judges the result, and adds it to the ledger.
+    ///
+    /// # Errors
+    /// The result or the ledger cannot be read or written.
+    pub fn import(
+        &self,
+        rules: &JudgingRules,
+        json: bool,
+        files: &DocumentArgs,
+    ) -> anyhow::Result<ExitStatus> {
+        let Some(result) = &self.import else {
+            let entries = self.ledger.as_deref().map(read_ledger).transpose()?;
+            print_text(&render_ledger(&entries.unwrap_or_default()))?;
+            return Ok(ExitStatus::Done);
+        };
+        let imported = import_result(result, rules)?;
+        let contents = VerifyContents {
+            runs: &imported.runs,
+            judged: &imported.judged,
+            notes: &imported.notes,
+        };
+        let document = || Ok(kit_result_document(&imported, &contents).to_json()?);
+        files.write_files("relayout verify", document)?;
+        print_text(&match json {
+            true => document()?,
+            false => render_result(&imported, &contents),
+        })?;
+        if let Some(ledger) = &self.ledger {
+            let entries = add_to_ledger(ledger, &imported.ledger_entries())?;
+            if !json {
+                print_text(&format!("\n{}", render_ledger(&entries)))?;
+            }
+        }
+        let is_worse = imported.judged.outcome.verdict == ChangeVerdict::Worse;
+        Ok(ExitStatus::failed_if(is_worse))
+    }
+
+    /// Makes the kit.
+    ///
+    /// # Errors
+    /// The builds fail, or the folder is there.
+    pub fn export_to(
+        &self,
+        folder: &Path,
+        settings: ProgramSettings,
+        metrics: &[String],
+    ) -> anyhow::Result<ExitStatus> {
+        let interrupt = InterruptFlag::catch();
+        let progress = TerminalProgress::new(String::new(), false);
+        let mut evidence = KitEvidence::default();
+        for file in &self.advice {
+            evidence.predicted.extend(KitEvidence::read_advice(file)?);
+        }
+        if let [old, new] = self.recorded.as_slice() {
+            evidence.counted = KitEvidence::count([old, new], &progress)?;
+        }
+        if self.advice.is_empty() && self.recorded.is_empty() {
+            print_note("nothing is kept to hold the result against; see --advice and --recorded");
+        }
+        let request = KitRequest {
+            folder: folder.to_owned(),
+            settings,
+            metrics: metrics.to_vec(),
+            evidence,
+        };
+        let kit = progress.finish_after(export_kit(&request, &progress, interrupt))?;
+        print_text(&render_export(&kit))?;
+        Ok(ExitStatus::Done)
+    }
+}

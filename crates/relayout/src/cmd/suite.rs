@@ -1,0 +1,143 @@
+//! `relayout suite`: many recordings, described by a file.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use relayout_files::InterruptFlag;
+use relayout_report::Document as _;
+use relayout_report::suite::{render_list, render_text, suite_document};
+use relayout_session::suite::{
+    JobShard, JobState, SuiteOutcome, SuiteRequest, SuiteTools, run_suite,
+};
+
+use crate::arguments;
+use crate::exit::ExitStatus;
+use crate::print::{print_note, print_text};
+use crate::progress::TerminalProgress;
+
+/// Ending of the folder for the results, in place of that of the file.
+const FOLDER_EXTENSION: &str = "recordings";
+
+const EXAMPLES: &str = "\
+Examples:
+  relayout suite                                   all recordings of relayout-suite.toml that are not done
+  relayout suite --list | xargs -P 4 -n 1 relayout suite --job
+  relayout suite --shard 3/8                       a part, for the third of eight machines
+  relayout compare v1.recordings v2.recordings     what got worse
+
+A file:
+  [[kernel]]
+  kernels = [\"6.1\", \"6.12\"]     # as `record kernel --kernel` takes them
+  workloads = [\"mntns\", \"stat-one\"]
+  cpus = [2, 4]                 # default 4
+  seeds = 8                     # or a list: [1, 5]; default 1
+  options = [\"--iterations\", \"50\"]
+  time-limit = 600              # seconds
+
+  [[program]]
+  name = \"server\"
+  command = [\"./server\", \"exchange\"]
+  directory = \"build\"           # from the folder of this file
+  seeds = 8
+
+A job makes JOB.relayout, JOB.log and JOB.json in the folder of the results and shares nothing else, so that \
+machines can share the work, and folders can be copied together. A recording that fails is kept as failed, \
+and the next one begins. docs/suite.md has make, Slurm and Kubernetes.
+
+Exit code 0: all asked recordings are done; 1: some are not run; 2: bad file; 3: something is missing here, \
+or the disk is full; 4: a recording failed; 130: interrupted.";
+
+/// Make many recordings, described by a file: kernels, workloads, CPUs, seeds, benchmarks
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// File that describes the recordings
+    #[arg(default_value = "relayout-suite.toml")]
+    file: PathBuf,
+    /// Folder for the results [default: the file's name, with .recordings]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Print the names of the jobs and run none; with --json their state too
+    #[arg(long)]
+    list: bool,
+    /// Run this job; may be given more than once [default: all]
+    #[arg(long, value_name = "JOB")]
+    job: Vec<String>,
+    /// Run every N-th job from the K-th: the part of one of N machines
+    #[arg(long, value_name = "K/N", conflicts_with = "job")]
+    shard: Option<JobShard>,
+    /// Begin no recording after this time (90, 90s, 5m, 2h) [default: no limit]
+    #[arg(long, value_name = "TIME", value_parser = arguments::time)]
+    time: Option<Duration>,
+    /// Run failed jobs again
+    #[arg(long)]
+    retry_failed: bool,
+    /// Print JSON (schema relayout/suite/1)
+    #[arg(long)]
+    json: bool,
+    /// Say less
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Bad file, no such job, a failed write, or Ctrl-C.
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    let default_folder = || args.file.with_extension(FOLDER_EXTENSION);
+    let request = SuiteRequest {
+        file: args.file.clone(),
+        folder: args.output.clone().unwrap_or_else(default_folder),
+        jobs: args.job.clone(),
+        shard: args.shard,
+        time: args.time,
+        retry_failed: args.retry_failed,
+    };
+    if args.list {
+        let listed = request.list()?;
+        print_text(&match args.json {
+            true => suite_document(&listed).to_json()?,
+            false => render_list(&listed),
+        })?;
+        return Ok(ExitStatus::Done);
+    }
+    let outcome = run_jobs(args, &request)?;
+    print_text(&match args.json {
+        true => suite_document(&outcome).to_json()?,
+        false => render_text(&outcome),
+    })?;
+    Ok(exit_status(&outcome))
+}
+
+fn run_jobs(args: &Args, request: &SuiteRequest) -> anyhow::Result<SuiteOutcome> {
+    let interrupt = InterruptFlag::catch();
+    let progress = TerminalProgress::new(String::new(), args.quiet);
+    let tools = SuiteTools {
+        relayout: std::env::current_exe().context("cannot find the program of this process")?,
+        progress: &progress,
+        interrupt,
+    };
+    let outcome = progress.finish_after(run_suite(request, &tools));
+    if interrupt.is_set() {
+        let file: &Path = &request.file;
+        let words = format!("`relayout suite {}` goes on", file.display());
+        print_note(&words);
+    }
+    Ok(outcome?)
+}
+
+fn exit_status(outcome: &SuiteOutcome) -> ExitStatus {
+    let mut jobs = outcome.jobs.iter();
+    let any_failed = jobs
+        .clone()
+        .any(|report| matches!(report.state, JobState::Failed(_)));
+    if jobs.clone().any(|report| report.lacking.is_some()) {
+        return ExitStatus::Environment;
+    }
+    if any_failed {
+        return ExitStatus::Guest;
+    }
+    ExitStatus::failed_if(jobs.any(|report| report.state == JobState::Waiting))
+}

@@ -1,0 +1,346 @@
+//! Kits and their results: what was measured beside what was predicted and counted, and the ledger.
+
+use std::fmt::Write as _;
+
+use relayout_session::kit::{
+    Agreement, CountedChange, ExportedKit, ImportedResult, KitEvidence, LedgerEntry,
+    PredictedChange,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::Document;
+use crate::verify::{VerifyContents, VerifyDocument, render_text, verify_document};
+use crate::words::counted;
+use crate::wrap::wrap_text;
+
+/// Columns before the words of a fact.
+const INDENT: usize = 13;
+
+/// The document of `verify --import --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct KitResultDocument<'a> {
+    schema: &'static str,
+    /// Number of the kit.
+    kit: &'a str,
+    /// Number of the result.
+    result: &'a str,
+    /// What changes.
+    subject: &'a str,
+    machine: KitMachineDocument<'a>,
+    /// Measured on that machine.
+    measured: VerifyDocument<'a>,
+    /// Events that perf counted in one start of each build.
+    events: Vec<EventDocument<'a>>,
+    /// Replays; transfers of a recording.
+    predicted: Vec<PredictedDocument<'a>>,
+    /// Recordings of both builds; transfers per operation.
+    counted: Vec<CountedDocument<'a>>,
+    agreements: Vec<AgreementDocument>,
+}
+
+impl Document for KitResultDocument<'_> {
+    const SCHEMA: &'static str = "relayout/kit-result/1";
+}
+
+#[derive(Serialize, JsonSchema)]
+struct KitMachineDocument<'a> {
+    cpu: &'a str,
+    cpus: u32,
+    virtual_machine: bool,
+    kernel: &'a str,
+    /// CPUs that the starts were kept on, `all`, or `no` if that failed.
+    pinned: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct EventDocument<'a> {
+    name: &'a str,
+    before: Option<f64>,
+    after: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct PredictedDocument<'a> {
+    #[serde(rename = "type")]
+    type_name: &'a str,
+    workload: &'a str,
+    before: u64,
+    after: u64,
+    /// Throughput over today's by number of CPUs.
+    gains: Vec<PredictedGainDocument<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct PredictedGainDocument<'a> {
+    machine: &'a str,
+    cpus: u32,
+    ratio: f64,
+    low: f64,
+    high: f64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct CountedDocument<'a> {
+    workload: &'a str,
+    /// Null for all memory.
+    #[serde(rename = "type")]
+    type_name: Option<&'a str>,
+    before: f64,
+    after: f64,
+    change_percent: Option<f64>,
+    ci95_percent: Option<[f64; 2]>,
+    verdict: &'static str,
+    recordings: usize,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct AgreementDocument {
+    metric: String,
+    /// `hit`, `miss`, `no effect` or `undecided`.
+    agreement: &'static str,
+}
+
+/// Returns the document of a result. `contents` has its starts.
+pub fn kit_result_document<'a>(
+    imported: &'a ImportedResult,
+    contents: &'a VerifyContents<'_>,
+) -> KitResultDocument<'a> {
+    let (machine, evidence) = (&imported.machine, &imported.manifest.evidence);
+    KitResultDocument {
+        schema: KitResultDocument::SCHEMA,
+        kit: &imported.manifest.id,
+        result: &imported.id,
+        subject: &imported.manifest.subject,
+        machine: KitMachineDocument {
+            cpu: &machine.cpu,
+            cpus: machine.cpus,
+            virtual_machine: machine.is_virtual,
+            kernel: &machine.kernel,
+            pinned: &machine.pinned,
+        },
+        measured: verify_document(contents),
+        events: { imported.events.iter() }
+            .map(|event| EventDocument {
+                name: &event.name,
+                before: event.before,
+                after: event.after,
+            })
+            .collect(),
+        predicted: evidence.predicted.iter().map(predicted_document).collect(),
+        counted: evidence.counted.iter().map(counted_document).collect(),
+        agreements: { imported.ledger_entries().into_iter() }
+            .map(|entry| AgreementDocument {
+                metric: entry.metric,
+                agreement: entry.agreement.as_str(),
+            })
+            .collect(),
+    }
+}
+
+fn predicted_document(predicted: &PredictedChange) -> PredictedDocument<'_> {
+    let gains = predicted.gains.iter().map(|gain| PredictedGainDocument {
+        machine: &gain.machine,
+        cpus: gain.cpus,
+        ratio: gain.ratio,
+        low: gain.interval[0],
+        high: gain.interval[1],
+    });
+    PredictedDocument {
+        type_name: &predicted.type_name,
+        workload: &predicted.workload,
+        before: predicted.before,
+        after: predicted.after,
+        gains: gains.collect(),
+    }
+}
+
+fn counted_document(change: &CountedChange) -> CountedDocument<'_> {
+    CountedDocument {
+        workload: &change.workload,
+        type_name: change.type_name.as_deref(),
+        before: change.before,
+        after: change.after,
+        change_percent: change.change.map(|change| 100.0 * change),
+        ci95_percent: change.interval.map(|ends| ends.map(|end| 100.0 * end)),
+        verdict: change.verdict.as_str(),
+        recordings: change.recordings,
+    }
+}
+
+/// Renders a result: the measurement, and beside it what was predicted and counted.
+pub fn render_result(imported: &ImportedResult, contents: &VerifyContents<'_>) -> String {
+    let machine = &imported.machine;
+    let kind = if machine.is_virtual {
+        " of a virtual machine"
+    } else {
+        ""
+    };
+    let mut text = format!(
+        "{}\nmeasured on {}, {}{kind}, {}; kept on CPUs: {}\n\n{}",
+        imported.manifest.subject,
+        machine.cpu,
+        counted(machine.cpus.into(), "CPU"),
+        machine.kernel,
+        machine.pinned,
+        render_text(contents)
+    );
+    for event in &imported.events {
+        let count =
+            |count: Option<f64>| count.map_or("-".to_owned(), |count| format!("{count:.0}"));
+        let _ = writeln!(
+            text,
+            "perf, one start of each: {} {} before, {} after",
+            event.name,
+            count(event.before),
+            count(event.after)
+        );
+    }
+    text.push_str("\nBeside it:\n");
+    for (kind, words) in evidence_words(&imported.manifest.evidence) {
+        push_fact(&mut text, kind, &words);
+    }
+    for entry in imported.ledger_entries() {
+        push_fact(&mut text, "measured", &measured_words(&entry));
+        push_fact(&mut text, entry.agreement.as_str(), agreement_words(&entry));
+    }
+    text
+}
+
+fn push_fact(text: &mut String, kind: &str, words: &str) {
+    let line = format!("  {kind:<width$}{words}", width = INDENT - 2);
+    let _ = writeln!(text, "{}", wrap_text(&line, INDENT));
+}
+
+/// Returns what was predicted and counted, in words.
+fn evidence_words(evidence: &KitEvidence) -> Vec<(&'static str, String)> {
+    let mut words = Vec::new();
+    for predicted in &evidence.predicted {
+        words.push((
+            "predicted",
+            format!(
+                "transfers on {} from {} to {}, by replaying {}",
+                predicted.type_name, predicted.before, predicted.after, predicted.workload
+            ),
+        ));
+        let gains = predicted.gains.iter().map(|gain| {
+            let [low, high] = gain.interval;
+            let on = format!("{} on {}", counted(gain.cpus.into(), "CPU"), gain.machine);
+            format!("{:.2} ({low:.2} to {high:.2}) with {on}", gain.ratio)
+        });
+        let gains: Vec<String> = gains.collect();
+        if !gains.is_empty() {
+            let gains = gains.join(", ");
+            words.push(("predicted", format!("throughput over today's {gains}")));
+        }
+    }
+    words.extend(
+        evidence
+            .counted
+            .iter()
+            .map(|change| ("counted", counted_words(change))),
+    );
+    if words.is_empty() {
+        words.push(("-", "the kit has no prediction and no counts".to_owned()));
+    }
+    words
+}
+
+fn counted_words(change: &CountedChange) -> String {
+    let subject = match &change.type_name {
+        Some(name) => format!(" on {name}"),
+        None => String::new(),
+    };
+    let percent = |fraction: f64| format!("{:+.1}%", 100.0 * fraction);
+    let interval = change.interval.map(|ends| ends.map(percent));
+    let interval = interval.map(|[low, high]| format!(", 95% interval {low} to {high}"));
+    let told = change.change.map_or(String::new(), |told| {
+        format!(" ({}{})", percent(told), interval.unwrap_or_default())
+    });
+    format!(
+        "{}: transfers{subject} per operation from {:.3} to {:.3}{told}, in {} of each build",
+        change.workload,
+        change.before,
+        change.after,
+        counted(change.recordings as u64, "recording")
+    )
+}
+
+fn measured_words(entry: &LedgerEntry) -> String {
+    let change = entry.change.as_deref().unwrap_or("cannot be told");
+    let interval = match &entry.interval {
+        Some([low, high]) => format!(", 95% interval {low} to {high}"),
+        None => String::new(),
+    };
+    format!(
+        "{}: {change}{interval}, in {}: {}",
+        entry.metric,
+        counted(entry.pairs as u64, "pair"),
+        entry.verdict.as_str()
+    )
+}
+
+fn agreement_words(entry: &LedgerEntry) -> &'static str {
+    match (entry.agreement, entry.evidence.expects_gain()) {
+        (Agreement::Hit, Some(true)) => "it was to get better, and did",
+        (Agreement::Hit, _) => "it was to get worse, and did",
+        (Agreement::Miss, Some(true)) => "it was to get better, and got worse",
+        (Agreement::Miss, _) => "it was to get worse, and got better",
+        (Agreement::NoEffect, _) => "a change was expected, and there is none beyond the margin",
+        (Agreement::Undecided, None) => "nothing was expected",
+        (Agreement::Undecided, Some(_)) => "the measurement cannot tell",
+    }
+}
+
+/// Renders a ledger: a line for each measured metric, and the sums.
+pub fn render_ledger(entries: &[LedgerEntry]) -> String {
+    let mut text = String::new();
+    for entry in entries {
+        let change = entry.change.as_deref().unwrap_or("-");
+        let _ = writeln!(
+            text,
+            "{:<10} {change:>8} {}  {}, {}: {}",
+            entry.agreement.as_str(),
+            entry.metric,
+            entry.machine.cpu,
+            counted(entry.machine.cpus.into(), "CPU"),
+            entry.subject
+        );
+    }
+    let count = |agreement: Agreement| {
+        let of_kind = entries.iter().filter(|entry| entry.agreement == agreement);
+        of_kind.count()
+    };
+    let _ = writeln!(
+        text,
+        "{}: {} hit, {} missed, {} without effect, {} undecided",
+        counted(entries.len() as u64, "measured metric"),
+        count(Agreement::Hit),
+        count(Agreement::Miss),
+        count(Agreement::NoEffect),
+        count(Agreement::Undecided)
+    );
+    text
+}
+
+/// Says what was packed, and how to use it.
+pub fn render_export(kit: &ExportedKit) -> String {
+    let folder = kit.folder.display();
+    let mut text = format!(
+        "{folder}: {}\n  {} pairs of starts, {:.1} MiB of builds\n",
+        kit.manifest.subject,
+        kit.manifest.pairs,
+        kit.bytes as f64 / f64::from(1 << 20)
+    );
+    for (kind, words) in evidence_words(&kit.manifest.evidence) {
+        push_fact(&mut text, kind, &words);
+    }
+    for note in &kit.notes {
+        let _ = writeln!(text, "{}", wrap_text(&format!("note: {note}"), 2));
+    }
+    let _ = writeln!(
+        text,
+        "Copy it to the other machine, and run {folder}/run there. Then: relayout verify --import RESULT"
+    );
+    text
+}

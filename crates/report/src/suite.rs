@@ -1,0 +1,141 @@
+//! Suites: how their recordings ended, as text and as `relayout/suite/1`.
+
+use std::fmt::Write as _;
+
+use relayout_session::suite::{JobReport, JobResult, JobState, SuiteOutcome};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::Document;
+use crate::words::counted;
+
+/// The document of `suite --json`.
+#[derive(Serialize, JsonSchema)]
+pub struct SuiteDocument<'a> {
+    schema: &'static str,
+    /// Folder with the results.
+    folder: String,
+    done: usize,
+    failed: usize,
+    /// Recordings that have no result, here or elsewhere.
+    waiting: usize,
+    jobs: Vec<SuiteJobDocument<'a>>,
+}
+
+impl Document for SuiteDocument<'_> {
+    const SCHEMA: &'static str = "relayout/suite/1";
+}
+
+#[derive(Serialize, JsonSchema)]
+struct SuiteJobDocument<'a> {
+    id: &'a str,
+    /// `done`, `failed`, `waiting`, or `elsewhere`: another process runs it.
+    state: &'static str,
+    /// True if it was run by this call.
+    new: bool,
+    /// Profile; null unless done.
+    profile: Option<String>,
+    /// Log, which is there once the job was begun.
+    log: String,
+    /// Version of relayout that recorded; null without a result, as the following two.
+    version: Option<&'a str>,
+    /// Seconds that it took.
+    seconds: Option<f64>,
+    /// Exit code of the recording; null if a signal killed it, too.
+    exit_code: Option<i32>,
+    /// Reason of a failure, or what this machine lacks.
+    message: Option<&'a str>,
+}
+
+/// Returns the document of a suite.
+pub fn suite_document(outcome: &SuiteOutcome) -> SuiteDocument<'_> {
+    let count = |state: &str| {
+        let of_state = { outcome.jobs.iter() }.filter(|report| state_name(report) == state);
+        of_state.count()
+    };
+    SuiteDocument {
+        schema: SuiteDocument::SCHEMA,
+        folder: outcome.folder.path().display().to_string(),
+        done: count("done"),
+        failed: count("failed"),
+        waiting: count("waiting") + count("elsewhere"),
+        jobs: { outcome.jobs.iter() }
+            .map(|report| job_document(outcome, report))
+            .collect(),
+    }
+}
+
+fn job_document<'a>(outcome: &SuiteOutcome, report: &'a JobReport) -> SuiteJobDocument<'a> {
+    let (folder, job) = (&outcome.folder, &report.job);
+    let result = job_result(report);
+    let is_done = matches!(report.state, JobState::Done(_));
+    SuiteJobDocument {
+        id: &job.id,
+        state: state_name(report),
+        new: report.is_new,
+        profile: is_done.then(|| folder.profile(job).display().to_string()),
+        log: folder.log(job).display().to_string(),
+        version: result.map(|result| result.version.as_str()),
+        seconds: result.map(|result| result.seconds),
+        exit_code: result.and_then(|result| result.exit_code),
+        message: job_message(report),
+    }
+}
+
+fn job_result(report: &JobReport) -> Option<&JobResult> {
+    match &report.state {
+        JobState::Done(result) | JobState::Failed(result) => Some(result),
+        JobState::Waiting => None,
+    }
+}
+
+fn job_message(report: &JobReport) -> Option<&str> {
+    let failure = job_result(report).and_then(|result| result.failure.as_deref());
+    failure.or(report.lacking.as_deref())
+}
+
+fn state_name(report: &JobReport) -> &'static str {
+    match report.state {
+        JobState::Done(_) => "done",
+        JobState::Failed(_) => "failed",
+        JobState::Waiting if report.is_elsewhere => "elsewhere",
+        JobState::Waiting => "waiting",
+    }
+}
+
+/// Renders how the jobs of a suite ended: a sentence, and a line for each that has no profile for a
+/// reason.
+pub fn render_text(outcome: &SuiteOutcome) -> String {
+    let document = suite_document(outcome);
+    let new = document.jobs.iter().filter(|job| job.new).count();
+    let mut text = format!(
+        "{} in {}: {} done, {} failed, {} not run; {new} of them now\n",
+        counted(document.jobs.len() as u64, "recording"),
+        document.folder,
+        document.done,
+        document.failed,
+        document.waiting,
+    );
+    for (job, report) in document.jobs.iter().zip(&outcome.jobs) {
+        if let Some(message) = job.message {
+            let log = outcome.folder.log(&report.job);
+            let _ = writeln!(
+                text,
+                "{:<9} {}: {message}\n{:9} log: {}",
+                job.state,
+                job.id,
+                "",
+                log.display()
+            );
+        } else if job.state == "elsewhere" {
+            let _ = writeln!(text, "{:<9} {}: another process runs it", job.state, job.id);
+        }
+    }
+    text
+}
+
+/// Renders the names of the jobs, a line each.
+pub fn render_list(outcome: &SuiteOutcome) -> String {
+    let names = outcome.jobs.iter().map(|report| report.job.id.as_str());
+    names.flat_map(|name| [name, "\n"]).collect()
+}

@@ -1,0 +1,203 @@
+//! What is known of a change before it is measured: a prediction by replay, counts of recordings.
+
+use std::path::Path;
+
+use relayout_files::{RecordingProgress, cannot, read_regular_text};
+use relayout_verify::judge::ChangeVerdict;
+use serde::{Deserialize, Serialize};
+
+use super::KitError;
+use relayout_contend::strip_type_tag;
+
+use crate::compare::{CompareSettings, ComparedSide, RateChange, compare_sides};
+
+/// Schema of the documents that `advise` writes.
+const ADVICE_SCHEMA: &str = "relayout/advise/1";
+
+/// What is known of a change before it is measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KitEvidence {
+    /// Predictions by replay, one for each type.
+    pub predicted: Vec<PredictedChange>,
+    /// Counts of recordings of both builds.
+    pub counted: Vec<CountedChange>,
+}
+
+/// Transfers on a type by replaying a recording.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PredictedChange {
+    /// Type.
+    pub type_name: String,
+    /// Workload of the recording.
+    pub workload: String,
+    /// Transfers in the recording.
+    pub before: u64,
+    /// Transfers with the layout.
+    pub after: u64,
+    /// Predicted gains in throughput by number of CPUs: 1.2 for a fifth more.
+    pub gains: Vec<PredictedGain>,
+}
+
+/// Predicted gain in throughput on so many CPUs of a machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PredictedGain {
+    /// Machine of the model.
+    pub machine: String,
+    /// CPUs.
+    pub cpus: u32,
+    /// Throughput with the change, divided by that without.
+    pub ratio: f64,
+    /// Interval of the ratio.
+    pub interval: [f64; 2],
+}
+
+/// Change of the transfers per operation, counted in recordings of both builds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CountedChange {
+    /// Workload.
+    pub workload: String,
+    /// Type; `None` for all memory.
+    pub type_name: Option<String>,
+    /// Mean without the change.
+    pub before: f64,
+    /// Mean with it.
+    pub after: f64,
+    /// Change as a fraction: -0.2 for 20% fewer.
+    pub change: Option<f64>,
+    /// Its 95% interval.
+    pub interval: Option<[f64; 2]>,
+    /// Verdict.
+    pub verdict: ChangeVerdict,
+    /// Recordings of each side.
+    pub recordings: usize,
+}
+
+impl KitEvidence {
+    /// Compares recordings of both builds, and keeps all memory and the types that changed.
+    ///
+    /// # Errors
+    /// The profiles cannot be compared.
+    pub fn count(
+        profiles: [&Path; 2],
+        progress: &dyn RecordingProgress,
+    ) -> Result<Vec<CountedChange>, KitError> {
+        let [old, new] = profiles.map(|profile| ComparedSide::read(profile, &[], progress));
+        let (old, new) = (old.map_err(Box::new)?, new.map_err(Box::new)?);
+        let settings = CompareSettings::default();
+        let comparison = compare_sides(&old, &new, &settings, progress).map_err(Box::new)?;
+        let mut counted = Vec::new();
+        for workload in &comparison.workloads {
+            let name = workload.workload.to_string();
+            counted.push(counted_change(&name, None, &workload.total));
+            let mut subjects = workload.subjects.iter();
+            counted.extend(subjects.by_ref().filter_map(|subject| {
+                let is_told = matches!(
+                    subject.rate.verdict,
+                    ChangeVerdict::Better | ChangeVerdict::Worse
+                );
+                let type_name = strip_type_tag(subject.subject.type_name()).to_owned();
+                is_told.then(|| counted_change(&name, Some(type_name), &subject.rate))
+            }));
+        }
+        Ok(counted)
+    }
+
+    /// Reads the recommended layouts of a document that `advise --json` wrote.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no such document.
+    pub fn read_advice(path: &Path) -> Result<Vec<PredictedChange>, KitError> {
+        let text = read_regular_text(path).map_err(cannot("read", path))?;
+        let foreign = |why: String| KitError::Advice {
+            path: path.to_owned(),
+            why,
+        };
+        let advice: AdviceDocument =
+            serde_json::from_str(&text).map_err(|error| foreign(error.to_string()))?;
+        if advice.schema != ADVICE_SCHEMA {
+            return Err(foreign(format!("its schema is '{}'", advice.schema)));
+        }
+        let predicted: Vec<PredictedChange> = { advice.types.into_iter() }
+            .filter_map(|advised| advised.predicted(&advice.workload))
+            .collect();
+        match predicted.is_empty() {
+            true => Err(foreign("it recommends no layout".to_owned())),
+            false => Ok(predicted),
+        }
+    }
+}
+
+fn counted_change(workload: &str, type_name: Option<String>, rate: &RateChange) -> CountedChange {
+    CountedChange {
+        workload: workload.to_owned(),
+        type_name,
+        before: rate.old_mean(),
+        after: rate.new_mean(),
+        change: rate.change,
+        interval: rate.interval,
+        verdict: rate.verdict,
+        recordings: rate.old.len().min(rate.new.len()),
+    }
+}
+
+/// Parts of a document of `advise` that matter here.
+#[derive(Deserialize)]
+struct AdviceDocument {
+    schema: String,
+    workload: String,
+    types: Vec<AdvisedDocument>,
+}
+
+#[derive(Deserialize)]
+struct AdvisedDocument {
+    name: String,
+    current: Option<LayoutDocument>,
+    #[serde(default)]
+    candidates: Vec<LayoutDocument>,
+    recommended: Option<usize>,
+}
+
+#[derive(Deserialize)]
+struct LayoutDocument {
+    transfers: u64,
+    predicted_curve: Option<CurveDocument>,
+}
+
+#[derive(Deserialize)]
+struct CurveDocument {
+    machine: String,
+    curve: Vec<CurvePointDocument>,
+}
+
+#[derive(Deserialize)]
+struct CurvePointDocument {
+    cpus: u32,
+    ratio: f64,
+    low: f64,
+    high: f64,
+}
+
+impl AdvisedDocument {
+    fn predicted(mut self, workload: &str) -> Option<PredictedChange> {
+        let index = self
+            .recommended
+            .filter(|&index| index < self.candidates.len())?;
+        let layout = self.candidates.swap_remove(index);
+        let gains = layout.predicted_curve.map_or(Vec::new(), |curve| {
+            let gain = |point: CurvePointDocument| PredictedGain {
+                machine: curve.machine.clone(),
+                cpus: point.cpus,
+                ratio: point.ratio,
+                interval: [point.low, point.high],
+            };
+            curve.curve.into_iter().map(gain).collect()
+        });
+        Some(PredictedChange {
+            type_name: self.name,
+            workload: workload.to_owned(),
+            before: self.current?.transfers,
+            after: layout.transfers,
+            gains,
+        })
+    }
+}

@@ -1,0 +1,226 @@
+//! Reads the result of a kit, and judges it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use relayout_files::{cannot, read_regular_text};
+use relayout_verify::extract::{StartOutput, extract_values};
+use relayout_verify::judge::JudgingRules;
+use relayout_verify::metric::Metric;
+use relayout_verify::plan::ExperimentSide;
+use relayout_verify::runs::{
+    ExperimentEnding, ExperimentRuns, ExperimentSetup, ProgramStart, SCHEMA, StartFate,
+};
+use serde::{Deserialize, Serialize};
+
+use super::KitError;
+use super::manifest::KitManifest;
+use super::result_text::{ResultText, StartText};
+use crate::judgement::fnv1a;
+use crate::verify::{JudgedRuns, judge};
+
+/// CPUs of a machine that are believed.
+const CPUS_MAX: u32 = 65536;
+
+/// Result of a kit, judged.
+#[derive(Debug)]
+pub struct ImportedResult {
+    /// What the kit is about.
+    pub manifest: KitManifest,
+    /// Number that tells results apart: the same for the same text.
+    pub id: String,
+    /// Machine that measured.
+    pub machine: KitMachine,
+    /// Starts.
+    pub runs: ExperimentRuns,
+    /// Verdicts.
+    pub judged: JudgedRuns,
+    /// Events that perf counted, once for each build.
+    pub events: Vec<EventCounts>,
+    /// Sentences for the user.
+    pub notes: Vec<String>,
+}
+
+/// Machine that measured, as its own files describe it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KitMachine {
+    /// Name of the processor; empty where the system does not tell.
+    pub cpu: String,
+    /// CPUs of the machine.
+    pub cpus: u32,
+    /// True for a virtual machine.
+    pub is_virtual: bool,
+    /// Name and version of its kernel.
+    pub kernel: String,
+    /// CPUs that the starts were kept on: `0-3`, `all`, or `no` if that failed.
+    pub pinned: String,
+}
+
+/// Counts of an event in one start of each build.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventCounts {
+    /// Name, as perf has it.
+    pub name: String,
+    /// Count without the change; `None` where it was not counted.
+    pub before: Option<f64>,
+    /// Count with it.
+    pub after: Option<f64>,
+}
+
+/// Reads and judges a result.
+///
+/// # Errors
+/// The file is no result, or a start failed or lacks a metric.
+pub fn import_result(path: &Path, rules: &JudgingRules) -> Result<ImportedResult, KitError> {
+    let text = read_regular_text(path).map_err(cannot("read", path))?;
+    let result = ResultText::parse(path, &text)?;
+    let metrics = result.manifest.parsed_metrics()?;
+    let machine = KitMachine::read(&result.facts);
+    let starts = { result.starts.iter() }
+        .map(|start| program_start(path, start, &metrics, result.manifest.disturbed_code))
+        .collect::<Result<Vec<_>, _>>()?;
+    if !starts.iter().any(|start| start.fate.counts()) {
+        return Err(KitError::NoResult {
+            path: path.to_owned(),
+            why: "it has no start that counts; run the kit again".to_owned(),
+        });
+    }
+    let mut notes = Vec::new();
+    if !result.is_finished {
+        notes.push(
+            "the script did not come to its end; what it measured until then is judged".to_owned(),
+        );
+    }
+    if machine.pinned == "no" {
+        notes.push("the starts could not be kept on the CPUs that the kit asks for".to_owned());
+    }
+    let runs = ExperimentRuns {
+        schema: SCHEMA.to_owned(),
+        setup: setup(&result.manifest, &machine),
+        metrics: metrics
+            .into_iter()
+            .map(|metric| metric.description)
+            .collect(),
+        ending: match result.is_finished {
+            true => ExperimentEnding::Complete,
+            false => ExperimentEnding::CutOff,
+        },
+        starts,
+    };
+    runs.validate().map_err(|error| KitError::NoResult {
+        path: path.to_owned(),
+        why: error.to_string(),
+    })?;
+    Ok(ImportedResult {
+        id: format!("{:016x}", fnv1a(text.as_bytes())),
+        judged: judge(&runs, rules),
+        events: event_counts(&result.events),
+        manifest: result.manifest,
+        machine,
+        runs,
+        notes,
+    })
+}
+
+impl KitMachine {
+    fn read(facts: &[(&str, &str)]) -> Self {
+        let fact = |wanted: &str| {
+            let found = facts.iter().find(|(name, _)| *name == wanted);
+            found.map_or(String::new(), |(_, value)| value.trim().to_owned())
+        };
+        Self {
+            cpu: fact("cpu"),
+            cpus: fact("cpus").parse().unwrap_or(0),
+            is_virtual: fact("virtual") == "yes",
+            kernel: fact("kernel"),
+            pinned: fact("pinned"),
+        }
+    }
+}
+
+fn setup(manifest: &KitManifest, machine: &KitMachine) -> ExperimentSetup {
+    ExperimentSetup {
+        tool_version: manifest.version.clone(),
+        before: manifest.before.clone(),
+        after: manifest.after.clone(),
+        patch: None,
+        seed: manifest.seed,
+        pairs: manifest.pairs,
+        early_stop: false,
+        warmups: manifest.warmups,
+        cpus: (0..machine.cpus.min(CPUS_MAX) as usize).collect(),
+        fifo: false,
+        lost_max: 1.0,
+        disturbed_code: manifest.disturbed_code,
+        are_boots: false,
+    }
+}
+
+fn program_start(
+    path: &Path,
+    start: &StartText<'_>,
+    metrics: &[Metric],
+    disturbed_code: Option<u8>,
+) -> Result<ProgramStart, KitError> {
+    let said_disturbed = disturbed_code.is_some_and(|code| i32::from(code) == start.exit_code);
+    if start.exit_code != 0 && !said_disturbed {
+        let (path, line) = (path.to_owned(), start.line);
+        let why = format!(
+            "this start of '{}' ended with exit code {}",
+            start.side.as_str(),
+            start.exit_code
+        );
+        return Err(KitError::Line { path, line, why });
+    }
+    let output = StartOutput {
+        stdout: &start.stdout,
+        stderr: &start.stderr,
+        wall_s: start.wall_s,
+        cpu_s: start.cpu_s(),
+    };
+    let values = metrics.iter().map(|metric| extract_values(metric, &output));
+    let values = match said_disturbed {
+        true => Ok(Vec::new()),
+        false => values.collect::<Result<_, _>>(),
+    };
+    Ok(ProgramStart {
+        side: start.side,
+        pair: start.number,
+        fate: match (start.is_warmup, said_disturbed) {
+            (true, _) => StartFate::WarmUp,
+            (false, true) => StartFate::SaidDisturbed,
+            (false, false) => StartFate::Kept,
+        },
+        wall_s: output.wall_s,
+        cpu_s: output.cpu_s,
+        lost: None,
+        values: values.map_err(|source| KitError::Metric {
+            path: path.to_owned(),
+            line: start.line,
+            side: start.side.as_str(),
+            source: Box::new(source),
+        })?,
+    })
+}
+
+/// Reads lines of `perf stat -x,`: the count, its unit and the event come first.
+fn event_counts(lines: &[(ExperimentSide, &str)]) -> Vec<EventCounts> {
+    let mut events: BTreeMap<&str, [Option<f64>; 2]> = BTreeMap::new();
+    for (side, line) in lines {
+        let fields: Vec<&str> = line.split(',').collect();
+        let [count, _, name, ..] = fields.as_slice() else {
+            continue;
+        };
+        if let Ok(count) = count.parse() {
+            events.entry(name).or_default()[*side as usize] = Some(count);
+        }
+    }
+    let counts = events
+        .into_iter()
+        .map(|(name, [before, after])| EventCounts {
+            name: name.to_owned(),
+            before,
+            after,
+        });
+    counts.collect()
+}

@@ -1,0 +1,318 @@
+//! Text that the script of a kit writes. It comes from another machine, and may be anything.
+//!
+//! ```text
+//! relayout-kit-result 1
+//! kit {"format":"relayout/kit/1",...}
+//! cpu AMD EPYC 9654
+//! start before pair 0 0 17.25 18.75
+//! times 0m0.000s 0m0.000s
+//! times 0m1.500s 0m0.010s
+//! out rate: 1200
+//! end
+//! perf before
+//! event 123,,cycles,...
+//! end
+//! finished
+//! ```
+
+use std::path::Path;
+
+use relayout_verify::plan::ExperimentSide;
+use relayout_verify::runs::PAIRS_MAX;
+
+use super::KitError;
+use super::manifest::{FORMAT, KitManifest};
+
+/// First words of a result.
+const HEAD: &str = "relayout-kit-result ";
+/// Version of the text.
+const VERSION: &str = "1";
+
+/// Result as text.
+pub(super) struct ResultText<'t> {
+    pub(super) manifest: KitManifest,
+    /// Facts about the machine: name and value.
+    pub(super) facts: Vec<(&'t str, &'t str)>,
+    pub(super) starts: Vec<StartText<'t>>,
+    /// Lines of `perf stat -x,` by side.
+    pub(super) events: Vec<(ExperimentSide, &'t str)>,
+    /// The script came to its end.
+    pub(super) is_finished: bool,
+}
+
+/// Start of one side.
+pub(super) struct StartText<'t> {
+    /// Line in the file, from 1.
+    pub(super) line: usize,
+    pub(super) side: ExperimentSide,
+    pub(super) is_warmup: bool,
+    /// Index of the pair or the warm-up.
+    pub(super) number: usize,
+    pub(super) exit_code: i32,
+    pub(super) wall_s: f64,
+    /// Lines of the shell's `times`.
+    times: Vec<&'t str>,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+impl StartText<'_> {
+    /// CPU seconds of the program: what `times` says of children, user and system. 0 where it says
+    /// nothing.
+    pub(super) fn cpu_s(&self) -> f64 {
+        let children = self.times.get(1).copied().unwrap_or_default();
+        children
+            .split_whitespace()
+            .filter_map(minutes_and_seconds)
+            .sum()
+    }
+}
+
+/// Reads `1m2.500s` as seconds.
+fn minutes_and_seconds(text: &str) -> Option<f64> {
+    let (minutes, seconds) = text.strip_suffix('s')?.split_once('m')?;
+    let (minutes, seconds): (f64, f64) = (minutes.parse().ok()?, seconds.parse().ok()?);
+    Some(60.0 * minutes + seconds).filter(|total| total.is_finite())
+}
+
+/// Part of a result that has lines of its own.
+enum Section<'t> {
+    Facts,
+    Start(StartText<'t>),
+    Events(ExperimentSide),
+}
+
+impl<'t> ResultText<'t> {
+    /// Reads a result. `path` is for errors.
+    pub(super) fn parse(path: &Path, text: &'t str) -> Result<Self, KitError> {
+        let no_result = |why: String| KitError::NoResult {
+            path: path.to_owned(),
+            why,
+        };
+        let mut lines = (1..).zip(text.lines());
+        match lines.next().and_then(|(_, head)| head.strip_prefix(HEAD)) {
+            Some(VERSION) => {}
+            Some(version) => {
+                let why = format!(
+                    "its version is {version}, this relayout reads {VERSION}; use a newer one"
+                );
+                return Err(no_result(why));
+            }
+            None => {
+                let why = "it is no result of a kit; KIT/run writes one".to_owned();
+                return Err(no_result(why));
+            }
+        }
+        let kit = lines.next().and_then(|(_, line)| line.strip_prefix("kit "));
+        let manifest: Option<KitManifest> = kit.and_then(|kit| serde_json::from_str(kit).ok());
+        let Some(manifest) = manifest.filter(|kit| kit.format == FORMAT) else {
+            let why = "its second line does not say which kit it is of; another version of relayout made it, \
+                       or it was changed";
+            return Err(no_result(why.to_owned()));
+        };
+        let mut result = Self {
+            manifest,
+            facts: Vec::new(),
+            starts: Vec::new(),
+            events: Vec::new(),
+            is_finished: false,
+        };
+        let mut section = Section::Facts;
+        for (number, line) in lines {
+            section = result
+                .read_line(section, number, line)
+                .map_err(|why| KitError::Line {
+                    path: path.to_owned(),
+                    line: number,
+                    why,
+                })?;
+        }
+        Ok(result)
+    }
+
+    /// Reads a line, and returns the section of the next. A start without its end is left out.
+    fn read_line(
+        &mut self,
+        section: Section<'t>,
+        number: usize,
+        line: &'t str,
+    ) -> Result<Section<'t>, String> {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match (section, word) {
+            (Section::Facts, "start") => Ok(Section::Start(read_start(number, rest)?)),
+            (Section::Facts, "perf") => Ok(Section::Events(read_side(rest)?)),
+            (Section::Facts, "finished") => {
+                self.is_finished = true;
+                Ok(Section::Facts)
+            }
+            (Section::Facts, name) => {
+                self.facts.push((name, rest));
+                Ok(Section::Facts)
+            }
+            (Section::Start(start), "end") => {
+                self.starts.push(start);
+                Ok(Section::Facts)
+            }
+            (Section::Start(mut start), "times" | "out" | "err") => {
+                match word {
+                    "times" => start.times.push(rest),
+                    "out" => push_line(&mut start.stdout, rest),
+                    _ => push_line(&mut start.stderr, rest),
+                }
+                Ok(Section::Start(start))
+            }
+            (Section::Events(_), "end") => Ok(Section::Facts),
+            (Section::Events(side), "event") => {
+                self.events.push((side, rest));
+                Ok(Section::Events(side))
+            }
+            (_, word) => Err(format!("'{word}' does not belong here")),
+        }
+    }
+}
+
+fn push_line(text: &mut String, line: &str) {
+    text.push_str(line);
+    text.push('\n');
+}
+
+/// Reads `before pair 0 0 17.25 18.75`: side, kind, number, exit code, begin, end.
+fn read_start<'t>(line: usize, text: &'t str) -> Result<StartText<'t>, String> {
+    let words: Vec<&str> = text.split(' ').collect();
+    let [side, kind, number, exit_code, begun, ended] = words.as_slice() else {
+        return Err("a start has a side, a kind, a number, an exit code and two times".to_owned());
+    };
+    let wrong = |what: &str, text: &str| format!("{what} is '{text}'");
+    let seconds = |what: &str, text: &str| {
+        let parsed: Option<f64> = text.parse().ok();
+        parsed
+            .filter(|seconds| seconds.is_finite())
+            .ok_or_else(|| wrong(what, text))
+    };
+    let parsed: Option<usize> = number.parse().ok();
+    Ok(StartText {
+        line,
+        side: read_side(side)?,
+        is_warmup: match *kind {
+            "warmup" => true,
+            "pair" => false,
+            other => return Err(wrong("the kind", other)),
+        },
+        number: { parsed.filter(|&number| number < PAIRS_MAX) }
+            .ok_or_else(|| wrong("the number", number))?,
+        exit_code: exit_code
+            .parse()
+            .map_err(|_| wrong("the exit code", exit_code))?,
+        wall_s: (seconds("the end", ended)? - seconds("the begin", begun)?).max(0.0),
+        times: Vec::new(),
+        stdout: String::new(),
+        stderr: String::new(),
+    })
+}
+
+fn read_side(text: &str) -> Result<ExperimentSide, String> {
+    let mut sides = ExperimentSide::ALL.into_iter();
+    sides
+        .find(|side| side.as_str() == text)
+        .ok_or_else(|| format!("the side is '{text}'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::kit::evidence::KitEvidence;
+
+    fn manifest() -> String {
+        let manifest = KitManifest {
+            format: FORMAT.to_owned(),
+            id: "1".to_owned(),
+            version: "0.1.0".to_owned(),
+            subject: "s".to_owned(),
+            before: "./b".to_owned(),
+            after: "./b".to_owned(),
+            metrics: vec!["wall".to_owned()],
+            seed: 1,
+            pairs: 6,
+            warmups: 1,
+            disturbed_code: None,
+            evidence: KitEvidence::default(),
+        };
+        format!(
+            "{HEAD}1\nkit {}\n",
+            serde_json::to_string(&manifest).unwrap()
+        )
+    }
+
+    #[test]
+    fn starts_have_their_output() {
+        let text = manifest()
+            + "cpu AMD EPYC\nstart before pair 3 0 1.5 4.25\ntimes 0m0.00s 0m0.00s\ntimes 1m0.50s 0m0.25s\nout a\nout\n\
+               err b\nend\nfinished\n";
+        let result = ResultText::parse(Path::new("r"), &text).unwrap();
+        assert_eq!(result.facts, [("cpu", "AMD EPYC")]);
+        let [start] = result.starts.as_slice() else {
+            panic!("one start");
+        };
+        assert_eq!(
+            (start.side, start.number, start.wall_s),
+            (ExperimentSide::Before, 3, 2.75)
+        );
+        assert_eq!(
+            (start.cpu_s(), &*start.stdout, &*start.stderr),
+            (60.75, "a\n\n", "b\n")
+        );
+        assert!(result.is_finished);
+    }
+
+    #[test]
+    fn a_result_that_was_cut_off_has_the_whole_starts() {
+        let text = manifest() + "start before pair 0 0 1 2\nend\nstart after pair 0 0 2 3\nout x";
+        let result = ResultText::parse(Path::new("r"), &text).unwrap();
+        assert_eq!((result.starts.len(), result.is_finished), (1, false));
+    }
+
+    #[track_caller]
+    fn refused(text: &str, why: &str) {
+        let Err(error) = ResultText::parse(Path::new("r"), text) else {
+            panic!("{text} was read");
+        };
+        assert!(error.to_string().contains(why), "{error}");
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        refused("", "no result of a kit");
+        refused("relayout-kit-result 2\n", "its version is 2");
+        refused("relayout-kit-result 1\nkit {}\n", "does not say which kit");
+        refused(
+            &(manifest() + "start before pair 0 0 1\n"),
+            "r, line 3: a start has",
+        );
+        refused(
+            &(manifest() + "start between pair 0 0 1 2\n"),
+            "the side is 'between'",
+        );
+        refused(
+            &(manifest() + "start before pair 9999 0 1 2\n"),
+            "the number is '9999'",
+        );
+        refused(
+            &(manifest() + "start before pair 0 0 nan 2\n"),
+            "the begin is 'nan'",
+        );
+        refused(
+            &(manifest() + "start before pair 0 0 1 2\nstart"),
+            "'start' does not belong here",
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(lines in proptest::collection::vec("(start|perf|end|out|times|finished|before|pair|[0-9.]{1,3}| )*", 0..20)) {
+            let text = manifest() + &lines.join("\n");
+            let _ = ResultText::parse(Path::new("r"), &text);
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! The file that describes a suite.
+//!
+//! ```toml
+//! [[kernel]]
+//! kernels = ["6.1", "6.12"]
+//! workloads = ["mntns", "stat-one"]
+//! cpus = [2, 4]
+//! seeds = 8
+//!
+//! [[program]]
+//! name = "server"
+//! command = ["./server", "exchange", "2000000"]
+//! seeds = [1, 2, 3]
+//! ```
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use relayout_files::{cannot, read_regular_text};
+use serde::Deserialize;
+
+use super::SuiteError;
+use super::error::InvalidSuite;
+use super::jobs::{RecordingOptions, SuiteJob};
+
+/// Jobs of a suite at most, so that a wrong number is an error.
+const JOBS_MAX: usize = 100_000;
+/// CPUs of a guest without `cpus`.
+const CPUS: u16 = 4;
+/// CPUs of a guest that can be asked for.
+const CPUS_RANGE: std::ops::RangeInclusive<u16> = 1..=1024;
+
+/// A suite as its file describes it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteFile {
+    /// Kernels under QEMU.
+    #[serde(default)]
+    kernel: Vec<KernelTable>,
+    /// Programs.
+    #[serde(default)]
+    program: Vec<ProgramTable>,
+}
+
+/// Recordings of all kernels in all workloads with all numbers of CPUs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct KernelTable {
+    /// Names and folders, as `relayout record kernel --kernel` takes them; empty for the stock
+    /// kernel.
+    #[serde(default)]
+    kernels: Vec<String>,
+    workloads: Vec<String>,
+    #[serde(default)]
+    cpus: Vec<u16>,
+    #[serde(default)]
+    seeds: Seeds,
+    /// More options of `relayout record kernel`.
+    #[serde(default)]
+    options: Vec<String>,
+    /// Seconds.
+    time_limit: Option<u32>,
+}
+
+/// Recordings of one program.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ProgramTable {
+    name: String,
+    command: Vec<String>,
+    /// Folder to run in, from that of the file.
+    directory: Option<PathBuf>,
+    #[serde(default)]
+    seeds: Seeds,
+    /// More options of `relayout record run`.
+    #[serde(default)]
+    options: Vec<String>,
+    /// Seconds.
+    time_limit: Option<u32>,
+}
+
+/// A number of seeds, from 1, or the seeds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "a number of seeds, or a list of seeds")]
+enum Seeds {
+    Count(u32),
+    List(Vec<u64>),
+}
+
+impl Default for Seeds {
+    fn default() -> Self {
+        Self::Count(1)
+    }
+}
+
+impl SuiteFile {
+    /// Reads the jobs that the file describes, in its order: kernels before workloads before CPUs
+    /// before seeds.
+    ///
+    /// # Errors
+    /// The file cannot be read, or describes no suite.
+    pub fn read_jobs(path: &Path) -> Result<Vec<SuiteJob>, SuiteError> {
+        let text = read_regular_text(path).map_err(cannot("read", path))?;
+        let invalid = |place, why| {
+            SuiteError::Invalid(Box::new(InvalidSuite {
+                path: path.to_owned(),
+                place,
+                why,
+            }))
+        };
+        let suite: Self = toml::from_str(&text).map_err(|error| {
+            let place = error.span().map(|span| line_and_column(&text, span.start));
+            invalid(place, error.message().replace('\n', ", "))
+        })?;
+        let folder = path
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
+        suite
+            .jobs(folder.unwrap_or(Path::new(".")))
+            .map_err(|why| invalid(None, why))
+    }
+
+    fn jobs(&self, folder: &Path) -> Result<Vec<SuiteJob>, String> {
+        let mut jobs = Vec::new();
+        for table in &self.kernel {
+            table.add_jobs(&mut jobs)?;
+        }
+        for table in &self.program {
+            table.add_jobs(folder, &mut jobs)?;
+        }
+        if jobs.is_empty() {
+            return Err(
+                "it describes no recording; add a [[kernel]] or [[program]] table (docs/suite.md)"
+                    .to_owned(),
+            );
+        }
+        let mut known = BTreeSet::new();
+        match jobs.iter().find(|job| !known.insert(&job.id)) {
+            Some(twice) => Err(format!("it describes the job '{}' twice", twice.id)),
+            None => Ok(jobs),
+        }
+    }
+}
+
+impl KernelTable {
+    fn add_jobs(&self, jobs: &mut Vec<SuiteJob>) -> Result<(), String> {
+        let kernels: Vec<Option<&str>> = match self.kernels.as_slice() {
+            [] => vec![None],
+            kernels => kernels.iter().map(|kernel| Some(kernel.as_str())).collect(),
+        };
+        let cpus = match self.cpus.as_slice() {
+            [] => &[CPUS],
+            cpus => cpus,
+        };
+        if let Some(wrong) = cpus.iter().find(|cpus| !CPUS_RANGE.contains(cpus)) {
+            return Err(format!("cpus = {wrong}: a guest has 1 to 1024 CPUs"));
+        }
+        for workload in &self.workloads {
+            relayout_record::find_workload(workload).map_err(|error| error.to_string())?;
+        }
+        let seeds = self.seeds.values()?;
+        for &kernel in &kernels {
+            for workload in &self.workloads {
+                for &cpus in cpus {
+                    for &seed in &seeds {
+                        let options = RecordingOptions {
+                            seed,
+                            limit_s: self.time_limit,
+                            more: &self.options,
+                        };
+                        push_job(jobs, SuiteJob::of_kernel(kernel, workload, cpus, &options))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ProgramTable {
+    fn add_jobs(&self, folder: &Path, jobs: &mut Vec<SuiteJob>) -> Result<(), String> {
+        if self.command.first().is_none_or(String::is_empty) {
+            return Err(format!(
+                "the command of the program '{}' is empty; it is a list of words",
+                self.name
+            ));
+        }
+        let directory = match &self.directory {
+            Some(directory) => folder.join(directory),
+            None => folder.to_owned(),
+        };
+        for seed in self.seeds.values()? {
+            let options = RecordingOptions {
+                seed,
+                limit_s: self.time_limit,
+                more: &self.options,
+            };
+            let job = SuiteJob::of_program(&self.name, &self.command, &directory, &options);
+            push_job(jobs, job)?;
+        }
+        Ok(())
+    }
+}
+
+impl Seeds {
+    fn values(&self) -> Result<Vec<u64>, String> {
+        let seeds = match self {
+            Self::Count(count) => (1..=u64::from(*count)).take(JOBS_MAX + 1).collect(),
+            Self::List(seeds) => seeds.clone(),
+        };
+        match seeds.is_empty() {
+            true => Err("seeds is empty; each recording needs a seed".to_owned()),
+            false => Ok(seeds),
+        }
+    }
+}
+
+fn push_job(jobs: &mut Vec<SuiteJob>, job: SuiteJob) -> Result<(), String> {
+    if jobs.len() == JOBS_MAX {
+        return Err(format!(
+            "it describes more than {JOBS_MAX} recordings; split it into several files"
+        ));
+    }
+    jobs.push(job);
+    Ok(())
+}
+
+/// Returns the line and the column of a byte, from 1.
+fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
+    let before = text.get(..byte).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    (
+        before.matches('\n').count() + 1,
+        before[line_start..].chars().count() + 1,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn jobs(text: &str) -> Result<Vec<String>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("suite.toml");
+        std::fs::write(&path, text).unwrap();
+        let jobs = SuiteFile::read_jobs(&path).map_err(|error| {
+            let shown = folder.path().display().to_string();
+            error.to_string().replace(&format!("{shown}/"), "")
+        })?;
+        Ok(jobs.into_iter().map(|job| job.id).collect())
+    }
+
+    #[test]
+    fn a_matrix_has_an_order() {
+        let text = "[[kernel]]\nkernels = [\"6.1\", \"trees/linux-next/\"]\nworkloads = [\"mntns\"]\ncpus = [2, \
+                    4]\nseeds = 2\n\n[[program]]\nname = \"server\"\ncommand = [\"./server\"]\nseeds = [7]\n";
+        let expect = [
+            "kernel/6.1/mntns/2cpus/seed-1",
+            "kernel/6.1/mntns/2cpus/seed-2",
+            "kernel/6.1/mntns/4cpus/seed-1",
+            "kernel/6.1/mntns/4cpus/seed-2",
+            "kernel/linux-next/mntns/2cpus/seed-1",
+            "kernel/linux-next/mntns/2cpus/seed-2",
+            "kernel/linux-next/mntns/4cpus/seed-1",
+            "kernel/linux-next/mntns/4cpus/seed-2",
+            "program/server/seed-7",
+        ];
+        assert_eq!(jobs(text).unwrap(), expect);
+    }
+
+    #[test]
+    fn defects_are_named() {
+        let kernel = |rest: &str| jobs(&format!("[[kernel]]\n{rest}")).unwrap_err();
+        assert_eq!(
+            kernel("worklods = []\n"),
+            "suite.toml:2:1: unknown field `worklods`, expected one of `kernels`, `workloads`, `cpus`, `seeds`, \
+             `options`, `time-limit`"
+        );
+        assert_eq!(
+            kernel("workloads = [\"mntns\"]\nseeds = \"3\"\n"),
+            "suite.toml:3:9: a number of seeds, or a list of seeds"
+        );
+        assert_eq!(
+            kernel("workloads = [\"mntns\", \"mntns\"]\n"),
+            "suite.toml: it describes the job 'kernel/stock/mntns/4cpus/seed-1' twice"
+        );
+        assert_eq!(
+            kernel("workloads = [\"mntns\"]\nseeds = 4000000000\n"),
+            "suite.toml: it describes more than 100000 recordings; split it into several files"
+        );
+        assert_eq!(
+            kernel("workloads = [\"mntns\"]\ncpus = [0]\n"),
+            "suite.toml: cpus = 0: a guest has 1 to 1024 CPUs"
+        );
+        let empty = "suite.toml: it describes no recording; add a [[kernel]] or [[program]] table (docs/suite.md)";
+        assert_eq!(jobs("").unwrap_err(), empty);
+        assert_eq!(kernel("workloads = []\n"), empty);
+    }
+}
