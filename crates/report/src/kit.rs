@@ -326,10 +326,13 @@ pub fn render_ledger(entries: &[LedgerEntry]) -> String {
 /// Says what was packed, and how to use it.
 pub fn render_export(kit: &ExportedKit) -> String {
     let folder = kit.folder.display();
+    let starts = match &kit.manifest.kernels {
+        Some(kernels) => format!("Linux {} and {}", kernels.before, kernels.after),
+        None => format!("{} of starts", counted(kit.manifest.pairs as u64, "pair")),
+    };
     let mut text = format!(
-        "{folder}: {}\n  {} pairs of starts, {:.1} MiB of builds\n",
+        "{folder}: {}\n  {starts}, {:.1} MiB of builds\n",
         kit.manifest.subject,
-        kit.manifest.pairs,
         kit.bytes as f64 / f64::from(1 << 20)
     );
     for (kind, words) in evidence_words(&kit.manifest.evidence) {
@@ -338,9 +341,14 @@ pub fn render_export(kit: &ExportedKit) -> String {
     for note in &kit.notes {
         let _ = writeln!(text, "{}", wrap_text(&format!("note: {note}"), 2));
     }
-    let _ = writeln!(
-        text,
-        "Copy it to the other machine, and run {folder}/run there. Then: relayout verify --import RESULT"
-    );
+    text.push_str(match kit.manifest.kernels {
+        Some(_) => {
+            "Copy it to the other machine, and run `KIT/run install` there. Boot one kernel, run `KIT/run`, boot the \
+             other, and so on.\nThen: relayout verify --import RESULT\n"
+        }
+        None => {
+            "Copy it to the other machine, and run `KIT/run` there. Then: relayout verify --import RESULT\n"
+        }
+    });
     text
 }

@@ -6,22 +6,28 @@
 //! KIT/run         the script
 //! KIT/kit.sh      its settings and commands
 //! KIT/kit.json    what the kit is about; the result repeats it
-//! KIT/plan        order of the starts
-//! KIT/before/     both builds
+//! KIT/plan        order of the starts, of programs
+//! KIT/before/     both builds; of kernels, what goes below /
 //! KIT/after/
+//! KIT/bench/      program that measures kernels, if it is a file
 //! ```
 
 mod error;
 mod evidence;
 mod export;
+mod export_kernels;
+mod files;
 mod import;
 mod ledger;
 mod manifest;
 mod result_text;
+#[cfg(test)]
+mod tests;
 
 pub use error::KitError;
 pub use evidence::{CountedChange, KitEvidence, PredictedChange};
 pub use export::{ExportedKit, KitRequest, export_kit};
+pub use export_kernels::{KernelKitRequest, export_kernel_kit};
 pub use import::{EventCounts, ImportedResult, KitMachine, import_result};
 pub use ledger::{Agreement, LedgerEntry, add_to_ledger, read_ledger};
-pub use manifest::KitManifest;
+pub use manifest::{KitKernels, KitManifest};

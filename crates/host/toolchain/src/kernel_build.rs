@@ -12,6 +12,7 @@ mod config;
 mod error;
 mod images;
 mod needs;
+mod package;
 mod tree;
 
 use std::cell::Cell;

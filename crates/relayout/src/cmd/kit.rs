@@ -3,14 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use relayout_files::InterruptFlag;
+use relayout_measure::ProgramCommand;
 use relayout_report::Document as _;
 use relayout_report::kit::{kit_result_document, render_export, render_ledger, render_result};
 use relayout_report::verify::VerifyContents;
 use relayout_session::kit::{
-    KitEvidence, KitRequest, add_to_ledger, export_kit, import_result, read_ledger,
+    KernelKitRequest, KitEvidence, KitRequest, add_to_ledger, export_kernel_kit, export_kit,
+    import_result, read_ledger,
 };
 use relayout_session::verify::ProgramSettings;
+use relayout_session::verify::kernel::KernelSettings;
 use relayout_verify::judge::{ChangeVerdict, JudgingRules};
+use relayout_verify::metric::Metric;
 
 use super::document_files::DocumentArgs;
 use crate::exit::ExitStatus;
@@ -24,18 +28,89 @@ pub struct KitArgs {
     /// another machine
     #[arg(long, value_name = "KIT", conflicts_with_all = ["load", "save", "fifo", "budget", "all", "time_limit", "import"])]
     pub export: Option<PathBuf>,
-    /// Keep with the kit what was counted: recordings of both builds
-    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], requires = "export")]
-    recorded: Vec<PathBuf>,
-    /// Keep with the kit what was predicted: a document that `relayout advise --json` wrote
-    #[arg(long, value_name = "FILE", requires = "export")]
-    advice: Vec<PathBuf>,
+    #[command(flatten)]
+    evidence: EvidenceArgs,
     /// Judge what the script of a kit measured, beside what was predicted and counted
     #[arg(long, value_name = "RESULT", conflicts_with_all = ["before", "patch", "load", "save", "metric"])]
     import: Option<PathBuf>,
     /// Add the result to this ledger of hits and misses; without --import, show it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["before", "patch", "load"])]
     ledger: Option<PathBuf>,
+}
+
+/// What is kept with a kit.
+#[derive(Debug, clap::Args)]
+struct EvidenceArgs {
+    /// Keep with the kit what was counted: recordings of both builds
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], requires = "export")]
+    recorded: Vec<PathBuf>,
+    /// Keep with the kit what was predicted: a document that `relayout advise --json` wrote
+    #[arg(long, value_name = "FILE", requires = "export")]
+    advice: Vec<PathBuf>,
+}
+
+impl EvidenceArgs {
+    fn read(&self, progress: &TerminalProgress) -> anyhow::Result<KitEvidence> {
+        let mut evidence = KitEvidence::default();
+        for file in &self.advice {
+            evidence.predicted.extend(KitEvidence::read_advice(file)?);
+        }
+        if let [old, new] = self.recorded.as_slice() {
+            evidence.counted = KitEvidence::count([old, new], progress)?;
+        }
+        if self.advice.is_empty() && self.recorded.is_empty() {
+            print_note("nothing is kept to hold the result against; see --advice and --recorded");
+        }
+        Ok(evidence)
+    }
+}
+
+/// Options of kits with kernels.
+#[derive(Debug, clap::Args)]
+pub struct KernelKitArgs {
+    /// Boot nothing; pack both kernels into this folder, with a script that measures them on another machine
+    #[arg(long, value_name = "KIT", requires = "bench",
+        conflicts_with_all = ["also", "all", "budget", "types", "save", "keep", "json"])]
+    pub export: Option<PathBuf>,
+    /// Run this benchmark there; a program given by its path is packed
+    #[arg(long, value_name = "CMD", requires = "export")]
+    bench: Option<String>,
+    /// Measure this: wall, cpu, NAME=regex:PATTERN or NAME=json:/POINTER; may be given more than once [default: wall]
+    #[arg(short, long, value_name = "METRIC", requires = "export")]
+    metric: Vec<String>,
+    /// Run the benchmark N times in each boot
+    #[arg(long, value_name = "N", requires = "export", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    starts: u32,
+    #[command(flatten)]
+    evidence: EvidenceArgs,
+}
+
+impl KernelKitArgs {
+    /// Makes the kit.
+    ///
+    /// # Errors
+    /// A kernel does not build, or the folder is there.
+    pub fn export_to(
+        &self,
+        folder: &Path,
+        settings: KernelSettings,
+        quiet: bool,
+    ) -> anyhow::Result<ExitStatus> {
+        Metric::parse_all(&self.metric)?;
+        let interrupt = InterruptFlag::catch();
+        let progress = TerminalProgress::new(String::new(), quiet);
+        let request = KernelKitRequest {
+            folder: folder.to_owned(),
+            settings,
+            bench: ProgramCommand::parse(self.bench.as_deref().unwrap_or_default())?,
+            metrics: self.metric.clone(),
+            runs: self.starts,
+            evidence: self.evidence.read(&progress)?,
+        };
+        let kit = progress.finish_after(export_kernel_kit(&request, &progress, interrupt))?;
+        print_text(&render_export(&kit))?;
+        Ok(ExitStatus::Done)
+    }
 }
 
 impl KitArgs {
@@ -93,21 +168,11 @@ impl KitArgs {
     ) -> anyhow::Result<ExitStatus> {
         let interrupt = InterruptFlag::catch();
         let progress = TerminalProgress::new(String::new(), false);
-        let mut evidence = KitEvidence::default();
-        for file in &self.advice {
-            evidence.predicted.extend(KitEvidence::read_advice(file)?);
-        }
-        if let [old, new] = self.recorded.as_slice() {
-            evidence.counted = KitEvidence::count([old, new], &progress)?;
-        }
-        if self.advice.is_empty() && self.recorded.is_empty() {
-            print_note("nothing is kept to hold the result against; see --advice and --recorded");
-        }
         let request = KitRequest {
             folder: folder.to_owned(),
             settings,
             metrics: metrics.to_vec(),
-            evidence,
+            evidence: self.evidence.read(&progress)?,
         };
         let kit = progress.finish_after(export_kit(&request, &progress, interrupt))?;
         print_text(&render_export(&kit))?;

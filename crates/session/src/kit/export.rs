@@ -1,8 +1,5 @@
-//! Makes kits.
+//! Makes kits with programs.
 
-use std::fmt::Write as _;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use relayout_files::{InterruptFlag, cannot};
@@ -12,19 +9,12 @@ use relayout_verify::plan::ExperimentSide;
 
 use super::KitError;
 use super::evidence::KitEvidence;
+use super::files::{KitFiles, command_words, patch_subject};
 use super::manifest::{FORMAT, KitManifest};
-use crate::judgement::fnv1a;
 use crate::verify::{
     ComparedPrograms, ComparedSides, ExperimentProgress, ProgramSettings, prepare_sides,
     seed_from_clock,
 };
-
-/// Script that measures.
-const RUN_SCRIPT: &str = include_str!("run.sh");
-/// Events that perf counts where there is one.
-const EVENTS: &str = "cycles,instructions,cache-references,cache-misses";
-/// Folder that is not packed.
-const GIT_FOLDER: &str = ".git";
 
 /// Kit to make.
 #[derive(Clone, Debug)]
@@ -61,22 +51,21 @@ pub fn export_kit(
     progress: &dyn ExperimentProgress,
     interrupt: InterruptFlag,
 ) -> Result<ExportedKit, KitError> {
-    if request.folder.symlink_metadata().is_ok() {
-        return Err(KitError::Exists(request.folder.clone()));
-    }
-    let parent = request.folder.parent();
-    let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new("."));
-    let partial = TemporaryFolder::create(parent, PARTIAL_PREFIX)
-        .map_err(cannot("create a folder in", parent))?;
+    let partial = partial_folder(&request.folder)?;
     let sides = prepare_sides(&request.settings, interrupt, progress)?;
     progress.step("packing both builds");
-    let mut packed = PackedSides::default();
+    let mut files = KitFiles::default();
+    let mut commands = Vec::new();
     for side in ExperimentSide::ALL {
-        packed.add(side, &sides, &partial.path().join(side.as_str()))?;
+        let to = partial.path().join(side.as_str());
+        commands.push(pack_side(&mut files, side, &sides, &to)?);
     }
-    let manifest = manifest(request, &sides)?;
-    write_files(partial.path(), request, &manifest, &packed)?;
+    let manifest = manifest(request, &sides).with_id()?;
+    files.add_manifest(&manifest);
+    files.add_plan(&manifest);
+    let pin = request.settings.pin.as_deref();
+    files.add_settings(pin, &manifest, &side_cases(&commands));
+    files.write(partial.path())?;
     partial
         .rename_to(&request.folder)
         .map_err(cannot("create", &request.folder))?;
@@ -91,19 +80,46 @@ pub fn export_kit(
     Ok(ExportedKit {
         folder: request.folder.clone(),
         manifest,
-        bytes: packed.bytes,
+        bytes: files.bytes,
         notes,
     })
 }
 
-fn manifest(request: &KitRequest, sides: &ComparedSides) -> Result<KitManifest, KitError> {
+/// Returns a folder beside the place of a kit, which must be free.
+pub(super) fn partial_folder(kit: &Path) -> Result<TemporaryFolder, KitError> {
+    if kit.symlink_metadata().is_ok() {
+        return Err(KitError::Exists(kit.to_owned()));
+    }
+    let parent = kit.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    let created = TemporaryFolder::create(parent, PARTIAL_PREFIX);
+    Ok(created.map_err(cannot("create a folder in", parent))?)
+}
+
+/// Copies the build of a side: its source tree, or its program alone. Returns the command to run in
+/// the copy.
+fn pack_side(
+    files: &mut KitFiles,
+    side: ExperimentSide,
+    sides: &ComparedSides,
+    to: &Path,
+) -> Result<ProgramCommand, KitError> {
+    let mut command = sides.command(side).clone();
+    match sides.dir(side) {
+        Some(dir) => files.copy_tree(dir, to)?,
+        None => command.words[0] = files.copy_program(&command, to)?,
+    }
+    Ok(command)
+}
+
+fn manifest(request: &KitRequest, sides: &ComparedSides) -> KitManifest {
     let settings = &request.settings;
     let command = |side| sides.command(side).text.clone();
     let (before, after) = (
         command(ExperimentSide::Before),
         command(ExperimentSide::After),
     );
-    let mut manifest = KitManifest {
+    KitManifest {
         format: FORMAT.to_owned(),
         id: String::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -118,180 +134,19 @@ fn manifest(request: &KitRequest, sides: &ComparedSides) -> Result<KitManifest, 
         pairs: settings.pairs,
         warmups: settings.warmups,
         disturbed_code: settings.disturbed_code,
+        kernels: None,
         evidence: request.evidence.clone(),
-    };
-    manifest.id = format!(
-        "{:016x}",
-        fnv1a(serde_json::to_string(&manifest)?.as_bytes())
-    );
-    Ok(manifest)
-}
-
-/// Returns the subject of a patch's mail, or its file name.
-fn patch_subject(patch: &Path) -> String {
-    let text = fs::read(patch).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    let subject = text.lines().find_map(|line| line.strip_prefix("Subject: "));
-    subject.map_or_else(
-        || patch.file_name().unwrap_or_default().display().to_string(),
-        |subject| subject.trim_start_matches("[PATCH] ").to_owned(),
-    )
-}
-
-fn write_files(
-    folder: &Path,
-    request: &KitRequest,
-    manifest: &KitManifest,
-    packed: &PackedSides,
-) -> Result<(), KitError> {
-    let write = |name: &str, text: &str, mode: u32| {
-        let path = folder.join(name);
-        fs::write(&path, text)
-            .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(mode)))
-            .map_err(cannot("write", &path))
-    };
-    write(
-        "kit.json",
-        &(serde_json::to_string(manifest)? + "\n"),
-        0o644,
-    )?;
-    write("kit.sh", &settings_text(request, packed), 0o644)?;
-    write("plan", &plan_text(manifest), 0o644)?;
-    Ok(write("run", RUN_SCRIPT, 0o755)?)
-}
-
-/// Returns the order of the starts: `pair 0 before`, a line each.
-fn plan_text(manifest: &KitManifest) -> String {
-    let plan = manifest.plan();
-    let lines = |kind: &'static str, count: usize| {
-        (0..count).flat_map(move |number| {
-            let sides = plan.order(number).into_iter();
-            sides.map(move |side| format!("{kind} {number} {}\n", side.as_str()))
-        })
-    };
-    lines("warmup", manifest.warmups)
-        .chain(lines("pair", manifest.pairs))
-        .collect()
-}
-
-fn settings_text(request: &KitRequest, packed: &PackedSides) -> String {
-    let settings = &request.settings;
-    let code = settings
-        .disturbed_code
-        .map_or(String::new(), |code| code.to_string());
-    let mut text = format!(
-        "# Settings and commands of this kit.\nKIT_CPUS={}\nKIT_DISTURBED={code}\nKIT_EVENTS={EVENTS}\n\n# Runs the \
-         benchmark of a side; keep_cpus is empty, or keeps the CPUs.\nrun_side() {{\n\tcase $1 in\n",
-        shell_word(settings.pin.as_deref().unwrap_or_default())
-    );
-    for (side, command) in ExperimentSide::ALL.into_iter().zip(&packed.commands) {
-        let mut words = String::new();
-        for (name, value) in &command.environment {
-            let _ = write!(words, " {}", shell_word(&format!("{name}={value}")));
-        }
-        if !words.is_empty() {
-            words.insert_str(0, "env");
-            words.push(' ');
-        }
-        let program: Vec<String> = command.words.iter().map(|word| shell_word(word)).collect();
-        let _ = writeln!(
-            text,
-            "\t{0})\n\t\t# shellcheck disable=SC2086\n\t\tcd \"$kit/{0}\" && $keep_cpus {words}{1}\n\t\t;;",
-            side.as_str(),
-            program.join(" ")
-        );
-    }
-    text + "\tesac\n}\n"
-}
-
-/// Returns a word that a shell takes as it is.
-fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-+=./:,@%".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
 
-/// Builds in the kit.
-#[derive(Default)]
-struct PackedSides {
-    commands: Vec<ProgramCommand>,
-    bytes: u64,
-}
-
-impl PackedSides {
-    /// Copies the build of a side: its source tree, or its program alone.
-    fn add(
-        &mut self,
-        side: ExperimentSide,
-        sides: &ComparedSides,
-        to: &Path,
-    ) -> Result<(), KitError> {
-        let mut command = sides.command(side).clone();
-        match sides.dir(side) {
-            Some(dir) => self.copy_tree(dir, to)?,
-            None => {
-                let program = PathBuf::from(&command.words[0]);
-                let name = program.file_name().filter(|_| program.is_file());
-                let Some(name) = name else {
-                    return Err(KitError::Program {
-                        program: command.words[0].clone(),
-                        command: command.text,
-                    });
-                };
-                fs::create_dir(to).map_err(cannot("create", to))?;
-                self.copy_file(&program, &to.join(name))?;
-                command.words[0] = format!("./{}", name.display());
-            }
-        }
-        self.commands.push(command);
-        Ok(())
-    }
-
-    /// Copies files, links and folders; not git's own, and nothing that is no file.
-    fn copy_tree(&mut self, from: &Path, to: &Path) -> Result<(), KitError> {
-        fs::create_dir(to).map_err(cannot("create", to))?;
-        for entry in fs::read_dir(from).map_err(cannot("read", from))? {
-            let entry = entry.map_err(cannot("read", from))?;
-            let (path, target) = (entry.path(), to.join(entry.file_name()));
-            let kind = entry.file_type().map_err(cannot("read", &path))?;
-            if entry.file_name() == GIT_FOLDER {
-                continue;
-            }
-            if kind.is_dir() {
-                self.copy_tree(&path, &target)?;
-            } else if kind.is_symlink() {
-                let points_to = fs::read_link(&path).map_err(cannot("read", &path))?;
-                std::os::unix::fs::symlink(points_to, &target)
-                    .map_err(cannot("create", &target))?;
-            } else if kind.is_file() {
-                self.copy_file(&path, &target)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn copy_file(&mut self, from: &Path, to: &Path) -> Result<(), KitError> {
-        self.bytes += fs::copy(from, to).map_err(cannot("copy", from))?;
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_for_a_shell() {
-        for (text, expect) in [
-            ("./server", "./server"),
-            ("a b", "'a b'"),
-            ("it's", r"'it'\''s'"),
-            ("", "''"),
-            ("$(x)", "'$(x)'"),
-        ] {
-            assert_eq!(shell_word(text), expect);
-        }
-    }
+/// Returns the shell's code that runs a side's command.
+fn side_cases(commands: &[ProgramCommand]) -> String {
+    let sides = ExperimentSide::ALL.into_iter().zip(commands);
+    let cases = sides.map(|(side, command)| {
+        let words = command_words(command);
+        let side = side.as_str();
+        format!("\t{side}) cd \"$kit/{side}\" && $keep_cpus {words} ;;\n")
+    });
+    let cases: String = cases.collect();
+    format!("\tcase $1 in\n{cases}\tesac\n")
 }

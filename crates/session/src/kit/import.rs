@@ -77,7 +77,7 @@ pub fn import_result(path: &Path, rules: &JudgingRules) -> Result<ImportedResult
     let metrics = result.manifest.parsed_metrics()?;
     let machine = KitMachine::read(&result.facts);
     let starts = { result.starts.iter() }
-        .map(|start| program_start(path, start, &metrics, result.manifest.disturbed_code))
+        .map(|start| program_start(path, start, &metrics, &result.manifest))
         .collect::<Result<Vec<_>, _>>()?;
     if !starts.iter().any(|start| start.fate.counts()) {
         return Err(KitError::NoResult {
@@ -86,7 +86,9 @@ pub fn import_result(path: &Path, rules: &JudgingRules) -> Result<ImportedResult
         });
     }
     let mut notes = Vec::new();
-    if !result.is_finished {
+    // Of kernels there can always be another boot.
+    let is_finished = result.is_finished || result.manifest.kernels.is_some();
+    if !is_finished {
         notes.push(
             "the script did not come to its end; what it measured until then is judged".to_owned(),
         );
@@ -101,7 +103,7 @@ pub fn import_result(path: &Path, rules: &JudgingRules) -> Result<ImportedResult
             .into_iter()
             .map(|metric| metric.description)
             .collect(),
-        ending: match result.is_finished {
+        ending: match is_finished {
             true => ExperimentEnding::Complete,
             false => ExperimentEnding::CutOff,
         },
@@ -160,9 +162,10 @@ fn program_start(
     path: &Path,
     start: &StartText<'_>,
     metrics: &[Metric],
-    disturbed_code: Option<u8>,
+    manifest: &KitManifest,
 ) -> Result<ProgramStart, KitError> {
-    let said_disturbed = disturbed_code.is_some_and(|code| i32::from(code) == start.exit_code);
+    let code = manifest.disturbed_code;
+    let said_disturbed = code.is_some_and(|code| i32::from(code) == start.exit_code);
     if start.exit_code != 0 && !said_disturbed {
         let (path, line) = (path.to_owned(), start.line);
         let why = format!(
@@ -175,8 +178,8 @@ fn program_start(
     let output = StartOutput {
         stdout: &start.stdout,
         stderr: &start.stderr,
-        wall_s: start.wall_s,
-        cpu_s: start.cpu_s(),
+        wall_s: start.wall_s / f64::from(manifest.runs_in_start()),
+        cpu_s: start.cpu_s() / f64::from(manifest.runs_in_start()),
     };
     let values = metrics.iter().map(|metric| extract_values(metric, &output));
     let values = match said_disturbed {

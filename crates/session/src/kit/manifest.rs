@@ -1,11 +1,14 @@
 //! What a kit is about, in one line of JSON that its result repeats.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use relayout_verify::metric::Metric;
 use relayout_verify::plan::ExperimentPlan;
 use serde::{Deserialize, Serialize};
 
 use super::KitError;
 use super::evidence::KitEvidence;
+use crate::judgement::fnv1a;
 
 /// Format of the document.
 pub(super) const FORMAT: &str = "relayout/kit/1";
@@ -35,11 +38,46 @@ pub struct KitManifest {
     pub warmups: usize,
     /// Exit code by which a start says that it was disturbed.
     pub disturbed_code: Option<u8>,
+    /// Kernels, of a kit with kernels; a start is then a boot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernels: Option<KitKernels>,
     /// What was predicted and counted.
     pub evidence: KitEvidence,
 }
 
+/// Kernels of a kit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KitKernels {
+    /// Release without the change.
+    pub before: String,
+    /// Release with it.
+    pub after: String,
+    /// Runs of the benchmark in each boot.
+    pub runs: u32,
+}
+
 impl KitManifest {
+    /// Runs of the benchmark in each start.
+    pub(super) fn runs_in_start(&self) -> u32 {
+        self.kernels
+            .as_ref()
+            .map_or(1, |kernels| kernels.runs.max(1))
+    }
+
+    /// Gives the kit its number, of all that it is about.
+    ///
+    /// # Errors
+    /// The manifest cannot be written as JSON.
+    pub(super) fn with_id(mut self) -> Result<Self, KitError> {
+        let text = serde_json::to_string(&self)?;
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let text = format!("{text}{}", now.as_nanos());
+        self.id = format!("{:016x}", fnv1a(text.as_bytes()));
+        Ok(self)
+    }
+
     /// Order of the starts.
     pub fn plan(&self) -> ExperimentPlan {
         ExperimentPlan {

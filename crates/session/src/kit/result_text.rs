@@ -237,6 +237,7 @@ mod tests {
             pairs: 6,
             warmups: 1,
             disturbed_code: None,
+            kernels: None,
             evidence: KitEvidence::default(),
         };
         format!(

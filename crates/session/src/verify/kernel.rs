@@ -147,7 +147,7 @@ pub fn verify_kernel(
 }
 
 /// Opens the source and tests that the patch applies; returns the files that it changes, too.
-fn open_builder(
+pub(crate) fn open_builder(
     settings: &KernelSettings,
     cache: &CacheFolder,
     patch: &KernelPatch,

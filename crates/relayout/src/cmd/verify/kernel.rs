@@ -10,6 +10,7 @@ use relayout_report::verify::kernel::{KernelContents, kernel_document, render_te
 use relayout_session::verify::kernel::{KernelSettings, verify_kernel};
 use relayout_verify::judge::JudgingRules;
 
+use super::super::kit::KernelKitArgs;
 use crate::arguments;
 use crate::exit::ExitStatus;
 use crate::print::print_text;
@@ -20,6 +21,8 @@ Examples:
   relayout verify kernel --source linux --patch fix.patch --workload mntns
   relayout verify kernel --source linux --patch fix.patch --workload mntns --cpus 2,4,8 \\
       --also execl --also page_fault2 --runs 12 --save result.json
+  relayout verify kernel --source linux --patch fix.patch --config /boot/config-6.12 \
+      --export kit --bench './stat-bench 8' --metric 'rate=regex:^([0-9]+)'       for a real machine
   relayout verify kernel --source linux-6.12 --patch merged-fix.patch --reverse --workload fcopy
 
 Building runs `make` on the source, in a copy below the cache folder (~/.cache/relayout/built); the source \
@@ -50,8 +53,8 @@ pub struct Args {
     #[arg(long)]
     reverse: bool,
     /// Run this workload in both; `relayout record kernel --workload list` names them
-    #[arg(long, value_name = "NAME")]
-    workload: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "export")]
+    workload: Option<String>,
     /// Run this one too, for what the patch does to others; may be given more than once
     #[arg(long, value_name = "NAME")]
     also: Vec<String>,
@@ -105,6 +108,8 @@ pub struct Args {
     /// Keep the recordings of the first boots in this folder, as before-WORKLOAD-CPUS and after-...
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    #[command(flatten)]
+    kit: KernelKitArgs,
     /// Print JSON (schema relayout/verify/1)
     #[arg(long)]
     json: bool,
@@ -118,6 +123,9 @@ pub struct Args {
 /// # Errors
 /// Bad input, a missing tool, or a kernel that does not build or boot.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    if let Some(folder) = &args.kit.export {
+        return args.kit.export_to(folder, settings(args), args.quiet);
+    }
     let interrupt = InterruptFlag::catch();
     let progress = TerminalProgress::new(String::new(), args.quiet);
     let rules = JudgingRules {
@@ -142,7 +150,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 }
 
 fn settings(args: &Args) -> KernelSettings {
-    let workloads = std::iter::once(&args.workload).chain(&args.also);
+    let workloads = args.workload.iter().chain(&args.also);
     KernelSettings {
         source: args.source.clone(),
         patch: args.patch.clone(),
