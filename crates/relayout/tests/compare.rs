@@ -4,7 +4,7 @@ mod common;
 
 use std::os::unix::fs::symlink;
 
-use common::programs::{data, recording_place};
+use common::programs::{data, ends, recording_place};
 use common::{Ended, Place, flowing, json, profile};
 use relayout_testkit::require_programs;
 use serde_json::Value;
@@ -51,13 +51,6 @@ fn both_builds() -> Place {
     record_queue(&place, "old", APART, "--repeat 4");
     record_queue(&place, "new", PUSHED, "--repeat 4");
     place
-}
-
-#[track_caller]
-fn ends(place: &Place, words: &str, code: i32) -> Ended {
-    let ended = place.said(words);
-    assert_eq!(ended.code, Some(code), "{words}: {ended:?}");
-    ended
 }
 
 /// Fails the test unless the command rejects its input and says so.

@@ -8,8 +8,8 @@ mod unfit;
 
 use serde_json::Value;
 
-use common::programs::recording_place;
-use common::{Ended, Place, flowing};
+use common::programs::{ends, recording_place};
+use common::{Place, flowing};
 
 /// Three recordings of a program, and one that fails.
 const FILE: &str = "\
@@ -31,13 +31,6 @@ fn place_with_suite() -> Place {
     place.script("broken", "echo no such bench >&2; exit 7");
     place.write("relayout-suite.toml", FILE);
     place
-}
-
-#[track_caller]
-fn ends(place: &Place, words: &str, code: i32) -> Ended {
-    let ended = place.said(words);
-    assert_eq!(ended.code, Some(code), "{words}: {ended:?}");
-    ended
 }
 
 /// Returns the state of each job.

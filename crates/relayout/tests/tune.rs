@@ -16,8 +16,8 @@ use std::fs;
 use relayout_testkit::require_programs;
 use serde_json::Value;
 
-use common::programs::{data, recording_place};
-use common::{Ended, Place};
+use common::Place;
+use common::programs::{data, ends, recording_place};
 
 /// Both counters on one line.
 const HEADER: &str = "\
@@ -74,13 +74,6 @@ fn git(place: &Place, words: &str) -> String {
 fn tuned(place: &Place, words: &str) -> Value {
     let ended = ends(place, &format!("{words} --json"), 0);
     serde_json::from_str(&ended.stdout).unwrap()
-}
-
-#[track_caller]
-fn ends(place: &Place, words: &str, code: i32) -> Ended {
-    let ended = place.said(words);
-    assert_eq!(ended.code, Some(code), "{words}: {ended:?}");
-    ended
 }
 
 /// Fails the test unless the repository is as it was made.

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 use relayout_session::kit::{
-    Agreement, CountedChange, ExportedKit, ImportedResult, KitEvidence, LedgerEntry,
-    PredictedChange,
+    Agreement, ExportedKit, ImportedResult, KitEvidence, LedgerEntry, PredictedChange,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Document;
+use crate::tune::{CountedDocument, counted_document};
 use crate::verify::{VerifyContents, VerifyDocument, render_text, verify_document};
 use crate::words::counted;
 use crate::wrap::wrap_text;
@@ -81,20 +81,6 @@ struct PredictedGainDocument<'a> {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct CountedDocument<'a> {
-    workload: &'a str,
-    /// Null for all memory.
-    #[serde(rename = "type")]
-    type_name: Option<&'a str>,
-    before: f64,
-    after: f64,
-    change_percent: Option<f64>,
-    ci95_percent: Option<[f64; 2]>,
-    verdict: &'static str,
-    recordings: usize,
-}
-
-#[derive(Serialize, JsonSchema)]
 struct AgreementDocument {
     metric: String,
     /// `hit`, `miss`, `no effect` or `undecided`.
@@ -152,19 +138,6 @@ fn predicted_document(predicted: &PredictedChange) -> PredictedDocument<'_> {
         before: predicted.before,
         after: predicted.after,
         gains: gains.collect(),
-    }
-}
-
-fn counted_document(change: &CountedChange) -> CountedDocument<'_> {
-    CountedDocument {
-        workload: &change.workload,
-        type_name: change.type_name.as_deref(),
-        before: change.before,
-        after: change.after,
-        change_percent: change.change.map(|change| 100.0 * change),
-        ci95_percent: change.interval.map(|ends| ends.map(|end| 100.0 * end)),
-        verdict: change.verdict.as_str(),
-        recordings: change.recordings,
     }
 }
 
@@ -234,36 +207,18 @@ fn evidence_words(evidence: &KitEvidence) -> Vec<(&'static str, String)> {
             words.push(("predicted", format!("throughput over today's {gains}")));
         }
     }
-    words.extend(
-        evidence
-            .counted
-            .iter()
-            .map(|change| ("counted", counted_words(change))),
-    );
+    words.extend(evidence.counted.iter().map(|effect| {
+        let recordings = counted(effect.recordings as u64, "recording");
+        let words = effect.words();
+        (
+            "counted",
+            format!("{}: {words}, in {recordings} of each build", effect.bench),
+        )
+    }));
     if words.is_empty() {
         words.push(("-", "the kit has no prediction and no counts".to_owned()));
     }
     words
-}
-
-fn counted_words(change: &CountedChange) -> String {
-    let subject = match &change.type_name {
-        Some(name) => format!(" on {name}"),
-        None => String::new(),
-    };
-    let percent = |fraction: f64| format!("{:+.1}%", 100.0 * fraction);
-    let interval = change.interval.map(|ends| ends.map(percent));
-    let interval = interval.map(|[low, high]| format!(", 95% interval {low} to {high}"));
-    let told = change.change.map_or(String::new(), |told| {
-        format!(" ({}{})", percent(told), interval.unwrap_or_default())
-    });
-    format!(
-        "{}: transfers{subject} per operation from {:.3} to {:.3}{told}, in {} of each build",
-        change.workload,
-        change.before,
-        change.after,
-        counted(change.recordings as u64, "recording")
-    )
 }
 
 fn measured_words(entry: &LedgerEntry) -> String {

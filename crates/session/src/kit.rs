@@ -25,7 +25,7 @@ mod result_text;
 mod tests;
 
 pub use error::KitError;
-pub use evidence::{CountedChange, KitEvidence, PredictedChange};
+pub use evidence::{KitEvidence, PredictedChange, PredictedGain};
 pub use export::{ExportedKit, KitRequest, export_kit};
 pub use export_kernels::{KernelKitRequest, export_kernel_kit};
 pub use import::{EventCounts, ImportedResult, KitMachine, import_result};

@@ -210,10 +210,24 @@ impl KernelBuilder {
         if let Some(built) = images.find(&key) {
             return Ok(built);
         }
-        require_needs()?;
-        let _lock = lock_folder(&self.folder, watch)?;
-        self.require_space()?;
         let begun = Instant::now();
+        let _lock = self.prepare_tree(patch, label, watch)?;
+        self.make(&["vmlinux", "bzImage"], label, watch)?;
+        let mut built = images.keep(&key, &self.output_folder())?;
+        built.seconds = Some(begun.elapsed().as_secs_f64());
+        Ok(built)
+    }
+
+    /// Locks the folder, and brings its copy of the source and its configuration up to date.
+    fn prepare_tree(
+        &self,
+        patch: Option<&KernelPatch>,
+        label: &str,
+        watch: &BuildWatch<'_>,
+    ) -> Result<File, Error> {
+        require_needs()?;
+        let lock = lock_folder(&self.folder, watch)?;
+        self.require_space()?;
         watch
             .progress
             .step(&format!("building {label} (make -j{})", self.jobs));
@@ -223,10 +237,7 @@ impl KernelBuilder {
         };
         tree.synchronize(&self.manifest, patch, watch)?;
         self.configure(label, watch)?;
-        self.make(&["vmlinux", "bzImage"], label, watch)?;
-        let mut built = images.keep(&key, &self.output_folder())?;
-        built.seconds = Some(begun.elapsed().as_secs_f64());
-        Ok(built)
+        Ok(lock)
     }
 
     fn output_folder(&self) -> PathBuf {

@@ -31,6 +31,14 @@ pub fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
+/// Runs the command, which must end with this exit code.
+#[track_caller]
+pub fn ends(place: &Place, words: &str, code: i32) -> Ended {
+    let ended = place.said(words);
+    assert_eq!(ended.code, Some(code), "{words}: {ended:?}");
+    ended
+}
+
 /// Returns the transfers of findings whose type, or a type that it is part of, has such a name.
 pub fn transfers_about(place: &Place, profile: &str, is_named: impl Fn(&str) -> bool) -> u64 {
     let report = json(place, &format!("report {profile} --top 0"));

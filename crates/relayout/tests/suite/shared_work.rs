@@ -3,7 +3,8 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use super::{FILE, ends, place_with_suite, states};
+use super::{FILE, place_with_suite, states};
+use crate::common::programs::ends;
 use crate::common::{Place, start};
 
 /// A suite with one slow job.

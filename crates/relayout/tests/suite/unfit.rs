@@ -1,8 +1,9 @@
 //! Files that describe no suite, jobs that are not in it, machines that lack something.
 
-use super::{FILE, ends, place_with_suite};
+use super::{FILE, place_with_suite};
 use crate::common::disk::SmallDisk;
 use crate::common::flowing;
+use crate::common::programs::ends;
 
 #[track_caller]
 fn refuses(file: &str, words: &str, message: &str) {

@@ -1,6 +1,7 @@
 //! A change that is kept, and its commit.
 
-use super::{RUN, ends, git, place_with_source, require_untouched, tuned};
+use super::{RUN, git, place_with_source, require_untouched, tuned};
+use crate::common::programs::ends;
 use crate::common::{flowing, names};
 
 #[test]

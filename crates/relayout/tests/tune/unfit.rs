@@ -1,8 +1,9 @@
 //! Sources, settings and folders that a run refuses, and commands that fail without any change.
 
-use super::{RUN, ends, git, place_with_source, require_untouched};
+use super::{RUN, git, place_with_source, require_untouched};
 use crate::common::disk::SmallDisk;
 use crate::common::flowing;
+use crate::common::programs::ends;
 
 #[track_caller]
 fn refuses(words: &str, code: i32, message: &str, prepare: impl FnOnce(&crate::common::Place)) {

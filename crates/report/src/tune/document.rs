@@ -96,7 +96,7 @@ struct PredictedDocument<'a> {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct CountedDocument<'a> {
+pub(crate) struct CountedDocument<'a> {
     bench: &'a str,
     /// Null for all memory.
     #[serde(rename = "type")]
@@ -204,7 +204,7 @@ fn predicted_document(effect: &PredictedEffect) -> PredictedDocument<'_> {
     }
 }
 
-fn counted_document(effect: &CountedEffect) -> CountedDocument<'_> {
+pub(crate) fn counted_document(effect: &CountedEffect) -> CountedDocument<'_> {
     CountedDocument {
         bench: &effect.bench,
         type_name: effect.type_name.as_deref(),

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::KitError;
 use relayout_contend::strip_type_tag;
 
-use crate::compare::{CompareSettings, ComparedSide, RateChange, compare_sides};
+use crate::compare::{CompareSettings, ComparedSide, compare_sides};
+use crate::tune::CountedEffect;
 
 /// Schema of the documents that `advise` writes.
 const ADVICE_SCHEMA: &str = "relayout/advise/1";
@@ -20,7 +21,7 @@ pub struct KitEvidence {
     /// Predictions by replay, one for each type.
     pub predicted: Vec<PredictedChange>,
     /// Counts of recordings of both builds.
-    pub counted: Vec<CountedChange>,
+    pub counted: Vec<CountedEffect>,
 }
 
 /// Transfers on a type by replaying a recording.
@@ -51,27 +52,6 @@ pub struct PredictedGain {
     pub interval: [f64; 2],
 }
 
-/// Change of the transfers per operation, counted in recordings of both builds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CountedChange {
-    /// Workload.
-    pub workload: String,
-    /// Type; `None` for all memory.
-    pub type_name: Option<String>,
-    /// Mean without the change.
-    pub before: f64,
-    /// Mean with it.
-    pub after: f64,
-    /// Change as a fraction: -0.2 for 20% fewer.
-    pub change: Option<f64>,
-    /// Its 95% interval.
-    pub interval: Option<[f64; 2]>,
-    /// Verdict.
-    pub verdict: ChangeVerdict,
-    /// Recordings of each side.
-    pub recordings: usize,
-}
-
 impl KitEvidence {
     /// Compares recordings of both builds, and keeps all memory and the types that changed.
     ///
@@ -80,7 +60,7 @@ impl KitEvidence {
     pub fn count(
         profiles: [&Path; 2],
         progress: &dyn RecordingProgress,
-    ) -> Result<Vec<CountedChange>, KitError> {
+    ) -> Result<Vec<CountedEffect>, KitError> {
         let [old, new] = profiles.map(|profile| ComparedSide::read(profile, &[], progress));
         let (old, new) = (old.map_err(Box::new)?, new.map_err(Box::new)?);
         let settings = CompareSettings::default();
@@ -88,16 +68,15 @@ impl KitEvidence {
         let mut counted = Vec::new();
         for workload in &comparison.workloads {
             let name = workload.workload.to_string();
-            counted.push(counted_change(&name, None, &workload.total));
-            let mut subjects = workload.subjects.iter();
-            counted.extend(subjects.by_ref().filter_map(|subject| {
-                let is_told = matches!(
-                    subject.rate.verdict,
-                    ChangeVerdict::Better | ChangeVerdict::Worse
-                );
-                let type_name = strip_type_tag(subject.subject.type_name()).to_owned();
-                is_told.then(|| counted_change(&name, Some(type_name), &subject.rate))
-            }));
+            counted.push(CountedEffect::new(&name, None, &workload.total));
+            for subject in &workload.subjects {
+                let type_name = strip_type_tag(subject.subject.type_name());
+                let effect = CountedEffect::new(&name, Some(type_name), &subject.rate);
+                let verdict = effect.verdict;
+                if matches!(verdict, ChangeVerdict::Better | ChangeVerdict::Worse) {
+                    counted.push(effect);
+                }
+            }
         }
         Ok(counted)
     }
@@ -124,19 +103,6 @@ impl KitEvidence {
             true => Err(foreign("it recommends no layout".to_owned())),
             false => Ok(predicted),
         }
-    }
-}
-
-fn counted_change(workload: &str, type_name: Option<String>, rate: &RateChange) -> CountedChange {
-    CountedChange {
-        workload: workload.to_owned(),
-        type_name,
-        before: rate.old_mean(),
-        after: rate.new_mean(),
-        change: rate.change,
-        interval: rate.interval,
-        verdict: rate.verdict,
-        recordings: rate.old.len().min(rate.new.len()),
     }
 }
 

@@ -29,27 +29,30 @@ pub(super) fn count_effects(
     let comparison = compare_sides(&before, &after, &settings, progress).map_err(Box::new)?;
     let mut effects = Vec::new();
     for workload in &comparison.workloads {
-        effects.push(counted_effect(bench, None, &workload.total));
+        effects.push(CountedEffect::new(bench, None, &workload.total));
         let is_of_type = |name: &str| strip_type_tag(name) == type_name;
         for subject in &workload.subjects {
             if is_of_type(subject.subject.type_name()) {
-                effects.push(counted_effect(bench, Some(type_name), &subject.rate));
+                effects.push(CountedEffect::new(bench, Some(type_name), &subject.rate));
             }
         }
     }
     Ok(effects)
 }
 
-fn counted_effect(bench: &str, type_name: Option<&str>, rate: &RateChange) -> CountedEffect {
-    CountedEffect {
-        bench: bench.to_owned(),
-        type_name: type_name.map(str::to_owned),
-        before: rate.old_mean(),
-        after: rate.new_mean(),
-        change: rate.change,
-        interval: rate.interval,
-        verdict: rate.verdict,
-        is_paired: false,
-        recordings: rate.old.len().min(rate.new.len()),
+impl CountedEffect {
+    /// Effect on all memory, or a type, by the rates of recordings of both builds.
+    pub(crate) fn new(bench: &str, type_name: Option<&str>, rate: &RateChange) -> Self {
+        Self {
+            bench: bench.to_owned(),
+            type_name: type_name.map(str::to_owned),
+            before: rate.old_mean(),
+            after: rate.new_mean(),
+            change: rate.change,
+            interval: rate.interval,
+            verdict: rate.verdict,
+            is_paired: false,
+            recordings: rate.old.len().min(rate.new.len()),
+        }
     }
 }

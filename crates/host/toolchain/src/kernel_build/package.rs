@@ -5,8 +5,7 @@ use std::path::Path;
 
 use relayout_files::cannot;
 
-use super::tree::SourceCopy;
-use super::{BuildWatch, Error, KernelBuilder, KernelPatch, lock_folder, require_needs};
+use super::{BuildWatch, Error, KernelBuilder, KernelPatch};
 
 /// Boot image of x86-64 in a folder of output.
 const IMAGE: &str = "arch/x86/boot/bzImage";
@@ -27,18 +26,7 @@ impl KernelBuilder {
         label: &str,
         watch: &BuildWatch<'_>,
     ) -> Result<String, Error> {
-        require_needs()?;
-        let _lock = lock_folder(&self.folder, watch)?;
-        self.require_space()?;
-        watch
-            .progress
-            .step(&format!("building {label} (make -j{})", self.jobs));
-        let tree = SourceCopy {
-            source: &self.source,
-            folder: &self.folder,
-        };
-        tree.synchronize(&self.manifest, patch, watch)?;
-        self.configure(label, watch)?;
+        let _lock = self.prepare_tree(patch, label, watch)?;
         let version = format!("LOCALVERSION={suffix}");
         let out = self.output_folder();
         let config = out.join(".config");
