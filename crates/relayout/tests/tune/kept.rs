@@ -25,7 +25,7 @@ fn a_gain_becomes_a_commit() {
     let text = flowing(&message);
     for part in [
         "Measured on ",
-        "./queue: cost from 2.0000 to 1.0000 (-50.0%",
+        "./queue: cost: median 2.0000 before and 1.0000 after; within pairs -50.0%",
         "Counted in 3 recordings of each build: ./queue: transfers per operation from ",
         "Predicted by replaying the recording under both layouts",
         "Assisted-by: relayout",

@@ -51,7 +51,7 @@ fn a_loss_in_another_metric() {
     let document = tuned(&place, &format!("{RUN} -m bytes,lower=regex:bytes:.(.*)"));
     let reason = rejection(&document, "measurement");
     assert!(
-        reason.starts_with("./queue loses: bytes from 24"),
+        reason.starts_with("./queue loses: bytes: median 24.0000 before and 128 after"),
         "{reason}"
     );
     require_untouched(&place);
@@ -66,7 +66,8 @@ fn a_metric_that_stays_the_same() {
     );
     let reason = rejection(&document, "measurement");
     assert!(
-        reason.starts_with("./queue is not clearly better: items from 8000 to 8000"),
+        reason
+            .starts_with("./queue is not clearly better: items: median 8000 before and 8000 after"),
         "{reason}"
     );
     require_untouched(&place);

@@ -317,7 +317,9 @@ mod tests {
         check_measured(&[measured("main", Better), other(Unclear)], Ok(()));
         check_measured(
             &[measured("main", Better), other(Worse)],
-            Err("other loses: rate from 12.500e6 to 13.000e6 (+4.0%, 95% interval +3.0% to +5.0%)"),
+            Err(
+                "other loses: rate: median 12.500e6 before and 13.000e6 after; within pairs +4.0%, 95% interval +3.0% to +5.0%",
+            ),
         );
         check_measured(
             &[measured("main", Same), other(Better)],
