@@ -20,7 +20,6 @@ mod files;
 mod import;
 mod ledger;
 mod manifest;
-mod result_text;
 #[cfg(test)]
 mod tests;
 

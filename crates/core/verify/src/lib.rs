@@ -14,6 +14,7 @@
 
 pub mod extract;
 pub mod judge;
+pub mod kit_result;
 pub mod metric;
 pub mod plan;
 pub mod runs;

@@ -2,6 +2,7 @@
 
 mod command;
 mod error;
+mod group_watch;
 mod schedule;
 mod start;
 mod trees;

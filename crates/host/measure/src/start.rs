@@ -19,6 +19,7 @@ use rustix::process::{
 };
 
 use super::error::describe_exit;
+use super::group_watch::GroupWatch;
 use super::{CpuSchedule, Error, ProgramCommand};
 
 /// Interval at which Ctrl-C is polled, although a signal ends the wait at once. Kernels before 5.3
@@ -72,6 +73,7 @@ pub struct ProgramOutcome {
 pub struct ProgramStarter {
     dir: TemporaryFolder,
     interrupt: InterruptFlag,
+    watch: GroupWatch,
 }
 
 impl ProgramStarter {
@@ -83,6 +85,7 @@ impl ProgramStarter {
         Ok(Self {
             dir: private_dir(&std::env::temp_dir())?,
             interrupt,
+            watch: GroupWatch::start()?,
         })
     }
 
@@ -92,7 +95,7 @@ impl ProgramStarter {
     }
 
     /// Starts a program, and waits for its end. Nothing that it started, and left in its process
-    /// group, outlives it.
+    /// group, outlives it, or this process by more than a few seconds.
     ///
     /// # Errors
     /// The program cannot be started, fails, exceeds the limits of time or output, or the user
@@ -116,7 +119,10 @@ impl ProgramStarter {
         let counters = cpus.and_then(CpuCounters::read);
         let begun = Instant::now();
         let child = spawn_program(launch, &outputs)?;
-        let process_end = wait_for_end(child, launch.time_limit, self.interrupt, observe)?;
+        self.watch.begin(Pid::from_child(&child));
+        let process_end = wait_for_end(child, launch.time_limit, self.interrupt, observe);
+        self.watch.end();
+        let process_end = process_end?;
         let wall_s = begun.elapsed().as_secs_f64();
         let lost = counters.and_then(|counters| {
             let now = CpuCounters::read(cpus?)?;

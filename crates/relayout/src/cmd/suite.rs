@@ -21,7 +21,7 @@ const FOLDER_EXTENSION: &str = "recordings";
 
 const EXAMPLES: &str = "\
 Examples:
-  relayout suite                                   all recordings of relayout-suite.toml that are not done
+  relayout suite                                   all of relayout-suite.toml that is not done
   relayout suite --list | xargs -P 4 -n 1 relayout suite --job
   relayout suite --shard 3/8                       a part, for the third of eight machines
   relayout compare v1.recordings v2.recordings     what got worse

@@ -29,13 +29,13 @@ Examples:
       --metric 'ops,unit=1/s=regex:^thread (?<thread>\\d+): ([0-9.]+) ops' --save result.json
   relayout verify --patch fix.patch --build 'make -j4' --bench './bench --seconds 1'
   relayout verify --load result.json --margin 0.5
-  relayout verify --patch fix.patch --build 'make -j4' --bench ./bench --export kit     for another machine
-  relayout verify --import result.txt --ledger ledger.jsonl
+  relayout verify --patch fix.patch --build 'make -j4' --bench ./bench --export kit
+  relayout verify --import result.txt --ledger ledger.jsonl    what kit/run wrote elsewhere
   relayout verify kernel --source linux --patch fix.patch --workload mntns
 
 better and worse: the change is there, at an error rate of 5 % over all metrics and all looks; same: \
 its whole interval lies within --margin; unclear: the interval contains no change, and changes beyond \
---margin. docs/verify.md describes the method.
+--margin. docs/verify.md describes the method, docs/kit.md measuring on another machine.
 
 Exit code 0: better, same or unclear; 1: worse; 2: bad input; 3: no permission, a tool is missing, or the \
 machine is too busy for --disturbed; 4: a command failed.";

@@ -87,7 +87,7 @@ fn results_that_are_none() {
     };
     refuses(
         PATCH,
-        "changed.txt: it is no result of a kit; KIT/run writes one",
+        "changed.txt, line 1: it is no result of a kit; KIT/run writes one",
     );
     refuses(
         &whole.replace("relayout-kit-result 1", "relayout-kit-result 7"),

@@ -44,6 +44,29 @@ fn killed_runs_go_on_to_the_same_end() {
     require_untouched(&place);
 }
 
+/// What a build started ends with a run that is killed, so that it does not write into the next one's
+/// folders.
+#[test]
+fn nothing_of_a_killed_run_goes_on() {
+    let place = place_with_source();
+    let time = "71.25";
+    place.script("src/build", &format!("sh -c 'sleep {time}; :'"));
+    super::commit(&place, "slow");
+    let code = stopped_after(&place, Duration::from_millis(800), libc::SIGKILL);
+    assert_eq!(code, None);
+    let goes_on = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let mut commands =
+            processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+        commands.any(|command| command.starts_with(format!("sleep\0{time}").as_bytes()))
+    };
+    let begun = std::time::Instant::now();
+    while goes_on() && begun.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(!goes_on());
+}
+
 #[test]
 fn ctrl_c_says_how_to_go_on() {
     let place = place_with_source();

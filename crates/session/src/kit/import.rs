@@ -6,6 +6,7 @@ use std::path::Path;
 use relayout_files::{cannot, read_regular_text};
 use relayout_verify::extract::{StartOutput, extract_values};
 use relayout_verify::judge::JudgingRules;
+use relayout_verify::kit_result::{KitResult, KitStart};
 use relayout_verify::metric::Metric;
 use relayout_verify::plan::ExperimentSide;
 use relayout_verify::runs::{
@@ -14,8 +15,7 @@ use relayout_verify::runs::{
 use serde::{Deserialize, Serialize};
 
 use super::KitError;
-use super::manifest::KitManifest;
-use super::result_text::{ResultText, StartText};
+use super::manifest::{FORMAT, KitManifest};
 use crate::judgement::fnv1a;
 use crate::verify::{JudgedRuns, judge};
 
@@ -73,11 +73,16 @@ pub struct EventCounts {
 /// The file is no result, or a start failed or lacks a metric.
 pub fn import_result(path: &Path, rules: &JudgingRules) -> Result<ImportedResult, KitError> {
     let text = read_regular_text(path).map_err(cannot("read", path))?;
-    let result = ResultText::parse(path, &text)?;
-    let metrics = result.manifest.parsed_metrics()?;
+    let result = KitResult::parse(&text).map_err(|error| KitError::Line {
+        path: path.to_owned(),
+        line: error.line,
+        why: error.why,
+    })?;
+    let manifest = read_manifest(path, result.kit)?;
+    let metrics = manifest.parsed_metrics()?;
     let machine = KitMachine::read(&result.facts);
     let starts = { result.starts.iter() }
-        .map(|start| program_start(path, start, &metrics, &result.manifest))
+        .map(|start| program_start(path, start, &metrics, &manifest))
         .collect::<Result<Vec<_>, _>>()?;
     if !starts.iter().any(|start| start.fate.counts()) {
         return Err(KitError::NoResult {
@@ -87,7 +92,7 @@ pub fn import_result(path: &Path, rules: &JudgingRules) -> Result<ImportedResult
     }
     let mut notes = Vec::new();
     // Of kernels there can always be another boot.
-    let is_finished = result.is_finished || result.manifest.kernels.is_some();
+    let is_finished = result.is_finished || manifest.kernels.is_some();
     if !is_finished {
         notes.push(
             "the script did not come to its end; what it measured until then is judged".to_owned(),
@@ -98,7 +103,7 @@ pub fn import_result(path: &Path, rules: &JudgingRules) -> Result<ImportedResult
     }
     let runs = ExperimentRuns {
         schema: SCHEMA.to_owned(),
-        setup: setup(&result.manifest, &machine),
+        setup: setup(&manifest, &machine),
         metrics: metrics
             .into_iter()
             .map(|metric| metric.description)
@@ -117,11 +122,22 @@ pub fn import_result(path: &Path, rules: &JudgingRules) -> Result<ImportedResult
         id: format!("{:016x}", fnv1a(text.as_bytes())),
         judged: judge(&runs, rules),
         events: event_counts(&result.events),
-        manifest: result.manifest,
+        manifest,
         machine,
         runs,
         notes,
     })
+}
+
+fn read_manifest(path: &Path, kit: &str) -> Result<KitManifest, KitError> {
+    let manifest: Option<KitManifest> = serde_json::from_str(kit).ok();
+    manifest
+        .filter(|kit| kit.format == FORMAT)
+        .ok_or_else(|| KitError::Line {
+            path: path.to_owned(),
+            line: 2,
+            why: "another version of relayout made the kit, or the line was changed".to_owned(),
+        })
 }
 
 impl KitMachine {
@@ -160,7 +176,7 @@ fn setup(manifest: &KitManifest, machine: &KitMachine) -> ExperimentSetup {
 
 fn program_start(
     path: &Path,
-    start: &StartText<'_>,
+    start: &KitStart<'_>,
     metrics: &[Metric],
     manifest: &KitManifest,
 ) -> Result<ProgramStart, KitError> {

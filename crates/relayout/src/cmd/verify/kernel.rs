@@ -22,7 +22,7 @@ Examples:
   relayout verify kernel --source linux --patch fix.patch --workload mntns --cpus 2,4,8 \\
       --also execl --also page_fault2 --runs 12 --save result.json
   relayout verify kernel --source linux --patch fix.patch --config /boot/config-6.12 \
-      --export kit --bench './stat-bench 8' --metric 'rate=regex:^([0-9]+)'       for a real machine
+      --export kit --bench './stat-bench 8' --metric 'rate=regex:^([0-9]+)'
   relayout verify kernel --source linux-6.12 --patch merged-fix.patch --reverse --workload fcopy
 
 Building runs `make` on the source, in a copy below the cache folder (~/.cache/relayout/built); the source \

@@ -15,51 +15,66 @@
 //! finished
 //! ```
 
-use std::path::Path;
-
-use relayout_verify::plan::ExperimentSide;
-use relayout_verify::runs::PAIRS_MAX;
-
-use super::KitError;
-use super::manifest::{FORMAT, KitManifest};
+use crate::plan::ExperimentSide;
+use crate::runs::PAIRS_MAX;
 
 /// First words of a result.
 const HEAD: &str = "relayout-kit-result ";
 /// Version of the text.
 const VERSION: &str = "1";
 
+/// Line of a result that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {why}")]
+pub struct KitResultError {
+    /// Line, from 1.
+    pub line: usize,
+    /// Defect, and the remedy.
+    pub why: String,
+}
+
 /// Result as text.
-pub(super) struct ResultText<'t> {
-    pub(super) manifest: KitManifest,
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KitResult<'t> {
+    /// What the kit is about: JSON.
+    pub kit: &'t str,
     /// Facts about the machine: name and value.
-    pub(super) facts: Vec<(&'t str, &'t str)>,
-    pub(super) starts: Vec<StartText<'t>>,
+    pub facts: Vec<(&'t str, &'t str)>,
+    /// Starts that have an end, in chronological order.
+    pub starts: Vec<KitStart<'t>>,
     /// Lines of `perf stat -x,` by side.
-    pub(super) events: Vec<(ExperimentSide, &'t str)>,
+    pub events: Vec<(ExperimentSide, &'t str)>,
     /// The script came to its end.
-    pub(super) is_finished: bool,
+    pub is_finished: bool,
 }
 
 /// Start of one side.
-pub(super) struct StartText<'t> {
+#[derive(Clone, Debug, PartialEq)]
+pub struct KitStart<'t> {
     /// Line in the file, from 1.
-    pub(super) line: usize,
-    pub(super) side: ExperimentSide,
-    pub(super) is_warmup: bool,
+    pub line: usize,
+    /// Side.
+    pub side: ExperimentSide,
+    /// True for a start that is discarded.
+    pub is_warmup: bool,
     /// Index of the pair or the warm-up.
-    pub(super) number: usize,
-    pub(super) exit_code: i32,
-    pub(super) wall_s: f64,
+    pub number: usize,
+    /// Exit code of the benchmark.
+    pub exit_code: i32,
+    /// Seconds from start to end.
+    pub wall_s: f64,
     /// Lines of the shell's `times`.
     times: Vec<&'t str>,
-    pub(super) stdout: String,
-    pub(super) stderr: String,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
 }
 
-impl StartText<'_> {
+impl KitStart<'_> {
     /// CPU seconds of the program: what `times` says of children, user and system. 0 where it says
     /// nothing.
-    pub(super) fn cpu_s(&self) -> f64 {
+    pub fn cpu_s(&self) -> f64 {
         let children = self.times.get(1).copied().unwrap_or_default();
         children
             .split_whitespace()
@@ -78,17 +93,17 @@ fn minutes_and_seconds(text: &str) -> Option<f64> {
 /// Part of a result that has lines of its own.
 enum Section<'t> {
     Facts,
-    Start(StartText<'t>),
+    Start(KitStart<'t>),
     Events(ExperimentSide),
 }
 
-impl<'t> ResultText<'t> {
-    /// Reads a result. `path` is for errors.
-    pub(super) fn parse(path: &Path, text: &'t str) -> Result<Self, KitError> {
-        let no_result = |why: String| KitError::NoResult {
-            path: path.to_owned(),
-            why,
-        };
+impl<'t> KitResult<'t> {
+    /// Reads a result. A start without its end, at the end of the text, is left out.
+    ///
+    /// # Errors
+    /// The text is no result, is one of another version, or a line does not belong where it is.
+    pub fn parse(text: &'t str) -> Result<Self, KitResultError> {
+        let wrong = |line, why: String| KitResultError { line, why };
         let mut lines = (1..).zip(text.lines());
         match lines.next().and_then(|(_, head)| head.strip_prefix(HEAD)) {
             Some(VERSION) => {}
@@ -96,41 +111,27 @@ impl<'t> ResultText<'t> {
                 let why = format!(
                     "its version is {version}, this relayout reads {VERSION}; use a newer one"
                 );
-                return Err(no_result(why));
+                return Err(wrong(1, why));
             }
             None => {
                 let why = "it is no result of a kit; KIT/run writes one".to_owned();
-                return Err(no_result(why));
+                return Err(wrong(1, why));
             }
         }
         let kit = lines.next().and_then(|(_, line)| line.strip_prefix("kit "));
-        let manifest: Option<KitManifest> = kit.and_then(|kit| serde_json::from_str(kit).ok());
-        let Some(manifest) = manifest.filter(|kit| kit.format == FORMAT) else {
-            let why = "its second line does not say which kit it is of; another version of relayout made it, \
-                       or it was changed";
-            return Err(no_result(why.to_owned()));
-        };
         let mut result = Self {
-            manifest,
-            facts: Vec::new(),
-            starts: Vec::new(),
-            events: Vec::new(),
-            is_finished: false,
+            kit: kit.ok_or_else(|| wrong(2, "it does not say which kit it is of".to_owned()))?,
+            ..Self::default()
         };
         let mut section = Section::Facts;
         for (number, line) in lines {
-            section = result
-                .read_line(section, number, line)
-                .map_err(|why| KitError::Line {
-                    path: path.to_owned(),
-                    line: number,
-                    why,
-                })?;
+            let read = result.read_line(section, number, line);
+            section = read.map_err(|why| wrong(number, why))?;
         }
         Ok(result)
     }
 
-    /// Reads a line, and returns the section of the next. A start without its end is left out.
+    /// Reads a line, and returns the section of the next.
     fn read_line(
         &mut self,
         section: Section<'t>,
@@ -177,7 +178,7 @@ fn push_line(text: &mut String, line: &str) {
 }
 
 /// Reads `before pair 0 0 17.25 18.75`: side, kind, number, exit code, begin, end.
-fn read_start<'t>(line: usize, text: &'t str) -> Result<StartText<'t>, String> {
+fn read_start<'t>(line: usize, text: &'t str) -> Result<KitStart<'t>, String> {
     let words: Vec<&str> = text.split(' ').collect();
     let [side, kind, number, exit_code, begun, ended] = words.as_slice() else {
         return Err("a start has a side, a kind, a number, an exit code and two times".to_owned());
@@ -190,7 +191,7 @@ fn read_start<'t>(line: usize, text: &'t str) -> Result<StartText<'t>, String> {
             .ok_or_else(|| wrong(what, text))
     };
     let parsed: Option<usize> = number.parse().ok();
-    Ok(StartText {
+    Ok(KitStart {
         line,
         side: read_side(side)?,
         is_warmup: match *kind {
@@ -222,37 +223,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::kit::evidence::KitEvidence;
 
-    fn manifest() -> String {
-        let manifest = KitManifest {
-            format: FORMAT.to_owned(),
-            id: "1".to_owned(),
-            version: "0.1.0".to_owned(),
-            subject: "s".to_owned(),
-            before: "./b".to_owned(),
-            after: "./b".to_owned(),
-            metrics: vec!["wall".to_owned()],
-            seed: 1,
-            pairs: 6,
-            warmups: 1,
-            disturbed_code: None,
-            kernels: None,
-            evidence: KitEvidence::default(),
-        };
-        format!(
-            "{HEAD}1\nkit {}\n",
-            serde_json::to_string(&manifest).unwrap()
-        )
-    }
+    const START: &str = "relayout-kit-result 1\nkit {}\n";
 
     #[test]
     fn starts_have_their_output() {
-        let text = manifest()
+        let text = START.to_owned()
             + "cpu AMD EPYC\nstart before pair 3 0 1.5 4.25\ntimes 0m0.00s 0m0.00s\ntimes 1m0.50s 0m0.25s\nout a\nout\n\
                err b\nend\nfinished\n";
-        let result = ResultText::parse(Path::new("r"), &text).unwrap();
-        assert_eq!(result.facts, [("cpu", "AMD EPYC")]);
+        let result = KitResult::parse(&text).unwrap();
+        assert_eq!(
+            (result.kit, &*result.facts),
+            ("{}", &[("cpu", "AMD EPYC")][..])
+        );
         let [start] = result.starts.as_slice() else {
             panic!("one start");
         };
@@ -269,51 +252,56 @@ mod tests {
 
     #[test]
     fn a_result_that_was_cut_off_has_the_whole_starts() {
-        let text = manifest() + "start before pair 0 0 1 2\nend\nstart after pair 0 0 2 3\nout x";
-        let result = ResultText::parse(Path::new("r"), &text).unwrap();
+        let text =
+            START.to_owned() + "start before pair 0 0 1 2\nend\nstart after pair 0 0 2 3\nout x";
+        let result = KitResult::parse(&text).unwrap();
         assert_eq!((result.starts.len(), result.is_finished), (1, false));
     }
 
     #[track_caller]
-    fn refused(text: &str, why: &str) {
-        let Err(error) = ResultText::parse(Path::new("r"), text) else {
-            panic!("{text} was read");
-        };
-        assert!(error.to_string().contains(why), "{error}");
+    fn refused(text: &str, expect: &str) {
+        let error = KitResult::parse(text).unwrap_err();
+        assert!(error.to_string().starts_with(expect), "{error}");
     }
 
     #[test]
     fn other_files_are_refused() {
-        refused("", "no result of a kit");
-        refused("relayout-kit-result 2\n", "its version is 2");
-        refused("relayout-kit-result 1\nkit {}\n", "does not say which kit");
+        let with = |line: &str| START.to_owned() + line;
+        refused("", "line 1: it is no result of a kit");
+        refused("relayout-kit-result 2\n", "line 1: its version is 2");
         refused(
-            &(manifest() + "start before pair 0 0 1\n"),
-            "r, line 3: a start has",
+            "relayout-kit-result 1\ncpu\n",
+            "line 2: it does not say which kit",
+        );
+        refused(&with("start before pair 0 0 1\n"), "line 3: a start has");
+        refused(
+            &with("start between pair 0 0 1 2\n"),
+            "line 3: the side is 'between'",
         );
         refused(
-            &(manifest() + "start between pair 0 0 1 2\n"),
-            "the side is 'between'",
+            &with("start before pair 9999 0 1 2\n"),
+            "line 3: the number is '9999'",
         );
         refused(
-            &(manifest() + "start before pair 9999 0 1 2\n"),
-            "the number is '9999'",
+            &with("start before pair 0 0 nan 2\n"),
+            "line 3: the begin is 'nan'",
         );
         refused(
-            &(manifest() + "start before pair 0 0 nan 2\n"),
-            "the begin is 'nan'",
-        );
-        refused(
-            &(manifest() + "start before pair 0 0 1 2\nstart"),
-            "'start' does not belong here",
+            &with("start before pair 0 0 1 2\nstart"),
+            "line 4: 'start' does not belong here",
         );
     }
 
     proptest! {
         #[test]
-        fn no_text_panics(lines in proptest::collection::vec("(start|perf|end|out|times|finished|before|pair|[0-9.]{1,3}| )*", 0..20)) {
-            let text = manifest() + &lines.join("\n");
-            let _ = ResultText::parse(Path::new("r"), &text);
+        fn no_text_panics(
+            lines in proptest::collection::vec(
+                "(start|perf|end|out|times|finished|before|pair|[0-9.]{1,3}| )*",
+                0..20,
+            ),
+        ) {
+            let text = START.to_owned() + &lines.join("\n");
+            let _ = KitResult::parse(&text);
         }
     }
 }
