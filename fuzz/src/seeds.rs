@@ -49,6 +49,7 @@ pub fn target_seeds(target: &str) -> Vec<Vec<u8>> {
         }
         "guest_memory" => targets::guest_memory_seeds(),
         "kept" => vec![targets::kept_content()],
+        "kit_result" => vec![include_bytes!("../seeds/kit-result.txt").to_vec()],
         "kernel_module" => target_seeds("dwarf"),
         "locations" => vec![program_with(&["-O2"]), program_with(&["-O2", "-gdwarf-4"])],
         "layout_order" => vec![

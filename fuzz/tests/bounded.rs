@@ -208,7 +208,7 @@ macro_rules! bounded {
 
 bounded! {
     boot_image btf btf_split catalog check check_lock companions compile_commands diff dwarf evidence
-    guest_memory instructions kept kernel_module layout_order locations perf_data perf_samples profile program_run
+    guest_memory instructions kept kernel_module kit_result layout_order locations perf_data perf_samples profile program_run
     segments source_edit
 }
 

@@ -32,6 +32,7 @@ pub fn hostile_cases(target: &str) -> Vec<HostileCase> {
         "check" => text::configurations(),
         "check_lock" => text::locks(),
         "compile_commands" => text::databases(),
+        "kit_result" => text::kit_results(),
         _ => Vec::new(),
     }
 }

@@ -69,6 +69,27 @@ pub(super) fn locks() -> Vec<HostileCase> {
     ]
 }
 
+/// Results of kits.
+pub(super) fn kit_results() -> Vec<HostileCase> {
+    let head = "relayout-kit-result 1\nkit {}\n";
+    let result = |rest: &str| format!("{head}{rest}");
+    vec![
+        case(
+            "many-starts",
+            result(&"start before pair 0 0 1 2\nend\n".repeat(400)),
+        ),
+        case(
+            "start-in-start",
+            result(&"start before pair 0 0 1 2\n".repeat(2)),
+        ),
+        case(
+            "times-beyond-numbers",
+            result("start before pair 0 0 -1e308 1e308\ntimes x\ntimes 9e307m9e307s -1m-1s\nend\n"),
+        ),
+        case("long-line", result(&format!("cpu {}", "x".repeat(10_000)))),
+    ]
+}
+
 /// `compile_commands.json`
 pub(super) fn databases() -> Vec<HostileCase> {
     let entry = |rest: &str| format!("[{{\"directory\": \"/\", \"file\": \"a.c\", {rest}}}]");

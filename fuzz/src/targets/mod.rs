@@ -9,6 +9,7 @@ mod guest_memory;
 mod join;
 mod kept;
 mod kernel_module;
+mod kit_result;
 mod perf_data;
 mod perf_samples;
 mod profile;
@@ -26,6 +27,7 @@ pub use guest_memory::{guest_memory, guest_memory_seeds};
 pub use join::{join, split};
 pub use kept::{kept, kept_content, with_kept};
 pub use kernel_module::kernel_module;
+pub use kit_result::kit_result;
 pub use perf_data::perf_data;
 pub use perf_samples::{perf_samples, perf_samples_seeds};
 pub use profile::{pack, profile, unpack};
@@ -38,7 +40,7 @@ pub use types::{btf, btf_split, companions, dwarf, layout_order, shape};
 pub type Target = fn(&[u8]);
 
 /// All of them, by name.
-pub const ALL: [(&str, Target); 23] = [
+pub const ALL: [(&str, Target); 24] = [
     ("boot_image", boot_image),
     ("btf", btf),
     ("btf_split", btf_split),
@@ -54,6 +56,7 @@ pub const ALL: [(&str, Target); 23] = [
     ("instructions", instructions),
     ("kept", kept),
     ("kernel_module", kernel_module),
+    ("kit_result", kit_result),
     ("layout_order", layout_order),
     ("locations", locations),
     ("perf_data", perf_data),

@@ -20,6 +20,8 @@ use crate::runs::PAIRS_MAX;
 
 /// First words of a result.
 const HEAD: &str = "relayout-kit-result ";
+/// Seconds that a start cannot take.
+const SECONDS_MAX: f64 = 1e12;
 /// Version of the text.
 const VERSION: &str = "1";
 
@@ -87,7 +89,7 @@ impl KitStart<'_> {
 fn minutes_and_seconds(text: &str) -> Option<f64> {
     let (minutes, seconds) = text.strip_suffix('s')?.split_once('m')?;
     let (minutes, seconds): (f64, f64) = (minutes.parse().ok()?, seconds.parse().ok()?);
-    Some(60.0 * minutes + seconds).filter(|total| total.is_finite())
+    Some(60.0 * minutes + seconds).filter(|total| (0.0..SECONDS_MAX).contains(total))
 }
 
 /// Part of a result that has lines of its own.
@@ -191,6 +193,7 @@ fn read_start<'t>(line: usize, text: &'t str) -> Result<KitStart<'t>, String> {
             .ok_or_else(|| wrong(what, text))
     };
     let parsed: Option<usize> = number.parse().ok();
+    let wall_s = (seconds("the end", ended)? - seconds("the begin", begun)?).max(0.0);
     Ok(KitStart {
         line,
         side: read_side(side)?,
@@ -204,7 +207,9 @@ fn read_start<'t>(line: usize, text: &'t str) -> Result<KitStart<'t>, String> {
         exit_code: exit_code
             .parse()
             .map_err(|_| wrong("the exit code", exit_code))?,
-        wall_s: (seconds("the end", ended)? - seconds("the begin", begun)?).max(0.0),
+        wall_s: Some(wall_s)
+            .filter(|seconds| *seconds < SECONDS_MAX)
+            .ok_or_else(|| wrong("the end", ended))?,
         times: Vec::new(),
         stdout: String::new(),
         stderr: String::new(),
