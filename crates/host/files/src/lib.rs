@@ -21,6 +21,7 @@ mod debuginfod;
 mod error;
 mod file_error;
 mod files;
+mod folder_lock;
 mod folders;
 mod git;
 mod installed;
@@ -46,6 +47,7 @@ pub use file_error::{FileError, cannot};
 pub use files::{
     canonical_name, last_lines, map_file, map_named_elf, write_atomically, write_program_atomically,
 };
+pub use folder_lock::FolderLock;
 pub use folders::{free_bytes, private_dir, remove_abandoned_files};
 pub use git::{git_author, run_git, run_program};
 pub use installed::{RUNTIME, find_installed_library};

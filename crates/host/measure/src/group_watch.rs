@@ -10,7 +10,7 @@ use rustix::process::Pid;
 /// Reads the number of the process group that runs, or an empty line while none does. At the end of
 /// the input it ends the group: `make` and compilers remove unfinished files when they are asked to.
 const SCRIPT: &str = "g=; while read -r line; do g=$line; done; [ -n \"$g\" ] || exit; \
-                      kill -s TERM -- \"-$g\"; sleep 2; kill -s KILL -- \"-$g\"";
+                      kill -s TERM -- \"-$g\"; sleep 1; kill -s KILL -- \"-$g\"";
 
 /// A shell that waits for the end of this process.
 #[derive(Debug)]

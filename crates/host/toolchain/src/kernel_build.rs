@@ -16,16 +16,14 @@ mod package;
 mod tree;
 
 use std::cell::Cell;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use relayout_files::{
-    CacheFolder, InterruptFlag, RecordingProgress, cannot, free_bytes, last_lines,
+    CacheFolder, FolderLock, InterruptFlag, RecordingProgress, cannot, free_bytes, last_lines,
 };
 use relayout_measure::{ProgramCommand, ProgramLaunch, ProgramStarter};
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 
 pub use self::compile_test::{
     ConfigurationBase, ConfigurationParseError, KernelConfiguration, TestedObject,
@@ -224,7 +222,7 @@ impl KernelBuilder {
         patch: Option<&KernelPatch>,
         label: &str,
         watch: &BuildWatch<'_>,
-    ) -> Result<File, Error> {
+    ) -> Result<FolderLock, Error> {
         require_needs()?;
         let lock = lock_folder(&self.folder, watch)?;
         self.require_space()?;
@@ -371,15 +369,12 @@ fn folder_name(source: &Path) -> String {
 }
 
 /// Locks a folder, in which only one process may build, when the one that builds there has ended.
-fn lock_folder(folder: &Path, watch: &BuildWatch<'_>) -> Result<File, Error> {
+fn lock_folder(folder: &Path, watch: &BuildWatch<'_>) -> Result<FolderLock, Error> {
     let path = folder.join("lock");
-    let file = File::create(&path).map_err(cannot("create", &path))?;
     let mut is_announced = false;
     loop {
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(file),
-            Err(Errno::WOULDBLOCK) => {}
-            Err(error) => return Err(cannot("lock", &path)(error.into()).into()),
+        if let Some(lock) = FolderLock::acquire(&path)? {
+            return Ok(lock);
         }
         if !is_announced {
             watch.progress.step(&format!(

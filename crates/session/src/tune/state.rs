@@ -1,12 +1,10 @@
 //! Folder with the state of a run: settings, journal, repository, profiles and logs.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use relayout_files::{CacheFolder, cannot, read_regular_text, write_atomically};
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
+use relayout_files::{CacheFolder, FolderLock, cannot, read_regular_text, write_atomically};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -29,7 +27,7 @@ struct KeptSettings {
 #[derive(Debug)]
 pub(super) struct StateFolder {
     path: PathBuf,
-    _lock: File,
+    _lock: FolderLock,
 }
 
 impl StateFolder {
@@ -113,14 +111,9 @@ impl StateFolder {
     }
 }
 
-fn lock_file(folder: &Path) -> Result<File, TuneError> {
-    let path = folder.join(LOCK_FILE);
-    let file = File::create(&path).map_err(cannot("create", &path))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(Errno::WOULDBLOCK) => Err(TuneError::Locked(folder.to_owned())),
-        Err(error) => Err(cannot("lock", &path)(error.into()).into()),
-    }
+fn lock_file(folder: &Path) -> Result<FolderLock, TuneError> {
+    let lock = FolderLock::acquire(&folder.join(LOCK_FILE))?;
+    lock.ok_or_else(|| TuneError::Locked(folder.to_owned()))
 }
 
 /// Removes all but the lock. The settings go last: a folder without them counts as foreign.

@@ -151,7 +151,7 @@ fn a_build_that_fails_says_where() {
 
 /// Progress that releases a lock when it hears that somebody waits.
 struct LockHolder {
-    lock: RefCell<Option<File>>,
+    lock: RefCell<Option<FolderLock>>,
     steps: RefCell<Vec<String>>,
 }
 
