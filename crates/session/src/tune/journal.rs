@@ -27,6 +27,8 @@ pub(super) struct StepJournal {
     path: PathBuf,
     file: File,
     steps: BTreeMap<String, FinishedStep>,
+    /// Seconds that the steps took which this process asked for.
+    asked_seconds: f64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -70,6 +72,7 @@ impl StepJournal {
             path: path.to_owned(),
             file,
             steps,
+            asked_seconds: 0.0,
         })
     }
 
@@ -84,6 +87,7 @@ impl StepJournal {
         run: impl FnOnce() -> Result<T, TuneError>,
     ) -> Result<T, TuneError> {
         if let Some(finished) = self.steps.get(name) {
+            self.asked_seconds += finished.seconds;
             return T::deserialize(&finished.result).map_err(|source| TuneError::JournalStep {
                 path: self.path.clone(),
                 step: name.to_owned(),
@@ -105,6 +109,7 @@ impl StepJournal {
         let line = serde_json::to_string(&step)? + "\n";
         let written = { self.file.write_all(line.as_bytes()) }.and_then(|()| self.file.sync_data());
         written.map_err(cannot("write", &self.path))?;
+        self.asked_seconds += step.seconds;
         self.steps.insert(step.step.clone(), step);
         Ok(())
     }
@@ -114,9 +119,10 @@ impl StepJournal {
         self.steps.len()
     }
 
-    /// Returns the seconds that all finished steps took.
+    /// Returns the seconds that the steps took which were asked for so far. A limit is so reached at
+    /// the same place when a run goes on.
     pub(super) fn seconds(&self) -> f64 {
-        self.steps.values().map(|step| step.seconds).sum()
+        self.asked_seconds
     }
 }
 
@@ -125,6 +131,18 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn time_is_that_of_the_steps_so_far() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("journal");
+        let lines = "{\"step\":\"a\",\"seconds\":2.0,\"result\":1}\n{\"step\":\"b\",\"seconds\":3.0,\"result\":2}\n";
+        fs::write(&path, lines).expect("it is written");
+        let mut journal = StepJournal::open(&path).expect("it is read");
+        assert_eq!(journal.seconds(), 0.0);
+        assert_eq!(run(&mut journal, "a", 7), 1);
+        assert_eq!(journal.seconds(), 2.0);
+    }
 
     fn run(journal: &mut StepJournal, step: &str, result: u32) -> u32 {
         journal.run_step(step, || Ok(result)).expect("it runs")
