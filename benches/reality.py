@@ -123,7 +123,7 @@ def make_patch(source, rule, hot):
 
 def verify(options, patch):
     command = [RELAYOUT, "verify", "kernel", "--patch", patch, "--workload", options.workload]
-    command += ["--runs", str(options.runs), "--all", "--json", "--seed", "1"]
+    command += ["--runs", str(options.runs), "--all-runs", "--json", "--seed", "1"]
     if options.source:
         command += ["--source", options.source]
     done = subprocess.run([*map(str, command)], stdout=subprocess.PIPE)

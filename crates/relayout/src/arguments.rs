@@ -42,21 +42,58 @@ pub fn margin(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Parses `2G`, `512M`, or a number of MiB, between 256 MiB and 64 GiB.
+/// Parses the size of a guest's memory: `2G`, `512M`, or a number of MiB, between 256 MiB and 64 GiB.
 pub fn size(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(['G', 'g', 'M', 'm']);
-    let mib = match text.strip_prefix(digits).unwrap_or_default() {
-        "" | "M" | "m" => 1,
-        "G" | "g" => 1024,
-        _ => return Err("not a size: 512M, 2G".into()),
-    };
-    let number: u64 = digits
-        .parse()
-        .map_err(|_| "not a size: 512M, 2G".to_owned())?;
-    match number.checked_mul(mib) {
-        Some(n @ 256..=65536) => Ok(n << 20),
-        _ => Err("not between 256M and 64G".into()),
+    let has_suffix = text.ends_with(|letter: char| letter.is_ascii_alphabetic());
+    let mib = if has_suffix { 1 } else { 1 << 20 };
+    let size = bytes(text).ok().and_then(|size| size.checked_mul(mib));
+    match size {
+        Some(size @ 0x1000_0000..=0x10_0000_0000) => Ok(size),
+        Some(_) => Err("not between 256M and 64G".into()),
+        None => Err("not a size: 512M, 2G".into()),
     }
+}
+
+/// Parses a number of bytes, in hexadecimal too, with a suffix for powers of 1024: `4096`, `0x40`, `4K`, `1MiB`.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    number_with_suffix(text, 1024).ok_or_else(|| "not a size: 4096, 0x40, 4K, 1M".to_owned())
+}
+
+/// Parses the size of a cache line: as [`bytes`], above 0.
+pub fn line_size(text: &str) -> Result<u64, String> {
+    match bytes(text)? {
+        0 => Err("not above 0".to_owned()),
+        size => Ok(size),
+    }
+}
+
+/// Parses a number with a suffix for powers of 1000: `4000000`, `200k`, `4M`.
+pub fn count(text: &str) -> Result<u64, String> {
+    number_with_suffix(text, 1000).ok_or_else(|| "not a number: 4000000, 200k, 4M".to_owned())
+}
+
+/// Parses a number above 0, as [`count`] does.
+pub fn positive_count(text: &str) -> Result<u64, String> {
+    match count(text)? {
+        0 => Err("not above 0".to_owned()),
+        number => Ok(number),
+    }
+}
+
+/// Parses a number in which K, M, G and T stand for powers of `step`; `B` and `iB` may follow them.
+fn number_with_suffix(text: &str, step: u64) -> Option<u64> {
+    if let Some(digits) = text.strip_prefix("0x") {
+        return u64::from_str_radix(digits, 16).ok();
+    }
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let suffix = text[digits.len()..].to_ascii_lowercase();
+    let letter = suffix.trim_end_matches("b").trim_end_matches('i');
+    let power = ["", "k", "m", "g", "t"]
+        .iter()
+        .position(|name| *name == letter)?;
+    let factor = step.checked_pow(u32::try_from(power).ok()?)?;
+    let number: u64 = digits.parse().ok()?;
+    number.checked_mul(factor)
 }
 
 /// Parses a fraction from 0.001 to 1.
@@ -65,14 +102,6 @@ pub fn share(text: &str) -> Result<f64, String> {
         Ok(share) if (0.001..=1.0).contains(&share) => Ok(share),
         _ => Err("not a fraction from 0.001 to 1".into()),
     }
-}
-
-/// Parses a number of seconds.
-pub fn seconds(text: &str) -> Result<Duration, String> {
-    let number = text.parse().ok().filter(|n| (0.001..=1e9).contains(n));
-    number
-        .map(Duration::from_secs_f64)
-        .ok_or_else(|| "not a number of seconds".into())
 }
 
 /// Parses the cost of a pair transfer, in transfers.
@@ -167,18 +196,35 @@ mod tests {
         for bad in ["", "G", "1", "2T", "-1G", "99999999999999999999G", "2GG"] {
             assert!(size(bad).is_err(), "{bad}");
         }
+        assert_eq!(bytes("4096"), Ok(4096));
+        assert_eq!(bytes("0x40"), Ok(64));
+        assert_eq!(bytes("4K"), Ok(4096));
+        assert_eq!(bytes("1MiB"), Ok(1 << 20));
+        assert_eq!(bytes("128B"), Ok(128));
+        assert_eq!(count("200k"), Ok(200_000));
+        assert_eq!(count("4M"), Ok(4_000_000));
+        for bad in [
+            "",
+            "K",
+            "1.5K",
+            "-1",
+            "0x",
+            "4KK",
+            "4kk",
+            "4P",
+            "20000000000G",
+        ] {
+            assert!(bytes(bad).is_err(), "{bad}");
+            assert!(count(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]
-    fn shares_and_seconds() {
+    fn shares() {
         assert_eq!(share("0.05"), Ok(0.05));
         assert_eq!(share("1"), Ok(1.0));
-        assert_eq!(seconds("1.5"), Ok(Duration::from_millis(1500)));
         for bad in ["0", "1.1", "-0.5", "NaN", "inf", "1e-9", "x", ""] {
             assert!(share(bad).is_err(), "{bad}");
-        }
-        for bad in ["0", "-1", "NaN", "inf", "1e30", "x", ""] {
-            assert!(seconds(bad).is_err(), "{bad}");
         }
     }
 }

@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 
 use relayout_files::ErrorCategory;
+use relayout_report::ErrorDocument;
 use relayout_session::HostError as Error;
 
-use crate::print::print_note;
+use crate::print::{print_error_document, print_failure};
 
 /// Exit status of the command. The numbers are part of its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +54,8 @@ impl From<ErrorCategory> for ExitStatus {
     }
 }
 
-/// Prints the whole chain of causes; returns how to end.
-pub fn print_error(error: &anyhow::Error) -> ExitStatus {
+/// Prints the whole chain of causes, as a document if the user wants JSON.
+pub fn print_error(error: &anyhow::Error, status: ExitStatus) {
     let mut causes = error.chain();
     let mut text = causes.next().map(ToString::to_string).unwrap_or_default();
     for cause in causes {
@@ -64,7 +65,11 @@ pub fn print_error(error: &anyhow::Error) -> ExitStatus {
             text.push_str(&cause);
         }
     }
-    print_note(&text);
+    print_failure(&text, status as u8);
+}
+
+/// Returns how a command ends that failed with this error.
+pub fn error_status(error: &anyhow::Error) -> ExitStatus {
     if error.chain().any(is_disk_full) {
         return ExitStatus::Environment;
     }
@@ -72,6 +77,36 @@ pub fn print_error(error: &anyhow::Error) -> ExitStatus {
         .chain()
         .find_map(Error::category_of)
         .map_or(ExitStatus::Input, ExitStatus::from)
+}
+
+/// Prints help, a version, or what is wrong with the command line, as a document if the user wants JSON.
+pub fn end_with_usage_error(error: &clap::Error, as_document: bool) -> ExitCode {
+    if !error.use_stderr() || !as_document {
+        // A closed pipe is no error.
+        let _ = error.print();
+        return match error.use_stderr() {
+            true => ExitStatus::Input.into(),
+            false => ExitStatus::Done.into(),
+        };
+    }
+    print_error_document(&usage_document(&error.render().to_string()));
+    ExitStatus::Input.into()
+}
+
+/// Makes a document of what clap says: paragraphs with the error, tips, and the usage.
+fn usage_document(text: &str) -> ErrorDocument {
+    let mut paragraphs = text.split("\n\n").map(str::trim);
+    let message = paragraphs.next().unwrap_or_default();
+    let message = message.strip_prefix("error: ").unwrap_or(message);
+    let tips: Vec<&str> = paragraphs
+        .take_while(|paragraph| !paragraph.starts_with("Usage:"))
+        .collect();
+    let hint = match tips.is_empty() {
+        true => "--help describes the command".to_owned(),
+        false => tips.join("; ").replace("tip: ", ""),
+    };
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    ErrorDocument::with_hint(message, Some(hint), ExitStatus::Input as u8)
 }
 
 fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {

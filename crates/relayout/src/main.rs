@@ -5,26 +5,47 @@
 
 mod arguments;
 mod cmd;
+mod common_options;
 mod exit;
+mod pager;
 mod print;
 mod progress;
 mod resolved;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
 
+use crate::common_options::{ColorWhen, CommonOptions};
 use crate::exit::ExitStatus;
+
+const EXAMPLES: &str = "\
+Examples:
+  relayout record kernel --workload mntns          boot a kernel under QEMU and record it
+  make CC=\"relayout cc\" && relayout record run ./server
+  relayout report mntns.relayout                   what CPUs fight over
+  relayout advise mntns.relayout --source linux    a better layout, as a patch
+  relayout show vmlinux mm_struct                  a layout, as pahole prints it
+
+`relayout doctor` says what is missing here. `relayout help COMMAND` and `man relayout-COMMAND` describe a \
+command. The documents are in docs/ of the source, or in /usr/share/doc/relayout.
+
+Exit code 0: done; 1: the thing asked about failed; 2: bad usage or input; 3: something is missing here; \
+4: the recorded program or guest failed; 101: a bug; 130: interrupted.";
 
 /// Find the struct members that CPUs fight over, and lay them out better
 ///
 /// Record a kernel under QEMU (no hardware counters needed), see which members share a cache line
 /// that they should not, and score other layouts by replaying the recording.
 #[derive(Debug, Parser)]
-#[command(name = "relayout", version, max_term_width = 100)]
+#[command(name = "relayout", version = env!("RELAYOUT_VERSION"), propagate_version = true, max_term_width = 100,
+          after_help = EXAMPLES)]
 struct RelayoutCli {
     #[command(subcommand)]
     command: CliCommand,
+    #[command(flatten)]
+    common: CommonOptions,
 }
 
 #[derive(Debug, Subcommand)]
@@ -33,9 +54,9 @@ enum CliCommand {
     Record(cmd::record::RecordTarget),
     Report(cmd::report::Args),
     View(cmd::view::Args),
-    Show(cmd::show::Args),
+    Show(Box<cmd::show::Args>),
     Diff(cmd::diff::Args),
-    Advise(cmd::advise::Args),
+    Advise(Box<cmd::advise::Args>),
     WhatIf(cmd::what_if::Args),
     Check(cmd::check::Args),
     Compare(cmd::compare::Args),
@@ -44,16 +65,50 @@ enum CliCommand {
     Verify(Box<cmd::verify::Args>),
     Probe(cmd::probe::Args),
     Doctor(cmd::doctor::Args),
+    Completions(cmd::completions::Args),
+    Man(cmd::man::Args),
     Cc(cmd::cc::Args),
     /// The same as cc, for C++
     #[command(name = "c++", disable_help_flag = true)]
     Cxx(cmd::cc::Args),
-    /// Print a completion script for a shell
-    #[command(hide = true)]
-    Completions {
-        /// The shell
-        shell: clap_complete::Shell,
-    },
+}
+
+impl CliCommand {
+    /// Returns true for commands whose text may be longer than a screen.
+    fn prints_long_text(&self) -> bool {
+        matches!(
+            self,
+            Self::Report(_)
+                | Self::Show(_)
+                | Self::Diff(_)
+                | Self::Advise(_)
+                | Self::WhatIf(_)
+                | Self::Check(_)
+                | Self::Compare(_)
+        )
+    }
+
+    fn run(&self) -> anyhow::Result<ExitStatus> {
+        match self {
+            Self::Record(target) => cmd::record::run(target),
+            Self::Show(args) => cmd::show::run(args).map(|()| ExitStatus::Done),
+            Self::Diff(args) => cmd::diff::run(args),
+            Self::Report(args) => cmd::report::run(args).map(|()| ExitStatus::Done),
+            Self::View(args) => cmd::view::run(args),
+            Self::Advise(args) => cmd::advise::run(args),
+            Self::WhatIf(args) => cmd::what_if::run(args).map(|()| ExitStatus::Done),
+            Self::Check(args) => cmd::check::run(args),
+            Self::Compare(args) => cmd::compare::run(args),
+            Self::Tune(args) => cmd::tune::run(args),
+            Self::Suite(args) => cmd::suite::run(args),
+            Self::Verify(args) => cmd::verify::run(args),
+            Self::Probe(args) => cmd::probe::run(args),
+            Self::Cc(_) | Self::Cxx(_) => Err(anyhow::anyhow!("cc and c++ come first")),
+            Self::Doctor(args) => cmd::doctor::run(args),
+            Self::Completions(args) => cmd::completions::run(args, RelayoutCli::command()),
+            Self::Man(args) => cmd::man::run(args, RelayoutCli::command()),
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -61,31 +116,37 @@ fn main() -> ExitCode {
     if let Some(exit) = cmd::cc::intercept::<RelayoutCli>() {
         return exit.into();
     }
-    let cli = RelayoutCli::parse();
-    relayout_files::remove_abandoned_files();
-    let result = match cli.command {
-        CliCommand::Record(target) => cmd::record::run(&target),
-        CliCommand::Show(args) => cmd::show::run(&args).map(|()| ExitStatus::Done),
-        CliCommand::Diff(args) => cmd::diff::run(&args),
-        CliCommand::Report(args) => cmd::report::run(&args).map(|()| ExitStatus::Done),
-        CliCommand::View(args) => cmd::view::run(&args),
-        CliCommand::Advise(args) => cmd::advise::run(&args),
-        CliCommand::WhatIf(args) => cmd::what_if::run(&args).map(|()| ExitStatus::Done),
-        CliCommand::Check(args) => cmd::check::run(&args),
-        CliCommand::Compare(args) => cmd::compare::run(&args),
-        CliCommand::Tune(args) => cmd::tune::run(&args),
-        CliCommand::Suite(args) => cmd::suite::run(&args),
-        CliCommand::Verify(args) => cmd::verify::run(&args),
-        CliCommand::Probe(args) => cmd::probe::run(&args),
-        CliCommand::Cc(_) | CliCommand::Cxx(_) => Err(anyhow::anyhow!("cc and c++ come first")),
-        CliCommand::Doctor(args) => cmd::doctor::run(&args),
-        CliCommand::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut RelayoutCli::command(), "relayout", &mut script);
-            print::print_text(&String::from_utf8_lossy(&script)).map(|()| ExitStatus::Done)
-        }
+    cmd::completions::answer_shell(RelayoutCli::command);
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let cli = match parse(&words) {
+        Ok(cli) => cli,
+        Err(error) => return exit::end_with_usage_error(&error, has_word(&words, "--json")),
     };
-    result
-        .unwrap_or_else(|error| exit::print_error(&error))
-        .into()
+    let settings = { cli.common }.output_settings(cli.command.prints_long_text());
+    print::set_output(print::OutputSettings {
+        error_documents: has_word(&words, "--json"),
+        ..settings
+    });
+    relayout_files::remove_abandoned_files();
+    let result = cli.command.run();
+    print::finish_output();
+    let status = result.unwrap_or_else(|error| {
+        let status = exit::error_status(&error);
+        exit::print_error(&error, status);
+        status
+    });
+    status.into()
+}
+
+fn parse(words: &[OsString]) -> Result<RelayoutCli, clap::Error> {
+    let color = ColorWhen::find(words).for_clap();
+    let mut command = RelayoutCli::command().color(color);
+    let matches = command.try_get_matches_from_mut(words)?;
+    RelayoutCli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// Returns true if an option is among the words before `--`.
+fn has_word(words: &[OsString], option: &str) -> bool {
+    let mut before = words.iter().take_while(|word| *word != "--");
+    before.any(|word| word == option)
 }

@@ -9,7 +9,7 @@ use relayout_files::RecordingProgress;
 use relayout_report::escape_text;
 use relayout_session::verify::ExperimentProgress;
 
-use crate::print::{print_line, print_note};
+use crate::print::{self, print_line, print_warning};
 
 /// Steps of analyses that begin earlier than this are not worth a line.
 const SLOW_STEP: Duration = Duration::from_secs(1);
@@ -27,18 +27,19 @@ pub struct TerminalProgress {
 
 impl TerminalProgress {
     /// `prefix` stands before every step (`run 2 of 3: `).
-    pub fn new(prefix: String, quiet: bool) -> Self {
-        Self::with_terminal(prefix, quiet, stderr().is_terminal())
+    pub fn new(prefix: String) -> Self {
+        Self::with_terminal(prefix, stderr().is_terminal())
     }
 
     /// Beside a program that may write to the same terminal: lines rather than a spinner, which
     /// would be drawn into what the program writes.
-    pub fn beside_program(prefix: String, quiet: bool) -> Self {
+    pub fn beside_program(prefix: String) -> Self {
         let own_terminal = stderr().is_terminal() && !stdout().is_terminal();
-        Self::with_terminal(prefix, quiet, own_terminal)
+        Self::with_terminal(prefix, own_terminal)
     }
 
-    fn with_terminal(prefix: String, quiet: bool, terminal: bool) -> Self {
+    fn with_terminal(prefix: String, terminal: bool) -> Self {
+        let quiet = print::is_quiet();
         let bar = match (quiet, terminal) {
             (true, _) => Some(ProgressBar::hidden()),
             (false, true) => Some(new_spinner()),
@@ -59,7 +60,7 @@ impl TerminalProgress {
     pub fn when_slow() -> Self {
         Self {
             patience: SLOW_STEP,
-            ..Self::new(String::new(), false)
+            ..Self::new(String::new())
         }
     }
 
@@ -149,10 +150,10 @@ impl RecordingProgress for TerminalProgress {
 
     fn warn(&self, text: &str) {
         self.warned.set(true);
-        let print_warning = || print_note(&format!("warning: {text}"));
+        let print = || print_warning(&format!("warning: {text}"));
         match &self.bar {
-            Some(bar) => bar.suspend(print_warning),
-            None => print_warning(),
+            Some(bar) => bar.suspend(print),
+            None => print(),
         }
     }
 }

@@ -80,7 +80,7 @@ fn ranked_by_the_build_where_each_does_worst() {
     let alone = first("");
     let changes = alone["changes"].as_array().expect("changes");
     assert_eq!(changes.len(), 1);
-    let both = first("--config narrow=narrow");
+    let both = first("--other-build narrow=narrow");
     let there = &both["elsewhere"][0];
     assert_eq!(
         (&there["name"], &there["hurts"]),
@@ -88,7 +88,7 @@ fn ranked_by_the_build_where_each_does_worst() {
     );
     let (today, then) = (&there["current_transfers"], &there["transfers"]);
     assert!(then.as_u64() < today.as_u64(), "{there:#}");
-    let words = "advise apart.relayout pair --config narrow=narrow --all";
+    let words = "advise apart.relayout pair --other-build narrow=narrow --all";
     let text = run_successfully(&place, words).stdout;
     let said = "Ranked by what each costs where it does worst: as recorded, or in the other configuration.";
     assert!(text.contains(said), "{text}");

@@ -213,7 +213,7 @@ fn text_and_message_say_what_each_is_worth() {
 fn other_workloads_have_the_check_too() {
     let place = recorded_place();
     record(&place, "q", &SPUN, Some(true));
-    let words = "advise p node --source tree --also q --config same=vmlinux --all --layouts";
+    let words = "advise p node --source tree --also q --other-build same=vmlinux --all --layouts";
     let shown = flowing_text(&place, words);
     let seen = "today; the store to 'cpu' (node.c:11) left the value as it was in 400 of 400 cases found 1 ";
     assert!(shown.contains(seen), "{shown}");

@@ -1,4 +1,4 @@
-//! `relayout check --source` and `--emit`: headers compiled as a project compiles, and assertions
+//! `relayout check --header` and `--emit`: headers compiled as a project compiles, and assertions
 //! as C.
 
 mod common;
@@ -93,11 +93,11 @@ fn assert_clean(place: &Place) {
 fn all_hold() {
     let place = project(RULES);
     let summary = "2 assertions checked, none violated";
-    check(&place, "check --source mm.h", 0, summary, "");
+    check(&place, "check --header mm.h", 0, summary, "");
     // The file itself, and by another's flags.
-    check(&place, "check --source a.c", 0, summary, "");
-    check(&place, "check --source mm.h --like a.c", 0, summary, "");
-    check(&place, "check --source mm.h --compiler gcc", 0, summary, "");
+    check(&place, "check --header a.c", 0, summary, "");
+    check(&place, "check --header mm.h --like a.c", 0, summary, "");
+    check(&place, "check --header mm.h --compiler gcc", 0, summary, "");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_configuration_breaks_it() {
     database(&place, "debug.json", "gcc -DDEBUG -c a.c");
     check(
         &place,
-        "check --source mm.h --compile-commands compile_commands.json --compile-commands debug=debug.json",
+        "check --header mm.h --compile-commands compile_commands.json --compile-commands debug=debug.json",
         1,
         "
 mm.h:10: mm.lock.owner violates same_line
@@ -126,7 +126,7 @@ fn places_are_named_as_the_projects_build_names_them() {
     let place = project(&RULES.replace("size = 24", "size = 16"));
     std::fs::create_dir(place.path("include")).unwrap();
     std::fs::rename(place.path("mm.h"), place.path("include/mm.h")).unwrap();
-    let ended = run(&place, "check --source include/mm.h");
+    let ended = run(&place, "check --header include/mm.h");
     assert!(
         ended
             .stdout
@@ -141,13 +141,13 @@ fn what_the_header_does_not_define_is_told() {
     let place = project(rules);
     check(
         &place,
-        "check --source mm.h",
+        "check --header mm.h",
         0,
         "1 assertion checked, none violated",
         "relayout: note: not checked, because not defined by mm.h: mmm",
     );
     place.write("relayout.toml", "[[type]]\nname = \"mmm\"\nsize = 8\n");
-    let ended = run(&place, "check --source mm.h");
+    let ended = run(&place, "check --header mm.h");
     assert_eq!(ended.code, Some(2), "{ended:?}");
     assert!(ended.stderr.contains("nothing was checked"), "{ended:?}");
 }
@@ -159,7 +159,7 @@ fn a_type_of_two_headers_is_checked_once() {
     let summary = "2 assertions checked, none violated";
     check(
         &place,
-        "check --source mm.h --source other.h",
+        "check --header mm.h --header other.h",
         0,
         summary,
         "",
@@ -172,7 +172,7 @@ fn the_compilers_message_is_shown() {
     place.write("mm.h", "struct mm { spinlock_t lock; };\n");
     check(
         &place,
-        "check --source mm.h",
+        "check --header mm.h",
         2,
         "",
         "
@@ -182,12 +182,12 @@ relayout: gcc cannot compile [DIR]/mm.h as [DIR]/a.c is compiled:
       1 | struct mm { spinlock_t lock; };
         |             ^~~~~~~~~~",
     );
-    let ended = run(&place, "check --bisect --source mm.h");
+    let ended = run(&place, "check --bisect --header mm.h");
     assert_eq!(ended.code, Some(125), "{ended:?}");
     // What it needs can be included before it.
     place.write("spinlock.h", "typedef int spinlock_t;\n");
     place.write("relayout.toml", "[[type]]\nname = \"mm\"\nsize = 4\n");
-    let words = "check --source mm.h --include spinlock.h";
+    let words = "check --header mm.h --include spinlock.h";
     let refused = run(&place, words);
     assert!(
         refused.stderr.contains("spinlock.h: No such file"),
@@ -203,20 +203,20 @@ fn what_is_missing_is_named() {
     database(&place, "compile_commands.json", "no-such-gcc -c a.c");
     check(
         &place,
-        "check --source mm.h",
+        "check --header mm.h",
         3,
         "",
         "relayout: there is no compiler 'no-such-gcc', which [DIR]/a.c names; install it, or name another with --compiler",
     );
     check(
         &place,
-        "check --source none.h --compile-commands compile_commands.json",
+        "check --header none.h --compile-commands compile_commands.json",
         2,
         "",
         "relayout: cannot find none.h: No such file or directory (os error 2)",
     );
     std::fs::remove_file(place.path("compile_commands.json")).unwrap();
-    let ended = run(&place, "check --source mm.h");
+    let ended = run(&place, "check --header mm.h");
     assert_eq!(ended.code, Some(2), "{ended:?}");
     let wanted = "relayout: there is no compile_commands.json in the folder of mm.h or above it;";
     assert!(ended.stderr.starts_with(wanted), "{ended:?}");
@@ -232,16 +232,16 @@ fn bad_usage() {
             "required arguments were not provided",
         ),
         (
-            "check --source mm.h --compile-commands =x",
+            "check --header mm.h --compile-commands =x",
             "write NAME=FILE",
         ),
         (
-            "check --source mm.h --compiler '",
+            "check --header mm.h --compiler '",
             "is not a compiler's command",
         ),
-        ("check --source mm.h --like none.c", "cannot find none.c"),
+        ("check --header mm.h --like none.c", "cannot find none.c"),
         (
-            "check --source mm.h --emit kernel --json",
+            "check --header mm.h --emit kernel --json",
             "cannot be used with",
         ),
     ] {
@@ -263,7 +263,7 @@ fn ctrl_c_ends_the_compiler_and_leaves_nothing() {
         "compile_commands.json",
         &format!("{} -c a.c", compiler.display()),
     );
-    let child = start(&mut relayout(&place, "check --source mm.h"));
+    let child = start(&mut relayout(&place, "check --header mm.h"));
     let deadline = Instant::now() + Duration::from_secs(30);
     while !place.path("started").exists() {
         assert!(Instant::now() < deadline, "the compiler was not started");
@@ -301,7 +301,7 @@ size = 8
         let place = project(rules);
         let command = format!("ccache {compiler} {} -c a.c", flags.join(" "));
         database(&place, "compile_commands.json", &command);
-        let ended = run(&place, "check --source mm.h");
+        let ended = run(&place, "check --header mm.h");
         let expect = format!("{count} checked, none violated\n");
         assert_eq!(
             (ended.stdout, ended.code),
@@ -323,9 +323,9 @@ fn the_configuration_of_a_kernel_is_found_where_it_is_built() {
         "CONFIG_SMP=y\nCONFIG_NR_CPUS=1\n",
     );
     let summary = "1 assertion checked, none violated";
-    check(&place, "check --source mm.h", 0, summary, "");
+    check(&place, "check --header mm.h", 0, summary, "");
     place.write("given", "CONFIG_SMP=y\nCONFIG_NR_CPUS=2\n");
-    let ended = run(&place, "check --source mm.h --kconfig given");
+    let ended = run(&place, "check --header mm.h --kconfig given");
     assert!(ended.stderr.contains("no rule applies"), "{ended:?}");
 }
 
@@ -339,7 +339,7 @@ fn instances_of_templates() {
     database(&place, "compile_commands.json", "g++ -c a.c");
     check(
         &place,
-        "check --source mm.h",
+        "check --header mm.h",
         0,
         "1 assertion checked, none violated",
         "relayout: note: not checked, because not defined by mm.h: Ring<Unknown, 4>",
@@ -366,7 +366,7 @@ fn compiles(place: &Place, emitted: &str, header: &str) -> bool {
 fn what_is_emitted_compiles_until_the_layout_breaks() {
     let place = project(RULES);
     let header = HEADER.replace("template_here\n", "");
-    let ended = run(&place, "check --emit static-assert --source mm.h");
+    let ended = run(&place, "check --emit static-assert --header mm.h");
     assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
     assert_clean(&place);
     let emitted = ended.stdout;

@@ -112,7 +112,7 @@ const QUICK: [FaultyCommand; 8] = [
     command("diff", "diff shared tree/other --json", OutputKind::Printed),
     command(
         "check",
-        "check --source tree/shared.h --config rules.toml --json",
+        "check --header tree/shared.h --config rules.toml --json",
         OutputKind::Printed,
     ),
     command(

@@ -6,12 +6,10 @@
 //! its findings with less. `report` alone searches nothing, and shows what is kept.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use relayout_contend::{Finding, Findings, strip_type_tag};
-use relayout_files::CachedFiles;
+use relayout_files::{CachedFiles, file_identity, fnv1a};
 use relayout_layout::TypeArena;
 use relayout_search::AdviceVerdict;
 use serde::{Deserialize, Serialize};
@@ -365,7 +363,7 @@ fn profile_identity(profile: &Path, debug: &[PathBuf]) -> Option<String> {
     files.extend(named);
     files.push(std::env::current_exe().ok()?);
     for file in files {
-        write_file_identity(&file, &mut words)?;
+        words.push_str(&file_identity(&file)?);
     }
     Some(words)
 }
@@ -381,28 +379,6 @@ fn named_debug_files(meta: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-fn write_file_identity(file: &Path, words: &mut String) -> Option<()> {
-    let metadata = std::fs::metadata(file).ok()?;
-    writeln!(
-        words,
-        "{} {} {} {}.{:09} {}",
-        file.display(),
-        metadata.dev(),
-        metadata.ino(),
-        metadata.mtime(),
-        metadata.mtime_nsec(),
-        metadata.len(),
-    )
-    .ok()
-}
-
 fn file_name(identity: &str, extension: &str) -> String {
     format!("{:016x}.{extension}", fnv1a(identity.as_bytes()))
-}
-
-/// FNV-1a, 64 bits (draft-eastlake-fnv), which is the same in every process and version.
-pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }

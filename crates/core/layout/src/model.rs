@@ -144,6 +144,19 @@ pub enum DefinitionKind {
 }
 
 impl DefinitionKind {
+    /// Kind with this number in a kept index.
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
+        let all = [
+            Self::Struct,
+            Self::Union,
+            Self::Class,
+            Self::Enum,
+            Self::Typedef,
+            Self::Base,
+        ];
+        all.into_iter().find(|kind| *kind as u8 == number)
+    }
+
     /// Returns true for a struct, union or class.
     pub fn is_aggregate(self) -> bool {
         matches!(self, Self::Struct | Self::Union | Self::Class)

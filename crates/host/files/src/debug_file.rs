@@ -13,6 +13,7 @@ use crate::Error;
 use crate::debug_search::{self, DebugPlaces};
 use crate::file_error::cannot;
 use crate::files::{map_file, map_named_elf};
+use crate::kept_index::{IndexPlace, MappedIndex};
 
 /// A mapped ELF file with debug information, and the files that it refers to (`.dwo`, `.dwp`, the
 /// supplementary file of `dwz`), which are mapped when its types are read.
@@ -36,6 +37,7 @@ pub struct DebugFile {
     supplementary: OnceLock<Option<Mmap>>,
     package: OnceLock<Option<Mmap>>,
     split: OnceLock<Vec<Option<Mmap>>>,
+    type_index: OnceLock<Option<MappedIndex>>,
 }
 
 impl DebugFile {
@@ -88,6 +90,7 @@ impl DebugFile {
             supplementary: OnceLock::new(),
             package: OnceLock::new(),
             split: OnceLock::new(),
+            type_index: OnceLock::new(),
         }
     }
 
@@ -154,7 +157,25 @@ impl DebugFile {
     }
 }
 
+impl DebugFile {
+    fn index_place(&self) -> Option<IndexPlace> {
+        IndexPlace::for_file(&self.path, self.map.len() as u64)
+    }
+}
+
 impl CompanionFiles for DebugFile {
+    fn type_index(&self) -> Option<&[u8]> {
+        let find = || self.index_place()?.map();
+        let found = self.type_index.get_or_init(find).as_ref();
+        found.map(MappedIndex::bytes)
+    }
+
+    fn keep_type_index(&self, write: &dyn Fn() -> Vec<u8>) {
+        if let Some(place) = self.index_place() {
+            place.keep(&write());
+        }
+    }
+
     fn supplementary(&self, link: &SupplementaryLink) -> Option<&[u8]> {
         let find = || {
             let paths = debug_search::supplementary_paths(&self.path, link, &self.places);

@@ -20,11 +20,13 @@ mod debug_search;
 mod debuginfod;
 mod error;
 mod file_error;
+mod file_identity;
 mod files;
 mod folder_lock;
 mod folders;
 mod git;
 mod installed;
+mod kept_index;
 mod lost_cpu;
 mod processes;
 mod progress;
@@ -44,6 +46,7 @@ pub use debug_search::{DebugPlaces, find_separate_file};
 pub use debuginfod::{DebuginfodClient, ServedFile};
 pub use error::{Error, ErrorCategory};
 pub use file_error::{FileError, cannot};
+pub use file_identity::{file_identity, fnv1a};
 pub use files::{
     canonical_name, last_lines, map_file, map_named_elf, write_atomically, write_program_atomically,
 };
@@ -56,7 +59,7 @@ pub use processes::{die_with_parent, find_in_path, find_system_program, program_
 pub use progress::RecordingProgress;
 pub use regular_files::{open_regular, read_regular, read_regular_text};
 pub use relayout_temporary::{TemporaryFolder, parent_folder};
-pub use signals::{InterruptFlag, signal_name};
+pub use signals::{InterruptFlag, leave_interrupts_to_child, signal_name};
 pub use source_files::{c_source_files, rust_source_files};
 pub use system_package::{DISTRIBUTION, KERNEL_SOURCE_PACKAGE, install_command, system_package};
 pub use terminal::{terminal_columns, wait_for_key};

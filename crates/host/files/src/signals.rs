@@ -56,6 +56,13 @@ impl InterruptFlag {
     }
 }
 
+/// Makes this process ignore Ctrl-C from now on, so that a pager on the same terminal decides what it means. The child
+/// must have been started before: ignored signals are inherited.
+pub fn leave_interrupts_to_child() {
+    // SAFETY: SIG_IGN is a valid disposition, and no handler runs.
+    unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
+}
+
 /// Returns the name of a signal that ends programs.
 ///
 /// ```

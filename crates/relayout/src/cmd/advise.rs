@@ -20,7 +20,7 @@ use relayout_toolchain::kernel_build::KernelConfiguration;
 use super::document_files::DocumentArgs;
 use crate::arguments;
 use crate::exit::ExitStatus;
-use crate::print::print_text;
+use crate::print::{TextKind, print_rendered};
 use crate::resolved;
 
 const EXAMPLES: &str = "\
@@ -67,8 +67,8 @@ pub struct Args {
     pub also: Vec<PathBuf>,
     /// Score the layouts as this build of another configuration would have them too, and rank them
     /// by the one where each does worst; may be given more than once
-    #[arg(long, value_name = "NAME=VMLINUX", value_parser = parse_named_file)]
-    pub config: Vec<(String, PathBuf)>,
+    #[arg(long = "other-build", alias = "config", value_name = "NAME=VMLINUX", value_parser = parse_named_file)]
+    pub other_builds: Vec<(String, PathBuf)>,
     /// Write a patch against this source tree
     #[arg(long, value_name = "DIR")]
     pub source: Option<PathBuf>,
@@ -101,7 +101,7 @@ pub struct Args {
     /// Print today's layout and the recommended one as pahole does
     #[arg(long)]
     pub layouts: bool,
-    /// Print everything: accesses, all candidates, what was left out, the limits of the method
+    /// Leave nothing out: print accesses, all candidates, what was not scored, the limits of the method
     #[arg(long)]
     pub all: bool,
     #[command(flatten)]
@@ -306,7 +306,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             Ok((text, exit))
         },
     )?;
-    print_text(&output)?;
+    print_rendered(&output, args.json, TextKind::Findings)?;
     Ok(exit)
 }
 
@@ -319,7 +319,7 @@ fn advice_request(args: &Args, layout_type: &str) -> anyhow::Result<AdviceReques
         pinned: args.keep.clone(),
         debug: args.debug.clone(),
         workloads: args.also.clone(),
-        configurations: args.config.clone(),
+        configurations: args.other_builds.clone(),
         source: args.source.clone(),
         compile: args.compile.clone(),
         top: args.top,

@@ -64,7 +64,7 @@ pub fn intercept<C: CommandFactory>() -> Option<ExitStatus> {
         return Some(
             text.map_err(Into::into)
                 .and_then(|text| print_text(&text))
-                .map_or_else(|error| exit::print_error(&error), |()| ExitStatus::Done),
+                .map_or_else(|error| end_with(&error), |()| ExitStatus::Done),
         );
     }
     let error = become_compiler(driver, &arguments, |note| {
@@ -77,8 +77,14 @@ pub fn intercept<C: CommandFactory>() -> Option<ExitStatus> {
         CompilerError::Files(error) => error.category().into(),
         _ => ExitStatus::Input,
     };
-    exit::print_error(&error.into());
+    exit::print_error(&error.into(), exit);
     Some(exit)
+}
+
+fn end_with(error: &anyhow::Error) -> ExitStatus {
+    let status = exit::error_status(error);
+    exit::print_error(error, status);
+    status
 }
 
 fn help<C: CommandFactory>() -> String {

@@ -16,7 +16,7 @@ use relayout_session::check::{
 };
 
 use crate::exit::{self, ExitStatus};
-use crate::print::{print_line, print_note, print_text};
+use crate::print::{TextKind, print_line, print_note, print_rendered, print_text, print_warning};
 use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
@@ -33,7 +33,7 @@ Examples:
   relayout check vmlinux
   relayout check --update --profile mmap1.relayout vmlinux
   relayout check --configuration rt --sarif vmlinux > check.sarif
-  relayout check --source include/linux/mm_types.h
+  relayout check --header include/linux/mm_types.h
   relayout check --emit kernel vmlinux > layout_asserts.c
   git bisect run sh -c 'make -s vmlinux || exit 125; relayout check --bisect vmlinux'
 
@@ -129,7 +129,12 @@ pub struct HeaderArgs {
     /// Check the types that this header or source file defines or includes: it is compiled as
     /// compile_commands.json says, and the debug information of that is checked. Runs the compiler
     /// that is named there. Can be given several times
-    #[arg(long = "source", value_name = "FILE.h", conflicts_with = "update")]
+    #[arg(
+        long = "header",
+        alias = "source",
+        value_name = "FILE.h",
+        conflicts_with = "update"
+    )]
     pub headers: Vec<PathBuf>,
     /// Compilation database of the project; given once for each configuration, with the name of the
     /// configuration in relayout.toml [default: compile_commands.json in the folder of FILE.h or
@@ -168,12 +173,20 @@ pub enum EmitTarget {
 /// Rules or files cannot be read, conditions cannot be told, or standard output fails.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match check_layouts(args) {
-        Err(error) if args.bisect => Ok(match exit::print_error(&error) {
-            // Ctrl-C ends the bisection.
-            ExitStatus::Interrupted => ExitStatus::Interrupted,
-            _ => ExitStatus::Untestable,
-        }),
+        Err(error) if args.bisect => {
+            let status = bisect_status(&error);
+            exit::print_error(&error, status);
+            Ok(status)
+        }
         result => result,
+    }
+}
+
+/// Ctrl-C ends the bisection.
+fn bisect_status(error: &anyhow::Error) -> ExitStatus {
+    match exit::error_status(error) {
+        ExitStatus::Interrupted => ExitStatus::Interrupted,
+        _ => ExitStatus::Untestable,
     }
 }
 
@@ -205,7 +218,7 @@ fn check_layouts(args: &Args) -> anyhow::Result<ExitStatus> {
     ))?;
     let outcome = check_subjects(&request, &rules, &subjects, &print_note)?;
     for warning in &outcome.warnings {
-        print_note(&warning_text(warning, &rules.path));
+        print_warning(&warning_text(warning, &rules.path));
     }
     if outcome.checked == 0 {
         return Err(CheckError::NothingChecked(rules.path).into());
@@ -227,7 +240,7 @@ fn check_layouts(args: &Args) -> anyhow::Result<ExitStatus> {
         CheckFormat::Json => check_document(&outcome, &rules.path).to_json()?,
         CheckFormat::Sarif => render_sarif(args, &outcome, &rules.path)?,
     };
-    print_text(&rendered)?;
+    print_rendered(&rendered, format != CheckFormat::Text, TextKind::Findings)?;
     Ok(exit_code(&outcome))
 }
 

@@ -11,7 +11,7 @@ use relayout_session::verify_profile_path;
 
 use super::document_files::DocumentArgs;
 use crate::exit::{self, ExitStatus};
-use crate::print::print_text;
+use crate::print::{TextKind, print_rendered};
 use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
@@ -76,7 +76,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     match compare(args) {
         Ok((comparison, output)) => {
-            print_text(&output)?;
+            print_rendered(&output, args.json || args.mail, TextKind::Differences)?;
             Ok(exit_status(args, &comparison))
         }
         Err(failed) if args.bisect => Ok(failed.bisect_status()),
@@ -109,12 +109,14 @@ impl FailedComparison {
     }
 
     fn bisect_status(&self) -> ExitStatus {
-        match (exit::print_error(&self.error), self.is_of_new) {
+        let status = match (exit::error_status(&self.error), self.is_of_new) {
             // Ctrl-C ends the bisection.
             (ExitStatus::Interrupted, _) => ExitStatus::Interrupted,
             (ExitStatus::Input, true) => ExitStatus::Untestable,
             _ => ExitStatus::BrokenSetup,
-        }
+        };
+        exit::print_error(&self.error, status);
+        status
     }
 }
 

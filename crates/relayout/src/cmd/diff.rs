@@ -11,8 +11,9 @@ use relayout_session::diff::{DiffRequest, DiffSelection, TypeOrder, compare_buil
 use relayout_session::verify_debug_path;
 
 use super::document_files::DocumentArgs;
+use crate::arguments;
 use crate::exit::ExitStatus;
-use crate::print::{print_note, print_text};
+use crate::print::{TextKind, print_note, print_rendered};
 use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
@@ -44,7 +45,7 @@ pub struct Args {
     /// Compare the copies of C types too that Rust code has (`bindings::*`, `uapi::*`)
     #[arg(long)]
     pub bindings: bool,
-    /// Print types too that are the same
+    /// Leave nothing out: print types too that are the same
     #[arg(long)]
     pub all: bool,
     /// Print types too that changed only because of a type that they hold
@@ -60,8 +61,8 @@ pub struct Args {
     #[arg(short, long)]
     pub verbose: bool,
     /// Take cache lines to have this many bytes
-    #[arg(short = 'c', long, alias = "cacheline_size", value_name = "BYTES", default_value_t = 64,
-          value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 'c', long, alias = "cacheline_size", value_name = "SIZE", default_value_t = 64,
+          value_parser = arguments::line_size)]
     pub cacheline_size: u64,
     /// Put the types first that are hot in this profile of `relayout record`, and say which of
     /// their hot members came together on a line or went apart
@@ -117,7 +118,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         .build()
         .context("cannot start threads")?;
     let (rendered, differs) = threads.install(|| compare(args))?;
-    print_text(&rendered)?;
+    print_rendered(&rendered, args.json, TextKind::Differences)?;
     Ok(ExitStatus::failed_if(args.exit_code && differs))
 }
 

@@ -1,6 +1,6 @@
 //! `relayout doctor`: what works here, and what to install.
 
-use relayout_report::survey_text;
+use relayout_report::{Document as _, survey_document, survey_text};
 use relayout_session::survey::survey_machine;
 
 use crate::exit::ExitStatus;
@@ -10,15 +10,22 @@ use crate::print::print_text;
 ///
 /// Ends with 3 if neither a kernel nor a program can be recorded here.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Print JSON (schema relayout/doctor/1)
+    #[arg(long)]
+    json: bool,
+}
 
 /// Runs the command.
 ///
 /// # Errors
 /// Standard output cannot be written to.
-pub fn run(_args: &Args) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let survey = survey_machine();
-    print_text(&survey_text(&survey))?;
+    print_text(&match args.json {
+        true => survey_document(&survey).to_json()?,
+        false => survey_text(&survey),
+    })?;
     Ok(match survey.can_record() {
         true => ExitStatus::Done,
         false => ExitStatus::Environment,

@@ -90,15 +90,10 @@ impl KernelKitArgs {
     ///
     /// # Errors
     /// A kernel does not build, or the folder is there.
-    pub fn export_to(
-        &self,
-        folder: &Path,
-        settings: KernelSettings,
-        quiet: bool,
-    ) -> anyhow::Result<ExitStatus> {
+    pub fn export_to(&self, folder: &Path, settings: KernelSettings) -> anyhow::Result<ExitStatus> {
         Metric::parse_all(&self.metric)?;
         let interrupt = InterruptFlag::catch();
-        let progress = TerminalProgress::new(String::new(), quiet);
+        let progress = TerminalProgress::new(String::new());
         let request = KernelKitRequest {
             folder: folder.to_owned(),
             settings,
@@ -167,7 +162,7 @@ impl KitArgs {
         metrics: &[String],
     ) -> anyhow::Result<ExitStatus> {
         let interrupt = InterruptFlag::catch();
-        let progress = TerminalProgress::new(String::new(), false);
+        let progress = TerminalProgress::new(String::new());
         let request = KitRequest {
             folder: folder.to_owned(),
             settings,

@@ -8,7 +8,7 @@ use relayout_probe::{MachineFile, UnknownValue};
 use relayout_report::{Document as _, machines_document, machines_text, probe_text};
 
 use crate::exit::ExitStatus;
-use crate::print::{print_note, print_text};
+use crate::print::{print_failure, print_note, print_text};
 use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
@@ -56,7 +56,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         return Ok(ExitStatus::Done);
     }
     let interrupt = InterruptFlag::catch();
-    let progress = TerminalProgress::new(String::new(), false);
+    let progress = TerminalProgress::new(String::new());
     let file = progress.finish_after(relayout_probe::measure_machine(&progress, interrupt))?;
     let is_measured =
         file.pair_coefficient.value.is_some() && file.transfers.iter().any(|t| t.ns.is_some());
@@ -75,7 +75,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if is_measured {
         return Ok(ExitStatus::Done);
     }
-    print_note(&unmeasured_reason(&file));
+    print_failure(&unmeasured_reason(&file), ExitStatus::Environment as u8);
     Ok(ExitStatus::Environment)
 }
 

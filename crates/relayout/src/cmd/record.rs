@@ -4,14 +4,14 @@ pub mod kernel;
 pub mod perf;
 pub mod run;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use relayout_profile::Profile;
 use relayout_record::{Error, RecordingOutcome};
 use relayout_session::record::record_repeatedly;
 
-use crate::exit::{ExitStatus, print_error};
-use crate::print::{print_note, print_text};
+use crate::exit::{ExitStatus, error_status, print_error};
+use crate::print::{self, print_note, print_text, print_warning};
 use crate::progress::TerminalProgress;
 
 /// Record who touches which bytes of memory
@@ -37,11 +37,8 @@ pub fn run(target: &RecordTarget) -> anyhow::Result<ExitStatus> {
 /// A recording that is made several times.
 struct RepeatedRecording<'s> {
     times: u16,
-    quiet: bool,
-    /// Prints the notes of each recording.
-    notes: bool,
-    /// Makes the progress of a recording, from the prefix of its lines and whether to be quiet.
-    progress: fn(String, bool) -> TerminalProgress,
+    /// Makes the progress of a recording, from the prefix of its lines.
+    progress: fn(String) -> TerminalProgress,
     /// Number of signals so far that ask relayout to stop.
     signal_count: &'s dyn Fn() -> u32,
 }
@@ -55,36 +52,44 @@ impl RepeatedRecording<'_> {
         summary: fn(&Path, &Profile) -> String,
         record: impl Fn(u16, &TerminalProgress) -> Result<RecordingOutcome, Error>,
     ) -> anyhow::Result<ExitStatus> {
-        let notify = |note: &str| {
-            if self.notes {
-                print_note(&format!("note: {note}"));
-            }
-        };
+        let notify = |note: &str| print_note(&format!("note: {note}"));
         let recordings = record_repeatedly(self.times, &notify, |number| {
             let prefix = match self.times {
                 0 | 1 => String::new(),
                 times => format!("recording {} of {times}: ", number + 1),
             };
-            let progress = (self.progress)(prefix, self.quiet);
+            let progress = (self.progress)(prefix);
             progress.finish_after(record(number, &progress))
         })?;
         // A signal that has ended a recording does not abort this.
         let signals_seen = (self.signal_count)();
         let is_aborted = || (self.signal_count)() > signals_seen;
         let (profile, problem) = recordings.save(output, force, &command_line(), &is_aborted)?;
-        if !self.quiet {
+        if !print::is_quiet() {
             print_text(&summary(output, &profile))?;
         }
         let Some(problem) = problem else {
             return Ok(ExitStatus::Done);
         };
-        let exit = print_error(&problem.into());
-        print_note(&format!(
+        let problem = problem.into();
+        let exit = error_status(&problem);
+        print_error(&problem, exit);
+        print_warning(&format!(
             "what was recorded until then is in {}",
             output.display()
         ));
         Ok(exit)
     }
+}
+
+/// Returns the folder for a profile of a program or workload, in the current one: its name with `.relayout`.
+fn default_profile(subject: &Path) -> PathBuf {
+    let mut name = subject
+        .file_name()
+        .unwrap_or(subject.as_os_str())
+        .to_owned();
+    name.push(".relayout");
+    name.into()
 }
 
 /// Returns the command line for profiles.

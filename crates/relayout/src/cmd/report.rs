@@ -17,7 +17,7 @@ use relayout_session::{
 
 use super::document_files::DocumentArgs;
 use crate::arguments::{self, FindingOrder, TextForm};
-use crate::print::print_text;
+use crate::print::{TextKind, print_rendered};
 use crate::progress::TerminalProgress;
 use exports::ExportArgs;
 
@@ -97,7 +97,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     args.exports.verify_files()?;
     verify_tree_use(args)?;
     verify_profile_path("report", &args.profile, &[])?;
-    print_text(&read_or_render(args)?)
+    let is_document = args.json || args.format == TextForm::Svg;
+    print_rendered(&read_or_render(args)?, is_document, TextKind::Findings)
 }
 
 /// Returns the document of all findings, as `report --json --top 0` prints it.

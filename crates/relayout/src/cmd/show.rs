@@ -13,6 +13,7 @@ use relayout_report::show::{layout_text, sizes_text, type_json};
 use relayout_session::show::{ShowOrder, ShownType, TypeLimits, TypeSelection, render_types};
 use relayout_session::{verify_debug_path, with_types};
 
+use crate::arguments;
 use crate::print::print_note;
 use output::TypesOutput;
 
@@ -48,7 +49,7 @@ pub struct Args {
     /// for a module with `.BTF.base`, of any kernel that can load it
     #[arg(long, value_name = "FILE")]
     pub btf_base: Option<PathBuf>,
-    /// Print every definition of a name that has several, not only the first
+    /// Leave nothing out: print every definition of a name that has several, not only the first
     #[arg(long)]
     pub all: bool,
 
@@ -60,10 +61,10 @@ pub struct Args {
     #[arg(short = 'd', long, requires = "contains", help_heading = "Selection")]
     pub recursive: bool,
     /// Only types of at least this size
-    #[arg(long, value_name = "BYTES", help_heading = "Selection")]
+    #[arg(long, value_name = "SIZE", value_parser = arguments::bytes, help_heading = "Selection")]
     pub size_min: Option<u64>,
     /// Only types of at most this size
-    #[arg(long, value_name = "BYTES", help_heading = "Selection")]
+    #[arg(long, value_name = "SIZE", value_parser = arguments::bytes, help_heading = "Selection")]
     pub size_max: Option<u64>,
     /// Only types that span at least this many cache lines
     #[arg(long, value_name = "N", help_heading = "Selection")]
@@ -106,8 +107,8 @@ pub struct Args {
     )]
     pub sort: Option<SortKey>,
     /// Take cache lines to have this many bytes
-    #[arg(short = 'c', long, alias = "cacheline_size", value_name = "BYTES", default_value_t = 64,
-          value_parser = clap::value_parser!(u64).range(1..), help_heading = "Output")]
+    #[arg(short = 'c', long, alias = "cacheline_size", value_name = "SIZE", default_value_t = 64,
+          value_parser = arguments::line_size, help_heading = "Output")]
     pub cacheline_size: u64,
     /// Print offsets and sizes in hexadecimal
     #[arg(long, help_heading = "Output")]

@@ -76,9 +76,6 @@ pub struct Args {
     /// Print JSON (schema relayout/suite/1)
     #[arg(long)]
     json: bool,
-    /// Say less
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 /// Runs the command.
@@ -103,7 +100,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         })?;
         return Ok(ExitStatus::Done);
     }
-    let outcome = run_jobs(args, &request)?;
+    let outcome = run_jobs(&request)?;
     print_text(&match args.json {
         true => suite_document(&outcome).to_json()?,
         false => render_text(&outcome),
@@ -111,9 +108,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     Ok(exit_status(&outcome))
 }
 
-fn run_jobs(args: &Args, request: &SuiteRequest) -> anyhow::Result<SuiteOutcome> {
+fn run_jobs(request: &SuiteRequest) -> anyhow::Result<SuiteOutcome> {
     let interrupt = InterruptFlag::catch();
-    let progress = TerminalProgress::new(String::new(), args.quiet);
+    let progress = TerminalProgress::new(String::new());
     let tools = SuiteTools {
         relayout: std::env::current_exe().context("cannot find the program of this process")?,
         progress: &progress,

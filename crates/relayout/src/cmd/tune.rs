@@ -99,8 +99,8 @@ pub struct Args {
     #[arg(long, value_name = "N", requires = "kernel", value_parser = clap::value_parser!(u64).range(1..))]
     iterations: Option<u64>,
     /// Set these options of the kernel's configuration too: a file with lines as CONFIG_NUMA=y
-    #[arg(long, value_name = "FILE", requires = "kernel")]
-    config: Option<PathBuf>,
+    #[arg(long, alias = "config", value_name = "FILE", requires = "kernel")]
+    kconfig: Option<PathBuf>,
     /// Begin no change after this much work (90, 90s, 5m, 2h) [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = arguments::time)]
     time: Option<Duration>,
@@ -132,9 +132,6 @@ pub struct Args {
     /// Print JSON (schema relayout/tune/1)
     #[arg(long)]
     json: bool,
-    /// Say less
-    #[arg(short, long)]
-    quiet: bool,
     #[command(flatten)]
     files: DocumentArgs,
 }
@@ -156,7 +153,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         restart: args.restart,
     };
     let interrupt = InterruptFlag::catch();
-    let progress = TerminalProgress::new(String::new(), args.quiet);
+    let progress = TerminalProgress::new(String::new());
     let tools = TuneTools {
         relayout: std::env::current_exe().context("cannot find the program of this process")?,
         writer: &TuneWriter,
@@ -222,7 +219,7 @@ fn tuned_kernel(args: &Args, workload: &str, limit_s: u64) -> anyhow::Result<Tun
     for name in std::iter::once(workload).chain(args.also.iter().map(String::as_str)) {
         relayout_record::find_workload(name)?;
     }
-    let config = args.config.as_deref().map(full_path).transpose()?;
+    let config = args.kconfig.as_deref().map(full_path).transpose()?;
     Ok(TunedKernel {
         workload: workload.to_owned(),
         also: args.also.clone(),

@@ -82,8 +82,8 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = arguments::time)]
     budget: Option<Duration>,
     /// Make all N starts, also when it is decided before
-    #[arg(long)]
-    all: bool,
+    #[arg(long = "all-runs", alias = "all")]
+    all_runs: bool,
     /// Discard the first N starts of each side
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(..=100))]
     warmup: u16,
@@ -185,7 +185,7 @@ fn exit_code(outcome: &ExperimentOutcome) -> ExitStatus {
 fn measure(args: &Args, rules: &JudgingRules) -> anyhow::Result<MeasuredRuns> {
     let settings = settings(args)?;
     let interrupt = InterruptFlag::catch();
-    let progress = TerminalProgress::new(String::new(), false);
+    let progress = TerminalProgress::new(String::new());
     Ok(progress.finish_after(measure_programs(
         &settings,
         rules,
@@ -202,7 +202,7 @@ fn settings(args: &Args) -> anyhow::Result<ProgramSettings> {
         shell: args.shell,
         pairs: args.runs,
         budget: args.budget,
-        early_stop: !args.all,
+        early_stop: !args.all_runs,
         warmups: args.warmup.into(),
         pin: args.pin.clone(),
         fifo: args.fifo,

@@ -12,7 +12,7 @@ use relayout_session::{ResolvedNames, verify_profile_path};
 
 use super::advise::MachineArgs;
 use super::document_files::DocumentArgs;
-use crate::print::print_text;
+use crate::print::{TextKind, print_rendered};
 use crate::resolved;
 
 const EXAMPLES: &str = "\
@@ -98,5 +98,5 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             }
         },
     )?;
-    print_text(&output)
+    print_rendered(&output, args.json, TextKind::Findings)
 }

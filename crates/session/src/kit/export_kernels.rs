@@ -83,7 +83,7 @@ pub fn export_kernel_kit(
     let mut notes = Vec::new();
     if request.settings.config.is_none() {
         notes.push(
-            "the kernels have the small configuration for QEMU; a real machine needs its own: --config \
+            "the kernels have the small configuration for QEMU; a real machine needs its own: --kconfig \
              /boot/config-RELEASE"
                 .to_owned(),
         );

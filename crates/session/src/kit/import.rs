@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use relayout_files::{cannot, read_regular_text};
+use relayout_files::{cannot, fnv1a, read_regular_text};
 use relayout_verify::extract::{StartOutput, extract_values};
 use relayout_verify::judge::JudgingRules;
 use relayout_verify::kit_result::{KitResult, KitStart};
@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 
 use super::KitError;
 use super::manifest::{FORMAT, KitManifest};
-use crate::judgement::fnv1a;
 use crate::verify::{JudgedRuns, judge};
 
 /// CPUs of a machine that are believed.

@@ -2,13 +2,13 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use relayout_files::fnv1a;
 use relayout_verify::metric::Metric;
 use relayout_verify::plan::ExperimentPlan;
 use serde::{Deserialize, Serialize};
 
 use super::KitError;
 use super::evidence::KitEvidence;
-use crate::judgement::fnv1a;
 
 /// Format of the document.
 pub(super) const FORMAT: &str = "relayout/kit/1";

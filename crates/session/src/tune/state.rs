@@ -4,13 +4,12 @@ use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use relayout_files::{CacheFolder, FolderLock, cannot, read_regular_text, write_atomically};
+use relayout_files::{CacheFolder, FolderLock, cannot, fnv1a, read_regular_text, write_atomically};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::journal::StepJournal;
 use super::{TuneError, TuneSettings};
-use crate::judgement::fnv1a;
 
 const SETTINGS_FILE: &str = "settings.json";
 const LOCK_FILE: &str = "lock";

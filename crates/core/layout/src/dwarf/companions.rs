@@ -15,6 +15,14 @@ pub trait CompanionFiles: Sync {
 
     /// Split units in the order of `wanted`. Called once.
     fn split_units(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>>;
+
+    /// Index of type names that [`keep_type_index`](Self::keep_type_index) got for the same bytes of the debug file.
+    fn type_index(&self) -> Option<&[u8]> {
+        None
+    }
+
+    /// Takes the index of type names of a file that refers to no others, to be kept for the next time. `write` makes it.
+    fn keep_type_index(&self, _write: &dyn Fn() -> Vec<u8>) {}
 }
 
 /// Source without any files.

@@ -9,6 +9,7 @@ use super::companions::{CompanionFiles, MissingCompanion, NoCompanions};
 use super::die::{self, DieOffset, Reader, Value};
 use super::image::{self, ImportSlot, TlsSegment};
 use super::index::{CodeIndex, FunctionRange, GlobalVariable, TypeNameIndex};
+use super::kept_index;
 use super::memory::{self, LoadedSection};
 use super::parts::{DwarfUnits, UnitSlot};
 use super::scopes::ScopeId;
@@ -96,6 +97,12 @@ impl<'a> DwarfFile<'a> {
         if units.parts.is_empty() {
             return Err(no_debug_info(&elf));
         }
+        if units.parts.len() == 1
+            && missing.is_empty()
+            && let Some(types) = companions.type_index().and_then(kept_index::read_index)
+        {
+            return Ok(Self::from_units(elf, units, types, missing));
+        }
         let mut found = names::scan_type_names(&units, 0)?;
         add_split_units(
             &elf,
@@ -112,6 +119,9 @@ impl<'a> DwarfFile<'a> {
             && let Some(first) = missing.first()
         {
             return Err(Error::NothingButMissing(first.to_string()));
+        }
+        if units.parts.len() == 1 && missing.is_empty() {
+            companions.keep_type_index(&|| kept_index::write_index(&types));
         }
         Ok(Self::from_units(elf, units, types, missing))
     }
@@ -272,7 +282,7 @@ impl<'a> DwarfFile<'a> {
 
     /// Complete struct, union, class, typedef, enum and base type definitions of that name in file
     /// order. The name has no `struct` and the like, and no namespace.
-    pub fn find_types(&self, name: &str) -> &[DieOffset] {
+    pub fn find_types(&self, name: &str) -> Vec<DieOffset> {
         self.types.find_dies(name)
     }
 

@@ -1,10 +1,13 @@
 //! Index over all units: names and addresses with their entries.
+use std::borrow::Cow;
 use std::ops::Range;
 
 use gimli::SectionId;
 use rustc_hash::FxHashMap;
+use zerocopy::little_endian::{U16, U32, U64};
 
 use super::die::DieOffset;
+use super::kept_index::KeptNames;
 use super::scopes::ScopeIndex;
 use super::unit_names::{NameKey, TypeDefinition, UnitNames};
 use crate::DefinitionKind;
@@ -40,17 +43,38 @@ pub(super) struct CodeIndex<'s> {
     pub(super) functions: Vec<FunctionRange>,
 }
 
-/// Type definitions by name, in rows of flat lists, so that millions of entries stay small.
+/// Type definitions by name, in rows of flat lists, so that millions of entries stay small. The lists are made by a scan,
+/// or lie in [a kept index](super::kept_index).
 pub(super) struct TypeNameIndex<'s> {
-    rows: FxHashMap<&'s str, u32>,
-    names: Vec<&'s str>,
+    pub(super) names: NameTable<'s>,
+    pub(super) lists: DefinitionLists<'s>,
+    pub(super) scopes: ScopeIndex<'s>,
+}
+
+/// Names, each with the number of its row.
+pub(super) enum NameTable<'s> {
+    /// Found by a scan.
+    Scanned {
+        /// Rows by name.
+        rows: FxHashMap<&'s str, u32>,
+        /// Names by row.
+        list: Vec<&'s str>,
+    },
+    /// Kept from an earlier scan.
+    Kept(KeptNames<'s>),
+}
+
+/// Definitions of all names, name by name.
+#[derive(Default)]
+pub(super) struct DefinitionLists<'s> {
     /// Start of each name's row in the lists below; one more entry than there are names.
-    starts: Vec<usize>,
-    dies: Vec<DieOffset>,
-    sizes: Vec<u32>,
-    lines: Vec<u16>,
-    kinds: Vec<DefinitionKind>,
-    scopes: ScopeIndex<'s>,
+    pub(super) starts: Cow<'s, [U64]>,
+    /// Offsets of the entries.
+    pub(super) dies: Cow<'s, [U64]>,
+    pub(super) sizes: Cow<'s, [U32]>,
+    pub(super) lines: Cow<'s, [U16]>,
+    /// Kinds as numbers.
+    pub(super) kinds: Cow<'s, [u8]>,
 }
 
 impl<'s> CodeIndex<'s> {
@@ -106,29 +130,34 @@ impl<'s> TypeNameIndex<'s> {
         }
         let kept = starts.last().copied().unwrap_or(0);
         let mut next = starts.clone();
-        let mut dies = vec![DieOffset(0); kept];
-        let mut sizes = vec![0; kept];
-        let mut lines = vec![0; kept];
-        let mut kinds = vec![DefinitionKind::Base; kept];
+        let mut dies = vec![U64::ZERO; kept];
+        let mut sizes = vec![U32::ZERO; kept];
+        let mut lines = vec![U16::ZERO; kept];
+        let mut kinds = vec![0; kept];
         let definitions = units.iter().flat_map(|unit| &unit.definitions);
         for ((_, definition), row) in definitions.zip(row_of) {
             let Some(at) = next.get_mut(row as usize) else {
                 continue;
             };
-            dies[*at] = definition.die;
-            sizes[*at] = definition.size;
-            lines[*at] = definition.line;
-            kinds[*at] = definition.kind;
+            dies[*at] = U64::new(definition.die.0 as u64);
+            sizes[*at] = U32::new(definition.size);
+            lines[*at] = U16::new(definition.line);
+            kinds[*at] = definition.kind as u8;
             *at += 1;
         }
+        let starts: Vec<U64> = starts.into_iter().map(|at| U64::new(at as u64)).collect();
         Self {
-            rows: names.rows,
-            names: names.list,
-            starts,
-            dies,
-            sizes,
-            lines,
-            kinds,
+            names: NameTable::Scanned {
+                rows: names.rows,
+                list: names.list,
+            },
+            lists: DefinitionLists {
+                starts: starts.into(),
+                dies: dies.into(),
+                sizes: sizes.into(),
+                lines: lines.into(),
+                kinds: kinds.into(),
+            },
             scopes,
         }
     }
@@ -139,42 +168,74 @@ impl<'s> TypeNameIndex<'s> {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.names.is_empty()
+        self.names.len() == 0
     }
 
-    pub(super) fn find_dies(&self, name: &str) -> &[DieOffset] {
-        self.rows
-            .get(name)
-            .map_or(&[], |&row| &self.dies[self.row_range(row as usize)])
+    pub(super) fn find_dies(&self, name: &str) -> Vec<DieOffset> {
+        self.definitions(name).map(|found| found.die).collect()
     }
 
     pub(super) fn definitions(&self, name: &str) -> impl Iterator<Item = TypeDefinition> + use<'_> {
-        let row = self.rows.get(name);
-        self.row_definitions(row.map_or(0..0, |row| self.row_range(*row as usize)))
+        let row = self.names.row_of(name);
+        self.row_definitions(row.map_or(0..0, |row| self.lists.row_range(row)))
     }
 
     /// Names in order of first appearance, with their definitions in file order.
     pub(super) fn iter(
         &self,
     ) -> impl Iterator<Item = (&'s str, impl Iterator<Item = TypeDefinition> + use<'_, 's>)> {
-        let rows = self.names.iter().enumerate();
-        rows.map(|(row, name)| (*name, self.row_definitions(self.row_range(row))))
+        let rows = 0..self.names.len();
+        rows.map(|row| {
+            let definitions = self.row_definitions(self.lists.row_range(row));
+            (self.names.name(row), definitions)
+        })
     }
 
     fn row_definitions(
         &self,
         range: Range<usize>,
     ) -> impl Iterator<Item = TypeDefinition> + use<'_, 's> {
-        range.map(|at| TypeDefinition {
-            die: self.dies[at],
-            size: self.sizes[at],
-            line: self.lines[at],
-            kind: self.kinds[at],
-        })
+        range.filter_map(|at| self.lists.definition(at))
+    }
+}
+
+impl<'s> NameTable<'s> {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Scanned { list, .. } => list.len(),
+            Self::Kept(names) => names.len(),
+        }
     }
 
+    /// Name of a row; empty if a kept index is damaged.
+    pub(super) fn name(&self, row: usize) -> &'s str {
+        match self {
+            Self::Scanned { list, .. } => list[row],
+            Self::Kept(names) => names.name(row),
+        }
+    }
+
+    fn row_of(&self, name: &str) -> Option<usize> {
+        match self {
+            Self::Scanned { rows, .. } => rows.get(name).map(|row| *row as usize),
+            Self::Kept(names) => names.row_of(name),
+        }
+    }
+}
+
+impl DefinitionLists<'_> {
     fn row_range(&self, row: usize) -> Range<usize> {
-        self.starts[row]..self.starts[row + 1]
+        let start = |row: usize| self.starts.get(row).map_or(0, |at| at.get() as usize);
+        start(row)..start(row + 1).min(self.dies.len())
+    }
+
+    fn definition(&self, at: usize) -> Option<TypeDefinition> {
+        Some(TypeDefinition {
+            die: DieOffset(self.dies.get(at)?.get() as usize),
+            size: self.sizes.get(at)?.get(),
+            line: self.lines.get(at)?.get(),
+            kind: DefinitionKind::from_number(*self.kinds.get(at)?)?,
+        })
     }
 }
 

@@ -28,6 +28,7 @@ mod file;
 mod forms;
 mod image;
 mod index;
+mod kept_index;
 mod member;
 mod memory;
 mod names;

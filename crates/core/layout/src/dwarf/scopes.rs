@@ -7,17 +7,17 @@ use super::unit_names::{NameKey, UnitNames};
 
 /// Scope in a file, which is the same for all its units. Meaningless in another file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ScopeId(u32);
+pub struct ScopeId(pub(super) u32);
 
 /// Scopes of a file, and the scopes of its definitions and declarations.
 #[derive(Default)]
 pub(super) struct ScopeIndex<'s> {
     /// Parent and name of each scope; parents come first.
-    scopes: Vec<(Option<ScopeId>, &'s str)>,
+    pub(super) scopes: Vec<(Option<ScopeId>, &'s str)>,
     /// Scopes of definitions, sorted by entry.
-    scope_by_die: Vec<(DieOffset, ScopeId)>,
+    pub(super) scope_by_die: Vec<(DieOffset, ScopeId)>,
     /// Scopes of declarations, sorted by entry.
-    scope_by_declaration: Vec<(DieOffset, ScopeId)>,
+    pub(super) scope_by_declaration: Vec<(DieOffset, ScopeId)>,
 }
 
 /// Most scopes inside each other. More is damage.

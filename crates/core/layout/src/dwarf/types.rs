@@ -78,13 +78,8 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
                     && self.scope_of(&context) == declared.scope
             })
         };
-        match self
-            .file
-            .find_types(name)
-            .iter()
-            .find(|die| is_defined_at(die))
-        {
-            Some(&die) => self.load_at(die, LoadNeed::Members, depth + 1),
+        match self.file.find_types(name).into_iter().find(is_defined_at) {
+            Some(die) => self.load_at(die, LoadNeed::Members, depth + 1),
             None => Ok(id),
         }
     }

@@ -45,7 +45,7 @@ impl AlignedBuffer {
     pub fn candidates(&self, file: &DwarfFile<'_>) -> Vec<DieOffset> {
         let (scope, name) = split_scope(&self.held_name);
         let path = |die| file.scope_of(die).map(|scope| file.scope_path(scope));
-        let dies = file.find_types(name).iter().copied();
+        let dies = file.find_types(name).into_iter();
         dies.filter(|die| path(*die).unwrap_or_default() == scope)
             .collect()
     }

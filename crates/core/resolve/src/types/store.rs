@@ -215,8 +215,10 @@ impl<'f, 'a> TypeStore<'f, 'a> {
         let files = self.files.iter().enumerate();
         let mut definitions = files.flat_map(|(file, debug_file)| {
             let file = FileId(file as u16);
-            let dies = debug_file.find_types(name).iter().take(DEFINITIONS_MAX);
-            dies.map(move |&offset| FileDie { file, offset })
+            let dies = debug_file.find_types(name);
+            dies.into_iter()
+                .take(DEFINITIONS_MAX)
+                .map(move |offset| FileDie { file, offset })
         });
         definitions.find_map(|die| match self.chain_end(die)? {
             TypeChainEnd::Other {

@@ -94,8 +94,8 @@ impl<'k, 'a> KernelLookup<'k, 'a> {
         read: impl Fn(&TypeArena, TypeId) -> Option<T>,
     ) -> Option<T> {
         let kernel = self.kernel;
-        let dies = kernel.dwarf.find_types(name).iter().take(DEFINITIONS_MAX);
-        { dies }.find_map(|&die| {
+        let dies = kernel.dwarf.find_types(name);
+        dies.into_iter().take(DEFINITIONS_MAX).find_map(|die| {
             let id = self.types.load(die).ok()?;
             read(self.types.types(), id)
         })

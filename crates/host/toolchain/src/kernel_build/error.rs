@@ -82,7 +82,7 @@ pub enum Error {
     /// The configuration lacks options that booting and recording need.
     #[error(
         "this source does not take {} of the configuration, which booting or recording rests on; set what \
-         they depend on with --config",
+         they depend on with --kconfig",
         options.join(", ")
     )]
     Options {

@@ -11,7 +11,7 @@ use relayout_record::{
 use relayout_report::record::{idle_text, kernel_summary};
 use relayout_session::record::{KernelFiles, require_writable};
 
-use super::RepeatedRecording;
+use super::{RepeatedRecording, default_profile};
 use crate::arguments;
 use crate::exit::ExitStatus;
 use crate::print::print_text;
@@ -49,7 +49,7 @@ pub struct Args {
     /// files FILE.ko; scripts/setup.sh --module fetches them for the kernels in the cache folder
     #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
     module: Vec<String>,
-    /// Write the profile to this folder
+    /// Write the profile to this folder [default: the name of the workload or program, with .relayout]
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     /// Replace an existing profile
@@ -73,7 +73,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
     /// Do N operations in each thread [default: the workload's]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = arguments::positive_count)]
     iterations: Option<u64>,
     /// Seed the workload, and where CPUs yield, with N; --repeat counts up from it
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -97,12 +97,12 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     repeat: u16,
     /// Keep N accesses in order, for replaying layouts, and a quarter as many with their time, for
-    /// `advise --machine` [default: 4000000]
-    #[arg(long, value_name = "N")]
+    /// `advise --machine` [default: 4M]
+    #[arg(long, value_name = "N", value_parser = arguments::count)]
     bursts: Option<u64>,
-    /// Give up when booting, or the workload, takes longer than this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
-    time_limit: u64,
+    /// Give up when booting, or the workload, takes longer than this (300, 300s, 5m)
+    #[arg(long, value_name = "TIME", default_value = "300s", value_parser = arguments::time)]
+    time_limit: Duration,
     /// Use this QEMU [default: $RELAYOUT_QEMU ($RELAYOUT_QEMU_AARCH64 for arm64), the cached one, or
     /// the one in $PATH]
     #[arg(long, value_name = "PROGRAM")]
@@ -118,9 +118,6 @@ pub struct Args {
         conflicts_with_all = ["output", "repeat"]
     )]
     idle: Option<IdleMeasure>,
-    /// Say less
-    #[arg(short, long)]
-    quiet: bool,
     /// Pass these to QEMU too: NUMA nodes, disks
     #[arg(last = true, value_name = "QEMU-ARGS")]
     qemu_arguments: Vec<String>,
@@ -227,10 +224,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if let Some(name) = &args.workload {
         find_workload(name)?;
     }
-    match &args.output {
-        Some(output) => require_writable(output, args.force)?,
-        None if args.idle.is_some() => {}
-        None => anyhow::bail!("say where the profile goes: -o OUT"),
+    let output = match args.idle {
+        Some(_) => None,
+        None => Some(args.output.clone().unwrap_or_else(|| default_output(args))),
+    };
+    if let Some(output) = &output {
+        require_writable(output, args.force)?;
     }
     let cache = CacheFolder::locate();
     let files = match &args.kernel {
@@ -250,8 +249,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         let recording = recording(args, seed, modules.clone());
         record_kernel(&recording, &kernel, &tools, progress, interrupt)
     };
-    let Some(output) = args.output.as_deref().filter(|_| args.idle.is_none()) else {
-        let progress = TerminalProgress::new(String::new(), args.quiet);
+    let Some(output) = output else {
+        let progress = TerminalProgress::new(String::new());
         let recorded = progress.finish_after(record(0, &progress))?;
         recorded.problem.map_or(Ok(()), Err)?;
         print_text(&idle_text(&recorded.profile))?;
@@ -259,12 +258,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     };
     let repeated = RepeatedRecording {
         times: args.repeat,
-        quiet: args.quiet,
-        notes: true,
         progress: TerminalProgress::new,
         signal_count: &|| interrupt.count(),
     };
-    repeated.run(output, args.force, kernel_summary, record)
+    repeated.run(&output, args.force, kernel_summary, record)
+}
+
+/// Returns the folder for a profile that the user gives no name.
+fn default_output(args: &Args) -> PathBuf {
+    match (&args.workload, &args.run) {
+        (Some(workload), _) => default_profile(workload.as_ref()),
+        (None, run) => default_profile(run.as_deref().unwrap_or("kernel".as_ref())),
+    }
 }
 
 fn print_workloads() -> anyhow::Result<ExitStatus> {
@@ -300,7 +305,7 @@ fn recording(args: &Args, seed: u64, module_folder: ModuleFolder) -> KernelRecor
         append: args.append.clone(),
         qemu_arguments: args.qemu_arguments.clone(),
         bursts: args.bursts,
-        time_limit: Duration::from_secs(args.time_limit),
+        time_limit: args.time_limit,
         idle: args.idle.map(IdleMeasure::window),
     }
 }

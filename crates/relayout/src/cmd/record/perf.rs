@@ -7,7 +7,7 @@ use relayout_record::perf::{PerfImport, import_perf};
 use relayout_report::record::samples_summary;
 use relayout_session::record::{decode_sampled_instruction, require_writable};
 
-use super::RepeatedRecording;
+use super::{RepeatedRecording, default_profile};
 use crate::exit::ExitStatus;
 use crate::progress::TerminalProgress;
 
@@ -33,9 +33,9 @@ Of Arm SPE, make samples first: perf inject --itrace=M -i spe.data -o samples.da
 pub struct Args {
     /// File written by perf
     file: PathBuf,
-    /// Write the profile to this folder
+    /// Write the profile to this folder [default: the name of FILE without .data, with .relayout]
     #[arg(short, long, value_name = "OUT")]
-    output: PathBuf,
+    output: Option<PathBuf>,
     /// Replace an existing profile
     #[arg(long)]
     force: bool,
@@ -49,9 +49,6 @@ pub struct Args {
     /// undoes KASLR
     #[arg(long, value_name = "FILE")]
     debug: Option<PathBuf>,
-    /// Say less
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 /// Runs the command.
@@ -59,7 +56,9 @@ pub struct Args {
 /// # Errors
 /// A file that cannot be read or holds no accesses to memory.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
-    require_writable(&args.output, args.force)?;
+    let default_output = || default_profile(&args.file.with_extension(""));
+    let output = args.output.clone().unwrap_or_else(default_output);
+    require_writable(&output, args.force)?;
     let import = PerfImport {
         file: args.file.clone(),
         pid: args.pid,
@@ -68,13 +67,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     };
     let repeated = RepeatedRecording {
         times: 1,
-        quiet: args.quiet,
-        notes: !args.quiet,
-        progress: |_, _| TerminalProgress::when_slow(),
+        progress: |_| TerminalProgress::when_slow(),
         // A signal ends the command.
         signal_count: &|| 0,
     };
-    repeated.run(&args.output, args.force, samples_summary, |_, progress| {
+    repeated.run(&output, args.force, samples_summary, |_, progress| {
         progress.step("reading samples");
         import_perf(&import, &decode_sampled_instruction)
     })

@@ -1,7 +1,7 @@
 //! `relayout record run`: a program.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use relayout_record::{
@@ -10,7 +10,7 @@ use relayout_record::{
 use relayout_report::record::program_summary;
 use relayout_session::record::{decode_sampled_instruction, require_writable};
 
-use super::RepeatedRecording;
+use super::{RepeatedRecording, default_profile};
 use crate::arguments;
 use crate::exit::ExitStatus;
 use crate::progress::TerminalProgress;
@@ -48,8 +48,8 @@ pub struct Args {
     /// program has computed for 1 s. Others: 1]
     #[arg(long, value_name = "SHARE", value_parser = arguments::share)]
     slices: Option<f64>,
-    /// Go over to slices after this many seconds of computing, instead of 1
-    #[arg(long, value_name = "SECONDS", value_parser = arguments::seconds, hide = true,
+    /// Go over to slices after this much time of computing, instead of 1
+    #[arg(long, value_name = "TIME", value_parser = arguments::time, hide = true,
         conflicts_with = "slices")]
     slices_after: Option<Duration>,
     /// Count accesses by place and instruction for lines that are written and shared, or for all
@@ -60,8 +60,8 @@ pub struct Args {
     #[arg(long)]
     values: bool,
     /// Keep N accesses in order, for replaying layouts, and a quarter as many with their time, for
-    /// `advise --machine` [default: 4000000]
-    #[arg(long, value_name = "N")]
+    /// `advise --machine` [default: 4M]
+    #[arg(long, value_name = "N", value_parser = arguments::count)]
     bursts: Option<u64>,
     /// Let another thread run after about N accesses of one, so that threads that share a CPU meet;
     /// 0: leave it to the system [default: 1000]
@@ -80,16 +80,13 @@ pub struct Args {
     /// Record the first process only
     #[arg(long)]
     no_follow_forks: bool,
-    /// Tell the program to end (SIGTERM) after this many seconds; as for servers, which do not end
+    /// Tell the program to end (SIGTERM) after this time (30, 30s, 5m); as for servers, which do not end
     /// by themselves
-    #[arg(long, value_name = "SECONDS", value_parser = arguments::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = arguments::time)]
     stop_after: Option<Duration>,
     /// The same, but it is a failure
-    #[arg(long, value_name = "SECONDS", value_parser = arguments::seconds, conflicts_with = "stop_after")]
+    #[arg(long, value_name = "TIME", value_parser = arguments::time, conflicts_with = "stop_after")]
     time_limit: Option<Duration>,
-    /// Say less
-    #[arg(short, long)]
-    quiet: bool,
     /// The program, and its arguments; what begins with a dash from here on is the program's
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
@@ -116,13 +113,14 @@ enum CountedLines {
 /// # Errors
 /// Bad input, a missing tool, or a program of which nothing was recorded.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
-    let output = args.output.clone().unwrap_or_else(|| default_output(args));
+    let output = args
+        .output
+        .clone()
+        .unwrap_or_else(|| default_profile(args.program[0].as_ref()));
     require_writable(&output, args.force)?;
     let signals = StopSignals::catch();
     let repeated = RepeatedRecording {
         times: args.repeat,
-        quiet: args.quiet,
-        notes: true,
         progress: TerminalProgress::beside_program,
         signal_count: &|| signals.count(),
     };
@@ -130,16 +128,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         let recording = recording(args, args.seed.wrapping_add(number.into()));
         record_program(&recording, progress, signals, &decode_sampled_instruction)
     })
-}
-
-fn default_output(args: &Args) -> PathBuf {
-    let program = Path::new(&args.program[0]);
-    let mut name = program
-        .file_name()
-        .unwrap_or(program.as_os_str())
-        .to_owned();
-    name.push(".relayout");
-    name.into()
 }
 
 fn slice_plan(args: &Args) -> Option<SlicePlan> {

@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use relayout_report::TextKind;
+
 use crate::print;
 
 /// Gathers texts, and the frame of the JSON document around them.
@@ -18,6 +20,13 @@ impl TypesOutput {
             is_json,
             buffer: String::new(),
             is_begun: false,
+        }
+    }
+
+    fn kind(&self) -> TextKind {
+        match self.is_json {
+            true => TextKind::Plain,
+            false => TextKind::Layout,
         }
     }
 
@@ -38,7 +47,7 @@ impl TypesOutput {
     /// # Errors
     /// As `print::print_part`.
     pub(super) fn flush(&mut self) -> anyhow::Result<ControlFlow<()>> {
-        let done = print::print_part(&self.buffer);
+        let done = print::print_part(&self.buffer, self.kind());
         self.buffer.clear();
         done
     }
@@ -51,6 +60,6 @@ impl TypesOutput {
         if self.is_json {
             self.buffer.push_str("\n]}\n");
         }
-        print::print_text(&self.buffer)
+        print::print_part(&self.buffer, self.kind()).map(|_| ())
     }
 }

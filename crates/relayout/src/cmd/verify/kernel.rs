@@ -21,7 +21,7 @@ Examples:
   relayout verify kernel --source linux --patch fix.patch --workload mntns
   relayout verify kernel --source linux --patch fix.patch --workload mntns --cpus 2,4,8 \\
       --also execl --also page_fault2 --runs 12 --save result.json
-  relayout verify kernel --source linux --patch fix.patch --config /boot/config-6.12 \
+  relayout verify kernel --source linux --patch fix.patch --kconfig /boot/config-6.12 \
       --export kit --bench './stat-bench 8' --metric 'rate=regex:^([0-9]+)'
   relayout verify kernel --source linux-6.12 --patch merged-fix.patch --reverse --workload fcopy
 
@@ -69,8 +69,8 @@ pub struct Args {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = arguments::pairs)]
     runs: usize,
     /// Boot them N times also when it is decided before
-    #[arg(long)]
-    all: bool,
+    #[arg(long = "all-runs", alias = "all")]
+    all_runs: bool,
     /// Begin no boots that would end later than this (90, 90s, 5m, 1h); building does not count
     #[arg(long, value_name = "TIME", value_parser = arguments::time)]
     budget: Option<Duration>,
@@ -94,8 +94,8 @@ pub struct Args {
     #[arg(long, value_name = "TIME", default_value = "300s", value_parser = arguments::time)]
     time_limit: Duration,
     /// Set these options of the configuration too: a file with lines as CONFIG_NUMA=y
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[arg(long, alias = "config", value_name = "FILE")]
+    kconfig: Option<PathBuf>,
     /// Compile N files at a time [default: one per CPU]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
@@ -113,9 +113,6 @@ pub struct Args {
     /// Print JSON (schema relayout/verify/1)
     #[arg(long)]
     json: bool,
-    /// Say less
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 /// Runs the command.
@@ -124,10 +121,10 @@ pub struct Args {
 /// Bad input, a missing tool, or a kernel that does not build or boot.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if let Some(folder) = &args.kit.export {
-        return args.kit.export_to(folder, settings(args), args.quiet);
+        return args.kit.export_to(folder, settings(args));
     }
     let interrupt = InterruptFlag::catch();
-    let progress = TerminalProgress::new(String::new(), args.quiet);
+    let progress = TerminalProgress::new(String::new());
     let rules = JudgingRules {
         margin: args.margin,
     };
@@ -159,14 +156,14 @@ fn settings(args: &Args) -> KernelSettings {
         cpus: args.cpus.clone(),
         iterations: args.iterations,
         pairs: args.runs,
-        early_stop: !args.all,
+        early_stop: !args.all_runs,
         budget: args.budget,
         types: args.types.clone(),
         seed: args.seed,
         yield_every: args.yield_every,
         memory_bytes: args.memory,
         time_limit: args.time_limit,
-        config: args.config.clone(),
+        config: args.kconfig.clone(),
         jobs: args.jobs.map(usize::from),
         qemu: args.qemu.clone(),
         save: args.save.clone(),

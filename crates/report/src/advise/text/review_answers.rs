@@ -263,7 +263,7 @@ fn configuration_answer(
     }
     match answers.is_empty() {
         true => {
-            "none was given: --config NAME=VMLINUX scores another build, --compile ARCH:CONFIG \
+            "none was given: --other-build NAME=VMLINUX scores another build, --compile ARCH:CONFIG \
              compiles the patch for it (32-bit too)."
                 .to_owned()
         }
