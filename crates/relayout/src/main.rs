@@ -6,6 +6,7 @@
 mod arguments;
 mod cmd;
 mod common_options;
+mod complete;
 mod exit;
 mod pager;
 mod print;

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use relayout_contend::{Finding, Findings, strip_type_tag};
 use relayout_files::{CachedFiles, file_identity, fnv1a};
 use relayout_layout::TypeArena;
+use relayout_profile::parquet::META_FILE;
 use relayout_search::AdviceVerdict;
 use serde::{Deserialize, Serialize};
 
@@ -347,7 +348,7 @@ pub fn run_judgements(
 /// Returns words that change with the profile, its debug files and this program; `None` if a file
 /// cannot be looked at.
 fn profile_identity(profile: &Path, debug: &[PathBuf]) -> Option<String> {
-    let meta = relayout_files::read_regular_text(&profile.join("meta.json")).ok()?;
+    let meta = relayout_files::read_regular_text(&profile.join(META_FILE)).ok()?;
     let allocators = allocators_by_user().join(",");
     let mut words = format!("judgements {FORMAT}\n{meta}\n{allocators}\n");
     let mut files: Vec<PathBuf> = std::fs::read_dir(profile)
@@ -357,7 +358,7 @@ fn profile_identity(profile: &Path, debug: &[PathBuf]) -> Option<String> {
         .ok()?;
     files.sort();
     let named: Vec<PathBuf> = match debug.is_empty() {
-        true => named_debug_files(&meta),
+        true => debug_file_in(&meta).into_iter().collect(),
         false => debug.to_vec(),
     };
     files.extend(named);
@@ -368,15 +369,16 @@ fn profile_identity(profile: &Path, debug: &[PathBuf]) -> Option<String> {
     Some(words)
 }
 
-/// Returns the debug files that the meta data of a profile name.
-fn named_debug_files(meta: &str) -> Vec<PathBuf> {
+/// Returns the debug file that the meta data of a profile name.
+pub(crate) fn named_debug_file(profile: &Path) -> Option<PathBuf> {
+    let meta = relayout_files::read_regular_text(&profile.join(META_FILE)).ok()?;
+    debug_file_in(&meta)
+}
+
+fn debug_file_in(meta: &str) -> Option<PathBuf> {
     let document: serde_json::Value = serde_json::from_str(meta).unwrap_or_default();
     let named = document.get("debug_file").and_then(|path| path.as_str());
-    named
-        .filter(|path| !path.is_empty())
-        .map(PathBuf::from)
-        .into_iter()
-        .collect()
+    named.filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 fn file_name(identity: &str, extension: &str) -> String {

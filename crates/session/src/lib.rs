@@ -71,4 +71,4 @@ pub use progress::SilentProgress;
 pub use resolved_profile::{ResolvedProfile, with_resolved_profile, with_verified_profile};
 pub use source_files::{SourceFile, read_source_file, read_source_files};
 pub use subject_layouts::{SubjectLayout, SubjectMember, read_subject_layouts};
-pub use type_files::{debug_places, with_both_types, with_types};
+pub use type_files::{debug_places, type_names_of, with_both_types, with_types};

@@ -2,6 +2,7 @@
 
 mod filter;
 mod lookup;
+mod packing;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use relayout_layout::{TypeArena, TypeId};
 use filter::{SeenExtremes, TypeFilter};
 
 pub use filter::{TypeLimits, TypeMeasures};
+pub use packing::{PackedStep, PackedType};
 
 /// Types that are loaded at once.
 const BATCH: usize = 2048;
@@ -53,6 +55,8 @@ pub struct ShownType<'n> {
     pub id: TypeId,
     /// Name under which it was found.
     pub name: &'n str,
+    /// The definition in its catalog; `None` for one that is only compared.
+    pub entry: Option<CatalogEntry<'n>>,
 }
 
 /// Types that cannot be shown.
@@ -89,7 +93,7 @@ pub enum ShowError {
 }
 
 /// Renders the selected types of a file with `render`, in batches for `write`, which breaks where
-/// nobody reads any more.
+/// nobody reads any more. A type of which `render` makes nothing is left out.
 ///
 /// `render` also tells types of one name apart: two with the same text are one. `notify` receives a
 /// sentence for each name with several different types.
@@ -102,7 +106,7 @@ pub fn render_types<E: From<ShowError>>(
     selection: &TypeSelection,
     notify: &dyn Fn(&str),
     same_text: &dyn Fn(&TypeArena, &ShownType<'_>) -> String,
-    render: impl Fn(&TypeArena, &ShownType<'_>, Option<&TypeMeasures>) -> String + Sync,
+    render: impl Fn(&TypeArena, &ShownType<'_>, Option<&TypeMeasures>) -> Option<String> + Sync,
     mut write: impl FnMut(&[String]) -> Result<ControlFlow<()>, E>,
 ) -> Result<(), E> {
     let filter = TypeFilter::new(&selection.limits)?;
@@ -111,12 +115,14 @@ pub fn render_types<E: From<ShowError>>(
         let shown = ShownType {
             id,
             name: entry.name,
+            entry: Some(*entry),
         };
         let measures =
             is_measured.then(|| TypeMeasures::from_type(types, id, selection.line_bytes));
         let text = filter
             .passes(types, id, measures.as_ref())
-            .then(|| render(types, &shown, measures.as_ref()));
+            .then(|| render(types, &shown, measures.as_ref()))
+            .flatten();
         (measures, text)
     };
     let entries = lookup::selected_entries(file, catalog, selection, notify, same_text)?;

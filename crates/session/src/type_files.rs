@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use relayout_files::{DebugFile, DebugPlaces, DebuginfodClient};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 
+use crate::judgement::named_debug_file;
 use crate::{Error, HostError};
 
 /// Environment variable with the folders of debug files, instead of `/usr/lib/debug`.
@@ -53,6 +54,22 @@ pub fn with_both_types<T, E: From<Error>>(
     notify_of_missing(first, &first_types, notify);
     notify_of_missing(second, &second_types, notify);
     then(&first_types, &second_types)
+}
+
+/// Returns the names of the types in a file, or in the debug file of a profile; none if they cannot be read.
+pub fn type_names_of(path: &Path) -> Vec<String> {
+    let file = match path.is_dir() {
+        true => named_debug_file(path),
+        false => Some(path.to_owned()),
+    };
+    let Some(file) = file else {
+        return Vec::new();
+    };
+    let names = |catalog: &TypeCatalog<'_>| {
+        let names = catalog.type_names().into_iter();
+        Ok::<_, Error>(names.map(str::to_owned).collect())
+    };
+    with_types(&file, DebugInfoFormat::Any, None, &|_| {}, names).unwrap_or_default()
 }
 
 /// Returns the places that are searched for debug files.

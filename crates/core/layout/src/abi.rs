@@ -49,6 +49,7 @@ mod error;
 mod flatten;
 mod infer;
 mod layout;
+mod pack;
 mod place;
 mod shape;
 mod sizes;
@@ -59,5 +60,6 @@ pub use error::AbiError;
 pub use layout::{
     AtomArrangement, AtomPlace, Hole, LayoutAtom, PaddingMember, StructLayout, StructShape,
 };
+pub use pack::PackingMove;
 pub use sizes::AbiEngine;
 pub use target::TargetAbi;

@@ -141,6 +141,41 @@ impl<'a> TypeCatalog<'a> {
         matches!(self.debug_info, DebugInfo::Dwarf(_))
     }
 
+    /// Leaves out the definitions in units whose name begins with `prefix`, from now on; returns false for BTF, which
+    /// does not know units. To be called once.
+    pub fn exclude_units(&self, prefix: &str) -> bool {
+        match &self.debug_info {
+            DebugInfo::Dwarf(file) => {
+                file.exclude_units(prefix);
+                true
+            }
+            DebugInfo::Btf(_) => false,
+        }
+    }
+
+    /// Name of the unit of a definition and the offset of its entry, where there are units.
+    pub fn unit_of(&self, entry: &CatalogEntry<'_>) -> Option<(String, u64)> {
+        match &self.debug_info {
+            DebugInfo::Dwarf(file) => {
+                let die = entry.die()?;
+                Some((file.unit_name_of(die)?, die.0 as u64))
+            }
+            DebugInfo::Btf(_) => None,
+        }
+    }
+
+    /// Structs with the number of functions' parameters that point to them. In DWARF, each unit counts by itself, with the
+    /// inline functions of the headers that it includes.
+    ///
+    /// # Errors
+    /// Malformed BTF.
+    pub fn method_counts(&self) -> Result<Vec<(String, u64)>, Error> {
+        match &self.debug_info {
+            DebugInfo::Dwarf(file) => Ok(file.method_counts()),
+            DebugInfo::Btf(btf) => btf.method_counts(),
+        }
+    }
+
     /// Names of all definitions, in order of first appearance.
     pub fn type_names(&self) -> Vec<&str> {
         match &self.debug_info {

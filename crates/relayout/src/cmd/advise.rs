@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
+use clap_complete::ArgValueCandidates;
 use relayout_layout::suggestions;
 use relayout_report::Document as _;
 use relayout_report::advise::{AdviceTextOptions, advise_document, advise_text, patch_mail};
@@ -19,6 +20,7 @@ use relayout_toolchain::kernel_build::KernelConfiguration;
 
 use super::document_files::DocumentArgs;
 use crate::arguments;
+use crate::complete;
 use crate::exit::ExitStatus;
 use crate::print::{TextKind, print_rendered};
 use crate::resolved;
@@ -40,7 +42,7 @@ pub struct Args {
     /// Profile written by `relayout record`
     pub profile: PathBuf,
     /// Structs to advise on; without any, the three with the most transfers
-    #[arg(value_name = "TYPE")]
+    #[arg(value_name = "TYPE", add = ArgValueCandidates::new(complete::types))]
     pub types: Vec<String>,
     /// Use this debug file (vmlinux, or the program) [default: the one recorded with]; may be given
     /// more than once, for shared libraries too, which are told by their build ids
@@ -161,7 +163,7 @@ pub struct MachineArgs {
     /// Predict throughput, and weigh pairs of lines, by what is in this file [default: what
     /// `relayout probe` measured on this machine]; or predict the gain over the number of CPUs of a machine of
     /// this name (`relayout probe --machines` lists them)
-    #[arg(long, value_name = "FILE|NAME")]
+    #[arg(long, value_name = "FILE|NAME", add = ArgValueCandidates::new(complete::machines))]
     pub machine: Option<PathBuf>,
     /// Predict it for so many CPUs that do what the recorded ones do [default: as many as were recorded; on a
     /// machine with a name, powers of two up to all]

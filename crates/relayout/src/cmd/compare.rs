@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap_complete::ArgValueCandidates;
 use relayout_report::Document as _;
 use relayout_report::compare::{compare_document, render_mail, render_text};
 use relayout_session::compare::{
@@ -10,6 +11,7 @@ use relayout_session::compare::{
 use relayout_session::verify_profile_path;
 
 use super::document_files::DocumentArgs;
+use crate::complete;
 use crate::exit::{self, ExitStatus};
 use crate::print::{TextKind, print_rendered};
 use crate::progress::TerminalProgress;
@@ -40,7 +42,7 @@ pub struct Args {
     /// Profile of the build that is judged, or a folder of profiles
     pub new: PathBuf,
     /// Types and variables to compare [default: those with 1% of the transfers of a side]
-    #[arg(value_name = "TYPE")]
+    #[arg(value_name = "TYPE", add = ArgValueCandidates::new(complete::types))]
     pub types: Vec<String>,
     /// Take changes below this percentage to be none
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = crate::arguments::margin)]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
+use clap_complete::ArgValueCandidates;
 use relayout_diff::DiffStatus;
 use relayout_layout::catalog::DebugInfoFormat;
 use relayout_report::Document as _;
@@ -12,6 +13,7 @@ use relayout_session::verify_debug_path;
 
 use super::document_files::DocumentArgs;
 use crate::arguments;
+use crate::complete;
 use crate::exit::ExitStatus;
 use crate::print::{TextKind, print_note, print_rendered};
 use crate::progress::TerminalProgress;
@@ -37,7 +39,7 @@ pub struct Args {
     /// The build that is compared
     pub new: PathBuf,
     /// Types to compare, with `*` and `?` for any characters; without any, all structs and unions
-    #[arg(value_name = "TYPE")]
+    #[arg(value_name = "TYPE", add = ArgValueCandidates::new(complete::types))]
     pub types: Vec<String>,
     /// Read BTF even if there is DWARF
     #[arg(long)]

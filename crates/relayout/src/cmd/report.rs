@@ -5,6 +5,7 @@ mod exports;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
+use clap_complete::ArgValueCandidates;
 use relayout_report::{
     Document as _, FindingSelection, ReportContents, explain_document, explain_text, json, text,
 };
@@ -17,6 +18,7 @@ use relayout_session::{
 
 use super::document_files::DocumentArgs;
 use crate::arguments::{self, FindingOrder, TextForm};
+use crate::complete;
 use crate::print::{TextKind, print_rendered};
 use crate::progress::TerminalProgress;
 use exports::ExportArgs;
@@ -66,7 +68,7 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
     /// Show only findings of this type or variable
-    #[arg(long = "type", value_name = "NAME")]
+    #[arg(long = "type", value_name = "NAME", add = ArgValueCandidates::new(complete::types))]
     pub type_name: Option<String>,
     /// Say of the finding of this rank why it is taken for that type: what names its memory, and
     /// what each instruction that accessed it says by itself

@@ -1,90 +1,113 @@
 //! `relayout show`: layouts from DWARF or BTF, in pahole's format.
 
 mod output;
+mod selection;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::ArgGroup;
+use clap_complete::ArgValueCandidates;
 use relayout_layout::TypeArena;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_pahole_text::{Options, PaholeVersion};
-use relayout_report::show::{layout_text, sizes_text, type_json};
-use relayout_session::show::{ShowOrder, ShownType, TypeLimits, TypeSelection, render_types};
+use relayout_report::show::{
+    layout_text, packable_text, packed_text, place_text, sizes_text, type_json,
+};
+use relayout_session::show::{PackedType, ShownType, TypeMeasures, TypeSelection, render_types};
 use relayout_session::{verify_debug_path, with_types};
 
 use crate::arguments;
-use crate::print::print_note;
+use crate::complete;
+use crate::print::{print_note, print_text};
 use output::TypesOutput;
+use selection::{SelectionArgs, SortKey};
+
+/// Types of the running kernel.
+const RUNNING_KERNEL: &str = "/sys/kernel/btf/vmlinux";
+
+const EXAMPLES: &str = "\
+Examples:
+  relayout show task_struct                    of the running kernel, from its BTF
+  relayout show vmlinux pcpu_chunk mm_struct
+  relayout show vmlinux 'tcp_*' --sizes
+  relayout show vmlinux --contains spinlock --size-min 4K --sort=size
+  relayout show -R a.out Connection            with members moved into holes";
 
 /// Print the layout of types: offsets, sizes, holes, cache lines, in pahole's format
 ///
 /// Without a TYPE, all structs and unions, in the order of the file. A selection (--holes,
 /// --size-min, ...) leaves out what does not fit.
 #[derive(Debug, clap::Args)]
-#[command(group = ArgGroup::new("kind").args(["structs", "unions"]))]
-#[command(group = ArgGroup::new("form").args(["sizes", "json"]))]
+#[command(after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("form").args(["sizes", "json", "packable", "nr_methods", "reorganize"]))]
 pub struct Args {
     /// File with debug information: DWARF (vmlinux, a program, an object file, a kernel module) or
-    /// BTF. What was split off it is found: a debug file by build id (below /usr/lib/debug, or the
-    /// folders in $RELAYOUT_DEBUG_PATH) or by name, .dwo and .dwp files; with
-    /// $RELAYOUT_DEBUGINFOD=1, on the servers of $DEBUGINFOD_URLS too
-    pub file: PathBuf,
+    /// BTF; without a FILE, the BTF of the running kernel. What was split off it is found: a debug
+    /// file by build id (below /usr/lib/debug, or the folders in $RELAYOUT_DEBUG_PATH) or by name,
+    /// .dwo and .dwp files; with $RELAYOUT_DEBUGINFOD=1, on the servers of $DEBUGINFOD_URLS too
+    pub file: Option<PathBuf>,
     /// Types to print (`page`, `struct page`, `spinlock_t`, `ns::T`, `tcp_*`); without any, all
     /// structs and unions
-    #[arg(value_name = "TYPE")]
+    #[arg(value_name = "TYPE", add = ArgValueCandidates::new(complete::types))]
     pub types: Vec<String>,
     /// Print these types too, as pahole's option of this name
     #[arg(
         short = 'C',
         long = "class_name",
         value_name = "TYPE,...",
-        value_delimiter = ','
+        value_delimiter = ',',
+        add = ArgValueCandidates::new(complete::types)
     )]
     pub class_names: Vec<String>,
     /// Read BTF even if there is DWARF
     #[arg(long)]
     pub btf: bool,
+    /// Read the first of these formats that the file has: dwarf, btf
+    #[arg(
+        short = 'F',
+        long,
+        alias = "format_path",
+        value_name = "FORMAT,...",
+        value_delimiter = ',',
+        conflicts_with = "btf"
+    )]
+    pub format_path: Vec<DebugFormat>,
     /// Types that the BTF of a kernel module is based on: the vmlinux of the same build, or its BTF;
     /// for a module with `.BTF.base`, of any kernel that can load it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, alias = "btf_base", value_name = "FILE")]
     pub btf_base: Option<PathBuf>,
     /// Leave nothing out: print every definition of a name that has several, not only the first
     #[arg(long)]
     pub all: bool,
-
-    /// Print the names of the structs and unions that have a member of this type (`mutex`,
-    /// `*_lock`), or an array of it
-    #[arg(short = 'i', long, value_name = "TYPE", help_heading = "Selection")]
-    pub contains: Option<String>,
-    /// With --contains: also where it is a member of a member
-    #[arg(short = 'd', long, requires = "contains", help_heading = "Selection")]
-    pub recursive: bool,
-    /// Only types of at least this size
-    #[arg(long, value_name = "SIZE", value_parser = arguments::bytes, help_heading = "Selection")]
-    pub size_min: Option<u64>,
-    /// Only types of at most this size
-    #[arg(long, value_name = "SIZE", value_parser = arguments::bytes, help_heading = "Selection")]
-    pub size_max: Option<u64>,
-    /// Only types that span at least this many cache lines
-    #[arg(long, value_name = "N", help_heading = "Selection")]
-    pub lines_min: Option<u64>,
-    /// Only types that span at most this many cache lines
-    #[arg(long, value_name = "N", help_heading = "Selection")]
-    pub lines_max: Option<u64>,
-    /// Only structs with at least this many holes
-    #[arg(short = 'H', long, value_name = "N", help_heading = "Selection")]
-    pub holes: Option<u64>,
-    /// Only structs and classes
-    #[arg(long, help_heading = "Selection")]
-    pub structs: bool,
-    /// Only unions
-    #[arg(long, help_heading = "Selection")]
-    pub unions: bool,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
 
     /// Print the types of members in place, down to base types, and what typedefs stand for
     #[arg(short = 'E', long, alias = "expand_types", help_heading = "Output")]
     pub expand: bool,
+    /// Print each struct with members moved into its holes, and what that saves
+    #[arg(short = 'R', long, help_heading = "Output")]
+    pub reorganize: bool,
+    /// With --reorganize: print each move too
+    #[arg(
+        short = 'S',
+        long,
+        alias = "show_reorg_steps",
+        requires = "reorganize",
+        help_heading = "Output"
+    )]
+    pub show_reorg_steps: bool,
+    /// Print one line for each struct that --reorganize makes smaller: name, size, size then, bytes
+    /// saved
+    #[arg(short = 'P', long, help_heading = "Output")]
+    pub packable: bool,
+    /// Print where each type is defined: unit, offset of the entry, file and line; needs DWARF
+    #[arg(short = 'I', long, alias = "show_decl_info", help_heading = "Output")]
+    pub show_decl_info: bool,
+    /// Print how many parameters of functions point to each struct
+    #[arg(short = 'm', long, alias = "nr_methods", help_heading = "Output", conflicts_with_all = ["types", "class_names"])]
+    pub nr_methods: bool,
     /// Print what this release of pahole prints
     #[arg(
         long,
@@ -122,17 +145,13 @@ pub struct Args {
     pub jobs: Option<u16>,
 }
 
-/// Key that types are sorted by.
+/// Debug information, as the user names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum SortKey {
-    /// Name, from A to Z
-    Name,
-    /// Size, the largest first
-    Size,
-    /// Bytes in holes, the most first
-    Holes,
-    /// Bytes of padding at the end, the most first
-    Padding,
+pub enum DebugFormat {
+    /// DWARF
+    Dwarf,
+    /// BTF
+    Btf,
 }
 
 /// Release of pahole, as the user names it.
@@ -167,43 +186,97 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             .build_global()
             .context("cannot start threads")?;
     }
-    verify_debug_path("show", &args.file, &args.types)?;
-    let format = if args.btf {
-        DebugInfoFormat::Btf
-    } else {
-        DebugInfoFormat::Any
-    };
-    let base = args.btf_base.as_deref();
-    with_types(&args.file, format, base, &print_note, |catalog| {
-        show_types(args, catalog)
-    })
+    let (file, names) = file_and_names(args);
+    verify_debug_path("show", &file, &names)?;
+    with_types(
+        &file,
+        args.debug_info(),
+        args.btf_base.as_deref(),
+        &print_note,
+        |catalog| show_types(args, &file, names, catalog),
+    )
 }
 
-fn show_types(args: &Args, catalog: &TypeCatalog<'_>) -> anyhow::Result<()> {
-    let options = Options {
-        cacheline_size: args.cacheline_size,
-        hex: args.hex,
-        expand: args.expand,
-        version: args.pahole_version.into(),
-        alignments_known: catalog.knows_alignments(),
-        ..Options::default()
+/// Returns the file and the names of the types. A first word that is no file is a type of the running kernel.
+fn file_and_names(args: &Args) -> (PathBuf, Vec<String>) {
+    let mut names: Vec<String> = args
+        .types
+        .iter()
+        .chain(&args.class_names)
+        .cloned()
+        .collect();
+    let running = Path::new(RUNNING_KERNEL);
+    let is_type = |word: &str| {
+        let is_name = |letter: char| letter.is_ascii_alphanumeric() || "_*? ".contains(letter);
+        word.chars().all(is_name) && !Path::new(word).exists() && running.exists()
     };
-    let form = ShowForm::from_args(args);
-    let mut output = TypesOutput::new(form == ShowForm::Json);
+    match &args.file {
+        None => (running.to_owned(), names),
+        Some(file) => match file.to_str().filter(|word| is_type(word)) {
+            // What follows a missing file is rather its types than others of the kernel.
+            Some(word) if !args.types.iter().any(|name| Path::new(name).exists()) => {
+                names.insert(0, word.to_owned());
+                (running.to_owned(), names)
+            }
+            _ => (file.clone(), names),
+        },
+    }
+}
+
+impl Args {
+    fn debug_info(&self) -> DebugInfoFormat {
+        let wants_btf = self.btf || self.format_path.first() == Some(&DebugFormat::Btf);
+        match wants_btf {
+            true => DebugInfoFormat::Btf,
+            false => DebugInfoFormat::Any,
+        }
+    }
+
+    fn options(&self, catalog: &TypeCatalog<'_>) -> Options {
+        Options {
+            cacheline_size: self.cacheline_size,
+            hex: self.hex,
+            expand: self.expand,
+            version: self.pahole_version.into(),
+            alignments_known: catalog.knows_alignments(),
+            ..Options::default()
+        }
+    }
+}
+
+fn show_types(
+    args: &Args,
+    file: &Path,
+    names: Vec<String>,
+    catalog: &TypeCatalog<'_>,
+) -> anyhow::Result<()> {
+    if let Some(prefix) = &args.selection.cu_exclude
+        && !catalog.exclude_units(prefix)
+    {
+        bail!("--cu-exclude {prefix}: BTF does not know units; a file with DWARF does");
+    }
+    if args.nr_methods {
+        return print_methods(args, catalog);
+    }
+    let options = args.options(catalog);
+    let selection = TypeSelection {
+        names,
+        all: args.all,
+        limits: args.selection.limits(),
+        order: args.sort.map(SortKey::order),
+        measures: args.sizes,
+        line_bytes: args.cacheline_size,
+    };
+    let mut output = TypesOutput::new(args.json);
     let same_text =
         |types: &TypeArena, shown: &ShownType<'_>| layout_text(types, shown, &Options::default());
     render_types(
-        &args.file,
+        file,
         catalog,
-        &selection(args, form),
+        &selection,
         &print_note,
         &same_text,
-        |types, shown, measures| match form {
-            ShowForm::Layout => layout_text(types, shown, &options),
-            ShowForm::Names => format!("{}\n", shown.name),
-            ShowForm::Sizes => sizes_text(shown, measures),
-            ShowForm::Json => type_json(&catalog.abi(types), types, shown, args.cacheline_size),
-        },
+        |types, shown, measures| render(args, catalog, types, shown, measures, &options),
         |texts| {
             texts.iter().for_each(|text| output.add(text));
             output.flush()
@@ -212,56 +285,46 @@ fn show_types(args: &Args, catalog: &TypeCatalog<'_>) -> anyhow::Result<()> {
     output.finish()
 }
 
-fn selection(args: &Args, form: ShowForm) -> TypeSelection {
-    TypeSelection {
-        names: args
-            .types
-            .iter()
-            .chain(&args.class_names)
-            .cloned()
-            .collect(),
-        all: args.all,
-        limits: TypeLimits {
-            contains: args.contains.clone(),
-            recursive: args.recursive,
-            size_min: args.size_min,
-            size_max: args.size_max,
-            lines_min: args.lines_min,
-            lines_max: args.lines_max,
-            holes_min: args.holes,
-            structs: args.structs,
-            unions: args.unions,
-        },
-        order: args.sort.map(|key| match key {
-            SortKey::Name => ShowOrder::Name,
-            SortKey::Size => ShowOrder::Size,
-            SortKey::Holes => ShowOrder::Holes,
-            SortKey::Padding => ShowOrder::Padding,
-        }),
-        measures: form == ShowForm::Sizes,
-        line_bytes: args.cacheline_size,
-    }
+/// Renders one type in the form that is asked for; `None` if it has none.
+fn render(
+    args: &Args,
+    catalog: &TypeCatalog<'_>,
+    types: &TypeArena,
+    shown: &ShownType<'_>,
+    measures: Option<&TypeMeasures>,
+    options: &Options,
+) -> Option<String> {
+    let packed = || PackedType::pack(&catalog.abi(types), types, shown.id);
+    let text = if args.json {
+        type_json(&catalog.abi(types), types, shown, args.cacheline_size)
+    } else if args.sizes {
+        sizes_text(shown, measures)
+    } else if args.packable {
+        return packable_text(types, shown, packed().as_ref());
+    } else if args.reorganize {
+        packed_text(
+            types,
+            shown,
+            packed().as_ref(),
+            options,
+            args.show_reorg_steps,
+        )
+    } else if args.selection.contains.is_some() && !args.expand {
+        format!("{}\n", shown.name)
+    } else if args.show_decl_info {
+        let unit = shown.entry.and_then(|entry| catalog.unit_of(&entry));
+        place_text(types, shown, unit) + &layout_text(types, shown, options)
+    } else {
+        layout_text(types, shown, options)
+    };
+    Some(text)
 }
 
-/// Form of a shown type.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ShowForm {
-    Layout,
-    Names,
-    Sizes,
-    Json,
-}
-
-impl ShowForm {
-    fn from_args(args: &Args) -> Self {
-        if args.json {
-            Self::Json
-        } else if args.sizes {
-            Self::Sizes
-        } else if args.contains.is_some() && !args.expand {
-            Self::Names
-        } else {
-            Self::Layout
-        }
-    }
+fn print_methods(args: &Args, catalog: &TypeCatalog<'_>) -> anyhow::Result<()> {
+    let counts = catalog.method_counts()?;
+    let shown = { counts.iter() }.filter(|(name, _)| args.selection.limits().admits_name(name));
+    let lines: String = shown
+        .map(|(name, count)| format!("{name}\t{count}\n"))
+        .collect();
+    print_text(&lines)
 }

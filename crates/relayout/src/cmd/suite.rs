@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use clap_complete::ArgValueCandidates;
 use relayout_files::InterruptFlag;
 use relayout_report::Document as _;
 use relayout_report::suite::{render_list, render_text, suite_document};
@@ -12,12 +13,16 @@ use relayout_session::suite::{
 };
 
 use crate::arguments;
+use crate::complete;
 use crate::exit::ExitStatus;
 use crate::print::{print_note, print_text};
 use crate::progress::TerminalProgress;
 
 /// Ending of the folder for the results, in place of that of the file.
-const FOLDER_EXTENSION: &str = "recordings";
+/// Extension of the folder of a file's results.
+pub const FOLDER_EXTENSION: &str = "recordings";
+/// File that is read if none is named.
+pub const FILE_DEFAULT: &str = "relayout-suite.toml";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -53,7 +58,7 @@ or the disk is full; 4: a recording failed; 130: interrupted.";
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// File that describes the recordings
-    #[arg(default_value = "relayout-suite.toml")]
+    #[arg(default_value = FILE_DEFAULT)]
     file: PathBuf,
     /// Folder for the results [default: the file's name, with .recordings]
     #[arg(short, long, value_name = "DIR")]
@@ -62,7 +67,7 @@ pub struct Args {
     #[arg(long)]
     list: bool,
     /// Run this job; may be given more than once [default: all]
-    #[arg(long, value_name = "JOB")]
+    #[arg(long, value_name = "JOB", add = ArgValueCandidates::new(complete::jobs))]
     job: Vec<String>,
     /// Run every N-th job from the K-th: the part of one of N machines
     #[arg(long, value_name = "K/N", conflicts_with = "job")]

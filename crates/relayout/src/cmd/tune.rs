@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use clap_complete::ArgValueCandidates;
 use relayout_files::InterruptFlag;
 use relayout_report::Document as _;
 use relayout_report::tune::{TuneWriter, render_text, tune_document};
@@ -14,6 +15,7 @@ use relayout_verify::metric::Metric;
 
 use super::document_files::DocumentArgs;
 use crate::arguments;
+use crate::complete;
 use crate::exit::ExitStatus;
 use crate::print::{print_note, print_text};
 use crate::progress::TerminalProgress;
@@ -89,7 +91,8 @@ pub struct Args {
     )]
     kernel: Option<PathBuf>,
     /// Run this workload, which must gain; `relayout record kernel --workload list` names them
-    #[arg(long, value_name = "NAME", requires = "kernel")]
+    #[arg(long, value_name = "NAME", requires = "kernel",
+          add = ArgValueCandidates::new(complete::workloads))]
     workload: Option<String>,
     /// Give the guests N CPUs
     #[arg(long, value_name = "N", requires = "kernel", default_value_t = 4,

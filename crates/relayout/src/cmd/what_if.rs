@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap_complete::ArgValueCandidates;
 use relayout_report::Document as _;
 use relayout_report::advise::{what_if_document, what_if_text};
 use relayout_session::advise::{
@@ -12,6 +13,7 @@ use relayout_session::{ResolvedNames, verify_profile_path};
 
 use super::advise::MachineArgs;
 use super::document_files::DocumentArgs;
+use crate::complete;
 use crate::print::{TextKind, print_rendered};
 use crate::resolved;
 
@@ -28,7 +30,7 @@ pub struct Args {
     /// Profile written by `relayout record`
     pub profile: PathBuf,
     /// Struct to lay out
-    #[arg(value_name = "TYPE")]
+    #[arg(value_name = "TYPE", add = ArgValueCandidates::new(complete::types))]
     pub type_name: String,
     /// Score this layout: a file with the struct as C or as pahole prints it, where members may be
     /// added as padding, or with one member per line, `name`, or `name @64` to align it; may be

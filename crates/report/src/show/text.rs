@@ -18,6 +18,21 @@ pub fn layout_text(types: &TypeArena, found: &ShownType<'_>, options: &Options) 
     text
 }
 
+/// Renders where a type is defined, as `pahole -I` does: the unit, the offset of the entry, file and line. Empty if that is
+/// not known, as in BTF.
+pub fn place_text(types: &TypeArena, found: &ShownType<'_>, unit: Option<(String, u64)>) -> String {
+    let decl = types
+        .aggregate(found.id)
+        .and_then(|aggregate| aggregate.decl.as_ref());
+    let Some(((unit, offset), decl)) = unit.zip(decl) else {
+        return String::new();
+    };
+    format!(
+        "/* Used at: {unit} */\n/* <{offset:x}> {}:{} */\n",
+        decl.file, decl.line
+    )
+}
+
 /// Renders the columns of `pahole -s`: name, size, number of holes.
 pub fn sizes_text(found: &ShownType<'_>, traits: Option<&TypeMeasures>) -> String {
     let traits = traits.copied().unwrap_or_default();

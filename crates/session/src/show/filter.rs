@@ -19,6 +19,8 @@ pub struct TypeMeasures {
     pub lines: u64,
     /// Number of holes.
     pub holes: u64,
+    /// Number of bit holes.
+    pub bit_holes: u64,
     /// Bytes in holes.
     pub hole_bytes: u64,
     /// Unused bytes at the end.
@@ -34,6 +36,7 @@ impl TypeMeasures {
             size,
             lines: size.div_ceil(line_bytes),
             holes: gaps.holes().count() as u64,
+            bit_holes: gaps.bit_holes().count() as u64,
             hole_bytes: gaps.holes().fold(0, u64::saturating_add),
             padding: gaps.padding,
         }
@@ -57,10 +60,25 @@ pub struct TypeLimits {
     pub lines_max: Option<u64>,
     /// Least number of holes.
     pub holes_min: Option<u64>,
+    /// Least number of bit holes.
+    pub bit_holes_min: Option<u64>,
+    /// First letters of the names.
+    pub prefix: Option<String>,
+    /// First letters that no name has.
+    pub excluded_prefix: Option<String>,
     /// Structs and classes only.
     pub structs: bool,
     /// Unions only.
     pub unions: bool,
+}
+
+impl TypeLimits {
+    /// Returns true if a type of this name can meet the limits.
+    pub fn admits_name(&self, name: &str) -> bool {
+        let begins = |prefix: &String| name.starts_with(prefix.as_str());
+        self.prefix.as_ref().is_none_or(begins)
+            && !self.excluded_prefix.as_ref().is_some_and(begins)
+    }
 }
 
 /// Limits with their pattern parsed.
@@ -89,6 +107,7 @@ impl<'a> TypeFilter<'a> {
             limits.lines_min,
             limits.lines_max,
             limits.holes_min,
+            limits.bit_holes_min,
         ];
         let has_kind = limits.structs || limits.unions;
         numbers.iter().any(Option::is_some) || has_kind || self.contains.is_some()
@@ -113,6 +132,7 @@ impl<'a> TypeFilter<'a> {
             within(traits.size, limits.size_min, limits.size_max)
                 && within(traits.lines, limits.lines_min, limits.lines_max)
                 && within(traits.holes, limits.holes_min, None)
+                && within(traits.bit_holes, limits.bit_holes_min, None)
         }) && self.contains.as_ref().is_none_or(|wanted| {
             types.aggregate(id).is_some_and(|found| {
                 let mut seen = HashSet::from([types.strip_typedefs(id)]);
@@ -204,6 +224,8 @@ impl<'a> TypeFilter<'a> {
         add(lines, "the most cache lines", &summary.lines);
         add(fewest, "the fewest cache lines", &summary.lines_least);
         add(limits.holes_min.is_some(), "the most holes", &summary.holes);
+        let bits = limits.bit_holes_min.is_some();
+        add(bits, "the most bit holes", &summary.bit_holes);
         had.insert(
             0,
             match summary.count {
@@ -228,6 +250,7 @@ pub(super) struct SeenExtremes<'n> {
     lines: ExtremeType<'n>,
     lines_least: ExtremeType<'n>,
     holes: ExtremeType<'n>,
+    bit_holes: ExtremeType<'n>,
 }
 
 impl<'n> ExtremeType<'n> {
@@ -247,5 +270,6 @@ impl<'n> SeenExtremes<'n> {
         self.lines.add(traits.lines, name, u64::gt);
         self.lines_least.add(traits.lines, name, u64::lt);
         self.holes.add(traits.holes, name, u64::gt);
+        self.bit_holes.add(traits.bit_holes, name, u64::gt);
     }
 }

@@ -21,7 +21,9 @@ pub(super) fn selected_entries<'c>(
     same_text: SameText<'_>,
 ) -> Result<Vec<CatalogEntry<'c>>, ShowError> {
     if selection.names.is_empty() {
-        return Ok(catalog.aggregates());
+        let mut entries = catalog.aggregates();
+        entries.retain(|entry| selection.limits.admits_name(entry.name));
+        return Ok(entries);
     }
     let mut entries = Vec::new();
     for name in &selection.names {
@@ -161,7 +163,14 @@ fn named_definitions<'c>(
     }
     let mut seen: Vec<String> = Vec::new();
     found.retain(|(id, _)| {
-        let text = same_text(types, &ShownType { id: *id, name: "" });
+        let text = same_text(
+            types,
+            &ShownType {
+                id: *id,
+                name: "",
+                entry: None,
+            },
+        );
         let is_new = !seen.contains(&text);
         seen.push(text);
         is_new

@@ -12,6 +12,7 @@
 mod blob;
 mod distilled;
 mod load;
+mod methods;
 use std::borrow::Cow;
 
 use blob::{BtfBlob, BtfRecord, MalformedBtf};

@@ -26,6 +26,7 @@ impl DwarfFile<'_> {
             let scope = scoped.then(|| self.scope_of(found.die));
             (found.kind, found.size, found.line, scope)
         };
+        let definitions = definitions.filter(|found| !self.is_excluded(found.die));
         let mut found: Vec<DieOffset> = Vec::new();
         let mut last = None;
         let mut seen = FxHashSet::default();

@@ -31,7 +31,7 @@ pub struct DwarfFile<'a> {
     elf: ElfBinary<'a>,
     symbols: OnceLock<Vec<ElfSymbol<'a>>>,
     loaded_sections: Vec<LoadedSection<'a>>,
-    units: DwarfUnits<'a>,
+    pub(super) units: DwarfUnits<'a>,
     types: TypeNameIndex<'a>,
     missing: Vec<MissingCompanion>,
     code: OnceLock<CodeIndex<'a>>,
@@ -39,6 +39,8 @@ pub struct DwarfFile<'a> {
     thread_locals: OnceLock<Vec<GlobalVariable<'a>>>,
     imports: Vec<ImportSlot<'a>>,
     tls: Option<TlsSegment>,
+    /// Units whose definitions are left out, sorted.
+    excluded: OnceLock<Vec<Range<usize>>>,
 }
 
 impl<'a> DwarfFile<'a> {
@@ -164,6 +166,7 @@ impl<'a> DwarfFile<'a> {
             code: OnceLock::new(),
             static_locals: OnceLock::new(),
             thread_locals: OnceLock::new(),
+            excluded: OnceLock::new(),
         }
     }
 
@@ -239,6 +242,36 @@ impl<'a> DwarfFile<'a> {
         let slot = self.units.slot_of(die)?;
         self.units
             .resolve_reference(slot, die::die_reference(value)?)
+    }
+
+    /// Name of the unit that holds `die`: the source file, as the compiler was given it.
+    pub(crate) fn unit_name_of(&self, die: DieOffset) -> Option<String> {
+        let slot = self.units.slot_of(die)?;
+        self.unit_name(slot)
+    }
+
+    fn unit_name(&self, slot: &UnitSlot<'a>) -> Option<String> {
+        let name = self.units.unit(slot)?.name?;
+        Some(name.to_string_lossy().into_owned())
+    }
+
+    /// Leaves out the definitions of the units whose name begins with `prefix`. To be called once.
+    pub(crate) fn exclude_units(&self, prefix: &str) {
+        let is_excluded = |slot: &&UnitSlot<'a>| {
+            let name = self.unit_name(slot);
+            name.is_some_and(|name| name.starts_with(prefix))
+        };
+        let slots = self.units.slots.iter().filter(is_excluded);
+        // The second of two calls changes nothing.
+        let _ = { &self.excluded }.set(slots.map(|slot| slot.start..slot.end).collect());
+    }
+
+    pub(super) fn is_excluded(&self, die: DieOffset) -> bool {
+        self.excluded.get().is_some_and(|excluded| {
+            let after = excluded.partition_point(|unit| unit.start <= die.0);
+            let before = after.checked_sub(1).and_then(|at| excluded.get(at));
+            before.is_some_and(|unit| unit.contains(&die.0))
+        })
     }
 
     /// Number of units (compilation and type units).

@@ -31,6 +31,7 @@ mod index;
 mod kept_index;
 mod member;
 mod memory;
+mod methods;
 mod names;
 mod non_aggregates;
 mod parts;

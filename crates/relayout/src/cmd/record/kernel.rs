@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap_complete::ArgValueCandidates;
 use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
 use relayout_record::{
     GuestKernel, GuestTools, GuestWork, GuestWorkload, IdleWindow, KernelRecording, ModuleFolder,
@@ -13,6 +14,7 @@ use relayout_session::record::{KernelFiles, require_writable};
 
 use super::{RepeatedRecording, default_profile};
 use crate::arguments;
+use crate::complete;
 use crate::exit::ExitStatus;
 use crate::print::print_text;
 use crate::progress::TerminalProgress;
@@ -35,7 +37,8 @@ pub struct Args {
         long,
         value_name = "NAME",
         required_unless_present = "run",
-        conflicts_with = "run"
+        conflicts_with = "run",
+        add = ArgValueCandidates::new(complete::workloads)
     )]
     workload: Option<String>,
     /// Run this program or script instead, with the arguments in --run-arg; its libraries and
@@ -57,7 +60,8 @@ pub struct Args {
     force: bool,
     /// Record this kernel: one that scripts/setup.sh --kernel fetched (6.12, newest, 6.12-arm64), or
     /// the folder of a source tree that was built
-    #[arg(long, value_name = "NAME|DIR", conflicts_with_all = ["image", "debug"])]
+    #[arg(long, value_name = "NAME|DIR", conflicts_with_all = ["image", "debug"],
+          add = ArgValueCandidates::new(complete::kernels))]
     kernel: Option<PathBuf>,
     /// Boot this kernel image, a bzImage of x86-64 or an Image of arm64 [default: the cached stock
     /// kernel]

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap_complete::ArgValueCandidates;
 use relayout_files::InterruptFlag;
 use relayout_report::Document as _;
 use relayout_report::verify::kernel::{KernelContents, kernel_document, render_text};
@@ -12,6 +13,7 @@ use relayout_verify::judge::JudgingRules;
 
 use super::super::kit::KernelKitArgs;
 use crate::arguments;
+use crate::complete;
 use crate::exit::ExitStatus;
 use crate::print::print_text;
 use crate::progress::TerminalProgress;
@@ -53,10 +55,11 @@ pub struct Args {
     #[arg(long)]
     reverse: bool,
     /// Run this workload in both; `relayout record kernel --workload list` names them
-    #[arg(long, value_name = "NAME", required_unless_present = "export")]
+    #[arg(long, value_name = "NAME", required_unless_present = "export",
+          add = ArgValueCandidates::new(complete::workloads))]
     workload: Option<String>,
     /// Run this one too, for what the patch does to others; may be given more than once
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(complete::workloads))]
     also: Vec<String>,
     /// Give the guests N CPUs, and as many threads to the workload; several: one after the other
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "4",
