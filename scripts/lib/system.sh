@@ -14,9 +14,13 @@ missing_packages() {
 
 # needed_packages yes|no: what to look for, with the tests' extras or without.
 needed_packages() {
-    cat <<'LIST'
+    if [ -f "$ROOT/Cargo.toml" ]; then
+        cat <<'LIST'
 gcc command -v gcc && command -v cc
 libc6-dev test -r "$(gcc -print-file-name=libc.a)"
+LIST
+    fi
+    cat <<'LIST'
 xz-utils command -v xz
 e2fsprogs PATH=$PATH:/usr/sbin:/sbin command -v mke2fs
 ca-certificates test -r /etc/ssl/certs/ca-certificates.crt

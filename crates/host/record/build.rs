@@ -9,11 +9,11 @@ use system_package::system_package;
 
 /// The table of packages that messages of the command use, too.
 #[allow(dead_code)]
-#[path = "../files/src/system_package.rs"]
+#[path = "system_package.rs"]
 mod system_package;
 
 fn main() {
-    let guest = Path::new("../../../collectors/guest");
+    let guest = Path::new("guest");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let binary = out.join("relayout-guest");
     println!("cargo::rerun-if-changed={}", guest.display());

@@ -66,6 +66,7 @@ enum CliCommand {
     Verify(Box<cmd::verify::Args>),
     Probe(cmd::probe::Args),
     Doctor(cmd::doctor::Args),
+    Setup(cmd::setup::Args),
     Completions(cmd::completions::Args),
     Man(cmd::man::Args),
     Cc(cmd::cc::Args),
@@ -106,6 +107,7 @@ impl CliCommand {
             Self::Probe(args) => cmd::probe::run(args),
             Self::Cc(_) | Self::Cxx(_) => Err(anyhow::anyhow!("cc and c++ come first")),
             Self::Doctor(args) => cmd::doctor::run(args),
+            Self::Setup(args) => cmd::setup::run(args),
             Self::Completions(args) => cmd::completions::run(args, RelayoutCli::command()),
             Self::Man(args) => cmd::man::run(args, RelayoutCli::command()),
         }

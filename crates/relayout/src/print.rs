@@ -126,8 +126,8 @@ pub fn print_failure(text: &str, code: u8) {
 
 /// Writes the document of an error to standard error.
 pub fn print_error_document(document: &ErrorDocument) {
-    match document.to_json() {
-        Ok(json) => write_line(&json),
+    match document.to_json_line() {
+        Ok(json) => write_line(&(json + "\n")),
         Err(_) => print_after_name(&document.message, NoteKind::Failure),
     }
 }

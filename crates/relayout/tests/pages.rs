@@ -118,7 +118,7 @@ fn source_lines_need_a_tree_and_a_document() {
     place.refuses(
         "report p --source vmlinux --json",
         2,
-        "relayout: --source vmlinux: not a folder",
+        r#"{"schema":"relayout/error/1","message":"--source vmlinux: not a folder","hint":null,"code":2}"#,
     );
     place.refuses(
         "report p --source .",

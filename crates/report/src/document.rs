@@ -20,4 +20,12 @@ pub trait Document: Serialize + JsonSchema {
         text.push('\n');
         Ok(text)
     }
+
+    /// Renders the document as JSON in one line, without a line feed.
+    ///
+    /// # Errors
+    /// Those of the serializer, which has none to give for these types.
+    fn to_json_line(&self) -> Result<String, serde_json::Error> {
+        json_text(self, false)
+    }
 }

@@ -63,9 +63,13 @@ struct ObjectDocument<'a> {
 struct InstructionDocument<'a> {
     /// Address of the instruction.
     pc: String,
+    /// Function that the code belongs to; null if unknown.
     function: Option<&'a str>,
+    /// Functions inlined there, from the outside inwards; null where none was.
     inlined: Option<&'a str>,
+    /// Source file, as the debug information names it.
     file: Option<&'a str>,
+    /// 1-based line in `file`.
     line: Option<u32>,
     /// `read` or `write`.
     access: &'static str,

@@ -41,11 +41,17 @@ impl Document for ReportDocument<'_> {
 /// The document of `report --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct ReportDocument<'a> {
+    /// Name and version of this document.
     schema: &'static str,
+    /// Version of relayout that recorded.
     tool_version: &'a str,
+    /// Machine.
     machine: MachineDocument<'a>,
+    /// Name of the workload, or command of the program.
     workload: &'a str,
+    /// Settings of the recording by name.
     settings: BTreeMap<&'a str, &'a str>,
+    /// Recordings of the profile.
     runs: Vec<RunDocument<'a>>,
     /// Part of the accesses that the counts are of: `complete`; `sliced`: those of a part of the time;
     /// `samples`: single ones that hardware took.
@@ -57,36 +63,50 @@ pub struct ReportDocument<'a> {
     estimated: bool,
     /// Transfers that hardware told of; not among the others.
     hitm_observed: Option<u64>,
+    /// All transfers of the profile.
     transfers_total: u64,
     /// Least and most transfers in a recording; null with one recording.
     transfers_range: Option<[u64; 2]>,
     /// In some recording, others took more of the CPU time than the order of findings can be
     /// trusted with (`runs[].lost_share`).
     host_was_busy: bool,
+    /// Transfers that loads waited for.
     read_transfers: u64,
     /// Of them: reads of what a store left before another context had read it. Null where reads
     /// were not told apart.
     first_reads: Option<u64>,
     /// The other read transfers.
     later_reads: Option<u64>,
+    /// Transfers that stores waited for.
     write_transfers: u64,
+    /// Upgrades: stores to a line that other CPUs shared.
     upgrades: u64,
+    /// Transfers that brought nothing that was used at the access itself.
     false_first_touch: u64,
+    /// Transfers that brought nothing that was used as long as the line stayed.
     false_lifetime: u64,
+    /// Number of distinct cache lines.
     lines: u64,
+    /// Read transfers that returned another value than the recorded order says; null where values were not recorded.
     order_errors: Option<u64>,
+    /// Fraction of the transfers that are on a member of a typed object or on a scalar variable, from 0 to 1.
     resolved_share: f64,
+    /// Other transfers by class.
     unresolved: &'a BTreeMap<String, u64>,
+    /// Lines without a known object, by class.
     unresolved_classes: Vec<UnresolvedDocument<'a>>,
     /// Readers of the recorded guest's memory that did not understand its kernel.
     left_out_readers: Vec<LeftOutReaderDocument<'a>>,
+    /// Totals of line pairs.
     line_pairs: LinePairsDocument,
     /// Code of a program whose repeated string instructions (`rep movs`) were not seen; null where
     /// nobody looked for it, and where the collector sees all instructions.
     unseen_strings: Option<Vec<UnseenStringsDocument<'a>>>,
     /// Folder that the names of the program's own source files begin with; empty if they share none.
     source_root: String,
+    /// Number of findings in the profile.
     findings_total: usize,
+    /// Findings that are shown, most transfers first.
     findings: Vec<FindingDocument<'a>>,
     /// Source lines around these findings' instructions, from the tree of `--source`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -98,13 +118,21 @@ pub struct ReportDocument<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct MachineDocument<'a> {
+    /// Architecture of the recorded code.
     arch: &'a str,
+    /// `kernel` or `program`.
     target: &'a str,
+    /// Release of the kernel; empty for programs.
     release: &'a str,
+    /// Build id in hexadecimal.
     build_id: &'a str,
+    /// What recorded.
     collector: &'a str,
+    /// Number of CPUs or threads that were recorded.
     contexts: u16,
+    /// Size of a cache line in bytes.
     line_bytes: u32,
+    /// True if stored values were seen.
     values_seen: bool,
     /// Boot of the recorded kernel; null for programs, and for kernels that relayout did not boot.
     boot: Option<BootDocument<'a>>,
@@ -128,15 +156,20 @@ struct BootDocument<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct RunDocument<'a> {
+    /// Seed of the order of CPUs or starts.
     seed: u64,
+    /// False if the recording was cut off.
     complete: bool,
+    /// How the recorded program or guest ended.
     ended: &'a str,
     /// Name of the signal that ended the program before its time, or at which the user ended the
     /// recording.
     signal: Option<&'a str>,
     /// Process whose memory the run's addresses are of.
     process: Option<ProcessDocument<'a>>,
+    /// Time of the recording in nanoseconds.
     window_wall_ns: u64,
+    /// CPU time of the recording in nanoseconds.
     window_cpu_ns: u64,
     /// Fraction of the CPU time that the recorded processes wanted and did not get, because the
     /// host ran others; null where nobody measured it.
@@ -144,8 +177,11 @@ struct RunDocument<'a> {
     /// Time in which accesses were recorded; null if that was the whole window. All processes of a
     /// recording have the same.
     recorded_time: Option<RecordedTimeDocument>,
+    /// Number of accesses.
     accesses: u64,
+    /// Number of operations.
     operations: u64,
+    /// Accesses that were not kept in order, for lack of room.
     bursts_dropped: u64,
 }
 
@@ -165,8 +201,11 @@ struct RecordedTimeDocument {
 
 #[derive(Serialize, JsonSchema)]
 struct ProcessDocument<'a> {
+    /// Number of the process.
     pid: u32,
+    /// Number of its parent.
     parent_pid: u32,
+    /// Path of the program.
     program: &'a str,
     /// False for the first process of a recording.
     is_further: bool,
@@ -181,16 +220,23 @@ struct ProcessDocument<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct LinePairsDocument {
+    /// True if pair transfers were sampled.
     recorded: bool,
+    /// Cost of a pair transfer, in transfers.
     coefficient: Option<f64>,
+    /// Pairs of lines that would be findings with a coefficient above 0.
     candidates: u64,
+    /// Number of samples.
     samples: u64,
+    /// Pair transfers that the samples stand for; an estimate.
     pair_transfers_estimated: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct UnseenStringsDocument<'a> {
+    /// Module.
     module: &'a str,
+    /// Function with string instructions that were not seen.
     function: &'a str,
     /// Number of such instructions in the function.
     instructions: u32,
@@ -210,11 +256,17 @@ struct LeftOutReaderDocument<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct UnresolvedDocument<'a> {
+    /// Kind of memory.
     class: &'a str,
+    /// Transfers: moves of a cache line to a CPU that another CPU had it.
     transfers: u64,
+    /// Upgrades: stores to a line that other CPUs shared.
     upgrades: u64,
+    /// Fraction of all transfers of the profile, from 0 to 1.
     share: f64,
+    /// Number of distinct cache lines.
     lines: u64,
+    /// Instructions, most transfers first.
     sites: Vec<SiteDocument<'a>>,
     /// Memory that the program cuts into equal parts, one for each context.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -20,6 +20,7 @@ const INDENT: usize = 13;
 /// The document of `verify --import --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct KitResultDocument<'a> {
+    /// Name and version of this document.
     schema: &'static str,
     /// Number of the kit.
     kit: &'a str,
@@ -27,6 +28,7 @@ pub struct KitResultDocument<'a> {
     result: &'a str,
     /// What changes.
     subject: &'a str,
+    /// Machine that measured.
     machine: KitMachineDocument<'a>,
     /// Measured on that machine.
     measured: VerifyDocument<'a>,
@@ -36,6 +38,7 @@ pub struct KitResultDocument<'a> {
     predicted: Vec<PredictedDocument<'a>>,
     /// Recordings of both builds; transfers per operation.
     counted: Vec<CountedDocument<'a>>,
+    /// Predictions and counts beside what was measured.
     agreements: Vec<AgreementDocument>,
 }
 
@@ -45,9 +48,13 @@ impl Document for KitResultDocument<'_> {
 
 #[derive(Serialize, JsonSchema)]
 struct KitMachineDocument<'a> {
+    /// Name of the processor.
     cpu: &'a str,
+    /// Number of CPUs.
     cpus: u32,
+    /// True on a virtual machine.
     virtual_machine: bool,
+    /// Release of the running kernel.
     kernel: &'a str,
     /// CPUs that the starts were kept on, `all`, or `no` if that failed.
     pinned: &'a str,
@@ -55,17 +62,24 @@ struct KitMachineDocument<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct EventDocument<'a> {
+    /// Name of the event, as perf calls it.
     name: &'a str,
+    /// Count per start before the change; null if not counted.
     before: Option<f64>,
+    /// Count per start after the change; null if not counted.
     after: Option<f64>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct PredictedDocument<'a> {
+    /// Name of the type, without `struct`.
     #[serde(rename = "type")]
     type_name: &'a str,
+    /// Name of the workload.
     workload: &'a str,
+    /// Transfers of today's layout, by replay.
     before: u64,
+    /// Transfers of the new layout, by replay.
     after: u64,
     /// Throughput over today's by number of CPUs.
     gains: Vec<PredictedGainDocument<'a>>,
@@ -73,15 +87,21 @@ struct PredictedDocument<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct PredictedGainDocument<'a> {
+    /// Name of the machine.
     machine: &'a str,
+    /// Number of CPUs.
     cpus: u32,
+    /// Throughput after to before.
     ratio: f64,
+    /// Lower end of the interval of the ratio.
     low: f64,
+    /// Upper end of the interval of the ratio.
     high: f64,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct AgreementDocument {
+    /// What was predicted or counted.
     metric: String,
     /// `hit`, `miss`, `no effect` or `undecided`.
     agreement: &'static str,

@@ -12,13 +12,17 @@ use crate::words::counted;
 /// The document of `suite --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct SuiteDocument<'a> {
+    /// Name and version of this document.
     schema: &'static str,
     /// Folder with the results.
     folder: String,
+    /// Number of jobs that are done.
     done: usize,
+    /// Number of jobs that failed.
     failed: usize,
     /// Recordings that have no result, here or elsewhere.
     waiting: usize,
+    /// Jobs in the order of the file.
     jobs: Vec<SuiteJobDocument<'a>>,
 }
 
@@ -28,6 +32,7 @@ impl Document for SuiteDocument<'_> {
 
 #[derive(Serialize, JsonSchema)]
 struct SuiteJobDocument<'a> {
+    /// Name of the job.
     id: &'a str,
     /// `done`, `failed`, `waiting`, or `elsewhere`: another process runs it.
     state: &'static str,

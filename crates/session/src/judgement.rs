@@ -299,6 +299,23 @@ impl JudgementCache {
         }
     }
 
+    /// Words that name the profile, the debug files and the code; `None` if a file cannot be looked at.
+    pub(crate) fn identity(&self) -> Option<&str> {
+        self.identity.as_deref()
+    }
+
+    /// Reads the kept file of an identity.
+    pub(crate) fn read_kept(&self, identity: &str, extension: &str) -> Option<Vec<u8>> {
+        self.files.as_ref()?.read(&file_name(identity, extension))
+    }
+
+    /// Keeps a file for an identity.
+    pub(crate) fn write_kept(&self, identity: &str, extension: &str, bytes: &[u8]) {
+        if let Some(files) = &self.files {
+            files.write(&file_name(identity, extension), bytes);
+        }
+    }
+
     fn advice_identity(&self, type_name: &str) -> Option<String> {
         Some(format!("{}advice {type_name}\n", self.identity.as_ref()?))
     }

@@ -32,6 +32,7 @@ mod explain;
 mod findings;
 mod host_error;
 mod judgement;
+mod kept_findings;
 mod kept_programs;
 pub mod kit;
 mod logged_command;
@@ -61,6 +62,7 @@ pub use judgement::{
     FindingSaving, JudgementCache, TypeJudgement, TypeJudgements, deciding_type, finding_saving,
     judge_findings, judged_type_name, run_judgements, sort_by_saving,
 };
+pub use kept_findings::RankedProfile;
 pub use relayout_probe::MachineIdentity;
 
 pub use machine::{ProbedMachine, pair_coefficient_or_measured};

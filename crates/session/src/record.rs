@@ -5,7 +5,7 @@ mod unseen_strings;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use relayout_files::{CacheFolder, DISTRIBUTION, cannot, parent_folder};
+use relayout_files::{CacheFolder, DISTRIBUTION, cannot, parent_folder, setup_command};
 use relayout_profile::perf::SampledInstruction;
 use relayout_profile::{Profile, WriteOptions};
 use relayout_record::RecordingOutcome;
@@ -135,8 +135,9 @@ fn missing_named_kernel(kernel: &Path) -> RecordError {
     RecordError::Files(relayout_files::Error::Missing {
         missing: format!("a kernel {name}"),
         remedy: Some(format!(
-            "run scripts/setup.sh --kernel {name} to fetch {DISTRIBUTION}'s, or give the folder of \
-             a kernel that was built"
+            "run {} --kernel {name} to fetch {DISTRIBUTION}'s, or give the folder of \
+             a kernel that was built",
+            setup_command()
         )),
     })
 }
@@ -145,7 +146,8 @@ fn missing_kernel(file: &str, option: &str) -> RecordError {
     RecordError::Files(relayout_files::Error::Missing {
         missing: format!("a {file}"),
         remedy: Some(format!(
-            "give one with {option}, or run scripts/setup.sh to fetch {DISTRIBUTION}'s"
+            "give one with {option}, or run {} to fetch {DISTRIBUTION}'s",
+            setup_command()
         )),
     })
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use relayout_files::{
     CacheFolder, RUNTIME, find_in_path, find_installed_library, find_system_program, request_fifo,
-    system_package,
+    setup_command, system_package,
 };
 use relayout_record::perf::{SamplingHardware, find_perf, find_sampling_hardware};
 use relayout_record::{
@@ -69,8 +69,8 @@ pub fn survey_machine() -> MachineSurvey {
     let cache = CacheFolder::locate();
     let file = |subject, locate: fn(&CacheFolder) -> Option<PathBuf>| {
         let path = cache.as_ref().and_then(locate);
-        let remedy = "run scripts/setup.sh, or name your own file";
-        works_or_missing(subject, path.map(display_path).ok_or(remedy))
+        let remedy = || format!("run {}, or name your own file", setup_command());
+        works_or_missing(subject, path.map(display_path).ok_or_else(remedy))
     };
     MachineSurvey {
         kernels: vec![
@@ -122,7 +122,10 @@ fn survey_arm64(cache: Option<&CacheFolder>) -> Vec<SurveyItem> {
     let machine = GuestMachine::Aarch64;
     let kernels = cache.map_or(Vec::new(), |cache| cache.kernel_names("-arm64"));
     let kernels = match kernels.is_empty() {
-        true => Err("run scripts/setup.sh --arm64, or name your own files"),
+        true => Err(format!(
+            "run {} --arm64, or name your own files",
+            setup_command()
+        )),
         false => Ok(format!("--kernel {}", kernels.join(", --kernel "))),
     };
     let program = GuestProgram::find(machine, cache);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_layout::suggestions;
 use relayout_profile::{AccessKind, ContextId};
+use serde::{Deserialize, Serialize};
 
 use crate::identify::SiteSource;
 use crate::remedy::Remedy;
@@ -12,7 +13,7 @@ use crate::type_confidence::TypeConfidence;
 use crate::unread_memory::UnreadMemory;
 
 /// All findings of a profile, and its totals.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Findings {
     /// Findings, most transfers first.
     pub findings: Vec<Finding>,
@@ -57,7 +58,7 @@ pub fn strip_type_tag(name: &str) -> &str {
 
 /// Totals of line pairs: two lines aligned to twice the line size, which some processors fetch
 /// together. Estimates, apart from counted events.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinePairs {
     /// True if some run sampled pair transfers; otherwise nothing is known of them.
     pub recorded: bool,
@@ -72,7 +73,7 @@ pub struct LinePairs {
 }
 
 /// Sums over a whole profile.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProfileTotals {
     /// All coherence events.
     pub tally: CoherenceTally,
@@ -108,7 +109,7 @@ impl ProfileTotals {
 }
 
 /// Kind of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum FindingKind {
     /// Contexts use different bytes of one line, and most transfers bring nothing that is used.
     FalseSharing,
@@ -163,7 +164,7 @@ impl FindingKind {
 }
 
 /// Subject of a finding: a type, or a variable.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum FindingSubject {
     /// All objects of a type that are not variables of their own.
     Type {
@@ -206,7 +207,7 @@ impl FindingSubject {
 /// A contended line of a type, over all its objects, or a contended line of a variable. Where
 /// objects begin at several places in a line, or an array lies on several lines, a finding covers
 /// the lines around one member.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// Rank among the findings, from 1.
     pub rank: u32,
@@ -315,7 +316,7 @@ impl Finding {
 }
 
 /// A line in objects that begin at one place in a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinePlace {
     /// Offset of the line in bytes from the object's first byte; negative where the object begins
     /// inside the line.
@@ -327,7 +328,7 @@ pub struct LinePlace {
 }
 
 /// Elements of an array that different contexts use on the same lines.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedElements {
     /// Bytes from one element to the next.
     pub stride: u64,
@@ -340,7 +341,7 @@ pub struct SharedElements {
 }
 
 /// Contexts that use an element of an array.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ElementUsers {
     /// Index of the element.
     pub index: u64,
@@ -349,7 +350,7 @@ pub struct ElementUsers {
 }
 
 /// A member that only contexts other than its writer read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteRead {
     /// Path of the member, or name of the variable.
     pub member: String,
@@ -360,7 +361,7 @@ pub struct RemoteRead {
 }
 
 /// Estimated cost of a pair of lines to its users.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AdjacentLines {
     /// Sampled pair transfers.
     pub samples: u64,
@@ -377,7 +378,7 @@ pub struct AdjacentLines {
 }
 
 /// Pair transfers between two ways of access.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdjacentPair {
     /// The access that was disturbed.
     pub here: AccessSide,
@@ -390,7 +391,7 @@ pub struct AdjacentPair {
 }
 
 /// A member on a contended line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingMember {
     /// Path from the subject's type (`mmap_lock.owner`); the name of a variable; empty for a hole.
     pub name: String,
@@ -432,11 +433,12 @@ impl FindingMember {
 }
 
 /// Instructions of a source line that accessed a contended line in one way.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiteUse {
     /// Source position of the instructions.
     pub source: SiteSource,
     /// Kind of access.
+    #[serde(with = "access_number")]
     pub access: AccessKind,
     /// Number of accesses to the line since it became contended.
     pub count: u64,
@@ -447,7 +449,7 @@ pub struct SiteUse {
 }
 
 /// Coherence events between two ways of access.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConflictPair {
     /// The access that missed or upgraded.
     pub here: AccessSide,
@@ -459,19 +461,20 @@ pub struct ConflictPair {
 }
 
 /// One side of a [`ConflictPair`].
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AccessSide {
     /// Path of the member, or name of the variable; with the object's name before it where the
     /// object is not the finding's subject.
     pub member: String,
     /// Kind of access.
+    #[serde(with = "access_number")]
     pub access: AccessKind,
     /// Source position of the access.
     pub source: SiteSource,
 }
 
 /// Lines without a known object.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnresolvedLines {
     /// Kind of memory.
     pub class: String,
@@ -493,5 +496,24 @@ pub(crate) fn share(part: u64, whole: u64, none: f64) -> f64 {
         none
     } else {
         part as f64 / whole as f64
+    }
+}
+
+/// Kinds of accesses by their numbers, as segments have them.
+mod access_number {
+    use relayout_profile::AccessKind;
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    const KINDS: [AccessKind; 3] = [AccessKind::Read, AccessKind::Write, AccessKind::ReadWrite];
+
+    pub(super) fn serialize<S: Serializer>(access: &AccessKind, to: S) -> Result<S::Ok, S::Error> {
+        (*access as u8).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<AccessKind, D::Error> {
+        let number = u8::deserialize(from)?;
+        let found = KINDS.into_iter().find(|kind| *kind as u8 == number);
+        found.ok_or_else(|| D::Error::custom("no kind of access"))
     }
 }

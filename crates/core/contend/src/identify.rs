@@ -3,6 +3,7 @@
 
 use relayout_layout::MemberAt;
 use relayout_profile::{Addr, RunId, SiteId};
+use serde::{Deserialize, Serialize};
 
 /// Names the objects at addresses and the sources of instructions.
 pub trait AddressNamer {
@@ -96,7 +97,7 @@ impl ElementArray {
 }
 
 /// Source position of an instruction. Fields are `None` where the debug information does not tell.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SiteSource {
     /// Function that the code belongs to, as a disassembly names it.
     pub function: Option<String>,

@@ -1,10 +1,12 @@
 //! Remedies of a finding as data.
 
+use serde::{Deserialize, Serialize};
+
 use crate::identify::SiteSource;
 
 /// A remedy of a finding. Changes of placement or code that replay can judge were replayed, and are
 /// listed only if they have fewer transfers. The others tell where to look; they are not scored.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Remedy {
     /// Move `member` off the cache line of `from`: the transfers between them are false by
     /// lifetime.
@@ -112,7 +114,7 @@ pub enum Remedy {
 }
 
 /// Pattern of a truly shared line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SharingPattern {
     /// A lock: take it less often, for shorter, or have several.
     Lock,
@@ -140,7 +142,7 @@ pub enum SharingPattern {
 }
 
 /// Transfers of the same recorded accesses, replayed twice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplayComparison {
     /// Transfers as it is.
     pub today: u64,
@@ -149,7 +151,7 @@ pub struct ReplayComparison {
 }
 
 /// Transfers with a member on a line of its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnLineTransfers {
     /// Transfers with the store as it is.
     pub stored: u64,

@@ -40,6 +40,7 @@ use relayout_profile::{AccessKind, Addr, ContextId, SiteId};
 use prepare::Granule;
 pub use prepare::PreparedTrace;
 pub use scores::LineScores;
+use serde::{Deserialize, Serialize};
 
 /// An access to an object, relative to the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +117,7 @@ impl ObjectTrace {
 }
 
 /// Coherence events that a replay counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CoherenceTally {
     /// Loads that fetched the line from another context.
     pub read_transfers: u64,

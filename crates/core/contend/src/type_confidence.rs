@@ -1,12 +1,14 @@
 //! Confidence in the types of objects.
 
+use serde::{Deserialize, Serialize};
+
 /// Confidence of an elected type, at least, in percent.
 pub const CONFIDENCE_MIN_PERCENT: u8 = 75;
 /// Objects with a less certain type, at most, in percent of all.
 const UNCERTAIN_MAX_PERCENT: u64 = 10;
 
 /// Confidence in the types of objects: some are elected by evidence that hardly agrees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeConfidence {
     /// All objects.
     pub objects: u64,

@@ -7,12 +7,13 @@
 use std::collections::BTreeMap;
 
 use relayout_profile::{Addr, ConflictRow, LeftOutReader, Profile, RangeKind, RangeRow, RunId};
+use serde::{Deserialize, Serialize};
 
 use crate::finding::share;
 use crate::group;
 
 /// A reader that was left out, and the transfers that have no name without it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnreadMemory {
     /// Subject of the reader: `slabs`.
     pub reader: String,

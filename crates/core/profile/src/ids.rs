@@ -12,13 +12,17 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Rem, Sub};
 
+use serde::{Deserialize, Serialize};
+
 /// Number of a recording among those merged into one profile, from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct RunId(pub u16);
 
 /// Number of a context: a CPU of a kernel recording, a thread of a program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[repr(transparent)]
 pub struct ContextId(pub u16);
 

@@ -63,6 +63,11 @@ impl CacheFolder {
         names
     }
 
+    /// Folder of the recorder's libraries that `relayout setup` builds, for a version of relayout.
+    pub fn libraries(&self, version: &str) -> PathBuf {
+        self.0.join("libraries").join(version)
+    }
+
     /// The kernel source, if it exists.
     pub fn kernel_source(&self) -> Option<PathBuf> {
         self.existing_path("source/current")

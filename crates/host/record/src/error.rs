@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use relayout_files::{DISTRIBUTION, ErrorCategory, FileError, system_package};
+use relayout_files::{DISTRIBUTION, ErrorCategory, FileError, setup_command, system_package};
 
 /// An error that names the file or program, and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -86,10 +86,11 @@ pub enum Error {
     },
     /// No file of the kernel's modules has this name.
     #[error(
-        "there is no module '{name}'{}{}; scripts/setup.sh --module {name} fetches it for the kernels in the \
-         cache folder, and a FILE.ko may be given instead. What is built into the kernel needs no --module",
+        "there is no module '{name}'{}{}; {} --module {name} fetches it for the kernels in the cache folder, and a \
+         FILE.ko may be given instead. What is built into the kernel needs no --module",
         folder.as_ref().map(|folder| format!(" in {}", folder.display())).unwrap_or_default(),
-        close.as_ref().map(|close| format!(" (did you mean '{close}'?)")).unwrap_or_default()
+        close.as_ref().map(|close| format!(" (did you mean '{close}'?)")).unwrap_or_default(),
+        setup_command()
     )]
     UnknownModule {
         /// The requested name.
@@ -134,9 +135,9 @@ pub enum Error {
     #[error(
         "{} has {files_mib} MiB of files, which do not fit into the guest's {memory_mib} MiB of memory (they are \
          there twice at first). They cannot come on a disk, because the kernel has {missing}. --memory gives the \
-         guest more memory; where the kernel has drivers as modules, scripts/setup.sh --module ext4,nvme fetches \
-         them",
-        folder.display()
+         guest more memory; where the kernel has drivers as modules, {} --module ext4,nvme fetches them",
+        folder.display(),
+        setup_command()
     )]
     NoDiskDriver {
         /// The folder.
@@ -202,10 +203,11 @@ pub enum Error {
         "{} cannot load the recording plugin: {why}\n\
          a QEMU built with plugins is needed: {DISTRIBUTION}'s {} 7.2 or 10.0 for kernels, \
          {DISTRIBUTION} 12's {} 7.2 for programs (later ones are linked statically); \
-         scripts/setup.sh unpacks both",
+         {} unpacks both",
         path.display(),
         system_package("qemu-system-x86_64"),
-        system_package("qemu-x86_64")
+        system_package("qemu-x86_64"),
+        setup_command()
     )]
     NoPlugins {
         /// The QEMU.

@@ -26,7 +26,10 @@ impl GuestProgram {
         let compiled = cache.and_then(|cache| cache.guest_program(machine.name()));
         let path = compiled.ok_or_else(|| relayout_files::Error::Missing {
             missing: format!("the guest's program for {}", machine.name()),
-            remedy: Some("run scripts/setup.sh --arm64, which compiles it".to_owned()),
+            remedy: Some(format!(
+                "run {} --arm64, which compiles it",
+                relayout_files::setup_command()
+            )),
         })?;
         let bytes = read_regular(&path).map_err(cannot("read", &path))?;
         Ok(Self(bytes.into()))
@@ -51,10 +54,10 @@ impl GuestProgram {
             None => Ok(()),
             Some(path) => Err(relayout_files::Error::Missing {
                 missing: format!("a guest's program that reads {path}"),
-                remedy: Some(
-                    "the compiled one is older than relayout: run scripts/setup.sh --arm64 again"
-                        .to_owned(),
-                ),
+                remedy: Some(format!(
+                    "the compiled one is older than relayout: run {} --arm64 again",
+                    relayout_files::setup_command()
+                )),
             }
             .into()),
         }

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use relayout_files::{cannot, map_file};
+use relayout_files::{cannot, map_file, setup_command};
 use relayout_layout::kernel_module::module_description;
 
 use crate::Error;
@@ -193,8 +193,8 @@ impl ModuleSearch<'_> {
         for name in &description.dependencies {
             let needed = self.folder.find(name).ok_or_else(|| {
                 refuse(format!(
-                    "it needs the module {name}, which is missing; scripts/setup.sh --module {name} \
-                     fetches it"
+                    "it needs the module {name}, which is missing; {} --module {name} fetches it",
+                    setup_command()
                 ))
             })?;
             self.add(needed)?;

@@ -5,6 +5,8 @@
 //! - [`kernel_build`] builds kernels from one source, and objects of a kernel in other
 //!   configurations.
 //!
+//! - [`libraries`] builds what a published command lacks, and finds the script that fetches kernels.
+//!
 //! ```
 //! use std::path::Path;
 //! use relayout_toolchain::compile::SourceLanguage;
@@ -15,3 +17,4 @@
 pub mod cc;
 pub mod compile;
 pub mod kernel_build;
+pub mod libraries;

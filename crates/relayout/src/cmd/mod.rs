@@ -13,6 +13,7 @@ pub mod man;
 pub mod probe;
 pub mod record;
 pub mod report;
+pub mod setup;
 pub mod show;
 pub mod suite;
 pub mod tune;

@@ -1,6 +1,7 @@
 //! `relayout report`: ranked findings of a profile.
 
 mod exports;
+mod kept;
 
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,7 @@ use crate::complete;
 use crate::print::{TextKind, print_rendered};
 use crate::progress::TerminalProgress;
 use exports::ExportArgs;
+use kept::RenderedReport;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -109,22 +111,34 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 /// A profile or debug file that cannot be read or do not go together.
 pub(super) fn report_json(profile: &Path, debug: &[PathBuf]) -> anyhow::Result<String> {
     read_or_render(&Args {
-        profile: profile.to_owned(),
         debug: debug.to_owned(),
-        production: None,
         json: true,
-        format: TextForm::Terminal,
-        source: None,
-        pair_coefficient: None,
         top: Some(0),
-        type_name: None,
-        explain: None,
-        by: FindingOrder::Transfers,
-        width: None,
-        min_share: 0.0,
-        files: DocumentArgs::default(),
-        exports: ExportArgs::default(),
+        ..Args::for_profile(profile.to_owned())
     })
+}
+
+impl Args {
+    /// Returns the options of a plain report.
+    fn for_profile(profile: PathBuf) -> Self {
+        Self {
+            profile,
+            debug: Vec::new(),
+            production: None,
+            json: false,
+            format: TextForm::Terminal,
+            source: None,
+            pair_coefficient: None,
+            top: None,
+            type_name: None,
+            explain: None,
+            by: FindingOrder::Transfers,
+            width: None,
+            min_share: 0.0,
+            files: DocumentArgs::default(),
+            exports: ExportArgs::default(),
+        }
+    }
 }
 
 /// Returns the report, from the cache if it is there.
@@ -137,16 +151,23 @@ fn read_or_render(args: &Args) -> anyhow::Result<String> {
     {
         return Ok(rendered);
     }
+    if let Some(rendered) = kept::render_kept(args, &cache)? {
+        return Ok(rendered);
+    }
     let progress = TerminalProgress::when_slow();
     let resolved = with_resolved_profile(&args.profile, &args.debug, &progress, |input, images| {
         render(args, input, &ResolvedNames::new(input, images), &cache)
     });
     let rendered = progress.finish_after(resolved)?;
     // A warning belongs to the report, and is not kept.
-    if let Some(words) = options.filter(|_| !progress.has_warned()) {
-        cache.add_rendering(&words, &rendered);
+    if progress.has_warned() {
+        return Ok(rendered.text);
     }
-    Ok(rendered)
+    if let Some(words) = options {
+        cache.add_rendering(&words, &rendered.text);
+    }
+    rendered.keep(args, &cache)?;
+    Ok(rendered.text)
 }
 
 /// Rejects a source tree that is no folder, or that nothing would be read from.
@@ -162,7 +183,6 @@ fn verify_tree_use(args: &Args) -> anyhow::Result<()> {
 /// output depends on other files.
 fn cached_options(args: &Args) -> anyhow::Result<Option<String>> {
     if args.production.is_some()
-        || args.explain.is_some()
         || args.files.has_files()
         || args.exports.has_files()
         || args.source.is_some()
@@ -171,11 +191,12 @@ fn cached_options(args: &Args) -> anyhow::Result<Option<String>> {
     }
     let pair_coefficient = pair_coefficient_or_measured(args.pair_coefficient)?;
     Ok(Some(format!(
-        "json {} form {:?} top {} type {:?} share {} by {:?} width {:?} pairs {pair_coefficient:?}",
+        "json {} form {:?} top {} type {:?} explain {:?} share {} by {:?} width {:?} pairs {pair_coefficient:?}",
         args.json,
         args.format,
         args.top.unwrap_or(TOP_DEFAULT),
         args.type_name,
+        args.explain,
         args.min_share,
         args.by,
         arguments::text_width(args.width).filter(|_| !args.json),
@@ -187,19 +208,26 @@ fn render(
     resolved: &ResolvedProfile<'_>,
     names: &ResolvedNames<'_, '_>,
     cache: &JudgementCache,
-) -> anyhow::Result<String> {
+) -> anyhow::Result<RenderedReport> {
     let pair_coefficient = pair_coefficient_or_measured(args.pair_coefficient)?;
     let mut findings = rank_findings(resolved, names, pair_coefficient);
     if let Some(rank) = args.explain {
         let explained = explain_finding(rank, resolved, names, &findings)?;
-        return match args.json {
-            true => Ok(explain_document(&explained).to_json()?),
-            false => Ok(explain_text(&explained)),
+        let text = match args.json {
+            true => explain_document(&explained).to_json()?,
+            false => explain_text(&explained),
         };
+        return Ok(RenderedReport {
+            text,
+            ranked: kept::ranked_profile(resolved, findings),
+            explanations: Vec::new(),
+        });
     }
     let type_name = { args.type_name.as_ref() }
         .map(|name| recorded_name(name, resolved, &findings))
         .transpose()?;
+    let kept = kept::ranked_profile(resolved, findings.clone());
+    let explanations = kept::explain_first(args, resolved, names, &findings);
     let mut judgements = cache.read();
     if args.by == FindingOrder::Saving {
         judge_findings(resolved, &findings, &mut judgements);
@@ -222,14 +250,23 @@ fn render(
         layouts: &[],
     };
     write_files(args, &report, resolved, names)?;
-    match args.json {
-        true => render_document(&report, resolved, args.source.as_deref()),
-        false => Ok(match (args.format, arguments::text_width(args.width)) {
-            (TextForm::Mail, _) => text::render_mail(&report),
-            (TextForm::Svg, _) => text::render_svg(&report),
-            (TextForm::Terminal, Some(width)) => text::render_within(&report, width),
-            (TextForm::Terminal, None) => text::render(&report),
-        }),
+    let text = match args.json {
+        true => render_document(&report, resolved, args.source.as_deref())?,
+        false => render_text(args, &report),
+    };
+    Ok(RenderedReport {
+        text,
+        ranked: kept,
+        explanations,
+    })
+}
+
+fn render_text(args: &Args, report: &ReportContents<'_>) -> String {
+    match (args.format, arguments::text_width(args.width)) {
+        (TextForm::Mail, _) => text::render_mail(report),
+        (TextForm::Svg, _) => text::render_svg(report),
+        (TextForm::Terminal, Some(width)) => text::render_within(report, width),
+        (TextForm::Terminal, None) => text::render(report),
     }
 }
 

@@ -188,13 +188,22 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let (file, names) = file_and_names(args);
     verify_debug_path("show", &file, &names)?;
-    with_types(
+    let shown = with_types(
         &file,
         args.debug_info(),
         args.btf_base.as_deref(),
         &print_note,
         |catalog| show_types(args, &file, names, catalog),
-    )
+    );
+    match args.file.as_deref().filter(|named| *named != file) {
+        Some(named) => shown.with_context(|| {
+            format!(
+                "{} is no file here, and was taken for a type",
+                named.display()
+            )
+        }),
+        None => shown,
+    }
 }
 
 /// Returns the file and the names of the types. A first word that is no file is a type of the running kernel.

@@ -15,12 +15,15 @@ fn recorded() -> Place {
 fn report_on_a_type_that_is_not_there() {
     let place = recorded();
     let lists = "(`relayout report PROFILE --top 0` lists those that are contended)";
-    for words in ["report p --type piont", "report p --json --type piont"] {
-        let message = format!(
-            "relayout: no type or variable of the profile is named `piont`; close: point {lists}"
-        );
-        place.refuses(words, 2, &message);
-    }
+    let message = format!(
+        "relayout: no type or variable of the profile is named `piont`; close: point {lists}"
+    );
+    place.refuses("report p --type piont", 2, &message);
+    let document = format!(
+        "{{\"schema\":\"relayout/error/1\",\"message\":\"no type or variable of the profile is named `piont`\",\
+         \"hint\":\"close: point {lists}\",\"code\":2}}"
+    );
+    place.refuses("report p --json --type piont", 2, &document);
     let message = format!(
         "relayout: no type or variable of the profile is named `orgin`; close: origin {lists}"
     );

@@ -321,10 +321,11 @@ fn output_cannot_be_written() {
         2,
         "relayout: cannot write to /proc: No such file or directory (os error 2)",
     );
+    place.write("mntns.relayout", "mine");
     place.refuses(
         &record("").replace("-o out", ""),
         2,
-        "relayout: say where the profile goes: -o OUT",
+        "relayout: mntns.relayout already exists, and is no profile: it is not a folder; give another name",
     );
 }
 

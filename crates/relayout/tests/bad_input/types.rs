@@ -36,9 +36,9 @@ fn type_that_is_not_there() {
 fn file_to_show_has_no_types() {
     let place = Place::new();
     place.refuses(
-        "show none",
+        "show none.o",
         2,
-        "relayout: cannot read the types of none: No such file or directory (os error 2)",
+        "relayout: cannot read the types of none.o: No such file or directory (os error 2)",
     );
     place.write("text", "text");
     place.refuses(

@@ -14,11 +14,17 @@ use crate::Document;
 /// The document of `check --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct CheckDocument<'a> {
+    /// Name and version of this document.
     schema: &'static str,
+    /// File of the rules.
     config: String,
+    /// Number of rules that were checked.
     checked: u64,
+    /// Rules that do not hold.
     violations: Vec<ViolationDocument<'a>>,
+    /// Rules that do not hold and need not, by a waiver.
     waived: Vec<ViolationDocument<'a>>,
+    /// What is wrong with the rules themselves.
     warnings: Vec<WarningDocument<'a>>,
 }
 
@@ -28,24 +34,38 @@ impl Document for CheckDocument<'_> {
 
 #[derive(Serialize, JsonSchema)]
 struct ViolationDocument<'a> {
+    /// Name of the type, without `struct`.
     #[serde(rename = "type")]
     type_name: &'a str,
     /// Null where the rule is about the type.
     member: Option<&'a str>,
+    /// Key of the rule.
     rule: &'static str,
+    /// What the rule asks for, in words.
     expected: &'a str,
+    /// What was found, in words.
     found: &'a str,
     /// Members that moved it, nearest to the start first.
     pushed_by: Vec<&'a str>,
+    /// File with the type that was checked.
     file: &'a str,
+    /// Configurations of the rules that the file is of.
     configurations: &'a [String],
+    /// Members that the rule is about, where they were found.
     members: Vec<SeenMemberDocument<'a>>,
+    /// Changes that moved a member, compared with the baseline.
     pushes: Vec<PushingChangeDocument<'a>>,
+    /// Members between those that should be together.
     between: &'a [String],
+    /// Declaration of the member or type; null if unknown.
     declared: Option<DeclarationDocument<'a>>,
+    /// Reason that the rule gives; null without one.
     reason: Option<&'a str>,
+    /// 1-based line in the rules.
     config_line: u32,
+    /// 1-based column in the rules.
     config_column: u32,
+    /// Waiver that no longer holds; null without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     waiver_expired: Option<ExpiredWaiverDocument<'a>>,
     /// The waiver, among the waived violations.
@@ -55,50 +75,71 @@ struct ViolationDocument<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct SeenMemberDocument<'a> {
+    /// Path of the member.
     name: &'a str,
+    /// Offset in bytes from the start of the outermost type.
     offset: u64,
+    /// Size in bytes.
     size: u64,
+    /// Cache line, from 0 at the start of the type.
     line: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct PushingChangeDocument<'a> {
+    /// Path of the member.
     member: &'a str,
+    /// What happened to the member: `added`, `grew`, and the like.
     how: &'static str,
+    /// Distance by which it pushed, in bits; negative towards the start.
     pushed_bits: i64,
+    /// Size in bits in the baseline; null where it is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     old_size_bits: Option<u64>,
+    /// Size in bits now; null where it is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     new_size_bits: Option<u64>,
+    /// Offset in bytes in the baseline; null where it is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     old_offset: Option<u64>,
+    /// Offset in bytes now; null where it is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     new_offset: Option<u64>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct DeclarationDocument<'a> {
+    /// Source file, as the debug information names it.
     file: &'a str,
+    /// 1-based line in `file`.
     line: u32,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct ExpiredWaiverDocument<'a> {
+    /// Day after which the waiver no longer holds: 2027-01-31.
     expires: String,
+    /// Reason, in words.
     reason: &'a str,
+    /// 1-based line in the rules.
     config_line: u32,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct WaiverDocument<'a> {
+    /// Reason, in words.
     reason: &'a str,
+    /// Day after which the waiver no longer holds: 2027-01-31.
     expires: String,
+    /// 1-based line in the rules.
     config_line: u32,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct WarningDocument<'a> {
+    /// Sentence.
     message: &'a str,
+    /// 1-based line in the rules.
     config_line: Option<u32>,
 }
 

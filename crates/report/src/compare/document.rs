@@ -16,6 +16,7 @@ use crate::Document;
 /// The document of `compare --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct CompareDocument<'a> {
+    /// Name and version of this document.
     schema: &'static str,
     /// The outcome in a sentence.
     outcome: String,
@@ -23,7 +24,9 @@ pub struct CompareDocument<'a> {
     worse: bool,
     /// Changes below this are none.
     margin_percent: f64,
+    /// Workloads of both sides.
     workloads: Vec<WorkloadDocument<'a>>,
+    /// Sentences about the result, for people.
     notes: &'a [String],
 }
 
@@ -33,6 +36,7 @@ impl Document for CompareDocument<'_> {
 
 #[derive(Serialize, JsonSchema)]
 struct WorkloadDocument<'a> {
+    /// Name of the workload.
     workload: &'a str,
     /// `kernel` or `program`.
     target: &'a str,
@@ -40,41 +44,61 @@ struct WorkloadDocument<'a> {
     cpus: Option<u16>,
     /// Says how the counts came about.
     counted: String,
+    /// Recordings of OLD.
     old: CompareSideDocument<'a>,
+    /// Recordings of NEW.
     new: CompareSideDocument<'a>,
+    /// Transfers of everything, per operation.
     total: RateDocument<'a>,
+    /// Types and variables that got better or worse.
     subjects: Vec<SubjectDocument<'a>>,
+    /// Sentences about the result, for people.
     notes: &'a [String],
 }
 
 #[derive(Serialize, JsonSchema)]
 struct CompareSideDocument<'a> {
+    /// Release of the kernel; empty for programs.
     release: &'a str,
+    /// Build id in hexadecimal.
     build_id: &'a str,
+    /// Debug file; null if none was read.
     debug_file: Option<String>,
+    /// Operations of all recordings.
     operations: f64,
+    /// Recordings.
     recordings: Vec<ComparedRecordingDocument>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct ComparedRecordingDocument {
+    /// Folder of the profile.
     profile: String,
+    /// Seed of the order of CPUs or starts.
     seed: u64,
+    /// Number of operations.
     operations: f64,
+    /// Transfers: moves of a cache line to a CPU that another CPU had it.
     transfers: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct RateDocument<'a> {
+    /// `better`, `worse`, `same` or `unclear`.
     verdict: &'static str,
+    /// Mean transfers per operation in OLD.
     old_mean: f64,
+    /// Mean transfers per operation in NEW.
     new_mean: f64,
     /// Rate in each recording, in the order of the recordings.
     old: &'a [f64],
+    /// Transfers per operation in each recording of NEW.
     new: &'a [f64],
     /// Null where the old rate is 0.
     change_percent: Option<f64>,
+    /// 95% interval of the change in percent; null if it cannot be told.
     ci95_percent: Option<[f64; 2]>,
+    /// Probability of such a change without a cause, from 0 to 1.
     p_value: f64,
     /// No rate of one side lies within those of the other.
     ranges_apart: bool,
@@ -82,10 +106,14 @@ struct RateDocument<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct SubjectDocument<'a> {
+    /// Name of the type; null for a scalar variable.
     #[serde(rename = "type")]
     type_name: Option<&'a str>,
+    /// Name of the variable; null for a type.
     variable: Option<&'a str>,
+    /// Transfers per operation.
     rate: RateDocument<'a>,
+    /// Members that changed, most first.
     members: Vec<MemberChangeDocument<'a>>,
     /// Null unless the verdict is better or worse.
     cause: Option<CauseDocument<'a>>,
@@ -95,7 +123,9 @@ struct SubjectDocument<'a> {
 struct MemberChangeDocument<'a> {
     /// Empty for holes.
     path: &'a str,
+    /// The member in OLD; null where it is not there.
     old: Option<MemberSideDocument>,
+    /// The member in NEW; null where it is not there.
     new: Option<MemberSideDocument>,
 }
 
@@ -103,6 +133,7 @@ struct MemberChangeDocument<'a> {
 struct MemberSideDocument {
     /// Bytes from the start of the object, of the element with most transfers.
     offset: u64,
+    /// Size in bytes.
     size: u64,
     /// Transfers per operation.
     rate: f64,
@@ -112,6 +143,7 @@ struct MemberSideDocument {
 struct CauseDocument<'a> {
     /// `layout`, `no-members`, `same-layout`, `other-than-layout` or `unknown`.
     kind: &'static str,
+    /// What changed in the layout, for people.
     sentences: Vec<String>,
     /// Pairs of members that came onto a line or left it, and whose transfers changed with it.
     pairs: Vec<CausePairDocument<'a>>,
@@ -119,14 +151,19 @@ struct CauseDocument<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct CausePairDocument<'a> {
+    /// Paths of the two members.
     members: [&'a str; 2],
+    /// Their offsets in bytes in OLD.
     old_offsets: [u64; 2],
+    /// Their offsets in bytes in NEW.
     new_offsets: [u64; 2],
     /// They share a line in the new build, and did not before; or the other way round.
     together: bool,
+    /// Cache line that they share, or shared, from 0.
     line: u64,
     /// Transfers per operation between the two.
     old_rate: f64,
+    /// Transfers per operation between them in NEW.
     new_rate: f64,
 }
 

@@ -20,11 +20,17 @@ use crate::Document;
 /// The document of `diff --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct DiffDocument {
+    /// Name and version of this document.
     schema: &'static str,
+    /// File OLD.
     old: String,
+    /// File NEW.
     new: String,
+    /// Size of a cache line in bytes.
     line_bytes: u64,
+    /// Number of types by status.
     summary: DiffSummaryDocument,
+    /// Types that differ, or that were asked for.
     types: Vec<TypeDiffDocument>,
 }
 
@@ -35,11 +41,15 @@ impl Document for DiffDocument {
 /// Numbers of types by status.
 #[derive(Serialize, JsonSchema)]
 struct DiffSummaryDocument {
+    /// Types in NEW only.
     added: usize,
+    /// Types in OLD only.
     removed: usize,
+    /// Types that differ.
     changed: usize,
     /// Changed types that changed not only because of a type that they hold.
     changed_by_themselves: usize,
+    /// Types that do not differ.
     same: usize,
     /// Copies of C types in Rust code that were not compared.
     bindings_left_out: usize,
@@ -47,21 +57,33 @@ struct DiffSummaryDocument {
 
 #[derive(Serialize, JsonSchema)]
 struct TypeDiffDocument {
+    /// Name of the type, with its scope.
     name: String,
+    /// `struct`, `union` or `class`.
     kind: String,
+    /// `added`, `removed`, `changed` or `same`.
     status: &'static str,
+    /// File of the declaration in NEW; null if unknown.
     file: Option<String>,
+    /// 1-based line of the declaration; null if unknown.
     line: Option<u32>,
+    /// Size in bytes in OLD; null where it is not there.
     old_size: Option<u64>,
+    /// Size in bytes in NEW; null where it is not there.
     new_size: Option<u64>,
+    /// Declared alignment in bytes in OLD; null without one.
     old_declared_align: Option<u64>,
+    /// Declared alignment in bytes in NEW; null without one.
     new_declared_align: Option<u64>,
     /// Several types have the name; these two are compared since they come in the same order.
     matched_by_order: bool,
     /// The type changed not only because of a type that it holds.
     own: bool,
+    /// Types that it holds and that changed.
     because_of: Vec<String>,
+    /// Types that hold it and changed with it.
     affects: Vec<String>,
+    /// Members that changed.
     members: Vec<MemberMoveDocument>,
     /// Holes and padding that differ.
     holes: Vec<GapChangeDocument>,
@@ -69,56 +91,81 @@ struct TypeDiffDocument {
     pairs: Vec<PairChangeDocument>,
     /// Some pairs are left out.
     pairs_cut: bool,
+    /// Traffic in the profile; null without a profile, or if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     hot: Option<HotDiffDocument>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct MemberMoveDocument {
+    /// Path of the member.
     name: String,
+    /// Offset in bytes in OLD; null where it is not there.
     old_offset: Option<u64>,
+    /// Offset in bytes in NEW; null where it is not there.
     new_offset: Option<u64>,
+    /// Cache line in OLD, from 0 at the start of the type.
     old_line: Option<u64>,
+    /// Cache line in NEW, from 0 at the start of the type.
     new_line: Option<u64>,
+    /// Size in bytes in OLD; null where it is not there.
     old_size: Option<u64>,
+    /// Size in bytes in NEW; null where it is not there.
     new_size: Option<u64>,
+    /// Type in OLD; null where it is not there.
     old_type: Option<String>,
+    /// Type in NEW; null where it is not there.
     new_type: Option<String>,
+    /// Offset in bits in OLD, of bitfields.
     #[serde(skip_serializing_if = "Option::is_none")]
     old_offset_bits: Option<u64>,
+    /// Size in bits in OLD, of bitfields.
     #[serde(skip_serializing_if = "Option::is_none")]
     old_size_bits: Option<u64>,
+    /// Offset in bits in NEW, of bitfields.
     #[serde(skip_serializing_if = "Option::is_none")]
     new_offset_bits: Option<u64>,
+    /// Size in bits in NEW, of bitfields.
     #[serde(skip_serializing_if = "Option::is_none")]
     new_size_bits: Option<u64>,
+    /// `added`, `removed`, `moved`, `pushed`, `resized`, and the like.
     change: &'static str,
+    /// Changes that pushed it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pushed_by: Vec<PushDocument>,
+    /// Room that an added member took; null for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     room: Option<RoomDocument>,
+    /// Name of the removed member that it may have been; null without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     renamed: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct PushDocument {
+    /// Members that changed before it.
     by: Vec<PusherDocument>,
+    /// Distance in bits; negative towards the start.
     moved_bits: i64,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct PusherDocument {
+    /// Path of the member.
     name: String,
+    /// What happened to it.
     deed: &'static str,
 }
 
 /// Room that an added member takes in OLD, or that a removed one leaves in NEW.
 #[derive(Default, Serialize, JsonSchema)]
 struct RoomDocument {
+    /// `hole`, `padding`, `bits`, `union`, `end`, and the like.
     kind: &'static str,
+    /// Room that was there in OLD; null where there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     gap: Option<GapDocument>,
+    /// Bits of it that fit the member; null if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     fitting_bits: Option<u64>,
     /// Member that shares the bytes, of kind `union`.
@@ -133,59 +180,88 @@ struct RoomDocument {
 struct GapDocument {
     /// Member before the gap.
     after: Option<String>,
+    /// Offset in bytes from the start of the type.
     offset: u64,
+    /// Size in bytes.
     size: u64,
+    /// Offset in bits from the start of the type, of bitfields.
     #[serde(skip_serializing_if = "Option::is_none")]
     offset_bits: Option<u64>,
+    /// Size in bits, of bitfields.
     #[serde(skip_serializing_if = "Option::is_none")]
     size_bits: Option<u64>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct GapChangeDocument {
+    /// Member before it; null at the start.
     after: Option<String>,
+    /// True for padding at the end.
     padding: bool,
+    /// The gap in OLD; null where there was none.
     old: Option<GapDocument>,
+    /// The gap in NEW; null where there is none.
     new: Option<GapDocument>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct PairChangeDocument {
+    /// Paths of the two members.
     members: [String; 2],
+    /// `together` or `apart`.
     change: &'static str,
+    /// Cache line that they share, or shared, from 0.
     line: u64,
 }
 
 /// Traffic of the type in the profile.
 #[derive(Serialize, JsonSchema)]
 struct HotDiffDocument {
+    /// Transfers: moves of a cache line to a CPU that another CPU had it.
     transfers: u64,
+    /// Fraction of all transfers of the profile, from 0 to 1.
     share: f64,
+    /// Hot members, most transfers first.
     members: Vec<HotMoveDocument>,
+    /// Pairs of hot members that came together on a line, or went apart.
     pairs: Vec<HotPairDocument>,
     /// Members that only the old build has.
     gone: Vec<String>,
+    /// The same for people.
     sentences: Vec<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct HotMoveDocument {
+    /// Path of the member.
     name: String,
+    /// Offset in bytes in OLD.
     old_offset: u64,
+    /// Offset in bytes in NEW.
     new_offset: u64,
+    /// Cache line in OLD, from 0 at the start of the type.
     old_line: u64,
+    /// Cache line in NEW, from 0 at the start of the type.
     new_line: u64,
+    /// Size in bytes.
     size: u64,
+    /// Number of loads, read-writes included.
     reads: u64,
+    /// Number of stores, read-writes included.
     writes: u64,
+    /// Number of CPUs or threads that accessed it.
     contexts: u32,
+    /// Transfers: moves of a cache line to a CPU that another CPU had it.
     transfers: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct HotPairDocument {
+    /// Paths of the two members.
     members: [String; 2],
+    /// `together` or `apart`.
     change: &'static str,
+    /// Cache line that they share, or shared, from 0.
     line: u64,
     /// Accesses to the member that has fewer; 0 if neither is stored to.
     heat: u64,

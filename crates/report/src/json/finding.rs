@@ -19,32 +19,49 @@ use relayout_session::{ProductionBuild, ProductionPlacement};
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct FindingDocument<'a> {
+    /// Rank, from 1.
     rank: u32,
+    /// Kind of contention: `false-sharing`, `true-sharing`, and the like; see docs/glossary.md.
     kind: &'static str,
+    /// Name of the type, without `struct`.
     #[serde(rename = "type")]
     type_name: &'a str,
+    /// Name of the variable; null for a type.
     variable: Option<&'a str>,
+    /// Types from the outermost inwards to the member with most transfers.
     types_path: &'a [String],
+    /// Offset of the line in bytes from the start of the object; negative where the object begins inside the line.
     line_offset: i64,
+    /// Lines of the finding, most transfers first.
     places: Vec<PlaceDocument>,
+    /// True if the numbers are estimates from samples.
     estimated: bool,
+    /// Transfers that hardware reported; null where it does not.
     hitm_observed: Option<u64>,
+    /// Transfers: moves of a cache line to a CPU that another CPU had it.
     transfers: u64,
+    /// Transfers that loads waited for.
     read_transfers: u64,
     /// Of them: reads of what a store left before another context had read it. Null where reads
     /// were not told apart.
     first_reads: Option<u64>,
     /// The other read transfers.
     later_reads: Option<u64>,
+    /// Transfers that stores waited for.
     write_transfers: u64,
+    /// Upgrades: stores to a line that other CPUs shared.
     upgrades: u64,
+    /// Transfers that brought nothing that was used at the access itself.
     false_first_touch: u64,
+    /// Transfers that brought nothing that was used as long as the line stayed.
     false_lifetime: u64,
+    /// Fraction of all transfers of the profile, from 0 to 1.
     share: f64,
     /// What a layout of the type can save; null where none does, or nothing was searched.
     saving: Option<SavingDocument>,
     /// Reason why `saving` is null: `not searched`, or what the search found.
     saving_why: Option<String>,
+    /// Number of distinct objects.
     objects: u64,
     /// Of them: objects whose type was elected with a confidence below 75%.
     uncertain_objects: u64,
@@ -53,26 +70,37 @@ pub(super) struct FindingDocument<'a> {
     /// Type that other code takes the memory of the uncertain objects for: an arena of the program, or
     /// memory that was used again. Null where the evidence agrees.
     rival_type: Option<&'a str>,
+    /// Number of CPUs or threads that accessed it.
     contexts: u32,
     /// Fraction of the recordings in which it kept its rank; null with one recording.
     stability: Option<f64>,
     /// Least and most transfers in a recording; null with one recording, and for adjacent lines.
     transfers_range: Option<[u64; 2]>,
+    /// Members in the order of their offsets.
     members: Vec<MemberDocument<'a>>,
+    /// Instructions, most transfers first.
     sites: Vec<SiteDocument<'a>>,
+    /// Pairs of accesses, most transfers first.
     pairs: Vec<PairDocument<'a>>,
+    /// Estimate of an adjacent-line finding; null for others.
     adjacent: Option<AdjacentDocument<'a>>,
+    /// Members that only other CPUs than their writers read.
     remote_reads: Vec<RemoteReadDocument<'a>>,
     /// It is another kind of finding in some runs: no advice then.
     unstable: bool,
+    /// Number of recordings by the kind that the finding has in each alone.
     kinds_by_run: BTreeMap<&'static str, u32>,
+    /// Possible remedies.
     advice: Vec<AdviceDocument>,
+    /// Transfers by the other object on the line.
     neighbours: &'a BTreeMap<String, u64>,
+    /// Transfers by the place where the object was allocated.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     allocated: &'a BTreeMap<String, u64>,
     /// Where elements of an array share the lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     elements: Option<ElementsDocument>,
+    /// Placement in the build without instrumentation; null without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     production: Option<ProductionDocument<'a>>,
 }
@@ -89,8 +117,11 @@ impl<'a> FindingDocument<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct PlaceDocument {
+    /// Offset of the line in bytes from the start of the object; negative where the object begins inside the line.
     line_offset: i64,
+    /// Transfers: moves of a cache line to a CPU that another CPU had it.
     transfers: u64,
+    /// Number of distinct objects.
     objects: u64,
 }
 
@@ -102,6 +133,7 @@ pub(super) struct ElementsDocument {
     count: u64,
     /// Transfers between elements that are false by lifetime.
     transfers: u64,
+    /// Elements by index.
     users: Vec<ElementUsersDocument>,
 }
 
@@ -130,32 +162,47 @@ impl ElementsDocument {
 
 #[derive(Serialize, JsonSchema)]
 struct ProductionDocument<'a> {
+    /// Variables that share the line there too.
     same_line: &'a [String],
+    /// Variables that are on other lines there.
     other_line: &'a [String],
+    /// Variables that are not found there.
     unknown: &'a [String],
 }
 
 #[derive(Serialize, JsonSchema)]
 struct AdjacentDocument<'a> {
+    /// Number of samples.
     samples: u64,
+    /// Pair transfers that the samples stand for; an estimate.
     pair_transfers_estimated: u64,
+    /// 95% interval of the pair transfers.
     interval: [u64; 2],
+    /// Cost of a pair transfer, in transfers.
     coefficient: f64,
+    /// Cost of all pair transfers, in transfers; an estimate.
     cost_transfers_estimated: f64,
+    /// Pairs of accesses, most transfers first.
     pairs: Vec<AdjacentPairDocument<'a>>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct AdjacentPairDocument<'a> {
+    /// Number of samples.
     samples: u64,
+    /// Pair transfers that the samples stand for; an estimate.
     pair_transfers_estimated: u64,
+    /// The access that waited.
     here: SideDocument<'a>,
+    /// The access that it waited for.
     there: SideDocument<'a>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct RemoteReadDocument<'a> {
+    /// Path of the member.
     member: &'a str,
+    /// Transfers: moves of a cache line to a CPU that another CPU had it.
     transfers: u64,
     /// Those that bring what was stored to it.
     needed: u64,
@@ -163,15 +210,20 @@ struct RemoteReadDocument<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct AdviceDocument {
+    /// Key of the remedy.
     action: &'static str,
+    /// The remedy in words.
     words: String,
+    /// What replaying it gives; null where it was not replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     replayed: Option<ReplayedDocument>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct ReplayedDocument {
+    /// Transfers of today's layout, by replay.
     transfers_today: u64,
+    /// Transfers with the remedy, by replay.
     transfers_changed: u64,
     /// With the member on a line of its own beside.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -183,40 +235,61 @@ struct ReplayedDocument {
 
 #[derive(Serialize, JsonSchema)]
 struct MemberDocument<'a> {
+    /// Path of the member; empty for a hole.
     name: &'a str,
+    /// Offset in bytes from the start of the object.
     offset: i64,
+    /// Size in bytes.
     size: u64,
+    /// Number of loads, read-writes included.
     reads: u64,
+    /// Number of stores, read-writes included.
     writes: u64,
+    /// Number of stores that left every byte as it was; null where values were not recorded.
     silent_writes: Option<u64>,
+    /// Number of CPUs or threads that accessed it.
     contexts: u32,
     /// CPUs or threads that accessed it, ascending.
     context_ids: Vec<u16>,
+    /// Number of CPUs or threads that stored to it.
     writers: u32,
     /// CPUs or threads that stored to it, ascending.
     writer_ids: Vec<u16>,
     /// True if `reads`, `writes` and `writers` were counted; they are 0 otherwise.
     counted: bool,
+    /// Transfers: moves of a cache line to a CPU that another CPU had it.
     transfers: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct PairDocument<'a> {
+    /// Transfers: moves of a cache line to a CPU that another CPU had it.
     transfers: u64,
+    /// Upgrades: stores to a line that other CPUs shared.
     upgrades: u64,
+    /// Transfers that brought nothing that was used at the access itself.
     false_first_touch: u64,
+    /// Transfers that brought nothing that was used as long as the line stayed.
     false_lifetime: u64,
+    /// The access that missed or upgraded.
     here: SideDocument<'a>,
+    /// The access on the other side.
     there: SideDocument<'a>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct SideDocument<'a> {
+    /// Path of the member, or name of the variable.
     member: &'a str,
+    /// Kind of access: `read`, `write`, `read-write`.
     access: &'static str,
+    /// Function that the code belongs to; null if unknown.
     function: Option<&'a str>,
+    /// Functions inlined there, from the outside inwards; null where none was.
     inlined: Option<&'a str>,
+    /// Source file, as the debug information names it.
     file: Option<&'a str>,
+    /// 1-based line in `file`.
     line: Option<u32>,
 }
 

@@ -20,8 +20,11 @@ pub(super) struct SubjectLayoutDocument<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct SubjectMemberDocument<'a> {
+    /// Path of the member.
     name: &'a str,
+    /// Offset in bytes from the start of the outermost type.
     offset: u64,
+    /// Size in bytes.
     size: u64,
 }
 

@@ -7,13 +7,21 @@ use serde::Serialize;
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SiteDocument<'a> {
+    /// Function that the code belongs to; null if unknown.
     function: Option<&'a str>,
+    /// Functions inlined there, from the outside inwards; null where none was.
     inlined: Option<&'a str>,
+    /// Source file, as the debug information names it.
     pub(super) file: Option<&'a str>,
+    /// 1-based line in `file`.
     pub(super) line: Option<u32>,
+    /// Kind of access: `read`, `write`, `read-write`.
     access: &'static str,
+    /// Number of accesses.
     count: u64,
+    /// Transfers: moves of a cache line to a CPU that another CPU had it.
     transfers: u64,
+    /// Transfers that other accesses waited for because of these.
     caused: u64,
 }
 

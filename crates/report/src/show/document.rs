@@ -21,7 +21,9 @@ const MEMBERS_MAX: usize = 1 << 20;
 /// The document of `show --json`. Types are written one by one, each as [`type_json`] renders it.
 #[derive(Serialize, JsonSchema)]
 pub struct ShowDocument<'t> {
+    /// Name and version of this document.
     schema: &'static str,
+    /// Types.
     types: Vec<TypeDocument<'t>>,
 }
 
@@ -32,22 +34,34 @@ impl Document for ShowDocument<'_> {
 /// Layout of a type.
 #[derive(Serialize, JsonSchema)]
 pub struct TypeDocument<'t> {
+    /// Name without `struct`.
     name: &'t str,
     /// Namespaces and classes around it, where there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     scope: Option<&'t str>,
+    /// `struct`, `union`, `class`, `enum`, `typedef` or `base`.
     kind: &'static str,
+    /// Size in bytes; null for a declaration.
     size: Option<u64>,
+    /// Alignment in bytes.
     align: u64,
+    /// Source file; null if unknown.
     file: Option<&'t str>,
+    /// 1-based line in `file`; null if unknown.
     line: Option<u32>,
+    /// Members in the order of their offsets.
     members: Vec<MemberDocument<'t>>,
+    /// Virtual base classes, whose offsets are not fixed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     virtual_bases: Vec<String>,
+    /// Variants of a Rust enum; null for others.
     #[serde(flatten)]
     alternatives: Option<VariantPartDocument<'t>>,
+    /// Bytes between members that belong to none.
     holes: Vec<HoleDocument>,
+    /// Unused bytes at the end.
     padding: u64,
+    /// Number of cache lines; null for a declaration.
     cachelines: Option<u64>,
 }
 
@@ -56,28 +70,39 @@ pub struct TypeDocument<'t> {
 struct VariantPartDocument<'t> {
     /// The member that tells them apart, where one does.
     discriminant: Option<MemberDocument<'t>>,
+    /// Variants.
     variants: Vec<VariantDocument<'t>>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct VariantDocument<'t> {
+    /// Name; null without one.
     name: Option<&'t str>,
+    /// Value that tells the variant; null if there is none.
     discriminant: Option<DiscriminantDocument>,
+    /// Offset in bytes from the start of the outermost type.
     offset: u64,
+    /// Size in bytes.
     size: Option<u64>,
+    /// Members in the order of their offsets.
     members: Vec<MemberDocument<'t>>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct MemberDocument<'t> {
+    /// Name; null for an anonymous member.
     name: Option<&'t str>,
+    /// Type in words.
     #[serde(rename = "type")]
     ty: String,
     /// From the start of the outermost type.
     offset: u64,
+    /// Size in bytes; null for an incomplete type.
     size: Option<u64>,
+    /// Offset in bits from the start of the outermost type, of bitfields.
     #[serde(skip_serializing_if = "Option::is_none")]
     bit_offset: Option<u64>,
+    /// Size in bits, of bitfields.
     #[serde(skip_serializing_if = "Option::is_none")]
     bit_size: Option<u64>,
     /// Of an anonymous struct or union, or of a struct without a tag.
@@ -87,7 +112,9 @@ struct MemberDocument<'t> {
 
 #[derive(Serialize, JsonSchema)]
 struct HoleDocument {
+    /// Offset in bytes from the start of the type.
     offset: u64,
+    /// Size in bytes.
     size: u64,
 }
 
@@ -155,8 +182,11 @@ fn alternatives<'t>(
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum DiscriminantDocument {
+    /// A number that may be negative.
     Signed(i64),
+    /// A number.
     Unsigned(u64),
+    /// A number of more than 64 bits, in decimal.
     Text(String),
 }
 

@@ -13,6 +13,7 @@ use crate::Document;
 /// The document of `tune --json`.
 #[derive(Serialize, JsonSchema)]
 pub struct TuneDocument<'a> {
+    /// Name and version of this document.
     schema: &'static str,
     /// The outcome in a sentence.
     outcome: String,
@@ -20,20 +21,27 @@ pub struct TuneDocument<'a> {
     ending: &'static str,
     /// Seconds of work.
     seconds: f64,
+    /// Folder of the source.
     source: String,
     /// `program` or `kernel`.
     target: &'static str,
     /// Benchmarks or workloads; the first must gain, and none may lose.
     benches: Vec<&'a str>,
+    /// Machine.
     machine: TunedMachineDocument<'a>,
     /// CPUs of the guests; null for programs.
     guest_cpus: Option<u16>,
+    /// Commit that the run began at.
     first_commit: &'a str,
     /// Null if nothing is kept.
     branch: Option<TunedBranchDocument<'a>>,
+    /// Changes that were tried, in order.
     changes: Vec<TriedChangeDocument<'a>>,
+    /// Types that were not tried.
     untried: Vec<UntriedTypeDocument<'a>>,
+    /// Folder of the run.
     state: String,
+    /// Sentences about the result, for people.
     notes: &'a [String],
 }
 
@@ -44,41 +52,55 @@ impl Document for TuneDocument<'_> {
 /// Machine that measured.
 #[derive(Serialize, JsonSchema)]
 struct TunedMachineDocument<'a> {
+    /// Name of the processor.
     cpu: &'a str,
+    /// Number of CPUs.
     cpus: u32,
+    /// True on a virtual machine.
     virtual_machine: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct TunedBranchDocument<'a> {
+    /// Name of the branch.
     name: &'a str,
+    /// Hash of the commit.
     commit: &'a str,
+    /// Folder of the repository.
     repository: String,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct UntriedTypeDocument<'a> {
+    /// Name of the type, without `struct`.
     #[serde(rename = "type")]
     type_name: &'a str,
+    /// Transfers that a layout saves, in percent of all.
     saved_percent: f64,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct TriedChangeDocument<'a> {
+    /// Number, from 1.
     number: usize,
+    /// Name of the type, without `struct`.
     #[serde(rename = "type")]
     type_name: &'a str,
     /// Transfers that the layout was expected to save, of all of the first benchmark.
     saved_percent: f64,
     /// Edit in words; null if no patch was made.
     edit: Option<&'a str>,
+    /// First line of the commit; null without a patch.
     subject: Option<&'a str>,
+    /// The patch; null without one.
     diff: Option<&'a str>,
+    /// True if the change was kept.
     kept: bool,
     /// Commit of a kept change.
     commit: Option<&'a str>,
     /// `advice`, `build`, `test`, `count` or `measurement`; null for a kept change.
     rejected_at: Option<&'static str>,
+    /// Reason for rejecting it; null if it was kept.
     reason: Option<&'a str>,
     /// Replays; transfers of the recordings.
     predicted: Vec<PredictedDocument<'a>>,
@@ -90,38 +112,54 @@ struct TriedChangeDocument<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct PredictedDocument<'a> {
+    /// Command or workload.
     bench: &'a str,
+    /// Transfers of today's layout, by replay.
     before: u64,
+    /// Transfers of the new layout, by replay.
     after: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct CountedDocument<'a> {
+    /// Command or workload.
     bench: &'a str,
     /// Null for all memory.
     #[serde(rename = "type")]
     type_name: Option<&'a str>,
     /// Mean of the recordings of a program; median of boots in pairs.
     before: f64,
+    /// Median transfers per operation after the change.
     after: f64,
     /// Of boots in pairs, the change within pairs.
     change_percent: Option<f64>,
+    /// 95% interval of the change in percent; null if it cannot be told.
     ci95_percent: Option<[f64; 2]>,
+    /// `better`, `worse`, `same` or `unclear`.
     verdict: &'static str,
+    /// Number of recordings of each side.
     recordings: usize,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct MeasuredDocument<'a> {
+    /// Command or workload.
     bench: &'a str,
+    /// Name of the metric.
     metric: &'a str,
+    /// Unit of the values; null if there is none.
     unit: Option<&'a str>,
+    /// Median before the change.
     before: f64,
+    /// Median after the change.
     after: f64,
     /// With its unit: `+12.3%`.
     change: Option<&'a str>,
+    /// 95% interval of the change, in words; null if it cannot be told.
     ci95: Option<&'a [String; 2]>,
+    /// `better`, `worse`, `same` or `unclear`.
     verdict: &'static str,
+    /// Number of pairs of starts.
     pairs: usize,
 }
 

@@ -13,44 +13,63 @@ use crate::Document;
 /// The document of `verify --json`, of programs and of kernels.
 #[derive(Default, Serialize, JsonSchema)]
 pub struct VerifyDocument<'a> {
+    /// Name and version of this document.
     pub(super) schema: &'static str,
+    /// Verdict over all metrics.
     pub(super) verdict: &'static str,
+    /// Metrics.
     pub(super) metrics: Vec<MetricDocument<'a>>,
     /// Metrics that tell where a change comes from, and are no part of the verdict.
     pub(super) details: Vec<MetricDocument<'a>>,
+    /// Number of metrics and looks that the error rate is shared by.
     pub(super) comparisons: usize,
+    /// Pairs of starts that were made.
     pub(super) pairs: usize,
+    /// Pairs of starts that were planned at most.
     pub(super) pairs_planned: usize,
+    /// Why the experiment ended.
     pub(super) ending: &'static str,
     /// Numbers of starts, of programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) starts: Option<StartsDocument>,
+    /// Command before the change; null with a patch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<&'a str>,
+    /// Command after the change; null with a patch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) after: Option<&'a str>,
+    /// File of the patch; null without one.
     pub(super) patch: Option<&'a str>,
     /// The source has the patch, of kernels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reverse: Option<bool>,
+    /// Seed of the order of CPUs or starts.
     pub(super) seed: u64,
+    /// Accesses after which another CPU of the guest runs; null for programs.
     #[serde(rename = "yield", skip_serializing_if = "Option::is_none")]
     pub(super) yield_every: Option<u32>,
+    /// Release of the kernel; null for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) release: Option<&'a str>,
+    /// Files of both kernels; null for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) kernels: Option<KernelPairDocument>,
     /// Types that the patch lays out differently.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) types: Option<Vec<ChangedTypeDocument<'a>>>,
+    /// Predictions by replay; null without them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) predictions: Option<Vec<PredictionDocument<'a>>>,
+    /// Sentences about the predictions; null without them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) words: Option<Vec<String>>,
+    /// CPUs that both sides could use; null for kernels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cpus: Option<&'a [usize]>,
+    /// True if both ran under SCHED_FIFO; null for kernels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) fifo: Option<bool>,
+    /// Sentences about the result, for people.
     pub(super) notes: Vec<String>,
 }
 
@@ -60,54 +79,83 @@ impl Document for VerifyDocument<'_> {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct MetricDocument<'a> {
+    /// Name of the metric.
     name: &'a str,
+    /// Unit of the values; null if there is none.
     unit: Option<&'a str>,
+    /// `lower` or `higher`.
     better: &'static str,
+    /// Values before the change.
     before: SideDocument,
+    /// Values after the change.
     after: SideDocument,
+    /// Change in percent; null if it cannot be told.
     change_percent: Option<f64>,
+    /// 95% interval of the change in percent; null if it cannot be told.
     ci95_percent: Option<[f64; 2]>,
+    /// How the change is computed.
     change_is: &'static str,
+    /// Probability of such a change without a cause; null if it cannot be told.
     p_value: Option<f64>,
+    /// Margin of `same`, in percent.
     margin_percent: f64,
     /// Smallest margin with which the interval would give "same".
     margin_reached_percent: Option<f64>,
     /// No value of one side lies within those of the other.
     ranges_apart: bool,
+    /// `better`, `worse`, `same` or `unclear`.
     verdict: &'static str,
+    /// Reason for an unclear verdict; null for others.
     why: Option<&'static str>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SideDocument {
+    /// Median, in the metric's unit.
     median: f64,
+    /// Mean, in the metric's unit.
     mean: f64,
+    /// Standard deviation in percent of the mean; null with one value.
     stddev_percent: Option<f64>,
+    /// Least value.
     min: f64,
+    /// Largest value.
     max: f64,
+    /// Number of values.
     n: usize,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct StartsDocument {
+    /// All starts.
     total: usize,
+    /// Starts that count.
     kept: usize,
+    /// Disturbed starts that count all the same.
     kept_disturbed: usize,
+    /// Starts that lost CPU time to others, and were discarded.
     disturbed: usize,
+    /// Starts that reported a disturbance themselves.
     said_disturbed: usize,
+    /// Starts for warming up.
     warm_up: usize,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct KernelPairDocument {
+    /// Kernel without the patch.
     pub(super) before: BuiltKernelDocument,
+    /// Kernel with the patch.
     pub(super) after: BuiltKernelDocument,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct BuiltKernelDocument {
+    /// File of the image.
     pub(super) image: String,
+    /// File of the vmlinux.
     pub(super) debug: String,
+    /// File of the configuration.
     pub(super) config: String,
     /// Null for a kernel that was built before.
     pub(super) build_seconds: Option<f64>,
@@ -115,36 +163,51 @@ pub(super) struct BuiltKernelDocument {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ChangedTypeDocument<'a> {
+    /// Name of the type.
     pub(super) name: &'a str,
+    /// Size in bytes without the patch.
     pub(super) old_size: u64,
+    /// Size in bytes with the patch.
     pub(super) new_size: u64,
+    /// Members that moved.
     pub(super) members: Vec<MovedMemberDocument<'a>>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct MovedMemberDocument<'a> {
+    /// Path of the member.
     pub(super) name: &'a str,
+    /// Offset in bytes without the patch.
     pub(super) old_offset: u64,
+    /// Offset in bytes with the patch.
     pub(super) new_offset: u64,
 }
 
 /// Replay of one type in one setting, or the reason why there is none.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PredictionDocument<'a> {
+    /// Name of the type, without `struct`.
     #[serde(rename = "type")]
     pub(super) type_name: &'a str,
+    /// Workload and number of CPUs.
     pub(super) setting: &'a str,
+    /// Reason why nothing is predicted; null if something is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) refused: Option<&'a str>,
+    /// Result of the replay; null if refused.
     #[serde(flatten)]
     pub(super) replayed: Option<ReplayedDocument>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ReplayedDocument {
+    /// Today's layout.
     pub(super) before: ReplayedSideDocument,
+    /// The new layout.
     pub(super) after: ReplayedSideDocument,
+    /// Change of the transfers in percent; null without transfers.
     pub(super) change_percent: Option<f64>,
+    /// 95% interval of the change in percent; null if it cannot be told.
     pub(super) ci95_percent: Option<[f64; 2]>,
     /// Members come together of which not all was recorded.
     pub(super) partial: bool,
@@ -152,7 +215,9 @@ pub(super) struct ReplayedDocument {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ReplayedSideDocument {
+    /// Transfers: moves of a cache line to a CPU that another CPU had it.
     pub(super) transfers: u64,
+    /// Transfers that brought nothing that was used at the access itself.
     pub(super) false_first_touch: u64,
 }
 

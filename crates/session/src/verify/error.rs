@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use relayout_files::DISTRIBUTION;
+use relayout_files::{DISTRIBUTION, setup_command};
 use relayout_verify::extract::ExtractError;
 use relayout_verify::runs::RunsError;
 
@@ -55,7 +55,8 @@ pub enum VerifyError {
     NoCacheFolder,
     /// No source of a kernel is known.
     #[error(
-        "say where the kernel's source is: --source DIR, or run scripts/setup.sh to fetch {DISTRIBUTION}'s"
+        "say where the kernel's source is: --source DIR, or run {} to fetch {DISTRIBUTION}'s",
+        setup_command()
     )]
     NoKernelSource,
     /// The types of the kernels cannot be compared.

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use relayout_files::{
-    CacheFolder, DISTRIBUTION, cannot, find_in_path, find_installed_library, system_package,
+    CacheFolder, DISTRIBUTION, cannot, find_in_path, find_installed_library, setup_command,
+    system_package,
 };
 
 use super::option::path_option;
@@ -58,7 +59,7 @@ const AARCH64_MACHINE: QemuMode = QemuMode {
     program_name: "qemu-system-aarch64",
     env_variable: "RELAYOUT_QEMU_AARCH64",
     cached: CacheFolder::qemu_system_aarch64,
-    remedy: |package| format!("package {package}, or scripts/setup.sh --arm64"),
+    remedy: |package| format!("package {package}, or {} --arm64", setup_command()),
     ..X86_MACHINE
 };
 
@@ -71,7 +72,7 @@ const X86_MACHINE: QemuMode = QemuMode {
     may_have_sandbox: true,
     trial_program: None,
     cached: CacheFolder::qemu_system,
-    remedy: |package| format!("package {package}, or scripts/setup.sh"),
+    remedy: |package| format!("package {package}, or {}", setup_command()),
 };
 
 /// A single program.
@@ -85,8 +86,8 @@ const PROGRAM: QemuMode = QemuMode {
     cached: CacheFolder::qemu_user,
     remedy: |package| {
         format!(
-            "scripts/setup.sh, or {DISTRIBUTION} 12's package {package}: later ones are linked \
-             statically and take no plugins"
+            "{}, or {DISTRIBUTION} 12's package {package}: later ones are linked statically and take no plugins",
+            setup_command()
         )
     },
 };

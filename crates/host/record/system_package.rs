@@ -1,0 +1,1 @@
+../files/src/system_package.rs
