@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 use std::io::{IsTerminal, stderr, stdout};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, sleep};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -21,6 +23,8 @@ pub struct TerminalProgress {
     begun: Instant,
     /// No lines before this has passed.
     patience: Duration,
+    /// Step that is shown once the patience has passed.
+    late: Option<LateStep>,
     drawn: Cell<Instant>,
     warned: Cell<bool>,
 }
@@ -51,6 +55,7 @@ impl TerminalProgress {
             prefix: if quiet { String::new() } else { prefix },
             begun: now,
             patience: Duration::ZERO,
+            late: None,
             drawn: Cell::new(now),
             warned: Cell::new(false),
         }
@@ -58,9 +63,11 @@ impl TerminalProgress {
 
     /// For what takes long only on large input: no lines for the first second.
     pub fn when_slow() -> Self {
+        let progress = Self::new(String::new());
         Self {
             patience: SLOW_STEP,
-            ..Self::new(String::new())
+            late: progress.bar.is_none().then(|| LateStep::start(SLOW_STEP)),
+            ..progress
         }
     }
 
@@ -85,8 +92,47 @@ impl TerminalProgress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+        if let Some(late) = &self.late {
+            late.set(None);
+        }
         result
     }
+}
+
+/// The step that is under way, which a thread prints if it takes long.
+struct LateStep(Arc<Mutex<Option<String>>>);
+
+impl LateStep {
+    fn start(patience: Duration) -> Self {
+        let step = Arc::new(Mutex::new(None::<String>));
+        let printed = Arc::clone(&step);
+        // Without the thread, the next step is the first line.
+        let _ = Builder::new().spawn(move || {
+            sleep(patience);
+            let step = printed
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
+            if let Some(step) = step {
+                print_step(patience, &step);
+            }
+        });
+        Self(step)
+    }
+
+    fn set(&self, step: Option<String>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = step;
+    }
+}
+
+impl Drop for LateStep {
+    fn drop(&mut self) {
+        self.set(None);
+    }
+}
+
+fn print_step(elapsed: Duration, text: &str) {
+    print_line(&format!("{:>5.1} s  {text}", elapsed.as_secs_f64()));
 }
 
 /// `making a disk image: 120 of about 800 MiB`
@@ -127,12 +173,12 @@ impl RecordingProgress for TerminalProgress {
     fn step(&self, text: &str) {
         match &self.bar {
             Some(bar) => self.set_message(bar, text),
-            None if self.begun.elapsed() < self.patience => {}
-            None => print_line(&format!(
-                "{:>5.1} s  {}{text}",
-                self.begun.elapsed().as_secs_f64(),
-                self.prefix
-            )),
+            None if self.begun.elapsed() < self.patience => {
+                if let Some(late) = &self.late {
+                    late.set(Some(text.to_owned()));
+                }
+            }
+            None => print_step(self.begun.elapsed(), &format!("{}{text}", self.prefix)),
         }
     }
 

@@ -6,6 +6,12 @@ use std::path::Path;
 
 use relayout_probe::{CpuRelation, MachineFile, RatioInterval, UnknownValue, VisitCost};
 
+use crate::document::Document;
+
+impl Document for MachineFile {
+    const SCHEMA: &'static str = relayout_probe::SCHEMA;
+}
+
 /// Renders the machine file as text. `place` is the path of the written file.
 pub fn probe_text(file: &MachineFile, place: Option<&Path>) -> String {
     let mut out = machine(file);

@@ -57,6 +57,7 @@ pub fn document_schemas() -> Vec<DocumentSchema> {
         DocumentSchema::new::<crate::tune::TuneDocument<'static>>(),
         DocumentSchema::new::<crate::verify::VerifyDocument<'static>>(),
         DocumentSchema::new::<crate::machines::MachinesDocument>(),
+        DocumentSchema::new::<relayout_probe::MachineFile>(),
         DocumentSchema::new::<crate::doctor::DoctorDocument<'static>>(),
         DocumentSchema::new::<crate::error_document::ErrorDocument>(),
     ]

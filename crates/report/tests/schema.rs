@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use relayout_report::document_schemas;
+use serde_json::Value;
 
 #[test]
 fn schemas_are_those_of_the_types() {
@@ -26,6 +27,29 @@ fn schemas_are_those_of_the_types() {
             path.display()
         );
     }
+}
+
+/// A script's author reads the schema, so each field says what it means there.
+#[test]
+fn every_field_of_every_document_is_described() {
+    fn undescribed(value: &Value, path: &str, found: &mut Vec<String>) {
+        let fields = value.get("properties").and_then(Value::as_object);
+        for (name, field) in fields.into_iter().flatten() {
+            if field.get("description").is_none() {
+                found.push(format!("{path}.{name}"));
+            }
+        }
+        let definitions = value.get("$defs").and_then(Value::as_object);
+        for (name, definition) in definitions.into_iter().flatten() {
+            undescribed(definition, &format!("{path} {name}"), found);
+        }
+    }
+    let mut found = Vec::new();
+    for schema in document_schemas() {
+        let value = serde_json::to_value(&schema.schema).expect("a schema is JSON");
+        undescribed(&value, schema.id, &mut found);
+    }
+    assert_eq!(found, Vec::<String>::new());
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use relayout_statistics::SortedSample;
 use relayout_statistics::random::XorShift64Star;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Resamples of a bootstrap interval.
@@ -20,7 +21,7 @@ pub const COEFFICIENT_MIN: f64 = 0.02;
 const MAD_TO_DEVIATION: f64 = 1.4826;
 
 /// A value with its 95 % interval. All three are null if the value could not be measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProbeEstimate {
     /// The value.
     pub value: Option<f64>,

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use relayout_files::{CacheFolder, cannot, open_regular, write_atomically};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -14,7 +15,7 @@ use crate::topology::{CoreCounts, CpuRelation, MachineIdentity};
 
 /// Measurements of one machine. A value that could not be measured is null; `unknown` has the
 /// reason.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineFile {
     /// [`SCHEMA`].
     pub schema: String,
@@ -63,7 +64,7 @@ pub struct MachineFile {
 }
 
 /// One way of using two lines.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PairTest {
     /// `two-writers` or `beside-shared`.
     pub pattern: String,
@@ -73,7 +74,7 @@ pub struct PairTest {
 }
 
 /// Moving a line between two CPUs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TransferCost {
     /// Number of the one CPU.
     pub cpu_a: u32,
@@ -91,7 +92,7 @@ pub struct TransferCost {
 
 /// Cost of one access in a loop of nothing else, in which the processor overlaps as many accesses
 /// as it can.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AccessCost {
     /// `load`, `store`, `update` (two stores to the line and a load of it) or `exchange` (a locked
     /// addition).
@@ -108,7 +109,7 @@ pub struct AccessCost {
 
 /// Cost of a visit to a line that another CPU visits as often: the time of a loop of work and visits, less that of the
 /// same loop on a line of its own.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VisitCost {
     /// `load` (whose value is needed at once), `exchange` (a locked addition), `upgrade` (an exchange where the other CPU
     /// only loads), `load-exchange` (a load, `instructions`, and an exchange), or `load-then-exchange` (which cannot begin
@@ -121,7 +122,7 @@ pub struct VisitCost {
 }
 
 /// 95 % intervals of the ratios.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RatioIntervals {
     /// Interval of `silent_store_ratio`.
     pub silent_store_ratio: Option<RatioInterval>,
@@ -134,7 +135,7 @@ pub struct RatioIntervals {
 }
 
 /// Interval from `low` to `high`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RatioInterval {
     /// Lower end.
     pub low: f64,
@@ -143,7 +144,7 @@ pub struct RatioInterval {
 }
 
 /// Counts and conditions of the windows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WindowSummary {
     /// Windows of measurement.
     pub taken: u64,
@@ -159,7 +160,7 @@ pub struct WindowSummary {
 }
 
 /// A value that could not be measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnknownValue {
     /// Key of the value that is null.
     pub what: String,

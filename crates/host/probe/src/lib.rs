@@ -21,6 +21,7 @@ pub use file::{
     AccessCost, MachineFile, PairTest, RatioInterval, RatioIntervals, TransferCost, UnknownValue,
     VisitCost, WindowSummary, load_machine_file,
 };
-pub use measure::measure_machine;
+pub use measure::{ProbeDepth, measure_machine};
+
 pub use schema::SCHEMA;
 pub use topology::{CoreCounts, CpuRelation, MachineIdentity, identify_machine};

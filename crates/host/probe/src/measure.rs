@@ -38,18 +38,28 @@ const ROUNDS: usize = 20;
 /// they have taken this many times the time that they take undisturbed.
 const REPEATS_MAX: u32 = 3;
 
-/// Measures this machine, on the CPUs that this process may run on. Takes twelve seconds, up to
+/// What is measured of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeDepth {
+    /// Everything.
+    Complete,
+    /// What weighs findings: one pair of CPUs, without accesses and visits, and each window once. Takes four seconds.
+    Quick,
+}
+
+/// Measures this machine, on the CPUs that this process may run on. A complete measurement takes twelve seconds, up to
 /// three times as long where others disturb it, and an eighth of a second for each further pair of
 /// CPUs.
 ///
 /// # Errors
 /// [`Error::Interrupted`]. A value that cannot be measured is null in the file, with the reason.
 pub fn measure_machine(
+    depth: ProbeDepth,
     progress: &dyn RecordingProgress,
     interrupt: InterruptFlag,
 ) -> Result<MachineFile, Error> {
     let steal = StealTicks::read();
-    let mut tally = WindowTally::new(progress, interrupt);
+    let mut tally = WindowTally::new(depth, progress, interrupt);
     let cpus = topology::read_cpus();
     let pairs = topology::choose_pairs(&cpus);
     let mut file = MachineFile {
@@ -72,6 +82,10 @@ pub fn measure_machine(
         unknown: Vec::new(),
     };
     match pairs.split_first() {
+        Some((nearest, others)) if depth == ProbeDepth::Quick => {
+            measure_pair(*nearest, &mut file, &mut tally)?;
+            tally.note_left_out(others);
+        }
         Some((nearest, others)) => {
             measure_pair(*nearest, &mut file, &mut tally)?;
             measure_accesses(*nearest, &mut file, &mut tally)?;
@@ -104,7 +118,7 @@ fn measure_transfers(
             "moving a line between CPU {} and CPU {}",
             pair.cpu_a, pair.cpu_b
         ));
-        let transfer_plan = plan_rounds(vec![ProbeLoop::HandOver], TRANSFER_ROUNDS);
+        let transfer_plan = tally.plan_rounds(vec![ProbeLoop::HandOver], TRANSFER_ROUNDS);
         let windows = tally.run_plan([pair.cpu_a, pair.cpu_b], &transfer_plan)?;
         file.transfers.push(transfer_cost(*pair, &windows, tally));
     }
@@ -156,7 +170,7 @@ fn measure_pair(
     if HAS_SPLITS {
         loops.extend(split);
     }
-    let windows = tally.run_plan([a, b], &plan_rounds(loops, ROUNDS))?;
+    let windows = tally.run_plan([a, b], &tally.plan_rounds(loops, ROUNDS))?;
     file.transfers.push(transfer_cost(pair, &windows, tally));
     let pairs = [
         ("two-writers", two_writers),
@@ -211,7 +225,7 @@ fn measure_accesses(
         .map(|(kind, _)| alone_loop(kind))
         .into_iter()
         .chain(use_pairs().map(|((kind, _), (other, _))| contended_loop(kind, other)));
-    let access_plan = plan_rounds(loops.collect(), ACCESS_ROUNDS);
+    let access_plan = tally.plan_rounds(loops.collect(), ACCESS_ROUNDS);
     let windows = tally.run_plan([a, b], &access_plan)?;
     for ((kind, name), (other, against_name)) in use_pairs() {
         let mut cost = |field: &str, kernel| {
@@ -263,7 +277,7 @@ fn measure_visits(pair: CpuPair, tally: &mut WindowTally<'_>) -> Result<Vec<Visi
         .collect();
     loops.sort_unstable();
     loops.dedup();
-    let windows = tally.run_plan([a, b], &plan_rounds(loops, VISIT_ROUNDS))?;
+    let windows = tally.run_plan([a, b], &tally.plan_rounds(loops, VISIT_ROUNDS))?;
     let cost = |(kind, instructions, own, other): (&str, Option<u32>, LineVisit, LineVisit)| {
         let estimate = estimate_windows(&windows, loops_of(own, other), estimate::difference);
         let key = match instructions {
@@ -301,7 +315,7 @@ fn measure_alone(file: &mut MachineFile, tally: &mut WindowTally<'_>) -> Result<
             loops.extend(atomic);
         }
     }
-    let windows = tally.run_plan([cpu, cpu], &plan_rounds(loops, ROUNDS))?;
+    let windows = tally.run_plan([cpu, cpu], &tally.plan_rounds(loops, ROUNDS))?;
     let ratio = |loops, trapped| match (HAS_SPLITS, trapped) {
         (false, _) => Err(UnknownReason::Architecture),
         (true, true) => Err(UnknownReason::Trapped),
@@ -312,17 +326,6 @@ fn measure_alone(file: &mut MachineFile, tally: &mut WindowTally<'_>) -> Result<
     (file.split_atomic_ratio, file.intervals.split_atomic_ratio) =
         tally.ratio_and_interval("split_atomic_ratio", ratio(atomic, trapped));
     Ok(())
-}
-
-fn plan_rounds(loops: Vec<ProbeLoop>, rounds: usize) -> MeasurementPlan {
-    let windows = (loops.len() * rounds) as u32;
-    MeasurementPlan {
-        loops,
-        rounds,
-        rounds_max: REPEATS_MAX as usize * rounds,
-        time_max: REPEATS_MAX * windows * (WINDOW + REST),
-        line_bytes: topology::line_bytes() as usize,
-    }
 }
 
 /// Costs of `kernels` round by round; `None` for a round with a window that does not count.
@@ -389,6 +392,7 @@ enum UnknownReason {
 
 /// Counts over all windows, and the values that they did not yield.
 struct WindowTally<'w> {
+    depth: ProbeDepth,
     progress: &'w dyn RecordingProgress,
     interrupt: InterruptFlag,
     taken: u64,
@@ -399,8 +403,13 @@ struct WindowTally<'w> {
 }
 
 impl<'w> WindowTally<'w> {
-    fn new(progress: &'w dyn RecordingProgress, interrupt: InterruptFlag) -> Self {
+    fn new(
+        depth: ProbeDepth,
+        progress: &'w dyn RecordingProgress,
+        interrupt: InterruptFlag,
+    ) -> Self {
         Self {
+            depth,
             progress,
             interrupt,
             taken: 0,
@@ -408,6 +417,21 @@ impl<'w> WindowTally<'w> {
             fifo: false,
             spreads: Vec::new(),
             unknown: Vec::new(),
+        }
+    }
+
+    fn plan_rounds(&self, loops: Vec<ProbeLoop>, rounds: usize) -> MeasurementPlan {
+        let windows = (loops.len() * rounds) as u32;
+        let repeats = match self.depth {
+            ProbeDepth::Complete => REPEATS_MAX,
+            ProbeDepth::Quick => 1,
+        };
+        MeasurementPlan {
+            loops,
+            rounds,
+            rounds_max: repeats as usize * rounds,
+            time_max: repeats * windows * (WINDOW + REST),
+            line_bytes: topology::line_bytes() as usize,
         }
     }
 
@@ -475,6 +499,16 @@ impl<'w> WindowTally<'w> {
             what: key.to_owned(),
             why: why.to_owned(),
         });
+    }
+
+    /// Notes what a quick measurement leaves out.
+    fn note_left_out(&mut self, pairs: &[CpuPair]) {
+        let transfers =
+            { pairs.iter() }.map(|pair| format!("transfers[{},{}].ns", pair.cpu_a, pair.cpu_b));
+        let keys = ["accesses".to_owned(), "visits".to_owned()];
+        for key in keys.into_iter().chain(transfers) {
+            self.note_unknown(&key, "a quick measurement leaves it out");
+        }
     }
 
     /// Notes that one CPU alone shares no line.

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use relayout_files::{allowed_cpus, parse_cpu_list};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// CPUs up to which every pair is measured; with more, [`PAIRS_PER_RELATION`] of each relation.
@@ -16,7 +17,7 @@ const PAIRS_PER_RELATION: usize = 2;
 const LINE_BYTES_USUAL: u32 = 64;
 
 /// Properties that tell a machine from others.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineIdentity {
     /// Model of the CPU, as the kernel names it.
     pub cpu: String,
@@ -27,7 +28,7 @@ pub struct MachineIdentity {
 }
 
 /// Numbers of cores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CoreCounts {
     /// Nodes or packages, at least one: what is [`CpuRelation::OtherNode`] to each other.
     pub nodes: u32,
@@ -38,7 +39,9 @@ pub struct CoreCounts {
 }
 
 /// Distance of two CPUs, the nearest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum CpuRelation {
     /// Two hardware threads of one core.

@@ -1,10 +1,12 @@
 //! `relayout doctor`: what works here, and what to install.
 
+use relayout_files::RecordingProgress as _;
 use relayout_report::{Document as _, survey_document, survey_text};
 use relayout_session::survey::survey_machine;
 
 use crate::exit::ExitStatus;
 use crate::print::print_text;
+use crate::progress::TerminalProgress;
 
 /// Say what recording and measuring need, what of it is here, and how to get the rest
 ///
@@ -21,7 +23,9 @@ pub struct Args {
 /// # Errors
 /// Standard output cannot be written to.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
-    let survey = survey_machine();
+    let progress = TerminalProgress::when_slow();
+    progress.step("trying compilers and QEMU");
+    let survey = progress.finish_after(survey_machine());
     print_text(&match args.json {
         true => survey_document(&survey).to_json()?,
         false => survey_text(&survey),

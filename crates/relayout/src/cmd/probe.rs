@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use relayout_files::InterruptFlag;
-use relayout_probe::{MachineFile, UnknownValue};
+use relayout_probe::{MachineFile, ProbeDepth, UnknownValue};
 use relayout_report::{Document as _, machines_document, machines_text, probe_text};
 
 use crate::exit::ExitStatus;
@@ -14,7 +14,7 @@ use crate::progress::TerminalProgress;
 const EXAMPLES: &str = "\
 Examples:
   relayout probe
-  relayout probe --json
+  relayout probe --quick --json
   taskset -c 0,64 relayout probe -o far-apart.json
 
 It measures on the CPUs that it may run on, and needs two of them for itself for a few seconds: with \
@@ -33,6 +33,10 @@ pub struct Args {
     /// Print JSON (schema relayout/probe/1), which is also what the file holds
     #[arg(long)]
     pub json: bool,
+    /// Measure in 5 s what weighs findings, and leave out what only predictions need. Kept for other
+    /// commands only if nothing more complete is
+    #[arg(long, conflicts_with = "machines")]
+    pub quick: bool,
     /// List the machines that `advise --machine NAME` predicts for, and measure nothing; with --json, the source of
     /// each number too (schema relayout/machines/1)
     #[arg(long, conflicts_with = "output")]
@@ -55,9 +59,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         })?;
         return Ok(ExitStatus::Done);
     }
+    let depth = match args.quick {
+        true => ProbeDepth::Quick,
+        false => ProbeDepth::Complete,
+    };
     let interrupt = InterruptFlag::catch();
     let progress = TerminalProgress::new(String::new());
-    let file = progress.finish_after(relayout_probe::measure_machine(&progress, interrupt))?;
+    let file =
+        progress.finish_after(relayout_probe::measure_machine(depth, &progress, interrupt))?;
     let is_measured =
         file.pair_coefficient.value.is_some() && file.transfers.iter().any(|t| t.ns.is_some());
     let place = match &args.output {
@@ -65,6 +74,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             file.write(path)?;
             Some(path.clone())
         }
+        None if args.quick && is_more_kept() => None,
         None if is_measured => keep_for_commands(&file),
         None => None,
     };
@@ -96,6 +106,13 @@ fn unmeasured_reason(file: &MachineFile) -> String {
         "moving a line between CPUs, or pairs of lines, could not be measured: {}",
         why.join("; ")
     )
+}
+
+/// Returns true if a complete measurement of this machine is kept.
+fn is_more_kept() -> bool {
+    let path = MachineFile::default_path();
+    let kept = path.and_then(|path| MachineFile::read(&path).ok());
+    kept.is_some_and(|kept| !kept.visits.is_empty() || !kept.accesses.is_empty())
 }
 
 /// Writes the file where other commands look for it. That this cannot be done is no reason not to
