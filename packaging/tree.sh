@@ -8,6 +8,7 @@ tree_make() {
     for library in librelayout_rt.so librelayout_qemu_api1.so librelayout_qemu_api4.so; do
         install -D -m 644 "$libraries/$library" "$prefix/lib/relayout/$library"
     done
+    install -D -m 644 collectors/compiled/include/relayout.h "$prefix/include/relayout.h"
     tree_setup "$prefix/share/relayout"
     tree_documents "$prefix/share/doc/relayout"
     tree_shell "$prefix" "$command"

@@ -38,6 +38,7 @@ cmake command -v cmake
 dwarves command -v pahole
 debuginfod command -v debuginfod-find
 dwz command -v dwz
+fish command -v fish
 flex command -v flex
 g++ command -v g++
 gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
@@ -53,11 +54,14 @@ libtool command -v libtoolize
 linux-perf command -v perf
 llvm command -v llvm-dwp
 make command -v make
+man-db command -v man
+mandoc command -v mandoc
 nodejs command -v node
 npm command -v npm
 patch command -v patch
 shellcheck command -v shellcheck
 tmux command -v tmux
+zsh command -v zsh
 LIST
     fi
 }

@@ -14,6 +14,9 @@ pub fn pairs(text: &str) -> Result<usize, String> {
         .ok_or_else(|| format!("not a number from 2 to {PAIRS_MAX}"))
 }
 
+/// Answer to what is no time.
+const NO_TIME: &str = "not a time: 90, 1.5s, 200ms, 5m, 2h";
+
 /// Seconds, or with a unit: 90, 1.5s, 200ms, 5m, 2h.
 pub fn time(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
@@ -22,12 +25,12 @@ pub fn time(text: &str) -> Result<Duration, String> {
         "" | "s" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3600.0,
-        unit => return Err(format!("'{unit}' is none of ms, s, m and h")),
+        _ => return Err(NO_TIME.to_owned()),
     };
-    let number: f64 = digits.parse().map_err(|_| "not a number".to_owned())?;
+    let number: f64 = digits.parse().map_err(|_| NO_TIME.to_owned())?;
     let time = Duration::try_from_secs_f64(factor * number).ok();
     time.filter(|time| !time.is_zero())
-        .ok_or_else(|| "not a time".to_owned())
+        .ok_or_else(|| NO_TIME.to_owned())
 }
 
 /// Percent above 0, as a fraction.
@@ -70,6 +73,12 @@ pub fn line_size(text: &str) -> Result<u64, String> {
 /// Parses a number with a suffix for powers of 1000: `4000000`, `200k`, `4M`.
 pub fn count(text: &str) -> Result<u64, String> {
     number_with_suffix(text, 1000).ok_or_else(|| "not a number: 4000000, 200k, 4M".to_owned())
+}
+
+/// Parses a whole number without a sign.
+pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let number = count(text)?;
+    T::try_from(number).map_err(|_| "too large".to_owned())
 }
 
 /// Parses a number above 0, as [`count`] does.

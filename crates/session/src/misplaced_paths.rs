@@ -7,6 +7,9 @@ use relayout_profile::parquet::META_FILE;
 
 use crate::Error;
 
+/// Profiles that are named beside one that is missing.
+const PROFILES_SHOWN: usize = 4;
+
 /// Verifies that `path`, where a file with debug information belongs, is no profile, and was not swapped
 /// with one of `others`. A path that is simply wrong passes: reading it fails with the reason.
 ///
@@ -51,7 +54,12 @@ pub fn verify_profile_path(command: &str, path: &Path, others: &[String]) -> Res
             return misplaced(path, "a recording of perf", remedy);
         }
     }
-    match others.iter().find(|other| is_profile(Path::new(other))) {
+    let swapped = others.iter().find(|other| is_profile(Path::new(other)));
+    if swapped.is_none() && !path.exists() {
+        let remedy = format!("`relayout record` writes profiles{}", profiles_beside(path));
+        return misplaced(path, "not there", remedy);
+    }
+    match swapped {
         Some(other) if !is_profile(path) => {
             let remedy = format!(
                 "the profile comes before the type, as in `relayout {command} {other} {shown}`"
@@ -68,6 +76,27 @@ fn misplaced(path: &Path, found: &'static str, remedy: String) -> Result<(), Err
         found,
         remedy,
     })
+}
+
+/// Returns the profiles in the folder of a missing one, as the end of a sentence.
+fn profiles_beside(path: &Path) -> String {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let profiles = entries
+        .map(|entry| entry.path())
+        .filter(|path| is_profile(path));
+    let mut names: Vec<String> = profiles
+        .filter_map(|path| Some(path.file_name()?.display().to_string()))
+        .collect();
+    names.sort();
+    names.truncate(PROFILES_SHOWN);
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(", and there are: {}", names.join(", ")),
+    }
 }
 
 fn is_profile(path: &Path) -> bool {

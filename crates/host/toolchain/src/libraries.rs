@@ -18,6 +18,8 @@ include!(concat!(env!("OUT_DIR"), "/setup_files.rs"));
 
 /// Version of the crates, which is that of this one.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// File that programs include to mark their operations.
+const HEADER: &str = "relayout.h";
 /// First letters of the temporary folders.
 const FOLDER_PREFIX: &str = "relayout-setup-";
 /// Lines of cargo's output in messages.
@@ -122,6 +124,10 @@ pub fn build_missing_libraries(
             source,
         })?;
         relayout_files::write_atomically(&kept, &bytes)?;
+    }
+    let header = SETUP_FILES.iter().find(|(name, _)| name.ends_with(HEADER));
+    if let Some((_, text)) = header {
+        write_file(&folder.join(HEADER), text)?;
     }
     Ok(Some(folder))
 }

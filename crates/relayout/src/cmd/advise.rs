@@ -92,10 +92,10 @@ pub struct Args {
     #[arg(long, requires = "source")]
     pub force: bool,
     /// Show the first N candidates, and all that nothing else beats
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = arguments::whole::<usize>)]
     pub top: usize,
     /// Recommend only layouts that move at most N members
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = arguments::whole::<usize>)]
     pub max_moves: Option<usize>,
     /// Write the patch of candidate N of the table, not of the recommended one
     #[arg(long, value_name = "N", requires = "source", value_parser = parse_candidate_number)]

@@ -67,7 +67,7 @@ pub struct Args {
     #[arg(long, value_name = "X", value_parser = arguments::coefficient)]
     pub pair_coefficient: Option<f64>,
     /// Show the first N findings; 0 for all [default: 10; in files, 300]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = arguments::whole::<usize>)]
     pub top: Option<usize>,
     /// Show only findings of this type or variable
     #[arg(long = "type", value_name = "NAME", add = ArgValueCandidates::new(complete::types))]

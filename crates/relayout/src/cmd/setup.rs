@@ -71,7 +71,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let built = progress.finish_after(build_missing_libraries(&progress))?;
     if let Some(folder) = built {
         print_note(&format!(
-            "the recorder's libraries are in {}",
+            "the recorder's libraries and relayout.h are in {}",
             folder.display()
         ));
     }

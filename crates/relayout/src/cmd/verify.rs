@@ -111,7 +111,7 @@ pub struct Args {
     #[arg(long)]
     shell: bool,
     /// Order the starts by this seed [default: another one each time]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = arguments::whole::<u64>)]
     seed: Option<u64>,
     /// Write what each start gave to this file, for --load
     #[arg(long, value_name = "FILE")]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anyhow::bail;
 use clap_complete::ArgValueCandidates;
 use relayout_report::Document as _;
 use relayout_report::advise::{what_if_document, what_if_text};
@@ -35,7 +36,7 @@ pub struct Args {
     /// Score this layout: a file with the struct as C or as pahole prints it, where members may be
     /// added as padding, or with one member per line, `name`, or `name @64` to align it; may be
     /// given more than once; `-` reads standard input
-    #[arg(long, value_name = "FILE", required_unless_present_any = ["moves", "align", "pad"])]
+    #[arg(long, value_name = "FILE")]
     pub layout: Vec<PathBuf>,
     /// Score today's layout with this member moved: `a:after:b`, `a:before:b`, `a:first`; may be
     /// given more than once. --move, --align and --pad make one layout
@@ -71,6 +72,10 @@ pub struct Args {
 /// Unreadable input, a layout that does not fit the type.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     args.files.verify_files()?;
+    let has_edits = !(args.moves.is_empty() && args.align.is_empty() && args.pad.is_empty());
+    if args.layout.is_empty() && !has_edits {
+        bail!("no layout is given; give --layout FILE, or today's with --move, --align or --pad");
+    }
     let machine = args.machine.read_probed(args.pair_coefficient)?;
     let type_name = &args.type_name;
     verify_profile_path("what-if", &args.profile, std::slice::from_ref(type_name))?;

@@ -138,6 +138,7 @@ fn a_member_of_a_layout_file_is_misspelt() {
 fn a_layout_file_comes_before_the_profile() {
     let place = Place::new();
     place.write("layout", "x @3\n");
+    std::fs::create_dir(place.path("none")).expect("a folder");
     place.refuses(
         "what-if none point --layout layout",
         2,

@@ -16,7 +16,7 @@ fn not_a_profile() {
         place.refuses(
             command,
             2,
-            "relayout: cannot read p: No such file or directory (os error 2)",
+            "relayout: p is not there: `relayout record` writes profiles",
         );
     }
     fs::create_dir(place.path("p")).unwrap();

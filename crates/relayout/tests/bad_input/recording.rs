@@ -280,8 +280,8 @@ fn plugins_are_not_built() {
     let ended = place.ended(&mut place.command(&program, &arguments));
     assert_eq!(
         ended.stderr,
-        "relayout: the QEMU plugin librelayout_qemu_api4.so is missing (build it with 'cargo build \
-         --release --workspace', or say where it is with RELAYOUT_PLUGIN_DIR)\n"
+        "relayout: the QEMU plugin librelayout_qemu_api4.so is missing ('relayout setup --libraries' \
+         builds it, or say where it is with RELAYOUT_PLUGIN_DIR)\n"
     );
     assert_eq!(ended.code, Some(3));
 }
@@ -325,7 +325,7 @@ fn output_cannot_be_written() {
     place.refuses(
         &record("").replace("-o out", ""),
         2,
-        "relayout: mntns.relayout already exists, and is no profile: it is not a folder; give another name",
+        "relayout: mntns.relayout exists and is not a relayout profile (it is not a folder); it is left alone",
     );
 }
 

@@ -1,9 +1,11 @@
 //! All structs and unions of cached kernels, byte for byte, as both releases of pahole print them.
 
+use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use crate::common::Place;
+use crate::common::{self, Place};
 use crate::peer::{self, PaholeProgram};
 
 /// Types that are meant to differ.
@@ -70,6 +72,56 @@ kernel!(
     "newest-arm64",
     #[ignore = "needs an arm64 kernel: scripts/setup.sh --kernel newest-arm64"]
 );
+
+/// Options that select types or add to their text.
+#[test]
+fn options() {
+    for program in PaholeProgram::ALL {
+        for options in ["-B 1", "-y pcpu_", "-x a -s", "-X mm/ -s", "-m", "-I -y s"] {
+            check("current", program, &format!("-F dwarf {options}"));
+        }
+        check("current", program, "-F btf -B 1");
+        check("current", program, "-F btf -x a -s");
+    }
+}
+
+/// pahole packs by another method: it shrinks bitfields' types, and leaves out alignments. A struct that both pack has
+/// its size at least where pahole's is a multiple of the alignment, in four of five.
+#[test]
+fn packable_structs() {
+    let vmlinux = vmlinux("current");
+    let place = Place::new();
+    let sizes = |text: String| -> HashMap<String, u64> {
+        let rows = text
+            .lines()
+            .map(|line| line.split('\t').collect::<Vec<_>>());
+        rows.map(|row| (row[0].to_owned(), row[2].parse().expect("a size")))
+            .collect()
+    };
+    let ours = sizes(common::text(
+        &place,
+        &format!("show -P {}", vmlinux.display()),
+    ));
+    for program in PaholeProgram::ALL {
+        let theirs = sizes(peer::pahole(program, &vmlinux, "-F dwarf -P"));
+        let both = theirs
+            .iter()
+            .filter_map(|(name, size)| Some((ours.get(name)?, size)));
+        let (mut same, mut smaller, mut larger) = (0, 0, 0);
+        for (our, their) in both {
+            match our.cmp(their) {
+                Ordering::Equal => same += 1,
+                Ordering::Less => smaller += 1,
+                Ordering::Greater => larger += 1,
+            }
+        }
+        let (all, release) = (theirs.len(), program.release());
+        println!(
+            "pahole {release}: {all} structs; of ours {same} the same, {smaller} smaller, {larger} larger"
+        );
+        assert!(same + smaller > 5 * larger && same + smaller + larger > all * 4 / 5);
+    }
+}
 
 #[test]
 fn sizes() {

@@ -114,7 +114,7 @@ pub fn check_contained(
 
 /// Output of pahole with one thread: with more, its order changes from run to run.
 #[track_caller]
-fn pahole(program: PaholeProgram, file: &Path, words: &str) -> String {
+pub fn pahole(program: PaholeProgram, file: &Path, words: &str) -> String {
     let mut command = Command::new(program.path());
     let done = command
         .arg("-j1")

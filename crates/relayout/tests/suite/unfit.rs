@@ -18,7 +18,7 @@ fn files_without_a_suite() {
     place_with_suite().refuses(
         "suite nowhere.toml",
         2,
-        "relayout: cannot read nowhere.toml: No such file or directory (os error 2)",
+        "relayout: there is no nowhere.toml; `relayout suite --help` shows what it has to say",
     );
     refuses(
         "[[program]]\nname = \"a\"\ncomand = [\"a\"]\n",

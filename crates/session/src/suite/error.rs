@@ -17,6 +17,9 @@ pub enum SuiteError {
         .0.why
     )]
     Invalid(Box<InvalidSuite>),
+    /// There is no such file.
+    #[error("there is no {}; `relayout suite --help` shows what it has to say", .0.display())]
+    NoFile(PathBuf),
     /// The suite has no such job.
     #[error("{} has no job '{job}'{suggestion}; --list names all", path.display())]
     NoJob {

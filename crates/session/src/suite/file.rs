@@ -100,6 +100,9 @@ impl SuiteFile {
     /// # Errors
     /// The file cannot be read, or describes no suite.
     pub fn read_jobs(path: &Path) -> Result<Vec<SuiteJob>, SuiteError> {
+        if !path.exists() {
+            return Err(SuiteError::NoFile(path.to_owned()));
+        }
         let text = read_regular_text(path).map_err(cannot("read", path))?;
         let invalid = |place, why| {
             SuiteError::Invalid(Box::new(InvalidSuite {

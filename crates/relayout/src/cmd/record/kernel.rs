@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::bail;
 use clap_complete::ArgValueCandidates;
 use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
 use relayout_record::{
@@ -36,7 +37,6 @@ pub struct Args {
     #[arg(
         long,
         value_name = "NAME",
-        required_unless_present = "run",
         conflicts_with = "run",
         add = ArgValueCandidates::new(complete::workloads)
     )]
@@ -222,6 +222,11 @@ impl ProgramArgs {
 /// # Errors
 /// Bad input, a missing tool, or a guest of which nothing was recorded.
 pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+    if args.workload.is_none() && args.run.is_none() {
+        bail!(
+            "nothing is to run in the guest; give --workload NAME (`--workload list` names them) or --run PROGRAM"
+        );
+    }
     if args.workload.as_deref() == Some("list") {
         return print_workloads();
     }

@@ -26,16 +26,16 @@ pub struct SelectionArgs {
     #[arg(long, value_name = "SIZE", value_parser = arguments::bytes)]
     pub size_max: Option<u64>,
     /// Only types that span at least this many cache lines
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = arguments::whole::<u64>)]
     pub lines_min: Option<u64>,
     /// Only types that span at most this many cache lines
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = arguments::whole::<u64>)]
     pub lines_max: Option<u64>,
     /// Only structs with at least this many holes
-    #[arg(short = 'H', long, value_name = "N")]
+    #[arg(short = 'H', long, value_name = "N", value_parser = arguments::whole::<u64>)]
     pub holes: Option<u64>,
     /// Only structs with at least this many bit holes
-    #[arg(short = 'B', long, alias = "bit_holes", value_name = "N")]
+    #[arg(short = 'B', long, alias = "bit_holes", value_name = "N", value_parser = arguments::whole::<u64>)]
     pub bit_holes: Option<u64>,
     /// Only types whose names begin so
     #[arg(short = 'y', long, alias = "prefix_filter", value_name = "PREFIX")]

@@ -85,10 +85,10 @@ pub struct Args {
     #[arg(long = "type", value_name = "NAME")]
     types: Vec<String>,
     /// Order the boots, and seed the workloads, by this [default: another one each time]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = arguments::whole::<u64>)]
     seed: Option<u64>,
     /// Let the host run another CPU after about N accesses of one; 0: leave it to the host
-    #[arg(long = "yield", value_name = "N", default_value_t = 1000)]
+    #[arg(long = "yield", value_name = "N", default_value_t = 1000, value_parser = arguments::whole::<u32>)]
     yield_every: u32,
     /// Give the guests this much memory, in MiB or with a suffix: 2G
     #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = arguments::size)]
