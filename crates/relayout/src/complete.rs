@@ -1,10 +1,11 @@
 //! Values of options and arguments that shells complete.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap_complete::CompletionCandidate;
 use relayout_files::CacheFolder;
+use relayout_session::show::RUNNING_KERNEL;
 use relayout_session::suite::SuiteRequest;
 use relayout_session::type_names_of;
 use relayout_timed::MACHINES;
@@ -56,7 +57,7 @@ pub fn types() -> Vec<CompletionCandidate> {
         .into_iter()
         .map(PathBuf::from)
         .find(|word| word.exists());
-    let file = named.unwrap_or_else(|| Path::new("/sys/kernel/btf/vmlinux").to_owned());
+    let file = named.unwrap_or_else(|| RUNNING_KERNEL.into());
     type_names_of(&file)
         .into_iter()
         .map(CompletionCandidate::new)

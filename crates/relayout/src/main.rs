@@ -11,7 +11,9 @@ mod exit;
 mod pager;
 mod print;
 mod progress;
+mod rendered_report;
 mod resolved;
+mod shown_types;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -2,6 +2,7 @@
 
 mod filter;
 mod lookup;
+mod named;
 mod packing;
 
 use std::ops::ControlFlow;
@@ -13,6 +14,7 @@ use relayout_layout::{TypeArena, TypeId};
 use filter::{SeenExtremes, TypeFilter};
 
 pub use filter::{TypeLimits, TypeMeasures};
+pub use named::{NamedTypes, RUNNING_KERNEL};
 pub use packing::{PackedStep, PackedType};
 
 /// Types that are loaded at once.

@@ -155,10 +155,8 @@ fn compile(text: &str, folder: &Path) -> Vec<u8> {
 /// A struct of the object file with its types.
 fn load(file: &DwarfFile<'_>, name: &str) -> (TypeArena, Aggregate) {
     let mut loader = DwarfTypeLoader::new(file);
-    let die = file
-        .find_types(name)
-        .first()
-        .unwrap_or_else(|| panic!("no {name}"));
+    let dies = file.find_types(name);
+    let die = dies.first().unwrap_or_else(|| panic!("no {name}"));
     let id = loader.load(*die).unwrap();
     let types = loader.into_types();
     let aggregate = types.aggregate(id).expect("a struct").clone();

@@ -88,8 +88,8 @@ const LIBRARY_CRATES: [LibraryCrate; 3] = [
 pub fn build_missing_libraries(
     progress: &dyn RecordingProgress,
 ) -> Result<Option<PathBuf>, LibrariesError> {
-    let is_missing = |name: &&str| find_installed_library("library", name).is_err();
-    if !LIBRARIES.iter().any(|name| is_missing(&name)) {
+    let is_there = |name: &&str| find_installed_library("library", name).is_ok();
+    if LIBRARIES.iter().all(is_there) {
         return Ok(None);
     }
     let cache = CacheFolder::locate().ok_or(LibrariesError::NoCache)?;

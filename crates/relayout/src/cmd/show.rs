@@ -1,8 +1,5 @@
 //! `relayout show`: layouts from DWARF or BTF, in pahole's format.
 
-mod output;
-mod selection;
-
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -14,17 +11,15 @@ use relayout_pahole_text::{Options, PaholeVersion};
 use relayout_report::show::{
     layout_text, packable_text, packed_text, place_text, sizes_text, type_json,
 };
-use relayout_session::show::{PackedType, ShownType, TypeMeasures, TypeSelection, render_types};
+use relayout_session::show::{
+    NamedTypes, PackedType, ShownType, TypeMeasures, TypeSelection, render_types,
+};
 use relayout_session::{verify_debug_path, with_types};
 
 use crate::arguments;
 use crate::complete;
 use crate::print::{print_note, print_text};
-use output::TypesOutput;
-use selection::{SelectionArgs, SortKey};
-
-/// Types of the running kernel.
-const RUNNING_KERNEL: &str = "/sys/kernel/btf/vmlinux";
+use crate::shown_types::{SelectionArgs, SortKey, TypesOutput};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -186,7 +181,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             .build_global()
             .context("cannot start threads")?;
     }
-    let (file, names) = file_and_names(args);
+    let names = { args.types.iter() }.chain(&args.class_names).cloned();
+    let NamedTypes { file, names } = NamedTypes::find(args.file.as_deref(), names.collect());
     verify_debug_path("show", &file, &names)?;
     let shown = with_types(
         &file,
@@ -203,32 +199,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             )
         }),
         None => shown,
-    }
-}
-
-/// Returns the file and the names of the types. A first word that is no file is a type of the running kernel.
-fn file_and_names(args: &Args) -> (PathBuf, Vec<String>) {
-    let mut names: Vec<String> = args
-        .types
-        .iter()
-        .chain(&args.class_names)
-        .cloned()
-        .collect();
-    let running = Path::new(RUNNING_KERNEL);
-    let is_type = |word: &str| {
-        let is_name = |letter: char| letter.is_ascii_alphanumeric() || "_*? ".contains(letter);
-        word.chars().all(is_name) && !Path::new(word).exists() && running.exists()
-    };
-    match &args.file {
-        None => (running.to_owned(), names),
-        Some(file) => match file.to_str().filter(|word| is_type(word)) {
-            // What follows a missing file is rather its types than others of the kernel.
-            Some(word) if !args.types.iter().any(|name| Path::new(name).exists()) => {
-                names.insert(0, word.to_owned());
-                (running.to_owned(), names)
-            }
-            _ => (file.clone(), names),
-        },
     }
 }
 

@@ -15,6 +15,7 @@ use relayout_session::{JudgementCache, read_source_file, verify_profile_path};
 
 use crate::arguments;
 use crate::exit::ExitStatus;
+use crate::rendered_report;
 use keys::{PressedKey, pressed_key};
 use screen::TakenScreen;
 
@@ -64,7 +65,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         }
     }
     arguments::verify_source(args.source.as_deref())?;
-    let document = super::report::report_json(&args.profile, &args.debug)?;
+    let document = rendered_report::report_json(&args.profile, &args.debug)?;
     let palette = palette(std::env::var_os("TERM"), std::env::var_os("NO_COLOR"));
     let mut view = ReportView::from_json(&document, &profile, palette)?;
     drop(document);

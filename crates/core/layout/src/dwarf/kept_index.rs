@@ -157,7 +157,7 @@ fn take_list<'s, T>(rest: &mut &'s [u8], count: usize) -> Option<&'s [T]>
 where
     T: FromBytes + Immutable + KnownLayout + Unaligned,
 {
-    let (list, behind) = <[T]>::ref_from_prefix_with_elems(*rest, count).ok()?;
+    let (list, behind) = <[T]>::ref_from_prefix_with_elems(rest, count).ok()?;
     *rest = behind;
     Some(list)
 }

@@ -56,7 +56,7 @@ pub struct SelectionArgs {
 
 impl SelectionArgs {
     /// Returns the limits that a type has to meet.
-    pub(super) fn limits(&self) -> TypeLimits {
+    pub fn limits(&self) -> TypeLimits {
         TypeLimits {
             contains: self.contains.clone(),
             recursive: self.recursive,
@@ -89,7 +89,7 @@ pub enum SortKey {
 
 impl SortKey {
     /// Returns the order of the types.
-    pub(super) fn order(self) -> ShowOrder {
+    pub fn order(self) -> ShowOrder {
         match self {
             Self::Name => ShowOrder::Name,
             Self::Size => ShowOrder::Size,

@@ -7,8 +7,9 @@ use relayout_session::{
     pair_coefficient_or_measured,
 };
 
-use super::{Args, TOP_DEFAULT, cached_options, render_text};
+use super::{TOP_DEFAULT, cached_options, render_text};
 use crate::arguments::FindingOrder;
+use crate::cmd::report::Args;
 
 /// Findings that are explained beforehand.
 const EXPLAINED_MAX: usize = 10;

@@ -7,7 +7,7 @@ use relayout_report::TextKind;
 use crate::print;
 
 /// Gathers texts, and the frame of the JSON document around them.
-pub(super) struct TypesOutput {
+pub struct TypesOutput {
     is_json: bool,
     buffer: String,
     /// Something was added, though it may have left already.
@@ -15,7 +15,7 @@ pub(super) struct TypesOutput {
 }
 
 impl TypesOutput {
-    pub(super) fn new(is_json: bool) -> Self {
+    pub fn new(is_json: bool) -> Self {
         Self {
             is_json,
             buffer: String::new(),
@@ -31,7 +31,7 @@ impl TypesOutput {
     }
 
     /// Adds one type.
-    pub(super) fn add(&mut self, text: &str) {
+    pub fn add(&mut self, text: &str) {
         if self.is_json {
             self.buffer.push_str(match self.is_begun {
                 true => ",\n",
@@ -46,7 +46,7 @@ impl TypesOutput {
     ///
     /// # Errors
     /// As `print::print_part`.
-    pub(super) fn flush(&mut self) -> anyhow::Result<ControlFlow<()>> {
+    pub fn flush(&mut self) -> anyhow::Result<ControlFlow<()>> {
         let done = print::print_part(&self.buffer, self.kind());
         self.buffer.clear();
         done
@@ -56,7 +56,7 @@ impl TypesOutput {
     ///
     /// # Errors
     /// As `print::print_text`.
-    pub(super) fn finish(mut self) -> anyhow::Result<()> {
+    pub fn finish(mut self) -> anyhow::Result<()> {
         if self.is_json {
             self.buffer.push_str("\n]}\n");
         }
