@@ -1,6 +1,5 @@
 //! All structs and unions of cached kernels, byte for byte, as both releases of pahole print them.
 
-use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -85,8 +84,8 @@ fn options() {
     }
 }
 
-/// pahole packs by another method: it shrinks bitfields' types, and leaves out alignments. A struct that both pack has
-/// its size at least where pahole's is a multiple of the alignment, in four of five.
+/// pahole packs by another method: it shrinks the types of bitfields, and leaves out alignments. Of the structs that both
+/// list, more than five times as many get at most pahole's size as get a larger one. pahole 1.30 does not end.
 #[test]
 fn packable_structs() {
     let vmlinux = vmlinux("current");
@@ -98,29 +97,20 @@ fn packable_structs() {
         rows.map(|row| (row[0].to_owned(), row[2].parse().expect("a size")))
             .collect()
     };
-    let ours = sizes(common::text(
-        &place,
-        &format!("show -P {}", vmlinux.display()),
-    ));
-    for program in PaholeProgram::ALL {
-        let theirs = sizes(peer::pahole(program, &vmlinux, "-F dwarf -P"));
-        let both = theirs
-            .iter()
-            .filter_map(|(name, size)| Some((ours.get(name)?, size)));
-        let (mut same, mut smaller, mut larger) = (0, 0, 0);
-        for (our, their) in both {
-            match our.cmp(their) {
-                Ordering::Equal => same += 1,
-                Ordering::Less => smaller += 1,
-                Ordering::Greater => larger += 1,
-            }
+    let words = format!("show -P {}", vmlinux.display());
+    let ours = sizes(common::text(&place, &words));
+    let theirs = sizes(peer::pahole(PaholeProgram::Older, &vmlinux, "-F dwarf -P"));
+    let (mut at_most, mut larger) = (0, 0);
+    for (name, their) in &theirs {
+        match ours.get(name) {
+            Some(our) if our <= their => at_most += 1,
+            Some(_) => larger += 1,
+            None => {}
         }
-        let (all, release) = (theirs.len(), program.release());
-        println!(
-            "pahole {release}: {all} structs; of ours {same} the same, {smaller} smaller, {larger} larger"
-        );
-        assert!(same + smaller > 5 * larger && same + smaller + larger > all * 4 / 5);
     }
+    let all = theirs.len();
+    println!("{all} structs of pahole; of ours {at_most} at most as large, {larger} larger");
+    assert!(at_most > 5 * larger && at_most + larger > all * 4 / 5);
 }
 
 #[test]
