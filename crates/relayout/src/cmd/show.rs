@@ -75,6 +75,10 @@ pub struct Args {
     /// Leave nothing out: print every definition of a name that has several, not only the first
     #[arg(long)]
     pub all: bool,
+    /// Use this many threads [default: one for each CPU]
+    #[arg(short = 'j', long, value_name = "N",
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
     #[command(flatten)]
     pub selection: SelectionArgs,
 
@@ -134,10 +138,6 @@ pub struct Args {
     /// Print JSON (schema relayout/show/1), one line for each type
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// Use this many threads [default: one for each CPU]
-    #[arg(short = 'j', long, value_name = "N",
-          value_parser = clap::value_parser!(u16).range(1..))]
-    pub jobs: Option<u16>,
 }
 
 /// Debug information, as the user names it.

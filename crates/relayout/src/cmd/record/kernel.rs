@@ -29,7 +29,7 @@ Examples:
 /// Boot a kernel under QEMU and record what its code touches while a workload runs
 ///
 /// The kernel is not modified and no hardware counters are needed. Without --image and --debug the
-/// kernel that scripts/setup.sh fetched is recorded.
+/// kernel that `relayout setup` fetched is recorded.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -49,7 +49,7 @@ pub struct Args {
     #[command(flatten)]
     program: ProgramArgs,
     /// Load these modules of the kernel, and those that they need, into the guest first: names, or
-    /// files FILE.ko; scripts/setup.sh --module fetches them for the kernels in the cache folder
+    /// files FILE.ko; `relayout setup --module NAME` fetches them for the kernels in the cache folder
     #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
     module: Vec<String>,
     /// Write the profile to this folder [default: the name of the workload or program, with .relayout]
@@ -58,7 +58,7 @@ pub struct Args {
     /// Replace an existing profile
     #[arg(long)]
     force: bool,
-    /// Record this kernel: one that scripts/setup.sh --kernel fetched (6.12, newest, 6.12-arm64), or
+    /// Record this kernel: one that `relayout setup --kernel` fetched (6.12, newest, 6.12-arm64), or
     /// the folder of a source tree that was built
     #[arg(long, value_name = "NAME|DIR", conflicts_with_all = ["image", "debug"],
           add = ArgValueCandidates::new(complete::kernels))]

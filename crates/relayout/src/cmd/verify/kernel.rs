@@ -45,7 +45,7 @@ is missing; 4: a kernel does not build, does not boot, or fails in the workload.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The kernel's source, clean [default: the one that scripts/setup.sh fetched]
+    /// The kernel's source, clean [default: the one that `relayout setup` fetched]
     #[arg(long, value_name = "DIR")]
     source: Option<PathBuf>,
     /// The patch, with paths as `git format-patch` writes them
