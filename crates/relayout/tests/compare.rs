@@ -221,7 +221,11 @@ fn what_cannot_be_compared() {
         "compare old.rec empty",
         "empty is no profile and holds none",
     );
-    rejects(&place, "compare old.rec missing", "cannot read missing");
+    rejects(
+        &place,
+        "compare old.rec missing",
+        "missing is not there: `relayout record` writes profiles, and there are: copy.rec, later.rec",
+    );
     rejects(
         &place,
         "compare old.rec new/queue",

@@ -234,7 +234,10 @@ fn a_terminal_is_needed() {
 fn errors_come_before_the_screen_is_taken() {
     let place = recorded();
     for (words, message) in [
-        ("view nothing", "relayout: cannot read nothing: "),
+        (
+            "view nothing",
+            "relayout: nothing is not there: `relayout record` writes profiles, and there are: p",
+        ),
         (
             "view vmlinux",
             "relayout: vmlinux is an ELF file and no profile",

@@ -203,7 +203,7 @@ fn options() {
         &place,
         &with(&["--budget", "5x"]),
         2,
-        "'x' is none of ms, s, m and h",
+        "invalid value '5x' for '--budget <TIME>': not a time",
     );
     refuses(
         &place,

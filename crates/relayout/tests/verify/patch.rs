@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Command;
 
+use serde_json::Value;
+
 use super::common::{Place, names, start};
 use super::{json, run};
 
@@ -87,7 +89,10 @@ fn of_a_repository() {
 fn refuses(place: &Place, build: &str, code: i32, expect: &str) {
     let ended = run(place, &[ARGUMENTS, &["--build", build]].concat());
     assert_eq!(ended.code, Some(code), "{ended:?}");
-    assert!(ended.stderr.contains(expect), "{ended:?}");
+    let line = ended.stderr.lines().last().expect("an error");
+    let error: Value = serde_json::from_str(line).unwrap();
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.contains(expect), "{ended:?}");
     assert_eq!(names(&place.path("tmp")), Vec::<String>::new());
 }
 
