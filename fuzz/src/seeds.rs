@@ -70,6 +70,7 @@ pub fn target_seeds(target: &str) -> Vec<Vec<u8>> {
                 include_bytes!("../seeds/groups.h").to_vec(),
             ]
         }
+        "type_index" => vec![targets::type_index_content()],
         _ => Vec::new(),
     }
 }

@@ -209,7 +209,7 @@ macro_rules! bounded {
 bounded! {
     boot_image btf btf_split catalog check check_lock companions compile_commands diff dwarf evidence
     guest_memory instructions kept kernel_module kit_result layout_order locations perf_data perf_samples profile program_run
-    segments source_edit
+    segments source_edit type_index
 }
 
 /// The corpus holds every hostile input exactly as the code generates it.
@@ -274,6 +274,13 @@ fn what_was_kept_is_taken() {
     let seed = &seeds::target_seeds("kept")[0];
     assert!(targets::with_kept(seed).is_some());
     assert!(targets::with_kept(&seed[..seed.len() - 1]).is_none());
+}
+
+#[test]
+fn a_kept_index_of_type_names_is_taken() {
+    let seed = &seeds::target_seeds("type_index")[0];
+    assert!(targets::takes_type_index(seed));
+    assert!(!targets::takes_type_index(&seed[..seed.len() - 1]));
 }
 
 #[test]

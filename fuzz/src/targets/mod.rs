@@ -16,6 +16,7 @@ mod profile;
 mod program_run;
 mod segments;
 mod source_edit;
+mod type_index;
 mod types;
 
 pub use boot_image::boot_image;
@@ -34,13 +35,14 @@ pub use profile::{pack, profile, unpack};
 pub use program_run::program_run;
 pub use segments::segments;
 pub use source_edit::source_edit;
+pub use type_index::{takes_type_index, type_index, type_index_content};
 pub use types::{btf, btf_split, companions, dwarf, layout_order, shape};
 
 /// Runs on one input; a panic is a finding.
 pub type Target = fn(&[u8]);
 
 /// All of them, by name.
-pub const ALL: [(&str, Target); 24] = [
+pub const ALL: [(&str, Target); 25] = [
     ("boot_image", boot_image),
     ("btf", btf),
     ("btf_split", btf_split),
@@ -65,4 +67,5 @@ pub const ALL: [(&str, Target); 24] = [
     ("program_run", program_run),
     ("segments", segments),
     ("source_edit", source_edit),
+    ("type_index", type_index),
 ];

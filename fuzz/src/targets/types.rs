@@ -64,7 +64,7 @@ impl CompanionFiles for FuzzedCompanions<'_> {
     }
 }
 
-fn use_file(file: &DwarfFile<'_>, data: &[u8]) {
+pub(super) fn use_file(file: &DwarfFile<'_>, data: &[u8]) {
     file.build_id();
     for symbol in file.symbols().iter().take(TYPES_MAX) {
         file.bytes_at(symbol.address, symbol.size.min(1 << 16) as usize);
