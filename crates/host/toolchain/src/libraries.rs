@@ -96,12 +96,7 @@ pub fn build_missing_libraries(
     let cargo = find_in_path("cargo").ok_or(LibrariesError::NoCargo)?;
     progress.step("building the recorder's libraries with cargo");
     let folder = cache.libraries(VERSION);
-    let work = TemporaryFolder::create(cache.dir(), FOLDER_PREFIX).map_err(|source| {
-        LibrariesError::Access {
-            path: cache.dir().to_owned(),
-            source,
-        }
-    })?;
+    let work = create_work_folder(cache.dir())?;
     write_workspace(work.path())?;
     let mut command = Command::new(cargo);
     command
@@ -161,6 +156,16 @@ fn write_workspace(root: &Path) -> Result<(), LibrariesError> {
     Ok(())
 }
 
+/// Creates a folder for the work of this process in `parent`, which is made if it is missing.
+fn create_work_folder(parent: &Path) -> Result<TemporaryFolder, LibrariesError> {
+    let created = fs::create_dir_all(parent);
+    let folder = created.and_then(|()| TemporaryFolder::create(parent, FOLDER_PREFIX));
+    folder.map_err(|source| LibrariesError::Access {
+        path: parent.to_owned(),
+        source,
+    })
+}
+
 fn write_file(path: &Path, text: &str) -> Result<(), LibrariesError> {
     relayout_files::write_atomically(path, text.as_bytes())?;
     Ok(())
@@ -196,12 +201,7 @@ pub fn find_setup_script() -> Result<SetupScript, LibrariesError> {
             _folder: None,
         });
     }
-    let folder = TemporaryFolder::create(&env::temp_dir(), FOLDER_PREFIX).map_err(|source| {
-        LibrariesError::Access {
-            path: env::temp_dir(),
-            source,
-        }
-    })?;
+    let folder = create_work_folder(&env::temp_dir())?;
     for (name, text) in SETUP_FILES {
         write_file(&folder.path().join(name), text)?;
     }
