@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use object::{Object, ObjectSection};
 use relayout_profile::{Addr, Profile, RangeKind, RangeRow, RecordedRun, RunId, encode, segments};
@@ -102,6 +103,12 @@ fn perf_files() -> Vec<Vec<u8>> {
 /// A linked ELF file with debug information.
 pub fn program() -> Vec<u8> {
     program_with(&["-O1"])
+}
+
+/// The program of [`program`], compiled once: for targets that decode what was kept of it.
+pub fn kept_program() -> &'static [u8] {
+    static PROGRAM: OnceLock<Vec<u8>> = OnceLock::new();
+    PROGRAM.get_or_init(program)
 }
 
 fn program_with(flags: &[&str]) -> Vec<u8> {

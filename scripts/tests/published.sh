@@ -4,7 +4,7 @@
 #
 #   scripts/tests/published.sh
 #
-# A folder of crates stands in for the registry. Takes about five minutes on two cores.
+# A folder of crates stands in for the registry. Takes about three minutes on two cores.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . scripts/lib/environment.sh

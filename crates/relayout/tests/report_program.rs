@@ -205,6 +205,7 @@ fn what_was_kept_makes_no_difference() {
     let report = || run_successfully(&place, "report work.relayout --json").stdout;
     let first = report();
     let kept = kept_files(&place);
+    assert!(!kept.is_empty(), "a file is kept");
     for path in &kept {
         let bytes = fs::read(path).unwrap();
         // A kept file is read if nothing that was made from it is there.

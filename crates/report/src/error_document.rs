@@ -23,7 +23,7 @@ impl Document for ErrorDocument {
     const SCHEMA: &'static str = "relayout/error/1";
 }
 
-/// What stands between a message and its remedy.
+/// Separator between a message and its remedy.
 const SEPARATOR: &str = "; ";
 
 impl ErrorDocument {

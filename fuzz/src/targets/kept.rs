@@ -1,5 +1,3 @@
-use std::sync::OnceLock;
-
 use relayout_layout::dwarf::{DwarfFile, SectionStore};
 use relayout_profile::Profile;
 use relayout_resolve::{DebugImages, KeptEvidence, Options, resolve_with};
@@ -69,8 +67,7 @@ fn empty_kept(images: &DebugImages<'_, '_>) -> KeptEvidence {
 }
 
 fn with_program<T>(then: impl FnOnce(&DebugImages<'_, '_>, &Profile) -> T) -> T {
-    static PROGRAM: OnceLock<Vec<u8>> = OnceLock::new();
-    let program = PROGRAM.get_or_init(seeds::program);
+    let program = seeds::kept_program();
     let store = SectionStore::default();
     let debug = DwarfFile::parse_with_store(program, &store).expect("the compiler's own file");
     let text = seeds::section(program, ".text");

@@ -1,8 +1,6 @@
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
 
-use relayout_layout::dwarf::{
-    CompanionFiles, DwarfFile, SectionStore, SplitUnit, SupplementaryLink,
-};
+use relayout_layout::dwarf::{CompanionFiles, DwarfFile, SectionStore};
 
 use super::types::use_file;
 use crate::seeds;
@@ -10,25 +8,25 @@ use crate::seeds;
 /// Any bytes as the index of type names that was kept of a program: refused or taken, and what was taken is a wrong
 /// answer at worst.
 pub fn type_index(data: &[u8]) {
-    let index = KeptTypeIndex::of(data);
+    let index = KeptTypeIndex::new(data);
     index.read(|file| {
         for name in ["everything", "", "no such type"] {
             file.find_types(name);
         }
-        use_file(file, program());
+        use_file(file, seeds::kept_program());
     });
 }
 
 /// Returns the index that is kept of the program.
 pub fn type_index_content() -> Vec<u8> {
-    let index = KeptTypeIndex::of(&[]);
+    let index = KeptTypeIndex::new(&[]);
     index.read(|_| ());
     index.written().expect("no index was given")
 }
 
 /// Tells whether an index was taken as that of the program.
 pub fn takes_type_index(data: &[u8]) -> bool {
-    let index = KeptTypeIndex::of(data);
+    let index = KeptTypeIndex::new(data);
     index.read(|_| ());
     index.written().is_none()
 }
@@ -41,7 +39,7 @@ struct KeptTypeIndex<'d> {
 }
 
 impl<'d> KeptTypeIndex<'d> {
-    fn of(data: &'d [u8]) -> Self {
+    fn new(data: &'d [u8]) -> Self {
         Self {
             data,
             written: Mutex::default(),
@@ -50,7 +48,7 @@ impl<'d> KeptTypeIndex<'d> {
 
     fn read(&self, then: impl FnOnce(&DwarfFile<'_>)) {
         let store = SectionStore::default();
-        let file = DwarfFile::parse_with_companions(program(), &store, self);
+        let file = DwarfFile::parse_with_companions(seeds::kept_program(), &store, self);
         then(&file.expect("the compiler's own file"));
     }
 
@@ -60,18 +58,6 @@ impl<'d> KeptTypeIndex<'d> {
 }
 
 impl CompanionFiles for KeptTypeIndex<'_> {
-    fn supplementary(&self, _: &SupplementaryLink) -> Option<&[u8]> {
-        None
-    }
-
-    fn package(&self) -> Option<&[u8]> {
-        None
-    }
-
-    fn split_units(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>> {
-        vec![None; wanted.len()]
-    }
-
     fn type_index(&self) -> Option<&[u8]> {
         Some(self.data)
     }
@@ -79,9 +65,4 @@ impl CompanionFiles for KeptTypeIndex<'_> {
     fn keep_type_index(&self, write: &dyn Fn() -> Vec<u8>) {
         *self.written.lock().expect("no writer panicked") = Some(write());
     }
-}
-
-fn program() -> &'static [u8] {
-    static PROGRAM: OnceLock<Vec<u8>> = OnceLock::new();
-    PROGRAM.get_or_init(seeds::program)
 }

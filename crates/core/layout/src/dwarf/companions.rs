@@ -5,16 +5,23 @@ use std::fmt;
 
 use crate::Error;
 
-/// Source of the files that a debug file refers to. The bytes have to live as long as the types.
+/// Source of the files that a debug file refers to: none of them, unless a method says otherwise. The bytes have to live
+/// as long as the types.
 pub trait CompanionFiles: Sync {
     /// File to which `dwz` moved the common types of several programs.
-    fn supplementary(&self, link: &SupplementaryLink) -> Option<&[u8]>;
+    fn supplementary(&self, _link: &SupplementaryLink) -> Option<&[u8]> {
+        None
+    }
 
     /// Package of split units, beside the program as `PROGRAM.dwp`.
-    fn package(&self) -> Option<&[u8]>;
+    fn package(&self) -> Option<&[u8]> {
+        None
+    }
 
     /// Split units in the order of `wanted`. Called once.
-    fn split_units(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>>;
+    fn split_units(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>> {
+        vec![None; wanted.len()]
+    }
 
     /// Index of type names that [`keep_type_index`](Self::keep_type_index) got for the same bytes of the debug file.
     fn type_index(&self) -> Option<&[u8]> {
@@ -29,19 +36,7 @@ pub trait CompanionFiles: Sync {
 #[derive(Clone, Copy, Debug)]
 pub struct NoCompanions;
 
-impl CompanionFiles for NoCompanions {
-    fn supplementary(&self, _: &SupplementaryLink) -> Option<&[u8]> {
-        None
-    }
-
-    fn package(&self) -> Option<&[u8]> {
-        None
-    }
-
-    fn split_units(&self, wanted: &[SplitUnit]) -> Vec<Option<&[u8]>> {
-        vec![None; wanted.len()]
-    }
-}
+impl CompanionFiles for NoCompanions {}
 
 /// Reference to the file that `dwz` made (`.gnu_debugaltlink`, `.debug_sup`).
 #[derive(Clone, Debug, PartialEq, Eq)]
