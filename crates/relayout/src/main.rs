@@ -65,6 +65,7 @@ enum CliCommand {
     Compare(cmd::compare::Args),
     Tune(Box<cmd::tune::Args>),
     Suite(cmd::suite::Args),
+    Fleet(cmd::fleet::Args),
     Verify(Box<cmd::verify::Args>),
     Probe(cmd::probe::Args),
     Doctor(cmd::doctor::Args),
@@ -105,6 +106,7 @@ impl CliCommand {
             Self::Compare(args) => cmd::compare::run(args),
             Self::Tune(args) => cmd::tune::run(args),
             Self::Suite(args) => cmd::suite::run(args),
+            Self::Fleet(args) => cmd::fleet::run(args),
             Self::Verify(args) => cmd::verify::run(args),
             Self::Probe(args) => cmd::probe::run(args),
             Self::Cc(_) | Self::Cxx(_) => Err(anyhow::anyhow!("cc and c++ come first")),
@@ -119,6 +121,9 @@ impl CliCommand {
 fn main() -> ExitCode {
     relayout_files::catch_truncation(ExitStatus::Input as u8);
     if let Some(exit) = cmd::cc::intercept::<RelayoutCli>() {
+        return exit.into();
+    }
+    if let Some(exit) = cmd::fleet::intercept() {
         return exit.into();
     }
     cmd::completions::answer_shell(RelayoutCli::command);

@@ -32,6 +32,7 @@ mod error_document;
 mod escape;
 mod explain;
 mod firefox;
+pub mod fleet;
 mod highlight;
 pub mod json;
 pub mod kit;

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::escape::{escape_text, json_text};
 
 const STYLE: &str = include_str!("page/page.css");
-const SCRIPTS: [&str; 14] = [
+const SCRIPTS: [&str; 15] = [
     include_str!("page/dom.js"),
     include_str!("page/words.js"),
     include_str!("page/sources.js"),
@@ -29,6 +29,7 @@ const SCRIPTS: [&str; 14] = [
     include_str!("page/diff.js"),
     include_str!("page/verify.js"),
     include_str!("page/document.js"),
+    include_str!("page/fleet.js"),
     include_str!("page/start.js"),
 ];
 /// Nothing is loaded, and nothing is sent.

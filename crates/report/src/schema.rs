@@ -52,6 +52,7 @@ pub fn document_schemas() -> Vec<DocumentSchema> {
         DocumentSchema::new::<crate::advise::AdviseDocument<'static>>(),
         DocumentSchema::new::<crate::advise::WhatIfDocument<'static>>(),
         DocumentSchema::new::<crate::show::ShowDocument<'static>>(),
+        DocumentSchema::new::<crate::fleet::FleetDocument>(),
         DocumentSchema::new::<crate::kit::KitResultDocument<'static>>(),
         DocumentSchema::new::<crate::suite::SuiteDocument<'static>>(),
         DocumentSchema::new::<crate::tune::TuneDocument<'static>>(),

@@ -28,8 +28,9 @@ mod workload;
 pub use bisect::BisectVerdict;
 pub use causes::{ChangeCause, LayoutCause};
 pub use error::CompareError;
+pub use profiles::find_profiles;
 pub use rates::RateChange;
-pub use side::{ComparedSide, RecordedOperations, SideWorkload};
+pub use side::{ComparedSide, SideWorkload};
 pub use subjects::{MemberChange, MemberSide, SubjectChange};
 pub use workload::{
     CompareSettings, ComparedWorkload, RecordingComparison, WorkloadComparison, compare_sides,

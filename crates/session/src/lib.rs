@@ -42,6 +42,7 @@ mod names;
 mod production;
 mod progress;
 pub mod record;
+mod recorded_traffic;
 mod resolution_cache;
 mod resolved_profile;
 pub mod show;
@@ -70,6 +71,10 @@ pub use misplaced_paths::{verify_debug_path, verify_profile_path};
 pub use names::{ResolvedNames, is_library_file};
 pub use production::{ProductionBuild, ProductionPlacement};
 pub use progress::SilentProgress;
+pub use recorded_traffic::{
+    NamedTraffic, ProfileTraffic, RecordedOperations, RecordingExtent, complete_recordings,
+    read_named_traffic,
+};
 pub use resolved_profile::{ResolvedProfile, with_resolved_profile, with_verified_profile};
 pub use source_files::{SourceFile, read_source_file, read_source_files};
 pub use subject_layouts::{SubjectLayout, SubjectMember, read_subject_layouts};

@@ -37,7 +37,7 @@ impl AccessTarget {
 
 /// Returns the name of `there`, the other side of an access to `here`; with the object's name
 /// before it where that is another object.
-fn other_side_name(here: &AccessTarget, there: &AccessTarget) -> String {
+pub(crate) fn other_side_name(here: &AccessTarget, there: &AccessTarget) -> String {
     match object_at(here) == object_at(there) {
         true => target_name(there),
         false => there.full_name(),

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_profile::{AccessKind, ContextId, Profile, RunId};
+use relayout_profile::{AccessKind, ContextId, Profile, RunId, SiteId};
 
 use crate::find::profile_line_bytes;
 use crate::finding::FindingSubject;
@@ -13,7 +13,7 @@ use crate::group::{
     self, GroupedRows, ResolvedConflict, ResolvedCount, TargetCache, group_rows, object_at,
 };
 use crate::identify::{AccessTarget, AddressNamer};
-use crate::names::target_name;
+use crate::names::{other_side_name, target_name};
 use crate::ranks::{RecordingIndex, total_transfers};
 
 /// Transfers of one recording: of a run, and of the further processes that belong to it.
@@ -35,6 +35,25 @@ pub struct SubjectTraffic {
     /// Transfers between two members of one object, by their paths in alphabetical order. Both are
     /// the same where the access missed what another context had written to the member itself.
     pub pairs: BTreeMap<[String; 2], u64>,
+    /// Transfers by the two instructions that met.
+    pub meetings: BTreeMap<AccessMeeting, u64>,
+}
+
+/// Two accesses from different contexts: one missed, as the other had written to the line.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AccessMeeting {
+    /// Member whose access missed, as [`TrafficMember::path`].
+    pub member: String,
+    /// Instruction that missed: index into [`Profile::sites`].
+    pub site: SiteId,
+    /// Kind of its access.
+    pub access: AccessKind,
+    /// Member on the other side; with the name of its object before it, where that is another one.
+    pub other_member: String,
+    /// Instruction on the other side: index into [`Profile::sites`].
+    pub other_site: SiteId,
+    /// Kind of its access.
+    pub other_access: AccessKind,
 }
 
 /// Member of a type, at its offset in the recorded build.
@@ -131,6 +150,15 @@ impl SubjectTraffic {
             pair.sort();
             *self.pairs.entry(pair).or_default() += transfers;
         }
+        let meeting = AccessMeeting {
+            member: target_name(conflict.here),
+            site: conflict.row.site,
+            access: conflict.row.access,
+            other_member: other_side_name(conflict.here, conflict.there),
+            other_site: conflict.row.other_site,
+            other_access: conflict.row.other_access,
+        };
+        *self.meetings.entry(meeting).or_default() += transfers;
     }
 
     fn add_count(&mut self, count: &ResolvedCount<'_>) {

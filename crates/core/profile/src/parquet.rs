@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 pub use self::error::{FormatError, TableError};
-pub use self::meta::{META_FILE, declared_version};
+pub use self::meta::{META_FILE, declared_version, parse_meta};
 
 use self::budget::DecodeBudget;
 use self::meta::{MetaFile, TableEntry};

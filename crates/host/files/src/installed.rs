@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use crate::{CacheFolder, Error};
+use crate::{CacheFolder, Error, find_in_path};
 
 /// Name of the library that programs built with `relayout cc` load.
 pub const RUNTIME: &str = "librelayout_rt.so";
@@ -38,6 +38,26 @@ pub fn find_installed_library(description: &str, name: &str) -> Result<PathBuf, 
         .ok_or_else(|| Error::Missing {
             missing: format!("the {description} {name}"),
             remedy: Some(library_remedy().into()),
+        })
+}
+
+/// Finds another command of relayout: beside this one, in PATH, or where the source tree builds it.
+///
+/// # Errors
+/// No folder has it.
+pub fn find_sister_command(name: &str, source_folder: &str) -> Result<PathBuf, Error> {
+    let program = env::current_exe().ok();
+    let beside = program.as_deref().and_then(Path::parent);
+    let built = source_tree().map(|tree| tree.join(source_folder).join("target/release"));
+    let in_folder = |folder: PathBuf| Some(folder.join(name)).filter(|path| path.is_file());
+    { beside.map(Path::to_owned).and_then(in_folder) }
+        .or_else(|| find_in_path(name))
+        .or_else(|| built.and_then(in_folder))
+        .ok_or_else(|| Error::Missing {
+            missing: format!("the command {name}"),
+            remedy: Some(format!(
+                "'cargo install --path {source_folder}' in relayout's source builds it"
+            )),
         })
 }
 

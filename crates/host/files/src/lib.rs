@@ -53,7 +53,9 @@ pub use files::{
 pub use folder_lock::FolderLock;
 pub use folders::{free_bytes, private_dir, remove_abandoned_files};
 pub use git::{git_author, run_git, run_program};
-pub use installed::{LIBRARIES, RUNTIME, find_installed_library, setup_command, source_tree};
+pub use installed::{
+    LIBRARIES, RUNTIME, find_installed_library, find_sister_command, setup_command, source_tree,
+};
 pub use lost_cpu::CpuCounters;
 pub use processes::{die_with_parent, find_in_path, find_system_program, program_in};
 pub use progress::RecordingProgress;

@@ -8,6 +8,7 @@ pub mod completions;
 pub mod diff;
 pub mod doctor;
 pub mod document_files;
+pub mod fleet;
 mod kit;
 pub mod man;
 pub mod probe;

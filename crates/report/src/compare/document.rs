@@ -206,7 +206,7 @@ fn side_document(side: &SideWorkload) -> CompareSideDocument<'_> {
         recordings: recordings
             .map(|recording| ComparedRecordingDocument {
                 profile: recording.profile.display().to_string(),
-                seed: recording.seed,
+                seed: recording.extent.seed,
                 operations: recording.operations,
                 transfers: recording.traffic.transfers,
             })

@@ -8,7 +8,7 @@ async function readDocument() {
 
 function showDocument(doc) {
   const kind = doc.schema.split("/")[1];
-  const pages = { report: reportPage, advise: advisePage, "what-if": whatIfPage, diff: diffPage, verify: verifyPage };
+  const pages = { report: reportPage, advise: advisePage, "what-if": whatIfPage, diff: diffPage, verify: verifyPage, fleet: fleetPage };
   const parts = (pages[kind] || documentPage)(doc);
   const usesWords = ["report", "advise", "what-if"].includes(kind);
   const nodes = parts.filter((part) => part && typeof part === "object");

@@ -14,7 +14,7 @@ const DEPTH_MAX: usize = 8;
 ///
 /// # Errors
 /// A folder cannot be read, or there is no profile.
-pub(super) fn find_profiles(path: &Path) -> Result<Vec<PathBuf>, CompareError> {
+pub fn find_profiles(path: &Path) -> Result<Vec<PathBuf>, CompareError> {
     let mut found = Vec::new();
     collect_profiles(path, DEPTH_MAX, &mut found)?;
     match found.is_empty() {

@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use relayout_contend::{RecordingTraffic, count_traffic};
 use relayout_files::RecordingProgress;
-use relayout_profile::{AccessCoverage, ProfileMeta, RecordedRun, RecordedTime};
+use relayout_profile::ProfileMeta;
 
 use super::profiles::find_profiles;
 use super::{CompareError, ComparedWorkload};
 use crate::debug_images::main_debug_path;
-use crate::findings::recorded_names;
-use crate::{ResolvedNames, ResolvedProfile, with_resolved_profile};
+use crate::recorded_traffic::{ProfileTraffic, RecordedOperations};
+use crate::{ResolvedNames, with_resolved_profile};
 
 /// Recordings of one side.
 #[derive(Clone, Debug)]
@@ -39,33 +38,6 @@ pub struct SideWorkload {
     pub recordings: Vec<RecordedOperations>,
 }
 
-/// Traffic of a recording, and its operations.
-#[derive(Clone, Debug)]
-pub struct RecordedOperations {
-    /// Profile that holds the recording.
-    pub profile: PathBuf,
-    /// Seed of the recording.
-    pub seed: u64,
-    /// Accesses and wall time in nanoseconds, which tell two recordings of one seed apart.
-    pub extent: [u64; 2],
-    /// Operations in the recorded time, a fraction where only slices were recorded.
-    pub operations: f64,
-    /// Transfers.
-    pub traffic: RecordingTraffic,
-}
-
-impl RecordedOperations {
-    /// Returns a count as a rate per operation.
-    pub(super) fn rate(&self, count: u64) -> f64 {
-        count as f64 / self.operations
-    }
-
-    /// Returns true if both are one recording, maybe in two profiles.
-    pub(super) fn is_same_recording(&self, other: &Self) -> bool {
-        (self.seed, self.extent) == (other.seed, other.extent)
-    }
-}
-
 impl ComparedSide {
     /// Reads a profile, or all profiles in a folder.
     ///
@@ -87,8 +59,7 @@ impl ComparedSide {
         for profile in find_profiles(path)? {
             let read = with_resolved_profile(&profile, debug, progress, |resolved, images| {
                 let names = ResolvedNames::new(resolved, images);
-                let traffic = count_traffic(resolved.profile, &names);
-                Ok::<_, crate::Error>(ProfileTraffic::new(&profile, resolved, traffic))
+                Ok::<_, crate::Error>(ProfileTraffic::count(&profile, resolved, &names))
             });
             let read = read.map_err(|source| match source {
                 // The message names the profile.
@@ -98,7 +69,7 @@ impl ComparedSide {
                     source: source.into(),
                 },
             })?;
-            read.verify(&profile)?;
+            verify_rates(&read, &profile)?;
             side.add(&profile, debug, read)?;
         }
         Ok(side)
@@ -142,7 +113,7 @@ impl ComparedSide {
                 Some(other) => self.notes.push(format!(
                     "{} holds the recording of seed {} that {} holds: it counts once",
                     profile.display(),
-                    recording.seed,
+                    recording.extent.seed,
                     other.profile.display()
                 )),
                 None => held.recordings.push(recording),
@@ -187,68 +158,15 @@ fn build_name(meta: &ProfileMeta) -> String {
     }
 }
 
-/// Recordings of one profile.
-struct ProfileTraffic {
-    meta: ProfileMeta,
-    line_bytes: u32,
-    names: BTreeSet<String>,
-    recordings: Vec<RecordedOperations>,
-    incomplete: usize,
-    is_sampled: bool,
-}
-
-impl ProfileTraffic {
-    fn new(path: &Path, resolved: &ResolvedProfile<'_>, traffic: Vec<RecordingTraffic>) -> Self {
-        let meta = &resolved.profile.meta;
-        let runs = recordings_of_runs(&meta.runs);
-        let (complete, cut): (Vec<_>, Vec<_>) = { runs.into_iter().zip(traffic) }
-            .partition(|(runs, _)| runs.iter().all(|run| run.complete));
-        Self {
-            meta: ProfileMeta {
-                runs: Vec::new(),
-                ..meta.clone()
-            },
-            line_bytes: resolved.line_bytes,
-            names: recorded_names(resolved),
-            recordings: { complete.into_iter() }
-                .map(|(runs, traffic)| recorded_operations(path, runs, traffic))
-                .collect(),
-            incomplete: cut.len(),
-            is_sampled: meta.coverage == AccessCoverage::Samples,
+/// Rejects traffic without rates.
+fn verify_rates(read: &ProfileTraffic, path: &Path) -> Result<(), CompareError> {
+    let lacks_operations = |recording: &RecordedOperations| recording.operations <= 0.0;
+    match () {
+        () if read.is_sampled() => Err(CompareError::Sampled(path.to_owned())),
+        () if read.recordings.is_empty() => Err(CompareError::Incomplete(path.to_owned())),
+        () if read.recordings.iter().any(lacks_operations) => {
+            Err(CompareError::NoOperations(path.to_owned()))
         }
-    }
-
-    fn verify(&self, path: &Path) -> Result<(), CompareError> {
-        let lacks_operations = |recording: &RecordedOperations| recording.operations <= 0.0;
-        match () {
-            () if self.is_sampled => Err(CompareError::Sampled(path.to_owned())),
-            () if self.recordings.is_empty() => Err(CompareError::Incomplete(path.to_owned())),
-            () if self.recordings.iter().any(lacks_operations) => {
-                Err(CompareError::NoOperations(path.to_owned()))
-            }
-            () => Ok(()),
-        }
-    }
-}
-
-/// Splits runs into recordings: each is a run and the further processes that follow it.
-fn recordings_of_runs(runs: &[RecordedRun]) -> Vec<&[RecordedRun]> {
-    runs.chunk_by(|_, next| next.is_further_process()).collect()
-}
-
-fn recorded_operations(
-    path: &Path,
-    runs: &[RecordedRun],
-    traffic: RecordingTraffic,
-) -> RecordedOperations {
-    let operations: u64 = runs.iter().map(|run| run.operations).sum();
-    let first = &runs[0];
-    let share = { first.recorded_time.as_ref() }.map_or(1.0, RecordedTime::share);
-    RecordedOperations {
-        profile: path.to_owned(),
-        seed: first.seed,
-        extent: [first.accesses, first.window_wall_ns],
-        operations: operations as f64 * share,
-        traffic,
+        () => Ok(()),
     }
 }

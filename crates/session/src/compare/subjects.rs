@@ -9,7 +9,8 @@ use relayout_contend::{
 use relayout_verify::judge::ChangeVerdict;
 
 use super::rates::{judge_rates, mean};
-use super::{ChangeCause, CompareSettings, RateChange, RecordedOperations, SideWorkload};
+use super::{ChangeCause, CompareSettings, RateChange, SideWorkload};
+use crate::RecordedOperations;
 
 /// Fraction of the transfers of a side that a subject needs to be compared. Smaller ones move little,
 /// and each comparison more makes all of them less certain.

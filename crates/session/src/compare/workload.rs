@@ -14,7 +14,8 @@ use relayout_verify::judge::ChangeVerdict;
 use super::causes::find_causes;
 use super::rates::judge_rates;
 use super::subjects::{SubjectChange, compare_subjects};
-use super::{CompareError, ComparedSide, RateChange, RecordedOperations, SideWorkload};
+use super::{CompareError, ComparedSide, RateChange, SideWorkload};
+use crate::RecordedOperations;
 
 /// Changes below this fraction do not matter, unless the user says otherwise.
 const MARGIN_DEFAULT: f64 = 0.05;
@@ -49,7 +50,8 @@ pub struct ComparedWorkload {
 }
 
 impl ComparedWorkload {
-    pub(super) fn from_meta(meta: &ProfileMeta) -> Self {
+    /// Returns the workload that a profile with this metadata recorded.
+    pub fn from_meta(meta: &ProfileMeta) -> Self {
         let is_program = meta.target == "program";
         Self {
             target: meta.target.clone(),
@@ -189,7 +191,7 @@ fn reject_shared_recordings(old: &ComparedSide, new: &ComparedSide) -> Result<()
                 return Err(CompareError::SameRecording {
                     old: recording.profile.clone(),
                     new: other.profile.clone(),
-                    seed: recording.seed,
+                    seed: recording.extent.seed,
                 });
             }
         }

@@ -37,6 +37,14 @@ pub fn declared_version(meta_json: &[u8]) -> Result<u32, FormatError> {
         .ok_or_else(|| not_a_profile(format!("schema of {META_FILE} is {schema:?}")))
 }
 
+/// The metadata of a profile, without its tables.
+///
+/// # Errors
+/// [`FormatError`] for what is no metadata, or a newer version's.
+pub fn parse_meta(meta_json: &[u8]) -> Result<ProfileMeta, FormatError> {
+    MetaFile::parse(meta_json).map(|file| file.meta)
+}
+
 /// Expected size and checksum of a table's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TableEntry {

@@ -1,0 +1,341 @@
+//! Answers on standard output and in files.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use arrow::array::RecordBatch;
+use arrow::csv::WriterBuilder;
+use futures::StreamExt as _;
+use parquet::arrow::ArrowWriter;
+use relayout_fleet::FleetError;
+use relayout_fleet::answer::FleetAnswer;
+use relayout_fleet::data_set::DataSet;
+use relayout_fleet::day::Day;
+use relayout_fleet::engine::{EngineSettings, MEMORY_DEFAULT, QueryEngine};
+use relayout_fleet::questions::RecordingSelection;
+use relayout_fleet::rows::writer_properties;
+use relayout_report::fleet::fleet_text;
+use relayout_report::{Document as _, escape_text, page};
+
+/// Form of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum AnswerFormat {
+    /// Text
+    Table,
+    /// Rows of the first table
+    Csv,
+    /// Document (schema relayout/fleet/1)
+    Json,
+    /// Rows of the first table, as a file
+    Parquet,
+}
+
+/// How to run a question.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Where it runs")]
+pub struct EngineArgs {
+    /// Run on the Ballista cluster with this scheduler: df://HOST:50050 [default: in this process]
+    #[arg(long, value_name = "URL")]
+    pub cluster: Option<String>,
+    /// Memory that a query in this process may use, in MB; the rest is spilled to temporary files
+    #[arg(long, value_name = "MB", default_value_t = MEMORY_DEFAULT / 1_000_000,
+          value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(16..=1_000_000))]
+    pub memory: usize,
+}
+
+impl EngineArgs {
+    /// Returns the settings of the engine.
+    pub fn settings(&self) -> EngineSettings {
+        EngineSettings {
+            memory_bytes: self.memory * 1_000_000,
+            cluster: self.cluster.clone(),
+            ..EngineSettings::default()
+        }
+    }
+}
+
+/// Recordings to count.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Recordings to count")]
+pub struct SelectionArgs {
+    /// Those of this workload
+    #[arg(long, value_name = "NAME")]
+    pub workload: Option<String>,
+    /// Those of this release of a kernel, or path of a program; `*` stands for any text
+    #[arg(long, value_name = "PATTERN")]
+    pub release: Option<String>,
+    /// Those of this day and later ones
+    #[arg(long, value_name = "DATE")]
+    pub since: Option<Day>,
+    /// Those before this day
+    #[arg(long, value_name = "DATE")]
+    pub before: Option<Day>,
+}
+
+impl SelectionArgs {
+    /// Returns the selection.
+    pub fn selection(&self) -> RecordingSelection {
+        RecordingSelection {
+            workload: self.workload.clone(),
+            release: self.release.clone(),
+            since: self.since,
+            before: self.before,
+        }
+    }
+}
+
+/// How to print an answer.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// Form of the answer
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = AnswerFormat::Table)]
+    pub format: AnswerFormat,
+    /// Write the answer to this file [default: standard output; Parquet needs a file]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write a page to this file too: one that browsers open without a network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+impl OutputArgs {
+    /// Rejects what cannot be written, before all the work.
+    ///
+    /// # Errors
+    /// Parquet without a file, or a folder in place of a file.
+    pub fn verify(&self) -> Result<(), FleetError> {
+        if self.format == AnswerFormat::Parquet && self.output.is_none() {
+            return Err(FleetError::Usage(
+                "--format parquet needs a file; give --output FILE".to_owned(),
+            ));
+        }
+        for file in [&self.output, &self.html].into_iter().flatten() {
+            if file.is_dir() {
+                return Err(FleetError::Usage(format!(
+                    "{}: it is a folder; give a file",
+                    file.display()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints an answer.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn print(
+        &self,
+        set: &DataSet,
+        engine: &QueryEngine,
+        answer: &FleetAnswer,
+    ) -> Result<(), FleetError> {
+        let document = answer.document(&set.address.given, engine.recordings)?;
+        if let Some(file) = &self.html {
+            let title = format!("relayout fleet {}", answer.question);
+            write_file(file, page(&to_json(&document)?, &title).as_bytes())?;
+        }
+        let batches = answer
+            .tables
+            .first()
+            .map_or(&[][..], |table| &table.batches);
+        match self.format {
+            AnswerFormat::Table => self.write_text(&escape_text(&fleet_text(&document))),
+            AnswerFormat::Json => self.write_text(&to_json(&document)?),
+            AnswerFormat::Csv => {
+                let mut bytes = Vec::new();
+                let mut writer = WriterBuilder::new().build(&mut bytes);
+                for batch in batches {
+                    writer.write(batch)?;
+                }
+                drop(writer);
+                self.write_text(&String::from_utf8_lossy(&bytes))
+            }
+            AnswerFormat::Parquet => {
+                let mut rows = ParquetFile::new(self.output.as_deref());
+                for batch in batches {
+                    rows.write(batch)?;
+                }
+                rows.finish()
+            }
+        }
+    }
+
+    /// Writes the rows of a query as they come, so that they need not fit into memory.
+    ///
+    /// # Errors
+    /// The query fails, or a file cannot be written.
+    pub async fn print_rows(&self, engine: &QueryEngine, query: &str) -> Result<(), FleetError> {
+        let mut rows = engine.stream(query).await?;
+        let mut parquet = ParquetFile::new(self.output.as_deref());
+        let mut csv = TextFile::open(self.output.as_deref())?;
+        let mut has_head = true;
+        while let Some(batch) = rows.next().await {
+            let batch = batch.map_err(|error| engine.query_error(error))?;
+            if self.format == AnswerFormat::Parquet {
+                parquet.write(&batch)?;
+                continue;
+            }
+            let mut bytes = Vec::new();
+            WriterBuilder::new()
+                .with_header(has_head)
+                .build(&mut bytes)
+                .write(&batch)?;
+            has_head = false;
+            if !csv.write(&bytes)? {
+                return Ok(());
+            }
+        }
+        engine.verify_unchanged().await?;
+        match self.format {
+            AnswerFormat::Parquet => parquet.finish(),
+            _ => csv.finish(),
+        }
+    }
+
+    fn write_text(&self, text: &str) -> Result<(), FleetError> {
+        match &self.output {
+            Some(file) => write_file(file, text.as_bytes()),
+            None => {
+                let mut output = TextFile::open(None)?;
+                output.write(text.as_bytes())?;
+                output.finish()
+            }
+        }
+    }
+}
+
+fn to_json(document: &relayout_report::fleet::FleetDocument) -> Result<String, FleetError> {
+    document
+        .to_json()
+        .map_err(|error| arrow::error::ArrowError::JsonError(error.to_string()).into())
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FleetError> {
+    relayout_files::write_atomically(path, bytes).map_err(|error| FleetError::File {
+        action: "write",
+        path: path.to_owned(),
+        source: io::Error::other(error),
+    })
+}
+
+fn file_error(path: &Path, source: io::Error) -> FleetError {
+    FleetError::File {
+        action: "write",
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// Text that is written to a file, or to standard output.
+struct TextFile {
+    file: Option<(PartialFile, File)>,
+}
+
+impl TextFile {
+    fn open(path: Option<&Path>) -> Result<Self, FleetError> {
+        Ok(Self {
+            file: path.map(PartialFile::create).transpose()?,
+        })
+    }
+
+    /// Writes bytes; false if nobody reads them any more.
+    fn write(&mut self, bytes: &[u8]) -> Result<bool, FleetError> {
+        let written = match &mut self.file {
+            Some((_, file)) => file.write_all(bytes),
+            None => io::stdout()
+                .write_all(bytes)
+                .and_then(|()| io::stdout().flush()),
+        };
+        match (written, &self.file) {
+            (Ok(()), _) => Ok(true),
+            (Err(error), None) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            (Err(error), Some((partial, _))) => Err(file_error(&partial.target, error)),
+            (Err(error), None) => Err(file_error(Path::new("standard output"), error)),
+        }
+    }
+
+    fn finish(self) -> Result<(), FleetError> {
+        match self.file {
+            Some((partial, _)) => partial.keep(),
+            None => Ok(()),
+        }
+    }
+}
+
+/// File beside its place, which it takes when it is whole.
+struct PartialFile {
+    partial: PathBuf,
+    target: PathBuf,
+    is_kept: bool,
+}
+
+impl PartialFile {
+    fn create(target: &Path) -> Result<(Self, File), FleetError> {
+        let mut name = target.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".partial-{}", std::process::id()));
+        let partial = target.with_file_name(name);
+        let file = File::create_new(&partial).map_err(|source| file_error(target, source))?;
+        let created = Self {
+            partial,
+            target: target.to_owned(),
+            is_kept: false,
+        };
+        Ok((created, file))
+    }
+
+    fn keep(mut self) -> Result<(), FleetError> {
+        let renamed = std::fs::rename(&self.partial, &self.target);
+        self.is_kept = renamed.is_ok();
+        renamed.map_err(|source| file_error(&self.target, source))
+    }
+}
+
+impl Drop for PartialFile {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            let _ = std::fs::remove_file(&self.partial);
+        }
+    }
+}
+
+/// Rows that are written to a Parquet file, which is opened with the first of them.
+struct ParquetFile<'p> {
+    path: Option<&'p Path>,
+    open: Option<(PartialFile, ArrowWriter<File>)>,
+}
+
+impl<'p> ParquetFile<'p> {
+    fn new(path: Option<&'p Path>) -> Self {
+        Self { path, open: None }
+    }
+
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), FleetError> {
+        if let (None, Some(path)) = (&self.open, self.path) {
+            let (partial, file) = PartialFile::create(path)?;
+            let properties = Some(writer_properties());
+            self.open = Some((
+                partial,
+                ArrowWriter::try_new(file, batch.schema(), properties)?,
+            ));
+        }
+        match &mut self.open {
+            Some((_, writer)) => Ok(writer.write(batch)?),
+            None => Ok(()),
+        }
+    }
+
+    fn finish(self) -> Result<(), FleetError> {
+        match self.open {
+            Some((partial, writer)) => {
+                writer.close()?;
+                partial.keep()
+            }
+            None => Err(FleetError::Usage(
+                "the query has no rows; no file is written".to_owned(),
+            )),
+        }
+    }
+}
