@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray as _, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
+    ArrayRef, AsArray as _, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
 };
 use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
@@ -88,7 +88,8 @@ async fn read_layouts(engine: &QueryEngine) -> Result<Vec<RecordBatch>, FleetErr
 fn vary_layouts(layouts: &[RecordBatch]) -> RecordBatch {
     let of_build = |build: u64| {
         let rows = &layouts[build as usize * layouts.len() / BUILDS as usize];
-        let columns = { rows.columns().iter().zip(rows.schema().fields()) }
+        let schema = rows.schema();
+        let columns = { rows.columns().iter().zip(schema.fields()) }
             .map(|(column, field)| build_column(column, field.name(), build, rows.num_rows()))
             .collect();
         RecordBatch::try_new(rows.schema(), columns).expect("columns of the same types")
@@ -172,7 +173,8 @@ fn vary_table(rows: &RecordBatch, copy: u64) -> RecordBatch {
     let mut factors = RandomNumbers(random(3) | 1);
     let count = rows.num_rows();
     let factors: Vec<f64> = (0..count).map(|_| 0.8 + 0.4 * factors.draw()).collect();
-    let columns = { rows.columns().iter().zip(rows.schema().fields()) }
+    let schema = rows.schema();
+    let columns = { rows.columns().iter().zip(schema.fields()) }
         .map(|(column, field)| -> ArrayRef {
             let text = |value: String| Arc::new(StringArray::from(vec![value; count])) as ArrayRef;
             match field.name().as_str() {

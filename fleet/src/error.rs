@@ -87,7 +87,9 @@ pub enum FleetError {
     #[error("{}", query_words(.0))]
     Query(Box<DataFusionError>),
     /// The cluster does not answer.
-    #[error("the cluster at {url} failed: {reason}")]
+    #[error(
+        "the cluster at {url} failed: {reason}; its scheduler and executors have logs, and `ballista-scheduler` starts one"
+    )]
     Cluster {
         /// Its address.
         url: String,

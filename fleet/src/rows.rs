@@ -33,6 +33,11 @@ impl CellValue {
         Self::Integer(i64::try_from(value).unwrap_or(i64::MAX))
     }
 
+    /// Returns a share with 9 digits behind the point. More depend on the order in which parts are added.
+    pub fn share(value: f64) -> Self {
+        Self::Number((value * 1e9).round() / 1e9)
+    }
+
     /// Returns text.
     pub fn text(value: &str) -> Self {
         Self::Text(value.to_owned())

@@ -198,7 +198,7 @@ fn replayed_rows(profile: &ReplayedProfile, replayed: &ReplayedTransfers) -> Vec
             CellValue::Integer(profile.cpus),
             CellValue::text(&profile.release),
             CellValue::count(recordings as u64),
-            CellValue::Number(type_share),
+            CellValue::share(type_share),
             CellValue::count(replayed.today),
             CellValue::count(*transfers),
             CellValue::Number(change),

@@ -56,8 +56,8 @@ pub async fn top_members(
                     .map(|member| member.type_name.clone())
                     .unwrap_or_default(),
             ),
-            CellValue::Number(row.number("share_sum") / total as f64),
-            CellValue::Number(row.number("largest")),
+            CellValue::share(row.number("share_sum") / total as f64),
+            CellValue::share(row.number("largest")),
             CellValue::Integer(row.integer("recordings")),
             CellValue::Integer(total),
             CellValue::Integer(row.integer("transfers")),

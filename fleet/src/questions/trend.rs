@@ -265,7 +265,7 @@ fn build_cells(
         CellValue::Text(build.first_date.clone()),
         CellValue::Integer(own.iter().map(|(_, count)| count).sum()),
         name.map_or(CellValue::Missing, CellValue::Text),
-        path.map_or(CellValue::Missing, |_| CellValue::Number(mean)),
+        path.map_or(CellValue::Missing, |_| CellValue::share(mean)),
         optional(offset),
         optional(offset.map(|offset| offset.div_euclid(line_bytes))),
         CellValue::Text(change),

@@ -137,7 +137,7 @@ fn workload_cells(row: &QueryRow<'_>) -> Vec<CellValue> {
         CellValue::Integer(row.integer("cpus")),
         CellValue::Text(row.text("release")),
         CellValue::Integer(recordings),
-        CellValue::Number(row.number("share_sum") / recordings.max(1) as f64),
+        CellValue::share(row.number("share_sum") / recordings.max(1) as f64),
         CellValue::Integer(row.integer("transfers")),
     ]
 }

@@ -47,6 +47,10 @@ fn line_in_c(line: &str) -> Option<String> {
     if let Some(head) = code.strip_suffix('{') {
         return head_in_c(head.trim());
     }
+    // `} name;`, the end of a struct or union with its member.
+    if code.starts_with('}') {
+        return None;
+    }
     member_in_c(code.strip_suffix(';')?.trim_end())
 }
 
@@ -141,6 +145,8 @@ mod tests {
             "#define A(x) (x < 4);",
             "\t/* size: 8, cachelines: 1, members: 2 */",
             "} __attribute__((__aligned__(64)));",
+            "\t} u;",
+            "\t} d_u __attribute__((__aligned__(8))); /*   176    16 */",
             "",
         ] {
             check(line, line);
