@@ -21,6 +21,7 @@ use relayout_fleet::data_set::DataSet;
 use relayout_fleet::day::Day;
 use relayout_fleet::engine::{EngineSettings, QueryEngine};
 use relayout_fleet::entry::{RowFile, SetEntry, text_hash};
+use relayout_fleet::recording_id::RecordingId;
 use relayout_fleet::rows::writer_properties;
 use relayout_fleet::tables::DataTable;
 
@@ -259,7 +260,7 @@ async fn write_entry(
                 .as_string::<i32>();
             entry
                 .recordings
-                .extend(ids.iter().flatten().map(str::to_owned));
+                .extend(ids.iter().flatten().flat_map(str::parse::<RecordingId>));
         }
         let mut bytes = Vec::new();
         let mut writer =

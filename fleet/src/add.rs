@@ -14,6 +14,7 @@ use crate::counted::{CountedEntries, verify_files};
 use crate::data_set::DataSet;
 use crate::day::Day;
 use crate::entry::{RowFile, SetEntry, text_hash};
+use crate::recording_id::RecordingId;
 use crate::rows::{ProfileRows, parquet_bytes, record_batch, recording_identity};
 use crate::tables::DataTable;
 
@@ -41,7 +42,7 @@ pub enum AddedProfile {
 #[derive(Debug)]
 pub struct ProfileAdder<'s> {
     set: &'s DataSet,
-    known: BTreeSet<String>,
+    known: BTreeSet<RecordingId>,
     /// Files to use instead of those that the profiles name.
     pub debug: Vec<PathBuf>,
     /// Day of the profiles; `None`: the day on which each was written.
@@ -171,8 +172,9 @@ impl<'s> ProfileAdder<'s> {
 }
 
 /// Returns the name of the entry with these recordings.
-pub fn entry_name(recordings: &BTreeSet<String>) -> String {
-    format!("{:016x}", text_hash(recordings.iter().map(String::as_str)))
+pub fn entry_name(recordings: &BTreeSet<RecordingId>) -> String {
+    let texts: Vec<String> = recordings.iter().map(ToString::to_string).collect();
+    format!("{:016x}", text_hash(texts.iter().map(String::as_str)))
 }
 
 /// Reads the metadata of a profile with counts.

@@ -13,6 +13,7 @@ use crate::counted::{CountedEntries, verify_files};
 use crate::data_set::DataSet;
 use crate::engine::{EngineSettings, QueryEngine};
 use crate::entry::{RowFile, SetEntry};
+use crate::recording_id::RecordingId;
 use crate::rows::writer_properties;
 use crate::tables::DataTable;
 
@@ -82,7 +83,8 @@ async fn join_day(
     let old = || counted.entries.iter().map(|(entry, _)| entry);
     verify_files(set, old(), &DataTable::ALL).await?;
     let engine = QueryEngine::open_entries(set, counted, settings).await?;
-    let recordings: BTreeSet<String> = old().flat_map(|entry| entry.recordings.clone()).collect();
+    let recordings: BTreeSet<RecordingId> =
+        old().flat_map(|entry| entry.recordings.clone()).collect();
     let name = format!("day-{day}-{}", entry_name(&recordings));
     let mut files = Vec::new();
     for table in DataTable::ALL {

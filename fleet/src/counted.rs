@@ -1,10 +1,11 @@
 //! Files of a data set that count in queries, each recording once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::FleetError;
 use crate::data_set::DataSet;
 use crate::entry::{RowFile, SetEntry};
+use crate::recording_id::RecordingId;
 use crate::tables::DataTable;
 
 /// Files of a table, and what is left out of them.
@@ -13,7 +14,7 @@ pub struct CountedFiles {
     /// Files whose rows all count.
     pub whole: Vec<RowFile>,
     /// Files of which some recordings count elsewhere, with those recordings.
-    pub partial: Vec<(RowFile, BTreeSet<String>)>,
+    pub partial: Vec<(RowFile, BTreeSet<RecordingId>)>,
 }
 
 /// Entries that count. Two commands that ran at once may have added one recording twice, and a command that was
@@ -21,7 +22,7 @@ pub struct CountedFiles {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CountedEntries {
     /// Entries with the recordings to leave out of each.
-    pub entries: Vec<(SetEntry, BTreeSet<String>)>,
+    pub entries: Vec<(SetEntry, BTreeSet<RecordingId>)>,
     /// Entries all of whose recordings count elsewhere.
     pub superseded: Vec<SetEntry>,
 }
@@ -39,15 +40,17 @@ impl CountedEntries {
             key(a).cmp(&key(b))
         });
         let mut counted = Self::default();
-        let mut seen: BTreeSet<String> = BTreeSet::new();
+        let mut seen: HashSet<RecordingId> = HashSet::new();
         for entry in entries {
-            let repeated: BTreeSet<String> =
-                entry.recordings.intersection(&seen).cloned().collect();
+            let repeated: BTreeSet<RecordingId> = { entry.recordings.iter() }
+                .filter(|id| seen.contains(id))
+                .copied()
+                .collect();
             if repeated.len() == entry.recordings.len() {
                 counted.superseded.push(entry);
                 continue;
             }
-            seen.extend(entry.recordings.iter().cloned());
+            seen.extend(&entry.recordings);
             counted.entries.push((entry, repeated));
         }
         counted
@@ -111,12 +114,12 @@ pub async fn verify_files<'e>(
 mod tests {
     use super::*;
 
-    fn entry(name: &str, recordings: &[&str]) -> SetEntry {
+    fn entry(name: &str, recordings: &[u64]) -> SetEntry {
         SetEntry {
             name: name.to_owned(),
             date: "2026-11-27".to_owned(),
             is_compact: false,
-            recordings: recordings.iter().map(|id| (*id).to_owned()).collect(),
+            recordings: recordings.iter().copied().map(RecordingId).collect(),
             files: vec![RowFile {
                 table: "members".to_owned(),
                 path: format!("members/{name}.parquet"),
@@ -129,15 +132,15 @@ mod tests {
     #[test]
     fn each_recording_counts_once() {
         let counted = CountedEntries::choose(vec![
-            entry("a", &["1"]),
-            entry("b", &["2", "3"]),
-            entry("joined", &["1", "2", "4"]),
+            entry("a", &[1]),
+            entry("b", &[2, 3]),
+            entry("joined", &[1, 2, 4]),
         ]);
         assert_eq!(counted.recordings(), 4);
         assert_eq!(counted.superseded.len(), 1);
         let files = counted.files(DataTable::Members);
         assert_eq!(files.whole.len(), 1);
         assert_eq!(files.partial.len(), 1);
-        assert_eq!(files.partial[0].1, BTreeSet::from(["2".to_owned()]));
+        assert_eq!(files.partial[0].1, BTreeSet::from([RecordingId(2)]));
     }
 }

@@ -1,6 +1,6 @@
 //! A data set: a marked folder of a store, with entries and files of rows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use futures::{StreamExt as _, TryStreamExt as _};
@@ -282,18 +282,6 @@ impl DataSet {
     pub async fn write_entry(&self, entry: &SetEntry) -> Result<(), FleetError> {
         let text = serde_json::to_string(entry).expect("an entry is plain text") + "\n";
         self.write(&entry.path(), text.into_bytes()).await
-    }
-
-    /// Returns the identities of all recordings.
-    ///
-    /// # Errors
-    /// Those of [`Self::read_entries`].
-    pub async fn recordings(&self) -> Result<BTreeSet<String>, FleetError> {
-        let entries = self.read_entries().await?;
-        Ok(entries
-            .into_iter()
-            .flat_map(|entry| entry.recordings)
-            .collect())
     }
 }
 

@@ -23,6 +23,7 @@ use crate::FleetError;
 use crate::counted::{CountedEntries, CountedFiles, verify_files};
 use crate::data_set::DataSet;
 use crate::entry::ENTRY_FOLDER;
+use crate::recording_id::RecordingId;
 use crate::tables::{DataTable, TABLE_VIEWS};
 
 /// Memory of a query in the process, in bytes, unless the user says otherwise. What does not fit is spilled to files.
@@ -271,7 +272,7 @@ fn view_schema(schema: &SchemaRef) -> SchemaRef {
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
-fn is_not_among(recordings: &BTreeSet<String>) -> Expr {
-    let values = recordings.iter().map(|id| lit(id.as_str())).collect();
+fn is_not_among(recordings: &BTreeSet<RecordingId>) -> Expr {
+    let values = recordings.iter().map(|id| lit(id.to_string())).collect();
     col("recording").in_list(values, true)
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::recording_id::RecordingId;
 use crate::tables::DataTable;
 
 /// Folder with the entries.
@@ -24,7 +25,7 @@ pub struct SetEntry {
     #[serde(default)]
     pub is_compact: bool,
     /// Identities of the recordings.
-    pub recordings: BTreeSet<String>,
+    pub recordings: BTreeSet<RecordingId>,
     /// Files.
     pub files: Vec<RowFile>,
 }

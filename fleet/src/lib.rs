@@ -16,7 +16,8 @@ pub mod entry;
 mod error;
 pub mod forget;
 pub mod questions;
+pub mod recording_id;
 pub mod rows;
 pub mod tables;
 
-pub use error::FleetError;
+pub use error::{FleetError, chain_text};

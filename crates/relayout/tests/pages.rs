@@ -186,3 +186,26 @@ fn a_page_that_cannot_be_written_is_an_error() {
     let place = recorded();
     place.refuses("report p --html p", 2, "relayout: --html p: it is a folder");
 }
+
+#[test]
+fn an_answer_about_a_fleet_is_shown() {
+    let place = Place::new();
+    let document = r#"{"schema": "relayout/fleet/1", "data_set": "fleet", "question": "top", "recordings": 3,
+        "notes": ["A note."], "tables": [{"name": "members", "rows": [{"rank": 1, "member": "<b>job.lock",
+        "mean_share": 0.5, "change": -0.25, "recordings": 1234, "release": null}]}, {"name": "left_out", "rows": []}]}"#;
+    place.write("page.html", &relayout_report::page(document, "a fleet"));
+    let shown = run_page(&place, &[]);
+    for words in [
+        "relayout fleet top",
+        "data set: fleet",
+        "<b>job.lock",
+        "50.00%",
+        "-25.0%",
+        "1,234",
+        "none",
+        "No rows.",
+        "A note.",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+}

@@ -14,12 +14,13 @@ use super::RecordingSelection;
 use super::cells::QueryRows;
 use super::member_names::unknown_name;
 use super::selection::quote;
-use crate::FleetError;
 use crate::add::read_meta;
 use crate::answer::{AnswerColumn, AnswerTable, FleetAnswer};
 use crate::engine::QueryEngine;
+use crate::recording_id::RecordingId;
 use crate::rows::{CellValue, TableRow, recording_identity};
 use crate::tables::ColumnKind::{Integer, Number, Text};
+use crate::{FleetError, chain_text};
 
 const COLUMNS: [AnswerColumn; 10] = [
     ("layout", Text),
@@ -52,7 +53,7 @@ struct ReplayedProfile {
     workload: String,
     cpus: i64,
     release: String,
-    recordings: BTreeSet<String>,
+    recordings: BTreeSet<RecordingId>,
     type_share_sum: f64,
 }
 
@@ -129,7 +130,9 @@ async fn profiles_with_type(
                 recordings: BTreeSet::new(),
                 type_share_sum: 0.0,
             });
-        profile.recordings.insert(row.text("recording"));
+        profile
+            .recordings
+            .extend(row.text("recording").parse::<RecordingId>());
         profile.type_share_sum += row.number("type_share");
     }
     Ok(profiles.into_values().collect())
@@ -166,17 +169,17 @@ fn replay(
             })
         },
     );
-    replayed.map_err(|error| error.to_string())?
+    replayed.map_err(|error| chain_text(&error))?
 }
 
 /// Rejects a path where another profile is by now.
-fn verify_same_recordings(profile: &Path, added: &BTreeSet<String>) -> Result<(), String> {
+fn verify_same_recordings(profile: &Path, added: &BTreeSet<RecordingId>) -> Result<(), String> {
     if !profile.exists() {
         return Err("it is not there any more".to_owned());
     }
     let meta = read_meta(profile).map_err(|error| error.full_text())?;
     let extents = complete_recordings(&meta);
-    let held: BTreeSet<String> = extents
+    let held: BTreeSet<RecordingId> = extents
         .iter()
         .map(|extent| recording_identity(&meta, extent))
         .collect();
@@ -202,7 +205,7 @@ fn replayed_rows(profile: &ReplayedProfile, replayed: &ReplayedTransfers) -> Vec
             CellValue::count(replayed.today),
             CellValue::count(*transfers),
             CellValue::Number(change),
-            CellValue::Number(-change * type_share),
+            CellValue::share(0.0 - change * type_share),
         ]
     };
     replayed.with_layouts.iter().map(row).collect()

@@ -11,6 +11,7 @@ use relayout_session::{NamedTraffic, RecordedOperations, RecordingExtent};
 use super::{CellValue, TableRow};
 use crate::day::Day;
 use crate::entry::text_hash;
+use crate::recording_id::RecordingId;
 use crate::tables::DataTable;
 
 /// Share of a recording's transfers that a type or variable needs, so that its layout is kept.
@@ -20,20 +21,20 @@ const LAYOUT_SHARE_MIN: f64 = 0.001;
 #[derive(Clone, Debug, Default)]
 pub struct ProfileRows {
     /// Identities of the recordings.
-    pub recordings: BTreeSet<String>,
+    pub recordings: BTreeSet<RecordingId>,
     rows: BTreeMap<DataTable, Vec<TableRow>>,
 }
 
 impl ProfileRows {
     /// Makes the rows of the recordings of a profile that are not `known` yet.
-    pub fn new(named: &NamedTraffic, day: Day, known: &BTreeSet<String>) -> Self {
+    pub fn new(named: &NamedTraffic, day: Day, known: &BTreeSet<RecordingId>) -> Self {
         let mut made = Self::default();
         for recording in &named.traffic.recordings {
             let identity = recording_identity(&named.traffic.meta, &recording.extent);
-            if known.contains(&identity) || !made.recordings.insert(identity.clone()) {
+            if known.contains(&identity) || !made.recordings.insert(identity) {
                 continue;
             }
-            let origin = origin_cells(named, recording, &identity, day);
+            let origin = origin_cells(named, recording, identity, day);
             made.add_recording(named, recording, &origin);
         }
         if !made.recordings.is_empty() {
@@ -128,7 +129,7 @@ impl ProfileRows {
 }
 
 /// Returns the identity of a recording: the same in each profile that holds it.
-pub fn recording_identity(meta: &ProfileMeta, extent: &RecordingExtent) -> String {
+pub fn recording_identity(meta: &ProfileMeta, extent: &RecordingExtent) -> RecordingId {
     let RecordingExtent {
         seed,
         accesses,
@@ -143,13 +144,13 @@ pub fn recording_identity(meta: &ProfileMeta, extent: &RecordingExtent) -> Strin
         &meta.collector,
     ];
     let parts = { words.into_iter() }.chain(&numbers).map(String::as_str);
-    format!("{:016x}", text_hash(parts))
+    RecordingId(text_hash(parts))
 }
 
 fn origin_cells(
     named: &NamedTraffic,
     recording: &RecordedOperations,
-    identity: &str,
+    identity: RecordingId,
     day: Day,
 ) -> TableRow {
     let meta = &named.traffic.meta;
@@ -158,7 +159,7 @@ fn origin_cells(
         _ => CellValue::Missing,
     };
     vec![
-        CellValue::text(identity),
+        CellValue::Text(identity.to_string()),
         day.cell(),
         CellValue::text(&meta.target),
         CellValue::text(&meta.build_id),
