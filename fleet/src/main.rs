@@ -13,7 +13,7 @@ Examples:
   relayout fleet add fleet/ nightly.recordings         all profiles below a folder
   relayout fleet top fleet/                            members by cost, over everything
   relayout fleet trend fleet/ dentry.d_lockref         a member over the releases
-  relayout fleet where fleet/ dput                     what meets in a function
+  relayout fleet where fleet/ lockref_put_return       what meets in a function
   relayout fleet pays fleet/ dentry --layout new.txt   a layout over all recordings
   relayout fleet sql fleet/ \"SELECT release, SUM(transfers) FROM members GROUP BY release\"
 
