@@ -83,8 +83,11 @@ async fn join_day(
     let old = || counted.entries.iter().map(|(entry, _)| entry);
     verify_files(set, old(), &DataTable::ALL).await?;
     let engine = QueryEngine::open_entries(set, counted, settings).await?;
-    let recordings: BTreeSet<RecordingId> =
-        old().flat_map(|entry| entry.recordings.clone()).collect();
+    // Those that count in another entry keep their rows there.
+    let recordings: BTreeSet<RecordingId> = { counted.entries.iter() }
+        .flat_map(|(entry, repeated)| entry.recordings.difference(repeated))
+        .copied()
+        .collect();
     let name = format!("day-{day}-{}", entry_name(&recordings));
     let mut files = Vec::new();
     for table in DataTable::ALL {

@@ -281,6 +281,33 @@ async fn a_joining_that_was_interrupted_counts_nothing_twice() {
     assert_close(&test.top().await, &expected(2));
 }
 
+#[tokio::test]
+async fn a_recording_that_two_days_have_stays_when_both_are_joined() {
+    let test = TestSet::new();
+    let set = DataSet::open_or_create(&test.address())
+        .await
+        .expect("a data set");
+    // Neither sees what the other is about to add.
+    let first = ProfileAdder::new(&set).await.expect("an adder");
+    let second = ProfileAdder::new(&set).await.expect("an adder");
+    let next_day = Day(DAY.0 + 1);
+    for (mut adder, day, profiles) in [
+        (first, DAY, [[1, 2], [3, 4]]),
+        (second, next_day, [[4, 5], [6, 7]]),
+    ] {
+        for seeds in profiles {
+            let named = traffic("6.1", &seeds);
+            adder.add_traffic(&named, day).await.expect("it is added");
+        }
+    }
+    assert_close(&test.top().await, &expected(7));
+    compact(&set, &EngineSettings::default())
+        .await
+        .expect("compact");
+    assert_eq!(test.files("entries").len(), 2);
+    assert_close(&test.top().await, &expected(7));
+}
+
 fn copy_all(from: &Path, to: &Path) {
     let mut files = Vec::new();
     collect(from, &mut files);
