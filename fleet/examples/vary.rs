@@ -15,14 +15,13 @@ use arrow::array::{
 };
 use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
-use parquet::arrow::ArrowWriter;
 use relayout_fleet::FleetError;
 use relayout_fleet::data_set::DataSet;
 use relayout_fleet::day::Day;
 use relayout_fleet::engine::{EngineSettings, QueryEngine};
 use relayout_fleet::entry::{RowFile, SetEntry, text_hash};
 use relayout_fleet::recording_id::RecordingId;
-use relayout_fleet::rows::writer_properties;
+use relayout_fleet::rows::{parquet_bytes, table_batch};
 use relayout_fleet::tables::DataTable;
 
 const BUILDS: u64 = 40;
@@ -148,15 +147,8 @@ async fn read_recordings(engine: &QueryEngine) -> Result<Vec<RecordingRows>, Fle
 /// Returns batches of a query as one with the types of the table.
 fn plain(table: DataTable, batches: &[RecordBatch]) -> Result<RecordBatch, FleetError> {
     let schema = table.schema();
-    let cast_batch = |batch: &RecordBatch| {
-        let columns = { batch.columns().iter().zip(schema.fields()) }
-            .map(|(column, field)| cast(column, field.data_type()))
-            .collect::<Result<Vec<_>, _>>()?;
-        RecordBatch::try_new(Arc::clone(&schema), columns)
-    };
-    let batches = batches
-        .iter()
-        .map(cast_batch)
+    let batches = { batches.iter() }
+        .map(|batch| table_batch(table, batch))
         .collect::<Result<Vec<_>, _>>()?;
     Ok(concat_batches(&schema, &batches)?)
 }
@@ -242,7 +234,6 @@ async fn write_entry(
         name: name.clone(),
         // The days of its rows differ; this one is only the entry's.
         date: Day(20_500).to_string(),
-        is_compact: true,
         recordings: BTreeSet::new(),
         files: Vec::new(),
     };
@@ -262,11 +253,7 @@ async fn write_entry(
                 .recordings
                 .extend(ids.iter().flatten().flat_map(str::parse::<RecordingId>));
         }
-        let mut bytes = Vec::new();
-        let mut writer =
-            ArrowWriter::try_new(&mut bytes, batch.schema(), Some(writer_properties()))?;
-        writer.write(&batch)?;
-        writer.close()?;
+        let bytes = parquet_bytes(&batch)?;
         rows += batch.num_rows() as u64;
         let file = RowFile {
             table: table.name().to_owned(),

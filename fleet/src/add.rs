@@ -10,7 +10,7 @@ use relayout_session::compare::{CompareError, ComparedWorkload};
 use relayout_session::{NamedTraffic, complete_recordings, read_named_traffic};
 
 use crate::FleetError;
-use crate::counted::{CountedEntries, verify_files};
+use crate::counted::{CountedEntries, StoredSizes};
 use crate::data_set::DataSet;
 use crate::day::Day;
 use crate::entry::{RowFile, SetEntry, text_hash};
@@ -21,7 +21,7 @@ use crate::tables::DataTable;
 /// Characters of a name in a path.
 const PATH_NAME_MAX: usize = 60;
 
-/// How a profile was added.
+/// Outcome of adding a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddedProfile {
     /// These many recordings are new.
@@ -56,15 +56,12 @@ impl<'s> ProfileAdder<'s> {
     /// An entry is damaged, or the store cannot be read.
     pub async fn new(set: &'s DataSet) -> Result<Self, FleetError> {
         let counted = CountedEntries::choose(set.read_entries().await?);
-        let entries = { counted.entries.into_iter() }.map(|(entry, _)| entry);
-        let entries: Vec<SetEntry> = entries.collect();
-        let mut known = BTreeSet::new();
-        let all_whole = verify_files(set, &entries, &DataTable::ALL).await.is_ok();
-        for entry in entries {
-            if all_whole || verify_files(set, [&entry], &DataTable::ALL).await.is_ok() {
-                known.extend(entry.recordings);
-            }
-        }
+        let sizes = StoredSizes::list(set).await?;
+        let known = { counted.entries.into_iter() }
+            .map(|(entry, _)| entry)
+            .filter(|entry| sizes.verify(entry).is_ok())
+            .flat_map(|entry| entry.recordings)
+            .collect();
         Ok(Self {
             set,
             known,
@@ -130,7 +127,6 @@ impl<'s> ProfileAdder<'s> {
         let name = entry_name(&rows.recordings);
         let mut entry = SetEntry {
             date: day.to_string(),
-            is_compact: false,
             recordings: rows.recordings.clone(),
             files: Vec::new(),
             name,

@@ -9,12 +9,13 @@ use parquet::arrow::AsyncArrowWriter;
 
 use crate::FleetError;
 use crate::add::entry_name;
-use crate::counted::{CountedEntries, verify_files};
+use crate::counted::{CountedEntries, StoredSizes};
 use crate::data_set::DataSet;
 use crate::engine::{EngineSettings, QueryEngine};
 use crate::entry::{RowFile, SetEntry};
+use crate::forget::forget;
 use crate::recording_id::RecordingId;
-use crate::rows::writer_properties;
+use crate::rows::{table_batch, writer_properties};
 use crate::tables::DataTable;
 
 /// Age from which a file of no entry is left over: no command runs for so long.
@@ -40,8 +41,9 @@ pub struct CompactedSet {
 /// A file is damaged, or the store fails. What was joined until then stays joined.
 pub async fn compact(set: &DataSet, settings: &EngineSettings) -> Result<CompactedSet, FleetError> {
     let counted = CountedEntries::choose(set.read_entries().await?);
+    let sizes = StoredSizes::list(set).await?;
     let mut done = CompactedSet {
-        files_before: count_files(set).await?,
+        files_before: sizes.files(),
         ..CompactedSet::default()
     };
     let mut days: BTreeMap<String, CountedEntries> = BTreeMap::new();
@@ -51,27 +53,20 @@ pub async fn compact(set: &DataSet, settings: &EngineSettings) -> Result<Compact
             .entries
             .push((entry, repeated));
     }
-    for entry in counted.superseded {
-        remove_entry(set, &entry, &BTreeSet::new()).await?;
-    }
+    forget(set, &counted.superseded).await?;
     for (day, counted) in days {
         let is_joined = counted.entries.len() == 1 && counted.entries[0].1.is_empty();
         if !is_joined {
+            for (entry, _) in &counted.entries {
+                sizes.verify(entry)?;
+            }
             join_day(set, &day, &counted, settings).await?;
             done.days.insert(day, counted.entries.len());
         }
     }
     done.left_over = remove_left_over(set).await?;
-    done.files_now = count_files(set).await?;
+    done.files_now = StoredSizes::list(set).await?.files();
     Ok(done)
-}
-
-async fn count_files(set: &DataSet) -> Result<usize, FleetError> {
-    let mut files = 0;
-    for table in DataTable::ALL {
-        files += set.list(table.name()).await?.len();
-    }
-    Ok(files)
 }
 
 async fn join_day(
@@ -80,8 +75,6 @@ async fn join_day(
     counted: &CountedEntries,
     settings: &EngineSettings,
 ) -> Result<(), FleetError> {
-    let old = || counted.entries.iter().map(|(entry, _)| entry);
-    verify_files(set, old(), &DataTable::ALL).await?;
     let engine = QueryEngine::open_entries(set, counted, settings).await?;
     // Those that count in another entry keep their rows there.
     let recordings: BTreeSet<RecordingId> = { counted.entries.iter() }
@@ -96,38 +89,21 @@ async fn join_day(
     let joined = SetEntry {
         name,
         date: day.to_owned(),
-        is_compact: true,
         recordings,
         files,
     };
     // Another command may have removed some of them meanwhile, which must not come back.
-    for entry in old() {
-        if set.read_entry(&entry.name).await?.is_none() {
-            let files = joined.files.iter().map(|file| file.path.clone());
-            set.remove(files.collect()).await?;
-            return Err(FleetError::Usage(format!(
-                "another command removed recordings of {day} meanwhile; run compact again"
-            )));
-        }
+    if let Err(error) = engine.verify_unchanged().await {
+        let files = joined.files.iter().map(|file| file.path.clone());
+        set.remove(files.collect()).await?;
+        return Err(error);
     }
     set.write_entry(&joined).await?;
-    let kept = joined.files.iter().map(|file| file.path.as_str()).collect();
-    for entry in old().filter(|entry| entry.name != joined.name) {
-        remove_entry(set, entry, &kept).await?;
-    }
-    Ok(())
-}
-
-async fn remove_entry(
-    set: &DataSet,
-    entry: &SetEntry,
-    kept: &BTreeSet<&str>,
-) -> Result<(), FleetError> {
-    set.remove(vec![entry.path()]).await?;
-    let files = { entry.files.iter() }
-        .map(|file| file.path.clone())
-        .filter(|path| !kept.contains(path.as_str()));
-    set.remove(files.collect()).await
+    // The joined recordings are those of no single entry, so no old file is a new one.
+    let old: Vec<SetEntry> = { counted.entries.iter() }
+        .map(|(entry, _)| entry.clone())
+        .collect();
+    forget(set, &old).await
 }
 
 async fn join_table(
@@ -147,12 +123,7 @@ async fn join_table(
     while let Some(batch) = rows.next().await {
         let batch = batch.map_err(|error| engine.query_error(error))?;
         count += batch.num_rows() as u64;
-        let schema = table.schema();
-        let columns = { batch.columns().iter().zip(schema.fields()) }
-            .map(|(column, field)| arrow::compute::cast(column, field.data_type()))
-            .collect::<Result<Vec<_>, _>>()?;
-        let batch = arrow::array::RecordBatch::try_new(schema, columns)?;
-        writer.write(&batch).await?;
+        writer.write(&table_batch(table, &batch)?).await?;
     }
     writer.finish().await?;
     Ok(RowFile {

@@ -79,35 +79,51 @@ impl CountedEntries {
     }
 }
 
-/// Verifies that the files of entries have the length that they were written with.
-///
-/// # Errors
-/// A file is missing or has another length, or the store fails.
-pub async fn verify_files<'e>(
-    set: &DataSet,
-    entries: impl IntoIterator<Item = &'e SetEntry>,
-    tables: &[DataTable],
-) -> Result<(), FleetError> {
-    let mut sizes: BTreeMap<String, u64> = BTreeMap::new();
-    for table in tables {
-        sizes.extend(set.list(table.name()).await?);
+/// Bytes of the files that are there.
+#[derive(Debug)]
+pub struct StoredSizes<'s> {
+    set: &'s DataSet,
+    bytes: BTreeMap<String, u64>,
+}
+
+impl<'s> StoredSizes<'s> {
+    /// Lists the files of all tables.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn list(set: &'s DataSet) -> Result<Self, FleetError> {
+        let mut bytes = BTreeMap::new();
+        for table in DataTable::ALL {
+            bytes.extend(set.list(table.name()).await?);
+        }
+        Ok(Self { set, bytes })
     }
-    for entry in entries {
-        for file in tables.iter().flat_map(|table| entry.files_of(*table)) {
-            let reason = match sizes.get(&file.path) {
+
+    /// Returns the number of files.
+    pub fn files(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Verifies that the files of an entry have the length that they were written with.
+    ///
+    /// # Errors
+    /// A file is missing or has another length.
+    pub fn verify(&self, entry: &SetEntry) -> Result<(), FleetError> {
+        for file in &entry.files {
+            let reason = match self.bytes.get(&file.path) {
                 Some(bytes) if *bytes == file.bytes => continue,
                 Some(bytes) => format!("it has {bytes} bytes, and was written with {}", file.bytes),
                 None => "it is missing".to_owned(),
             };
             return Err(FleetError::DamagedFile {
-                path: format!("{}/{}", set.address.given, file.path),
+                path: format!("{}/{}", self.set.address.given, file.path),
                 reason,
                 entry: entry.name.clone(),
                 recordings: entry.recordings.len(),
             });
         }
+        Ok(())
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -118,7 +134,6 @@ mod tests {
         SetEntry {
             name: name.to_owned(),
             date: "2026-11-27".to_owned(),
-            is_compact: false,
             recordings: recordings.iter().copied().map(RecordingId).collect(),
             files: vec![RowFile {
                 table: "members".to_owned(),

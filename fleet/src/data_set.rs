@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use futures::{StreamExt as _, TryStreamExt as _};
-use object_store::{ObjectStoreExt as _, PutMode, PutPayload};
+use object_store::{ObjectMeta, ObjectStoreExt as _, PutMode, PutPayload};
 use serde::{Deserialize, Serialize};
 
 use crate::FleetError;
@@ -190,21 +190,8 @@ impl DataSet {
     /// # Errors
     /// The store fails.
     pub async fn list(&self, folder: &str) -> Result<BTreeMap<String, u64>, FleetError> {
-        let path = self.address.path(folder);
-        let mut found = self.address.store.list(Some(&path));
-        let mut sizes = BTreeMap::new();
-        while let Some(file) = found.next().await {
-            match file {
-                Ok(file) => {
-                    if let Some(relative) = self.address.relative(&file.location) {
-                        sizes.insert(relative, file.size);
-                    }
-                }
-                Err(object_store::Error::NotFound { .. }) => {}
-                Err(source) => return Err(self.store_error("read", folder, source)),
-            }
-        }
-        Ok(sizes)
+        let files = self.list_files(folder).await?.into_iter();
+        Ok(files.map(|(path, file)| (path, file.size)).collect())
     }
 
     /// Returns the files below a folder that were written before a time.
@@ -216,19 +203,26 @@ impl DataSet {
         folder: &str,
         time: SystemTime,
     ) -> Result<Vec<String>, FleetError> {
+        let files = self.list_files(folder).await?.into_iter();
+        let older = files.filter(|(_, file)| SystemTime::from(file.last_modified) < time);
+        Ok(older.map(|(path, _)| path).collect())
+    }
+
+    async fn list_files(&self, folder: &str) -> Result<Vec<(String, ObjectMeta)>, FleetError> {
         let path = self.address.path(folder);
-        let found: Vec<_> = self.address.store.list(Some(&path)).collect().await;
-        let mut older = Vec::new();
-        for file in found {
-            let file = match file {
-                Err(object_store::Error::NotFound { .. }) => continue,
-                other => other.map_err(|source| self.store_error("read", folder, source))?,
-            };
-            if SystemTime::from(file.last_modified) < time {
-                older.extend(self.address.relative(&file.location));
+        let mut found = self.address.store.list(Some(&path));
+        let mut files = Vec::new();
+        while let Some(file) = found.next().await {
+            match file {
+                Ok(file) => {
+                    let relative = self.address.relative(&file.location);
+                    files.extend(relative.map(|relative| (relative, file)));
+                }
+                Err(object_store::Error::NotFound { .. }) => {}
+                Err(source) => return Err(self.store_error("read", folder, source)),
             }
         }
-        Ok(older)
+        Ok(files)
     }
 
     /// Reads all entries, by name.

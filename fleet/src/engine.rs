@@ -20,7 +20,7 @@ use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
 
 use crate::FleetError;
-use crate::counted::{CountedEntries, CountedFiles, verify_files};
+use crate::counted::{CountedEntries, CountedFiles, StoredSizes};
 use crate::data_set::DataSet;
 use crate::entry::ENTRY_FOLDER;
 use crate::recording_id::RecordingId;
@@ -29,7 +29,7 @@ use crate::tables::{DataTable, TABLE_VIEWS};
 /// Memory of a query in the process, in bytes, unless the user says otherwise. What does not fit is spilled to files.
 pub const MEMORY_DEFAULT: usize = 1_200_000_000;
 
-/// How queries run.
+/// Settings of queries.
 #[derive(Clone, Debug)]
 pub struct EngineSettings {
     /// Memory of a query in the process, in bytes.
@@ -73,8 +73,10 @@ impl QueryEngine {
                 set.address.given
             )));
         }
-        let entries = counted.entries.iter().map(|(entry, _)| entry);
-        verify_files(set, entries, &DataTable::ALL).await?;
+        let sizes = StoredSizes::list(set).await?;
+        for (entry, _) in &counted.entries {
+            sizes.verify(entry)?;
+        }
         Self::open_entries(set, &counted, settings).await
     }
 
@@ -156,6 +158,11 @@ impl QueryEngine {
         let rows = rows.map_err(|error| self.query_error(error))?;
         self.verify_unchanged().await?;
         Ok(rows)
+    }
+
+    /// Returns the address of the data set, as the user gave it.
+    pub fn address(&self) -> &str {
+        &self.set.address.given
     }
 
     /// Verifies that no recordings were removed since the data set was opened: their files would have counted as empty.

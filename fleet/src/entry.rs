@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use relayout_files::fnv1a;
 use serde::{Deserialize, Serialize};
 
 use crate::recording_id::RecordingId;
@@ -21,9 +22,6 @@ pub struct SetEntry {
     pub name: String,
     /// Day of the profile: `2026-11-27`.
     pub date: String,
-    /// True if it holds all that was there of its day.
-    #[serde(default)]
-    pub is_compact: bool,
     /// Identities of the recordings.
     pub recordings: BTreeSet<RecordingId>,
     /// Files.
@@ -69,17 +67,13 @@ pub fn entry_name(path: &str) -> Option<&str> {
         .strip_suffix(".json")
 }
 
-/// Returns a number that stands for some text: FNV-1a of 64 bits.
+/// Returns a number that stands for some texts: FNV-1a of 64 bits.
 pub fn text_hash<'t>(parts: impl IntoIterator<Item = &'t str>) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let mut add = |byte: u8| {
-        hash ^= u64::from(byte);
-        hash = hash.wrapping_mul(0x0000_0100_0000_01b3);
-    };
+    let mut bytes = Vec::new();
     for part in parts {
-        part.bytes().for_each(&mut add);
+        bytes.extend_from_slice(part.as_bytes());
         // No text holds it, so `ab` and `c` are not `a` and `bc`.
-        add(0xff);
+        bytes.push(0xff);
     }
-    hash
+    fnv1a(&bytes)
 }

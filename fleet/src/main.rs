@@ -62,15 +62,15 @@ impl FleetCommand {
 
     /// Returns true if errors are documents too.
     fn prints_documents(&self) -> bool {
-        let output = match self {
-            Self::Top(args) => &args.output,
-            Self::Trend(args) => &args.output,
-            Self::Where(args) => &args.output,
-            Self::Pays(args) => &args.output,
-            Self::Sql(args) => &args.output,
+        let question = match self {
+            Self::Top(args) => &args.question,
+            Self::Trend(args) => &args.question,
+            Self::Where(args) => &args.question,
+            Self::Pays(args) => &args.question,
+            Self::Sql(args) => &args.question,
             _ => return false,
         };
-        output.format == cmd::output::AnswerFormat::Json
+        question.output.format == cmd::output::AnswerFormat::Json
     }
 }
 

@@ -5,6 +5,7 @@ mod profile_rows;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow::compute::cast;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -109,6 +110,18 @@ pub fn columns_of_cells(
         }
     };
     kinds.into_iter().enumerate().map(array).collect()
+}
+
+/// Returns rows of a query over all columns of a table with the types of its files.
+///
+/// # Errors
+/// A column is missing, or of another type.
+pub fn table_batch(table: DataTable, batch: &RecordBatch) -> Result<RecordBatch, FleetError> {
+    let schema = table.schema();
+    let columns = { batch.columns().iter().zip(schema.fields()) }
+        .map(|(column, field)| cast(column, field.data_type()))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(RecordBatch::try_new(schema, columns)?)
 }
 
 /// Returns the settings of all files.

@@ -19,6 +19,7 @@ use relayout_profile::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
+pub use site::access_key;
 use site::{SiteDocument, site_document};
 
 use crate::ReportContents;

@@ -15,7 +15,7 @@ use relayout_fleet::day::Day;
 use relayout_fleet::engine::{EngineSettings, MEMORY_DEFAULT, QueryEngine};
 use relayout_fleet::questions::RecordingSelection;
 use relayout_fleet::rows::writer_properties;
-use relayout_report::fleet::fleet_text;
+use relayout_report::fleet::{FleetDocument, fleet_text};
 use relayout_report::{Document as _, escape_text, page};
 
 /// Form of an answer.
@@ -31,7 +31,7 @@ pub enum AnswerFormat {
     Parquet,
 }
 
-/// How to run a question.
+/// Engine of a question.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Where it runs")]
 pub struct EngineArgs {
@@ -85,7 +85,39 @@ impl SelectionArgs {
     }
 }
 
-/// How to print an answer.
+/// A question's data set, with where it runs and how its answer is printed.
+#[derive(Debug, clap::Args)]
+pub struct QuestionArgs {
+    /// Folder or address of the data set
+    pub dataset: String,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
+
+impl QuestionArgs {
+    /// Opens the data set for queries.
+    ///
+    /// # Errors
+    /// The output cannot be written, or the data set or the cluster cannot be reached.
+    pub async fn open(&self) -> Result<QueryEngine, FleetError> {
+        self.output.verify()?;
+        let set = DataSet::open(&self.dataset).await?;
+        QueryEngine::open(&set, &self.engine.settings()).await
+    }
+
+    /// Prints an answer.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn print(&self, engine: &QueryEngine, answer: &FleetAnswer) -> Result<(), FleetError> {
+        let document = answer.document(engine.address(), engine.recordings)?;
+        self.output.print(&document, answer)
+    }
+}
+
+/// Form and place of an answer.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
@@ -126,39 +158,24 @@ impl OutputArgs {
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn print(
-        &self,
-        set: &DataSet,
-        engine: &QueryEngine,
-        answer: &FleetAnswer,
-    ) -> Result<(), FleetError> {
-        let document = answer.document(&set.address.given, engine.recordings)?;
+    fn print(&self, document: &FleetDocument, answer: &FleetAnswer) -> Result<(), FleetError> {
         if let Some(file) = &self.html {
             let title = format!("relayout fleet {}", answer.question);
-            write_file(file, page(&to_json(&document)?, &title).as_bytes())?;
+            write_file(file, page(&to_json(document)?, &title).as_bytes())?;
         }
         let batches = answer
             .tables
             .first()
             .map_or(&[][..], |table| &table.batches);
         match self.format {
-            AnswerFormat::Table => self.write_text(&escape_text(&fleet_text(&document))),
-            AnswerFormat::Json => self.write_text(&to_json(&document)?),
-            AnswerFormat::Csv => {
-                let mut bytes = Vec::new();
-                let mut writer = WriterBuilder::new().build(&mut bytes);
+            AnswerFormat::Table => self.write_text(&escape_text(&fleet_text(document))),
+            AnswerFormat::Json => self.write_text(&to_json(document)?),
+            AnswerFormat::Csv | AnswerFormat::Parquet => {
+                let mut output = RowOutput::open(self)?;
                 for batch in batches {
-                    writer.write(batch)?;
+                    output.write(batch)?;
                 }
-                drop(writer);
-                self.write_text(&String::from_utf8_lossy(&bytes))
-            }
-            AnswerFormat::Parquet => {
-                let mut rows = ParquetFile::new(self.output.as_deref());
-                for batch in batches {
-                    rows.write(batch)?;
-                }
-                rows.finish()
+                output.finish()
             }
         }
     }
@@ -169,30 +186,15 @@ impl OutputArgs {
     /// The query fails, or a file cannot be written.
     pub async fn print_rows(&self, engine: &QueryEngine, query: &str) -> Result<(), FleetError> {
         let mut rows = engine.stream(query).await?;
-        let mut parquet = ParquetFile::new(self.output.as_deref());
-        let mut csv = TextFile::open(self.output.as_deref())?;
-        let mut has_head = true;
+        let mut output = RowOutput::open(self)?;
         while let Some(batch) = rows.next().await {
             let batch = batch.map_err(|error| engine.query_error(error))?;
-            if self.format == AnswerFormat::Parquet {
-                parquet.write(&batch)?;
-                continue;
-            }
-            let mut bytes = Vec::new();
-            WriterBuilder::new()
-                .with_header(has_head)
-                .build(&mut bytes)
-                .write(&batch)?;
-            has_head = false;
-            if !csv.write(&bytes)? {
+            if !output.write(&batch)? {
                 return Ok(());
             }
         }
         engine.verify_unchanged().await?;
-        match self.format {
-            AnswerFormat::Parquet => parquet.finish(),
-            _ => csv.finish(),
-        }
+        output.finish()
     }
 
     fn write_text(&self, text: &str) -> Result<(), FleetError> {
@@ -207,7 +209,7 @@ impl OutputArgs {
     }
 }
 
-fn to_json(document: &relayout_report::fleet::FleetDocument) -> Result<String, FleetError> {
+fn to_json(document: &FleetDocument) -> Result<String, FleetError> {
     document
         .to_json()
         .map_err(|error| arrow::error::ArrowError::JsonError(error.to_string()).into())
@@ -226,6 +228,46 @@ fn file_error(path: &Path, source: io::Error) -> FleetError {
         action: "write",
         path: path.to_owned(),
         source,
+    }
+}
+
+/// Rows that are written as they come.
+enum RowOutput<'p> {
+    Csv { file: TextFile, has_head: bool },
+    Parquet(ParquetFile<'p>),
+}
+
+impl<'p> RowOutput<'p> {
+    fn open(output: &'p OutputArgs) -> Result<Self, FleetError> {
+        let path = output.output.as_deref();
+        Ok(match output.format {
+            AnswerFormat::Parquet => Self::Parquet(ParquetFile { path, open: None }),
+            _ => Self::Csv {
+                file: TextFile::open(path)?,
+                has_head: false,
+            },
+        })
+    }
+
+    /// Writes rows; false if nobody reads them any more.
+    fn write(&mut self, batch: &RecordBatch) -> Result<bool, FleetError> {
+        match self {
+            Self::Parquet(file) => file.write(batch).map(|()| true),
+            Self::Csv { file, has_head } => {
+                let mut bytes = Vec::new();
+                let builder = WriterBuilder::new().with_header(!*has_head);
+                builder.build(&mut bytes).write(batch)?;
+                *has_head = true;
+                file.write(&bytes)
+            }
+        }
+    }
+
+    fn finish(self) -> Result<(), FleetError> {
+        match self {
+            Self::Parquet(file) => file.finish(),
+            Self::Csv { file, .. } => file.finish(),
+        }
     }
 }
 
@@ -307,11 +349,7 @@ struct ParquetFile<'p> {
     open: Option<(PartialFile, ArrowWriter<File>)>,
 }
 
-impl<'p> ParquetFile<'p> {
-    fn new(path: Option<&'p Path>) -> Self {
-        Self { path, open: None }
-    }
-
+impl ParquetFile<'_> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), FleetError> {
         if let (None, Some(path)) = (&self.open, self.path) {
             let (partial, file) = PartialFile::create(path)?;

@@ -3,11 +3,9 @@
 use std::path::PathBuf;
 
 use relayout_fleet::FleetError;
-use relayout_fleet::data_set::DataSet;
-use relayout_fleet::engine::QueryEngine;
 use relayout_fleet::questions::{PayingLayouts, score_over_recordings};
 
-use super::output::{EngineArgs, OutputArgs, SelectionArgs};
+use super::output::{QuestionArgs, SelectionArgs};
 use super::progress::LineProgress;
 
 /// Score a layout of a type over all recordings that can replay it
@@ -15,8 +13,8 @@ use super::progress::LineProgress;
 /// Each profile with transfers on the type is read where it was when it was added, and replayed as by `relayout what-if`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folder or address of the data set
-    pub dataset: String,
+    #[command(flatten)]
+    pub question: QuestionArgs,
     /// Struct to lay out
     #[arg(value_name = "TYPE")]
     pub type_name: String,
@@ -28,10 +26,6 @@ pub struct Args {
     pub debug: Vec<PathBuf>,
     #[command(flatten)]
     pub selection: SelectionArgs,
-    #[command(flatten)]
-    pub output: OutputArgs,
-    #[command(flatten)]
-    pub engine: EngineArgs,
 }
 
 /// Runs the command.
@@ -39,9 +33,7 @@ pub struct Args {
 /// # Errors
 /// The data set or a layout cannot be read, nothing has the type, or no profile can be replayed.
 pub async fn run(args: &Args) -> Result<(), FleetError> {
-    args.output.verify()?;
-    let set = DataSet::open(&args.dataset).await?;
-    let engine = QueryEngine::open(&set, &args.engine.settings()).await?;
+    let engine = args.question.open().await?;
     let layouts = PayingLayouts {
         type_name: args.type_name.clone(),
         files: args.layout.clone(),
@@ -51,5 +43,5 @@ pub async fn run(args: &Args) -> Result<(), FleetError> {
     let selection = args.selection.selection();
     let answer = score_over_recordings(&engine, &layouts, &selection, &progress).await;
     progress.clear();
-    args.output.print(&set, &engine, &answer?)
+    args.question.print(&engine, &answer?)
 }

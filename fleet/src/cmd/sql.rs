@@ -4,24 +4,18 @@ use std::io::Read as _;
 
 use relayout_fleet::FleetError;
 use relayout_fleet::answer::{AnswerTable, FleetAnswer};
-use relayout_fleet::data_set::DataSet;
-use relayout_fleet::engine::QueryEngine;
 
-use super::output::{AnswerFormat, EngineArgs, OutputArgs};
+use super::output::{AnswerFormat, QuestionArgs};
 
 /// Run a query over the tables and views of a data set
 ///
 /// `relayout fleet tables` lists them. Queries read, and change nothing.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folder or address of the data set
-    pub dataset: String,
+    #[command(flatten)]
+    pub question: QuestionArgs,
     /// Query in SQL, as DataFusion has it; `-` reads standard input
     pub query: String,
-    #[command(flatten)]
-    pub output: OutputArgs,
-    #[command(flatten)]
-    pub engine: EngineArgs,
 }
 
 /// Runs the command.
@@ -29,19 +23,17 @@ pub struct Args {
 /// # Errors
 /// The data set cannot be read, or the query fails.
 pub async fn run(args: &Args) -> Result<(), FleetError> {
-    args.output.verify()?;
+    let engine = args.question.open().await?;
     let query = match args.query.as_str() {
         "-" => read_input()?,
         query => query.to_owned(),
     };
-    let set = DataSet::open(&args.dataset).await?;
-    let engine = QueryEngine::open(&set, &args.engine.settings()).await?;
     let is_streamed = matches!(
-        args.output.format,
+        args.question.output.format,
         AnswerFormat::Csv | AnswerFormat::Parquet
     );
-    if is_streamed && args.output.html.is_none() {
-        return args.output.print_rows(&engine, &query).await;
+    if is_streamed && args.question.output.html.is_none() {
+        return args.question.output.print_rows(&engine, &query).await;
     }
     let answer = FleetAnswer {
         question: format!("sql {query:?}"),
@@ -51,7 +43,7 @@ pub async fn run(args: &Args) -> Result<(), FleetError> {
             batches: engine.query(&query).await?,
         }],
     };
-    args.output.print(&set, &engine, &answer)
+    args.question.print(&engine, &answer)
 }
 
 fn read_input() -> Result<String, FleetError> {

@@ -1,17 +1,15 @@
 //! `relayout fleet where`
 
 use relayout_fleet::FleetError;
-use relayout_fleet::data_set::DataSet;
-use relayout_fleet::engine::QueryEngine;
 use relayout_fleet::questions::where_used;
 
-use super::output::{EngineArgs, OutputArgs, SelectionArgs};
+use super::output::{QuestionArgs, SelectionArgs};
 
 /// List the code that meets on a member, in a type or in a function, and the workloads in which it does
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Folder or address of the data set
-    pub dataset: String,
+    #[command(flatten)]
+    pub question: QuestionArgs,
     /// Member, type, variable or function
     pub name: String,
     /// Rows of each table
@@ -20,10 +18,6 @@ pub struct Args {
     pub limit: usize,
     #[command(flatten)]
     pub selection: SelectionArgs,
-    #[command(flatten)]
-    pub output: OutputArgs,
-    #[command(flatten)]
-    pub engine: EngineArgs,
 }
 
 /// Runs the command.
@@ -31,10 +25,8 @@ pub struct Args {
 /// # Errors
 /// The data set cannot be read, the name is not known, or a query fails.
 pub async fn run(args: &Args) -> Result<(), FleetError> {
-    args.output.verify()?;
-    let set = DataSet::open(&args.dataset).await?;
-    let engine = QueryEngine::open(&set, &args.engine.settings()).await?;
+    let engine = args.question.open().await?;
     let selection = args.selection.selection();
     let answer = where_used(&engine, &args.name, &selection, args.limit).await?;
-    args.output.print(&set, &engine, &answer)
+    args.question.print(&engine, &answer)
 }

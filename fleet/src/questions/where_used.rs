@@ -111,8 +111,9 @@ fn site_words(row: &QueryRow<'_>, prefix: &str) -> String {
         "" => "unknown".to_owned(),
         function => function.to_owned(),
     };
-    if let inlined @ [_, ..] = column("inlined").as_str().as_bytes() {
-        words = format!("{words} > {}", String::from_utf8_lossy(inlined));
+    let inlined = column("inlined");
+    if !inlined.is_empty() {
+        words = format!("{words} > {inlined}");
     }
     let file = column("file");
     match (path_end(&file), row.integer(&format!("{prefix}line"))) {

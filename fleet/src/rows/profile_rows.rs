@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_contend::{AccessMeeting, FindingSubject, MemberTraffic, SiteSource, TrafficMember};
 use relayout_diff::TypeLayout;
-use relayout_profile::{AccessKind, ProfileMeta, SiteId};
+use relayout_profile::{ProfileMeta, SiteId};
+use relayout_report::json::access_key;
 use relayout_session::compare::ComparedWorkload;
 use relayout_session::{NamedTraffic, RecordedOperations, RecordingExtent};
 
@@ -241,21 +242,13 @@ fn meeting_cells(
                 .map_or(CellValue::Missing, |line| CellValue::count(line.into())),
         ]
     };
-    let mut cells = vec![CellValue::text(access_word(meeting.access))];
+    let mut cells = vec![CellValue::text(access_key(meeting.access))];
     cells.extend(source_cells(&meeting.site));
     cells.push(CellValue::text(&meeting.other_member));
-    cells.push(CellValue::text(access_word(meeting.other_access)));
+    cells.push(CellValue::text(access_key(meeting.other_access)));
     cells.extend(source_cells(&meeting.other_site));
     cells.push(CellValue::count(transfers));
     cells
-}
-
-fn access_word(access: AccessKind) -> &'static str {
-    match access {
-        AccessKind::Read => "read",
-        AccessKind::Write => "write",
-        _ => "read-write",
-    }
 }
 
 fn layout_cells(layout: &TypeLayout) -> impl Iterator<Item = TableRow> + '_ {

@@ -38,7 +38,8 @@ pub(super) fn site_document(site: &SiteUse) -> SiteDocument<'_> {
     }
 }
 
-pub(super) fn access_key(access: AccessKind) -> &'static str {
+/// Returns the word for a kind of access in documents: `read-write`.
+pub fn access_key(access: AccessKind) -> &'static str {
     match access {
         AccessKind::Read => "read",
         AccessKind::Write => "write",
