@@ -193,7 +193,7 @@ fn an_answer_about_a_fleet_is_shown() {
     let document = r#"{"schema": "relayout/fleet/1", "data_set": "fleet", "question": "top", "recordings": 3,
         "notes": ["A note."], "tables": [{"name": "members", "rows": [{"rank": 1, "member": "<b>job.lock",
         "mean_share": 0.5, "change": -0.25, "recordings": 1234, "release": null}]}, {"name": "left_out", "rows": []}]}"#;
-    place.write("page.html", &relayout_report::page(document, "a fleet"));
+    place.write("page.html", relayout_report::page(document, "a fleet"));
     let shown = run_page(&place, &[]);
     for words in [
         "relayout fleet top",
