@@ -68,6 +68,11 @@ impl<'a, 'f> ResolvedNames<'a, 'f> {
 }
 
 impl ResolvedNames<'_, '_> {
+    /// Reads what sources are looked up in, which the first lookup does otherwise.
+    pub fn load_sources(&self) {
+        self.sources.load_units();
+    }
+
     /// Returns the functions at an instruction, those that were inlined there first.
     pub fn functions_of_site(&self, site: SiteId) -> Vec<String> {
         let Some(place) = self.site_source(site) else {

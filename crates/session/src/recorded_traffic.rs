@@ -92,7 +92,14 @@ impl ProfileTraffic {
         resolved: &ResolvedProfile<'_>,
         names: &ResolvedNames<'_, '_>,
     ) -> Self {
-        let traffic = count_traffic(resolved.profile, names);
+        Self::from_counts(path, resolved, count_traffic(resolved.profile, names))
+    }
+
+    fn from_counts(
+        path: &Path,
+        resolved: &ResolvedProfile<'_>,
+        traffic: Vec<RecordingTraffic>,
+    ) -> Self {
         let meta = &resolved.profile.meta;
         let runs = recordings_of_runs(&meta.runs);
         let (complete, cut): (Vec<_>, Vec<_>) =
@@ -166,8 +173,18 @@ pub fn read_named_traffic(
     progress: &dyn RecordingProgress,
 ) -> Result<NamedTraffic, Error> {
     with_resolved_profile(profile, debug, progress, |resolved, images| {
+        let counting = ResolvedNames::new(resolved, images);
         let names = ResolvedNames::new(resolved, images);
-        let traffic = ProfileTraffic::count(profile, resolved, &names);
+        let recording = resolved.profile;
+        // Counting looks up no source, and takes as long as reading what sources are looked up in.
+        let (counts, names) = rayon::join(
+            move || count_traffic(recording, &counting),
+            move || {
+                names.load_sources();
+                names
+            },
+        );
+        let traffic = ProfileTraffic::from_counts(profile, resolved, counts);
         let subjects: Vec<_> = { traffic.recordings.iter() }
             .flat_map(|recording| &recording.traffic.subjects)
             .collect();

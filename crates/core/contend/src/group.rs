@@ -57,8 +57,8 @@ impl TargetCache {
             ask(row.run, row.addr, row.size);
             ask(row.run, row.other_addr, row.other_size);
         }
-        for row in &profile.counts {
-            ask(row.run, row.addr, row.size);
+        for rows in counts_by_place(profile) {
+            ask(rows[0].run, rows[0].addr, rows[0].size);
         }
         for row in &profile.pairs {
             ask(row.run, row.addr, row.size);
@@ -72,6 +72,14 @@ impl TargetCache {
             .get(&(run, addr, size))
             .expect("all addresses of the profile were asked for")
     }
+}
+
+/// Returns the counts of accesses to the same bytes, which follow each other in a profile.
+fn counts_by_place(profile: &Profile) -> impl Iterator<Item = &[CountRow]> {
+    let place = |row: &CountRow| (row.run, row.addr, row.size);
+    profile
+        .counts
+        .chunk_by(move |row, next| place(row) == place(next))
 }
 
 /// Returns the events of a row.
@@ -140,11 +148,15 @@ pub(crate) fn group_rows<'a>(
             (None, _) => unresolved.entry("unnamed").or_default().push(row),
         }
     }
-    for row in &profile.counts {
-        let place = places.get(row.run, row.addr, row.size);
-        let group = key(row.run, row.addr, place).and_then(|key| groups.get_mut(&key));
+    for rows in counts_by_place(profile) {
+        let CountRow {
+            run, addr, size, ..
+        } = rows[0];
+        let target = places.get(run, addr, size);
+        let group = key(run, addr, target).and_then(|key| groups.get_mut(&key));
         if let Some(group) = group {
-            group.counts.push(ResolvedCount { row, target: place });
+            let resolved = rows.iter().map(|row| ResolvedCount { row, target });
+            group.counts.extend(resolved);
         }
     }
     GroupedRows {

@@ -4,6 +4,7 @@
 //! over recordings, which need the counts apart.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ptr;
 
 use relayout_profile::{AccessKind, ContextId, Profile, RunId, SiteId};
 
@@ -100,14 +101,16 @@ pub fn count_traffic(profile: &Profile, identify: &impl AddressNamer) -> Vec<Rec
         traffic,
     };
     for line_group in &groups {
-        for conflict in &line_group.conflicts {
-            if let Some(subject) = tally.subject(&line_group.subject, conflict.row.run) {
-                subject.add_conflict(conflict);
+        let conflicts = &line_group.conflicts;
+        for of_run in conflicts.chunk_by(|conflict, next| conflict.row.run == next.row.run) {
+            if let Some(subject) = tally.subject(&line_group.subject, of_run[0].row.run) {
+                of_run.iter().for_each(|one| subject.add_conflict(one));
             }
         }
-        for count in &line_group.counts {
-            if let Some(subject) = tally.subject(&line_group.subject, count.row.run) {
-                subject.add_count(count);
+        let counts = &line_group.counts;
+        for of_run in counts.chunk_by(|count, next| count.row.run == next.row.run) {
+            if let Some(subject) = tally.subject(&line_group.subject, of_run[0].row.run) {
+                subject.add_counts(of_run);
             }
         }
     }
@@ -161,15 +164,19 @@ impl SubjectTraffic {
         *self.meetings.entry(meeting).or_default() += transfers;
     }
 
-    fn add_count(&mut self, count: &ResolvedCount<'_>) {
-        let member = self.member(count.target);
-        if count.row.access != AccessKind::Write {
-            member.reads += count.row.count;
+    fn add_counts(&mut self, counts: &[ResolvedCount<'_>]) {
+        for of_target in counts.chunk_by(|count, next| ptr::eq(count.target, next.target)) {
+            let member = self.member(of_target[0].target);
+            for ResolvedCount { row, .. } in of_target {
+                if row.access != AccessKind::Write {
+                    member.reads += row.count;
+                }
+                if row.access != AccessKind::Read {
+                    member.writes += row.count;
+                }
+                member.contexts.insert(row.context);
+            }
         }
-        if count.row.access != AccessKind::Read {
-            member.writes += count.row.count;
-        }
-        member.contexts.insert(count.row.context);
     }
 
     fn member(&mut self, target: &AccessTarget) -> &mut MemberTraffic {

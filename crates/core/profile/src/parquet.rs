@@ -17,6 +17,7 @@ mod value;
 mod write;
 
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 
 use bytes::Bytes;
 
@@ -104,18 +105,16 @@ pub fn decode_within(files: ProfileFiles, rows_bytes_max: u64) -> Result<Profile
 }
 
 fn decode_with_budget(files: ProfileFiles, budget: DecodeBudget) -> Result<Profile, FormatError> {
-    let (meta, mut decoder) = ProfileDecoder::open(files, budget)?;
+    let (meta, mut decoder) = ProfileDecoder::open(files)?;
+    let bursts = decoder.take_table::<BurstRow>()?;
+    // Bursts take as long to decode as all other tables.
+    let (bursts, profile) = rayon::join(
+        || bursts.decode(&budget),
+        || decoder.decode_other_tables(meta, &budget),
+    );
     let profile = Profile {
-        meta,
-        sites: sites_from_rows(decoder.take_table()?)?,
-        lines: decoder.take_table()?,
-        counts: decoder.take_table()?,
-        conflicts: decoder.take_table()?,
-        pairs: decoder.take_table()?,
-        bursts: decoder.take_table()?,
-        visits: decoder.take_table()?,
-        regions: decoder.take_table()?,
-        ranges: decoder.take_table()?,
+        bursts: bursts?,
+        ..profile?
     };
     validate::validate(&profile)?;
     Ok(profile)
@@ -152,23 +151,41 @@ impl ProfileEncoder {
 struct ProfileDecoder {
     files: ProfileFiles,
     tables: BTreeMap<String, TableEntry>,
-    budget: DecodeBudget,
+}
+
+/// File of a table, not decoded yet.
+struct EncodedTable<R> {
+    /// `None` in a profile that is older than the table.
+    file: Option<(Bytes, TableEntry)>,
+    rows: PhantomData<R>,
+}
+
+impl<R: TableRow> EncodedTable<R> {
+    fn decode(self, budget: &DecodeBudget) -> Result<Vec<R>, FormatError> {
+        let Some((bytes, entry)) = self.file else {
+            return Ok(Vec::new());
+        };
+        let table = R::NAME;
+        read::read_table(bytes, entry.rows, budget).map_err(|source| {
+            if source.is_too_large() {
+                FormatError::TooLarge { table, source }
+            } else {
+                FormatError::Table { table, source }
+            }
+        })
+    }
 }
 
 impl ProfileDecoder {
     /// Checks every file against `meta.json` before any is decoded.
-    fn open(files: ProfileFiles, budget: DecodeBudget) -> Result<(ProfileMeta, Self), FormatError> {
+    fn open(files: ProfileFiles) -> Result<(ProfileMeta, Self), FormatError> {
         let meta = files
             .get(META_FILE)
             .ok_or_else(|| FormatError::NotAProfile {
                 reason: format!("it has no {META_FILE}"),
             })?;
         let MetaFile { meta, tables, .. } = MetaFile::parse(meta)?;
-        let decoder = Self {
-            files,
-            tables,
-            budget,
-        };
+        let decoder = Self { files, tables };
         for table in TABLES {
             if !decoder.is_older_than(table) {
                 decoder.validate_file(table)?;
@@ -212,20 +229,40 @@ impl ProfileDecoder {
             .ok_or(FormatError::UnlistedTable { table })
     }
 
-    fn take_table<R: TableRow>(&mut self) -> Result<Vec<R>, FormatError> {
+    fn take_table<R: TableRow>(&mut self) -> Result<EncodedTable<R>, FormatError> {
         let table = R::NAME;
+        let rows = PhantomData;
         if self.is_older_than(table) {
-            return Ok(Vec::new());
+            return Ok(EncodedTable { file: None, rows });
         }
-        let rows = self.table_entry(table)?.rows;
+        let entry = self.table_entry(table)?;
         let missing = FormatError::MissingTable { table };
         let bytes = self.files.remove(&file_name(table)).ok_or(missing)?;
-        read::read_table(Bytes::from(bytes), rows, &mut self.budget).map_err(|source| {
-            if source.is_too_large() {
-                FormatError::TooLarge { table, source }
-            } else {
-                FormatError::Table { table, source }
-            }
+        let file = Some((Bytes::from(bytes), entry));
+        Ok(EncodedTable { file, rows })
+    }
+
+    fn decode_table<R: TableRow>(&mut self, budget: &DecodeBudget) -> Result<Vec<R>, FormatError> {
+        self.take_table()?.decode(budget)
+    }
+
+    /// Decodes all tables but the bursts.
+    fn decode_other_tables(
+        mut self,
+        meta: ProfileMeta,
+        budget: &DecodeBudget,
+    ) -> Result<Profile, FormatError> {
+        Ok(Profile {
+            meta,
+            sites: sites_from_rows(self.decode_table(budget)?)?,
+            lines: self.decode_table(budget)?,
+            counts: self.decode_table(budget)?,
+            conflicts: self.decode_table(budget)?,
+            pairs: self.decode_table(budget)?,
+            bursts: Vec::new(),
+            visits: self.decode_table(budget)?,
+            regions: self.decode_table(budget)?,
+            ranges: self.decode_table(budget)?,
         })
     }
 }

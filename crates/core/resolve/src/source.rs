@@ -1,6 +1,7 @@
 //! Source places: from a pc to function, file and line, including inlined functions.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use addr2line::Context;
 use gimli::Dwarf;
@@ -39,13 +40,20 @@ pub struct SourcePlace {
 pub struct SourceMaps<'f, 'a>(Vec<SourceMap<'f, 'a>>);
 
 impl<'f, 'a> SourceMaps<'f, 'a> {
-    /// Prepares the lookup in all files.
+    /// Makes maps of all files.
     pub fn new(images: &DebugImages<'f, 'a>) -> Self {
         Self(
             { images.files().iter() }
                 .map(|file| SourceMap::new(file))
                 .collect(),
         )
+    }
+
+    /// Reads the units of all files, which the first lookup in a file does otherwise.
+    pub fn load_units(&self) {
+        for map in &self.0 {
+            map.context();
+        }
     }
 
     /// Returns the source place of the instruction at `at`.
@@ -64,12 +72,14 @@ impl<'f, 'a> SourceMaps<'f, 'a> {
 
 /// Source places of one file. It reads units on demand and is not shared between threads.
 pub struct SourceMap<'f, 'a> {
-    context: Option<Context<Reader<'f>>>,
+    /// `None` if the line information is damaged. Made by the first lookup: a kernel has thousands
+    /// of units.
+    context: OnceCell<Option<Context<Reader<'f>>>>,
     file: &'f DwarfFile<'a>,
 }
 
 impl<'f, 'a> SourceMap<'f, 'a> {
-    /// Prepares the lookup. If the line information is damaged, only symbols are found.
+    /// Makes the map of a file. If the line information is damaged, only symbols are found.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -86,9 +96,14 @@ impl<'f, 'a> SourceMap<'f, 'a> {
     /// ```
     pub fn new(file: &'f DwarfFile<'a>) -> Self {
         Self {
-            context: Context::from_dwarf(copy_dwarf(file.dwarf())).ok(),
+            context: OnceCell::new(),
             file,
         }
+    }
+
+    fn context(&self) -> Option<&Context<Reader<'f>>> {
+        let read = || Context::from_dwarf(copy_dwarf(self.file.dwarf())).ok();
+        self.context.get_or_init(read).as_ref()
     }
 
     /// Returns the source place of `pc`; `None` if there is neither code nor a symbol.
@@ -117,7 +132,7 @@ impl<'f, 'a> SourceMap<'f, 'a> {
     }
 
     fn frames(&self, pc: u64) -> Vec<SourceFrame> {
-        let Some(context) = &self.context else {
+        let Some(context) = self.context() else {
             return Vec::new();
         };
         let Ok(mut found) = context.find_frames(pc).skip_all_loads() else {

@@ -66,7 +66,7 @@ pub(super) trait AnyColumn<R>: Sync {
 /// An open column of a row group.
 pub(super) trait ColumnSource<R> {
     /// Sets the field of each of `rows` from the next values. Their texts count against `budget`.
-    fn fill(&mut self, rows: &mut [R], budget: &mut DecodeBudget) -> Result<(), TableError>;
+    fn fill(&mut self, rows: &mut [R], budget: &DecodeBudget) -> Result<(), TableError>;
 }
 
 /// A column whose field is a `V`.
@@ -197,7 +197,7 @@ impl<R, V: ColumnValue> TypedSource<'_, R, V> {
         &self,
         row: &mut R,
         stored: Option<&StoredValue<V>>,
-        budget: &mut DecodeBudget,
+        budget: &DecodeBudget,
     ) -> Result<(), TableError> {
         if let Some(text) = stored.map(V::text_bytes).filter(|&bytes| bytes > 0) {
             budget.charge_text(self.column.name, text)?;
@@ -212,7 +212,7 @@ impl<R, V: ColumnValue> TypedSource<'_, R, V> {
 }
 
 impl<R, V: ColumnValue> ColumnSource<R> for TypedSource<'_, R, V> {
-    fn fill(&mut self, rows: &mut [R], budget: &mut DecodeBudget) -> Result<(), TableError> {
+    fn fill(&mut self, rows: &mut [R], budget: &DecodeBudget) -> Result<(), TableError> {
         self.values.clear();
         self.levels.clear();
         let levels = V::NULLABLE.then_some(&mut self.levels);

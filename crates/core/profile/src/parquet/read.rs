@@ -22,7 +22,7 @@ use super::schema::TableRow;
 pub(super) fn read_table<R: TableRow>(
     bytes: Bytes,
     expected_rows: u64,
-    budget: &mut DecodeBudget,
+    budget: &DecodeBudget,
 ) -> Result<Vec<R>, TableError> {
     let read = AssertUnwindSafe(|| read_rows(bytes, expected_rows, budget));
     catch_unwind(read).unwrap_or_else(|panic| {
@@ -37,7 +37,7 @@ pub(super) fn read_table<R: TableRow>(
 fn read_rows<R: TableRow>(
     bytes: Bytes,
     expected_rows: u64,
-    budget: &mut DecodeBudget,
+    budget: &DecodeBudget,
 ) -> Result<Vec<R>, TableError> {
     let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes)?;
     let found = metadata.file_metadata().num_rows();
@@ -103,7 +103,7 @@ impl<R: TableRow> TableReader<'_, R> {
         group: &RowGroupMetaData,
         expected_rows: u64,
         rows: &mut Vec<R>,
-        budget: &mut DecodeBudget,
+        budget: &DecodeBudget,
     ) -> Result<(), TableError> {
         let claimed = group.num_rows();
         let left = expected_rows - rows.len() as u64;

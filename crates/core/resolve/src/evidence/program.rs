@@ -15,8 +15,8 @@ use crate::images::{DebugImages, FileId, LinkedAddress};
 use crate::insn::{
     AddressSegment, DecodedInsn, DwarfRegister, InsnFlow, InstructionSet, MemoryOperand,
 };
-use crate::kept::KeptEvidence;
-use crate::types::{FileDie, GlobalVariables, PlacedVariable, TypeStore, die, shape};
+use crate::kept::{FileIndex, KeptEvidence};
+use crate::types::{FileDie, GlobalVariables, TypeStore, die, shape};
 
 /// Functions that leave all registers alone, called by tracing and by mitigations.
 const HOOKS: [&str; 4] = [
@@ -54,6 +54,8 @@ pub struct AnalysedProgram<'f, 'a> {
 struct ProgramFile<'f, 'a> {
     file: &'f DwarfFile<'a>,
     globals: GlobalVariables<'f, 'a>,
+    /// Ranges of all functions by their first address, if they were kept.
+    kept_functions: Option<Vec<FunctionRange>>,
     /// Ranges of each function, including cold ones; made for the first function that is analysed.
     ranges: OnceLock<FxHashMap<DieOffset, Vec<FunctionRange>>>,
     hooks: Vec<u64>,
@@ -83,11 +85,11 @@ impl<'f, 'a> AnalysedProgram<'f, 'a> {
         let files = images.files().iter().enumerate();
         let files = files.map(|(id, file)| {
             let id = FileId(id as u16);
-            let known = kept.as_ref().and_then(|kept| kept.variables(id));
+            let known = kept.as_ref().and_then(|kept| kept.file_index(id));
             let is_new = known.is_none();
             let file = ProgramFile::new(file, id, known);
             if let Some(kept) = kept.as_mut().filter(|_| is_new) {
-                kept.keep_variables(id, file.globals.placed().to_vec());
+                kept.keep_file_index(id, file.index());
             }
             file
         });
@@ -142,11 +144,13 @@ impl<'f, 'a> AnalysedProgram<'f, 'a> {
 }
 
 impl<'f, 'a> ProgramFile<'f, 'a> {
-    fn new(file: &'f DwarfFile<'a>, id: FileId, variables: Option<&[PlacedVariable]>) -> Self {
+    fn new(file: &'f DwarfFile<'a>, id: FileId, known: Option<&FileIndex>) -> Self {
+        let variables = known.map(|index| index.variables.as_slice());
         let hook = |s: &&relayout_layout::dwarf::ElfSymbol<'_>| HOOKS.contains(&s.name);
         Self {
             file,
             globals: GlobalVariables::new(file, id, variables),
+            kept_functions: known.map(|index| index.functions.clone()),
             ranges: OnceLock::new(),
             hooks: file
                 .symbols()
@@ -158,10 +162,24 @@ impl<'f, 'a> ProgramFile<'f, 'a> {
         }
     }
 
+    /// Returns the index to keep.
+    fn index(&self) -> FileIndex {
+        FileIndex {
+            variables: self.globals.placed().to_vec(),
+            functions: self.functions().to_vec(),
+        }
+    }
+
+    /// Returns the ranges of all functions by their first address.
+    fn functions(&self) -> &[FunctionRange] {
+        let kept = self.kept_functions.as_deref();
+        kept.unwrap_or_else(|| self.file.functions())
+    }
+
     fn ranges(&self, function: DieOffset) -> Option<&[FunctionRange]> {
         let by_function = || {
             let mut ranges: FxHashMap<DieOffset, Vec<FunctionRange>> = FxHashMap::default();
-            for range in self.file.functions() {
+            for range in self.functions() {
                 ranges.entry(range.die).or_default().push(*range);
             }
             ranges
@@ -199,7 +217,7 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
 
     /// Returns the function whose code holds `pc`.
     pub fn function_at(&self, pc: u64) -> Option<DieOffset> {
-        let functions = self.debug_file().functions();
+        let functions = self.analysed.functions();
         let after = functions.partition_point(|f| f.low <= pc);
         let near = functions[..after].iter().rev().take(4);
         { near }.find(|f| pc < f.high).map(|f| f.die)
@@ -322,8 +340,8 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
 
     /// Returns the target of the pointer that a function returns.
     fn returned_pointee(&self, callee: LinkedAddress) -> Option<TypeId> {
-        let debug_file = self.program.file_view(callee.file).debug_file();
-        let functions = debug_file.functions();
+        let view = self.program.file_view(callee.file);
+        let (debug_file, functions) = (view.debug_file(), view.analysed.functions());
         let at = functions.partition_point(|f| f.low < callee.address);
         let function = functions.get(at).filter(|f| f.low == callee.address)?;
         let (_, entry) = die::read_entry(debug_file, function.die)?;

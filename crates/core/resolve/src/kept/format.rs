@@ -1,16 +1,16 @@
-//! [`KeptEvidence`] as bytes: magic, version, and checksum of the rest; then identity, types, sites
-//! and variables. Sorted numbers are stored as differences.
+//! [`KeptEvidence`] as bytes: magic, version, and checksum of the rest; then identity, types, sites,
+//! and variables and functions of each file. Sorted numbers are stored as differences.
 
 use relayout_layout::TypeId;
-use relayout_layout::dwarf::DieOffset;
+use relayout_layout::dwarf::{DieOffset, FunctionRange};
 
 use super::bytes::{KeptCursor, KeptDamage, put_signed_varint, put_varint};
-use super::table::{KeptEvidence, SiteKey};
+use super::table::{FileIndex, KeptEvidence, SiteKey};
 use crate::evidence::{EvidenceTrust, SiteEvidence, TypeEvidence};
 use crate::images::FileId;
 use crate::types::{FileDie, PlacedVariable};
 
-const MAGIC: &[u8; 16] = b"relayout/kept/1\n";
+const MAGIC: &[u8; 16] = b"relayout/kept/2\n";
 
 /// Flags of a site.
 const READ: u8 = 1;
@@ -23,6 +23,7 @@ const SAME: u8 = 8;
 const TYPE_BYTES_MIN: usize = 2;
 const SITE_BYTES_MIN: usize = 9;
 const VARIABLE_BYTES_MIN: usize = 3;
+const FUNCTION_BYTES_MIN: usize = 3;
 
 /// Trust levels by their numbers.
 const TRUSTS: [EvidenceTrust; 3] = [
@@ -54,9 +55,13 @@ pub(super) fn encode(kept: &KeptEvidence) -> Vec<u8> {
         put_site(&mut body, evidence);
         before = place.address;
     }
-    put_varint(&mut body, kept.variables.len() as u64);
-    for variables in &kept.variables {
-        put_variables(&mut body, variables.as_deref());
+    put_varint(&mut body, kept.files.len() as u64);
+    for index in &kept.files {
+        put_varint(&mut body, index.is_some().into());
+        if let Some(index) = index {
+            put_variables(&mut body, &index.variables);
+            put_functions(&mut body, &index.functions);
+        }
     }
     let mut out = MAGIC.to_vec();
     out.extend(crc32fast::hash(&body).to_le_bytes());
@@ -92,11 +97,7 @@ fn put_site(out: &mut Vec<u8>, site: &SiteEvidence) {
     }
 }
 
-fn put_variables(out: &mut Vec<u8>, variables: Option<&[PlacedVariable]>) {
-    let Some(variables) = variables else {
-        return put_varint(out, 0);
-    };
-    put_varint(out, 1);
+fn put_variables(out: &mut Vec<u8>, variables: &[PlacedVariable]) {
     put_varint(out, variables.len() as u64);
     let (mut address, mut entry) = (0u64, 0usize);
     for variable in variables {
@@ -104,6 +105,17 @@ fn put_variables(out: &mut Vec<u8>, variables: Option<&[PlacedVariable]>) {
         put_signed_varint(out, variable.entry.0.wrapping_sub(entry) as i64);
         put_signed_varint(out, variable.ty.0.wrapping_sub(variable.entry.0) as i64);
         (address, entry) = (variable.address, variable.entry.0);
+    }
+}
+
+fn put_functions(out: &mut Vec<u8>, functions: &[FunctionRange]) {
+    put_varint(out, functions.len() as u64);
+    let (mut low, mut entry) = (0u64, 0usize);
+    for function in functions {
+        put_varint(out, function.low.wrapping_sub(low));
+        put_varint(out, function.high.wrapping_sub(function.low));
+        put_signed_varint(out, function.die.0.wrapping_sub(entry) as i64);
+        (low, entry) = (function.low, function.die.0);
     }
 }
 
@@ -125,11 +137,11 @@ pub(super) fn decode(kept: KeptEvidence, bytes: &[u8]) -> Result<KeptEvidence, K
     let types = read_types(&mut cursor)?;
     let sites = read_sites(&mut cursor, types.len())?;
     let files = cursor.count(1)?;
-    if files != kept.variables.len() {
+    if files != kept.files.len() {
         return Err(cursor.damage());
     }
-    let variables = (0..files)
-        .map(|_| read_variables(&mut cursor))
+    let files = (0..files)
+        .map(|_| read_index(&mut cursor))
         .collect::<Result<_, _>>()?;
     if cursor.bytes_left() > 0 {
         return Err(cursor.damage());
@@ -137,7 +149,7 @@ pub(super) fn decode(kept: KeptEvidence, bytes: &[u8]) -> Result<KeptEvidence, K
     Ok(KeptEvidence {
         types,
         sites,
-        variables,
+        files,
         changed: false,
         ..kept
     })
@@ -219,10 +231,17 @@ fn read_evidence(cursor: &mut KeptCursor<'_>, types: usize) -> Result<TypeEviden
     })
 }
 
-fn read_variables(cursor: &mut KeptCursor<'_>) -> Result<Option<Vec<PlacedVariable>>, KeptDamage> {
+fn read_index(cursor: &mut KeptCursor<'_>) -> Result<Option<FileIndex>, KeptDamage> {
     if cursor.byte()? == 0 {
         return Ok(None);
     }
+    Ok(Some(FileIndex {
+        variables: read_variables(cursor)?,
+        functions: read_functions(cursor)?,
+    }))
+}
+
+fn read_variables(cursor: &mut KeptCursor<'_>) -> Result<Vec<PlacedVariable>, KeptDamage> {
     let count = cursor.count(VARIABLE_BYTES_MIN)?;
     let mut variables: Vec<PlacedVariable> = Vec::with_capacity(count);
     let (mut address, mut entry) = (0u64, 0usize);
@@ -238,7 +257,21 @@ fn read_variables(cursor: &mut KeptCursor<'_>) -> Result<Option<Vec<PlacedVariab
             entry: DieOffset(entry),
         });
     }
-    Ok(Some(variables))
+    Ok(variables)
+}
+
+fn read_functions(cursor: &mut KeptCursor<'_>) -> Result<Vec<FunctionRange>, KeptDamage> {
+    let count = cursor.count(FUNCTION_BYTES_MIN)?;
+    let mut functions: Vec<FunctionRange> = Vec::with_capacity(count);
+    let (mut low, mut entry) = (0u64, 0usize);
+    for _ in 0..count {
+        low = low.checked_add(cursor.number()?).ok_or(cursor.damage())?;
+        let high = low.checked_add(cursor.number()?).ok_or(cursor.damage())?;
+        entry = entry.wrapping_add(cursor.signed()? as usize);
+        let die = DieOffset(entry);
+        functions.push(FunctionRange { low, high, die });
+    }
+    Ok(functions)
 }
 
 #[cfg(test)]
@@ -274,42 +307,58 @@ mod tests {
         (place, said)
     }
 
-    fn any_kept() -> impl Strategy<Value = KeptEvidence> {
+    fn any_index() -> impl Strategy<Value = FileIndex> {
         let variable = (any::<u64>(), any::<usize>(), any::<usize>());
         let variable = variable.prop_map(|(address, ty, entry)| PlacedVariable {
             address,
             ty: DieOffset(ty),
             entry: DieOffset(entry),
         });
-        let variables = proptest::option::of(proptest::collection::vec(variable, 0..9));
+        let function = (any::<u64>(), any::<u64>(), any::<usize>());
+        let function = function.prop_map(|(one, other, die)| FunctionRange {
+            low: one.min(other),
+            high: one.max(other),
+            die: DieOffset(die),
+        });
+        let variables = proptest::collection::vec(variable, 0..9);
+        let functions = proptest::collection::vec(function, 0..9);
+        (variables, functions).prop_map(|(mut variables, mut functions)| {
+            variables.sort_unstable();
+            functions.sort_by_key(|function| function.low);
+            FileIndex {
+                variables,
+                functions,
+            }
+        })
+    }
+
+    fn any_kept() -> impl Strategy<Value = KeptEvidence> {
+        let files = [(); 2].map(|()| proptest::option::of(any_index()));
         let sites = proptest::collection::vec(any_site(), 0..20);
-        (sites, [variables.clone(), variables], any::<[u32; 4]>()).prop_map(
-            |(mut sites, mut variables, types)| {
-                sites.sort_by_key(|site| site.0);
-                sites.dedup_by_key(|site| site.0);
-                { variables.iter_mut().flatten() }.for_each(|all| all.sort_unstable());
-                let mut types: Vec<FileDie> = { types.iter().zip([0, 0, 0, 1]) }
-                    .map(|(&offset, file)| FileDie {
-                        file: FileId(file),
-                        offset: DieOffset(offset as usize),
-                    })
-                    .collect();
-                types.sort();
-                KeptEvidence {
-                    identity: "these files".to_owned(),
-                    types,
-                    sites,
-                    variables: variables.to_vec(),
-                    changed: false,
-                }
-            },
-        )
+        (sites, files, any::<[u32; 4]>()).prop_map(|(mut sites, files, types)| {
+            sites.sort_by_key(|site| site.0);
+            sites.dedup_by_key(|site| site.0);
+            let mut types: Vec<FileDie> = { types.iter().zip([0, 0, 0, 1]) }
+                .map(|(&offset, file)| FileDie {
+                    file: FileId(file),
+                    offset: DieOffset(offset as usize),
+                })
+                .collect();
+            types.sort();
+            KeptEvidence {
+                identity: "these files".to_owned(),
+                types,
+                sites,
+                files: files.to_vec(),
+                changed: false,
+            }
+        })
     }
 
     fn empty(identity: &str) -> KeptEvidence {
         KeptEvidence {
             identity: identity.to_owned(),
-            variables: vec![None, None],
+            files: vec![None, None],
             ..KeptEvidence::default()
         }
     }

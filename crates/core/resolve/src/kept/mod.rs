@@ -3,7 +3,7 @@
 //! ([`KeptEvidence::decode`]).
 //!
 //! Kept are the results that cost most to compute and do not depend on the recording: the evidence
-//! of each memory instruction, and the addresses of variables. Types are named by their debug
+//! of each memory instruction, and the addresses of variables and functions. Types are named by their debug
 //! information entries, which are the same in every process. Bytes are valid for one
 //! [`identity`](KeptEvidence::identity) only: the build ids and debug information of the files, and
 //! the sources of this library.
@@ -14,6 +14,7 @@ mod identity;
 mod table;
 
 pub use self::bytes::KeptDamage;
+pub(crate) use self::table::FileIndex;
 pub use self::table::KeptEvidence;
 
 impl KeptEvidence {

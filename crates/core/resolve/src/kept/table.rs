@@ -3,6 +3,7 @@
 use std::hash::Hasher as _;
 
 use relayout_layout::TypeId;
+use relayout_layout::dwarf::FunctionRange;
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::identity;
@@ -14,7 +15,7 @@ use crate::types::{FileDie, PlacedVariable, TypeStore};
 const SITES_MAX: usize = 1 << 20;
 
 /// Kept evidence about the code of some files: the result of analysing each instruction, and the
-/// addresses of variables.
+/// addresses of variables and functions.
 ///
 /// [`encode`](Self::encode) makes bytes of it, which a caller may store, and
 /// [`decode`](Self::decode) reads them. The bytes are valid for one [`identity`](Self::identity).
@@ -25,9 +26,18 @@ pub struct KeptEvidence {
     pub(super) types: Vec<FileDie>,
     /// Sites by key, ascending. A [`TypeId`] in them is an index into `types`.
     pub(super) sites: Vec<(SiteKey, SiteEvidence)>,
-    /// Variables by file; `None` if they were not read.
-    pub(super) variables: Vec<Option<Vec<PlacedVariable>>>,
+    /// Index of each file; `None` if it was not read.
+    pub(super) files: Vec<Option<FileIndex>>,
     pub(super) changed: bool,
+}
+
+/// Variables and functions of one file, which only a pass over all its debug information finds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct FileIndex {
+    /// Variables with a fixed address, ascending.
+    pub variables: Vec<PlacedVariable>,
+    /// Ranges of functions by their first address.
+    pub functions: Vec<FunctionRange>,
 }
 
 /// Key of an instruction: its address and, since code is patched while it runs, a hash of its
@@ -47,7 +57,7 @@ impl KeptEvidence {
     pub fn new(images: &DebugImages<'_, '_>, machine: &str) -> Option<Self> {
         Some(Self {
             identity: identity::files_identity(images, machine)?,
-            variables: vec![None; images.files().len()],
+            files: vec![None; images.files().len()],
             ..Self::default()
         })
     }
@@ -72,15 +82,15 @@ impl KeptEvidence {
         self.sites.len()
     }
 
-    /// Returns the variables of a file if they were kept.
-    pub(crate) fn variables(&self, file: FileId) -> Option<&[PlacedVariable]> {
-        self.variables.get(usize::from(file.0))?.as_deref()
+    /// Returns the index of a file if it was kept.
+    pub(crate) fn file_index(&self, file: FileId) -> Option<&FileIndex> {
+        self.files.get(usize::from(file.0))?.as_ref()
     }
 
-    /// Keeps all variables of a file, sorted by address.
-    pub(crate) fn keep_variables(&mut self, file: FileId, variables: Vec<PlacedVariable>) {
-        if let Some(place) = self.variables.get_mut(usize::from(file.0)) {
-            *place = Some(variables);
+    /// Keeps the index of a file.
+    pub(crate) fn keep_file_index(&mut self, file: FileId, index: FileIndex) {
+        if let Some(place) = self.files.get_mut(usize::from(file.0)) {
+            *place = Some(index);
             self.changed = true;
         }
     }

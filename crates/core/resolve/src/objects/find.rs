@@ -6,8 +6,9 @@ use relayout_layout::TypeId;
 use relayout_profile::{Addr, RangeKind, RunId, SiteId};
 use rustc_hash::FxHashMap;
 
+use super::ballot::{Learned, ObjectBallot};
 use super::cache::{self, CacheType, StoreShapes};
-use super::finder::{ObjectBallot, ObjectFinder};
+use super::finder::ObjectFinder;
 use super::fixed::CertainObjects;
 use super::heap::{self, AllocationContents, Scalars, TypedAllocation};
 use super::ranges::ObjectCell;
@@ -26,28 +27,24 @@ const SMALL_ARRAY_MAX: u64 = 64;
 /// Bytes of a line, close enough to recognise small elements.
 const LINE_BYTES: u64 = 64;
 
-/// Evidence of sites without their own, learned from the objects of their other accesses.
-type Learned = FxHashMap<(SiteId, bool), TypeEvidence>;
-
 impl ObjectFinder<'_, '_, '_> {
     /// Finds all objects, by run and base, without overlaps.
     pub fn find_objects(&self) -> Vec<ResolvedObject> {
         let fixed = self.certain_objects();
-        let objects = self.with_elected(&fixed, &Learned::default());
+        let voting = self.voting_accesses(&fixed);
+        let with_elected = |learned: &Learned| {
+            let ballot = self.collect_votes(&voting, learned);
+            let mut objects = fixed.clone();
+            self.hold_election(&ballot, &mut objects);
+            objects
+        };
+        let objects = with_elected(&Learned::default());
         // The objects found so far give evidence to sites without their own, which then vote, too.
         let learned = self.learn_sites(&objects);
         if learned.is_empty() {
             return objects;
         }
-        self.with_elected(&fixed, &learned)
-    }
-
-    fn with_elected(&self, fixed: &[ResolvedObject], learned: &Learned) -> Vec<ResolvedObject> {
-        let mut ballot = ObjectBallot::default();
-        self.collect_votes(fixed, learned, &mut ballot);
-        let mut objects = fixed.to_vec();
-        self.hold_election(&ballot, &mut objects);
-        objects
+        with_elected(&learned)
     }
 
     /// Finds the objects that need no vote.
@@ -58,70 +55,18 @@ impl ObjectFinder<'_, '_, '_> {
             page: self.program.store.find_named("page"),
         };
         let mut found: BTreeMap<(RunId, Addr), ResolvedObject> = BTreeMap::new();
-        for (key, _) in self.accesses {
-            let before = found.range(..=(key.run, key.addr)).next_back();
-            if before.is_some_and(|(&(run, base), o)| run == key.run && key.addr - base < o.bytes) {
+        for (run, addr, _) in self.accesses_by_address() {
+            let before = found.range(..=(run, addr)).next_back();
+            if before.is_some_and(|(_, object)| object.holds(run, addr)) {
                 continue;
             }
-            let range = self
-                .ranges
-                .find_range(key.run, key.addr)
-                .map(|n| self.ranges.row(n));
-            if let Some(object) = fixed.object_at(key.run, key.addr, range) {
+            let range = self.ranges.find_range(run, addr);
+            let range = range.map(|n| self.ranges.row(n));
+            if let Some(object) = fixed.object_at(run, addr, range) {
                 found.insert((object.run, object.base), object);
             }
         }
         found.into_values().collect()
-    }
-
-    /// Collects the votes of all accesses outside of `objects`.
-    fn collect_votes(
-        &self,
-        objects: &[ResolvedObject],
-        learned: &Learned,
-        ballot: &mut ObjectBallot,
-    ) {
-        for &(key, count) in self.accesses {
-            if object_index_at(objects, key.run, key.addr).is_some() {
-                continue;
-            }
-            let Some(cell) = self.ranges.cell(key.run, key.addr) else {
-                continue;
-            };
-            let is_allocation = self.is_allocation(&cell);
-            if is_allocation {
-                ballot.touched.entry(cell).or_default().insert(key.addr);
-            }
-            let votes = ballot.cells.entry(cell).or_default();
-            let site = self.sites.evidence(key.run, key.site);
-            let evidence = site
-                .evidence_within(key.writes, key.size)
-                .or_else(|| learned.get(&(key.site, key.writes)).copied());
-            let Some(evidence) = evidence else { continue };
-            let weight = vote_weight(evidence.trust, count);
-            if self.program.store.types().aggregate(evidence.ty).is_none() {
-                if is_allocation {
-                    let scalars = ballot.scalars.entry(cell).or_default();
-                    *scalars.entry(evidence.ty).or_default() += weight;
-                    if let Some(via) = evidence.via {
-                        let vias = ballot.vias.entry(cell).or_default();
-                        *vias.entry(via).or_default() += weight;
-                    }
-                }
-                if self.units_of(&cell).is_none() {
-                    continue;
-                }
-            } else if let Some(via) = evidence.via.filter(|via| via.0 != evidence.ty)
-                && self.is_heap(&cell)
-            {
-                let vias = ballot.vias.entry(cell).or_default();
-                *vias.entry(via).or_default() += weight;
-            }
-            let Some(base) = key.addr.checked_add_signed(evidence.offset.wrapping_neg()) else {
-                continue;
-            };
-            *votes.entry((base.0, evidence.ty)).or_default() += weight;
-        }
     }
 
     /// Elects types: per cache if the cache has one purpose, else per cell.
@@ -306,13 +251,13 @@ impl ObjectFinder<'_, '_, '_> {
         }
     }
 
-    fn is_heap(&self, cell: &ObjectCell) -> bool {
+    pub(super) fn is_heap(&self, cell: &ObjectCell) -> bool {
         self.range_row(cell)
             .is_some_and(|row| row.kind == RangeKind::Heap)
     }
 
     /// Returns true if the cell is one allocation of a kind that does not tell the type.
-    fn is_allocation(&self, cell: &ObjectCell) -> bool {
+    pub(super) fn is_allocation(&self, cell: &ObjectCell) -> bool {
         self.range_row(cell).is_some_and(|row| match row.kind {
             RangeKind::Heap => true,
             RangeKind::Slab => cache::is_general_purpose(&row.owner),
@@ -367,18 +312,23 @@ impl ObjectFinder<'_, '_, '_> {
     fn learn_sites(&self, objects: &[ResolvedObject]) -> Learned {
         let mut seen: FxHashMap<(SiteId, bool), FxHashMap<(TypeId, i64), u64>> =
             FxHashMap::default();
-        for &(key, _) in self.accesses {
-            let site = self.sites.evidence(key.run, key.site);
-            if site.string || site.evidence(key.writes).is_some() {
-                continue;
-            }
-            let Some(object) = object_index_at(objects, key.run, key.addr).map(|n| &objects[n])
-            else {
+        let mut passed = 0;
+        for (run, addr, accesses) in self.accesses_by_address() {
+            // Both ascend, so that no search is needed.
+            let next = objects[passed..].iter();
+            passed += next.take_while(|o| (o.run, o.base) <= (run, addr)).count();
+            let before = objects[..passed].last();
+            let Some(object) = before.filter(|o| o.holds(run, addr)) else {
                 continue;
             };
-            let offset = (key.addr - object.base) as i64;
-            let places = seen.entry((key.site, key.writes)).or_default();
-            *places.entry((object.ty, offset)).or_default() += 1;
+            let offset = (addr - object.base) as i64;
+            for (key, _) in accesses {
+                let site = self.sites.evidence(run, key.site);
+                if !site.string && site.evidence(key.writes).is_none() {
+                    let places = seen.entry((key.site, key.writes)).or_default();
+                    *places.entry((object.ty, offset)).or_default() += 1;
+                }
+            }
         }
         let mut learned = Learned::default();
         for (site, places) in seen {
@@ -404,21 +354,9 @@ impl ObjectFinder<'_, '_, '_> {
     }
 }
 
-fn vote_weight(trust: EvidenceTrust, count: u64) -> f64 {
-    let trust_weight = match trust {
-        EvidenceTrust::Stated => 4.0,
-        EvidenceTrust::Followed => 3.0,
-        EvidenceTrust::Guessed => 1.0,
-    };
-    // Weights are multiples of 1/1024, so that sums do not depend on the order.
-    const PARTS: f64 = 1024.0;
-    (trust_weight * (1.0 + count as f64).log2() * PARTS).round() / PARTS
-}
-
 /// Returns the index of the object that holds an address, in `objects` sorted by run and base.
 pub fn object_index_at(objects: &[ResolvedObject], run: RunId, addr: Addr) -> Option<usize> {
     let after = objects.partition_point(|o| (o.run, o.base) <= (run, addr));
     let n = after.checked_sub(1)?;
-    let object = &objects[n];
-    (object.run == run && addr - object.base < object.bytes).then_some(n)
+    objects[n].holds(run, addr).then_some(n)
 }

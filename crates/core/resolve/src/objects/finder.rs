@@ -1,18 +1,19 @@
-//! Inputs of object discovery, and the votes that it collects.
+//! Inputs of object discovery.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use relayout_layout::{Type, TypeId};
-use relayout_profile::{Addr, RangeKind, RangeRow};
+use relayout_profile::{Addr, RangeKind, RangeRow, RunId};
 
+use super::ballot::ObjectBallot;
 use super::fixed;
-use super::heap::{AllocationContents, Scalars};
+use super::heap::AllocationContents;
 use super::ranges::{ObjectCell, RangeIndex};
-use super::vote::{CERTAIN_SUPPORT, ElectedType, Votes};
+use super::vote::{CERTAIN_SUPPORT, ElectedType};
 use super::{ArrayExtent, ObjectKind, ResolvedObject, VoteCounts};
 use crate::access::AccessKey;
 use crate::callers::{AllocationRequest, CallerStacks};
-use crate::evidence::{AnalysedProgram, SiteTable, Via};
+use crate::evidence::{AnalysedProgram, SiteTable};
 use crate::images::DebugImages;
 
 /// Inputs of object discovery.
@@ -32,6 +33,15 @@ pub struct ObjectFinder<'p, 'f, 'a> {
 }
 
 impl<'p, 'f, 'a> ObjectFinder<'p, 'f, 'a> {
+    /// Returns the accesses by their first byte, ascending.
+    pub(super) fn accesses_by_address(
+        &self,
+    ) -> impl Iterator<Item = (RunId, Addr, &'p [(AccessKey, u64)])> {
+        let place = |(key, _): &(AccessKey, u64)| (key.run, key.addr);
+        let groups = { self.accesses }.chunk_by(move |access, next| place(access) == place(next));
+        groups.map(|accesses| (accesses[0].0.run, accesses[0].0.addr, accesses))
+    }
+
     /// Returns a reader of the call stacks of allocations, which knows the program's wrappers of
     /// allocators.
     pub(super) fn caller_stacks(&self, ballot: &ObjectBallot) -> CallerStacks<'p, 'f, 'a> {
@@ -135,16 +145,4 @@ impl<'p, 'f, 'a> ObjectFinder<'p, 'f, 'a> {
     pub(super) fn range_row(&self, cell: &ObjectCell) -> Option<&RangeRow> {
         cell.range.map(|n| self.ranges.row(n))
     }
-}
-
-/// Votes by cell. A cell without votes was accessed, too.
-#[derive(Default)]
-pub(super) struct ObjectBallot {
-    pub(super) cells: BTreeMap<ObjectCell, Votes>,
-    /// Accessed addresses in allocations.
-    pub(super) touched: BTreeMap<ObjectCell, BTreeSet<Addr>>,
-    /// Evidence for scalars in allocations.
-    pub(super) scalars: BTreeMap<ObjectCell, Scalars>,
-    /// Members whose pointers led to the scalars, or to the objects of a program's heap.
-    pub(super) vias: BTreeMap<ObjectCell, BTreeMap<Via, f64>>,
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use relayout_profile::{RangeKind, RunId};
 
+use super::ballot::ObjectBallot;
 use super::cache::StoreShapes;
-use super::finder::{ObjectBallot, ObjectFinder};
+use super::finder::ObjectFinder;
 use super::ranges::{ObjectCell, is_boot_allocation};
 use super::vote::{ElectedType, Votes, elect};
 use super::{ResolvedObject, fixed};

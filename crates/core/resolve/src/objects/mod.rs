@@ -1,5 +1,6 @@
 //! Objects, and the memory that they are in.
 
+mod ballot;
 pub mod cache;
 pub mod find;
 pub mod finder;
@@ -133,6 +134,12 @@ impl ObjectKind {
 }
 
 impl ResolvedObject {
+    /// Returns true if the address is in the object.
+    pub fn holds(&self, run: RunId, addr: Addr) -> bool {
+        let offset = addr.checked_sub(self.base);
+        self.run == run && offset.is_some_and(|offset| offset < self.bytes)
+    }
+
     /// Returns the confidence in its type in whole percent.
     pub fn confidence_percent(&self) -> u8 {
         (self.confidence * 100.0) as u8

@@ -51,7 +51,8 @@ pub struct PlacedVariable {
 pub struct GlobalVariables<'f, 'a> {
     file: &'f DwarfFile<'a>,
     id: FileId,
-    typed: Vec<PlacedVariable>,
+    /// Variables with a fixed address, read when the first of them is looked up.
+    typed: OnceLock<Vec<PlacedVariable>>,
     /// Thread-local variables, read when a program's thread-local memory is first met.
     threads: OnceLock<Vec<PlacedVariable>>,
     /// Addresses of per-cpu variables: from 0 on, or those of a section of the image; empty in
@@ -63,14 +64,15 @@ pub struct GlobalVariables<'f, 'a> {
 
 impl<'f, 'a> GlobalVariables<'f, 'a> {
     /// Makes the table of `file`, whose number is `id`, from the `known` variables by address, or
-    /// else from all that the file has.
+    /// else from all that the file has, which takes half a second for a kernel and is put off until a
+    /// variable is looked up.
     pub fn new(file: &'f DwarfFile<'a>, id: FileId, known: Option<&[PlacedVariable]>) -> Self {
-        let find = || sorted_variables(file.globals().iter().chain(file.static_locals()));
+        let known = known.map(<[PlacedVariable]>::to_vec);
         let symbol = |name: &str| file.symbols().iter().find(|s| s.name == name);
         Self {
             file,
             id,
-            typed: known.map_or_else(find, <[PlacedVariable]>::to_vec),
+            typed: known.map_or_else(OnceLock::new, OnceLock::from),
             threads: OnceLock::new(),
             per_cpu: {
                 let address = |name: &str| symbol(name).map(|s| s.address);
@@ -85,7 +87,8 @@ impl<'f, 'a> GlobalVariables<'f, 'a> {
 
     /// Returns all variables with a fixed address, sorted by it.
     pub fn placed(&self) -> &[PlacedVariable] {
-        &self.typed
+        let all = || self.file.globals().iter().chain(self.file.static_locals());
+        self.typed.get_or_init(|| sorted_variables(all()))
     }
 
     /// Returns a variable's name; empty if it has none.
@@ -149,7 +152,7 @@ impl<'f, 'a> GlobalVariables<'f, 'a> {
         store: &TypeStore<'f, 'a>,
         address: u64,
     ) -> Option<ProgramVariable<'f>> {
-        let found = self.typed_variable(&self.typed, store, address);
+        let found = self.typed_variable(self.placed(), store, address);
         found.or_else(|| self.symbol_variable(|s| s.is_object(), address))
     }
 
