@@ -423,14 +423,11 @@ async fn recordings_are_forgotten_by_day() {
 async fn other_folders_and_newer_formats_are_refused() {
     let test = TestSet::new();
     let refuse = async || {
-        let error = DataSet::open_or_create(&test.address()).await.err();
-        error.expect("an error").full_text()
+        let opened = DataSet::open_or_create(&test.address()).await;
+        opened.expect_err("an error").full_text()
     };
-    let error = DataSet::open(&test.address())
-        .await
-        .err()
-        .expect("an error")
-        .full_text();
+    let opened = DataSet::open(&test.address()).await;
+    let error = opened.expect_err("an error").full_text();
     assert!(
         error.contains("is no data set; `relayout fleet add"),
         "{error}"

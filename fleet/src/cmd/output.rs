@@ -234,14 +234,14 @@ fn file_error(path: &Path, source: io::Error) -> FleetError {
 /// Rows that are written as they come.
 enum RowOutput<'p> {
     Csv { file: TextFile, has_head: bool },
-    Parquet(ParquetFile<'p>),
+    Parquet(Box<ParquetFile<'p>>),
 }
 
 impl<'p> RowOutput<'p> {
     fn open(output: &'p OutputArgs) -> Result<Self, FleetError> {
         let path = output.output.as_deref();
         Ok(match output.format {
-            AnswerFormat::Parquet => Self::Parquet(ParquetFile { path, open: None }),
+            AnswerFormat::Parquet => Self::Parquet(Box::new(ParquetFile { path, open: None })),
             _ => Self::Csv {
                 file: TextFile::open(path)?,
                 has_head: false,
