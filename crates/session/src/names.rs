@@ -1,5 +1,6 @@
 //! Names for findings: the owner of an address and the source of an instruction.
 
+use rayon::prelude::*;
 use relayout_contend::{
     AccessTarget, AddressNamer, ElementArray, SiteOperation, SiteSource, TargetObject,
 };
@@ -32,37 +33,6 @@ impl<'a, 'f> ResolvedNames<'a, 'f> {
             sources: SourceMaps::new(images),
             operations: SiteOperations::new(images, &resolved.profile.meta.machine),
             program: images.is_program(),
-        }
-    }
-
-    fn identified_object(&self, id: resolve::ObjectId) -> TargetObject {
-        let object = self.resolution.object(id);
-        let variable = match &object.kind {
-            ObjectKind::Global { symbol }
-            | ObjectKind::PerCpu { symbol, .. }
-            | ObjectKind::ThreadLocal { symbol, .. } => Some(symbol.clone()),
-            _ => None,
-        };
-        let origin = match &object.kind {
-            ObjectKind::Heap { site, holder } => {
-                let words = [site.as_str(), holder.as_str()].into_iter();
-                let words: Vec<&str> = words.filter(|words| !words.is_empty()).collect();
-                (!words.is_empty()).then(|| words.join(", "))
-            }
-            _ => None,
-        };
-        TargetObject {
-            base: object.base,
-            bytes: object.bytes,
-            variable,
-            origin,
-            array: object.array.map(|array| ElementArray {
-                base: array.base,
-                stride: array.stride,
-                count: array.count,
-            }),
-            type_percent: object.confidence_percent(),
-            rival_type: object.rival.clone(),
         }
     }
 }
@@ -174,21 +144,63 @@ fn site_operation((change, result_use): (AtomicChange, ResultUse)) -> SiteOperat
     }
 }
 
+fn target_at(resolution: &Resolution, run: RunId, addr: Addr, size: u8) -> AccessTarget {
+    match resolution.address_owner(run, addr, size.into()) {
+        resolve::AddressOwner::Member { object, path } => AccessTarget::Member {
+            object: identified_object(resolution, object),
+            member: path,
+        },
+        resolve::AddressOwner::ScalarGlobal { object, symbol } => {
+            AccessTarget::Scalar(TargetObject {
+                variable: Some(symbol),
+                ..identified_object(resolution, object)
+            })
+        }
+        resolve::AddressOwner::Unresolved(class) => AccessTarget::Unresolved(class.to_string()),
+    }
+}
+
+fn identified_object(resolution: &Resolution, id: resolve::ObjectId) -> TargetObject {
+    let object = resolution.object(id);
+    let variable = match &object.kind {
+        ObjectKind::Global { symbol }
+        | ObjectKind::PerCpu { symbol, .. }
+        | ObjectKind::ThreadLocal { symbol, .. } => Some(symbol.clone()),
+        _ => None,
+    };
+    let origin = match &object.kind {
+        ObjectKind::Heap { site, holder } => {
+            let words = [site.as_str(), holder.as_str()].into_iter();
+            let words: Vec<&str> = words.filter(|words| !words.is_empty()).collect();
+            (!words.is_empty()).then(|| words.join(", "))
+        }
+        _ => None,
+    };
+    TargetObject {
+        base: object.base,
+        bytes: object.bytes,
+        variable,
+        origin,
+        array: object.array.map(|array| ElementArray {
+            base: array.base,
+            stride: array.stride,
+            count: array.count,
+        }),
+        type_percent: object.confidence_percent(),
+        rival_type: object.rival.clone(),
+    }
+}
+
 impl AddressNamer for ResolvedNames<'_, '_> {
     fn target_at(&self, run: RunId, addr: Addr, size: u8) -> AccessTarget {
-        match self.resolution.address_owner(run, addr, size.into()) {
-            resolve::AddressOwner::Member { object, path } => AccessTarget::Member {
-                object: self.identified_object(object),
-                member: path,
-            },
-            resolve::AddressOwner::ScalarGlobal { object, symbol } => {
-                AccessTarget::Scalar(TargetObject {
-                    variable: Some(symbol),
-                    ..self.identified_object(object)
-                })
-            }
-            resolve::AddressOwner::Unresolved(class) => AccessTarget::Unresolved(class.to_string()),
-        }
+        target_at(self.resolution, run, addr, size)
+    }
+
+    fn targets_at(&self, places: &[(RunId, Addr, u8)]) -> Vec<AccessTarget> {
+        let resolution = self.resolution;
+        let target =
+            |&(run, addr, size): &(RunId, Addr, u8)| target_at(resolution, run, addr, size);
+        places.par_iter().map(target).collect()
     }
 
     fn operation_of_site(&self, site: SiteId) -> SiteOperation {

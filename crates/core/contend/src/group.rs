@@ -47,24 +47,21 @@ pub(crate) struct TargetCache(FxHashMap<(RunId, Addr, u8), AccessTarget>);
 impl TargetCache {
     /// Looks up every address of conflicts, counts and pairs.
     pub fn new(profile: &Profile, identify: &impl AddressNamer) -> Self {
-        let mut places = FxHashMap::default();
-        let mut ask = |run, addr, size| {
-            places
-                .entry((run, addr, size))
-                .or_insert_with(|| identify.target_at(run, addr, size));
-        };
-        for row in &profile.conflicts {
-            ask(row.run, row.addr, row.size);
-            ask(row.run, row.other_addr, row.other_size);
-        }
-        for rows in counts_by_place(profile) {
-            ask(rows[0].run, rows[0].addr, rows[0].size);
-        }
-        for row in &profile.pairs {
-            ask(row.run, row.addr, row.size);
-            ask(row.run, row.other_addr, row.other_size);
-        }
-        Self(places)
+        let counts = counts_by_place(profile).map(|rows| (rows[0].run, rows[0].addr, rows[0].size));
+        let mut places: Vec<(RunId, Addr, u8)> = counts.collect();
+        let conflicts = profile.conflicts.iter();
+        places.extend(conflicts.flat_map(|row| {
+            let other = (row.run, row.other_addr, row.other_size);
+            [(row.run, row.addr, row.size), other]
+        }));
+        places.extend(profile.pairs.iter().flat_map(|row| {
+            let other = (row.run, row.other_addr, row.other_size);
+            [(row.run, row.addr, row.size), other]
+        }));
+        places.sort();
+        places.dedup();
+        let targets = identify.targets_at(&places);
+        Self(places.into_iter().zip(targets).collect())
     }
 
     pub fn get(&self, run: RunId, addr: Addr, size: u8) -> &AccessTarget {

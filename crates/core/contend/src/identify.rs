@@ -10,6 +10,13 @@ pub trait AddressNamer {
     /// Returns the target of an access of `size` bytes at `addr` in recording `run`.
     fn target_at(&self, run: RunId, addr: Addr, size: u8) -> AccessTarget;
 
+    /// Returns the targets of accesses, each as [`target_at`](Self::target_at) does. Profiles have up to
+    /// millions of them.
+    fn targets_at(&self, places: &[(RunId, Addr, u8)]) -> Vec<AccessTarget> {
+        let target = |&(run, addr, size): &(RunId, Addr, u8)| self.target_at(run, addr, size);
+        places.iter().map(target).collect()
+    }
+
     /// Returns the source of an instruction; `site` indexes the profile's sites.
     fn source_of_site(&self, site: SiteId) -> SiteSource;
 

@@ -104,7 +104,9 @@ pub fn count_traffic(profile: &Profile, identify: &impl AddressNamer) -> Vec<Rec
         let conflicts = &line_group.conflicts;
         for of_run in conflicts.chunk_by(|conflict, next| conflict.row.run == next.row.run) {
             if let Some(subject) = tally.subject(&line_group.subject, of_run[0].row.run) {
-                of_run.iter().for_each(|one| subject.add_conflict(one));
+                of_run
+                    .iter()
+                    .for_each(|conflict| subject.add_conflict(conflict));
             }
         }
         let counts = &line_group.counts;

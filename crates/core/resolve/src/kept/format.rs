@@ -315,9 +315,9 @@ mod tests {
             entry: DieOffset(entry),
         });
         let function = (any::<u64>(), any::<u64>(), any::<usize>());
-        let function = function.prop_map(|(one, other, die)| FunctionRange {
-            low: one.min(other),
-            high: one.max(other),
+        let function = function.prop_map(|(end, other_end, die)| FunctionRange {
+            low: end.min(other_end),
+            high: end.max(other_end),
             die: DieOffset(die),
         });
         let variables = proptest::collection::vec(variable, 0..9);
