@@ -130,6 +130,7 @@ setup_cache() {
     kernel_choose
     for wanted in "${FURTHER[@]}"; do
         further_choose "$wanted"
+        further_link "$wanted" || true
     done
     mapfile -t items < <(missing_items)
     if [ ${#items[@]} -eq 0 ]; then
@@ -244,6 +245,8 @@ get() {
         step "unpack it" "$(unpack_hint)" source_unpack
         ;;
     further/*)
+        # An item before may have been the same kernel.
+        further_link "${item#*/}" && return
         step "download kernel ${FURTHER_RELEASE[${item#*/}]}" "$(archive_hint)" \
             further_download "${item#*/}"
         step "unpack vmlinuz and vmlinux" "$(unpack_hint)" further_unpack "${item#*/}"

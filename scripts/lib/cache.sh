@@ -44,7 +44,7 @@ cache_version() {
 
 # cache_publish MADE VERSION PLACE LINK: the folder work/MADE becomes PLACE, LINK points at it.
 cache_publish() {
-    local made=$CACHE/work/$1 version=$2 place=$CACHE/$3 link=$CACHE/$4
+    local made=$CACHE/work/$1 version=$2 place=$CACHE/$3
     printf '%s\n' "$version" >"$made/VERSION"
     sync -f "$made"
     mkdir -p "$(dirname "$place")"
@@ -53,8 +53,13 @@ cache_publish() {
     fi
     mv -T "$made" "$place"
     rm -rf "$CACHE/work/replaced"
-    ln -sfn "$(basename "$place")" "$CACHE/work/link"
-    mv -T "$CACHE/work/link" "$link"
+    cache_link "$3" "$4"
+}
+
+# cache_link PLACE LINK: LINK points at PLACE, in one step.
+cache_link() {
+    ln -sfn "$(basename "$1")" "$CACHE/work/link"
+    mv -T "$CACHE/work/link" "$CACHE/$2"
 }
 
 # Bytes that a user may still write to the cache's file system.

@@ -94,6 +94,14 @@ further_image() {
     return 1
 }
 
+# further_link NAME: points NAME at the folder of its release, if that is there: the default kernel's has a
+# configuration, and any may have modules, which must not be replaced.
+further_link() {
+    local place=kernel/${FURTHER_RELEASE[$1]}
+    [ "$(cache_version "$place")" = "${FURTHER_VERSION[$1]}" ] || return 1
+    cache_link "$place" "kernel/$1"
+}
+
 # Bytes to download, bytes on disk.
 further_cost() {
     local name=$1 version image debug

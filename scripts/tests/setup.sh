@@ -122,6 +122,19 @@ it_keeps_modules_on_request() {
     check_stop 2 "usage:" setup --module
 }
 
+it_links_another_name_to_a_kernel_that_is_there() {
+    small_archive
+    rm -rf "$WORK/cache/kernel" "$WORK/cache/debs"
+    setup --module overlay --kernel 6.1 >"$WORK/out"
+    check "$(readlink "$WORK/cache/kernel/6.1")" 6.1.0-10-cloud-amd64
+    check "$(ls "$WORK/cache/kernel/6.1")" "$(printf 'VERSION\nconfig\nmodules\nvmlinux\nvmlinuz')"
+    rm "$WORK/cache/kernel/6.1"
+    setup --kernel 6.1 >"$WORK/out"
+    check "$(ls "$WORK/cache/kernel/current")" "$(printf 'VERSION\nconfig\nmodules\nvmlinux\nvmlinuz')"
+    check "$(ls "$WORK/cache/kernel/current/modules")" "$(printf 'lib_a.ko\nlib_b.ko\noverlay.ko')"
+    check "$(ls "$WORK/cache/debs")" ""
+}
+
 it_names_a_kernel_that_the_archive_lacks() {
     small_archive
     check_stop 3 "no linux-image-* of kernel 4.19" setup --kernel 4.19
