@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Holds predicted gains against hardware: the programs of cases/ with the bad layout, recorded under QEMU, predicted
-by the timed model for the other layout, and measured in both.
+by the timed model for the other layout, and measured in both. The last row is a program with mutexes and more threads
+than CPUs.
 
     benches/prediction.py [--relayout PATH] [--predict PATH] [--case NAME] [--json] [--keep DIR] [--machine FILE]
     benches/prediction.py --keep DIR     # again with what was kept there
@@ -71,6 +72,14 @@ ROWS = [
     ("call_single_data", ["--mix", "queue"], "good", ["align:32"]),
     ("call_single_data", ["--mix", "handshake"], "good", ["align:32"]),
 ]
+
+# Four threads under mutexes: the program, its change as text, and as an option of `relayout what-if`.
+LOCKS = ROOT / "crates/relayout/tests/data/locks.c"
+LOCKS_NAME = "locks.c, 4 threads with mutexes on 2 CPUs"
+LOCKS_CHANGE = ("long setting;", "long setting __attribute__((aligned(64)));")
+LOCKS_OPTIONS = ["table", "--align", "setting=64"]
+# Rounds of each thread while it is recorded, and in a start that is measured.
+LOCKS_RECORDED, LOCKS_ROUNDS = 3000, 1_000_000
 
 
 def probe(relayout, path):
@@ -164,6 +173,72 @@ def measure(cases, options, kept, row):
     (kept / "measured.json").write_text(json.dumps({"ratios": measured, "mops": counted}))
 
 
+def measure_locks(cases, options, kept):
+    """Records the program with mutexes into `kept`, and measures what the change of its layout gains."""
+    loop = cases.Loop(cases.Case("pcpu_chunk", [], set(), [], []), options, kept)
+    # It tells whether the CPUs are apart.
+    witness = loop.build("witness", "bad")
+    before, after = LOCKS.read_text(), LOCKS.read_text().replace(*LOCKS_CHANGE)
+    for name, text in [("before", before), ("after", after)]:
+        (kept / f"{name}.c").write_text(text)
+        loop.run("cc", "-O2", "-g", "-pthread", "-o", kept / f"{name}-locks", kept / f"{name}.c")
+    loop.run(loop.relayout, "record", "run", "--with", "qemu", "-o", kept / "profile", "--", kept / "before-locks",
+             LOCKS_RECORDED)
+    counted, end = [[], []], time.monotonic() + 2 * SECONDS_MAX
+    is_apart = False
+    while min(map(len, counted)) < STARTS and time.monotonic() < end:
+        number = int(len(counted[1]) < len(counted[0]))
+        is_apart = is_apart or start(witness, options, []) is not None
+        if not is_apart:
+            continue
+        begun = time.monotonic()
+        loop.run(kept / f"{['before', 'after'][number]}-locks", LOCKS_ROUNDS)
+        took = time.monotonic() - begun
+        # One start of the witness lies between two of the program.
+        is_apart = start(witness, options, []) is not None
+        if is_apart:
+            counted[number].append(1 / took)
+    if min(map(len, counted)) < STARTS // 2:
+        raise cases.Failure(f"{[len(found) for found in counted]} starts with CPUs apart are too few")
+    (kept / "measured.json").write_text(json.dumps({"ratios": [ratio_of_medians(*counted)], "mops": counted}))
+
+
+def predict_locks(options, kept):
+    """The row of the program with mutexes."""
+    words = [options.relayout, "what-if", kept / "profile", *LOCKS_OPTIONS, "--machine", options.machine_file, "--cpus", 2,
+             "--json"]
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=True)
+    point = json.loads(done.stdout)["given"]["predicted_curve"]["curve"][0]
+    measured = json.loads((kept / "measured.json").read_text())["ratios"][0]
+    return compare({"case": LOCKS_NAME, "thread": "all", "measured": measured},
+                   [point["ratio"], point["low"], point["high"]])
+
+
+def locks_rows(cases, options, kept):
+    """What is found of the program with mutexes, if the machine let it be measured."""
+    kept.mkdir(parents=True, exist_ok=True)
+    try:
+        if not (kept / "measured.json").exists():
+            measure_locks(cases, options, kept)
+        return [predict_locks(options, kept)]
+    except cases.Failure as failure:
+        print(f"{LOCKS_NAME}: {failure}", file=sys.stderr)
+        return []
+
+
+def compare(thread, guess):
+    """The thread with its prediction beside the measurement."""
+    value, low, high = guess
+    found, *ends = thread["measured"]
+    return thread | {
+        "predicted": guess,
+        "error": abs(value / found - 1),
+        "overlap": low <= ends[1] and ends[0] <= high,
+        "opposite": direction(low, high) * direction(*ends) < 0,
+        "same_direction": direction(low, high) == direction(*ends),
+    }
+
+
 def predict(options, row, kept):
     """A dictionary for each thread."""
     program, settings, target, changes = row
@@ -171,20 +246,12 @@ def predict(options, row, kept):
     guess = predicted(options, kept, changes)
     name = " ".join([program, *settings, "" if target == "good" else target]).strip()
     threads = []
-    for number, (found, *ends) in enumerate(measured):
-        thread = {"case": name, "thread": chr(ord("A") + number), "measured": [found, *ends]}
+    for number, found in enumerate(measured):
+        thread = {"case": name, "thread": chr(ord("A") + number), "measured": found}
+        if guess is not None:
+            # A thread that uses no line that others use gains nothing.
+            thread = compare(thread, guess[number] if number < len(guess) else [1.0, 1.0, 1.0])
         threads.append(thread)
-        if guess is None:
-            continue
-        # A thread that uses no line that others use gains nothing.
-        value, low, high = guess[number] if number < len(guess) else (1.0, 1.0, 1.0)
-        thread.update({
-            "predicted": [value, low, high],
-            "error": abs(value / found - 1),
-            "overlap": low <= ends[1] and ends[0] <= high,
-            "opposite": direction(low, high) * direction(*ends) < 0,
-            "same_direction": direction(low, high) == direction(*ends),
-        })
     return threads
 
 
@@ -243,6 +310,8 @@ def main():
                 rows += predict(options, row, kept)
             except cases.Failure as failure:
                 print(f"{row[0]} {' '.join(row[1])}: {failure}", file=sys.stderr)
+        if not options.case or "locks" in options.case:
+            rows += locks_rows(cases, options, folder / "locks")
     print(json.dumps(rows, indent=1) if options.json else show(rows))
 
 

@@ -8,7 +8,7 @@ use crate::burst::RepeatFilter;
 use crate::detail::{LineDetail, LineWait};
 use crate::host::CollectorHost;
 use crate::log::LoggedRecord;
-use crate::page::{CountPage, PageShadow};
+use crate::page::{CountPage, PageShadow, private_word};
 use crate::pair::PairWatches;
 use crate::record_buffer::RecordBuffer;
 use crate::table::RecordTable;
@@ -28,8 +28,9 @@ const LINE_BATCH: usize = 64;
 /// Accesses after which totals by line are appended: they are counted in 32 bits.
 const LINES_EACH: u64 = 1 << 31;
 
-/// Addresses of a page's shadow and of this context's counts for the page.
+/// Addresses of a page's shadow and of this context's counts for the page, on one line of the cache.
 #[derive(Clone, Copy)]
+#[repr(align(32))]
 pub struct PageTlbEntry {
     pub page: u64,
     pub shadow: *const PageShadow,
@@ -52,6 +53,8 @@ pub(crate) struct AwaitedStore {
 pub struct ShadowContext {
     /// Its number, below [`crate::CONTEXTS_MAX`].
     pub id: u16,
+    /// Word of the lines that are private to it.
+    pub(crate) private_word: u64,
     /// Accesses seen.
     pub accesses: u64,
     /// Coherence transfers into this context.
@@ -89,6 +92,7 @@ impl ShadowContext {
     pub fn new<H: CollectorHost>(id: u16, host: &H) -> Option<Self> {
         Some(Self {
             id,
+            private_word: private_word(id),
             accesses: 0,
             transfers: 0,
             bursts_dropped: 0,
@@ -131,6 +135,7 @@ impl ShadowContext {
         // written here.
         unsafe {
             (&raw mut (*at).id).write(id);
+            (&raw mut (*at).private_word).write(private_word(id));
             (&raw mut (*at).counts).write(RecordTable::new(12, 14, host)?);
             (&raw mut (*at).conflicts).write(RecordTable::new(10, 12, host)?);
             (&raw mut (*at).events).write(RecordTable::new(10, 12, host)?);

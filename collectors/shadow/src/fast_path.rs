@@ -33,36 +33,36 @@ pub fn count_common_hit(
     access: AccessKind,
     site: u32,
 ) -> bool {
-    let page = addr & !(PAGE_BYTES as u64 - 1);
-    let offset = (addr % LINE_BYTES as u64) as u8;
-    let Some(found) = cx.find_in_tlb(page) else {
+    let Some(found) = cx.find_in_tlb(addr & !(PAGE_BYTES as u64 - 1)) else {
         return false;
     };
-    if !is_within_line(offset, size) {
-        return false;
-    }
     // SAFETY: page shadows and count pages are never freed.
     let (shadow, counts) = unsafe { (&*found.shadow, &*found.counts) };
     let line = (addr as usize % PAGE_BYTES) / LINE_BYTES;
     let word = shadow.words[line].load(Relaxed);
-    let written = if access == AccessKind::Read {
-        0
-    } else {
-        granule_mask(offset, size)
-    };
-    let stays = is_private(word, cx.id, written) || written == 0 && is_read_shared(word, cx.id);
-    if !stays {
+    if access == AccessKind::Read {
+        // No bytes wrap around, to more than any line.
+        let last = addr.wrapping_add(size.wrapping_sub(1).into());
+        let is_hit = addr ^ last < LINE_BYTES as u64
+            && (is_private(word, cx.private_word, 0) || is_read_shared(word, cx.id));
+        if is_hit {
+            counts.count(line, count_increment(access));
+        }
+        return is_hit;
+    }
+    let offset = (addr % LINE_BYTES as u64) as u8;
+    let is_hit = is_within_line(offset, size)
+        && is_private(word, cx.private_word, granule_mask(offset, size));
+    if !is_hit {
         return false;
     }
     counts.count(line, count_increment(access));
-    if written != 0 {
-        let now = PastAccess {
-            site,
-            context: cx.id,
-            bytes: AccessedBytes::new(offset, size, access as u8),
-        };
-        counts.stores[line].store(now.to_u64(), Relaxed);
-    }
+    let now = PastAccess {
+        site,
+        context: cx.id,
+        bytes: AccessedBytes::new(offset, size, access as u8),
+    };
+    counts.stores[line].store(now.to_u64(), Relaxed);
     true
 }
 
@@ -70,7 +70,7 @@ pub fn count_common_hit(
 #[inline]
 pub fn is_within_line(offset: u8, size: u8) -> bool {
     // No bytes wrap around, to more than any line.
-    size.wrapping_sub(1) < LINE_BYTES as u8 - offset
+    u32::from(offset) + u32::from(size.wrapping_sub(1)) < LINE_BYTES as u32
 }
 
 /// The state words of region `n`.

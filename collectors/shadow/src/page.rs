@@ -88,18 +88,23 @@ impl LineState {
     }
 }
 
-/// Returns whether a line with this word is private to `context`, which has written all of
-/// `granules`, and without flags.
+/// The word of a line that is private to `context`, which has written nothing.
+pub const fn private_word(context: u16) -> u64 {
+    1 | (context as u64) << OWNER_SHIFT
+}
+
+/// Returns whether a line with this word is private to the context with this [`private_word`], which
+/// has written all of `granules`, and without flags.
 #[inline]
-pub fn is_private(word: u64, context: u16, granules: u8) -> bool {
+pub fn is_private(word: u64, private_word: u64, granules: u8) -> bool {
     const OWNER: u64 = 0xffff << OWNER_SHIFT;
     let needed = u64::from(granules) << GRANULES_SHIFT;
-    word & (TAG | FLAGS | OWNER | needed) == 1 | u64::from(context) << OWNER_SHIFT | needed
+    word & (TAG | FLAGS | OWNER | needed) == private_word | needed
 }
 
 /// Returns whether a line with this word is only read, by `context` among others, and without
 /// flags.
-#[inline]
+#[inline(always)]
 pub fn is_read_shared(word: u64, context: u16) -> bool {
     word & (TAG | FLAGS) == 2
         && if word & WIDE == 0 {
@@ -111,11 +116,14 @@ pub fn is_read_shared(word: u64, context: u16) -> bool {
 }
 
 /// Granules (aligned 8 bytes) touched by `size` bytes at `offset` of a line, as a bit mask.
-#[inline]
+#[inline(always)]
 pub fn granule_mask(offset: u8, size: u8) -> u8 {
-    let first = offset >> 3;
-    let last = (offset + size - 1) >> 3;
-    (((1u16 << (last - first + 1)) - 1) << first) as u8
+    /// Each granule with those after it, and with those before it. Shifts by variable amounts would
+    /// take a certain register.
+    const FROM: [u8; 8] = [0xff, 0xfe, 0xfc, 0xf8, 0xf0, 0xe0, 0xc0, 0x80];
+    const UP_TO: [u8; 8] = [0x01, 0x03, 0x07, 0x0f, 0x1f, 0x3f, 0x7f, 0xff];
+    let last = u32::from(offset) + u32::from(size) - 1;
+    FROM[usize::from(offset / 8 % 8)] & UP_TO[(last / 8 % 8) as usize]
 }
 
 /// Accesses of one context to the lines of one page.

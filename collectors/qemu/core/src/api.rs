@@ -115,41 +115,40 @@ pub struct MemValue {
 /// Type of `qemu_plugin_mem_get_value`, from interface 4 on.
 pub type GetValue = unsafe extern "C" fn(info: u32) -> MemValue;
 
-/// Positions of the fields in QEMU's `info` about an access, found out once, since a call for each
-/// access would be expensive. QEMU's functions only take the number apart.
-#[derive(Clone, Copy)]
-pub struct InfoBits {
-    size_at: u32,
-    store_at: u32,
+/// Position of an access's size in QEMU's `info` about it: the binary logarithm of its bytes.
+const SIZE_AT: u32 = 4;
+/// Position of the bit that stores have there.
+const STORE_AT: u32 = 17;
+
+/// Returns whether QEMU packs `info` as this module takes it apart. All known versions do; to ask
+/// QEMU about each access would be expensive.
+pub fn knows_info_bits() -> bool {
+    let size_shift = |info: u32| -> u32 {
+        // SAFETY: the function only decodes a number.
+        unsafe { qemu_plugin_mem_size_shift(info) }
+    };
+    let is_store = |info: u32| -> bool {
+        // SAFETY: as above.
+        unsafe { qemu_plugin_mem_is_store(info) }
+    };
+    let store = 1 << STORE_AT;
+    (0..=4).all(|shift| size_shift(shift << SIZE_AT) == shift)
+        && is_store(store)
+        && !is_store(!store)
 }
 
-impl InfoBits {
-    /// Finds out the positions. `None` if QEMU packs the fields in an unknown way.
-    pub fn detect() -> Option<Self> {
-        let size = |info: u32| -> u32 {
-            // SAFETY: the function only decodes a number.
-            unsafe { qemu_plugin_mem_size_shift(info) }
-        };
-        let is_store = |info: u32| -> bool {
-            // SAFETY: as above.
-            unsafe { qemu_plugin_mem_is_store(info) }
-        };
-        let size_at = (0..16).find(|&at| (0..=4).all(|shift| size(shift << at) == shift))?;
-        let store_at = (16..32).find(|&at| is_store(1 << at) && !is_store(!(1 << at)))?;
-        Some(Self { size_at, store_at })
-    }
+/// Returns the number of bytes of the access with this `info`.
+#[inline(always)]
+pub fn access_size(info: u32) -> u8 {
+    // A shift by a variable amount takes one certain register, which has an argument of the callback.
+    const SIZES: [u8; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+    SIZES[(info >> SIZE_AT & 7) as usize]
+}
 
-    /// Returns the number of bytes accessed.
-    #[inline]
-    pub fn size(self, info: u32) -> u8 {
-        1 << (info >> self.size_at & 7)
-    }
-
-    /// Returns true for a store.
-    #[inline]
-    pub fn is_store(self, info: u32) -> bool {
-        info >> self.store_at & 1 == 1
-    }
+/// Returns whether the access with this `info` is a store.
+#[inline(always)]
+pub fn is_store(info: u32) -> bool {
+    info >> STORE_AT & 1 == 1
 }
 
 /// Access to an instruction's bytes: by pointer up to interface 2, by copy from 3 on.

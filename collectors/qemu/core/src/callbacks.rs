@@ -3,6 +3,9 @@
 use std::ffi::{c_uint, c_void};
 use std::sync::atomic::{Ordering::*, compiler_fence};
 
+use relayout_shadow::AccessKind;
+
+use crate::api;
 use crate::cpu::{self, VcpuLookup, VcpuState};
 use crate::facts::CallbackData;
 use crate::instance::plugin;
@@ -46,19 +49,35 @@ pub extern "C" fn on_mem<const IS_UPDATE: bool>(
     vaddr: u64,
     data: *mut c_void,
 ) {
+    match access_kind::<IS_UPDATE>(info) {
+        AccessKind::Write => on_store(vcpu, info, vaddr, data),
+        kind => record_access(kind, vcpu, info, vaddr, data),
+    }
+}
+
+/// Records a store of kernel code. A function of its own, so that loads save no registers for it.
+#[inline(never)]
+extern "C" fn on_store(vcpu: c_uint, info: u32, vaddr: u64, data: *mut c_void) {
+    record_access(AccessKind::Write, vcpu, info, vaddr, data);
+}
+
+/// Records an access of kernel code. What is no common hit is called at the end, so that a common
+/// hit saves no registers.
+#[inline(always)]
+fn record_access(kind: AccessKind, vcpu: c_uint, info: u32, vaddr: u64, data: *mut c_void) {
     // Memory that is not watched is no common hit.
     if RECORDING.load(Relaxed)
         // SAFETY: QEMU calls back on the thread of that vCPU.
         && let VcpuLookup::Cpu(cpu) = unsafe { cpu::cpu_of_vcpu(vcpu as usize) }
-        && cpu.try_common_hit(info, vaddr, cpu.access_kind::<IS_UPDATE>(info), data as u32)
+        && cpu.try_common_hit(api::access_size(info), vaddr, kind, data as u32)
     {
         cpu.countdown -= 1;
-        if cpu.countdown == 0 {
-            stop(cpu, vaddr);
+        if cpu.countdown > 0 {
+            return;
         }
-        return;
+        return stop(cpu, vaddr);
     }
-    finish_access::<IS_UPDATE>(vcpu, info, vaddr, data);
+    finish_access(vcpu, info, vaddr, data, kind);
 }
 
 /// Records a compare-and-exchange of kernel code. Its load, which comes first, only tells what was
@@ -70,7 +89,7 @@ pub extern "C" fn on_exchange(vcpu: c_uint, info: u32, vaddr: u64, data: *mut c_
     let Some(cpu) = machine_cpu(plugin, vcpu) else {
         return;
     };
-    if cpu.info_bits.is_store(info) {
+    if api::is_store(info) {
         on_mem::<true>(vcpu, info, vaddr, data);
     } else {
         plugin.note_found(cpu, info, vaddr);
@@ -87,6 +106,17 @@ pub extern "C" fn on_counted_mem(vcpu: c_uint, _info: u32, vaddr: u64, _data: *m
     }
 }
 
+/// Returns the kind of an access, by an instruction that reads and writes the same memory if it
+/// `IS_UPDATE`.
+#[inline(always)]
+fn access_kind<const IS_UPDATE: bool>(info: u32) -> AccessKind {
+    match (IS_UPDATE, api::is_store(info)) {
+        (true, _) => AccessKind::ReadWrite,
+        (false, true) => AccessKind::Write,
+        (false, false) => AccessKind::Read,
+    }
+}
+
 /// Returns the state of a machine's vCPU, on whose thread QEMU is calling back.
 fn machine_cpu(plugin: &RecordingPlugin, vcpu: c_uint) -> Option<&'static mut VcpuState> {
     // SAFETY: as promised by the caller.
@@ -99,18 +129,18 @@ fn machine_cpu(plugin: &RecordingPlugin, vcpu: c_uint) -> Option<&'static mut Vc
 
 /// Records an access of kernel code that is no common case.
 #[inline(never)]
-extern "C" fn finish_access<const IS_UPDATE: bool>(
+extern "C" fn finish_access(
     vcpu: c_uint,
     info: u32,
     vaddr: u64,
     data: *mut c_void,
+    kind: AccessKind,
 ) {
     if !(KERNEL..FIXMAP).contains(&vaddr) || !RECORDING.load(Relaxed) {
         return;
     }
     let Some(plugin) = plugin() else { return };
     if let Some(cpu) = machine_cpu(plugin, vcpu) {
-        let kind = cpu.access_kind::<IS_UPDATE>(info);
         let data = CallbackData::from_pointer(data);
         plugin.access_uncommon(cpu, vcpu as usize, info, vaddr, kind, data);
     }
@@ -118,7 +148,7 @@ extern "C" fn finish_access<const IS_UPDATE: bool>(
 
 #[cold]
 #[inline(never)]
-fn stop(cpu: &mut VcpuState, vaddr: u64) {
+extern "C" fn stop(cpu: &mut VcpuState, vaddr: u64) {
     if let Some(plugin) = plugin() {
         plugin.stop(cpu, vaddr);
     }
@@ -148,8 +178,8 @@ pub extern "C" fn on_program_mem<const IS_UPDATE: bool>(
         && let Some(plugin) = plugin()
         && plugin.is_watching()
     {
-        let kind = cpu.access_kind::<IS_UPDATE>(info);
-        if !cpu.try_common_hit(info, vaddr, kind, data as u32) {
+        let kind = access_kind::<IS_UPDATE>(info);
+        if !cpu.try_common_hit(api::access_size(info), vaddr, kind, data as u32) {
             let data = CallbackData::from_pointer(data);
             plugin.access_uncommon(cpu, vcpu as usize, info, vaddr, kind, data);
         } else {

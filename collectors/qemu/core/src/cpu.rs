@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use relayout_shadow::{AccessKind, CONTEXTS_MAX, CollectorHost, ShadowContext, ShadowMemory};
 
-use crate::api::InfoBits;
 use crate::exchange::FoundValue;
 use crate::options::Options;
 use crate::output::SegmentOutput;
@@ -23,7 +22,6 @@ pub const VCPUS_MAX: usize = 4096;
 pub struct VcpuState {
     /// Its number of accesses lacks those since the last stop.
     pub context: ShadowContext,
-    pub info_bits: InfoBits,
     /// Accesses until the next stop, for a pause or a sample of a pair of lines.
     pub countdown: u32,
     /// Value of `countdown` after the last stop.
@@ -78,21 +76,9 @@ impl VcpuState {
         made
     }
 
-    /// Returns the kind of an access, by an instruction that reads and writes the same memory if it
-    /// `IS_UPDATE`.
-    #[inline(always)]
-    pub fn access_kind<const IS_UPDATE: bool>(&self, info: u32) -> AccessKind {
-        match (IS_UPDATE, self.info_bits.is_store(info)) {
-            (true, _) => AccessKind::ReadWrite,
-            (false, true) => AccessKind::Write,
-            (false, false) => AccessKind::Read,
-        }
-    }
-
     /// Returns true if all of an access is done: it changed nothing for other CPUs.
     #[inline(always)]
-    pub fn try_common_hit(&mut self, info: u32, vaddr: u64, kind: AccessKind, site: u32) -> bool {
-        let size = self.info_bits.size(info);
+    pub fn try_common_hit(&mut self, size: u8, vaddr: u64, kind: AccessKind, site: u32) -> bool {
         ShadowMemory::<SegmentOutput>::try_common_hit(&mut self.context, vaddr, size, kind, site)
     }
 }
@@ -138,7 +124,6 @@ pub fn is_inside(n: usize) -> bool {
 pub fn make_cpu(
     context: u16,
     options: &Options,
-    info_bits: InfoBits,
     host: &SegmentOutput,
 ) -> Option<&'static mut VcpuState> {
     let at = (host.zeroed(size_of::<VcpuState>())?).cast::<VcpuState>();
@@ -147,7 +132,6 @@ pub fn make_cpu(
     // valid for all fields but those that are written here.
     let cpu = unsafe {
         ShadowContext::make_at(&raw mut (*at).context, context, host)?;
-        (&raw mut (*at).info_bits).write(info_bits);
         (&raw mut (*at).pause_in).write(pauses.next_pause());
         (&raw mut (*at).pauses).write(pauses);
         (&raw mut (*at).flush_check_at).write(FLUSH_CHECK_EVERY);

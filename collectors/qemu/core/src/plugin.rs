@@ -13,7 +13,7 @@ use relayout_shadow::control::RecordingStage;
 use relayout_shadow::wire::SummaryRecord;
 use relayout_shadow::{AccessKind, CONTEXTS_MAX, ShadowConfig, ShadowMemory};
 
-use crate::api::{self, GetValue, InfoBits, InsnData, PluginId, QemuInfo};
+use crate::api::{self, GetValue, InsnData, PluginId, QemuInfo};
 use crate::clock::InstructionClock;
 use crate::cpu::{self, FLUSH_CHECK_EVERY, VcpuLookup, VcpuState};
 use crate::exchange::FoundValue;
@@ -48,7 +48,6 @@ pub struct RecordingPlugin {
     pub insn_data: InsnData,
     /// Machine whose code QEMU translates.
     pub machine: TranslatedMachine,
-    info_bits: InfoBits,
     pub get_value: Option<GetValue>,
     /// Registers, looked up when the first is read.
     registers: OnceLock<Option<RegisterReader>>,
@@ -105,6 +104,9 @@ impl RecordingPlugin {
         if program.is_some() {
             config.visit_gap = PROGRAM_VISIT_GAP;
         }
+        if !api::knows_info_bits() {
+            return Err("this QEMU describes accesses in a way not known here".to_owned());
+        }
         let shadow = ShadowMemory::new(config, output).ok_or("no memory for the table of pages")?;
         Ok(Self {
             id,
@@ -115,8 +117,6 @@ impl RecordingPlugin {
             sites: Mutex::default(),
             insn_data: InsnData::new(interface),
             machine,
-            info_bits: InfoBits::detect()
-                .ok_or("this QEMU describes accesses in a way not known here")?,
             get_value,
             registers: OnceLock::new(),
             clock: InstructionClock::new(interface),
@@ -257,7 +257,7 @@ impl RecordingPlugin {
         if n >= self.contexts {
             return None;
         }
-        cpu::make_cpu(n as u16, &self.options, self.info_bits, &self.shadow.host)
+        cpu::make_cpu(n as u16, &self.options, &self.shadow.host)
     }
 
     /// Returns true unless the host has interrupted the recording.
@@ -290,7 +290,7 @@ impl RecordingPlugin {
         kind: AccessKind,
         data: CallbackData,
     ) {
-        let size = cpu.info_bits.size(info);
+        let size = api::access_size(info);
         let facts = VcpuAccess {
             vcpu,
             clock: &self.clock,
