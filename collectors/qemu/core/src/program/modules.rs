@@ -103,16 +103,17 @@ pub struct ElfModule {
 
 impl ElfModule {
     /// Reads the file at `path`, whose `offset` is mapped at `address`: a segment of code if
-    /// `code`, else the first segment. `None` if it is no such part of an ELF file for this
-    /// machine.
+    /// `code`, else the start of the first segment. `None` if it is no such part of an ELF file for
+    /// this machine.
     pub fn read_mapped(path: &Path, address: u64, offset: u64, code: bool) -> Option<Self> {
         let segments = read_segments(&File::open(path).ok()?).ok()??;
         let loads = || segments.iter().filter(|s| s.kind == LOAD);
-        // Two segments may share a page of the file, but two segments of code never do.
+        // Two segments may share a page of the file, but two segments of code never do, nor does the
+        // first page hold another.
         let mapped = if code {
             loads().find(|s| s.executable && s.is_at(offset))?
         } else {
-            loads().next().filter(|s| s.is_at(offset))?
+            loads().next().filter(|s| s.first_page() == offset)?
         };
         let link_time = mapped
             .address
@@ -162,8 +163,12 @@ struct ElfSegment {
 impl ElfSegment {
     /// Returns true if a part of the segment is in the page of the file at `offset`.
     fn is_at(&self, offset: u64) -> bool {
-        let first = self.offset & !(PAGE_BYTES - 1);
-        first <= offset && offset < self.offset.saturating_add(self.file_bytes)
+        self.first_page() <= offset && offset < self.offset.saturating_add(self.file_bytes)
+    }
+
+    /// Returns the offset of the page of the file in which the segment begins.
+    fn first_page(&self) -> u64 {
+        self.offset & !(PAGE_BYTES - 1)
     }
 
     /// Returns the bytes from the start of the program's thread-local storage to the thread
@@ -265,6 +270,42 @@ nonsense
             ElfModule::read_mapped(&first.path, first.start, 0, false),
             Some(module)
         );
+    }
+
+    /// Writes an ELF file with segments: executable, offset, address, and bytes.
+    fn elf_file(segments: &[(bool, u64, u64, u64)]) -> tempfile::NamedTempFile {
+        let mut bytes = vec![0; HEADER_BYTES];
+        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        bytes[32] = HEADER_BYTES as u8;
+        bytes[54] = SEGMENT_BYTES as u8;
+        bytes[56] = segments.len() as u8;
+        for (executable, offset, address, size) in segments {
+            bytes.extend(LOAD.to_le_bytes());
+            bytes.extend(u32::from(*executable).to_le_bytes());
+            for field in [*offset, *address, *address, *size, *size, PAGE_BYTES] {
+                bytes.extend(field.to_le_bytes());
+            }
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        file
+    }
+
+    /// LLD, which links Rust programs, lets segments share a page of the file, and leaves a page of memory between
+    /// them: the first segment ends in the page in which the code begins.
+    #[test]
+    fn segments_that_share_a_page_are_told_apart() {
+        let file = elf_file(&[
+            (false, 0, 0, 0x1_3774),
+            (true, 0x1_3780, 0x1_4780, 0x3_e580),
+        ]);
+        let read = |address, offset, code| {
+            ElfModule::read_mapped(file.path(), address, offset, code).map(|module| module.bias)
+        };
+        let base = 0x40_0000_0000;
+        assert_eq!(read(base, 0, false), Some(base));
+        assert_eq!(read(base + 0x1_4000, 0x1_3000, false), None);
+        assert_eq!(read(base + 0x1_4000, 0x1_3000, true), Some(base));
     }
 
     #[test]
