@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds predicted gains against hardware: the programs of cases/ with the bad layout, recorded under QEMU, predicted
-by the timed model for the other layout, and measured in both. The last row is a program with mutexes and more threads
-than CPUs.
+by the timed model for the other layout, and measured in both. The last rows are a program with mutexes and more
+threads than CPUs.
 
     benches/prediction.py [--relayout PATH] [--predict PATH] [--case NAME] [--json] [--keep DIR] [--machine FILE]
     benches/prediction.py --keep DIR     # again with what was kept there
@@ -73,9 +73,10 @@ ROWS = [
     ("call_single_data", ["--mix", "handshake"], "good", ["align:32"]),
 ]
 
-# Four threads under mutexes: the program, its change as text, and as an option of `relayout what-if`.
+# Four threads under so many mutexes: the program, its change as text, and as an option of `relayout what-if`.
 LOCKS = ROOT / "crates/relayout/tests/data/locks.c"
-LOCKS_NAME = "locks.c, 4 threads with mutexes on 2 CPUs"
+LOCKS_COUNTS = [8, 1]
+LOCKS_NAME = "locks.c, 4 threads with {} on 2 CPUs"
 LOCKS_CHANGE = ("long setting;", "long setting __attribute__((aligned(64)));")
 LOCKS_OPTIONS = ["table", "--align", "setting=64"]
 # Rounds of each thread while it is recorded, and in a start that is measured.
@@ -173,8 +174,8 @@ def measure(cases, options, kept, row):
     (kept / "measured.json").write_text(json.dumps({"ratios": measured, "mops": counted}))
 
 
-def measure_locks(cases, options, kept):
-    """Records the program with mutexes into `kept`, and measures what the change of its layout gains."""
+def measure_locks(cases, options, kept, mutexes):
+    """Records the program with so many mutexes into `kept`, and measures what the change of its layout gains."""
     loop = cases.Loop(cases.Case("pcpu_chunk", [], set(), [], []), options, kept)
     # It tells whether the CPUs are apart.
     witness = loop.build("witness", "bad")
@@ -183,7 +184,7 @@ def measure_locks(cases, options, kept):
         (kept / f"{name}.c").write_text(text)
         loop.run("cc", "-O2", "-g", "-pthread", "-o", kept / f"{name}-locks", kept / f"{name}.c")
     loop.run(loop.relayout, "record", "run", "--with", "qemu", "-o", kept / "profile", "--", kept / "before-locks",
-             LOCKS_RECORDED)
+             LOCKS_RECORDED, mutexes)
     counted, end = [[], []], time.monotonic() + 2 * SECONDS_MAX
     is_apart = False
     while min(map(len, counted)) < STARTS and time.monotonic() < end:
@@ -192,7 +193,7 @@ def measure_locks(cases, options, kept):
         if not is_apart:
             continue
         begun = time.monotonic()
-        loop.run(kept / f"{['before', 'after'][number]}-locks", LOCKS_ROUNDS)
+        loop.run(kept / f"{['before', 'after'][number]}-locks", LOCKS_ROUNDS, mutexes)
         took = time.monotonic() - begun
         # One start of the witness lies between two of the program.
         is_apart = start(witness, options, []) is not None
@@ -203,27 +204,33 @@ def measure_locks(cases, options, kept):
     (kept / "measured.json").write_text(json.dumps({"ratios": [ratio_of_medians(*counted)], "mops": counted}))
 
 
-def predict_locks(options, kept):
+def predict_locks(options, kept, name):
     """The row of the program with mutexes."""
     words = [options.relayout, "what-if", kept / "profile", *LOCKS_OPTIONS, "--machine", options.machine_file, "--cpus", 2,
              "--json"]
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=True)
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr)
     point = json.loads(done.stdout)["given"]["predicted_curve"]["curve"][0]
     measured = json.loads((kept / "measured.json").read_text())["ratios"][0]
-    return compare({"case": LOCKS_NAME, "thread": "all", "measured": measured},
+    return compare({"case": name, "thread": "all", "measured": measured},
                    [point["ratio"], point["low"], point["high"]])
 
 
-def locks_rows(cases, options, kept):
-    """What is found of the program with mutexes, if the machine let it be measured."""
-    kept.mkdir(parents=True, exist_ok=True)
-    try:
-        if not (kept / "measured.json").exists():
-            measure_locks(cases, options, kept)
-        return [predict_locks(options, kept)]
-    except cases.Failure as failure:
-        print(f"{LOCKS_NAME}: {failure}", file=sys.stderr)
-        return []
+def locks_rows(cases, options, folder):
+    """What is found of the program with mutexes, as far as the machine let it be measured."""
+    rows = []
+    for mutexes in LOCKS_COUNTS:
+        name = LOCKS_NAME.format("one mutex" if mutexes == 1 else f"{mutexes} mutexes")
+        kept = folder / f"locks{mutexes}"
+        kept.mkdir(parents=True, exist_ok=True)
+        try:
+            if not (kept / "measured.json").exists():
+                measure_locks(cases, options, kept, mutexes)
+            rows.append(predict_locks(options, kept, name))
+        except cases.Failure as failure:
+            print(f"{name}: {failure}", file=sys.stderr)
+    return rows
 
 
 def compare(thread, guess):
@@ -311,7 +318,7 @@ def main():
             except cases.Failure as failure:
                 print(f"{row[0]} {' '.join(row[1])}: {failure}", file=sys.stderr)
         if not options.case or "locks" in options.case:
-            rows += locks_rows(cases, options, folder / "locks")
+            rows += locks_rows(cases, options, folder)
     print(json.dumps(rows, indent=1) if options.json else show(rows))
 
 

@@ -36,6 +36,8 @@ pub enum AccessStep {
 pub struct RecordedLock {
     /// Its word.
     pub word: Addr,
+    /// Way in which contexts wait for it.
+    pub kind: LockKind,
     /// Other words that a context stores to when it begins to wait: the end of a queue.
     pub enqueued: BTreeSet<Addr>,
     /// Words that the first in the queue loads until the lock is free; the lock's own if there are no others.
@@ -113,7 +115,7 @@ impl LockTable {
                 at += 1;
                 continue;
             };
-            let number = self.number_of(lock.word);
+            let number = self.number_of(lock.word, lock.kind);
             self.learn_waiting(number, &visits[lock.first_try..=lock.taken], roles);
             cut += visits[lock.taken].clock.saturating_sub(timed.clock);
             let visit = visits[lock.taken].visit;
@@ -127,10 +129,11 @@ impl LockTable {
         (stepped, cut)
     }
 
-    fn number_of(&mut self, word: Addr) -> u32 {
+    fn number_of(&mut self, word: Addr, kind: LockKind) -> u32 {
         *self.by_word.entry(word).or_insert_with(|| {
             self.locks.push(RecordedLock {
                 word,
+                kind,
                 enqueued: BTreeSet::new(),
                 polled: BTreeSet::new(),
             });
@@ -143,10 +146,10 @@ impl LockTable {
         let lock = &mut self.locks[number as usize];
         for TimedVisit { visit, .. } in visits {
             let word = lock_word(visit.addr);
-            let is_waiting = matches!(
-                roles.role(visit.site),
-                SiteRole::Acquire(LockKind::Sleeping, _) | SiteRole::Queue
-            );
+            let is_waiting = match roles.role(visit.site) {
+                SiteRole::Acquire(kind, _) => kind.may_sleep(),
+                role => role == SiteRole::Queue,
+            };
             if !is_near(word, lock.word) {
                 *self.left_out.entry((visit.site, visit.addr)).or_default() += 1;
             } else if is_waiting && word != lock.word {
@@ -219,14 +222,14 @@ pub(crate) fn lock_spans(visits: &[&VisitRow], roles: &dyn SiteRoles) -> Vec<(us
 /// logged.
 fn drop_impossible(held: &mut Vec<HeldLock>) {
     let taken: Vec<(usize, Addr)> = { held.iter() }
-        .filter(|lock| lock.kind == LockKind::Sleeping)
+        .filter(|lock| lock.kind.may_sleep())
         .map(|lock| (lock.taken, lock.word))
         .collect();
     held.retain(|lock| {
         let is_within = |(at, word): &(usize, Addr)| {
             (lock.taken..lock.released).contains(at) && !is_near(*word, lock.word)
         };
-        lock.kind == LockKind::Sleeping || !taken.iter().any(is_within)
+        lock.kind.may_sleep() || !taken.iter().any(is_within)
     });
 }
 
@@ -240,7 +243,7 @@ fn find_begins(held: &mut [HeldLock], visits: &[TimedVisit<'_>], roles: &dyn Sit
     let words: BTreeSet<Addr> = held.iter().map(|lock| lock.word).collect();
     let is_asking = |timed: &TimedVisit<'_>| {
         let role = roles.role(timed.visit.site);
-        matches!(role, SiteRole::Acquire(LockKind::Sleeping, _))
+        matches!(role, SiteRole::Acquire(kind, _) if kind.may_sleep())
     };
     let asks: Vec<(usize, Addr)> = { visits.iter().enumerate() }
         .filter(|(_, timed)| is_asking(timed))
@@ -248,7 +251,7 @@ fn find_begins(held: &mut [HeldLock], visits: &[TimedVisit<'_>], roles: &dyn Sit
         .filter(|(_, word)| !words.contains(word))
         .collect();
     let ends: Vec<(usize, Addr)> = { held.iter() }
-        .filter(|lock| lock.kind == LockKind::Sleeping)
+        .filter(|lock| lock.kind.may_sleep())
         .map(|lock| (lock.released, lock.word))
         .collect();
     for index in 0..held.len() {

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::locks::{AccessStep, RecordedLock};
 use crate::operations::{OperationAccess, OperationDivision, OperationLog, RecordedOperation};
-use crate::roles::LockMode;
+use crate::roles::{LockKind, LockMode};
 
 /// Fraction of the operations that store to a line, from which on it is simulated. Others are read by all, which
 /// costs nothing.
@@ -100,6 +100,8 @@ pub enum PlacedKind {
 pub struct PlacedLock {
     /// Index of its word's line.
     pub line: u32,
+    /// Way in which contexts wait for it.
+    pub kind: LockKind,
     /// Lines, beside that, that a context stores to when it begins to wait.
     pub enqueued: Vec<u32>,
     /// Lines that the first in the queue loads again whenever somebody stores to them.
@@ -306,6 +308,7 @@ impl OperationPlacer<'_> {
             let enqueued = lines_of(&lock.enqueued).filter(|other| *other != line);
             let placed = PlacedLock {
                 line,
+                kind: lock.kind,
                 enqueued: enqueued.collect(),
                 polled: match lock.polled.is_empty() {
                     true => vec![line],

@@ -12,12 +12,25 @@ pub enum LockMode {
 }
 
 /// Way in which contexts wait for a lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LockKind {
     /// They spin on its one word, or in a queue.
+    #[default]
     Spinning,
-    /// They spin while its owner runs, and sleep otherwise. It has several words: owner, queue, and their lock.
-    Sleeping,
+    /// They spin while its owner runs, and sleep otherwise. A woken context that finds the lock taken has it next. It has
+    /// several words: owner, queue, and their lock.
+    Mutex,
+    /// Writers spin as for a mutex, and readers sleep. A woken writer that finds the lock taken sleeps again.
+    Semaphore,
+    /// A lock of a program, by one word. Contexts sleep in the kernel, and any may take it when it is given back.
+    Futex,
+}
+
+impl LockKind {
+    /// Returns true if contexts may sleep for the lock.
+    pub fn may_sleep(self) -> bool {
+        self != Self::Spinning
+    }
 }
 
 /// Role of an instruction beside its access.

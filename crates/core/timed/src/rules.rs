@@ -43,6 +43,8 @@ pub struct ModelRules {
     pub moved_by_loads: f64,
     /// Nanoseconds from the moment at which a lock is given back until a context runs that slept for it.
     pub wake_ns: f64,
+    /// Nanoseconds that a context takes to fall asleep in the kernel, or to wake another.
+    pub kernel_ns: f64,
 }
 
 impl Default for ModelRules {
@@ -63,6 +65,7 @@ impl Default for ModelRules {
             merged_ticks: 0.0,
             moved_by_loads: 0.0,
             wake_ns: 0.0,
+            kernel_ns: 0.0,
         };
         for known in MachineRules::default().ranges {
             known.rule.set(&mut rules, known.expected);
@@ -105,6 +108,8 @@ pub enum ModelRule {
     MovedByLoad,
     /// [`ModelRules::wake_ns`].
     WakeUp,
+    /// [`ModelRules::kernel_ns`].
+    SleepCall,
 }
 
 impl ModelRule {
@@ -122,7 +127,8 @@ impl ModelRule {
             Self::Overlap => "code that hides a wait",
             Self::MergedLoad => "a load fetches the line for a store close behind",
             Self::MovedByLoad => "a load takes a modified line away from its owner",
-            Self::WakeUp => "time to wake up who waits",
+            Self::WakeUp => "time until a woken task runs",
+            Self::SleepCall => "time to fall asleep or to wake another",
         }
     }
 
@@ -141,6 +147,7 @@ impl ModelRule {
             Self::MergedLoad => &mut rules.merged_ticks,
             Self::MovedByLoad => &mut rules.moved_by_loads,
             Self::WakeUp => &mut rules.wake_ns,
+            Self::SleepCall => &mut rules.kernel_ns,
         };
         *place = value;
     }
@@ -216,6 +223,7 @@ impl Default for MachineRules {
                 ),
                 RuleRange::assumed(Rule::MovedByLoad, 0.0, 0.0, 1.0),
                 RuleRange::assumed(Rule::WakeUp, 3000.0, 1500.0, 8000.0),
+                RuleRange::assumed(Rule::SleepCall, 1000.0, 500.0, 2000.0),
             ],
         }
     }

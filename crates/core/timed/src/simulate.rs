@@ -1,16 +1,17 @@
 //! Simulation of CPUs that execute recorded operations, drawn at random.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+mod tasks;
+mod waiting;
 
-use relayout_statistics::random::SplitMix64;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use crate::lines::{LineUse, PS, SimulatedLines, copy_count};
-use crate::locking::{LockWaiter, SimulatedLocks};
+use crate::locking::SimulatedLocks;
 use crate::machine::TimedMachine;
 use crate::placed::{PlacedAccess, PlacedKind, PlacedOperation, PlacedOperations};
-use crate::roles::LockMode;
 use crate::rules::ModelRules;
+use tasks::{SimulatedCpu, SimulatedTask, TaskStep};
 
 /// Operations of each CPU before counting begins, and that are counted.
 const WARM_UP: u64 = 8;
@@ -24,8 +25,8 @@ const LONG_COUNTED: u64 = 2;
 /// Ticks of a loop from one try of a compare-and-exchange to the next, at most. What lay before the first, such as the
 /// remains of an interrupt, does not come again.
 const RETRY_TICKS_MAX: u32 = 32;
-/// Accesses over those that the operations have, for each CPU, at most: of CPUs that read again and again what is under
-/// a sequence count.
+/// Accesses over those that the operations have on average, for each CPU, at most: the rest are longer, or read again what
+/// is under a sequence count.
 const RETRIES_MAX: u64 = 4;
 
 /// A word that no access names.
@@ -51,7 +52,8 @@ pub struct SimulatedThroughput {
     pub operations_per_second: f64,
     /// Operations in a second by part of [`PlacedOperations::parts`].
     pub by_part: Vec<f64>,
-    /// Fraction of the CPUs' time that they wait for each line.
+    /// Fraction of the tasks' time that they wait for each line. There is a task for each CPU, or for each part if those
+    /// are more.
     pub waiting: Vec<f64>,
     /// Accesses that were simulated.
     pub accesses: u64,
@@ -82,14 +84,14 @@ impl ThroughputSimulation<'_> {
         state.finished_by_part.fill(0);
         state.run_until(done + effort.counted, effort.accesses_max);
         let elapsed = (state.now - begin).max(1) as f64;
-        let cpu_time = elapsed * f64::from(self.cpus);
+        let task_time = elapsed * state.tasks.len() as f64;
         SimulatedThroughput {
             operations_per_second: (state.finished - done) as f64 / elapsed * PS * 1e9,
             by_part: { state.finished_by_part.iter() }
                 .map(|finished| *finished as f64 / elapsed * PS * 1e9)
                 .collect(),
             waiting: { state.waits_ps.iter() }
-                .map(|waited| *waited as f64 / cpu_time)
+                .map(|waited| *waited as f64 / task_time)
                 .collect(),
             accesses: state.accesses,
             is_stuck: state.finished < done + effort.counted,
@@ -129,37 +131,14 @@ impl SimulationEffort {
     }
 }
 
-/// CPU with the operation that it executes.
-struct SimulatedCpu {
-    /// Draws operations.
-    choice: SplitMix64,
-    /// Draws the code between accesses.
-    jitter: SplitMix64,
-    operation: usize,
-    /// Part that the operation belongs to.
-    part: usize,
-    next: usize,
-    /// It waits for the line of its next access, which is there at its next event.
-    is_waiting: bool,
-    /// Time that it waited for that.
-    waited: u64,
-    /// When all stores so far are done.
-    drained_at: u64,
-    /// Stores that wait for their lines, in order: when each is done, and its word. Some are done already.
-    stores: VecDeque<(u64, u32)>,
-    /// Time of the code that a wait has hidden.
-    hidden: u64,
-    /// Versions of the words that the accesses of the operation loaded.
-    loaded: Vec<u32>,
-}
-
 struct SimulationState<'s> {
     rules: &'s ModelRules,
     placed: &'s PlacedOperations,
     lines: SimulatedLines<'s>,
     locks: SimulatedLocks<'s>,
     cpus: Vec<SimulatedCpu>,
-    /// Time of the next access of each CPU.
+    tasks: Vec<SimulatedTask>,
+    /// Time of the next step of each task that does not wait for a lock or a CPU.
     events: BinaryHeap<Reverse<(u64, u32)>>,
     /// Number of stores to each copy of a word.
     versions: Vec<u32>,
@@ -193,7 +172,10 @@ impl<'s> SimulationState<'s> {
             placed,
             lines: SimulatedLines::new(&placed.lines, cpus, machine, rules),
             locks: SimulatedLocks::new(placed, cpus),
-            cpus: (0..cpus).map(|cpu| SimulatedCpu::new(seed, cpu)).collect(),
+            cpus: (0..cpus).map(|_| SimulatedCpu::default()).collect(),
+            tasks: (0..cpus.max(placed.parts.len() as u32))
+                .map(|task| SimulatedTask::new(seed, task, cpus, placed.parts.len()))
+                .collect(),
             events: BinaryHeap::with_capacity(cpus as usize),
             versions: vec![0; count],
             word_copies,
@@ -204,8 +186,8 @@ impl<'s> SimulationState<'s> {
             finished_by_part: vec![0; placed.parts.len()],
             accesses: 0,
         };
-        for cpu in 0..cpus {
-            state.begin_operation(cpu, 0);
+        for task in 0..state.tasks.len() as u32 {
+            state.schedule_at(task, 0);
         }
         state
     }
@@ -213,53 +195,98 @@ impl<'s> SimulationState<'s> {
     fn run_until(&mut self, finished: u64, accesses_max: u64) {
         while self.finished < finished
             && self.accesses < accesses_max
-            && let Some(Reverse((at, cpu))) = self.events.pop()
+            && let Some(Reverse((at, task))) = self.events.pop()
         {
             self.now = at;
-            let operation = self.operation_of(cpu);
-            let own = &mut self.cpus[cpu as usize];
-            let is_there = std::mem::take(&mut own.is_waiting);
-            match operation.accesses.get(own.next) {
-                Some(access) if is_there => self.finish_access(cpu, at, access),
-                Some(access) => self.execute(cpu, at, access),
-                None => {
-                    self.finished += 1;
-                    self.finished_by_part[self.cpus[cpu as usize].part] += 1;
-                    self.begin_operation(cpu, at);
-                }
+            if self.enter_cpu(task, at) {
+                self.take_step(task, at);
             }
         }
     }
 
-    fn operation_of(&self, cpu: u32) -> &'s PlacedOperation {
-        &self.placed.operations[self.cpus[cpu as usize].operation]
+    fn take_step(&mut self, task: u32, at: u64) {
+        let step = std::mem::replace(&mut self.tasks[task as usize].step, TaskStep::Execute);
+        let next = self.tasks[task as usize].next;
+        match (step, self.operation_of(task).accesses.get(next)) {
+            (TaskStep::Begin, _) => self.begin_operation(task, at),
+            (TaskStep::GoOn, _) => self.go_on(task, at, 0),
+            (TaskStep::Finish, Some(access)) => self.finish_access(task, at, access),
+            (_, Some(access)) => self.execute(task, at, access),
+            (_, None) => self.end_operation(task, at),
+        }
     }
 
-    /// Draws the next operation of a CPU. CPUs take the parts in turn; where there are more parts than CPUs, a CPU draws
-    /// from all that are its own.
-    fn begin_operation(&mut self, cpu: u32, at: u64) {
-        let parts = &self.placed.parts;
-        let stride = self.cpus.len();
-        let own = &mut self.cpus[cpu as usize];
-        let first = cpu as usize % parts.len();
-        own.part = match (parts.len() - first).div_ceil(stride) {
-            1 => first,
-            several => first + stride * own.choice.below(several),
-        };
-        let operations = &parts[own.part].operations;
+    fn operation_of(&self, task: u32) -> &'s PlacedOperation {
+        &self.placed.operations[self.tasks[task as usize].operation]
+    }
+
+    fn cpu_of(&self, task: u32) -> u32 {
+        self.tasks[task as usize].cpu
+    }
+
+    fn cpu_mut(&mut self, task: u32) -> &mut SimulatedCpu {
+        &mut self.cpus[self.tasks[task as usize].cpu as usize]
+    }
+
+    fn is_running(&self, task: u32) -> bool {
+        self.cpus[self.cpu_of(task) as usize].running == Some(task)
+    }
+
+    /// Lets a task run on its CPU and returns true, if the CPU does not execute another; else it is ready.
+    fn enter_cpu(&mut self, task: u32, at: u64) -> bool {
+        let cpu = self.cpu_mut(task);
+        let running = *cpu.running.get_or_insert(task);
+        if running == task {
+            return true;
+        }
+        cpu.ready.push_back(task);
+        self.yield_cpu(running, at);
+        false
+    }
+
+    /// Takes a task off its CPU, which executes the next one that is ready from a time on.
+    fn leave_cpu(&mut self, task: u32, at: u64) {
+        let cpu = self.cpu_mut(task);
+        cpu.running = cpu.ready.pop_front();
+        if let Some(next) = cpu.running {
+            self.schedule_at(next, at);
+        }
+    }
+
+    fn schedule_at(&mut self, task: u32, at: u64) {
+        self.events.push(Reverse((at, task)));
+    }
+
+    fn end_operation(&mut self, task: u32, at: u64) {
+        self.finished += 1;
+        self.finished_by_part[self.tasks[task as usize].part] += 1;
+        if self.cpu_mut(task).ready.is_empty() {
+            return self.begin_operation(task, at);
+        }
+        self.tasks[task as usize].step = TaskStep::Begin;
+        self.cpu_mut(task).ready.push_back(task);
+        self.leave_cpu(task, at);
+    }
+
+    /// Draws the next operation of a task.
+    fn begin_operation(&mut self, task: u32, at: u64) {
+        let own = &mut self.tasks[task as usize];
+        let operations = &self.placed.parts[own.part].operations;
         own.operation = operations[own.choice.below(operations.len())] as usize;
         own.next = 0;
+        own.reread_to = 0;
         own.loaded.clear();
-        self.schedule(cpu, at);
+        self.schedule(task, at);
     }
 
-    /// Sets the time of the CPU's next access, or of its operation's end.
-    fn schedule(&mut self, cpu: u32, after: u64) {
-        let operation = self.operation_of(cpu);
-        let own = &mut self.cpus[cpu as usize];
+    /// Sets the time of the task's next access, or of its operation's end.
+    fn schedule(&mut self, task: u32, after: u64) {
+        let operation = self.operation_of(task);
+        let own = &mut self.tasks[task as usize];
+        let cpu = &mut self.cpus[own.cpu as usize];
         let (ticks, locked, between_ns) = match operation.accesses.get(own.next) {
             Some(access) => {
-                own.hold_back_stores(access.stores_before, after);
+                cpu.hold_back_stores(access.stores_before, after);
                 (access.ticks, access.locked_before, 0.0)
             }
             None => (
@@ -272,120 +299,117 @@ impl<'s> SimulationState<'s> {
         let code_ns = (f64::from(ticks) * self.rules.tick_ns + between_ns) * spread
             + f64::from(locked) * self.rules.locked_ns;
         let code = (code_ns * PS) as u64;
-        let visible = code - code.min(std::mem::take(&mut own.hidden));
-        self.events.push(Reverse((after + visible, cpu)));
+        let visible = code - code.min(std::mem::take(&mut cpu.hidden));
+        self.schedule_at(task, after + visible);
     }
 
     /// Begins an access.
-    fn execute(&mut self, cpu: u32, at: u64, access: &PlacedAccess) {
+    fn execute(&mut self, task: u32, at: u64, access: &PlacedAccess) {
         self.accesses += 1;
         match access.kind {
             PlacedKind::Store => {
-                if let Some(room_at) = self.store_room(cpu, at) {
+                let stores_max = self.rules.stores_max.max(1.0) as usize;
+                if let Some(room_at) = self.cpu_mut(task).store_room(at, stores_max) {
                     self.waits_ps[access.line as usize] += room_at - at;
                     self.accesses -= 1;
-                    return self.events.push(Reverse((room_at, cpu)));
+                    return self.schedule_at(task, room_at);
                 }
-                self.store(cpu, at, access);
-                self.go_on(cpu, at, 0);
+                self.store(task, at, access);
+                self.go_on(task, at, 0);
             }
             PlacedKind::Release { lock, atomic } => {
-                self.release(cpu, at, access, lock, atomic);
+                self.release(task, at, access, lock, atomic);
             }
             PlacedKind::Load | PlacedKind::SequenceCheck { .. } => {
-                let end = self.load(cpu, at, access, LineUse::Load);
-                self.wait_for_line(cpu, at, end, access);
+                let end = self.load(task, at, access, LineUse::Load);
+                self.wait_for_line(task, at, end, access);
             }
             PlacedKind::LoadBeforeStore { ticks } => {
                 let line_use = match f64::from(ticks) < self.rules.merged_ticks {
                     true => LineUse::Store,
                     false => LineUse::Load,
                 };
-                let end = self.load(cpu, at, access, line_use);
-                self.wait_for_line(cpu, at, end, access);
+                let end = self.load(task, at, access, line_use);
+                self.wait_for_line(task, at, end, access);
             }
             PlacedKind::Locked
             | PlacedKind::CompareExchange { .. }
             | PlacedKind::Acquire { .. } => {
-                let end = self.take_when_drained(cpu, at, access.line);
-                self.wait_for_line(cpu, at, end, access);
+                let end = self.take_when_drained(task, at, access.line);
+                self.wait_for_line(task, at, end, access);
             }
         }
     }
 
     /// Takes a line alone for an atomic instruction, after all stores, and returns when it is there.
-    fn take_when_drained(&mut self, cpu: u32, at: u64, line: u32) -> u64 {
-        let begin = at.max(self.cpus[cpu as usize].drained_at);
-        self.lines.access(line, cpu, begin, LineUse::Locked)
+    fn take_when_drained(&mut self, task: u32, at: u64, line: u32) -> u64 {
+        let begin = at.max(self.cpu_mut(task).drained_at);
+        self.lines
+            .access(line, self.cpu_of(task), begin, LineUse::Locked)
     }
 
     /// Loads a word, and returns when it is there: at once, if it is one that the CPU has just stored.
-    fn load(&mut self, cpu: u32, at: u64, access: &PlacedAccess, line_use: LineUse) -> u64 {
-        let mut stores = self.cpus[cpu as usize].stores.iter();
+    fn load(&mut self, task: u32, at: u64, access: &PlacedAccess, line_use: LineUse) -> u64 {
+        let mut stores = self.cpu_mut(task).stores.iter();
         if stores.any(|(end, word)| *end > at && *word == access.word) {
             return at;
         }
-        self.lines.access(access.line, cpu, at, line_use)
-    }
-
-    /// Returns when another store may wait for its line, if too many wait.
-    fn store_room(&mut self, cpu: u32, at: u64) -> Option<u64> {
-        let stores = &mut self.cpus[cpu as usize].stores;
-        while stores.front().is_some_and(|(end, _)| *end <= at) {
-            stores.pop_front();
-        }
-        let too_many = (stores.len() + 1).checked_sub(self.rules.stores_max.max(1.0) as usize)?;
-        Some(stores.get(too_many.checked_sub(1)?)?.0)
+        self.lines
+            .access(access.line, self.cpu_of(task), at, line_use)
     }
 
     /// Goes on with an access when its line is there. Only then is it known what others did to the line before.
-    fn wait_for_line(&mut self, cpu: u32, at: u64, end: u64, access: &PlacedAccess) {
-        let own = &mut self.cpus[cpu as usize];
+    fn wait_for_line(&mut self, task: u32, at: u64, end: u64, access: &PlacedAccess) {
+        let own = &mut self.tasks[task as usize];
         own.waited = end - at;
-        self.waits_ps[access.line as usize] += end - at;
-        if end == at {
-            return self.finish_access(cpu, at, access);
+        // The wait for a lock is counted as a whole.
+        if own.wait.is_none() {
+            self.waits_ps[access.line as usize] += end - at;
         }
-        own.is_waiting = true;
-        self.events.push(Reverse((end, cpu)));
+        if end == at {
+            return self.finish_access(task, at, access);
+        }
+        own.step = TaskStep::Finish;
+        self.schedule_at(task, end);
     }
 
     /// Ends an access whose line the CPU has.
-    fn finish_access(&mut self, cpu: u32, at: u64, access: &PlacedAccess) {
+    fn finish_access(&mut self, task: u32, at: u64, access: &PlacedAccess) {
         let locked_end = at + (self.rules.locked_ns * PS) as u64;
         match access.kind {
             PlacedKind::Load | PlacedKind::LoadBeforeStore { .. } => {
-                let version = *self.version(access.word, access.line, cpu);
+                let version = *self.version(access.word, access.line, task);
                 let hidden = (self.rules.overlap_ns * PS) as u64;
-                let own = &mut self.cpus[cpu as usize];
-                own.hidden = hidden.min(own.waited);
-                self.go_on(cpu, at, version);
+                let waited = self.tasks[task as usize].waited;
+                self.cpu_mut(task).hidden = hidden.min(waited);
+                self.go_on(task, at, version);
             }
             PlacedKind::SequenceCheck { load } => {
-                self.check_sequence(cpu, at, access, load.into());
+                self.check_sequence(task, at, access, load.into());
             }
             PlacedKind::CompareExchange { load } => {
-                self.poll_line(access.line, cpu, at);
-                self.compare_exchange(cpu, locked_end, access, load.into());
+                self.poll_line(access.line, self.cpu_of(task), at);
+                self.compare_exchange(task, locked_end, access, load.into());
             }
             PlacedKind::Acquire { lock, mode } => {
-                self.poll_line(access.line, cpu, at);
-                self.acquire(cpu, locked_end, access, lock, mode);
+                self.poll_line(access.line, self.cpu_of(task), at);
+                self.acquire(task, locked_end, access, lock, mode);
             }
             // Stores do not wait for their lines, and have ended.
             PlacedKind::Store | PlacedKind::Release { .. } => {}
             PlacedKind::Locked => {
-                self.poll_line(access.line, cpu, at);
-                *self.version(access.word, access.line, cpu) += 1;
-                self.go_on(cpu, locked_end, 0);
+                self.poll_line(access.line, self.cpu_of(task), at);
+                *self.version(access.word, access.line, task) += 1;
+                self.go_on(task, locked_end, 0);
             }
         }
     }
 
     /// Executes a store, and returns when others can see it. The CPU does not wait for that.
-    fn store(&mut self, cpu: u32, at: u64, access: &PlacedAccess) -> u64 {
+    fn store(&mut self, task: u32, at: u64, access: &PlacedAccess) -> u64 {
+        let cpu = self.cpu_of(task);
         let end = self.lines.access(access.line, cpu, at, LineUse::Store);
-        *self.version(access.word, access.line, cpu) += 1;
+        *self.version(access.word, access.line, task) += 1;
         let own = &mut self.cpus[cpu as usize];
         own.drained_at = own.drained_at.max(end);
         if own.drained_at > at {
@@ -395,90 +419,31 @@ impl<'s> SimulationState<'s> {
         end
     }
 
-    /// Lets those that poll a line load it again, after a CPU stored to it.
-    fn poll_line(&mut self, line: u32, cpu: u32, at: u64) {
-        for index in 0..self.locks.polling(line).len() {
-            let lock = self.locks.polling(line)[index];
-            let copy = self.lines.copy_of(self.locks.placed(lock).line, cpu);
-            if let Some(poller) = self.locks.poller(lock, copy)
-                && poller != cpu
-            {
-                self.lines.access(line, poller, at, LineUse::Load);
-            }
-        }
-    }
-
-    fn acquire(&mut self, cpu: u32, end: u64, access: &PlacedAccess, lock: u32, mode: LockMode) {
-        let copy = self.lines.copy_of(access.line, cpu);
-        let waiter = LockWaiter {
-            cpu,
-            mode,
-            since: end,
-        };
-        if self.locks.take_or_wait(lock, copy, waiter) {
-            return self.go_on(cpu, end, 0);
-        }
-        let mut asked_at = end;
-        for line in &self.locks.placed(lock).enqueued {
-            asked_at = self.lines.access(*line, cpu, asked_at, LineUse::Locked);
-        }
-        if self.locks.poller(lock, copy) == Some(cpu) {
-            for line in &self.locks.placed(lock).polled {
-                self.lines.access(*line, cpu, asked_at, LineUse::Load);
-            }
-        }
-    }
-
-    fn release(&mut self, cpu: u32, at: u64, access: &PlacedAccess, lock: u32, atomic: bool) {
-        let (seen_at, own_end) = match atomic {
-            true => {
-                let end = self.take_when_drained(cpu, at, access.line);
-                self.waits_ps[access.line as usize] += end - at;
-                self.poll_line(access.line, cpu, end);
-                let end = end + (self.rules.locked_ns * PS) as u64;
-                (end, end)
-            }
-            false => (self.store(cpu, at, access), at),
-        };
-        let copy = self.lines.copy_of(access.line, cpu);
-        for waiter in self.locks.give_back(lock, copy) {
-            let taken_at = match waiter.mode {
-                LockMode::Alone => {
-                    let (line, cpu) = (access.line, waiter.cpu);
-                    let loaded = self.lines.access(line, cpu, seen_at, LineUse::Load);
-                    self.lines.access(line, cpu, loaded, LineUse::Locked)
-                }
-                LockMode::Shared => seen_at + (self.rules.wake_ns * PS) as u64,
-            };
-            let since = waiter.since.max(self.counted_from);
-            self.waits_ps[access.line as usize] += taken_at.saturating_sub(since);
-            self.go_on(waiter.cpu, taken_at.max(waiter.since), 0);
-        }
-        self.go_on(cpu, own_end, 0);
-    }
-
-    fn check_sequence(&mut self, cpu: u32, at: u64, access: &PlacedAccess, load: usize) {
-        let version = *self.version(access.word, access.line, cpu);
-        let own = &mut self.cpus[cpu as usize];
-        if own
+    /// Ends a check of a sequence count. What was read under one that changed is read once more. Code takes the lock then,
+    /// or does without (`read_seqbegin_or_lock`, the walk of a path).
+    fn check_sequence(&mut self, task: u32, at: u64, access: &PlacedAccess, load: usize) {
+        let version = *self.version(access.word, access.line, task);
+        let own = &mut self.tasks[task as usize];
+        let has_changed = own
             .loaded
             .get(load)
-            .is_some_and(|loaded| *loaded != version)
-        {
+            .is_some_and(|loaded| *loaded != version);
+        if has_changed && own.next >= own.reread_to {
+            own.reread_to = own.next + 1;
             own.loaded.truncate(load);
             own.next = load;
-            return self.schedule(cpu, at);
+            return self.schedule(task, at);
         }
-        self.go_on(cpu, at, version);
+        self.go_on(task, at, version);
     }
 
     /// Ends a compare-and-exchange. If it fails, it has brought the word, and the next try a few instructions later
     /// finds the line still there.
-    fn compare_exchange(&mut self, cpu: u32, end: u64, access: &PlacedAccess, load: usize) {
-        let version = self.version(access.word, access.line, cpu);
+    fn compare_exchange(&mut self, task: u32, end: u64, access: &PlacedAccess, load: usize) {
+        let version = self.version(access.word, access.line, task);
         let current = *version;
         *version += 1;
-        let loaded = self.cpus[cpu as usize].loaded.get(load).copied();
+        let loaded = self.tasks[task as usize].loaded.get(load).copied();
         let has_failed = loaded.is_some_and(|loaded| loaded != current);
         let again = match has_failed {
             true => {
@@ -488,49 +453,19 @@ impl<'s> SimulationState<'s> {
             }
             false => 0,
         };
-        self.go_on(cpu, end + again, 0);
+        self.go_on(task, end + again, 0);
     }
 
     /// Goes on behind an access that loaded a version of its word; only that of a load is asked for later.
-    fn go_on(&mut self, cpu: u32, end: u64, version: u32) {
-        let own = &mut self.cpus[cpu as usize];
+    fn go_on(&mut self, task: u32, end: u64, version: u32) {
+        let own = &mut self.tasks[task as usize];
         own.loaded.push(version);
         own.next += 1;
-        self.schedule(cpu, end);
+        self.schedule(task, end);
     }
 
-    fn version(&mut self, word: u32, line: u32, cpu: u32) -> &mut u32 {
-        let copy = self.lines.copy_of(line, cpu);
+    fn version(&mut self, word: u32, line: u32, task: u32) -> &mut u32 {
+        let copy = self.lines.copy_of(line, self.cpu_of(task));
         &mut self.versions[self.word_copies[word as usize] + copy]
-    }
-}
-
-impl SimulatedCpu {
-    fn new(seed: u64, cpu: u32) -> Self {
-        let own_seed = |purpose: u64| {
-            let mut mixed = SplitMix64::new(seed ^ (u64::from(cpu) << 8 | purpose));
-            SplitMix64::new(mixed.bits())
-        };
-        Self {
-            choice: own_seed(1),
-            jitter: own_seed(2),
-            operation: 0,
-            part: 0,
-            next: 0,
-            is_waiting: false,
-            waited: 0,
-            drained_at: 0,
-            stores: VecDeque::new(),
-            hidden: 0,
-            loaded: Vec::new(),
-        }
-    }
-
-    /// Adds stores to lines that the CPU has, which wait for those before them.
-    fn hold_back_stores(&mut self, count: u16, at: u64) {
-        if self.drained_at > at {
-            let held = std::iter::repeat_n((self.drained_at, NO_WORD), count.into());
-            self.stores.extend(held);
-        }
     }
 }

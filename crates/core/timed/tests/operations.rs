@@ -266,7 +266,7 @@ fn waiting_for_a_lock_is_cut_out() {
         (0..2).flat_map(move |context| waiting_operation(context, operation))
     });
     let (acquire, release) = (
-        SiteRole::Acquire(LockKind::Sleeping, LockMode::Alone),
+        SiteRole::Acquire(LockKind::Semaphore, LockMode::Alone),
         SiteRole::Release,
     );
     let roles = [(1, acquire), (2, release), (3, acquire), (4, release)];
@@ -305,7 +305,7 @@ fn locks_without_an_end_are_no_locks() {
         &recorded(),
         vec![(
             site_of(WORD),
-            SiteRole::Acquire(LockKind::Sleeping, LockMode::Alone),
+            SiteRole::Acquire(LockKind::Semaphore, LockMode::Alone),
         )],
     );
     let log = log.expect("operations");
@@ -382,7 +382,7 @@ fn damaged_visits_do_no_harm() {
 #[test]
 fn operations_in_the_other_order_of_locks_are_dropped() {
     let (acquire, release) = (
-        SiteRole::Acquire(LockKind::Sleeping, LockMode::Alone),
+        SiteRole::Acquire(LockKind::Semaphore, LockMode::Alone),
         SiteRole::Release,
     );
     let (first, second) = (COUNT, COUNT + 0x40);
@@ -445,7 +445,7 @@ fn work_under_another_lock_is_no_waiting() {
     };
     let visits =
         (0..12).flat_map(|number| (0..2).flat_map(move |context| operation(context, number)));
-    let acquire = SiteRole::Acquire(LockKind::Sleeping, LockMode::Alone);
+    let acquire = SiteRole::Acquire(LockKind::Semaphore, LockMode::Alone);
     let roles = vec![(SiteId(1), acquire), (SiteId(2), SiteRole::Release)];
     let log = read_with(&with_visits(visits.collect()), roles).expect("operations");
     let found: Vec<(Addr, bool)> = { log.operations[0].accesses.iter() }

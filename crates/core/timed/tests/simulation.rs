@@ -1,66 +1,15 @@
 //! Properties of the simulation: what it must give where the answer follows without it.
 
+mod common;
+
 use proptest::prelude::*;
 use relayout_profile::ContextId;
 use relayout_timed::{
-    ContendedLine, CurveInputs, LineName, LineSharing, LockMode, MachineRules, ModelRules,
-    OperationPart, PlacedAccess, PlacedKind, PlacedLock, PlacedOperation, PlacedOperations,
-    SimulatedThroughput, ThroughputSimulation, TimedMachine, TransferTimes,
+    CurveInputs, LineSharing, MachineRules, ModelRules, OperationPart, PlacedKind, PlacedOperation,
+    PlacedOperations, ThroughputSimulation,
 };
 
-fn machine(move_ns: f64) -> TimedMachine {
-    TimedMachine {
-        name: "test".to_owned(),
-        sockets: 1,
-        cores: 64,
-        cluster_cores: 64,
-        transfer: TransferTimes {
-            cluster: move_ns,
-            socket: move_ns,
-            other_socket: move_ns,
-        },
-    }
-}
-
-fn access(ticks: u32, line: u32, kind: PlacedKind) -> PlacedAccess {
-    PlacedAccess {
-        ticks,
-        line,
-        word: line,
-        kind,
-        locked_before: 0,
-        stores_before: 0,
-    }
-}
-
-/// One operation over and over, on lines that all CPUs share.
-fn operations(accesses: Vec<PlacedAccess>, ticks_behind: u32, lines: u32) -> PlacedOperations {
-    PlacedOperations {
-        lines: (0..lines)
-            .map(|line| ContendedLine {
-                name: LineName::Memory(line.into()),
-                sharing: LineSharing::All,
-            })
-            .collect(),
-        words: (0..lines).collect(),
-        locks: Vec::new(),
-        operations: vec![PlacedOperation {
-            accesses,
-            ticks_behind,
-            locked_behind: 0,
-        }],
-        parts: vec![OperationPart {
-            context: None,
-            operations: vec![0],
-        }],
-    }
-}
-
-/// Replaces the operations by others, of which all CPUs draw.
-fn set_operations(placed: &mut PlacedOperations, operations: Vec<PlacedOperation>) {
-    placed.parts[0].operations = (0..operations.len() as u32).collect();
-    placed.operations = operations;
-}
+use common::{access, machine, operations, set_operations, simulate};
 
 /// Operations that visit one line so often, far apart.
 fn visits(count: u32) -> PlacedOperations {
@@ -247,128 +196,7 @@ fn fewer_visits_gain_by_the_number_of_cpus() {
             .iter()
             .all(|point| point.low <= point.ratio && point.ratio <= point.high)
     );
-    assert_eq!(curve.rule_effects.len(), 12);
-}
-
-fn acquire(lock: u32, mode: LockMode) -> PlacedKind {
-    PlacedKind::Acquire { lock, mode }
-}
-
-fn release(lock: u32, mode: LockMode) -> PlacedKind {
-    let atomic = mode == LockMode::Shared;
-    PlacedKind::Release { lock, atomic }
-}
-
-/// Operations that hold a lock on line 0 for so many ticks, of 0.2 ns, and then do something else for as long.
-fn locked_for(ticks: u32, mode: LockMode) -> PlacedOperations {
-    let accesses = vec![
-        access(100, 0, acquire(0, mode)),
-        access(ticks, 0, release(0, mode)),
-    ];
-    let mut placed = operations(accesses, ticks, 2);
-    placed.locks = vec![lock_on(0)];
-    placed
-}
-
-fn lock_on(line: u32) -> PlacedLock {
-    PlacedLock {
-        line,
-        enqueued: Vec::new(),
-        polled: vec![line],
-    }
-}
-
-fn simulate(placed: &PlacedOperations, cpus: u32) -> SimulatedThroughput {
-    let machine = machine(70.0);
-    let rules = ModelRules::default();
-    let simulation = ThroughputSimulation {
-        machine: &machine,
-        rules: &rules,
-        cpus,
-        seed: 3,
-    };
-    simulation.run(placed)
-}
-
-/// One holder at a time: the time between two of them is what the lock is held, and some moves of its line.
-#[test]
-fn a_lock_lets_one_cpu_in_at_a_time() {
-    let placed = locked_for(20_000, LockMode::Alone);
-    let rate = |cpus| simulate(&placed, cpus).operations_per_second;
-    let held_ns = 20_000.0 * ModelRules::default().tick_ns;
-    let each_ns = 1e9 / rate(16);
-    assert!(
-        each_ns >= held_ns * 0.98 && each_ns < held_ns + 5.0 * 70.0,
-        "{each_ns}"
-    );
-    assert!(
-        (rate(16) / rate(4) - 1.0).abs() < 0.05,
-        "{} {}",
-        rate(16),
-        rate(4)
-    );
-    let waiting: f64 = simulate(&placed, 16).waiting.iter().sum();
-    assert!((0.8..1.0).contains(&waiting), "{waiting}");
-}
-
-#[test]
-fn readers_go_together() {
-    let placed = locked_for(20_000, LockMode::Shared);
-    let rate = |cpus| simulate(&placed, cpus).operations_per_second;
-    assert!(
-        (rate(16) / rate(1) / 16.0 - 1.0).abs() < 0.1,
-        "{} {}",
-        rate(16),
-        rate(1)
-    );
-}
-
-/// What the holder uses on the line of a lock is taken from it by those that wait.
-#[test]
-fn waiters_disturb_the_line_of_their_lock() {
-    let beside = |line| {
-        let mut accesses = vec![access(100, 0, acquire(0, LockMode::Alone))];
-        accesses.extend((0..10).map(|_| access(500, line, PlacedKind::Store)));
-        accesses.extend((0..10).map(|_| access(500, line, PlacedKind::Locked)));
-        accesses.push(access(100, 0, release(0, LockMode::Alone)));
-        let mut placed = operations(accesses, 500, 2);
-        placed.locks = vec![lock_on(0)];
-        simulate(&placed, 8).operations_per_second
-    };
-    let (same, other) = (beside(0), beside(1));
-    assert!(other > same * 1.2, "{same} {other}");
-}
-
-/// Two operations that take two locks in different orders end in a deadlock, which is told.
-#[test]
-fn operations_that_cannot_go_on_are_told() {
-    let both = |first: u32, second: u32| PlacedOperation {
-        accesses: vec![
-            access(100, first, acquire(first, LockMode::Alone)),
-            access(1000, second, acquire(second, LockMode::Alone)),
-            access(1000, second, release(second, LockMode::Alone)),
-            access(100, first, release(first, LockMode::Alone)),
-        ],
-        ticks_behind: 100,
-        locked_behind: 0,
-    };
-    let mut placed = operations(Vec::new(), 0, 2);
-    set_operations(&mut placed, vec![both(0, 1), both(1, 0)]);
-    placed.locks = vec![lock_on(0), lock_on(1)];
-    assert!(simulate(&placed, 8).is_stuck);
-    let machine = machine(70.0);
-    let inputs = CurveInputs {
-        today: &placed,
-        changed: &placed,
-        machine: &machine,
-        rules: &MachineRules::default(),
-        between_ns: 50.0,
-        seed: 9,
-    };
-    assert_eq!(inputs.points(&[8]), None);
-    placed.operations.truncate(1);
-    placed.parts[0].operations.truncate(1);
-    assert!(!simulate(&placed, 8).is_stuck);
+    assert_eq!(curve.rule_effects.len(), 13);
 }
 
 /// What is read under a sequence count is read again if the count changed.

@@ -1,4 +1,5 @@
-/* Threads count under the mutex of a bucket, and look at a setting that lies beside a count of all. */
+/* Threads count under the mutex of a bucket, and look at a setting that lies beside a count of all.
+ * locks [ROUNDS [BUCKETS]] */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -14,6 +15,7 @@ struct table {
 } table __attribute__((aligned(64)));
 
 static long rounds;
+static unsigned long buckets = 8;
 
 static void *work(void *number)
 {
@@ -23,7 +25,7 @@ static void *work(void *number)
 		struct bucket *bucket;
 
 		draw = draw * 6364136223846793005ul + 1442695040888963407ul;
-		bucket = &table.buckets[(draw >> 40) % 8];
+		bucket = &table.buckets[(draw >> 40) % buckets];
 		pthread_mutex_lock(&bucket->mutex);
 		bucket->count++;
 		pthread_mutex_unlock(&bucket->mutex);
@@ -40,6 +42,8 @@ int main(int count, char **words)
 	pthread_t threads[4];
 
 	rounds = count > 1 ? atol(words[1]) : 3000;
+	if (count > 2 && atol(words[2]) > 0 && atol(words[2]) < 8)
+		buckets = (unsigned long)atol(words[2]);
 	for (int i = 0; i < 8; i++)
 		pthread_mutex_init(&table.buckets[i].mutex, NULL);
 	for (long i = 0; i < 4; i++)

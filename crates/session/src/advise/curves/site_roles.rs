@@ -44,7 +44,7 @@ const INTERRUPT_STARTS: [&str; 32] = [
 const ENTRY_FUNCTIONS: [&str; 2] = ["irqentry_enter", "irqentry_nmi_enter"];
 
 /// Parts of the names of functions, and their roles. The first that fits counts, so what is special comes first.
-const ROLES: [(NamePart, SiteRole); 47] = [
+const ROLES: [(NamePart, SiteRole); 54] = [
     // A holder's own notes.
     (Start("rwsem_set_owner"), SiteRole::Code),
     (Start("rwsem_clear_owner"), SiteRole::Code),
@@ -56,18 +56,18 @@ const ROLES: [(NamePart, SiteRole); 47] = [
     (Part("read_seqretry"), SiteRole::SequenceCheck),
     (Part("need_seqretry"), SiteRole::SequenceCheck),
     // Semaphores.
-    (Start("down_read"), ACQUIRE_SHARED),
-    (Start("__down_read"), ACQUIRE_SHARED),
-    (Start("rwsem_read_trylock"), ACQUIRE_SHARED),
-    (Start("rwsem_down_read"), ACQUIRE_SHARED),
-    (Start("down_write"), ACQUIRE),
-    (Start("__down_write"), ACQUIRE),
-    (Start("rwsem_write_trylock"), ACQUIRE),
-    (Start("rwsem_down_write"), ACQUIRE),
-    (Start("rwsem_try_write_lock"), ACQUIRE),
-    (Start("rwsem_optimistic_spin"), ACQUIRE),
-    (Start("rwsem_spin_on_owner"), ACQUIRE),
-    (Start("rwsem_can_spin_on_owner"), ACQUIRE),
+    (Start("down_read"), READ_SEMAPHORE),
+    (Start("__down_read"), READ_SEMAPHORE),
+    (Start("rwsem_read_trylock"), READ_SEMAPHORE),
+    (Start("rwsem_down_read"), READ_SEMAPHORE),
+    (Start("down_write"), WRITE_SEMAPHORE),
+    (Start("__down_write"), WRITE_SEMAPHORE),
+    (Start("rwsem_write_trylock"), WRITE_SEMAPHORE),
+    (Start("rwsem_down_write"), WRITE_SEMAPHORE),
+    (Start("rwsem_try_write_lock"), WRITE_SEMAPHORE),
+    (Start("rwsem_optimistic_spin"), WRITE_SEMAPHORE),
+    (Start("rwsem_spin_on_owner"), WRITE_SEMAPHORE),
+    (Start("rwsem_can_spin_on_owner"), WRITE_SEMAPHORE),
     (Start("up_read"), RELEASE),
     (Start("__up_read"), RELEASE),
     (Start("up_write"), RELEASE),
@@ -75,18 +75,26 @@ const ROLES: [(NamePart, SiteRole); 47] = [
     // Mutexes.
     (Start("mutex_unlock"), RELEASE),
     (Start("__mutex_unlock"), RELEASE),
-    (Start("mutex_"), ACQUIRE),
-    (Start("__mutex_"), ACQUIRE),
-    // Those of programs.
-    (Start("pthread_mutex_unlock"), RELEASE),
-    (Start("__pthread_mutex_unlock"), RELEASE),
-    (Start("___pthread_mutex_unlock"), RELEASE),
-    (Start("pthread_mutex_lock"), ACQUIRE),
-    (Start("__pthread_mutex_lock"), ACQUIRE),
-    (Start("___pthread_mutex_lock"), ACQUIRE),
-    (Start("__lll_lock_wait"), ACQUIRE),
-    (Start("pthread_spin_unlock"), RELEASE),
-    (Start("pthread_spin_lock"), SPIN),
+    (Start("mutex_"), MUTEX),
+    (Start("__mutex_"), MUTEX),
+    // Those of the C library.
+    (Library("pthread_mutex_unlock"), RELEASE),
+    (Library("pthread_mutex_lock"), FUTEX),
+    (Library("lll_lock_wait"), FUTEX),
+    (Library("pthread_spin_unlock"), RELEASE),
+    (Library("pthread_spin_lock"), SPIN),
+    // Those of Rust's standard library and of parking_lot.
+    (Method("mutex::futex::Mutex", "unlock"), RELEASE),
+    (Method("mutex::futex::Mutex", "lock"), FUTEX),
+    (Method("rwlock::futex::RwLock", "read_unlock"), RELEASE),
+    (Method("rwlock::futex::RwLock", "write_unlock"), RELEASE),
+    (Method("rwlock::futex::RwLock", "read"), READ_FUTEX),
+    (Method("rwlock::futex::RwLock", "write"), FUTEX),
+    (Method("raw_mutex::RawMutex", "unlock"), RELEASE),
+    (Method("raw_mutex::RawMutex", "lock"), FUTEX),
+    (Method("raw_rwlock::RawRwLock", "unlock"), RELEASE),
+    (Method("raw_rwlock::RawRwLock", "lock_shared"), READ_FUTEX),
+    (Method("raw_rwlock::RawRwLock", "lock_exclusive"), FUTEX),
     // Spin locks, and those of readers and writers.
     (Start("queued_spin_unlock"), RELEASE),
     (Start("native_queued_spin_unlock"), RELEASE),
@@ -99,8 +107,11 @@ const ROLES: [(NamePart, SiteRole); 47] = [
     (Start("queued_write_"), SPIN),
 ];
 
-const ACQUIRE: SiteRole = SiteRole::Acquire(LockKind::Sleeping, LockMode::Alone);
-const ACQUIRE_SHARED: SiteRole = SiteRole::Acquire(LockKind::Sleeping, LockMode::Shared);
+const READ_SEMAPHORE: SiteRole = SiteRole::Acquire(LockKind::Semaphore, LockMode::Shared);
+const WRITE_SEMAPHORE: SiteRole = SiteRole::Acquire(LockKind::Semaphore, LockMode::Alone);
+const MUTEX: SiteRole = SiteRole::Acquire(LockKind::Mutex, LockMode::Alone);
+const READ_FUTEX: SiteRole = SiteRole::Acquire(LockKind::Futex, LockMode::Shared);
+const FUTEX: SiteRole = SiteRole::Acquire(LockKind::Futex, LockMode::Alone);
 const SPIN: SiteRole = SiteRole::Acquire(LockKind::Spinning, LockMode::Alone);
 const SPIN_SHARED: SiteRole = SiteRole::Acquire(LockKind::Spinning, LockMode::Shared);
 const RELEASE: SiteRole = SiteRole::Release;
@@ -109,15 +120,23 @@ const RELEASE: SiteRole = SiteRole::Release;
 enum NamePart {
     Start(&'static str),
     Part(&'static str),
+    /// The start, behind underscores.
+    Library(&'static str),
+    /// The end of a Rust type's path, and the start of the name of its method.
+    Method(&'static str, &'static str),
 }
 
-use NamePart::{Part, Start};
+use NamePart::{Library, Method, Part, Start};
 
 impl NamePart {
     fn fits(&self, name: &str) -> bool {
         match self {
             Start(text) => name.starts_with(text),
             Part(text) => name.contains(text),
+            Library(text) => name.trim_start_matches('_').starts_with(text),
+            Method(of_type, method) => name.split_once(of_type).is_some_and(|(_, behind)| {
+                { behind.split("::").skip(1) }.any(|segment| segment.starts_with(method))
+            }),
         }
     }
 }
@@ -142,29 +161,40 @@ pub(super) fn role_of_functions(functions: &[String]) -> SiteRole {
     known.map_or(SiteRole::Code, |(_, role)| *role)
 }
 
+/// Functions of the C library's locks, which take them and give them back by atomic instructions only.
+const ATOMIC_LOCKS: [NamePart; 2] = [Library("pthread_mutex_"), Library("lll_lock_wait")];
+
 /// Returns true in functions of a program's locks, which take them and give them back by atomic instructions only.
 pub(super) fn is_of_program_lock(functions: &[String]) -> bool {
-    functions.iter().any(|name| {
-        let name = name.trim_start_matches('_');
-        name.starts_with("pthread_mutex_") || name.starts_with("lll_lock_wait")
-    })
+    let is_atomic = |name: &String| ATOMIC_LOCKS.iter().any(|part| part.fits(name));
+    functions.iter().any(is_atomic)
 }
 
-/// Starts of the names of functions in which a context waits for another in a way that the model does not know.
-const WAITING_STARTS: [&str; 8] = [
-    "__lll_lock_wait",
-    "__wait_for_common",
-    "futex_wait",
-    "percpu_down_write",
-    "pv_wait",
-    "rt_mutex_",
-    "smp_call_function",
-    "wait_for_completion",
+/// Functions in which a context waits for another in a way that the model does not know.
+const WAITING: [NamePart; 17] = [
+    Start("__wait_for_common"),
+    Start("futex_wait"),
+    Start("percpu_down_write"),
+    Start("pv_wait"),
+    Start("rt_mutex_"),
+    Start("smp_call_function"),
+    Start("wait_for_completion"),
+    Library("pthread_barrier_wait"),
+    Library("pthread_cond_clockwait"),
+    Library("pthread_cond_timedwait"),
+    Library("pthread_cond_wait"),
+    // It has three words, and which of them is the lock depends on who waits.
+    Library("pthread_rwlock_wrlock"),
+    Library("new_sem_wait"),
+    Library("sem_wait"),
+    Method("condvar::futex::Condvar", "wait"),
+    Method("thread_parking::futex::Parker", "park"),
+    Method("condvar::Condvar", "wait"),
 ];
 
 /// Returns the name if contexts wait in the function.
 pub(super) fn waiting_function(name: &str) -> Option<&str> {
-    let is_waiting = WAITING_STARTS.iter().any(|start| name.starts_with(start));
+    let is_waiting = WAITING.iter().any(|part| part.fits(name));
     is_waiting.then_some(name)
 }
 
@@ -210,13 +240,53 @@ mod tests {
         );
         check(
             &["rwsem_read_trylock", "__down_read_common", "down_read"],
-            ACQUIRE_SHARED,
+            READ_SEMAPHORE,
         );
-        check(&["mutex_optimistic_spin", "__mutex_lock_common"], ACQUIRE);
+        check(&["mutex_optimistic_spin", "__mutex_lock_common"], MUTEX);
         check(&["__mutex_unlock_fast", "mutex_unlock"], RELEASE);
         check(&["node_cpu", "osq_lock"], SiteRole::Queue);
-        check(&["pthread_mutex_lock"], ACQUIRE);
+        check(&["pthread_mutex_lock"], FUTEX);
+        check(&["__lll_lock_wait"], FUTEX);
         check(&["pthread_mutex_unlock"], RELEASE);
+    }
+
+    /// Names as Rust writes them today, did before version 1.95, and for methods of a trait.
+    #[test]
+    fn functions_of_locks_in_rust() {
+        let mutex = "<std::sys::sync::mutex::futex::Mutex>::";
+        check(&[&format!("{mutex}lock_contended")], FUTEX);
+        check(
+            &["core::sync::atomic::atomic_swap", &format!("{mutex}unlock")],
+            RELEASE,
+        );
+        check(&[&format!("{mutex}wake")], SiteRole::Code);
+        check(&["std::sys::sync::mutex::futex::Mutex::lock"], FUTEX);
+        check(
+            &["<std::sys::sync::rwlock::futex::RwLock>::read_contended"],
+            READ_FUTEX,
+        );
+        check(
+            &["<std::sys::sync::rwlock::futex::RwLock>::read_unlock"],
+            RELEASE,
+        );
+        let parking = "<parking_lot::raw_mutex::RawMutex as lock_api::mutex::RawMutex>::";
+        check(&[&format!("{parking}lock")], FUTEX);
+        check(&[&format!("{parking}unlock")], RELEASE);
+        // The mutex around the lock.
+        check(
+            &["<std::sync::poison::mutex::Mutex<u64>>::lock"],
+            SiteRole::Code,
+        );
+    }
+
+    #[test]
+    fn functions_in_which_contexts_wait() {
+        let check = |name, expect| assert_eq!(waiting_function(name).is_some(), expect, "{name}");
+        check("___pthread_cond_wait", true);
+        check("<std::sys::sync::condvar::futex::Condvar>::wait", true);
+        check("wait_for_completion_timeout", true);
+        check("pthread_cond_signal", false);
+        check("__lll_lock_wait", false);
     }
 
     #[test]
