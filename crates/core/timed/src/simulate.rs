@@ -1,16 +1,15 @@
 //! Simulation of CPUs that execute recorded operations, drawn at random.
 
+mod events;
 mod tasks;
 mod waiting;
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 use crate::lines::{LineUse, PS, SimulatedLines, copy_count};
 use crate::locking::SimulatedLocks;
 use crate::machine::TimedMachine;
 use crate::placed::{PlacedAccess, PlacedKind, PlacedOperation, PlacedOperations};
 use crate::rules::ModelRules;
+use events::EventQueue;
 use tasks::{SimulatedCpu, SimulatedTask, TaskStep};
 
 /// Operations of each CPU before counting begins, and that are counted.
@@ -139,7 +138,7 @@ struct SimulationState<'s> {
     cpus: Vec<SimulatedCpu>,
     tasks: Vec<SimulatedTask>,
     /// Time of the next step of each task that does not wait for a lock or a CPU.
-    events: BinaryHeap<Reverse<(u64, u32)>>,
+    events: EventQueue,
     /// Number of stores to each copy of a word.
     versions: Vec<u32>,
     /// Index of the first copy of each word.
@@ -176,7 +175,7 @@ impl<'s> SimulationState<'s> {
             tasks: (0..cpus.max(placed.parts.len() as u32))
                 .map(|task| SimulatedTask::new(seed, task, cpus, placed.parts.len()))
                 .collect(),
-            events: BinaryHeap::with_capacity(cpus as usize),
+            events: EventQueue::default(),
             versions: vec![0; count],
             word_copies,
             waits_ps: vec![0; placed.lines.len()],
@@ -195,7 +194,7 @@ impl<'s> SimulationState<'s> {
     fn run_until(&mut self, finished: u64, accesses_max: u64) {
         while self.finished < finished
             && self.accesses < accesses_max
-            && let Some(Reverse((at, task))) = self.events.pop()
+            && let Some((at, task)) = self.events.pop()
         {
             self.now = at;
             if self.enter_cpu(task, at) {
@@ -254,7 +253,7 @@ impl<'s> SimulationState<'s> {
     }
 
     fn schedule_at(&mut self, task: u32, at: u64) {
-        self.events.push(Reverse((at, task)));
+        self.events.push((at, task));
     }
 
     fn end_operation(&mut self, task: u32, at: u64) {
