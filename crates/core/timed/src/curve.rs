@@ -7,7 +7,8 @@ use relayout_statistics::random::SplitMix64;
 
 use crate::PUBLISHED_CPUS;
 use crate::machine::TimedMachine;
-use crate::placed::PlacedOperations;
+use crate::placed::{OperationPart, PlacedOperations};
+use crate::roles::LockKind;
 use crate::rules::{MachineRules, ModelRules};
 use crate::simulate::{SimulatedThroughput, ThroughputSimulation};
 
@@ -53,13 +54,15 @@ pub struct CurvePoint {
     pub today_per_second: f64,
     /// Operations in a second with the changed layout.
     pub changed_per_second: f64,
-    /// Fraction of the CPUs' time that they wait for contended lines, with today's layout.
+    /// Fraction of their time for which CPUs, or contexts if those are more, wait for contended lines and for locks on them,
+    /// with today's layout.
     pub today_waiting: f64,
     /// The same with the changed layout.
     pub changed_waiting: f64,
     /// The same by line of [`PlacedOperations::lines`], with today's layout.
     pub today_waiting_by_line: Vec<f64>,
-    /// Gains by recorded context, where each does something else.
+    /// Gains by recorded context, where each does something else. None are told where contexts sleep for futexes: they take
+    /// turns, and the gain is that of the work in a second.
     pub by_context: Vec<ContextGain>,
 }
 
@@ -212,8 +215,12 @@ impl CurveInputs<'_> {
         if expected.iter().chain(&drawn).any(RunPair::is_stuck) {
             return None;
         }
-        let weights = self.part_weights();
-        let by_context = { self.today.parts.iter().enumerate() }
+        let measure = GainMeasure::new(self.today);
+        let told_parts = match measure {
+            GainMeasure::RecordedWork(_) => self.today.parts.as_slice(),
+            GainMeasure::WorkPerSecond(_) => &[],
+        };
+        let by_context = { told_parts.iter().enumerate() }
             .filter_map(|(number, part)| {
                 let of_part = |pair: &RunPair| pair.part_ratio(number);
                 let [ratio, low, high] = median_and_interval(&expected, &drawn, of_part);
@@ -225,9 +232,8 @@ impl CurveInputs<'_> {
                 })
             })
             .collect();
-        let [ratio, low, high] =
-            median_and_interval(&expected, &drawn, |pair| pair.ratio(&weights));
-        expected.sort_by(|a, b| a.ratio(&weights).total_cmp(&b.ratio(&weights)));
+        let [ratio, low, high] = median_and_interval(&expected, &drawn, |pair| measure.ratio(pair));
+        expected.sort_by(|a, b| measure.ratio(a).total_cmp(&measure.ratio(b)));
         let median = expected.swap_remove(expected.len() / 2);
         Some(CurvePoint {
             cpus,
@@ -245,13 +251,13 @@ impl CurveInputs<'_> {
 
     /// Returns the effects of the rules with so many CPUs, the largest first.
     pub fn rule_effects(&self, cpus: u32) -> Vec<RuleEffect> {
-        let weights = self.part_weights();
+        let measure = GainMeasure::new(self.today);
         let mut effects: Vec<RuleEffect> = { self.rules.ranges.par_iter() }
             .map(|range| {
                 let with = |value| {
                     let mut rules = self.expected_rules();
                     range.rule.set(&mut rules, value);
-                    self.pair(&rules, cpus, self.seed).ratio(&weights)
+                    measure.ratio(&self.pair(&rules, cpus, self.seed))
                 };
                 RuleEffect {
                     rule: range.rule.name(),
@@ -267,13 +273,13 @@ impl CurveInputs<'_> {
 
     /// Returns the gains by the program's own time.
     fn think_effects(&self, cpus: u32) -> Vec<ThinkEffect> {
-        let weights = self.part_weights();
+        let measure = GainMeasure::new(self.today);
         let effect = |think_ns: &f64| {
             let mut rules = self.expected_rules();
             rules.between_ns += think_ns;
             ThinkEffect {
                 think_ns: *think_ns,
-                ratio: self.pair(&rules, cpus, self.seed).ratio(&weights),
+                ratio: measure.ratio(&self.pair(&rules, cpus, self.seed)),
             }
         };
         THINK_NS.par_iter().map(effect).collect()
@@ -286,12 +292,6 @@ impl CurveInputs<'_> {
             range.rule.set(&mut rules, range.draw(random.unit()));
         }
         rules
-    }
-
-    /// Returns the number of recorded operations of each part.
-    fn part_weights(&self) -> Vec<f64> {
-        let parts = self.today.parts.iter();
-        parts.map(|part| part.operations.len() as f64).collect()
     }
 
     fn expected_rules(&self) -> ModelRules {
@@ -340,18 +340,57 @@ impl RunPair {
         self.today.is_stuck || self.changed.is_stuck
     }
 
-    /// Returns the ratio of the times for the recorded work: so many operations of each part.
-    fn ratio(&self, weights: &[f64]) -> f64 {
-        let time = |run: &SimulatedThroughput| -> f64 {
-            let parts = weights.iter().zip(&run.by_part);
-            parts.map(|(weight, rate)| weight / rate).sum()
-        };
-        known_ratio(time(&self.today), time(&self.changed))
-    }
-
     /// Returns the ratio of the speeds of one part.
     fn part_ratio(&self, part: usize) -> f64 {
         known_ratio(self.changed.by_part[part], self.today.by_part[part])
+    }
+}
+
+/// Measure by which two layouts are compared.
+enum GainMeasure {
+    /// Time for the recorded work: so many operations of each part.
+    RecordedWork(Vec<f64>),
+    /// Work in a second, where an operation of each part has so many ticks. Tasks that sleep for a futex come in long
+    /// turns, so that the speed of each by itself says little about a short while.
+    WorkPerSecond(Vec<f64>),
+}
+
+impl GainMeasure {
+    fn new(placed: &PlacedOperations) -> Self {
+        let has_futex = { placed.locks.iter() }
+            .any(|lock| matches!(lock.kind, LockKind::Futex | LockKind::SpunFutex));
+        let by_part = |of_part: &dyn Fn(&OperationPart) -> f64| -> Vec<f64> {
+            placed.parts.iter().map(of_part).collect()
+        };
+        match has_futex {
+            true => Self::WorkPerSecond(by_part(&|part| {
+                let operations = part.operations.iter();
+                let ticks = operations.map(|number| placed.operations[*number as usize].ticks());
+                ticks.sum::<u64>() as f64 / part.operations.len().max(1) as f64
+            })),
+            false => Self::RecordedWork(by_part(&|part| part.operations.len() as f64)),
+        }
+    }
+
+    /// Returns by how much the changed layout is better.
+    fn ratio(&self, pair: &RunPair) -> f64 {
+        let RunPair { today, changed } = pair;
+        match self {
+            Self::RecordedWork(operations) => {
+                let time = |run: &SimulatedThroughput| -> f64 {
+                    let parts = operations.iter().zip(&run.by_part);
+                    parts.map(|(count, rate)| count / rate).sum()
+                };
+                known_ratio(time(today), time(changed))
+            }
+            Self::WorkPerSecond(ticks) => {
+                let work = |run: &SimulatedThroughput| -> f64 {
+                    let parts = ticks.iter().zip(&run.by_part);
+                    parts.map(|(ticks, rate)| ticks * rate).sum()
+                };
+                known_ratio(work(changed), work(today))
+            }
+        }
     }
 }
 

@@ -136,6 +136,14 @@ pub struct PlacedOperation {
     pub locked_behind: u16,
 }
 
+impl PlacedOperation {
+    /// Returns the ticks of its code.
+    pub fn ticks(&self) -> u64 {
+        let accesses = self.accesses.iter().map(|access| u64::from(access.ticks));
+        accesses.sum::<u64>() + u64::from(self.ticks_behind)
+    }
+}
+
 /// Operations from which a CPU draws.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OperationPart {

@@ -24,6 +24,8 @@ pub enum LockKind {
     Semaphore,
     /// A lock of a program, by one word. Contexts sleep in the kernel, and any may take it when it is given back.
     Futex,
+    /// The same, for which contexts spin first for a while, unless others sleep.
+    SpunFutex,
 }
 
 impl LockKind {

@@ -28,6 +28,11 @@ const RETRY_TICKS_MAX: u32 = 32;
 /// is under a sequence count.
 const RETRIES_MAX: u64 = 4;
 
+/// Operations of each part that are counted at least, as long as the simulation has fewer than [`STARVED_ACCESSES`]: tasks
+/// may sleep for a futex while others take it many times.
+const PART_COUNTED_MIN: u64 = 16;
+const STARVED_ACCESSES: u64 = 4 * ACCESSES;
+
 /// A word that no access names.
 const NO_WORD: u32 = u32::MAX;
 
@@ -82,6 +87,13 @@ impl ThroughputSimulation<'_> {
         state.waits_ps.fill(0);
         state.finished_by_part.fill(0);
         state.run_until(done + effort.counted, effort.accesses_max);
+        while state.finished >= done + effort.counted
+            && state.accesses < effort.accesses_max.min(STARVED_ACCESSES)
+            && state.has_starved_part()
+        {
+            state.run_until(state.finished + effort.counted, effort.accesses_max);
+        }
+        state.end_waits();
         let elapsed = (state.now - begin).max(1) as f64;
         let task_time = elapsed * state.tasks.len() as f64;
         SimulatedThroughput {
@@ -213,6 +225,12 @@ impl<'s> SimulationState<'s> {
             (_, Some(access)) => self.execute(task, at, access),
             (_, None) => self.end_operation(task, at),
         }
+    }
+
+    /// Returns true if a part has few operations that are counted.
+    fn has_starved_part(&self) -> bool {
+        let mut counts = self.finished_by_part.iter();
+        counts.any(|finished| *finished < PART_COUNTED_MIN)
     }
 
     fn operation_of(&self, task: u32) -> &'s PlacedOperation {

@@ -121,11 +121,12 @@ fn operations_that_cannot_go_on_are_told() {
     assert!(!simulate(&placed, 8).is_stuck);
 }
 
-const KINDS: [LockKind; 4] = [
+const KINDS: [LockKind; 5] = [
     LockKind::Spinning,
     LockKind::Mutex,
     LockKind::Semaphore,
     LockKind::Futex,
+    LockKind::SpunFutex,
 ];
 
 /// [`locked_for`], by a lock of some kind.

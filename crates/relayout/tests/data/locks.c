@@ -1,5 +1,5 @@
 /* Threads count under the mutex of a bucket, and look at a setting that lies beside a count of all.
- * locks [ROUNDS [BUCKETS]] */
+ * locks [ROUNDS [BUCKETS [TURNS]]]: each holds a mutex for so many turns of a loop. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -16,6 +16,7 @@ struct table {
 
 static long rounds;
 static unsigned long buckets = 8;
+static long held;
 
 static void *work(void *number)
 {
@@ -28,6 +29,8 @@ static void *work(void *number)
 		bucket = &table.buckets[(draw >> 40) % buckets];
 		pthread_mutex_lock(&bucket->mutex);
 		bucket->count++;
+		for (volatile int turn = 0; turn < held; turn++)
+			;
 		pthread_mutex_unlock(&bucket->mutex);
 		sum += (unsigned long)*(volatile long *)&table.setting;
 		__atomic_fetch_add(&table.served, 1, __ATOMIC_RELAXED);
@@ -44,6 +47,7 @@ int main(int count, char **words)
 	rounds = count > 1 ? atol(words[1]) : 3000;
 	if (count > 2 && atol(words[2]) > 0 && atol(words[2]) < 8)
 		buckets = (unsigned long)atol(words[2]);
+	held = count > 3 ? atol(words[3]) : 0;
 	for (int i = 0; i < 8; i++)
 		pthread_mutex_init(&table.buckets[i].mutex, NULL);
 	for (long i = 0; i < 4; i++)

@@ -285,28 +285,95 @@ fn threads_of_a_program_have_curves_of_their_own() {
     );
 }
 
-/// Four threads with mutexes, on two CPUs and on four: the mutexes are locks of the model, and each thread has a gain.
+/// Four threads with mutexes, on two CPUs and on four: the mutexes are locks of the model, and the gain is that of the work.
 #[test]
 fn threads_with_mutexes_have_a_curve() {
+    let (curve, text) = curve_of_locks("./locks");
+    assert!(
+        text.contains("gain is that of the work in a second"),
+        "{text}"
+    );
+    for (cpus, point) in [2, 4].iter().zip(&curve) {
+        assert_eq!(point["cpus"], *cpus);
+        assert_eq!(point["by_context"], serde_json::json!([]), "{point:#}");
+        let ratio = point["ratio"].as_f64().unwrap();
+        assert!((1.0..2.0).contains(&ratio), "{point:#}");
+    }
+}
+
+/// Four threads with one mutex, which they hold most of the time: they sleep for it, and it is what they wait for.
+#[test]
+fn threads_that_sleep_for_a_mutex_have_a_curve() {
+    let (curve, text) = curve_of_locks("./locks 1000 1 2000");
+    let point = &curve[1];
+    let waiting = point["waiting_today"].as_f64().unwrap();
+    assert!((0.6..0.8).contains(&waiting), "{point:#}");
+    let line = &point["lines_today"][0];
+    assert!(
+        line["line"]
+            .as_str()
+            .unwrap()
+            .starts_with("table.buckets[].mutex"),
+        "{point:#}"
+    );
+    assert!(text.contains("time until a woken task runs"), "{text}");
+}
+
+/// A Rust program under QEMU, which its toolchain may link with LLD: the functions are those of the source, and the
+/// threads sleep for the mutex of the standard library.
+#[test]
+fn rust_programs_have_their_functions_and_locks() {
+    let stand = Stand::new();
+    let source = "use std::sync::Mutex;\n\
+                  use std::sync::atomic::{AtomicU64, Ordering};\n\
+                  #[repr(C)] struct Queue { jobs: Mutex<u64>, served: AtomicU64, setting: AtomicU64 }\n\
+                  static QUEUE: Queue = Queue { jobs: Mutex::new(0), served: AtomicU64::new(0), setting: AtomicU64::new(1) };\n\
+                  fn serve() { for _ in 0..2000 {\n\
+                  { let mut jobs = QUEUE.jobs.lock().unwrap(); for turn in 0..500 { *std::hint::black_box(&mut *jobs) += turn; } }\n\
+                  QUEUE.served.fetch_add(QUEUE.setting.load(Ordering::Relaxed), Ordering::Relaxed); } }\n\
+                  fn main() { let serving: Vec<_> = (0..4).map(|_| std::thread::spawn(serve)).collect();\n\
+                  for thread in serving { thread.join().unwrap(); } }\n";
+    std::fs::write(stand.place.path("queue.rs"), source).unwrap();
+    let rustc = std::path::Path::new(env!("CARGO")).with_file_name("rustc");
+    let mut compiler = stand.place.command(&rustc, &["-O", "-g", "queue.rs"]);
+    stand.place.with_system(&mut compiler);
+    let built = stand.place.ended(&mut compiler);
+    assert_eq!(built.code, Some(0), "{built:?}");
+    let ended = stand.run("record run --with qemu -o out -- ./queue");
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let report = stand.json("report out --json");
+    let finding = &report["findings"][0];
+    assert_eq!(finding["type"], "queue::Queue", "{finding:#}");
+    let pairs = finding["pairs"].as_array().unwrap();
+    let functions: Vec<&str> = pairs
+        .iter()
+        .filter_map(|pair| pair["here"]["function"].as_str())
+        .collect();
+    assert!(
+        functions.len() == pairs.len()
+            && functions.iter().any(|name| name.contains("queue::serve")),
+        "{functions:?}"
+    );
+    std::fs::copy(data("machine-apart.json"), stand.place.path("machine.json")).unwrap();
+    let words = "what-if out Queue --align served=64 --machine machine.json --cpus 4 --json";
+    let point = &stand.json(words)["given"]["predicted_curve"]["curve"][0];
+    let waiting = point["waiting_today"].as_f64().unwrap();
+    assert!((0.6..0.8).contains(&waiting), "{point:#}");
+}
+
+/// Records the program `locks` and moves a member that it reads away from those that it writes. Returns the points for two
+/// CPUs and four, and the text.
+fn curve_of_locks(command: &str) -> (Vec<serde_json::Value>, String) {
     let stand = Stand::new();
     let source = std::fs::read_to_string(data("locks.c")).unwrap();
     stand
         .place
         .compile("locks", &source, &["-g", "-O2", "-pthread"]);
-    let ended = stand.run("record run --with qemu -o out -- ./locks");
+    let ended = stand.run(&format!("record run --with qemu -o out -- {command}"));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     std::fs::copy(data("machine-apart.json"), stand.place.path("machine.json")).unwrap();
-    let words = "what-if out table --align setting=64 --machine machine.json --cpus 2,4 --json";
-    let scored = stand.json(words);
-    let curve = &scored["given"]["predicted_curve"]["curve"];
-    for (cpus, point) in [2, 4].iter().zip(curve.as_array().unwrap()) {
-        assert_eq!(point["cpus"], *cpus);
-        assert_eq!(
-            point["by_context"].as_array().unwrap().len(),
-            4,
-            "{point:#}"
-        );
-        let ratio = point["ratio"].as_f64().unwrap();
-        assert!((1.0..2.0).contains(&ratio), "{point:#}");
-    }
+    let words = "what-if out table --align setting=64 --machine machine.json --cpus 2,4";
+    let scored = stand.json(&format!("{words} --json"));
+    let curve = scored["given"]["predicted_curve"]["curve"].as_array();
+    (curve.unwrap().clone(), stand.run(words).stdout)
 }

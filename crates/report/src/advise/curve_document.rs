@@ -50,14 +50,15 @@ pub struct CurvePointDocument<'a> {
     pub operations_per_second_today: Option<f64>,
     /// Operations in a second with the layout; null where the workload marks none.
     pub operations_per_second: Option<f64>,
-    /// Fraction of the CPUs' time that they wait for contended lines today.
+    /// Fraction of their time for which CPUs, or contexts if those are more, wait for contended lines and for locks on them
+    /// today.
     pub waiting_today: f64,
     /// The same with the layout.
     pub waiting: f64,
     /// The same by line today, the most first.
     pub lines_today: Vec<WaitingLineDocument<'a>>,
     /// Speed of what each recorded context does over today's; empty where the workload marks operations, and all
-    /// contexts do the same.
+    /// contexts do the same, and where contexts sleep for futexes, and take turns.
     pub by_context: Vec<ContextSpeedDocument>,
 }
 
@@ -79,7 +80,7 @@ pub struct ContextSpeedDocument {
 pub struct WaitingLineDocument<'a> {
     /// Member or variable on it that is accessed most.
     pub line: &'a str,
-    /// Fraction of the CPUs' time that they wait for it.
+    /// Fraction of their time for which CPUs, or contexts if those are more, wait for it.
     pub waiting: f64,
 }
 

@@ -82,6 +82,9 @@ impl SimulationState<'_> {
         let given = LockCopy { lock, copy };
         self.tasks[task as usize].held.retain(|held| *held != given);
         let release = self.locks.give_back(given, seen_at);
+        for sleeper in release.fell_asleep {
+            self.fall_asleep(sleeper, at);
+        }
         for granted in release.granted {
             self.grant(granted, seen_at, access.line, given);
         }
@@ -143,6 +146,16 @@ impl SimulationState<'_> {
         if let Some(wait) = self.tasks[task as usize].wait.take() {
             let since = wait.asked_at.max(self.counted_from);
             self.waits_ps[line as usize] += at.saturating_sub(since);
+        }
+    }
+
+    /// Counts the waits that have not ended.
+    pub(super) fn end_waits(&mut self) {
+        for task in 0..self.tasks.len() as u32 {
+            if let Some(wait) = self.tasks[task as usize].wait {
+                let line = self.locks.placed(wait.lock.lock).line;
+                self.end_wait(task, self.now, line);
+            }
         }
     }
 

@@ -76,7 +76,8 @@ fn sentences(curve: &PredictedCurve) -> Vec<String> {
             curve.published_to
         ));
     }
-    sentences.extend(curve.points.last().and_then(context_sentence));
+    let last = curve.points.last();
+    sentences.extend(last.and_then(|point| context_sentence(curve, point)));
     if let Some(cpus) = curve.saturates_at {
         sentences.push(format!(
             "Today, more than {cpus} CPUs hardly add throughput."
@@ -125,8 +126,18 @@ fn think_sentence(curve: &PredictedCurve) -> Option<String> {
     })
 }
 
-/// Returns the gains by context, where each does something else.
-fn context_sentence(point: &CurvePoint) -> Option<String> {
+/// Returns what the gain is of where no operations are marked, with the gains by context.
+fn context_sentence(curve: &PredictedCurve, point: &CurvePoint) -> Option<String> {
+    if curve.has_marks {
+        return None;
+    }
+    if point.by_context.is_empty() {
+        return Some(
+            "No operations are marked: gain is that of the work in a second. Contexts take turns at locks for which they \
+             sleep, so none has a gain of its own."
+                .to_owned(),
+        );
+    }
     let gains = point.by_context.iter().take(CONTEXTS_SHOWN);
     let words: Vec<String> = gains
         .map(|gain| {
@@ -134,16 +145,17 @@ fn context_sentence(point: &CurvePoint) -> Option<String> {
             format!("{} {ratio:.2} ({low:.2} to {high:.2})", gain.context)
         })
         .collect();
-    let cpus = point.cpus;
-    (!words.is_empty()).then(|| {
-        let rest = point.by_context.len().saturating_sub(CONTEXTS_SHOWN);
-        let more = if rest > 0 { format!(", and {rest} more") } else { String::new() };
-        format!(
-            "No operations are marked: gain is that of the time for what each context did. By context on {cpus} CPUs: \
-             {}{more}.",
-            words.join(", ")
-        )
-    })
+    let rest = point.by_context.len().saturating_sub(CONTEXTS_SHOWN);
+    let more = if rest > 0 {
+        format!(", and {rest} more")
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "No operations are marked: gain is that of the time for what each context did. By context on {} CPUs: {}{more}.",
+        point.cpus,
+        words.join(", ")
+    ))
 }
 
 /// Returns the lines that CPUs wait for longest today.

@@ -85,16 +85,19 @@ const ROLES: [(NamePart, SiteRole); 54] = [
     (Library("pthread_spin_lock"), SPIN),
     // Those of Rust's standard library and of parking_lot.
     (Method("mutex::futex::Mutex", "unlock"), RELEASE),
-    (Method("mutex::futex::Mutex", "lock"), FUTEX),
+    (Method("mutex::futex::Mutex", "lock"), SPUN_FUTEX),
     (Method("rwlock::futex::RwLock", "read_unlock"), RELEASE),
     (Method("rwlock::futex::RwLock", "write_unlock"), RELEASE),
-    (Method("rwlock::futex::RwLock", "read"), READ_FUTEX),
-    (Method("rwlock::futex::RwLock", "write"), FUTEX),
+    (Method("rwlock::futex::RwLock", "read"), READ_SPUN),
+    (Method("rwlock::futex::RwLock", "write"), SPUN_FUTEX),
     (Method("raw_mutex::RawMutex", "unlock"), RELEASE),
-    (Method("raw_mutex::RawMutex", "lock"), FUTEX),
+    (Method("raw_mutex::RawMutex", "lock"), SPUN_FUTEX),
     (Method("raw_rwlock::RawRwLock", "unlock"), RELEASE),
-    (Method("raw_rwlock::RawRwLock", "lock_shared"), READ_FUTEX),
-    (Method("raw_rwlock::RawRwLock", "lock_exclusive"), FUTEX),
+    (Method("raw_rwlock::RawRwLock", "lock_shared"), READ_SPUN),
+    (
+        Method("raw_rwlock::RawRwLock", "lock_exclusive"),
+        SPUN_FUTEX,
+    ),
     // Spin locks, and those of readers and writers.
     (Start("queued_spin_unlock"), RELEASE),
     (Start("native_queued_spin_unlock"), RELEASE),
@@ -110,8 +113,9 @@ const ROLES: [(NamePart, SiteRole); 54] = [
 const READ_SEMAPHORE: SiteRole = SiteRole::Acquire(LockKind::Semaphore, LockMode::Shared);
 const WRITE_SEMAPHORE: SiteRole = SiteRole::Acquire(LockKind::Semaphore, LockMode::Alone);
 const MUTEX: SiteRole = SiteRole::Acquire(LockKind::Mutex, LockMode::Alone);
-const READ_FUTEX: SiteRole = SiteRole::Acquire(LockKind::Futex, LockMode::Shared);
 const FUTEX: SiteRole = SiteRole::Acquire(LockKind::Futex, LockMode::Alone);
+const SPUN_FUTEX: SiteRole = SiteRole::Acquire(LockKind::SpunFutex, LockMode::Alone);
+const READ_SPUN: SiteRole = SiteRole::Acquire(LockKind::SpunFutex, LockMode::Shared);
 const SPIN: SiteRole = SiteRole::Acquire(LockKind::Spinning, LockMode::Alone);
 const SPIN_SHARED: SiteRole = SiteRole::Acquire(LockKind::Spinning, LockMode::Shared);
 const RELEASE: SiteRole = SiteRole::Release;
@@ -254,23 +258,23 @@ mod tests {
     #[test]
     fn functions_of_locks_in_rust() {
         let mutex = "<std::sys::sync::mutex::futex::Mutex>::";
-        check(&[&format!("{mutex}lock_contended")], FUTEX);
+        check(&[&format!("{mutex}lock_contended")], SPUN_FUTEX);
         check(
             &["core::sync::atomic::atomic_swap", &format!("{mutex}unlock")],
             RELEASE,
         );
         check(&[&format!("{mutex}wake")], SiteRole::Code);
-        check(&["std::sys::sync::mutex::futex::Mutex::lock"], FUTEX);
+        check(&["std::sys::sync::mutex::futex::Mutex::lock"], SPUN_FUTEX);
         check(
             &["<std::sys::sync::rwlock::futex::RwLock>::read_contended"],
-            READ_FUTEX,
+            READ_SPUN,
         );
         check(
             &["<std::sys::sync::rwlock::futex::RwLock>::read_unlock"],
             RELEASE,
         );
         let parking = "<parking_lot::raw_mutex::RawMutex as lock_api::mutex::RawMutex>::";
-        check(&[&format!("{parking}lock")], FUTEX);
+        check(&[&format!("{parking}lock")], SPUN_FUTEX);
         check(&[&format!("{parking}unlock")], RELEASE);
         // The mutex around the lock.
         check(
