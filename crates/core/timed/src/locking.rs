@@ -279,7 +279,7 @@ impl<'s> SimulatedLocks<'s> {
                 }
             }
             LockKind::Futex | LockKind::SpunFutex => state.give_back_futex(now),
-            LockKind::Mutex | LockKind::Semaphore => state.give_back_spun_for(kind, now),
+            LockKind::Mutex | LockKind::Semaphore => state.give_back_kernel_lock(kind, now),
         }
     }
 
@@ -332,7 +332,7 @@ impl<'s> SimulatedLocks<'s> {
 impl LockState {
     /// Gives back a mutex or a semaphore. It goes to a task that was promised it or waits for it too long. Else the first
     /// that spins tries again, and the first that sleeps is woken; sleeping readers have it, if no task spins.
-    fn give_back_spun_for(&mut self, kind: LockKind, now: u64) -> LockRelease {
+    fn give_back_kernel_lock(&mut self, kind: LockKind, now: u64) -> LockRelease {
         let mut release = LockRelease::default();
         let handoff_ps = (HANDOFF_NS * PS) as u64;
         let has_waited = |waiter: &LockWaiter| now.saturating_sub(waiter.asked_at) >= handoff_ps;
