@@ -8,7 +8,6 @@ use relayout_statistics::random::SplitMix64;
 use crate::PUBLISHED_CPUS;
 use crate::machine::TimedMachine;
 use crate::placed::{OperationPart, PlacedOperations};
-use crate::roles::LockKind;
 use crate::rules::{MachineRules, ModelRules};
 use crate::simulate::{SimulatedThroughput, ThroughputSimulation};
 
@@ -357,8 +356,7 @@ enum GainMeasure {
 
 impl GainMeasure {
     fn new(placed: &PlacedOperations) -> Self {
-        let has_futex = { placed.locks.iter() }
-            .any(|lock| matches!(lock.kind, LockKind::Futex | LockKind::SpunFutex));
+        let has_futex = placed.locks.iter().any(|lock| lock.kind.is_futex());
         let by_part = |of_part: &dyn Fn(&OperationPart) -> f64| -> Vec<f64> {
             placed.parts.iter().map(of_part).collect()
         };

@@ -526,7 +526,7 @@ mod tests {
         assert!(release.granted.is_empty() && release.woken.is_empty());
     }
 
-    /// Who gives a futex back calls the kernel once after somebody waited, and any task may take it meanwhile.
+    /// The task that gives a futex back calls the kernel once after another waited, and any task may take it meanwhile.
     #[test]
     fn a_futex_is_free_until_a_woken_task_takes_it() {
         let placed = placed(LockKind::Futex);

@@ -33,6 +33,11 @@ impl LockKind {
     pub fn may_sleep(self) -> bool {
         self != Self::Spinning
     }
+
+    /// Returns true for locks of programs that sleep in the kernel.
+    pub fn is_futex(self) -> bool {
+        matches!(self, Self::Futex | Self::SpunFutex)
+    }
 }
 
 /// Role of an instruction beside its access.

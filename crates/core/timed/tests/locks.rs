@@ -73,7 +73,7 @@ fn readers_go_together() {
     );
 }
 
-/// What the holder uses on the line of a lock is taken from it by those that wait.
+/// Tasks that wait for a lock take its line away from the holder, with what else the holder uses there.
 #[test]
 fn waiters_disturb_the_line_of_their_lock() {
     let beside = |line| {
@@ -193,32 +193,34 @@ fn readers_of_a_semaphore_sleep() {
 /// the mutex before the woken one. A spin lock would go to those that wait in turn.
 #[test]
 fn a_task_that_comes_passes_those_that_wake_up() {
-    let holds_both = PlacedOperation {
-        accesses: vec![
+    let operation = |accesses, ticks_behind| PlacedOperation {
+        accesses,
+        ticks_behind,
+        locked_behind: 0,
+    };
+    let holds_both = operation(
+        vec![
             access(100, 0, acquire(0, LockMode::Alone)),
             access(100, 1, acquire(1, LockMode::Shared)),
             access(1_000, 1, release(1, LockMode::Shared)),
             access(100, 0, release(0, LockMode::Alone)),
         ],
-        ticks_behind: 1_000,
-        locked_behind: 0,
-    };
-    let holds_outer = PlacedOperation {
-        accesses: vec![
+        1_000,
+    );
+    let holds_outer = operation(
+        vec![
             access(100, 0, acquire(0, LockMode::Alone)),
             access(1_000, 0, release(0, LockMode::Alone)),
         ],
-        ticks_behind: 1_000,
-        locked_behind: 0,
-    };
-    let writes = PlacedOperation {
-        accesses: vec![
+        1_000,
+    );
+    let writes = operation(
+        vec![
             access(100, 1, acquire(1, LockMode::Alone)),
             access(30_000, 1, release(1, LockMode::Alone)),
         ],
-        ticks_behind: 5_000,
-        locked_behind: 0,
-    };
+        5_000,
+    );
     let mut placed = operations(Vec::new(), 0, 2);
     placed.locks = vec![lock_on(0), lock_on(1)];
     placed.locks[0].kind = LockKind::Mutex;

@@ -10,7 +10,7 @@ use relayout_statistics::random::SplitMix64;
 use super::NO_WORD;
 use crate::locking::{LockComer, LockCopy};
 
-/// What a task does at its next event.
+/// Step of a task at its next event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum TaskStep {
     /// It draws an operation.
