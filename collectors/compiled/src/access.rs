@@ -35,7 +35,7 @@ struct ThreadAccess {
 }
 
 impl AccessFacts for ThreadAccess {
-    fn value(self) -> Option<AccessValue> {
+    fn value(&self) -> Option<AccessValue> {
         let is_awaited = self.traits & WHOLE != 0 && options().values;
         is_awaited.then_some(AccessValue::Awaited)
     }
@@ -135,7 +135,7 @@ unsafe extern "C" fn finish_access(
         let facts = ThreadAccess { accesses, traits };
         // SAFETY: as above.
         let cx = unsafe { &mut *inside.0.context };
-        shadow().access_uncommon(cx, addr, size, kind, site, facts);
+        shadow().access_uncommon(cx, addr, size, kind, site, &facts);
     }
     inside.0.countdown -= 1;
     let stops = inside.0.countdown <= 0;

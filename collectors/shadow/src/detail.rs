@@ -6,6 +6,7 @@
 //! lifetime (Dubois). A silent store takes the line away but changes no byte.
 
 mod guard;
+mod hit;
 mod parts;
 mod wait;
 
@@ -178,18 +179,6 @@ impl LineDetail {
         self.events.load(Relaxed)
     }
 
-    /// Returns whether `now` is a load that changes nothing here: the context has a copy, and has
-    /// used, or does not now use, what others changed. Needs no lock; called on the context's
-    /// thread.
-    #[inline]
-    pub fn is_plain_hit(&self, now: PastAccess) -> bool {
-        !now.bytes.is_store() && self.is_held(now.context) && {
-            // SAFETY: only this context's thread touches its tenure.
-            self.stale_bytes(now.context) & now.bytes.mask() == 0
-                || (self.tenure(now.context)).is_some_and(|tenure| unsafe { (*tenure).is_used() })
-        }
-    }
-
     /// Settles what is still pending for `context`. Called on its thread, or once none runs.
     pub fn settle(&self, context: u16, line: u64) -> Option<ConflictRecord> {
         let tenure = self.tenure(context)?;
@@ -260,11 +249,10 @@ impl LineDetail {
     /// Waits until nobody else has the line's lock, and takes it.
     pub fn lock<H: CollectorHost>(&self, host: &H) -> DetailGuard<'_> {
         let mut spins = 0u32;
-        while self
-            .lock
-            .compare_exchange_weak(0, 1, Acquire, Relaxed)
-            .is_err()
-        {
+        loop {
+            if let Some(held) = self.try_lock() {
+                return held;
+            }
             spins += 1;
             if spins.is_multiple_of(64) {
                 host.relax();
@@ -272,7 +260,13 @@ impl LineDetail {
                 core::hint::spin_loop();
             }
         }
-        DetailGuard { detail: self }
+    }
+
+    /// Takes the line's lock if nobody has it.
+    #[inline]
+    fn try_lock(&self) -> Option<DetailGuard<'_>> {
+        let taken = self.lock.compare_exchange(0, 1, Acquire, Relaxed);
+        taken.is_ok().then(|| DetailGuard { detail: self })
     }
 
     /// Makes room for `context` and begins to keep its mask, if it has none; `None` if there is no

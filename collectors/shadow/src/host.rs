@@ -44,7 +44,7 @@ pub enum AccessValue {
 /// What a collector knows of an access besides its place. It is asked only where that matters.
 pub trait AccessFacts {
     /// Returns the value that the access loaded or stored; `None` where the collector cannot know.
-    fn value(self) -> Option<AccessValue>;
+    fn value(&self) -> Option<AccessValue>;
 
     /// Returns the context's clock at the access, which counts what the context does: its
     /// instructions, or its accesses. `None` without a clock.
@@ -61,8 +61,8 @@ pub trait AccessFacts {
 }
 
 /// The value alone, of a collector without a clock.
-impl<F: FnOnce() -> Option<AccessValue>> AccessFacts for F {
-    fn value(self) -> Option<AccessValue> {
+impl<F: Fn() -> Option<AccessValue>> AccessFacts for F {
+    fn value(&self) -> Option<AccessValue> {
         self()
     }
 

@@ -18,6 +18,7 @@ mod context;
 mod context_set;
 pub mod control;
 mod detail;
+mod detail_hit;
 mod fast_path;
 mod host;
 mod log;

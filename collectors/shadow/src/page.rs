@@ -38,6 +38,7 @@ pub enum LineState {
 }
 
 const TAG: u64 = 3;
+const DETAILED: u64 = 3;
 
 /// Set in a word while the line's region is logged: then no access is a common case.
 pub const LOGGED: u64 = 4;
@@ -146,6 +147,14 @@ impl CountPage {
         let cell = &self.cells[line];
         cell.store(cell.load(Relaxed).wrapping_add(increment), Relaxed);
     }
+}
+
+/// The detail of a line whose word is `word`, if it has one and is neither logged nor watched.
+#[inline]
+pub fn quiet_detail(word: u64) -> Option<&'static LineDetail> {
+    let detail = (word & !(TAG | FLAGS)) as *const LineDetail;
+    // SAFETY: details are never freed.
+    (word & (TAG | FLAGS) == DETAILED).then(|| unsafe { &*detail })
 }
 
 /// Contexts whose counts for a page are found together.

@@ -1,5 +1,7 @@
 //! A past access, in as few bytes as naming it takes.
 
+use crate::host::AccessKind;
+
 /// An access as the shadow remembers it: enough to name it as the other side of a conflict.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
@@ -40,6 +42,16 @@ impl AccessedBytes {
     #[inline]
     pub fn access(self) -> u8 {
         (self.0 >> 1) as u8 & 3
+    }
+
+    /// [`AccessedBytes::access`] as a kind.
+    #[inline]
+    pub fn kind(self) -> AccessKind {
+        match self.access() {
+            0 => AccessKind::Read,
+            1 => AccessKind::Write,
+            _ => AccessKind::ReadWrite,
+        }
     }
 
     /// Returns whether the access changes memory.

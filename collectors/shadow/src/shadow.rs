@@ -25,7 +25,7 @@ struct PartFacts {
 }
 
 impl AccessFacts for PartFacts {
-    fn value(self) -> Option<AccessValue> {
+    fn value(&self) -> Option<AccessValue> {
         None
     }
 
@@ -131,7 +131,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
     ) {
         cx.accesses = cx.accesses.wrapping_add(1);
         if !Self::try_common_hit(cx, addr, size, access, site) {
-            self.access_uncommon(cx, addr, size, access, site, facts);
+            self.access_uncommon(cx, addr, size, access, site, &facts);
         }
     }
 
@@ -159,9 +159,14 @@ impl<H: CollectorHost> ShadowMemory<H> {
         size: u8,
         access: AccessKind,
         site: u32,
-        facts: impl AccessFacts,
+        facts: &impl AccessFacts,
     ) {
         let offset = (addr % LINE_BYTES as u64) as u8;
+        let now = PastAccess {
+            site,
+            context: cx.id,
+            bytes: AccessedBytes::new(offset, size, access as u8),
+        };
         if !is_within_line(offset, size) {
             let facts = PartFacts {
                 clock: facts.clock(),
@@ -169,15 +174,25 @@ impl<H: CollectorHost> ShadowMemory<H> {
             };
             return self.access_straddling(cx, addr, size, access, site, facts);
         }
+        if !self.count_detail_hit(cx, addr, now, facts) {
+            self.access_rarely(cx, addr, now, facts);
+        }
+    }
+
+    /// An access that is no hit, or one to a line that is logged or watched, or that no other
+    /// context had.
+    #[inline(never)]
+    fn access_rarely(
+        &self,
+        cx: &mut ShadowContext,
+        addr: u64,
+        now: PastAccess,
+        facts: &impl AccessFacts,
+    ) {
         let Some((shadow, counts)) = self.find_page(cx, addr & !(PAGE_BYTES as u64 - 1)) else {
             return;
         };
         let line = (addr as usize % PAGE_BYTES) / LINE_BYTES;
-        let now = PastAccess {
-            site,
-            context: cx.id,
-            bytes: AccessedBytes::new(offset, size, access as u8),
-        };
         let word = &shadow.words[line];
         let mut old = word.load(Acquire);
         if old & WATCHED != 0 {
@@ -186,19 +201,19 @@ impl<H: CollectorHost> ShadowMemory<H> {
         }
         let hot = old & LOGGED != 0;
         if hot {
-            let line = addr - u64::from(offset);
+            let line = addr - u64::from(now.offset());
             cx.filter.prefetch(line);
-            self.log_visit(cx, shadow, line, now, &facts);
+            self.log_visit(cx, shadow, line, now, facts);
         }
         let state = LineState::decode(old);
         if let LineState::Detailed(detail) = state {
             // SAFETY: details are never freed.
             unsafe { (*detail).prefetch_mask() };
-        } else if access != AccessKind::Read {
+        } else if now.bytes.is_store() {
             counts.stores[line].store(now.to_u64(), Relaxed);
         }
-        counts.count(line, count_increment(access));
-        if !hot || (access == AccessKind::Read && is_repeated(cx, shadow, addr, now)) {
+        counts.count(line, count_increment(now.bytes.kind()));
+        if !hot || (!now.bytes.is_store() && is_repeated(cx, shadow, addr, now)) {
             if let LineState::Detailed(detail) = state {
                 // SAFETY: details are never freed.
                 let detail = unsafe { &*detail };
@@ -384,7 +399,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
         shadow: &'static PageShadow,
         line: usize,
         now: PastAccess,
-        facts: impl AccessFacts,
+        facts: &impl AccessFacts,
         hot: Option<usize>,
     ) {
         let addr = shadow.page + (line * LINE_BYTES) as u64;
@@ -401,7 +416,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
         };
         detail.prefetch(now);
         let compare = detail.events() >= self.config.values_from;
-        let value = || if compare { facts.value() } else { None };
+        let value = || compare.then(|| facts.value()).flatten();
         let mut held = detail.lock(&self.host);
         let Some(outcome) = held.access(addr, now, value, &mut self.line_memory(cx)) else {
             cx.lost += 1;
@@ -550,7 +565,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
     }
 
     #[inline]
-    fn count_granule(
+    pub(crate) fn count_granule(
         &self,
         cx: &mut ShadowContext,
         addr: u64,

@@ -39,7 +39,7 @@ struct MovingEntry<E> {
 }
 
 impl<E: SummedRecord> MovingEntry<E> {
-    fn none() -> Self {
+    const fn none() -> Self {
         // SAFETY: a record of plain numbers, for which all-zero is valid, and empty.
         unsafe { core::mem::zeroed() }
     }
@@ -52,12 +52,12 @@ struct EntryQueue<E> {
 }
 
 impl<E> EntryQueue<E> {
-    /// Puts in an entry and takes out the oldest.
+    /// Returns the place of the oldest entry, which the next one takes.
     #[inline]
-    fn pass(&mut self, entry: MovingEntry<E>) -> MovingEntry<E> {
-        let at = self.oldest;
-        self.oldest = (at + 1) % MOVING;
-        core::mem::replace(&mut self.entries[at % MOVING], entry)
+    fn next_place(&mut self) -> *mut MovingEntry<E> {
+        let at = self.oldest % MOVING;
+        self.oldest = at + 1;
+        &raw mut self.entries[at]
     }
 }
 
@@ -107,8 +107,9 @@ impl<E: SummedRecord> RecordTable<E> {
         self.entries = entries.cast();
         self.mask = len * GROWTH - 1;
         self.lost = 0;
-        for entry in old.iter().filter(|entry| !entry.is_empty()) {
-            self.add_behind(entry, entry.hash());
+        for &entry in old {
+            let hash = entry.hash();
+            self.add_behind(&MovingEntry { entry, hash });
         }
     }
 
@@ -117,17 +118,22 @@ impl<E: SummedRecord> RecordTable<E> {
     pub fn add(&mut self, entry: &E) {
         let hash = entry.hash();
         prefetch(self.front_slot(hash));
-        let entry = *entry;
-        let oldest = self.queue(0).pass(MovingEntry { entry, hash });
-        if !oldest.entry.is_empty() {
-            self.add_in_front(&oldest);
+        let place = self.queue(0).next_place();
+        // SAFETY: a place of the queue, to which nothing else refers, and no method puts anything
+        // into this queue but this one.
+        unsafe {
+            self.add_in_front(&*place);
+            *place = MovingEntry {
+                entry: *entry,
+                hash,
+            };
         }
     }
 
     #[inline]
     fn queue(&mut self, n: usize) -> &mut EntryQueue<E> {
-        // SAFETY: two zeroed queues, which nothing else refers to.
-        unsafe { &mut (&mut *self.moving)[n] }
+        // SAFETY: one of two zeroed queues, to which nothing else refers.
+        unsafe { &mut *self.moving.cast::<EntryQueue<E>>().add(n) }
     }
 
     /// The place in front for `hash`.
@@ -137,29 +143,36 @@ impl<E: SummedRecord> RecordTable<E> {
         unsafe { self.front.add((hash >> 52) as usize & self.front_mask) }
     }
 
+    /// Adds an entry that was on its way, if it is one.
     #[inline]
     fn add_in_front(&mut self, new: &MovingEntry<E>) {
+        if new.entry.is_empty() {
+            return;
+        }
         // SAFETY: a place of the front's, and nothing else refers to it.
         let slot = unsafe { &mut *self.front_slot(new.hash) };
         if slot.same_key(&new.entry) && !slot.is_empty() {
             slot.add(&new.entry);
             return;
         }
-        let old = core::mem::replace(slot, new.entry);
-        if !old.is_empty() {
-            self.move_behind(old);
+        if !slot.is_empty() {
+            self.move_behind(slot);
         }
+        *slot = new.entry;
     }
 
     /// Begins to move an entry behind the front, and ends to move the oldest that is on its way.
-    fn move_behind(&mut self, entry: E) {
-        let hash = entry.hash();
+    #[inline(never)]
+    fn move_behind(&mut self, entry: &E) {
+        let (entry, hash) = (*entry, entry.hash());
         let bucket = self.bucket(hash);
         prefetch(bucket);
         prefetch(bucket.wrapping_add(BUCKET - 1));
-        let oldest = self.queue(1).pass(MovingEntry { entry, hash });
-        if !oldest.entry.is_empty() {
-            self.add_behind(&oldest.entry, oldest.hash);
+        let place = self.queue(1).next_place();
+        // SAFETY: as in `add`.
+        unsafe {
+            self.add_behind(&*place);
+            *place = MovingEntry { entry, hash };
         }
     }
 
@@ -171,10 +184,15 @@ impl<E: SummedRecord> RecordTable<E> {
         unsafe { self.entries.add(at) }
     }
 
+    /// Adds an entry that was on its way to its bucket, if it is one.
     #[inline]
-    fn add_behind(&mut self, entry: &E, hash: u64) {
+    fn add_behind(&mut self, new: &MovingEntry<E>) {
+        let MovingEntry { entry, hash } = new;
+        if entry.is_empty() {
+            return;
+        }
         // SAFETY: a bucket lies within the table.
-        let bucket = unsafe { core::slice::from_raw_parts_mut(self.bucket(hash), BUCKET) };
+        let bucket = unsafe { core::slice::from_raw_parts_mut(self.bucket(*hash), BUCKET) };
         for slot in bucket.iter_mut() {
             if slot.is_empty() {
                 *slot = *entry;
@@ -185,11 +203,19 @@ impl<E: SummedRecord> RecordTable<E> {
                 return;
             }
         }
-        let victim = &mut bucket[(hash >> 40) as usize % BUCKET];
+        let victim = &mut bucket[(*hash >> 40) as usize % BUCKET];
         // SAFETY: `is_full` leaves room for one that falls out.
         unsafe { self.spill.add(self.spilt).write(*victim) };
         self.spilt += 1;
         *victim = *entry;
+    }
+
+    /// Takes out all that queue `n` has.
+    fn take_moving(&mut self, n: usize) -> [MovingEntry<E>; MOVING] {
+        core::mem::replace(
+            &mut self.queue(n).entries,
+            [const { MovingEntry::none() }; MOVING],
+        )
     }
 
     /// Returns whether [`RecordTable::take_spilt`] must be called before the next record is added.
@@ -209,17 +235,11 @@ impl<E: SummedRecord> RecordTable<E> {
     /// Hands out everything, in pieces, and empties the table.
     pub fn drain(&mut self, mut put: impl FnMut(&[E])) {
         self.take_spilt(&mut put);
-        for _ in 0..MOVING {
-            let oldest = self.queue(0).pass(MovingEntry::none());
-            if !oldest.entry.is_empty() {
-                self.add_in_front(&oldest);
-            }
+        for entry in self.take_moving(0) {
+            self.add_in_front(&entry);
         }
-        for _ in 0..MOVING {
-            let oldest = self.queue(1).pass(MovingEntry::none());
-            if !oldest.entry.is_empty() {
-                self.add_behind(&oldest.entry, oldest.hash);
-            }
+        for entry in self.take_moving(1) {
+            self.add_behind(&entry);
         }
         self.take_spilt(&mut put);
         for (level, len) in [
@@ -273,7 +293,13 @@ impl SummedRecord for CountRecord {
     }
     #[inline]
     fn same_key(&self, o: &Self) -> bool {
-        self.addr == o.addr && self.site == o.site && self.size == o.size && self.access == o.access
+        let rest = |record: &Self| {
+            u64::from(record.site)
+                | u64::from(record.size) << 32
+                | u64::from(record.access) << 40
+                | u64::from(record.reserved) << 48
+        };
+        self.addr == o.addr && rest(self) == rest(o)
     }
     #[inline]
     fn is_empty(&self) -> bool {

@@ -24,7 +24,7 @@ struct Facts {
 }
 
 impl AccessFacts for Facts {
-    fn value(self) -> Option<AccessValue> {
+    fn value(&self) -> Option<AccessValue> {
         None
     }
 

@@ -2,11 +2,10 @@
 
 use relayout_shadow::{AccessFacts, AccessValue};
 
-use crate::api::GetValue;
-use crate::clock::InstructionClock;
+use crate::api;
 use crate::exchange::{ExpectedRegisters, FoundValue};
 use crate::insn::MemoryUse;
-use crate::registers::RegisterReader;
+use crate::plugin::RecordingPlugin;
 
 /// Numbers that a memory callback gets from the translation of its instruction, in one word: the
 /// site, whether the value that the instruction leaves is unknown, its kind, how many instructions of
@@ -73,24 +72,20 @@ impl CallbackData {
 
 /// An access that a vCPU makes now.
 pub struct VcpuAccess<'a> {
+    pub plugin: &'a RecordingPlugin,
     pub vcpu: usize,
-    pub clock: &'a InstructionClock,
-    pub get_value: Option<GetValue>,
-    /// Where the machine's registers can be read.
-    pub registers: Option<&'a RegisterReader>,
     /// What the last compare-and-exchange found in memory.
-    pub found: Option<FoundValue>,
+    pub found: &'a Option<FoundValue>,
     pub vaddr: u64,
-    pub size: u8,
     /// QEMU's description of the access.
     pub info: u32,
     pub data: CallbackData,
 }
 
 impl AccessFacts for VcpuAccess<'_> {
-    fn value(self) -> Option<AccessValue> {
+    fn value(&self) -> Option<AccessValue> {
         // SAFETY: made within the memory callback that `info` belongs to.
-        let value = unsafe { self.get_value?(self.info) };
+        let value = unsafe { self.plugin.get_value?(self.info) };
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&value.low.to_le_bytes());
         bytes[8..].copy_from_slice(&value.high.to_le_bytes());
@@ -101,7 +96,7 @@ impl AccessFacts for VcpuAccess<'_> {
     }
 
     fn clock(&self) -> Option<u64> {
-        let executed = self.clock.instructions(self.vcpu);
+        let executed = self.plugin.clock.instructions(self.vcpu);
         Some(executed.saturating_sub(self.data.left()))
     }
 
@@ -112,9 +107,11 @@ impl AccessFacts for VcpuAccess<'_> {
     fn stored(&self) -> Option<bool> {
         let expected = self.data.expected()?;
         let found = self.found.filter(|found| found.addr == self.vaddr)?;
+        let size = api::access_size(self.info);
+        let registers = self.plugin.registers.get()?.as_ref()?;
         // SAFETY: made within a callback that reads registers, as that of all instructions that
         // expect a value.
-        let value = unsafe { expected.read(self.registers?, self.size) }?;
-        Some(found.is_expected(value, self.size))
+        let value = unsafe { expected.read(registers, size) }?;
+        Some(found.is_expected(value, size))
     }
 }

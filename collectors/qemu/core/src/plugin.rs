@@ -50,7 +50,7 @@ pub struct RecordingPlugin {
     pub machine: TranslatedMachine,
     pub get_value: Option<GetValue>,
     /// Registers, looked up when the first is read.
-    registers: OnceLock<Option<RegisterReader>>,
+    pub registers: OnceLock<Option<RegisterReader>>,
     pub clock: InstructionClock,
     started: Mutex<Option<(Instant, u64)>>,
     /// Code is instrumented when it is translated.
@@ -292,19 +292,16 @@ impl RecordingPlugin {
     ) {
         let size = api::access_size(info);
         let facts = VcpuAccess {
+            plugin: self,
             vcpu,
-            clock: &self.clock,
-            get_value: self.get_value,
-            registers: self.registers.get().and_then(Option::as_ref),
-            found: cpu.found,
+            found: &cpu.found,
             vaddr,
-            size,
             info,
             data,
         };
         let (cx, site) = (&mut cpu.context, data.site());
         self.shadow
-            .access_uncommon(cx, vaddr, size, kind, site, facts);
+            .access_uncommon(cx, vaddr, size, kind, site, &facts);
         cpu.countdown -= 1;
         if cpu.countdown == 0 {
             self.stop(cpu, vaddr);

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering::*;
 
-use super::parts::{LineTenure, LineValues, conflict_record};
+use super::parts::{LineExtension, LineTenure, LineValues, conflict_record};
 use super::{
     AccessOutcome, FIRST_READ, LATER_READ, LineDetail, LineHistory, STORED, UPGRADE, WRITE_TRANSFER,
 };
@@ -11,6 +11,15 @@ use crate::arena::LineMemory;
 use crate::host::{AccessValue, CollectorHost};
 use crate::past::{AccessedBytes, PastAccess, WORD_BYTES, byte_mask};
 use crate::wire::ConflictRecord;
+
+/// What the value of an access says.
+#[derive(Clone, Copy, Default)]
+pub struct ValueEffect {
+    /// The store left every byte as it was; `None` where that is not known.
+    pub silent: Option<bool>,
+    /// The load returned another value than the last store left.
+    pub order_error: bool,
+}
 
 /// A line whose lock is held.
 pub struct DetailGuard<'a> {
@@ -70,7 +79,10 @@ impl DetailGuard<'_> {
                 Some(AccessValue::Awaited) if writes => {
                     out.awaited = self.begin_wait(now, waited.bytes.mask() & mask != 0, memory);
                 }
-                value => self.compare(now, mask, value, memory, &mut out),
+                value => {
+                    let effect = self.compare(now, value, memory);
+                    (out.silent, out.order_error) = (effect.silent, effect.order_error);
+                }
             }
         }
         if writes {
@@ -84,7 +96,7 @@ impl DetailGuard<'_> {
                 });
             }
             let is_unchanged = out.silent == Some(true) || out.awaited.is_some();
-            self.apply_store(now, mask, is_unchanged, is_alone);
+            self.apply_store(now, is_unchanged, is_alone);
         }
         if out.event.is_some() {
             out.events = out.events.saturating_add(1);
@@ -130,45 +142,54 @@ impl DetailGuard<'_> {
         }
     }
 
-    /// Compares a value with what the line is known to hold, or notes that it is not known any
-    /// more.
-    #[inline]
-    pub(super) fn compare<H: CollectorHost>(
+    /// Compares a value with what the line is known to hold, for which it makes room if there is
+    /// none, and notes it.
+    fn compare<H: CollectorHost>(
         &mut self,
         now: PastAccess,
-        mask: u64,
         value: Option<AccessValue>,
         memory: &mut LineMemory<'_, H>,
-        out: &mut AccessOutcome,
-    ) {
+    ) -> ValueEffect {
         let detail = self.detail;
-        let seen = match value {
-            Some(AccessValue::Seen { bytes, certain })
-                if usize::from(now.size()) <= bytes.len() =>
-            {
-                Some((bytes, certain))
-            }
-            _ => None,
-        };
-        let extension = match seen {
+        let extension = match value {
             Some(_) => detail.extension_or_make(memory),
             None => detail.extension(),
         };
-        let Some(extension) = extension else { return };
-        // SAFETY: under the lock.
-        let values = unsafe { &mut *extension.values.get() };
-        match seen {
-            Some((bytes, certain)) => values.compare(now, mask, &bytes, certain, out),
-            None if now.bytes.is_store() => values.valid &= !mask,
-            None => {}
+        match extension {
+            Some(extension) => self.note_value(now, value, extension),
+            None => ValueEffect::default(),
         }
     }
 
+    /// Compares a value with what the line's extension knows, and notes it, or that it is not known
+    /// any more.
+    #[inline]
+    pub(super) fn note_value(
+        &mut self,
+        now: PastAccess,
+        value: Option<AccessValue>,
+        extension: &LineExtension,
+    ) -> ValueEffect {
+        // SAFETY: under the lock.
+        let values = unsafe { &mut *extension.values.get() };
+        match value {
+            Some(AccessValue::Seen { bytes, certain })
+                if usize::from(now.size()) <= bytes.len() =>
+            {
+                return values.compare(now, &bytes, certain);
+            }
+            _ if now.bytes.is_store() => values.valid &= !now.bytes.mask(),
+            _ => {}
+        }
+        ValueEffect::default()
+    }
+
     /// A store by a context that has a copy, alone or not.
-    fn apply_store(&mut self, now: PastAccess, mask: u64, silent: bool, is_alone: bool) {
+    #[inline]
+    pub(super) fn apply_store(&mut self, now: PastAccess, silent: bool, is_alone: bool) {
         let detail = self.detail;
         let locked = self.history();
-        let changed = if silent { 0 } else { mask };
+        let changed = if silent { 0 } else { now.bytes.mask() };
         locked.changed |= changed;
         if !is_alone || changed & !locked.marked != 0 {
             detail.mark_stale(now.context, changed);
@@ -220,39 +241,60 @@ impl LineHistory {
 }
 
 impl LineValues {
-    fn compare(
-        &mut self,
-        now: PastAccess,
-        mask: u64,
-        new: &[u8; 16],
-        certain: bool,
-        out: &mut AccessOutcome,
-    ) {
-        const SEEN: usize = size_of::<u128>();
-        let start = usize::from(now.offset()).min(LINE_BYTES - SEEN);
-        let shift = (usize::from(now.offset()) - start) * 8;
-        let touched = (u128::MAX >> (128 - 8 * u32::from(now.size()))) << shift;
-        let Some(bytes) = self.bytes[start..].first_chunk_mut::<SEEN>() else {
-            return;
-        };
-        let (old, new) = (
-            u128::from_le_bytes(*bytes),
-            u128::from_le_bytes(*new) << shift,
-        );
+    /// Compares bytes of an access with those that are known, and puts them in their place.
+    #[inline]
+    fn compare(&mut self, now: PastAccess, new: &[u8; 16], certain: bool) -> ValueEffect {
+        let mask = now.bytes.mask();
         let known = self.valid & mask == mask;
-        let same = (old ^ new) & touched == 0;
-        if !now.bytes.is_store() {
-            out.order_error = known && !same;
+        let same = if now.size() <= 8 {
+            self.replace_word(now, new)
         } else {
-            out.silent = certain.then_some(known && same);
-        }
-        if !same {
-            *bytes = (old & !touched | new & touched).to_le_bytes();
-        }
+            self.replace_bytes(now, new)
+        };
         if certain {
             self.valid |= mask;
         } else {
             self.valid &= !mask;
         }
+        match now.bytes.is_store() {
+            true => ValueEffect {
+                silent: certain.then_some(known && same),
+                order_error: false,
+            },
+            false => ValueEffect {
+                silent: None,
+                order_error: known && !same,
+            },
+        }
+    }
+
+    /// Puts the first bytes of `new` in the place of an access of at most 8 bytes. Returns whether
+    /// they were there.
+    #[inline]
+    fn replace_word(&mut self, now: PastAccess, new: &[u8; 16]) -> bool {
+        const WORD: usize = size_of::<u64>();
+        let start = usize::from(now.offset()).min(LINE_BYTES - WORD);
+        let shift = (usize::from(now.offset()) - start) * 8;
+        let touched = (u64::MAX >> (64 - 8 * u32::from(now.size()))) << shift;
+        let (Some(bytes), Some(new)) = (
+            self.bytes[start..].first_chunk_mut::<WORD>(),
+            new.first_chunk::<WORD>(),
+        ) else {
+            return false;
+        };
+        let old = u64::from_le_bytes(*bytes);
+        let changed = (old ^ u64::from_le_bytes(*new) << shift) & touched;
+        *bytes = (old ^ changed).to_le_bytes();
+        changed == 0
+    }
+
+    /// As [`LineValues::replace_word`], for an access of at most 16 bytes.
+    fn replace_bytes(&mut self, now: PastAccess, new: &[u8; 16]) -> bool {
+        let at = usize::from(now.offset());
+        let bytes = &mut self.bytes[at..at + usize::from(now.size())];
+        let new = &new[..bytes.len()];
+        let same = *bytes == *new;
+        bytes.copy_from_slice(new);
+        same
     }
 }
