@@ -234,6 +234,16 @@ pub enum Error {
         /// Last lines of the console.
         console: Vec<String>,
     },
+    /// The guest hangs before its window: its kernel says that a timer interrupt did not come.
+    #[error(
+        "the guest hangs in its boot: a timer interrupt of its kernel was lost, twice\nlast lines of \
+         its console:{}",
+        indented_lines(console)
+    )]
+    LostTimer {
+        /// Last lines of the console.
+        console: Vec<String>,
+    },
     /// The collector's files are not those of one recording.
     #[error("the collector's files cannot be read")]
     Segments(#[source] relayout_profile::segments::Error),
@@ -308,6 +318,7 @@ impl Error {
             Self::Files(error) => error.category(),
             Self::NoPlugins { .. } | Self::DiskImageRoom { .. } => ErrorCategory::Environment,
             Self::Guest { .. }
+            | Self::LostTimer { .. }
             | Self::Qemu { .. }
             | Self::ProgramFailed { .. }
             | Self::NothingRecorded { .. } => ErrorCategory::Guest,

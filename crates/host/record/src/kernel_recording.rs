@@ -103,7 +103,8 @@ pub enum IdleWindow {
     Accesses,
 }
 
-/// Records once.
+/// Records once. Boots a second time where the first hangs because a timer interrupt was lost, which
+/// QEMU does in one of several hundred boots.
 ///
 /// # Errors
 /// Nothing was recorded. A failure of the guest, or Ctrl-C, after the window opened is in
@@ -116,6 +117,24 @@ pub fn record_kernel(
     interrupt: InterruptFlag,
 ) -> Result<RecordingOutcome, Error> {
     require_support(kernel, recording.cpus)?;
+    let record = || record_boot(recording, kernel, tools, progress, interrupt);
+    match record() {
+        Err(Error::LostTimer { .. }) => {
+            progress.warn("the guest hangs in its boot: a timer interrupt was lost; booting again");
+            record()
+        }
+        recorded => recorded,
+    }
+}
+
+/// Boots the guest and records its window.
+fn record_boot(
+    recording: &KernelRecording,
+    kernel: &GuestKernel<'_>,
+    tools: &GuestTools,
+    progress: &dyn RecordingProgress,
+    interrupt: InterruptFlag,
+) -> Result<RecordingOutcome, Error> {
     let collector = &tools.collector;
     let workspace = RecordingWorkspace::create()?;
     let memory = GuestMemory::create(recording.memory_bytes, &workspace)?;

@@ -127,6 +127,29 @@ fn guest_that_takes_too_long() {
     assert!(!stand.place.path("out").exists());
 }
 
+/// QEMU loses a timer interrupt in one of several hundred boots. Here a program says what the kernel
+/// says then.
+#[test]
+fn guest_that_hangs_in_its_boot_is_booted_again() {
+    let stand = Stand::new();
+    let said = "rcu: rcu_preempt kthread timer wakeup didn't happen for 5251 jiffies!";
+    let script = format!("#!/bin/sh\necho \"<3>{said}\" > /dev/kmsg\nwhile :; do :; done\n");
+    let path = stand.place.write("hang", &script);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&path, mode).expect("set");
+    let ended = stand.run("record kernel -o out --run ./hang --after 90s --time-limit 100");
+    assert_eq!((ended.code, &*ended.stdout), (Some(4), ""), "{ended:?}");
+    let boots = ended.stderr.matches("booting the kernel").count();
+    let again = ended
+        .stderr
+        .matches("a timer interrupt was lost; booting again")
+        .count();
+    assert_eq!((boots, again), (2, 1), "{ended:?}");
+    assert!(ended.stderr.contains("was lost, twice"), "{ended:?}");
+    stand.check_clean();
+    assert!(!stand.place.path("out").exists());
+}
+
 /// A comma separates QEMU's options, and an equals sign its keys and values; the name of a socket has
 /// at most 108 bytes.
 #[test]

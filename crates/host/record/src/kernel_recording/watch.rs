@@ -108,6 +108,11 @@ fn outside_end(
             console: machine.console_tail(),
         });
     }
+    if !has_opened && has_lost_timer(&console) {
+        return Some(Error::LostTimer {
+            console: machine.console_tail(),
+        });
+    }
     if let Some(status) = machine.exit_status() {
         return Some(if has_opened || console.contains("relayout-guest: ready") {
             Error::Guest {
@@ -154,6 +159,14 @@ fn failure_on_console(console: &str) -> Option<String> {
     })
 }
 
+/// Returns whether the kernel says that a timer was due long ago, and its interrupt did not come. The
+/// CPU then sleeps until another interrupt, and whoever waits for it may wait for good.
+fn has_lost_timer(console: &str) -> bool {
+    console.lines().any(|line| {
+        line.contains("rcu: ") && line.contains(" kthread timer wakeup didn't happen for ")
+    })
+}
+
 fn collector_failed(machine: &QemuMachine, workspace: &RecordingWorkspace) -> Error {
     match workspace.collector_errno() {
         0 => machine.qemu_error("lost its recording plugin"),
@@ -167,6 +180,20 @@ mod tests {
 
     fn check(console: &str, expect: Option<&str>) {
         assert_eq!(failure_on_console(console).as_deref(), expect, "{console}");
+    }
+
+    #[test]
+    fn tells_a_lost_timer_on_the_console() {
+        let check = |console, expect| assert_eq!(has_lost_timer(console), expect, "{console}");
+        check(
+            "[  253.7] rcu: rcu_preempt kthread timer wakeup didn't happen for 5251 jiffies! g-1139 f0x0\n",
+            true,
+        );
+        check(
+            "[   21.0] rcu: INFO: rcu_preempt self-detected stall on CPU\n",
+            false,
+        );
+        check("relayout-guest: ready\n", false);
     }
 
     #[test]
