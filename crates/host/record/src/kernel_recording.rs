@@ -104,7 +104,7 @@ pub enum IdleWindow {
 }
 
 /// Records once. Boots a second time where the first hangs because a timer interrupt was lost, which
-/// QEMU does in one of several hundred boots.
+/// is rare under QEMU.
 ///
 /// # Errors
 /// Nothing was recorded. A failure of the guest, or Ctrl-C, after the window opened is in

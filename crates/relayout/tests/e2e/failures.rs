@@ -127,8 +127,7 @@ fn guest_that_takes_too_long() {
     assert!(!stand.place.path("out").exists());
 }
 
-/// QEMU loses a timer interrupt in one of several hundred boots. Here a program says what the kernel
-/// says then.
+/// Timer interrupts are rarely lost under QEMU. Here a program says what the kernel says then.
 #[test]
 fn guest_that_hangs_in_its_boot_is_booted_again() {
     let stand = Stand::new();
