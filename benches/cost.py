@@ -2,8 +2,9 @@
 """What recording costs: CPU seconds in the window, against the same QEMU with the plugin loaded but
 idle, for every workload. Prints a Markdown table; quote its medians, the machine is never quiet.
 
-A third window calls back at each access, as a recorded one does, and only counts: its CPU time is
-what remains of the cost if the recorder did nothing at all. A workload that spins on locks makes
+Two more windows call back at each access, as a recorded one does. *Counted* only counts: its CPU time is
+what remains of the cost if the recorder did nothing at all. *Followed* follows which CPU has each line,
+and has no counts by site, values or order: what remains if the recorder recorded nothing. A workload that spins on locks makes
 more accesses in the recorded window than in the idle one, because a slow holder lets the others spin
 for longer; so the last column compares the CPU time of an access.
 
@@ -36,14 +37,10 @@ def workloads():
     return [line.split()[0] for line in lines[1:]]
 
 
-def idle(workload, cpus):
-    words = run("record", "kernel", "--workload", workload, "--cpus", cpus, "--idle", "-q").split()
-    return float(words[words.index("window:") + 1])
-
-
-def counted(workload, cpus):
-    words = run("record", "kernel", "--workload", workload, "--cpus", cpus, "--idle=accesses", "-q").split()
-    return float(words[words.index("window:") + 1]), int(words[words.index("accesses") - 1])
+def idle(workload, cpus, what):
+    words = run("record", "kernel", "--workload", workload, "--cpus", cpus, f"--idle={what}", "-q").split()
+    accesses = int(words[words.index("accesses") - 1]) if "accesses" in words else 0
+    return float(words[words.index("window:") + 1]), accesses
 
 
 def recorded(workload, cpus, folder, command):
@@ -64,34 +61,36 @@ def main():
     commands = {"": RELAYOUT}
     if options.other:
         commands[" (other)"] = options.other.resolve()
-    print("| workload | idle, CPU s | counted only, CPU s | ratio | recorded, CPU s | ratio "
+    print("| workload | idle, CPU s | counted | ratio | followed | ratio | recorded | ratio "
           "| accesses counted, M | recorded, M | ns per access, recorded | ratio per access |")
-    print("| --- |" + " ---: |" * 9)
+    print("| --- |" + " ---: |" * 11)
     ratios = {name: [] for name in commands}
     with tempfile.TemporaryDirectory() as folder:
         for workload in options.workloads or workloads():
             rounds = [measure_round(workload, options.cpus, commands, pathlib.Path(folder))
                       for _ in range(options.rounds)]
             for name in commands:
-                base, counting, few, cpu, accesses = (statistics.median(column)
-                                                      for column in zip(*(each[name] for each in rounds)))
-                floor, ratio, each = counting / base, cpu / base, cpu / base * few / accesses
-                ratios[name].append((floor, ratio, each))
+                base, counting, few, following, cpu, accesses = (
+                    statistics.median(column) for column in zip(*(each[name] for each in rounds)))
+                row = counting / base, following / base, cpu / base, cpu / base * few / accesses
+                ratios[name].append(row)
                 print(
-                    f"| {workload}{name} | {base:.2f} | {counting:.2f} | {floor:.1f} | {cpu:.2f} "
-                    f"| {ratio:.1f} | {few / 1e6:.0f} | {accesses / 1e6:.0f} "
-                    f"| {cpu / accesses * 1e9:.0f} | {each:.1f} |",
+                    f"| {workload}{name} | {base:.2f} | {counting:.2f} | {row[0]:.1f} | {following:.2f} "
+                    f"| {row[1]:.1f} | {cpu:.2f} | {row[2]:.1f} | {few / 1e6:.0f} | {accesses / 1e6:.0f} "
+                    f"| {cpu / accesses * 1e9:.0f} | {row[3]:.1f} |",
                     flush=True,
                 )
     for name, column in ratios.items():
-        floor, whole, each = (statistics.median(ratio) for ratio in zip(*column))
-        print(f"| **median{name}** | | | **{floor:.1f}** | | **{whole:.1f}** | | | | **{each:.1f}** |")
+        counting, following, whole, each = (statistics.median(ratio) for ratio in zip(*column))
+        print(f"| **median{name}** | | | **{counting:.1f}** | | **{following:.1f}** | | **{whole:.1f}** "
+              f"| | | | **{each:.1f}** |")
 
 
 def measure_round(workload, cpus, commands, folder):
-    """By command: CPU seconds idle, CPU seconds and accesses counted, and CPU seconds and accesses
-    recorded."""
-    base = idle(workload, cpus), *counted(workload, cpus)
+    """By command: CPU seconds idle, CPU seconds and accesses counted, CPU seconds followed, and CPU
+    seconds and accesses recorded."""
+    (base, _), counted, (following, _) = (idle(workload, cpus, what) for what in ("time", "accesses", "lines"))
+    base = base, *counted, following
     return {name: (*base, *recorded(workload, cpus, folder, command))
             for name, command in commands.items()}
 

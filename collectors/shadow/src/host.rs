@@ -152,6 +152,11 @@ impl ShadowConfig {
         }
     }
 
+    /// Puts counts by site, values and logs out of reach.
+    pub fn record_no_detail(&mut self) {
+        (self.count_from, self.values_from, self.burst_from) = (u32::MAX, u32::MAX, u32::MAX);
+    }
+
     /// Sets the number of accesses that are logged in order. Above the default, more of them have their time, too.
     pub fn set_log_limit(&mut self, accesses: u64) {
         let region = u32::try_from(accesses / VISIT_REGIONS_MIN).unwrap_or(u32::MAX);

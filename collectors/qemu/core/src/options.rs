@@ -13,6 +13,8 @@ pub enum WindowMode {
     Idle,
     /// Measure the window, and count its accesses.
     Count,
+    /// Measure the window, and follow its lines: record, but for counts by site, values and order.
+    Follow,
 }
 
 impl WindowMode {
@@ -21,6 +23,7 @@ impl WindowMode {
             "record" => Some(Self::Record),
             "idle" => Some(Self::Idle),
             "count" => Some(Self::Count),
+            "lines" => Some(Self::Follow),
             _ => None,
         }
     }

@@ -101,6 +101,9 @@ impl RecordingPlugin {
         if let Some(bursts) = options.bursts {
             config.set_log_limit(bursts);
         }
+        if options.mode == WindowMode::Follow {
+            config.record_no_detail();
+        }
         if program.is_some() {
             config.visit_gap = PROGRAM_VISIT_GAP;
         }

@@ -101,6 +101,8 @@ pub enum IdleWindow {
     Time,
     /// The accesses of kernel code, which are counted.
     Accesses,
+    /// Which CPU has each line, and nothing else of what is recorded.
+    Lines,
 }
 
 /// Records once. Boots a second time where the first hangs because a timer interrupt was lost, which
@@ -264,6 +266,7 @@ fn plugin_options(
         None => {}
         Some(IdleWindow::Time) => options.push_str(",mode=idle"),
         Some(IdleWindow::Accesses) => options.push_str(",mode=count"),
+        Some(IdleWindow::Lines) => options.push_str(",mode=lines"),
     }
     if program.has_marker {
         options.push_str(",own=1");

@@ -98,7 +98,7 @@ impl RecordingPlugin {
         let len = unsafe { self.insn_data.read_bytes(insn, &mut bytes) };
         let calls = match self.options.mode {
             WindowMode::Count => &COUNTING_CALLBACKS,
-            WindowMode::Record | WindowMode::Idle => &KERNEL_CALLBACKS,
+            WindowMode::Record | WindowMode::Follow | WindowMode::Idle => &KERNEL_CALLBACKS,
         };
         self.watch(insn, pc, &bytes[..len], left, calls);
     }

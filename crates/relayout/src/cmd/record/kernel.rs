@@ -112,7 +112,8 @@ pub struct Args {
     #[arg(long, value_name = "PROGRAM")]
     qemu: Option<PathBuf>,
     /// Open the window but record nothing, and print the CPU time used in it: the baseline for what
-    /// recording costs. With =accesses, count what would be recorded
+    /// recording costs. With =accesses, count what would be recorded; with =lines, follow which CPU
+    /// has each line, too
     #[arg(
         long = "idle",
         value_name = "WHAT",
@@ -134,6 +135,8 @@ enum IdleMeasure {
     Time,
     /// Accesses of kernel code in the window
     Accesses,
+    /// Which CPU has each line, with no counts by site, values or order
+    Lines,
 }
 
 impl IdleMeasure {
@@ -141,6 +144,7 @@ impl IdleMeasure {
         match self {
             Self::Time => IdleWindow::Time,
             Self::Accesses => IdleWindow::Accesses,
+            Self::Lines => IdleWindow::Lines,
         }
     }
 }
