@@ -2,11 +2,13 @@
 """What recording costs: CPU seconds in the window, against the same QEMU with the plugin loaded but
 idle, for every workload. Prints a Markdown table; quote its medians, the machine is never quiet.
 
-Two more windows call back at each access, as a recorded one does. *Counted* only counts: its CPU time is
-what remains of the cost if the recorder did nothing at all. *Followed* follows which CPU has each line,
-and has no counts by site, values or order: what remains if the recorder recorded nothing. A workload that spins on locks makes
-more accesses in the recorded window than in the idle one, because a slow holder lets the others spin
-for longer; so the last column compares the CPU time of an access.
+Two more windows call back at each access, as a recorded one does. *Counted* only counts: its CPU
+time is what remains of the cost if the recorder did nothing at all. *Followed* follows lines from CPU
+to CPU, and has no counts by site, values or order: what remains if the recorder recorded nothing.
+
+A workload that spins on locks makes more accesses in the recorded window than in the idle one,
+because a slow holder lets the others spin for longer; so the last column compares the CPU time of an
+access.
 
     benches/cost.py [--rounds N] [--cpus N] [--other RELAYOUT] [WORKLOAD...]
 

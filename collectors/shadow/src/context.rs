@@ -166,12 +166,16 @@ impl ShadowContext {
         unsafe { self.tlb.add((page >> 12) as usize % TLB_ENTRIES) }
     }
 
-    /// Returns the entry of the page at `page`, if it was used lately.
+    /// Returns the shadow of the page at `page`, and this context's counts, if it was used lately.
     #[inline]
-    pub(crate) fn find_in_tlb(&self, page: u64) -> Option<&PageTlbEntry> {
+    pub(crate) fn find_in_tlb(
+        &self,
+        page: u64,
+    ) -> Option<(&'static PageShadow, &'static CountPage)> {
         // SAFETY: entries live as long as the process, and only this context's thread changes them.
         let found = unsafe { &*self.tlb_slot(page) };
-        (found.page == page).then_some(found)
+        // SAFETY: page shadows and count pages are never freed, and that of a page is not null.
+        (found.page == page).then(|| unsafe { (&*found.shadow, &*found.counts) })
     }
 
     /// Appends what the tables have no room for, and makes room where that is much.

@@ -3,14 +3,14 @@
 
 use core::sync::atomic::Ordering::Acquire;
 
+use crate::PAGE_BYTES;
 use crate::context::ShadowContext;
 use crate::detail::LineDetail;
 use crate::fast_path::count_increment;
 use crate::host::{AccessFacts, AccessKind, CollectorHost};
-use crate::page::{CountPage, quiet_detail};
+use crate::page::{CountPage, line_in_page, quiet_detail};
 use crate::past::PastAccess;
 use crate::shadow::ShadowMemory;
-use crate::{LINE_BYTES, PAGE_BYTES};
 
 impl<H: CollectorHost> ShadowMemory<H> {
     /// Does all of an access that moves no line, to one with detail that is neither logged nor
@@ -24,11 +24,9 @@ impl<H: CollectorHost> ShadowMemory<H> {
         now: PastAccess,
         facts: &impl AccessFacts,
     ) -> bool {
-        let Some(found) = cx.find_in_tlb(addr & !(PAGE_BYTES as u64 - 1)) else {
+        let Some((shadow, counts)) = cx.find_in_tlb(addr & !(PAGE_BYTES as u64 - 1)) else {
             return false;
         };
-        // SAFETY: page shadows and count pages are never freed.
-        let (shadow, counts) = unsafe { (&*found.shadow, &*found.counts) };
         let Some(detail) = quiet_detail(shadow.words[line_in_page(addr)].load(Acquire)) else {
             return false;
         };
@@ -64,10 +62,4 @@ impl<H: CollectorHost> ShadowMemory<H> {
         self.count_granule(cx, addr, now, events, silent);
         true
     }
-}
-
-/// Number of the line of `addr` in its page.
-#[inline]
-fn line_in_page(addr: u64) -> usize {
-    (addr as usize % PAGE_BYTES) / LINE_BYTES
 }

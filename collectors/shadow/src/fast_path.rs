@@ -9,6 +9,7 @@ use crate::context_set::ContextSet;
 use crate::host::AccessKind;
 use crate::page::{
     FLAGS, LineState, MASKED_CONTEXTS, PageShadow, granule_mask, is_private, is_read_shared,
+    line_in_page,
 };
 use crate::past::{AccessedBytes, PastAccess};
 use crate::{LINE_BYTES, PAGE_BYTES, REGION_BYTES};
@@ -33,12 +34,10 @@ pub fn count_common_hit(
     access: AccessKind,
     site: u32,
 ) -> bool {
-    let Some(found) = cx.find_in_tlb(addr & !(PAGE_BYTES as u64 - 1)) else {
+    let Some((shadow, counts)) = cx.find_in_tlb(addr & !(PAGE_BYTES as u64 - 1)) else {
         return false;
     };
-    // SAFETY: page shadows and count pages are never freed.
-    let (shadow, counts) = unsafe { (&*found.shadow, &*found.counts) };
-    let line = (addr as usize % PAGE_BYTES) / LINE_BYTES;
+    let line = line_in_page(addr);
     let word = shadow.words[line].load(Relaxed);
     if access == AccessKind::Read {
         // No bytes wrap around, to more than any line.

@@ -17,7 +17,7 @@ use crate::burst::HotRegion;
 use crate::context_set::ContextSet;
 use crate::detail::LineDetail;
 use crate::host::CollectorHost;
-use crate::{CONTEXTS_MAX, LINES_PER_PAGE, PAGE_BYTES, REGIONS_PER_PAGE};
+use crate::{CONTEXTS_MAX, LINE_BYTES, LINES_PER_PAGE, PAGE_BYTES, REGIONS_PER_PAGE};
 
 /// A line's state word, decoded.
 #[derive(Clone, Copy)]
@@ -147,6 +147,12 @@ impl CountPage {
         let cell = &self.cells[line];
         cell.store(cell.load(Relaxed).wrapping_add(increment), Relaxed);
     }
+}
+
+/// Number of the line of `addr` in its page.
+#[inline]
+pub fn line_in_page(addr: u64) -> usize {
+    addr as usize % PAGE_BYTES / LINE_BYTES
 }
 
 /// The detail of a line whose word is `word`, if it has one and is neither logged nor watched.

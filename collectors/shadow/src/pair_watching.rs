@@ -40,11 +40,9 @@ impl<H: CollectorHost> ShadowMemory<H> {
     /// to it.
     fn start_watch(&self, cx: &mut ShadowContext, addr: u64) {
         let page = addr & !(PAGE_BYTES as u64 - 1);
-        let Some(&found) = cx.find_in_tlb(page) else {
+        let Some((shadow, counts)) = cx.find_in_tlb(page) else {
             return;
         };
-        // SAFETY: page shadows and count pages are never freed.
-        let (shadow, counts) = unsafe { (&*found.shadow, &*found.counts) };
         let first = (addr as usize % PAGE_BYTES) / PAIR_BYTES * 2;
         let words = [first, first + 1].map(|line| &shadow.words[line]);
         let foreign = |word: u64| match LineState::decode(word) {

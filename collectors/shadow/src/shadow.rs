@@ -12,7 +12,9 @@ use crate::fast_path::{
     last_store, try_advance,
 };
 use crate::host::{AccessFacts, AccessKind, AccessValue, CollectorHost, ShadowConfig, StoreEffect};
-use crate::page::{CountPage, FLAGS, LOGGED, LineState, PageShadow, PageTable, WATCHED};
+use crate::page::{
+    CountPage, FLAGS, LOGGED, LineState, PageShadow, PageTable, WATCHED, line_in_page,
+};
 use crate::past::{AccessedBytes, PastAccess};
 use crate::wire::{ConflictRecord, CountRecord, LineRecord};
 use crate::{CONTEXTS_MAX, LINE_BYTES, PAGE_BYTES, REGION_BYTES};
@@ -102,7 +104,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
             };
             let until = end.min(page_end);
             while line < until {
-                let n = line as usize % PAGE_BYTES / LINE_BYTES;
+                let n = line_in_page(line);
                 events += u64::from(shadow.pair_samples[n / 2].load(Relaxed));
                 let word = shadow.words[n].load(Acquire);
                 if let LineState::Detailed(detail) = LineState::decode(word) {
@@ -192,7 +194,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
         let Some((shadow, counts)) = self.find_page(cx, addr & !(PAGE_BYTES as u64 - 1)) else {
             return;
         };
-        let line = (addr as usize % PAGE_BYTES) / LINE_BYTES;
+        let line = line_in_page(addr);
         let word = &shadow.words[line];
         let mut old = word.load(Acquire);
         if old & WATCHED != 0 {
@@ -335,11 +337,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
         cx: &mut ShadowContext,
         page: u64,
     ) -> Option<(&'static PageShadow, &'static CountPage)> {
-        match cx.find_in_tlb(page) {
-            // SAFETY: page shadows and count pages are never freed.
-            Some(found) => Some(unsafe { (&*found.shadow, &*found.counts) }),
-            None => self.find_page_slow(cx, page),
-        }
+        (cx.find_in_tlb(page)).or_else(|| self.find_page_slow(cx, page))
     }
 
     #[cold]

@@ -293,13 +293,7 @@ impl SummedRecord for CountRecord {
     }
     #[inline]
     fn same_key(&self, o: &Self) -> bool {
-        let rest = |record: &Self| {
-            u64::from(record.site)
-                | u64::from(record.size) << 32
-                | u64::from(record.access) << 40
-                | u64::from(record.reserved) << 48
-        };
-        self.addr == o.addr && rest(self) == rest(o)
+        self.addr == o.addr && self.site == o.site && self.size == o.size && self.access == o.access
     }
     #[inline]
     fn is_empty(&self) -> bool {

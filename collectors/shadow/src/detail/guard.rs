@@ -12,7 +12,7 @@ use crate::host::{AccessValue, CollectorHost};
 use crate::past::{AccessedBytes, PastAccess, WORD_BYTES, byte_mask};
 use crate::wire::ConflictRecord;
 
-/// What the value of an access says.
+/// Result of a comparison of an access's value with the line's.
 #[derive(Clone, Copy, Default)]
 pub struct ValueEffect {
     /// The store left every byte as it was; `None` where that is not known.

@@ -101,7 +101,7 @@ pub enum IdleWindow {
     Time,
     /// The accesses of kernel code, which are counted.
     Accesses,
-    /// Which CPU has each line, and nothing else of what is recorded.
+    /// CPU time while lines are followed from CPU to CPU, and nothing else is recorded.
     Lines,
 }
 

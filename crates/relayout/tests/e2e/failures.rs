@@ -132,10 +132,8 @@ fn guest_that_takes_too_long() {
 fn guest_that_hangs_in_its_boot_is_booted_again() {
     let stand = Stand::new();
     let said = "rcu: rcu_preempt kthread timer wakeup didn't happen for 5251 jiffies!";
-    let script = format!("#!/bin/sh\necho \"<3>{said}\" > /dev/kmsg\nwhile :; do :; done\n");
-    let path = stand.place.write("hang", &script);
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&path, mode).expect("set");
+    let body = format!("echo \"<3>{said}\" > /dev/kmsg\nwhile :; do :; done");
+    stand.place.script("hang", &body);
     let ended = stand.run("record kernel -o out --run ./hang --after 90s --time-limit 100");
     assert_eq!((ended.code, &*ended.stdout), (Some(4), ""), "{ended:?}");
     let boots = ended.stderr.matches("booting the kernel").count();

@@ -135,7 +135,7 @@ enum IdleMeasure {
     Time,
     /// Accesses of kernel code in the window
     Accesses,
-    /// Which CPU has each line, with no counts by site, values or order
+    /// CPU time while lines are followed from CPU to CPU, and nothing else is recorded
     Lines,
 }
 
