@@ -3,12 +3,11 @@
 
 use core::sync::atomic::Ordering::Acquire;
 
-use crate::PAGE_BYTES;
 use crate::context::ShadowContext;
 use crate::detail::LineDetail;
 use crate::fast_path::count_increment;
 use crate::host::{AccessFacts, AccessKind, CollectorHost};
-use crate::page::{CountPage, line_in_page, quiet_detail};
+use crate::page::{CountPage, line_in_page, page_of, quiet_detail};
 use crate::past::PastAccess;
 use crate::shadow::ShadowMemory;
 
@@ -24,7 +23,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
         now: PastAccess,
         facts: &impl AccessFacts,
     ) -> bool {
-        let Some((shadow, counts)) = cx.find_in_tlb(addr & !(PAGE_BYTES as u64 - 1)) else {
+        let Some((shadow, counts)) = cx.find_in_tlb(page_of(addr)) else {
             return false;
         };
         let Some(detail) = quiet_detail(shadow.words[line_in_page(addr)].load(Acquire)) else {

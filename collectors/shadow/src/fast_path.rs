@@ -9,10 +9,10 @@ use crate::context_set::ContextSet;
 use crate::host::AccessKind;
 use crate::page::{
     FLAGS, LineState, MASKED_CONTEXTS, PageShadow, granule_mask, is_private, is_read_shared,
-    line_in_page,
+    line_in_page, page_of,
 };
 use crate::past::{AccessedBytes, PastAccess};
-use crate::{LINE_BYTES, PAGE_BYTES, REGION_BYTES};
+use crate::{LINE_BYTES, REGION_BYTES};
 
 /// Amount that one access adds to its cell of a [`CountPage`].
 #[inline]
@@ -34,7 +34,7 @@ pub fn count_common_hit(
     access: AccessKind,
     site: u32,
 ) -> bool {
-    let Some((shadow, counts)) = cx.find_in_tlb(addr & !(PAGE_BYTES as u64 - 1)) else {
+    let Some((shadow, counts)) = cx.find_in_tlb(page_of(addr)) else {
         return false;
     };
     let line = line_in_page(addr);

@@ -6,11 +6,11 @@ use crate::burst::{HotRegion, region_record, renew_turn, take_turn};
 use crate::context::ShadowContext;
 use crate::fast_path::region_words;
 use crate::host::CollectorHost;
-use crate::page::{LOGGED, PageShadow};
+use crate::page::{LOGGED, PageShadow, page_of, region_in_page};
 use crate::past::PastAccess;
 use crate::shadow::ShadowMemory;
 use crate::wire::BurstRecord;
-use crate::{PAGE_BYTES, REGION_BYTES, REGIONS_PER_PAGE};
+use crate::{REGION_BYTES, REGIONS_PER_PAGE};
 
 /// A record that was logged, with the turn and the region that it belongs to.
 pub struct LoggedRecord {
@@ -147,12 +147,12 @@ impl<H: CollectorHost> ShadowMemory<H> {
     }
 
     fn heat_region(&self, cx: &mut ShadowContext, start: u64) {
-        let page = start & !(PAGE_BYTES as u64 - 1);
+        let page = page_of(start);
         let arena = &mut cx.arena;
         let Some(shadow) = self.pages.find_or_insert(page, || arena.zeroed(&self.host)) else {
             return;
         };
-        let n = (start as usize % PAGE_BYTES) / REGION_BYTES;
+        let n = region_in_page(start);
         debug_assert!(n < REGIONS_PER_PAGE);
         if !shadow.regions[n].load(Acquire).is_null() {
             return;

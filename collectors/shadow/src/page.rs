@@ -17,7 +17,7 @@ use crate::burst::HotRegion;
 use crate::context_set::ContextSet;
 use crate::detail::LineDetail;
 use crate::host::CollectorHost;
-use crate::{CONTEXTS_MAX, LINE_BYTES, LINES_PER_PAGE, PAGE_BYTES, REGIONS_PER_PAGE};
+use crate::{CONTEXTS_MAX, LINE_BYTES, LINES_PER_PAGE, PAGE_BYTES, REGION_BYTES, REGIONS_PER_PAGE};
 
 /// A line's state word, decoded.
 #[derive(Clone, Copy)]
@@ -147,6 +147,18 @@ impl CountPage {
         let cell = &self.cells[line];
         cell.store(cell.load(Relaxed).wrapping_add(increment), Relaxed);
     }
+}
+
+/// Address of the page of `addr`.
+#[inline]
+pub fn page_of(addr: u64) -> u64 {
+    addr & !(PAGE_BYTES as u64 - 1)
+}
+
+/// Number of the region of `addr` in its page.
+#[inline]
+pub fn region_in_page(addr: u64) -> usize {
+    addr as usize % PAGE_BYTES / REGION_BYTES
 }
 
 /// Number of the line of `addr` in its page.

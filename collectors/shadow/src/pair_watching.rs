@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering::*;
 use crate::context::ShadowContext;
 use crate::fast_path::last_store;
 use crate::host::CollectorHost;
-use crate::page::{CountPage, LineState, MASKED_CONTEXTS, PageShadow, WATCHED};
+use crate::page::{CountPage, LineState, MASKED_CONTEXTS, PageShadow, WATCHED, page_of};
 use crate::pair::{PAIR_BYTES, PairWatch, RECORDS};
 use crate::past::PastAccess;
 use crate::shadow::ShadowMemory;
@@ -39,7 +39,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
     /// Begins to watch the pair around `addr`, which `cx` has just accessed, if another has stored
     /// to it.
     fn start_watch(&self, cx: &mut ShadowContext, addr: u64) {
-        let page = addr & !(PAGE_BYTES as u64 - 1);
+        let page = page_of(addr);
         let Some((shadow, counts)) = cx.find_in_tlb(page) else {
             return;
         };

@@ -13,7 +13,8 @@ use crate::fast_path::{
 };
 use crate::host::{AccessFacts, AccessKind, AccessValue, CollectorHost, ShadowConfig, StoreEffect};
 use crate::page::{
-    CountPage, FLAGS, LOGGED, LineState, PageShadow, PageTable, WATCHED, line_in_page,
+    CountPage, FLAGS, LOGGED, LineState, PageShadow, PageTable, WATCHED, line_in_page, page_of,
+    region_in_page,
 };
 use crate::past::{AccessedBytes, PastAccess};
 use crate::wire::{ConflictRecord, CountRecord, LineRecord};
@@ -96,7 +97,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
             start.saturating_add(bytes),
         );
         while line < end {
-            let page = line & !(PAGE_BYTES as u64 - 1);
+            let page = page_of(line);
             let page_end = page.saturating_add(PAGE_BYTES as u64);
             let Some(shadow) = self.pages.find(page) else {
                 line = page_end;
@@ -191,7 +192,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
         now: PastAccess,
         facts: &impl AccessFacts,
     ) {
-        let Some((shadow, counts)) = self.find_page(cx, addr & !(PAGE_BYTES as u64 - 1)) else {
+        let Some((shadow, counts)) = self.find_page(cx, page_of(addr)) else {
             return;
         };
         let line = line_in_page(addr);
@@ -226,7 +227,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
                 return;
             }
         }
-        let region = (addr as usize % PAGE_BYTES) / REGION_BYTES;
+        let region = region_in_page(addr);
         self.access_in_detail(cx, shadow, line, now, facts, hot.then_some(region));
     }
 

@@ -11,12 +11,10 @@
 
 use core::sync::atomic::Ordering::*;
 
-use crate::PAGE_BYTES;
-use crate::REGION_BYTES;
 use crate::burst::{HotRegion, access_slot, line_slot, take_turn};
 use crate::context::ShadowContext;
 use crate::host::{AccessFacts, CollectorHost};
-use crate::page::PageShadow;
+use crate::page::{PageShadow, region_in_page};
 use crate::past::PastAccess;
 use crate::shadow::ShadowMemory;
 use crate::wire::{COMPARE_EXCHANGE, VisitRecord};
@@ -95,7 +93,7 @@ impl<H: CollectorHost> ShadowMemory<H> {
         now: PastAccess,
         facts: &impl AccessFacts,
     ) {
-        let n = (line as usize % PAGE_BYTES) / REGION_BYTES;
+        let n = region_in_page(line);
         // SAFETY: regions are never freed.
         let Some(region) = (unsafe { shadow.regions[n].load(Acquire).as_ref() }) else {
             return;
