@@ -109,7 +109,6 @@ fn folders_larger_than_the_guests_memory_come_on_disks() {
 }
 
 #[test]
-#[ignore = "needs a further kernel: scripts/setup.sh --kernel newest"]
 fn disks_of_the_newest_kernel_are_mounted() {
     check_disks("--kernel newest", "cc");
 }
