@@ -9,12 +9,15 @@ mod class;
 mod construction;
 mod member;
 mod move_members;
+mod own_lines;
+mod padding;
 mod scope;
 mod units;
 
 use construction::{ClassSources, ConstructorHome, MemberOrders};
 
-use crate::change::SourceChange;
+use crate::change::{MemberPosition, SourceChange};
+use crate::edit::padding::BytePadding;
 use crate::edit::situation::MoveRequest;
 use crate::lex::TokenIndex;
 use crate::refusal::EditRefusal;
@@ -43,29 +46,64 @@ pub(crate) fn is_cxx(file_name: &str, file: &TokenizedFile<'_>) -> bool {
         })
 }
 
-/// Returns the text with a member or the class aligned; `None` for other changes, which are made
-/// as in C.
-pub(crate) fn apply_alignment(
+/// Returns the text with one change of a class. Changes that classes have in common with structs of C
+/// are made by `as_c`. `others` are the other files of the tree that may have constructors of the
+/// class.
+pub(crate) fn apply_change(
     file: &TokenizedFile<'_>,
     name: &str,
     change: &SourceChange,
-) -> Option<Result<String, EditRefusal>> {
+    others: &[TokenizedFile<'_>],
+    as_c: impl FnOnce() -> Result<String, EditRefusal>,
+) -> Result<String, EditRefusal> {
     match change {
         SourceChange::AlignMember {
             member,
             alignment,
             reason,
-        } => Some(align::align_member(
-            file,
-            name,
-            member,
-            alignment,
-            reason.as_deref(),
-        )),
-        SourceChange::AlignType { alignment, reason } => {
-            Some(align::align_class(file, name, alignment, reason.as_deref()))
+        } => {
+            let alone = [member.clone()];
+            let taken_apart = own_lines::give_own_lines(file, name, &alone, &MemberPosition::First);
+            let source = taken_apart.as_deref().unwrap_or(file.source);
+            let file = TokenizedFile::new(file.name, source);
+            align::align_member(&file, name, member, alignment, reason.as_deref())
         }
-        _ => None,
+        SourceChange::AlignType { alignment, reason } => {
+            align::align_class(file, name, alignment, reason.as_deref())
+        }
+        SourceChange::AddPadding {
+            name: padding_name,
+            bytes,
+            to,
+            reason,
+        } => as_c().or_else(|refusal| {
+            if class::CxxClass::find(file, name).is_err() {
+                return Err(refusal);
+            }
+            let taken_apart = own_lines::give_own_lines(file, name, &[], to);
+            let source = taken_apart.as_deref().unwrap_or(file.source);
+            let file = TokenizedFile::new(file.name, source);
+            let padding = BytePadding {
+                name: padding_name,
+                bytes: *bytes,
+            };
+            padding::add_class_padding(&file, name, padding, to, reason.as_deref())
+        }),
+        SourceChange::MoveMembers {
+            members,
+            to,
+            spacing,
+            reason,
+        } => {
+            let request = MoveRequest {
+                members,
+                to,
+                spacing: *spacing,
+                reason: reason.as_deref(),
+            };
+            move_members(file, name, request, others, as_c)
+        }
+        _ => as_c(),
     }
 }
 
@@ -86,18 +124,21 @@ pub(crate) fn class_members(
 }
 
 /// Returns the text with members of a class moved, if they are initialised without each other. A class
-/// without constructors may read as C, and is edited as C then, by `as_c`. `others` are the other
-/// files of the tree that may have constructors of the class.
-pub(crate) fn move_members(
+/// without constructors may read as C, and is edited as C then.
+fn move_members(
     file: &TokenizedFile<'_>,
     class_name: &str,
     request: MoveRequest<'_>,
     others: &[TokenizedFile<'_>],
     as_c: impl FnOnce() -> Result<String, EditRefusal>,
 ) -> Result<String, EditRefusal> {
-    let Ok(class) = class::CxxClass::find(file, class_name) else {
+    if class::CxxClass::find(file, class_name).is_err() {
         return as_c();
-    };
+    }
+    let taken_apart = own_lines::give_own_lines(file, class_name, request.members, request.to);
+    let source = taken_apart.as_deref().unwrap_or(file.source);
+    let file = &TokenizedFile::new(file.name, source);
+    let class = class::CxxClass::find(file, class_name)?;
     let sources = ClassSources {
         file,
         class: &class,

@@ -165,7 +165,7 @@ fn refuse_conditionals(
 }
 
 /// Bytes of a member's lines, with the comment above that is about it alone.
-fn lines_of_member(
+pub(super) fn lines_of_member(
     file: &TokenizedFile<'_>,
     member: &CxxMember,
 ) -> Result<Range<usize>, EditRefusal> {

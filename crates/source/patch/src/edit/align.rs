@@ -3,8 +3,9 @@
 use super::block::{StatementSharesLine, lines_with_comments};
 use super::comment::{COLUMNS_MAX, render_comment};
 use super::include;
+use super::split::split_declarations;
 use crate::body::{DirectiveKind, directive_kind};
-use crate::change::WrittenAlignment;
+use crate::change::{MemberPosition, WrittenAlignment};
 use crate::declarator::{StatementKind, is_alignment};
 use crate::file_kind::is_kernel;
 use crate::find::{StatementPath, StructDefinition};
@@ -13,7 +14,8 @@ use crate::lines::{is_blank_line, line_ending, line_start, width_columns};
 use crate::refusal::EditRefusal;
 use crate::tokenized::TokenizedFile;
 
-/// Returns the text with `member` aligned.
+/// Returns the text with `member` aligned. A member that shares its declaration with others gets one
+/// of its own in the same place.
 pub(crate) fn align_member(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
@@ -23,6 +25,25 @@ pub(crate) fn align_member(
 ) -> Result<String, EditRefusal> {
     let path = definition.find_member(file, member)?;
     refuse_unalignable(file, definition, &path, member)?;
+    let alone = [member.to_owned()];
+    let split = split_declarations(file, definition, &alone, &MemberPosition::First)?;
+    let Some(split) = split else {
+        return align_lone_member(file, definition, member, alignment, reason);
+    };
+    let file = TokenizedFile::new(file.name, &split.text);
+    let definition = file.find_same_definition(definition)?;
+    align_lone_member(&file, &definition, member, alignment, reason)
+}
+
+/// Returns the text with `member` aligned, which has a declaration of its own.
+fn align_lone_member(
+    file: &TokenizedFile<'_>,
+    definition: &StructDefinition,
+    member: &str,
+    alignment: &WrittenAlignment,
+    reason: Option<&str>,
+) -> Result<String, EditRefusal> {
+    let path = definition.find_member(file, member)?;
     let statement = definition.statement(&path);
     let (name, place) = (member.to_owned(), file.place(statement.first));
     let attribute = alignment_attribute(file, alignment)?;
@@ -112,12 +133,6 @@ fn refuse_unalignable(
     // A tag with a space in it is no name: `struct counters;`.
     if statement.names.iter().any(|name| name.contains(' ')) {
         return Err(EditRefusal::UnnamedMember {
-            member: name,
-            place,
-        });
-    }
-    if statement.names.len() > 1 {
-        return Err(EditRefusal::SharedDeclaration {
             member: name,
             place,
         });

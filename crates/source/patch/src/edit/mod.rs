@@ -15,14 +15,15 @@ mod members;
 mod move_members;
 mod neighbours;
 mod one_line;
-mod padding;
+pub(crate) mod padding;
+pub(crate) mod shared_declaration;
 pub(crate) mod situation;
 pub(crate) mod spacing;
 mod split;
 mod unalign;
 mod unit;
 
-use crate::change::{MemberPosition, SourceChange};
+use crate::change::SourceChange;
 use crate::file_kind::{is_rust, is_uapi};
 use crate::find::{StatementPath, StructDefinition};
 use crate::refusal::EditRefusal;
@@ -100,32 +101,22 @@ fn edit_text(
     let mut definition_index = None;
     for change in changes {
         let file = TokenizedFile::new(file_name, &text);
-        if crate::cxx::is_cxx(file_name, &file)
-            && let Some(done) = crate::cxx::apply_alignment(&file, struct_name, change)
-        {
-            text = done?;
-            continue;
-        }
-        if let SourceChange::MoveMembers { .. } = change
-            && crate::cxx::is_cxx(file_name, &file)
-        {
-            let as_c = || {
-                let definition = file.find_definition(struct_name, decl_line_hint)?;
-                apply_change(&file, &definition, change)
+        let mut as_c = || {
+            let definition = match definition_index {
+                Some(nth) => file.nth_type_definition(struct_name, nth)?,
+                None => file.find_type_definition(struct_name, decl_line_hint)?,
             };
-            text = crate::cxx::move_members(&file, struct_name, as_move(change)?, others, as_c)?;
-            continue;
-        }
-        let definition = match definition_index {
-            Some(nth) => file.nth_type_definition(struct_name, nth)?,
-            None => file.find_type_definition(struct_name, decl_line_hint)?,
+            let definition = match change {
+                SourceChange::AlignType { .. } | SourceChange::AddPadding { .. } => definition,
+                _ => definition.refuse_union()?,
+            };
+            definition_index = Some(definition.nth);
+            apply_change(&file, &definition, change)
         };
-        let definition = match change {
-            SourceChange::AlignType { .. } | SourceChange::AddPadding { .. } => definition,
-            _ => definition.refuse_union()?,
+        text = match crate::cxx::is_cxx(file_name, &file) {
+            true => crate::cxx::apply_change(&file, struct_name, change, others, as_c)?,
+            false => as_c()?,
         };
-        definition_index = Some(definition.nth);
-        text = apply_change(&file, &definition, change)?;
     }
     Ok(text)
 }
@@ -147,7 +138,9 @@ fn apply_change(
             member,
             alignment,
             reason,
-        } => align::align_member(file, definition, member, alignment, reason.as_deref()),
+        } => edit_on_own_lines(file, definition, |file, definition| {
+            align::align_member(file, definition, member, alignment, reason.as_deref())
+        }),
         SourceChange::AlignType { alignment, reason } => {
             align::align_type(file, definition, alignment, reason.as_deref())
         }
@@ -164,7 +157,9 @@ fn apply_change(
                 name,
                 bytes: *bytes,
             };
-            add_padding_line(file, definition, padding, to, reason.as_deref())
+            edit_on_own_lines(file, definition, |file, definition| {
+                padding::add_padding(file, definition, padding, to, reason.as_deref())
+            })
         }
         SourceChange::RemovePadding { member } => padding::remove_padding(file, definition, member),
         SourceChange::FixOrder { .. } => Err(EditRefusal::NothingToDo {
@@ -174,25 +169,23 @@ fn apply_change(
     }
 }
 
-/// Adds padding on a line of its own; a body on one line stays on one, unless the padding has a
-/// comment.
-fn add_padding_line(
+/// Makes an edit that needs members on lines of their own. A body on one line stays on one, unless
+/// the edit adds a comment.
+fn edit_on_own_lines(
     file: &TokenizedFile<'_>,
     definition: &StructDefinition,
-    padding: padding::BytePadding<'_>,
-    to: &MemberPosition,
-    reason: Option<&str>,
+    edit: impl Fn(&TokenizedFile<'_>, &StructDefinition) -> Result<String, EditRefusal>,
 ) -> Result<String, EditRefusal> {
     let whole = StatementPath {
         bodies: Vec::new(),
         statement: 0,
     };
     let Some(unfolded) = one_line::unfold_body(file, definition, whole) else {
-        return padding::add_padding(file, definition, padding, to, reason);
+        return edit(file, definition);
     };
     let unfolded_file = TokenizedFile::new(file.name, &unfolded.text);
     let same = unfolded_file.find_same_definition(definition)?;
-    let new = padding::add_padding(&unfolded_file, &same, padding, to, reason)?;
+    let new = edit(&unfolded_file, &same)?;
     let folded = one_line::fold_body(
         &TokenizedFile::new(file.name, &new),
         definition,

@@ -11,7 +11,7 @@ use crate::change::MemberPosition;
 use crate::declarator::{StatementKind, is_keyword};
 use crate::find::{StatementPath, StructDefinition};
 use crate::lines::{line_ending, line_start};
-use crate::refusal::EditRefusal;
+use crate::refusal::{EditRefusal, FileLine};
 use crate::tokenized::TokenizedFile;
 
 /// A padding member: an array of bytes.
@@ -30,16 +30,8 @@ pub(crate) fn add_padding(
     reason: Option<&str>,
 ) -> Result<String, EditRefusal> {
     let name = padding.name;
-    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let usable = !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(word);
     let is_name_used = definition.find_members(file, name).is_ok();
-    if name.is_empty() || !usable || is_name_used || is_keyword(name) || padding.bytes == 0 {
-        return Err(EditRefusal::BadPadding {
-            name: name.to_owned(),
-            bytes: padding.bytes,
-            place: definition.place.clone(),
-        });
-    }
+    refuse_bad_padding(padding, is_name_used, &definition.place)?;
     let path = match to.anchor() {
         None => None,
         Some(member) => Some(anchor_path(file, definition, member, to)?),
@@ -92,6 +84,28 @@ pub(crate) fn add_padding(
     };
     text += &format!("{indent}unsigned char {name}[{}];{eol}", padding.bytes);
     Ok([&source[..gap.target], &text, &source[gap.target..]].concat())
+}
+
+/// Refuses padding without a usable name or without bytes. `place` is that of the definition.
+pub(crate) fn refuse_bad_padding(
+    padding: BytePadding<'_>,
+    is_name_used: bool,
+    place: &FileLine,
+) -> Result<(), EditRefusal> {
+    let name = padding.name;
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_usable = !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.chars().all(is_word)
+        && !is_keyword(name);
+    match is_usable && !is_name_used && padding.bytes > 0 {
+        true => Ok(()),
+        false => Err(EditRefusal::BadPadding {
+            name: name.to_owned(),
+            bytes: padding.bytes,
+            place: place.clone(),
+        }),
+    }
 }
 
 /// Steps of a path as far as they lead into structs only.

@@ -4,13 +4,14 @@ use crate::body::{BodyStatement, BracedBody};
 use crate::change::MemberPosition;
 use crate::declarator::{StatementKind, is_attribute};
 use crate::find::{StatementPath, StructDefinition};
-use crate::lex::{TokenIndex, TokenKind};
-use crate::lines::{is_first_on_line, line_ending, line_start};
+use crate::lex::TokenIndex;
 use crate::refusal::EditRefusal;
 use crate::tokenized::TokenizedFile;
 
 use super::kernel_doc;
-use super::unit::last_name;
+use super::shared_declaration::{
+    DeclarationPiece, DeclaratorCuts, SharedDeclaration, trailing_comment,
+};
 
 /// A text with declarations split.
 pub(crate) struct SplitDeclarations {
@@ -31,7 +32,7 @@ pub(crate) fn split_declarations(
     to: &MemberPosition,
 ) -> Result<Option<SplitDeclarations>, EditRefusal> {
     let mut cuts = cut_declarations(definition, file, members, to);
-    let first_moves = cuts.iter().any(|(_, cuts, _)| cuts.moves[0]);
+    let first_moves = cuts.iter().any(|(_, cuts, _)| cuts.first_moves());
     if cuts.is_empty() {
         return Ok(None);
     }
@@ -45,24 +46,18 @@ pub(crate) fn split_declarations(
     let mut originals = Vec::new();
     for (path, cuts, member) in cuts {
         let statement = definition.statement(&path);
-        let pieces = declaration_pieces(file, statement, &cuts).ok_or_else(|| {
-            EditRefusal::SharedDeclaration {
+        let split = shared_declaration(file, statement)
+            .and_then(|declaration| declaration.split_lines(file, &cuts))
+            .ok_or_else(|| EditRefusal::SharedDeclaration {
                 member,
                 place: file.place(statement.first),
-            }
-        })?;
+            })?;
         let (start, end) = (
             file.tokens[statement.first].start,
             file.tokens[statement.last].end,
         );
         originals.push(file.source[start..end].to_owned());
-        let end = end + trailing_comment(file, statement.last).len();
-        let indent = &file.source[line_start(file.source, start)..start];
-        let line_break = format!("{}{indent}", line_ending(file.source));
-        let lines: Vec<String> = { pieces.iter() }
-            .map(|piece| [piece.text.as_str(), piece.comment].concat())
-            .collect();
-        text.replace_range(start..end, &lines.join(&line_break));
+        text.replace_range(split.bytes, &split.lines);
     }
     // A word before a later name may be a macro that stands for nothing alone.
     let names = |body: &BracedBody| {
@@ -87,35 +82,17 @@ fn cut_declarations(
     file: &TokenizedFile<'_>,
     members: &[String],
     to: &MemberPosition,
-) -> Vec<(StatementPath, DeclarationCuts, String)> {
-    let (anchor, behind, before) = match to {
-        MemberPosition::First | MemberPosition::Last => (None, None, None),
-        MemberPosition::After(name) => (Some(name), Some(last_name(name)), None),
-        MemberPosition::Before(name) | MemberPosition::Below(name) => {
-            (Some(name), None, Some(last_name(name)))
-        }
-    };
-    let mut cuts: Vec<(StatementPath, DeclarationCuts, String)> = Vec::new();
-    for member in members.iter().chain(anchor) {
+) -> Vec<(StatementPath, DeclaratorCuts, String)> {
+    let mut cuts: Vec<(StatementPath, DeclaratorCuts, String)> = Vec::new();
+    for member in members.iter().chain(to.anchor()) {
         // What is not found is the move's to refuse.
         for path in definition.find_members(file, member).unwrap_or_default() {
             let statement = definition.statement(&path);
             if statement.names.len() < 2 || cuts.iter().any(|(known, ..)| *known == path) {
                 continue;
             }
-            let moves: Vec<bool> = statement
-                .names
-                .iter()
-                .map(|name| members.iter().any(|member| last_name(member) == name))
-                .collect();
-            let cut = |&index: &usize| {
-                moves[index] != moves[index - 1]
-                    || Some(statement.names[index - 1].as_str()) == behind
-                    || Some(statement.names[index].as_str()) == before
-            };
-            let at: Vec<usize> = (1..statement.names.len()).filter(cut).collect();
-            if !at.is_empty() {
-                cuts.push((path, DeclarationCuts { before: at, moves }, member.clone()));
+            if let Some(found) = DeclaratorCuts::new(&statement.names, members, to) {
+                cuts.push((path, found, member.clone()));
             }
         }
     }
@@ -241,11 +218,8 @@ fn read_single_declarations(text: &str) -> Option<Vec<SingleDeclaration>> {
             comment: "",
         }],
         count => {
-            let cuts = DeclarationCuts {
-                before: (1..count).collect(),
-                moves: vec![false; count],
-            };
-            declaration_pieces(&file, statement, &cuts)?
+            let declaration = shared_declaration(&file, statement)?;
+            declaration.pieces(&file, &DeclaratorCuts::all(count))?
         }
     };
     let words = |piece: &str| {
@@ -265,93 +239,25 @@ fn read_single_declarations(text: &str) -> Option<Vec<SingleDeclaration>> {
     Some(members.collect())
 }
 
-/// Cuts of one declaration.
-struct DeclarationCuts {
-    /// Numbers of the declarators with a cut in front of them.
-    before: Vec<usize>,
-    /// True for each declarator that moves.
-    moves: Vec<bool>,
-}
-
-/// Comment behind token `last`, with the white space before it.
-fn trailing_comment<'a>(file: &TokenizedFile<'a>, last: TokenIndex) -> &'a str {
-    let end = file.tokens[last].end;
-    let comment = file.tokens.get(last + 1);
-    let comment = comment.filter(|token| token.kind == TokenKind::Comment);
-    let text = comment.map_or("", |token| &file.source[end..token.end]);
-    if text.contains('\n') { "" } else { text }
-}
-
-/// A part of a declaration as a declaration of its own, and the comment behind it with the white
-/// space before.
-struct DeclarationPiece<'a> {
-    text: String,
-    comment: &'a str,
-}
-
-/// Parts of the declaration, each with the declarators from one cut to the next. A comment behind
-/// a comma is about the declarator before it. A comment behind the declaration is about the last
-/// declarator if others have comments; otherwise it is about all, and stays with a part that
-/// stays.
-fn declaration_pieces<'a>(
-    file: &TokenizedFile<'a>,
-    statement: &BodyStatement,
-    cuts: &DeclarationCuts,
-) -> Option<Vec<DeclarationPiece<'a>>> {
-    let source = file.source;
-    let plain = matches!(
+/// Reads a plain declaration of several members; `None` for others.
+fn shared_declaration<'b>(
+    file: &TokenizedFile<'_>,
+    statement: &'b BodyStatement,
+) -> Option<SharedDeclaration<'b>> {
+    let is_plain = matches!(
         statement.kind,
         StatementKind::Plain | StatementKind::Bitfield
     ) && statement.body.is_none();
-    let start = file.tokens[statement.first].start;
-    if !plain || !is_first_on_line(source, start) {
-        return None;
-    }
     let outside = file.outside_brackets(statement.first, statement.last);
     let commas: Vec<TokenIndex> = outside.filter(|&at| file.text(at) == ",").collect();
-    if commas.len() + 1 != statement.names.len() {
-        return None;
-    }
-    let comment_behind = |comma: &TokenIndex| trailing_comment(file, *comma);
-    let has_comments_at_commas = commas.iter().any(|comma| !comment_behind(comma).is_empty());
-    let is_other_comment = |at: &TokenIndex| match file.tokens[*at].kind {
-        TokenKind::Comment => !commas.contains(&(*at - 1)) || comment_behind(&(*at - 1)).is_empty(),
-        kind => kind == TokenKind::Directive,
-    };
-    if statement
-        .first
-        .until(statement.last)
-        .any(|at| is_other_comment(&at))
-    {
-        return None;
-    }
-    let first = first_declarator(file, statement, commas[0])?;
-    let specifiers = &source[start..file.tokens[first].start];
-    let bounds: Vec<usize> = std::iter::once(0)
-        .chain(cuts.before.iter().copied())
-        .chain([statement.names.len()])
-        .collect();
-    let begin = |index: usize| match index {
-        0 => first,
-        _ => commas[index - 1] + 1 + usize::from(!comment_behind(&commas[index - 1]).is_empty()),
-    };
-    let stays = match has_comments_at_commas {
-        true => Some(bounds.len() - 2),
-        false => (0..bounds.len() - 1).rfind(|&piece| !cuts.moves[bounds[piece]]),
-    };
-    let lines = bounds.windows(2).enumerate().map(|(piece, range)| {
-        let end = commas.get(range[1] - 1).copied().unwrap_or(statement.last);
-        let text = &source[file.tokens[begin(range[0])].start..file.tokens[end - 1].end];
-        DeclarationPiece {
-            text: format!("{specifiers}{text};"),
-            comment: match (end == statement.last, Some(piece) == stays) {
-                (false, false) => comment_behind(&end),
-                (_, true) => trailing_comment(file, statement.last),
-                (true, false) => "",
-            },
-        }
-    });
-    Some(lines.collect())
+    let declarator = first_declarator(file, statement, *commas.first()?)?;
+    is_plain.then_some(SharedDeclaration {
+        names: &statement.names,
+        first: statement.first,
+        last: statement.last,
+        commas,
+        declarator,
+    })
 }
 
 /// First token of the first declarator: its name, or the first star before that.

@@ -1,7 +1,7 @@
 //! Alignments and padding, put in and taken away.
 
 use super::{after, before, body, edited};
-use relayout_patch::SourceChange;
+use relayout_patch::{SourceChange, WrittenAlignment};
 
 #[test]
 fn alignments_are_taken_away() {
@@ -29,6 +29,66 @@ fn alignments_are_taken_away() {
     assert_eq!(
         refused(&body("\tint a;\n")),
         "s.h:3: no alignment of s stands here by itself"
+    );
+}
+
+/// As `conns` and `fails` of a server's peers.
+#[test]
+fn members_that_share_a_declaration_are_aligned_alone() {
+    let check = |member: &str, old: &str, expect: &str| {
+        let change = SourceChange::AlignMember {
+            member: member.to_owned(),
+            alignment: WrittenAlignment::Bytes(64),
+            reason: Some("Written by all.".to_owned()),
+        };
+        let expect = match expect.starts_with("s.h") {
+            true => expect.to_owned(),
+            false => body(expect),
+        };
+        assert_eq!(edited(&body(old), change), expect);
+    };
+    let old = "\tlong a;\n\n\tatomic_ulong                    conns,\n\t                                \
+               fails;          /* both are counted */\n\tlong b;\n";
+    check(
+        "conns",
+        old,
+        "\tlong a;\n\n\t/* Written by all. */\n\tatomic_ulong                    conns \
+         __attribute__((aligned(64)));\n\tatomic_ulong                    fails;          /* both are counted \
+         */\n\tlong b;\n",
+    );
+    check(
+        "fails",
+        old,
+        "\tlong a;\n\n\tatomic_ulong                    conns;          /* both are counted */\n\n\t/* Written by \
+         all. */\n\tatomic_ulong                    fails __attribute__((aligned(64)));\n\tlong b;\n",
+    );
+    check(
+        "b",
+        "\tint *a, b, c[2];\n",
+        "\tint *a;\n\n\t/* Written by all. */\n\tint b __attribute__((aligned(64)));\n\tint c[2];\n",
+    );
+    check(
+        "b",
+        "\tint (*a)(int), b;\n",
+        "s.h:2: b shares a declaration with other members",
+    );
+}
+
+#[test]
+fn members_on_one_line_are_aligned() {
+    let align = |reason: Option<&str>| SourceChange::AlignMember {
+        member: "b".to_owned(),
+        alignment: WrittenAlignment::Bytes(64),
+        reason: reason.map(str::to_owned),
+    };
+    let old = "struct s { int a, b; };\n";
+    assert_eq!(
+        edited(old, align(None)),
+        "struct s { int a; int b __attribute__((aligned(64))); };\n"
+    );
+    assert_eq!(
+        edited(old, align(Some("Written."))),
+        "struct s {\n\tint a;\n\n\t/* Written. */\n\tint b __attribute__((aligned(64)));\n};\n"
     );
 }
 
