@@ -147,6 +147,26 @@ fn a_struct_with_assertions_about_its_layout() {
     });
 }
 
+#[test]
+fn a_class_whose_member_stands_behind_functions() {
+    check(&PlantedFault {
+        program: "counters",
+        other: None,
+        asked: "Counter",
+        printed: "Counter",
+    });
+}
+
+#[test]
+fn members_that_share_a_declaration() {
+    check(&PlantedFault {
+        program: "peers",
+        other: None,
+        asked: "Peer",
+        printed: "Peer",
+    });
+}
+
 /// The members that move between threads are in the base class, where the derived class cannot move them.
 #[test]
 fn advice_on_a_derived_class_leads_to_its_base() {

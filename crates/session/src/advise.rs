@@ -57,7 +57,7 @@ pub use line_changes::{LineChange, NamedUses, line_changes};
 pub use objects::{ContendedType, SizeEffects, struct_offsets};
 pub(crate) use objects::{recorded_struct_name, struct_names};
 pub use order::{BorderReason, FirstMember, FirstMemberPin, OrderEvidence, SourceSearch};
-pub use patch::{EditedCandidate, PatchOutcome, PatchReach, WrittenPatch};
+pub use patch::{CommentToReview, EditedCandidate, PatchOutcome, PatchReach, WrittenPatch};
 pub(crate) use quick_search::judge_quickly;
 pub use recommended::{LayoutChoice, PoolLayout, RecommendationLimits};
 pub use save::{HARDWARE_SCRIPT, rejected_path, write_hardware_script, write_mails};

@@ -6,6 +6,7 @@ mod source_tree;
 
 use std::path::Path;
 
+use relayout_patch::FileLine;
 use relayout_search::{RankedLayout, Recommendation, RecommendationRules, recommend};
 
 use super::advised_type::AdvisedType;
@@ -88,6 +89,18 @@ pub struct EditedCandidate {
     pub diff: String,
     /// Configurations in which it changes the layout.
     pub reach: PatchReach,
+    /// Comments of the source about cache lines that the new layout may make wrong.
+    pub comments_to_review: Vec<CommentToReview>,
+}
+
+/// A comment about cache lines above a member that an edit places elsewhere. The edit adds no
+/// comment of its own there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommentToReview {
+    /// Member with another place.
+    pub member: String,
+    /// Beginning of the comment in the unedited file.
+    pub place: FileLine,
 }
 
 impl EditedCandidate {

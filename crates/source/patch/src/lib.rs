@@ -28,6 +28,7 @@
 mod body;
 mod change;
 mod condition;
+mod covering_comment;
 mod cxx;
 mod declarator;
 mod declared;
@@ -47,6 +48,7 @@ mod tokenized;
 mod uses;
 
 pub use change::{MemberPosition, MoveSpacing, SourceChange, WrittenAlignment};
+pub use covering_comment::{CoveringComment, find_covering_comment};
 pub use declared::{DeclaredAlignment, DeclaredMember, DeclaredStruct, read_declared_struct};
 pub use diff::unified_diff;
 pub use edit::{

@@ -358,6 +358,13 @@ fn written_comments(written: &WrittenPatch) -> String {
             let _ = write!(text, ": {}", shown.join(" "));
         }
     }
+    for comment in &edited.comments_to_review {
+        let _ = write!(
+            text,
+            " The comment at {} is about cache lines and covers '{}': bring it in line with the new place.",
+            comment.place, comment.member
+        );
+    }
     text
 }
 

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use relayout_patch::{
-    EditRefusal, SourceChange, SourceText, conditional_members, edit_struct_in_tree, guard_store,
-    unified_diff,
+    CoveringComment, EditRefusal, SourceChange, SourceText, conditional_members,
+    edit_struct_in_tree, find_covering_comment, guard_store, unified_diff,
 };
 use relayout_search::{LayoutChange, ObjectHome, RankedLayout, Recommendation};
 
@@ -20,7 +20,7 @@ use super::super::recommended::PoolLayout;
 use super::super::subject::AdvisedSubject;
 use super::constructors::constructor_files;
 use super::edits::{struct_edits, union_edits};
-use super::{ChosenEdit, EditedCandidate, PatchReach};
+use super::{ChosenEdit, CommentToReview, EditedCandidate, PatchReach};
 use crate::ResolvedProfile;
 
 /// Candidates whose edits are tried before giving up.
@@ -177,9 +177,9 @@ impl<'a> SourceTree<'a> {
             });
             files.push(guarded?);
         }
-        let mut reach = PatchReach::All;
+        let mut definition = DefinitionEdit::default();
         if !scored.changes.is_empty() {
-            reach = self.edit_definition(gathered, pool, scored, &mut files)?;
+            definition = self.edit_definition(gathered, pool, scored, &mut files)?;
         }
         let diffs = files
             .iter()
@@ -189,7 +189,8 @@ impl<'a> SourceTree<'a> {
             is_guarded: !pool.statements.is_empty(),
             diff: diffs.collect(),
             paths: files.into_iter().map(|file| file.path).collect(),
-            reach,
+            reach: definition.reach,
+            comments_to_review: definition.comments_to_review,
         })
     }
 
@@ -201,7 +202,7 @@ impl<'a> SourceTree<'a> {
         pool: LayoutPool<'_>,
         scored: &RankedLayout,
         files: &mut Vec<EditedFile>,
-    ) -> Result<PatchReach, String> {
+    ) -> Result<DefinitionEdit, String> {
         if let AdvisedSubject::Scalars { name, element } = &gathered.advised_subject {
             return Err(match allocated_scalars(gathered) {
                 Some(count) => allocated_scalars_refusal(gathered, count, self.resolved.line_bytes),
@@ -220,10 +221,18 @@ impl<'a> SourceTree<'a> {
             .decl
             .as_ref()
             .ok_or("the debug information does not say where it is declared")?;
+        let file = self.open_source_file(files, &declaration.file)?;
+        let comments = CommentWriter {
+            gathered,
+            file: &file,
+            line: declaration.line,
+            to_review: RefCell::default(),
+        };
         let line_bytes = self.resolved.line_bytes;
         let reason = |atom: usize| {
             let name = &gathered.shape.atoms[atom].name;
-            placement_reason(gathered, pool.advice, scored, line_bytes, name)
+            let reason = placement_reason(gathered, pool.advice, scored, line_bytes, name)?;
+            comments.is_free(atom).then_some(reason)
         };
         let edits = match gathered.is_whole {
             true => union_edits(gathered, &scored.changes)?,
@@ -235,19 +244,23 @@ impl<'a> SourceTree<'a> {
                 &reason,
             )?,
         };
-        let file = self.open_source_file(files, &declaration.file)?;
-        match &gathered.rust_struct {
+        let comments_to_review = comments.to_review.into_inner();
+        let line = declaration.line;
+        let reach = match &gathered.rust_struct {
             Some(rules) => {
-                let line = declaration.line;
                 let name = gathered.declared_name();
                 let (edited, others) =
                     rust_crate::edit_rust_crate(self.source, file, line, name, &edits, rules)?;
                 files.insert(0, edited);
                 files.extend(others);
-                Ok(PatchReach::All)
+                PatchReach::All
             }
-            None => self.edit_class(gathered, scored, &edits, (file, declaration.line), files),
-        }
+            None => self.edit_class(gathered, scored, &edits, (file, line), files)?,
+        };
+        Ok(DefinitionEdit {
+            reach,
+            comments_to_review,
+        })
     }
 
     /// Edits the definition of a C or C++ type at a line of a file, and its constructors in others.
@@ -299,6 +312,56 @@ impl<'a> SourceTree<'a> {
             new,
             added_lines: Vec::new(),
         })
+    }
+}
+
+/// Effect of an edit of a definition besides the files.
+struct DefinitionEdit {
+    reach: PatchReach,
+    comments_to_review: Vec<CommentToReview>,
+}
+
+impl Default for DefinitionEdit {
+    fn default() -> Self {
+        Self {
+            reach: PatchReach::All,
+            comments_to_review: Vec::new(),
+        }
+    }
+}
+
+/// Decides which members get a comment beside those that the source has.
+struct CommentWriter<'a> {
+    gathered: &'a GatheredType<'a>,
+    file: &'a EditedFile,
+    /// Line of the definition in the unedited file.
+    line: u32,
+    to_review: RefCell<Vec<CommentToReview>>,
+}
+
+impl CommentWriter<'_> {
+    /// Returns true unless an atom stands under a comment about cache lines, which is noted: under
+    /// it, a second one would contradict it or say the same.
+    fn is_free(&self, atom: usize) -> bool {
+        let names = self.gathered.shape.atoms[atom].declared_names();
+        let Some(member) = names.first() else {
+            return true;
+        };
+        let (path, text) = (&self.file.path, &self.file.old);
+        let name = self.gathered.declared_name();
+        let comment = find_covering_comment(path, text, name, Some(self.line), member);
+        let Some(comment) = comment.filter(CoveringComment::speaks_of_lines) else {
+            return true;
+        };
+        let found = CommentToReview {
+            member: member.clone(),
+            place: comment.place,
+        };
+        let mut to_review = self.to_review.borrow_mut();
+        if !to_review.contains(&found) {
+            to_review.push(found);
+        }
+        false
     }
 }
 

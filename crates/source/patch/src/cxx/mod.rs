@@ -107,6 +107,19 @@ pub(crate) fn apply_change(
     }
 }
 
+/// Returns the first token of the declaration of a class's member.
+pub(crate) fn member_token(
+    file: &TokenizedFile<'_>,
+    class_name: &str,
+    member: &str,
+) -> Option<TokenIndex> {
+    let class = class::CxxClass::find(file, class_name).ok()?;
+    let mut members = class::data_members(file, &class).into_iter();
+    members
+        .find(|declared| declared.declares(member))
+        .map(|declared| declared.first)
+}
+
 /// Returns the data members of a class in the order of the text, and whether each is inside of an
 /// `#if` group.
 pub(crate) fn class_members(
