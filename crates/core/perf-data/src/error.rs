@@ -83,7 +83,27 @@ pub enum Error {
         /// Their names.
         events: String,
     },
+    /// It ends before its first memory sample.
+    #[error(
+        "the file ends too early ({}), before its first memory sample; copy it again, or record it \
+         again and let perf come to its end",
+        describe_cut(*.file_bytes, *.named_bytes)
+    )]
+    CutOff {
+        /// Bytes of the file.
+        file_bytes: u64,
+        /// Bytes that it should have up to the end of its records; `None` if it has these, or is what
+        /// perf wrote to a pipe, and its last record is cut.
+        named_bytes: Option<u64>,
+    },
     /// No sample at all.
     #[error("the file has no samples; did the program run long enough?")]
     Empty,
+}
+
+fn describe_cut(file_bytes: u64, named_bytes: Option<u64>) -> String {
+    match named_bytes {
+        Some(named) => format!("{file_bytes} of {named} bytes that its header names"),
+        None => format!("after {file_bytes} bytes, inside of a record"),
+    }
 }

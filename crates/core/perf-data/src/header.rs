@@ -50,6 +50,8 @@ pub(super) struct PerfHeader {
     pub data_end: u64,
     /// The data ends before it should.
     pub cut: bool,
+    /// The end of the data that the header names; `None` where it names none.
+    pub named_end: Option<u64>,
 }
 
 /// Origin of the recording: machine, kernel and command, from feature sections.
@@ -95,6 +97,7 @@ impl PerfHeader {
                 data_start: PIPE_HEADER_BYTES,
                 data_end: file_bytes,
                 cut: false,
+                named_end: None,
             });
         }
         let attr_bytes = r.u64().ok_or(truncated.clone())?;
@@ -120,6 +123,7 @@ impl PerfHeader {
                 data_start: start.min(data_end),
                 data_end,
                 cut,
+                named_end: (bytes > 0).then_some(end),
             });
         }
         parts.read_features(end, features, origin);
@@ -129,6 +133,7 @@ impl PerfHeader {
             data_start: start,
             data_end: end,
             cut,
+            named_end: Some(end),
         })
     }
 }

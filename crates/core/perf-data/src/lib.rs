@@ -183,7 +183,13 @@ pub fn decode(file: &[u8]) -> Result<PerfRecording, Error> {
         return Err(Error::NoEvents);
     }
     drop_repeats(&mut recording);
-    validate_useful(&recording)?;
+    // A size of 0 may be that of a recording without records, so nothing is known to be missing.
+    let is_cut = truncated && (!header.cut || header.named_end.is_some());
+    let cut_off = is_cut.then_some(Error::CutOff {
+        file_bytes: file.len() as u64,
+        named_bytes: header.named_end.filter(|_| header.cut),
+    });
+    validate_useful(&recording, cut_off)?;
     Ok(recording)
 }
 
@@ -199,7 +205,7 @@ fn drop_repeats(recording: &mut PerfRecording) {
     }
 }
 
-fn validate_useful(recording: &PerfRecording) -> Result<(), Error> {
+fn validate_useful(recording: &PerfRecording, cut_off: Option<Error>) -> Result<(), Error> {
     if !recording.samples.is_empty() {
         return Ok(());
     }
@@ -209,6 +215,9 @@ fn validate_useful(recording: &PerfRecording) -> Result<(), Error> {
         });
     }
     let samples_memory = recording.events.iter().any(|event| event.samples_memory);
+    if let Some(error) = cut_off.filter(|_| samples_memory) {
+        return Err(error);
+    }
     if recording.sample_records == 0 && samples_memory {
         return Err(Error::Empty);
     }

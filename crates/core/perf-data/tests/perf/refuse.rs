@@ -58,6 +58,64 @@ fn nothing_sampled() {
     check(&file.pipe(), "describes no event");
 }
 
+/// A file that was cut says so at every length, and never that nothing was sampled.
+#[test]
+fn cut_at_every_length() {
+    let mut file = File::pebs();
+    for _ in 0..3 {
+        file.sample(Sample::default());
+    }
+    let whole = file.bytes();
+    let field = |at: usize| u64::from_le_bytes(whole[at..at + 8].try_into().unwrap());
+    let (start, end) = (field(40), field(40) + field(48));
+    let record = file.records.len() / 3;
+    for length in 0..whole.len() {
+        let named = format!("({length} of {end} bytes that its header names)");
+        match decode(&whole[..length]) {
+            Ok(found) => {
+                let samples = (length - start as usize) / record;
+                assert_eq!(found.samples.len(), samples.min(3), "{length}");
+                assert_eq!(found.truncated, (length as u64) < end, "{length}");
+            }
+            Err(error @ Error::CutOff { .. }) => {
+                assert!((start..end).contains(&(length as u64)), "{length}");
+                let words = error.to_string();
+                assert!(words.contains(&named), "{length}: {words}");
+                assert!(words.contains("before its first memory sample"), "{words}");
+            }
+            Err(error) => {
+                assert_ne!(error, Error::Empty, "{length}");
+                assert!((length as u64) < start, "{length}: {error}");
+            }
+        }
+    }
+    // What perf wrote to a pipe names no length, but its last record is not whole.
+    let mut file = File::pebs();
+    file.sample(Sample::default());
+    let pipe = file.pipe();
+    let length = pipe.len() - 1;
+    let words = format!("({length} bytes, inside of a record), before its first memory sample");
+    check(&pipe[..length], &words.replace('(', "(after "));
+}
+
+/// The same of records that are compressed.
+#[test]
+fn cut_stream() {
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+    let mut file = File::pebs();
+    for _ in 0..50 {
+        file.sample(Sample::default());
+    }
+    let stream = compress_to_vec(&file.records[..], CompressionLevel::Fastest);
+    file.compress(&stream, 3);
+    let whole = file.bytes();
+    for length in 0..whole.len() {
+        if let Err(error) = decode(&whole[..length]) {
+            assert_ne!(error, Error::Empty, "{length}");
+        }
+    }
+}
+
 #[test]
 fn spe_not_decoded() {
     let mut file = File::spe();
