@@ -29,14 +29,15 @@ impl ProgramCommand {
             text: text.to_owned(),
             why: why.to_owned(),
         };
-        let mut words = shlex::split(text).ok_or_else(|| invalid("a quote does not close"))?;
-        let is_shell_syntax = |word: &&String| {
-            SHELL_WORDS.contains(&word.as_str()) || word.len() > 1 && word.ends_with(';')
-        };
-        if let Some(word) = words.iter().find(is_shell_syntax) {
-            let why = format!("'{word}' is for a shell; --shell runs commands by one");
+        let written = split_words(text).ok_or_else(|| invalid("a quote does not close"))?;
+        if let Some(word) = written.iter().find(|word| word.is_shell_syntax()) {
+            let why = format!(
+                "'{}' is for a shell; --shell runs commands by one",
+                word.text
+            );
             return Err(invalid(&why));
         }
+        let mut words: Vec<String> = written.into_iter().map(|word| word.text).collect();
         let count = words.iter().take_while(|word| is_assignment(word)).count();
         let environment = words
             .drain(..count)
@@ -60,6 +61,94 @@ impl ProgramCommand {
             environment: Vec::new(),
         }
     }
+}
+
+/// Word of a command, without its quotes.
+#[derive(Debug, Default)]
+struct WrittenWord {
+    text: String,
+    /// A part of it was quoted, which a shell takes as it is.
+    is_quoted: bool,
+    /// Its last character was.
+    ends_quoted: bool,
+}
+
+impl WrittenWord {
+    fn is_shell_syntax(&self) -> bool {
+        let is_operator = !self.is_quoted && SHELL_WORDS.contains(&&*self.text);
+        is_operator || !self.ends_quoted && self.text.len() > 1 && self.text.ends_with(';')
+    }
+
+    fn push(&mut self, letter: char, is_quoted: bool) {
+        self.text.push(letter);
+        self.is_quoted |= is_quoted;
+        self.ends_quoted = is_quoted;
+    }
+}
+
+/// Splits a text as `shlex::split` does, and keeps what was quoted. `None` if a quote does not
+/// close, or nothing follows the last backslash.
+fn split_words(text: &str) -> Option<Vec<WrittenWord>> {
+    let is_blank = |letter: &char| matches!(letter, ' ' | '\t' | '\n');
+    let mut letters = text.chars().peekable();
+    let mut words = Vec::new();
+    loop {
+        while letters.next_if(is_blank).is_some() {}
+        match letters.peek() {
+            None => return Some(words),
+            // A comment, up to the end of the line.
+            Some('#') => while letters.next_if(|letter| *letter != '\n').is_some() {},
+            Some(_) => {
+                let mut word = WrittenWord::default();
+                while let Some(letter) = letters.next_if(|letter| !is_blank(letter)) {
+                    push_letters(&mut word, letter, &mut letters)?;
+                }
+                words.push(word);
+            }
+        }
+    }
+}
+
+/// Adds a letter to a word, or all that a quote or backslash begins.
+fn push_letters(
+    word: &mut WrittenWord,
+    letter: char,
+    rest: &mut impl Iterator<Item = char>,
+) -> Option<()> {
+    match letter {
+        '\\' => match rest.next()? {
+            '\n' => {}
+            escaped => word.push(escaped, true),
+        },
+        '\'' => {
+            word.is_quoted = true;
+            loop {
+                match rest.next()? {
+                    '\'' => break,
+                    quoted => word.push(quoted, true),
+                }
+            }
+        }
+        '"' => {
+            word.is_quoted = true;
+            loop {
+                match rest.next()? {
+                    '"' => break,
+                    '\\' => match rest.next()? {
+                        '\n' => {}
+                        escaped @ ('$' | '`' | '"' | '\\') => word.push(escaped, true),
+                        other => {
+                            word.push('\\', true);
+                            word.push(other, true);
+                        }
+                    },
+                    quoted => word.push(quoted, true),
+                }
+            }
+        }
+        plain => word.push(plain, false),
+    }
+    Some(())
 }
 
 fn is_assignment(word: &str) -> bool {
@@ -98,6 +187,35 @@ mod tests {
         );
         check("a '|x'", &["a", "|x"], &[]);
         check("4=x", &["4=x"], &[]);
+        // What is quoted is no operator of a shell.
+        check("sh -c 'a; b;'", &["sh", "-c", "a; b;"], &[]);
+        check(
+            "find . -exec ls {} \\;",
+            &["find", ".", "-exec", "ls", "{}", ";"],
+            &[],
+        );
+        check(
+            "sql \"select 1;\" ';' '|' \\&",
+            &["sql", "select 1;", ";", "|", "&"],
+            &[],
+        );
+    }
+
+    /// The words are those of the library, of any text.
+    #[test]
+    fn words_are_as_those_of_a_shell() {
+        let parts = ["a", " ", "'", "\"", "\\", "\n", ";", "#", "$", "\t", "é"];
+        let mut state = 1u64;
+        for _ in 0..20_000 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            let digits = (0..10).map(|digit| (state >> (6 * digit)) as usize % parts.len());
+            let text: String = digits.map(|part| parts[part]).collect();
+            let found = split_words(&text);
+            let found = found.map(|words| words.into_iter().map(|word| word.text).collect());
+            assert_eq!(found, shlex::split(&text), "{text:?}");
+        }
     }
 
     #[track_caller]
@@ -114,5 +232,7 @@ mod tests {
         check_refused("a 'b", "quote");
         check_refused("a | b", "--shell");
         check_refused("a; b", "--shell");
+        check_refused("a 'b c'; d", "--shell");
+        check_refused("a 'b' ; d", "--shell");
     }
 }
