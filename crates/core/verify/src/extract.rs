@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::json_steps::values_at;
 use crate::metric::{Metric, MetricSource, THREAD};
 
 /// Lines of output that an error shows.
@@ -135,21 +136,30 @@ fn values_by_json(
     steps: &[String],
     output: &StartOutput<'_>,
 ) -> Result<Values, ExtractError> {
-    let documents = json_documents(output.stdout);
-    if documents.is_empty() {
+    let mut values = Values::new();
+    let mut add_all = |found: Vec<(String, Value)>| -> Result<(), ExtractError> {
+        { found.iter() }
+            .try_for_each(|(label, value)| add_values(metric, label, value, &mut values))
+    };
+    let mut documents = 0;
+    if let Some(found) = values_at(output.stdout, steps) {
+        documents = 1;
+        add_all(found)?;
+    } else {
+        let lines = output.stdout.lines().map(str::trim);
+        for line in lines.filter(|line| line.starts_with(['{', '['])) {
+            if let Some(found) = values_at(line, steps) {
+                documents += 1;
+                add_all(found)?;
+            }
+        }
+    }
+    if documents == 0 {
         return Err(missing_metric(
             metric,
             output,
             "the output is not JSON, nor is a line of it".into(),
         ));
-    }
-    let mut values = Values::new();
-    for document in &documents {
-        let mut found = Vec::new();
-        follow_steps(document, steps, String::new(), &mut found);
-        for (label, value) in found {
-            add_values(metric, &label, value, &mut values)?;
-        }
     }
     if values.is_empty() {
         let pointer: String = steps.iter().map(|step| format!("/{step}")).collect();
@@ -160,61 +170,6 @@ fn values_by_json(
         ));
     }
     ExtractError::limit_threads(&metric.description.name, values)
-}
-
-/// Parses the whole text as one JSON document, or else each line that is an object or a list.
-fn json_documents(text: &str) -> Vec<Value> {
-    if let Ok(whole) = serde_json::from_str(text) {
-        return vec![whole];
-    }
-    text.lines()
-        .map(str::trim)
-        .filter(|line| line.starts_with(['{', '[']))
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect()
-}
-
-/// Collects the values that the steps of a JSON pointer lead to. The label of a value joins the
-/// keys and indices that matched `*`.
-///
-/// The recursion is as deep as the number of steps, which comes from the command line.
-fn follow_steps<'v>(
-    value: &'v Value,
-    steps: &[String],
-    label: String,
-    found: &mut Vec<(String, &'v Value)>,
-) {
-    let Some((step, rest)) = steps.split_first() else {
-        found.push((label, value));
-        return;
-    };
-    let join = |key: &str| match &*label {
-        "" => key.to_owned(),
-        label => format!("{label}.{key}"),
-    };
-    match value {
-        Value::Object(object) if step == "*" => {
-            for (key, value) in object {
-                follow_steps(value, rest, join(key), found);
-            }
-        }
-        Value::Array(list) if step == "*" => {
-            for (index, value) in list.iter().enumerate() {
-                follow_steps(value, rest, join(&index.to_string()), found);
-            }
-        }
-        Value::Object(object) => {
-            if let Some(value) = object.get(step) {
-                follow_steps(value, rest, label, found);
-            }
-        }
-        Value::Array(list) => {
-            if let Some(value) = step.parse().ok().and_then(|index: usize| list.get(index)) {
-                follow_steps(value, rest, label, found);
-            }
-        }
-        _ => {}
-    }
 }
 
 /// Adds a number, a list of numbers (readings of one start) or an object of numbers (one for each

@@ -13,6 +13,7 @@
 //! output and times.
 
 pub mod extract;
+mod json_steps;
 pub mod judge;
 pub mod kit_result;
 pub mod metric;
