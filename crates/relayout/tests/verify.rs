@@ -96,6 +96,45 @@ fn document() {
     assert_eq!(found["starts"]["warm_up"], 2);
 }
 
+/// Counts that are 0 before have no percentage, and are judged all the same.
+#[test]
+fn counts_of_zero() {
+    let judge = |before: &str, after: &str| {
+        let place = Place::new();
+        let [before, after] = [before, after].map(|count| format!("echo errors: {count}"));
+        let sides = [
+            "--before", &before, "--after", &after, "-n", "6", "--seed", "1",
+        ];
+        let metric = ["--metric", r"errors,lower=regex:errors: (-?\d+)"];
+        let arguments = [&sides[..], &metric, &["--save", "s.json"]].concat();
+        let text = run(&place, &arguments).stdout;
+        let found = json(&run(&place, &["--load", "s.json", "--json"]));
+        (text, found["metrics"][0].clone())
+    };
+    let why = "the median before is 0, so no margin, and no change but 0, has a percentage";
+    let (text, metric) = judge("0", "0");
+    assert!(text.contains("[+0.0%, +0.0%]  same\n"), "{text}");
+    assert!(text.contains(&format!("errors: {why}\n")), "{text}");
+    assert_eq!(metric["change_percent"], 0.0);
+    assert_eq!(metric["ci95_percent"], serde_json::json!([0.0, 0.0]));
+    assert_eq!(metric["margin_percent"], Value::Null);
+    assert_eq!(metric["change_why"], why);
+    for (before, after, verdict) in [("0", "-3", "better"), ("0", "3", "worse")] {
+        let (text, metric) = judge(before, after);
+        assert!(!text.contains("inf"), "{text}");
+        assert!(text.contains(&format!("unknown       {verdict}")), "{text}");
+        assert!(text.contains(&format!("errors: {why}\n")), "{text}");
+        assert_eq!(metric["verdict"], verdict);
+        assert_eq!(metric["change_why"], why);
+        for key in ["change_percent", "ci95_percent", "margin_percent"] {
+            assert_eq!(metric[key], Value::Null, "{key}: {metric}");
+        }
+    }
+    let (_, metric) = judge("-3", "0");
+    assert_eq!(metric["change_percent"], 100.0);
+    assert_eq!(metric["change_why"], Value::Null);
+}
+
 /// A saved result gives the same answer again, and another answer with another margin.
 #[test]
 fn saved_and_judged_again() {

@@ -20,7 +20,7 @@ pub fn hodges_lehmann(values: &[f64]) -> Option<f64> {
 pub(crate) fn hodges_lehmann_in(values: &[f64], means: &mut Vec<f64>) -> Option<f64> {
     means.clear();
     for (index, a) in values.iter().enumerate() {
-        means.extend(values[index..].iter().map(|b| 0.5 * (a + b)));
+        means.extend(values[index..].iter().map(|b| a.midpoint(*b)));
     }
     middle(means)
 }
@@ -37,7 +37,8 @@ fn middle(values: &mut [f64]) -> Option<f64> {
         return Some(upper);
     }
     let lower = below.iter().copied().max_by(f64::total_cmp)?;
-    Some(0.5 * (lower + upper))
+    // The sum of both can be beyond the largest number.
+    Some(lower.midpoint(upper))
 }
 
 #[cfg(test)]
@@ -59,6 +60,17 @@ mod tests {
         check(&[1.0, 2.0, 4.0, 10.0], 3.0, 3.5);
         // The wild value is one of 15 means in the upper end.
         check(&[1.0, 2.0, 3.0, 4.0, 1e9], 3.0, 3.0);
+    }
+
+    #[test]
+    fn largest_values() {
+        check(&[f64::MAX, f64::MAX], f64::MAX, f64::MAX);
+        let large = 2f64.powi(1023);
+        check(
+            &[large, 1.5 * large, 1.5 * large],
+            1.5 * large,
+            1.375 * large,
+        );
     }
 
     #[test]

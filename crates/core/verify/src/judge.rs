@@ -87,7 +87,7 @@ pub struct JudgedMetric {
     /// Unit of `change`, `interval` and `margin`.
     pub scale: ChangeScale,
     /// Change from before to after, as a fraction. It is `None` with fewer than two pairs, or if it
-    /// would be relative to a median of 0.
+    /// is not 0 and would be relative to a median of 0, or is too large for a percentage.
     pub change: Option<f64>,
     /// Confidence interval of the change, as fractions. It contains the true change in at least 95%
     /// of experiments, also if the experiment was judged several times.
@@ -95,8 +95,12 @@ pub struct JudgedMetric {
     /// Probability of a change at least this large if there is no real change, corrected for the
     /// number of looks.
     pub p_value: Option<f64>,
-    /// Largest change that does not matter, as a fraction.
-    pub margin: f64,
+    /// Reason why a change has no fraction, or the margin has none. The verdict stands all the same,
+    /// because it compares differences in the metric's unit.
+    pub why_no_change: Option<&'static str>,
+    /// Largest change that does not matter, as a fraction. It is `None` if it would be relative to
+    /// a median of 0.
+    pub margin: Option<f64>,
     /// Smallest margin that would hold the interval, as a fraction: the starts exclude larger
     /// changes.
     pub margin_reached: Option<f64>,

@@ -148,6 +148,70 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs()))
 }
 
+/// Zeros, values of both signs, and the ends of what a number can be.
+fn few_values() -> impl Strategy<Value = f64> {
+    prop::sample::select(vec![
+        0.0,
+        -0.0,
+        1.0,
+        -3.0,
+        2.5,
+        1e300,
+        -1e300,
+        5e-324,
+        1e308,
+        -1e308,
+        f64::MAX,
+    ])
+}
+
+const ZERO_BEFORE: Option<&str> =
+    Some("the median before is 0, so no margin, and no change but 0, has a percentage");
+
+#[track_caller]
+fn check_constant(
+    before: f64,
+    after: f64,
+    verdict: ChangeVerdict,
+    change: Option<f64>,
+    why: Option<&str>,
+) {
+    let found = judged(series(vec![(before, after); 6], BetterDirection::Lower), 1);
+    let name = format!("{before} against {after}: {found:?}");
+    assert_eq!(found.verdict, verdict, "{name}");
+    assert_eq!(found.change, change, "{name}");
+    assert_eq!(found.interval, change.map(|change| [change; 2]), "{name}");
+    assert_eq!(found.why_no_change, why, "{name}");
+    assert_eq!(found.margin.is_none(), why.is_some(), "{name}");
+}
+
+/// A change is relative to the median before. If that is 0, only no change has a fraction, and the
+/// verdict is still that of the values.
+#[test]
+fn zeros_and_signs() {
+    use ChangeVerdict::{Better, Same, Worse};
+    check_constant(0.0, 0.0, Same, Some(0.0), ZERO_BEFORE);
+    check_constant(0.0, -0.0, Same, Some(0.0), ZERO_BEFORE);
+    check_constant(0.0, -3.0, Better, None, ZERO_BEFORE);
+    check_constant(0.0, 3.0, Worse, None, ZERO_BEFORE);
+    check_constant(3.0, 0.0, Better, Some(-1.0), None);
+    check_constant(-3.0, 0.0, Worse, Some(1.0), None);
+    check_constant(-3.0, -3.0, Same, Some(0.0), None);
+    check_constant(-2.0, 2.0, Worse, Some(2.0), None);
+    check_constant(2.0, -2.0, Better, Some(-2.0), None);
+    let why = Some("the values are too far apart for a percentage");
+    check_constant(1e-300, 1e150, Worse, None, why);
+}
+
+/// Most values before are 0, so their median is 0, and no fall is one of 100%.
+#[test]
+fn zeros_for_the_most_part() {
+    let pairs = [0.0, 0.0, 0.0, 0.0, 2.0, 4.0].map(|before| (before, 0.0));
+    let found = judged(series(pairs.to_vec(), BetterDirection::Lower), 1);
+    assert!(found.change.is_none_or(|change| change == 0.0), "{found:?}");
+    assert_eq!(found.why_no_change, ZERO_BEFORE);
+}
+
 proptest! {
     /// Exchanging before and after inverts the ratios, and exchanges better and worse.
     #[test]
@@ -157,7 +221,7 @@ proptest! {
         let back = judged(series(exchanged, BetterDirection::Higher), seed);
         prop_assert!(close((1.0 + there.change.unwrap()) * (1.0 + back.change.unwrap()), 1.0));
         prop_assert_eq!(there.verdict, opposite(back.verdict));
-        prop_assert!(close(there.margin, back.margin));
+        prop_assert!(close(there.margin.unwrap(), back.margin.unwrap()));
         prop_assert_eq!(there.before.median, back.after.median);
     }
 
@@ -208,7 +272,7 @@ proptest! {
         let pairs = ratios.iter().map(|ratio| (1000.0, after(ratio))).collect();
         let rules = JudgingRules { margin };
         let found = judged_with(series(pairs, BetterDirection::Higher), seed, &rules);
-        prop_assert!(close(found.margin, margin));
+        prop_assert!(close(found.margin.unwrap(), margin));
         let [low, high] = found.interval.unwrap().map(|end| 1.0 + end);
         let reached = found.margin_reached.unwrap();
         prop_assert!(close(1.0 + reached, high.max(1.0 / low)));
@@ -238,5 +302,27 @@ proptest! {
             (ChangeVerdict::Unclear, _) => prop_assert!(found.why.is_some()),
             _ => {}
         }
+    }
+
+    /// A fraction is finite, also in percent, and one that is missing has a reason. The verdict is
+    /// that of the values' differences, so it does not depend on the median before.
+    #[test]
+    fn fractions_are_finite_or_have_a_reason(
+        pairs in prop::collection::vec((few_values(), few_values()), 6..14),
+        seed: u64,
+    ) {
+        let found = judged(series(pairs.clone(), BetterDirection::Higher), seed);
+        let fractions = [found.change, found.margin, found.margin_reached];
+        let ends = found.interval.into_iter().flatten();
+        for fraction in fractions.into_iter().flatten().chain(ends) {
+            prop_assert!((100.0 * fraction).is_finite(), "{found:?}");
+            prop_assert!(fraction != 0.0 || fraction.is_sign_positive(), "{found:?}");
+        }
+        let is_missing = found.change.is_none() || found.margin.is_none();
+        prop_assert_eq!(is_missing, found.why_no_change.is_some(), "{:?}", found);
+        if pairs.iter().all(|(before, after)| before == after) {
+            prop_assert_eq!((found.verdict, found.change), (ChangeVerdict::Same, Some(0.0)));
+        }
+        prop_assert!(found.before.mean.is_finite() && found.before.median.is_finite());
     }
 }

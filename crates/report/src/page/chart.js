@@ -60,6 +60,7 @@ function intervalChart(metrics) {
   const rows = metrics.filter((metric) => metric.ci95_percent);
   const { width, left, right, top, bottom } = CHART;
   const height = top + bottom + 24 * rows.length;
+  // A margin that has no percentage is null, which is drawn as 0.
   const ends = rows.flatMap((metric) => [...metric.ci95_percent, metric.margin_percent, -metric.margin_percent]);
   const x = scale(Math.min(0, ...ends), Math.max(0, ...ends), left + 90, width - right - 20);
   const marks = rows.map((metric, index) => {

@@ -22,9 +22,9 @@ function metricSection(caption, metrics) {
   const signed = (value) => `${value > 0 ? "+" : ""}${value.toFixed(1)}`;
   const columns = [["Metric", (m) => (m.unit ? `${m.name}, ${m.unit}` : m.name), "name"], ["Better if", (m) => m.better, null],
     ["Before, median", (m) => side(m.before), "number"], ["After, median", (m) => side(m.after), "number"],
-    ["Change", (m) => (m.change_percent === null ? "unknown" : `${signed(m.change_percent)}${m.change_is === "ratio" ? "%" : ""}`), "number"],
+    ["Change", (m) => (m.change_percent === null ? "unknown" : `${signed(m.change_percent)}${m.change_is === "points" ? "" : "%"}`), "number"],
     ["95% interval", (m) => (m.ci95_percent ? `${signed(m.ci95_percent[0])} to ${signed(m.ci95_percent[1])}` : "none"), "number"],
-    ["Pairs", (m) => m.before.n, "number"], ["Verdict", (m) => (m.why ? `${m.verdict}: ${m.why}` : m.verdict), null]];
+    ["Pairs", (m) => m.before.n, "number"], ["Verdict", (m) => [m.verdict, m.why || m.change_why].filter(Boolean).join(": "), null]];
   return [table(caption, columns, metrics), metrics.some((m) => m.ci95_percent) ? intervalChart(metrics) : null];
 }
 

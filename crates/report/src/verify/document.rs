@@ -89,16 +89,18 @@ pub(super) struct MetricDocument<'a> {
     before: SideDocument,
     /// Values after the change.
     after: SideDocument,
-    /// Change in percent; null if it cannot be told.
+    /// Change in percent; null if it cannot be told, or has no percentage.
     change_percent: Option<f64>,
-    /// 95% interval of the change in percent; null if it cannot be told.
+    /// 95% interval of the change in percent; null if it cannot be told, or has no percentage.
     ci95_percent: Option<[f64; 2]>,
     /// How the change is computed.
     change_is: &'static str,
     /// Probability of such a change without a cause; null if it cannot be told.
     p_value: Option<f64>,
-    /// Margin of `same`, in percent.
-    margin_percent: f64,
+    /// Reason why a change or a margin has no percentage; null if all have one.
+    change_why: Option<&'static str>,
+    /// Margin of `same`, in percent; null if the median before is 0 and the change is a difference.
+    margin_percent: Option<f64>,
     /// Smallest margin with which the interval would give "same".
     margin_reached_percent: Option<f64>,
     /// No value of one side lies within those of the other.
@@ -302,7 +304,8 @@ fn metric_document(metric: &JudgedMetric) -> MetricDocument<'_> {
             ChangeScale::Difference => "difference",
         },
         p_value: metric.p_value,
-        margin_percent: percent(metric.margin),
+        change_why: metric.why_no_change,
+        margin_percent: metric.margin.map(percent),
         margin_reached_percent: metric.margin_reached.map(percent),
         ranges_apart: metric.before.is_apart_from(&metric.after),
         verdict: metric.verdict.as_str(),

@@ -69,12 +69,12 @@ fn interval(metric: &JudgedMetric) -> String {
 }
 
 fn verdict(metric: &JudgedMetric) -> String {
-    match metric.verdict {
-        ChangeVerdict::Same => {
+    match (metric.verdict, metric.margin) {
+        (ChangeVerdict::Same, Some(margin)) => {
             let is_points = metric.scale == ChangeScale::Points;
-            format!("same (within {})", percent(metric.margin, is_points))
+            format!("same (within {})", percent(margin, is_points))
         }
-        verdict => verdict.as_str().to_owned(),
+        (verdict, _) => verdict.as_str().to_owned(),
     }
 }
 

@@ -159,9 +159,10 @@ fn metric_note(metric: &JudgedMetric) -> Option<String> {
     if let Some(why) = metric.why {
         parts.push(why.to_owned());
     }
-    if let (ChangeVerdict::Unclear, Some(reached)) = (metric.verdict, metric.margin_reached) {
-        let [margin, reached] =
-            [metric.margin, reached].map(|margin| table::percent(margin, is_points));
+    parts.extend(metric.why_no_change.map(str::to_owned));
+    let margins = metric.margin.zip(metric.margin_reached);
+    if let (ChangeVerdict::Unclear, Some((margin, reached))) = (metric.verdict, margins) {
+        let [margin, reached] = [margin, reached].map(|margin| table::percent(margin, is_points));
         parts.push(format!(
             "the margin is {margin}, and the interval reaches {reached}"
         ));

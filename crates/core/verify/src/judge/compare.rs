@@ -103,7 +103,8 @@ impl MetricComparison {
             change: self.estimate.and_then(|found| fraction(found.location)),
             interval: interval.and_then(|[low, high]| Some([fraction(low)?, fraction(high)?])),
             p_value: self.estimate.map(|_| p_value),
-            margin: fraction(self.margin).unwrap_or(0.0),
+            why_no_change: self.why_no_change(),
+            margin: fraction(self.margin).filter(|_| !self.is_relative_to_zero()),
             margin_reached: interval.and_then(|[low, high]| fraction(high.max(-low))),
             verdict,
             why,
@@ -142,21 +143,39 @@ impl MetricComparison {
         }
     }
 
-    /// Converts a change from the symmetric form to a fraction.
+    fn is_relative_to_zero(&self) -> bool {
+        self.scale == ChangeScale::Difference && self.before.median == 0.0
+    }
+
+    /// Returns the reason why a change other than 0, and the margin, are no fraction.
+    fn why_no_change(&self) -> Option<&'static str> {
+        let change = self.estimate?.location;
+        if self.is_relative_to_zero() {
+            Some("the median before is 0, so no margin, and no change but 0, has a percentage")
+        } else {
+            let is_percentage = |value| self.fraction(value).is_some();
+            (!is_percentage(change) || !is_percentage(self.margin))
+                .then_some("the values are too far apart for a percentage")
+        }
+    }
+
+    /// Converts a change from the symmetric form to a fraction; `None` if that is undefined, or too
+    /// large for a percentage.
     fn fraction(&self, change: f64) -> Option<f64> {
         let fraction = match self.scale {
             ChangeScale::Ratio => change.exp_m1(),
             ChangeScale::Points => change / 100.0,
             // The pairs have different values before, so the change is relative to their median.
-            ChangeScale::Difference => {
-                let least = if self.is_never_negative {
-                    -1.0
-                } else {
-                    f64::MIN
-                };
-                (change / self.before.median.abs()).max(least)
-            }
+            // No change is a change of 0%, whatever the median.
+            ChangeScale::Difference if change == 0.0 => 0.0,
+            ChangeScale::Difference => change / self.before.median.abs(),
         };
-        Some(fraction).filter(|fraction| fraction.is_finite())
+        let is_shown = (100.0 * fraction).is_finite();
+        let least = match self.is_never_negative && self.scale == ChangeScale::Difference {
+            true => -1.0,
+            false => f64::MIN,
+        };
+        // Adding 0 makes 0 of -0.
+        is_shown.then(|| fraction.max(least) + 0.0)
     }
 }

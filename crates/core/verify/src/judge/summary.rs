@@ -24,7 +24,7 @@ impl SideSummary {
     /// Summarizes `values`, one for each start. Without values, every statistic is NaN.
     pub fn from_values(values: &[f64]) -> Self {
         let count = values.len();
-        let mean = values.iter().sum::<f64>() / count as f64;
+        let mean = mean_of(values);
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let deviation = (squares / (count as f64 - 1.0)).sqrt();
         let stddev_percent = 100.0 * deviation / mean.abs();
@@ -44,9 +44,25 @@ impl SideSummary {
     }
 }
 
+/// Arithmetic mean, also of values whose sum is beyond the largest number.
+fn mean_of(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    match mean.is_finite() {
+        true => mean,
+        false => values.iter().map(|value| value / count).sum(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn large_values_have_a_mean() {
+        let found = SideSummary::from_values(&[1e308, 1e308, 1e308, 1e308]);
+        assert_eq!((found.mean, found.median), (1e308, 1e308));
+    }
 
     #[test]
     fn by_hand() {

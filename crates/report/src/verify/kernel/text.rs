@@ -251,11 +251,12 @@ fn change_text(metric: &JudgedMetric) -> String {
         ),
         _ => String::new(),
     };
-    let within = match metric.verdict {
-        ChangeVerdict::Same => format!(" within {:.1}%", 100.0 * metric.margin),
+    let within = match (metric.verdict, metric.margin) {
+        (ChangeVerdict::Same, Some(margin)) => format!(" within {:.1}%", 100.0 * margin),
         _ => String::new(),
     };
-    let why = metric.why.map(|why| format!(", {why}")).unwrap_or_default();
+    let reasons = metric.why.iter().chain(&metric.why_no_change);
+    let why: String = reasons.map(|why| format!(", {why}")).collect();
     format!("{is}{within}{numbers}{why}")
 }
 
