@@ -116,6 +116,27 @@ fn a_pushed_member_is_the_cause() {
     assert!(place.path("page.html").is_file() && place.path("tables").is_dir());
 }
 
+/// One recording a side tells no change, whatever its rates. Only what is judged to be there now is
+/// new.
+#[test]
+fn single_recordings_say_why_they_tell_nothing() {
+    require_programs(&["gcc"]);
+    let place = recording_place();
+    record_queue(&place, "old", PUSHED, "");
+    done(&place, "record run -o new.rec -- old/queue");
+    let text = done(&place, "compare old.rec new.rec").stdout;
+    let rows: Vec<&str> = { text.lines() }
+        .filter(|line| line.starts_with("  unclear"))
+        .collect();
+    assert!(rows.len() >= 2, "{text}");
+    for row in rows {
+        assert!(row.contains("  one recording cannot tell  "), "{text}");
+    }
+    let document = json(&place, "compare old.rec new.rec");
+    let rate = &document["workloads"][0]["total"];
+    assert_eq!(rate["change_percent"], Value::Null, "{document}");
+}
+
 #[test]
 fn folders_of_profiles() {
     let place = both_builds();

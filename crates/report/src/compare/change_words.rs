@@ -62,8 +62,14 @@ pub(super) fn rate_words(change: &RateChange) -> String {
     )
 }
 
+/// Says the change, or why there is none: only what is judged to be there now is new.
 pub(super) fn change_words(change: &RateChange) -> String {
-    change.change.map_or("new".to_owned(), fraction_words)
+    match change.change {
+        Some(fraction) => fraction_words(fraction),
+        None if change.is_new() => "new".to_owned(),
+        None if change.is_without_estimate() => "one recording cannot tell".to_owned(),
+        None => "no percentage of 0".to_owned(),
+    }
 }
 
 pub(super) fn interval_words(change: &RateChange) -> String {

@@ -94,7 +94,8 @@ struct RateDocument<'a> {
     old: &'a [f64],
     /// Transfers per operation in each recording of NEW.
     new: &'a [f64],
-    /// Null where the old rate is 0.
+    /// Change in percent; null where the old rate is 0 and the new one is not, or a side has one
+    /// recording.
     change_percent: Option<f64>,
     /// 95% interval of the change in percent; null if it cannot be told.
     ci95_percent: Option<[f64; 2]>,

@@ -7,6 +7,8 @@ use relayout_verify::judge::ChangeVerdict;
 const ALPHA: f64 = 0.05;
 /// Recordings of each side without which nothing is told.
 pub(super) const RECORDINGS_MIN: usize = 3;
+/// Recordings of each side without which there is no estimate of the spread.
+const ESTIMATE_MIN: usize = 2;
 /// Recordings of each side from which on the ranges of values may overlap. Fewer say too little
 /// about the spread.
 const RECORDINGS_ENOUGH: usize = 6;
@@ -18,8 +20,8 @@ pub struct RateChange {
     pub old: Vec<f64>,
     /// Rate in each recording of the new side.
     pub new: Vec<f64>,
-    /// Change as a fraction of the old rate: 0.1 for 10% more. `None` where the old rate is 0, or a
-    /// side has fewer than two recordings.
+    /// Change as a fraction of the old rate: 0.1 for 10% more. `None` where the old rate is 0 and
+    /// the new one is not, or a side has fewer than two recordings.
     pub change: Option<f64>,
     /// 95% confidence interval of `change`.
     pub interval: Option<[f64; 2]>,
@@ -38,6 +40,16 @@ impl RateChange {
     /// Returns the mean rate of the new side.
     pub fn new_mean(&self) -> f64 {
         mean(&self.new)
+    }
+
+    /// Returns true if the old side has no transfers, and the verdict is that the new side has some.
+    pub fn is_new(&self) -> bool {
+        self.verdict == ChangeVerdict::Worse && self.old_mean() == 0.0
+    }
+
+    /// Returns true if a side has too few recordings to estimate a change.
+    pub fn is_without_estimate(&self) -> bool {
+        self.old.len().min(self.new.len()) < ESTIMATE_MIN
     }
 
     /// Returns true if no rate of one side lies within those of the other.
@@ -66,9 +78,8 @@ impl RateChange {
 
     fn judge(&mut self, is_rejected: bool, margin: f64) {
         let recordings = self.old.len().min(self.new.len());
-        let is_within = { self.interval }
-            .is_some_and(|[low, high]| low >= -margin && high <= margin)
-            || self.old.iter().chain(&self.new).all(|rate| *rate == 0.0);
+        let is_within =
+            { self.interval }.is_some_and(|[low, high]| low >= -margin && high <= margin);
         let is_told = is_rejected && (recordings >= RECORDINGS_ENOUGH || self.is_apart());
         let is_large = self.change.is_none_or(|change| change.abs() >= margin);
         self.verdict = match recordings {
@@ -123,7 +134,11 @@ fn change_by_difference(old: &[f64], new: &[f64]) -> EstimatedChange {
     };
     let half_width = found.half_width(ALPHA);
     let base = mean(old);
-    let fraction = |difference: f64| (base > 0.0).then_some(difference / base);
+    let fraction = |difference: f64| match base > 0.0 {
+        true => Some(difference / base),
+        // Nothing before and nothing now is no change.
+        false => (difference == 0.0).then_some(0.0),
+    };
     let low = fraction(found.difference - half_width);
     let high = fraction(found.difference + half_width);
     // A rate loses all it has at most.
@@ -169,6 +184,27 @@ mod tests {
         check(&old, &new, ChangeVerdict::Unclear);
         let many = |values: &[f64]| [values, values].concat();
         check(&many(&old), &many(&new), ChangeVerdict::Worse);
+    }
+
+    /// A rate that is 0 on both sides does not change. One that was 0 has no fraction to change by.
+    #[test]
+    fn zeros() {
+        let judged = |old: &[f64], new: &[f64]| {
+            let mut judged = judge_rates(vec![[old.to_vec(), new.to_vec()]], 0.05);
+            judged.remove(0)
+        };
+        let nothing = judged(&[0.0; 3], &[0.0; 3]);
+        assert_eq!(
+            (nothing.change, nothing.interval),
+            (Some(0.0), Some([0.0; 2]))
+        );
+        assert!(!nothing.is_new());
+        let told = judged(&[0.0; 3], &[3.0, 3.1, 3.2]);
+        assert_eq!((told.change, told.is_new()), (None, true));
+        let untold = judged(&[0.0; 3], &[0.0, 0.0, 3.0]);
+        assert_eq!((untold.change, untold.is_new()), (None, false));
+        let single = judged(&[0.0], &[3.0]);
+        assert!(single.is_without_estimate() && !single.is_new());
     }
 
     #[test]
