@@ -2,14 +2,16 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
 use common::programs::{data, recording_place};
-use common::{Ended, Place, start};
+use common::{Ended, Place, json, start};
 use relayout_testkit::require_programs;
+use serde_json::Value;
 
 const COMPILERS: [&str; 2] = ["gcc", "clang"];
 
@@ -339,4 +341,176 @@ fn an_autotools_project_builds_unchanged() {
     let ended = place.other("/usr/bin/make", "");
     assert_eq!(ended.code, Some(0), "{ended:?}");
     check_project(&place, "./counting");
+}
+
+/// Names of the functions that the report of a recording gives as places.
+fn functions_in_report(place: &Place) -> BTreeSet<String> {
+    fn gather(value: &Value, functions: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(members) => {
+                functions.extend(
+                    members
+                        .get("function")
+                        .and_then(Value::as_str)
+                        .map(Into::into),
+                );
+                members
+                    .values()
+                    .for_each(|member| gather(member, functions));
+            }
+            Value::Array(items) => items.iter().for_each(|item| gather(item, functions)),
+            _ => {}
+        }
+    }
+    let mut functions = BTreeSet::new();
+    gather(&json(place, "report out --top 0"), &mut functions);
+    functions
+}
+
+/// What the C library's functions copy, fill and compare is seen, at the place of the call, however
+/// the compiler would make code of it: calls at a function's end, too.
+#[test]
+fn library_calls_of_constant_size_are_seen() {
+    require_programs(&["gcc", "g++", "clang", "clang++"]);
+    let place = recording_place();
+    let source = fs::read_to_string(data("library_calls.c")).unwrap();
+    place.write("library_calls.c", &source);
+    let (both, cxx) = source.rsplit_once("#ifdef __cplusplus\nKIND").unwrap();
+    let kinds = |text: &str| {
+        let names = text
+            .split("KIND(")
+            .skip(1)
+            .filter_map(|rest| rest.split_once(','));
+        let names = names.map(|(name, _)| format!("kind_{name}"));
+        names
+            .filter(|name| name != "kind_name")
+            .collect::<BTreeSet<String>>()
+    };
+    let (both, cxx) = (kinds(both), kinds(&format!("KIND{cxx}")));
+    assert_eq!((both.len(), cxx.len()), (19, 3));
+    for compiler in [
+        "cc -- gcc -O0",
+        "cc -- gcc -O1",
+        "cc -- gcc -Os",
+        "cc -- gcc -O2 -D_FORTIFY_SOURCE=2",
+        "cc -- gcc -O3 -mavx2",
+        "c++ -- g++ -x c++ -O2",
+        "c++ -- g++ -x c++ -O2 -D_FORTIFY_SOURCE=2 -std=c++20",
+        "cc -- clang -O2",
+        "c++ -- clang++ -x c++ -O2 -D_FORTIFY_SOURCE=2",
+    ] {
+        let words =
+            format!("{compiler} -pthread -Wall -Werror -Wno-deprecated library_calls.c -o calls");
+        succeeds(&place, &words);
+        succeeds(&place, "record run -q --force -o out -- ./calls");
+        let mut expect = both.clone();
+        if compiler.starts_with("c++") {
+            expect.extend(cxx.clone());
+        }
+        let seen = functions_in_report(&place);
+        let missing: Vec<&String> = expect.difference(&seen).collect();
+        assert!(missing.is_empty(), "{compiler}: {missing:?}");
+    }
+}
+
+/// Constants that the compiler itself computes stay constants.
+#[test]
+fn constant_expressions_compile() {
+    require_programs(&["g++"]);
+    let place = recording_place();
+    place.write(
+        "constants.cc",
+        "#include <bits/stdc++.h>\n\
+         constexpr bool same(const char *a, const char *b) { return __builtin_memcmp(a, b, 3) == 0; }\n\
+         static_assert(same(\"abc\", \"abc\"), \"\");\n\
+         static_assert(!same(\"abc\", \"abd\"), \"\");\n\
+         #if __cplusplus >= 201703L\n\
+         static_assert(std::string_view(\"abcd\").find(\"cd\") == 2);\n\
+         #endif\n\
+         bool same_now(const char *a, const char *b) { return same(a, b); }\n",
+    );
+    for flags in ["-std=c++11", "-std=c++17", "-std=c++20 -D_FORTIFY_SOURCE=2"] {
+        let words = format!("c++ -O2 -Wall -Wextra -pedantic -Werror {flags} -c constants.cc");
+        let ended = succeeds(&place, &words);
+        assert_eq!(ended.stderr, "", "{flags}");
+    }
+}
+
+/// A function that ends by an atomic operation is the place of the operation, and not its caller.
+#[test]
+fn operations_at_the_end_of_functions_have_their_own_place() {
+    let files = [
+        (
+            "counter.h",
+            "#include <stdatomic.h>\nstruct counters { atomic_long hits; atomic_long misses; };\n",
+        ),
+        (
+            "counter.c",
+            "#include \"counter.h\"\n\
+             void count_hit(struct counters *c) { atomic_fetch_add(&c->hits, 1); }\n\
+             long count_miss(struct counters *c) { return atomic_fetch_sub(&c->misses, 1); }\n",
+        ),
+        (
+            "main.c",
+            "#include <pthread.h>\n#include \"counter.h\"\n\
+             void count_hit(struct counters *);\nlong count_miss(struct counters *);\n\
+             static struct counters counters;\n\
+             static pthread_barrier_t turn;\n\
+             static void *hit(void *arg) { for (int i = 0; i < 50; i++) {\n\
+             count_hit(&counters); pthread_barrier_wait(&turn); pthread_barrier_wait(&turn); } return arg; }\n\
+             static void *miss(void *arg) { for (int i = 0; i < 50; i++) {\n\
+             pthread_barrier_wait(&turn); count_miss(&counters); pthread_barrier_wait(&turn); } return arg; }\n\
+             int main(void) {\n\
+             pthread_barrier_init(&turn, 0, 2);\n\
+             pthread_t a, b; pthread_create(&a, 0, hit, 0); pthread_create(&b, 0, miss, 0);\n\
+             pthread_join(a, 0); pthread_join(b, 0); return 0; }\n",
+        ),
+    ];
+    with_each_compiler(|place, compiler| {
+        for (name, text) in files {
+            place.write(name, text);
+        }
+        let cc = format!("cc -- {compiler} -O2 -pthread");
+        let check = |program: &str| {
+            succeeds(
+                place,
+                &format!("record run -q --force --yield 50 -o out -- ./{program}"),
+            );
+            let seen = functions_in_report(place);
+            for function in ["count_hit", "count_miss"] {
+                assert!(seen.contains(function), "{compiler} {program}: {seen:?}");
+            }
+        };
+        succeeds(place, &format!("{cc} main.c counter.c -o counting"));
+        check("counting");
+        // A plain program that loads a library with such code.
+        succeeds(
+            place,
+            &format!("{cc} -shared -fPIC counter.c -o libcounter.so"),
+        );
+        let plain = format!(
+            "-O2 -g -pthread main.c -o plain -L{0} -lcounter -Wl,-rpath,{0}",
+            place.path("").display()
+        );
+        let built = place.other(&format!("/usr/bin/{compiler}"), &plain);
+        assert_eq!(built.code, Some(0), "{built:?}");
+        check("plain");
+    });
+}
+
+/// GCC warns at each fence that ThreadSanitizer does not understand it. The runtime need not.
+#[test]
+fn fences_are_no_errors() {
+    with_each_compiler(|place, compiler| {
+        place.write(
+            "fence.c",
+            "#include <stdatomic.h>\nint ready, data;\n\
+             void put(int v) { data = v; atomic_thread_fence(memory_order_release); ready = 1; }\n\
+             int main(void) { put(3); return ready - 1; }\n",
+        );
+        let words = format!("cc -- {compiler} -O2 -Wall -Wextra -Werror fence.c -o fence");
+        assert_eq!(succeeds(place, &words).stderr, "");
+        assert!(symbols(place, "fence").contains("__tsan_atomic_thread_fence"));
+        assert_eq!(place.other("./fence", "").code, Some(0));
+    });
 }

@@ -2,6 +2,7 @@
 //! its accesses to our runtime.
 
 mod arguments;
+mod calls;
 mod compiler;
 mod flags;
 mod rust;

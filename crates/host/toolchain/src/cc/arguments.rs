@@ -23,6 +23,8 @@ pub struct BuildRequest {
     pub stage: BuildStage,
     /// True if link-time optimisation is requested.
     pub lto: bool,
+    /// True if all sources may be C, C++ or assembly, as far as their names tell.
+    pub is_c: bool,
     /// Notes for the user.
     pub notes: Vec<&'static str>,
 }
@@ -61,6 +63,12 @@ const QUESTION_PREFIXES: &[&str] = &["-print-", "--print-", "--help="];
 /// [`flag_handling`] knows.
 const WITH_VALUE: &[&str] = &["-e", "--entry", "-rpath", "-G"];
 
+/// Extensions of sources, and names for `-x`, of languages that have other options than C.
+const OTHER_LANGUAGES: &[&str] = &[
+    "f", "for", "ftn", "f77", "f90", "f95", "f03", "f08", "F", "FOR", "FTN", "F90", "F95", "F03",
+    "F08", "adb", "ads", "ada", "d", "dd", "di", "go", "mod", "modula-2",
+];
+
 /// Sanitizers that want shadow memory, a heap or a runtime of their own.
 const OTHER_SANITIZERS: &[&str] = &[
     "address",
@@ -97,7 +105,12 @@ pub fn parse_request(
         notes.extend(lto.then_some(LTO));
         notes.extend(find_word(&words, &["-s", "-Wl,-s", "-Wl,--strip-all"]).map(|_| STRIPPED));
     }
-    Ok(CompilerRequest::Build(BuildRequest { stage, lto, notes }))
+    Ok(CompilerRequest::Build(BuildRequest {
+        stage,
+        lto,
+        is_c: !has_other_language(&words),
+        notes,
+    }))
 }
 
 fn is_question(word: &str) -> bool {
@@ -123,6 +136,17 @@ fn has_input(words: &[String]) -> bool {
         }
     }
     false
+}
+
+fn has_other_language(words: &[String]) -> bool {
+    let is_other = |name: &str| OTHER_LANGUAGES.contains(&name);
+    let extension = |word: &str| Path::new(word).extension()?.to_str().map(str::to_owned);
+    let named = words.iter().any(|word| {
+        flag_handling(word) == FlagHandling::Input
+            && extension(word).is_some_and(|extension| is_other(&extension))
+    });
+    let by_option = { words.windows(2) }.any(|pair| pair[0] == "-x" && is_other(&pair[1]));
+    named || by_option
 }
 
 fn last_stage(words: &[String]) -> BuildStage {
@@ -262,6 +286,22 @@ mod tests {
         self::check("-static -c a.c", Some(BuildStage::Compile));
         self::check("-static-libgcc a.c", Some(BuildStage::Link));
         self::check("-fsanitize=undefined a.c", Some(BuildStage::Link));
+    }
+
+    #[test]
+    fn languages_with_other_options_are_noticed() {
+        let check = |text: &str, expect: bool| match parse_request(&words(text), &read) {
+            Ok(CompilerRequest::Build(work)) => assert_eq!(work.is_c, expect, "{text}"),
+            other => panic!("{text}: {other:?}"),
+        };
+        check("-c a.c", true);
+        check("-c a.cc b.S c.m", true);
+        check("a.o b.o -lm", true);
+        check("-x c++ -c -", true);
+        check("-c -o a.f a.c", true);
+        check("-c a.f90", false);
+        check("a.c b.F", false);
+        check("-x f95 -c a.txt", false);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::CompilerError;
 /// A compiler that we know how to ask for instrumentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompilerFamily {
-    /// GCC, with its major version if its name has one.
+    /// GCC, with its major version if its name or its `--version` has one.
     Gcc {
         /// The version.
         major: Option<u32>,
@@ -44,8 +44,10 @@ impl CompilerFamily {
             .filter(|path| leading_arguments.is_empty() && is_binary(path))
             .and_then(Path::file_name)
             .map(|name| name.to_string_lossy());
-        if let Some(family) = file.and_then(|name| family_by_name(&name)) {
-            return Ok(family);
+        // A GCC without a version in its name has to be asked for it, since its flags depend on it.
+        match file.and_then(|name| family_by_name(&name)) {
+            None | Some(CompilerFamily::Gcc { major: None }) => {}
+            Some(family) => return Ok(family),
         }
         let output = Command::new(name)
             .args(leading_arguments)

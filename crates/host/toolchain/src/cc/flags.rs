@@ -4,10 +4,13 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::arguments::{BuildRequest, BuildStage};
+use super::calls::call_flags;
 use super::compiler::CompilerFamily;
 
 /// First GCC that can leave out the calls at each function's begin and end, which we do not need.
 const GCC_WITHOUT_ENTRY_CALLS: u32 = 12;
+/// First GCC that warns at each fence that its ThreadSanitizer does not understand fences.
+const GCC_WITH_FENCE_WARNINGS: u32 = 11;
 
 /// Returns the flags to put before, and those to put after the user's arguments. In `stand_in` GCC
 /// finds an empty library instead of libtsan.
@@ -27,6 +30,9 @@ pub fn recording_flags(
     }
     // Code that asks whether it is instrumented is to be as it is in production.
     before.extend(["-g", "-fsanitize=thread", "-U__SANITIZE_THREAD__"].map(OsString::from));
+    // A function that ends by a jump into the runtime, or into a function of the C library, would
+    // leave only the place that called it.
+    before.push("-fno-optimize-sibling-calls".into());
     match compiler {
         CompilerFamily::Gcc { major } => {
             if major >= Some(GCC_WITHOUT_ENTRY_CALLS) {
@@ -53,10 +59,8 @@ pub fn recording_flags(
         }
     }
     after.push("-fno-omit-frame-pointer".into());
-    if matches!(compiler, CompilerFamily::Gcc { .. }) {
-        // The runtime sees calls of memcpy and memset, but no `rep movs` and `rep stos`. Clang makes
-        // calls of all that it instruments.
-        after.push("-mstringop-strategy=libcall".into());
+    if let CompilerFamily::Gcc { major } = compiler {
+        after.extend(gcc_code_flags(major, request.is_c));
     }
     if request.lto {
         after.push("-fno-lto".into());
@@ -71,6 +75,18 @@ pub fn recording_flags(
         }
     }
     (before, after)
+}
+
+/// Returns GCC's flags for code that the runtime sees all of.
+fn gcc_code_flags(major: Option<u32>, is_c: bool) -> Vec<OsString> {
+    let mut flags: Vec<OsString> = vec!["-mstringop-strategy=libcall".into()];
+    if major >= Some(GCC_WITH_FENCE_WARNINGS) {
+        flags.push("-Wno-tsan".into());
+    }
+    if is_c {
+        flags.extend(call_flags(major));
+    }
+    flags
 }
 
 /// Adds flags about which Clang would warn in steps that do not use them.
