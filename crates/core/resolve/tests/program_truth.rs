@@ -3,6 +3,8 @@
 mod truth;
 
 use relayout_layout::dwarf::DwarfFile;
+use relayout_resolve::evidence::{AnalysedProgram, FileView, OperandQuery};
+use relayout_resolve::insn::x86::X86InsnSet;
 use relayout_resolve::{DebugImages, Options, resolve};
 use truth::build::{self, CLANG, Compiler, GCC, PROGRAMS};
 use truth::score::{Score, score};
@@ -54,4 +56,54 @@ fn gcc_says_the_truth() -> Result<(), Failure> {
 #[test]
 fn clang_says_the_truth() -> Result<(), Failure> {
     check(CLANG, &["-O2"], 0.7)
+}
+
+/// Returns the operands of the code in `[low, high)`.
+fn operands(view: &FileView<'_, '_, '_>, low: u64, high: u64) -> Vec<OperandQuery> {
+    let mut queries = Vec::new();
+    let mut pc = low;
+    while pc < high {
+        let Some(insn) = view.insn_at(pc) else {
+            pc += 1;
+            continue;
+        };
+        let operands = insn.memory.into_iter().flatten();
+        queries.extend(operands.map(|operand| OperandQuery { pc, operand }));
+        pc = insn.next_address();
+    }
+    queries
+}
+
+#[test]
+fn operands_have_the_same_evidence_together_as_alone() -> Result<(), Failure> {
+    relayout_testkit::require_programs(&[GCC.c, GCC.cxx]);
+    let folder = tempfile::tempdir()?;
+    let (mut asked, mut answered) = (0, 0);
+    for level in ["-O0", "-O2"] {
+        for source in PROGRAMS {
+            let program = build::build(folder.path(), GCC, &[], level, source)?;
+            let bytes = std::fs::read(&program)?;
+            let file = DwarfFile::parse(&bytes)?;
+            let images = DebugImages::from_single_file(&file);
+            let analysed = AnalysedProgram::new(&images, &X86InsnSet);
+            let view = analysed.main_view();
+            for range in file.functions() {
+                let Some(function) = view.analyse(range.die) else {
+                    continue;
+                };
+                let mut queries = operands(&view, range.low, range.high);
+                // Sites come in the order of their first accesses.
+                queries.reverse();
+                let together = view.evidence_of_all(&function, &queries);
+                for (query, together) in queries.iter().zip(together) {
+                    let alone = view.evidence_of_all(&function, &[*query]);
+                    assert_eq!(alone, [together], "{source} {level} {:#x}", query.pc);
+                    asked += 1;
+                    answered += usize::from(together.is_some());
+                }
+            }
+        }
+    }
+    assert!(answered > 1000, "{answered} of {asked}");
+    Ok(())
 }

@@ -8,7 +8,9 @@ use std::collections::VecDeque;
 
 use super::code::FunctionCode;
 use super::facts::FactIndex;
-use super::knowledge::{LocalVariable, TypeEvidence, TypeKnowledge, ValueHome, VariableFact};
+use super::knowledge::{
+    LocalVariable, OperandQuery, TypeEvidence, TypeKnowledge, ValueHome, VariableFact,
+};
 use super::state::RegisterState;
 use super::value::{AbstractValue, EvidenceTrust, TypedPointer};
 use super::walk::CodeWalk;
@@ -72,8 +74,8 @@ impl AnalysedFunction {
         Some(&insns[at]).filter(|i| i.next_address() == address)
     }
 
-    /// Returns the evidence of an operand of `insn`, the instruction that ran at `pc`. It may
-    /// differ from the code that was analysed, since the kernel patches itself.
+    /// Returns the evidence of an operand of `insn`, an instruction that ran. It may differ from the
+    /// code that was analysed, since the kernel patches itself.
     pub fn evidence(
         &self,
         machine: &dyn InstructionSet,
@@ -81,23 +83,62 @@ impl AnalysedFunction {
         insn: &DecodedInsn,
         operand: &MemoryOperand,
     ) -> Option<TypeEvidence> {
-        let index = self.code.index_at(insn.address)?;
-        let block = self.code.block_of(index)?;
-        let mut walk = CodeWalk {
-            machine,
-            knowledge,
-            state: self.entry_state(block),
+        let query = OperandQuery {
+            pc: insn.address,
+            operand: *operand,
         };
-        for at in self.code.blocks[block].first..index {
+        let found = self.evidence_of_all(machine, knowledge, &[query]);
+        found.into_iter().next().flatten()
+    }
+
+    /// Returns the evidence of many operands, in the order of `queries`. Each block is walked once for
+    /// all of them: generated code has blocks of thousands of instructions.
+    pub fn evidence_of_all(
+        &self,
+        machine: &dyn InstructionSet,
+        knowledge: &dyn TypeKnowledge,
+        queries: &[OperandQuery],
+    ) -> Vec<Option<TypeEvidence>> {
+        let mut found = vec![None; queries.len()];
+        let place = |(n, query): (usize, &OperandQuery)| {
+            let insn = self.code.index_at(query.pc)?;
+            let block = self.code.block_of(insn)?;
+            Some((block, insn, n))
+        };
+        let mut places: Vec<_> = queries.iter().enumerate().filter_map(place).collect();
+        places.sort_unstable();
+        for in_block in places.chunk_by(|a, b| a.0 == b.0) {
+            let block = in_block[0].0;
+            let mut walk = CodeWalk {
+                machine,
+                knowledge,
+                state: self.entry_state(block),
+            };
+            let mut at = self.code.blocks[block].first;
             self.learn_facts_at(&mut walk, at, block);
-            self.step_insn(&mut walk, at);
+            for &(_, insn, n) in in_block {
+                while at < insn {
+                    self.step_insn(&mut walk, at);
+                    at += 1;
+                    self.learn_facts_at(&mut walk, at, block);
+                }
+                found[n] = self.operand_evidence(&walk, &queries[n]);
+            }
         }
-        self.learn_facts_at(&mut walk, index, block);
+        found
+    }
+
+    /// Returns the evidence of an operand of the instruction that `walk` has come to.
+    fn operand_evidence(
+        &self,
+        walk: &CodeWalk<'_>,
+        OperandQuery { pc, operand }: &OperandQuery,
+    ) -> Option<TypeEvidence> {
         let pointer = match walk.address(operand) {
-            AbstractValue::Frame(at) => self.local_at(&walk, insn.address, at)?,
+            AbstractValue::Frame(at) => self.local_at(walk, *pc, at)?,
             value => walk.pointer(value)?,
         };
-        evidence_within_type(knowledge, pointer)
+        evidence_within_type(walk.knowledge, pointer)
     }
 
     fn entry_state(&self, block: usize) -> RegisterState {
@@ -244,6 +285,8 @@ fn evidence_within_type(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
     use crate::evidence::knowledge::CallEffect;
     use crate::insn::x86::X86InsnSet;
@@ -256,7 +299,11 @@ mod tests {
 
     /// Knowledge for tests: `NODE` (16 bytes) holds a pointer to `NODE` at 8; `OUTER` (64 bytes)
     /// holds a `NODE` at 32.
-    struct Fixed;
+    #[derive(Default)]
+    struct Fixed {
+        /// Times that a callee was looked up.
+        calls: AtomicUsize,
+    }
 
     impl TypeKnowledge for Fixed {
         fn size_of(&self, ty: TypeId) -> Option<u64> {
@@ -299,6 +346,7 @@ mod tests {
             memory.segment == AddressSegment::Local && memory.displacement == 0x40
         }
         fn call_effect(&self, _: u64) -> CallEffect {
+            self.calls.fetch_add(1, Ordering::Relaxed);
             CallEffect::Returns(Some(NODE))
         }
         fn indirect_call_effect(&self, _: TypeId, _: i64) -> CallEffect {
@@ -327,14 +375,14 @@ mod tests {
             .expect("an operand");
         let function = AnalysedFunction::analyse(
             &X86InsnSet,
-            &Fixed,
+            &Fixed::default(),
             code,
             facts.to_vec(),
             Vec::new(),
             0x1000,
         );
         let operand = last.memory[0].expect("just found");
-        let found = function.evidence(&X86InsnSet, &Fixed, &last, &operand);
+        let found = function.evidence(&X86InsnSet, &Fixed::default(), &last, &operand);
         assert_eq!(found.map(|e| (e.ty, e.offset)), expect, "{bytes:02x?}");
     }
 
@@ -398,6 +446,33 @@ mod tests {
         check(&[0x8b, 0x47, 0xf8], &[parameter(NODE, 0x1001)], None);
     }
 
+    fn queries_of(insns: &[DecodedInsn]) -> Vec<OperandQuery> {
+        let of_insn = |insn: &DecodedInsn| {
+            let pc = insn.address;
+            let operands = insn.memory.into_iter().flatten();
+            operands.map(move |operand| OperandQuery { pc, operand })
+        };
+        insns.iter().flat_map(of_insn).collect()
+    }
+
+    #[test]
+    fn a_block_is_walked_once_for_all_its_operands() {
+        // call .+5; mov (%rax),%ecx, many times
+        const REPEATS: usize = 300;
+        let bytes = [0xe8, 0, 0, 0, 0, 0x8b, 0x08].repeat(REPEATS);
+        let code = FunctionCode::decode(&X86InsnSet, &[(0x1000, &bytes)]);
+        assert_eq!(code.blocks.len(), 1);
+        let queries = queries_of(&code.insns);
+        let knowledge = Fixed::default();
+        let (facts, locals) = (Vec::new(), Vec::new());
+        let function =
+            AnalysedFunction::analyse(&X86InsnSet, &knowledge, code, facts, locals, 0x1000);
+        let before = knowledge.calls.load(Ordering::Relaxed);
+        let found = function.evidence_of_all(&X86InsnSet, &knowledge, &queries);
+        assert_eq!(found.iter().flatten().count(), REPEATS);
+        assert_eq!(knowledge.calls.load(Ordering::Relaxed) - before, REPEATS);
+    }
+
     proptest! {
         #[test]
         fn any_code_comes_to_an_end(
@@ -414,12 +489,15 @@ mod tests {
             });
             let code = FunctionCode::decode(&X86InsnSet, &[(0x1000, &bytes)]);
             let insns = code.insns.clone();
-            let function =
-                AnalysedFunction::analyse(&X86InsnSet, &Fixed, code, facts.collect(), Vec::new(), 0x1000);
-            for insn in insns {
-                for operand in insn.memory.iter().flatten() {
-                    let _ = function.evidence(&X86InsnSet, &Fixed, &insn, operand);
-                }
+            let knowledge = Fixed::default();
+            let function = AnalysedFunction::analyse(
+                &X86InsnSet, &knowledge, code, facts.collect(), Vec::new(), 0x1000,
+            );
+            let queries: Vec<OperandQuery> = queries_of(&insns);
+            let all = function.evidence_of_all(&X86InsnSet, &knowledge, &queries);
+            for (query, together) in queries.iter().zip(all) {
+                let alone = function.evidence_of_all(&X86InsnSet, &knowledge, &[*query]);
+                prop_assert_eq!(alone, [together]);
             }
         }
     }

@@ -91,6 +91,15 @@ pub struct LocalVariable {
     pub ty: TypeId,
 }
 
+/// Memory operand about which evidence is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperandQuery {
+    /// Address of the instruction.
+    pub pc: u64,
+    /// Operand of the instruction, or of a parameter of the call that it is.
+    pub operand: MemoryOperand,
+}
+
 /// Evidence of one memory operand: the type that it accesses, by the instruction alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypeEvidence {

@@ -16,7 +16,7 @@ mod walk;
 
 pub use flow::AnalysedFunction;
 pub use knowledge::{
-    CallEffect, LocalVariable, TypeEvidence, TypeKnowledge, ValueHome, VariableFact,
+    CallEffect, LocalVariable, OperandQuery, TypeEvidence, TypeKnowledge, ValueHome, VariableFact,
 };
 pub use program::{AnalysedProgram, FileView};
 pub(crate) use site_evidence::SiteCode;

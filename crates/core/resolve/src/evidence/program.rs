@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::code::FunctionCode;
 use super::flow::AnalysedFunction;
-use super::knowledge::{CallEffect, TypeEvidence, TypeKnowledge};
+use super::knowledge::{CallEffect, OperandQuery, TypeEvidence, TypeKnowledge};
 use super::variables::FunctionVariables;
 use crate::images::{DebugImages, FileId, LinkedAddress};
 use crate::insn::{
@@ -266,6 +266,15 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         operand: &MemoryOperand,
     ) -> Option<TypeEvidence> {
         function.evidence(self.program.machine, self, insn, operand)
+    }
+
+    /// Returns the evidence of many operands in `function`, in the order of `queries`.
+    pub fn evidence_of_all(
+        &self,
+        function: &AnalysedFunction,
+        queries: &[OperandQuery],
+    ) -> Vec<Option<TypeEvidence>> {
+        function.evidence_of_all(self.program.machine, self, queries)
     }
 
     /// Returns the name of a call's target: through the procedure linkage table, through a slot of

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::calls;
 use super::flow::AnalysedFunction;
+use super::knowledge::OperandQuery;
 use super::program::{AnalysedProgram, FileView};
 use super::site_evidence::{SiteCode, SiteEvidence};
 use crate::access::AccessKey;
@@ -143,16 +144,12 @@ fn analyse_sites(program: &AnalysedProgram<'_, '_>, sites: &[SiteCode<'_>]) -> V
         .into_par_iter()
         .flat_map_iter(|((file, die), numbers)| {
             let view = program.file_view(file);
-            let function = view.analyse(die);
-            let numbered = numbers.into_iter().map(move |n| {
-                let site = &sites[n];
-                let site_evidence = function.as_ref().and_then(|f| match site.is_call {
-                    true => call_evidence(&view, f, site.at.address),
-                    false => insn_evidence(&view, f, site.at.address, site.bytes),
-                });
-                (n, site_evidence.unwrap_or_default())
-            });
-            numbered.collect::<Vec<_>>()
+            let code: Vec<SiteCode<'_>> = numbers.iter().map(|&n| sites[n]).collect();
+            let evidence = match view.analyse(die) {
+                Some(function) => function_evidence(&view, &function, &code),
+                None => vec![SiteEvidence::default(); code.len()],
+            };
+            numbers.into_iter().zip(evidence)
         })
         .collect();
     let mut evidence = vec![SiteEvidence::default(); sites.len()];
@@ -162,35 +159,69 @@ fn analyse_sites(program: &AnalysedProgram<'_, '_>, sites: &[SiteCode<'_>]) -> V
     evidence
 }
 
-fn insn_evidence(
+/// Operands of one site, before their evidence is known.
+#[derive(Clone, Copy, Debug, Default)]
+struct SiteOperands {
+    /// Operands that are read and written, if they are evidence.
+    queries: [Option<OperandQuery>; 2],
+    /// See [`SiteEvidence::bytes`].
+    bytes: [u32; 2],
+    /// See [`SiteEvidence::string`].
+    string: bool,
+}
+
+/// Returns the evidence of sites in one function, in their order.
+fn function_evidence(
     view: &FileView<'_, '_, '_>,
     function: &AnalysedFunction,
-    pc: u64,
-    bytes: &[u8],
-) -> Option<SiteEvidence> {
+    sites: &[SiteCode<'_>],
+) -> Vec<SiteEvidence> {
+    let operands = sites.iter().map(|site| match site.is_call {
+        true => call_operands(view, function, site.at.address),
+        false => insn_operands(view, site.at.address, site.bytes),
+    });
+    let operands: Vec<SiteOperands> = operands.map(Option::unwrap_or_default).collect();
+    let queries = operands.iter().flat_map(|site| site.queries).flatten();
+    let queries: Vec<OperandQuery> = queries.collect();
+    let mut found = view.evidence_of_all(function, &queries).into_iter();
+    let mut next = |query: Option<OperandQuery>| query.and_then(|_| found.next()).flatten();
+    { operands.iter() }
+        .map(|site| SiteEvidence {
+            read: next(site.queries[0]),
+            written: next(site.queries[1]),
+            bytes: site.bytes,
+            string: site.string,
+        })
+        .collect()
+}
+
+fn insn_operands(view: &FileView<'_, '_, '_>, pc: u64, bytes: &[u8]) -> Option<SiteOperands> {
     let insn = view.program().machine().decode(pc, bytes);
     let insn = insn.or_else(|| view.insn_at(pc))?;
-    let operand = |writes| insn.operand(writes).filter(|m| !m.string);
-    let evidence = |writes| view.evidence(function, &insn, operand(writes)?);
-    Some(SiteEvidence {
-        read: evidence(false),
-        written: evidence(true),
-        bytes: [false, true].map(|writes| operand(writes).map_or(0, |m| m.bytes)),
+    let operands = [false, true].map(|writes| insn.operand(writes).filter(|m| !m.string));
+    let query = |&operand: &MemoryOperand| OperandQuery {
+        pc: insn.address,
+        operand,
+    };
+    Some(SiteOperands {
+        queries: operands.map(|operand| operand.map(query)),
+        bytes: operands.map(|operand| operand.map_or(0, |m| m.bytes)),
         string: insn.memory.iter().flatten().any(|m| m.string),
     })
 }
 
-/// Returns the evidence of a call that stands for an access, about the pointers passed to it.
-fn call_evidence(
+/// Returns the operands of a call that stands for an access: the pointers passed to it.
+fn call_operands(
     view: &FileView<'_, '_, '_>,
     function: &AnalysedFunction,
     back: u64,
-) -> Option<SiteEvidence> {
+) -> Option<SiteOperands> {
     let insn = function.insn_before(back)?;
     let call = Some(insn).filter(|insn| matches!(insn.flow, InsnFlow::Call(_)))?;
     let accessed = calls::call_access(view.callee_name(call)?)?;
     let argument = |parameter: Option<u8>| {
-        let reg = view.program().machine().parameter_register(parameter?)?;
+        let parameter = parameter.filter(|_| !accessed.walks_range)?;
+        let reg = view.program().machine().parameter_register(parameter)?;
         let operand = MemoryOperand {
             segment: AddressSegment::Flat,
             base: Some(reg),
@@ -201,13 +232,13 @@ fn call_evidence(
             writes: false,
             string: false,
         };
-        view.evidence(function, call, &operand)
+        Some(OperandQuery {
+            pc: call.address,
+            operand,
+        })
     };
-    let single_argument =
-        |parameter: Option<u8>| argument(parameter.filter(|_| !accessed.walks_range));
-    Some(SiteEvidence {
-        read: single_argument(accessed.read),
-        written: single_argument(accessed.written),
+    Some(SiteOperands {
+        queries: [argument(accessed.read), argument(accessed.written)],
         bytes: [0; 2],
         string: accessed.walks_range,
     })
