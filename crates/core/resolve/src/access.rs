@@ -19,7 +19,14 @@ pub struct AccessKey {
     pub size: u8,
     /// The access stores; a read-modify-write does, too.
     pub writes: bool,
+    /// No row shows that this site accessed these bytes. While one context has a line to itself, the
+    /// collector remembers which aligned 8 bytes it wrote, and only the last store itself. So the
+    /// other side of a line's first events may name that store's site with the bytes of another one.
+    pub inferred: bool,
 }
+
+/// Bytes, and alignment, of a stretch that the collector remembers without its store.
+const GRANULE_BYTES: u64 = 8;
 
 /// Access and the number of times that it was seen.
 type Counted = (AccessKey, u64);
@@ -44,8 +51,16 @@ pub fn distinct_accesses(profile: &Profile) -> Result<Vec<Counted>, Error> {
             r.other_site,
             r.other_access,
         );
+        let is_granule =
+            u64::from(other.size) == GRANULE_BYTES && other.addr.0.is_multiple_of(GRANULE_BYTES);
         found.add(own, r.count);
-        found.add(other, r.count);
+        found.add(
+            AccessKey {
+                inferred: is_granule && other.writes,
+                ..other
+            },
+            r.count,
+        );
     }));
     accesses.extend(count_rows(&profile.pairs, |r, found| {
         let own = access_key(r.run, r.addr, r.size, r.site, r.access);
@@ -80,6 +95,7 @@ fn access_key(run: RunId, addr: Addr, size: u8, site: SiteId, access: AccessKind
         site,
         size,
         writes: access != AccessKind::Read,
+        inferred: false,
     }
 }
 
@@ -105,11 +121,15 @@ fn count_rows<R: Sync>(rows: &[R], add: impl Fn(&R, &mut AccessCounts) + Sync) -
     chunks.concat()
 }
 
-/// Sorts the accesses and adds up the counts of equal ones.
+/// Sorts the accesses and adds up the counts of equal ones. What any row shows is not inferred.
 fn merge_counts(mut accesses: Vec<Counted>) -> Vec<Counted> {
     accesses.par_sort_unstable_by_key(|(key, _)| *key);
     accesses.dedup_by(|(key, count), (first, sum)| {
-        let same = key == first;
+        // The inferred one is sorted behind.
+        let same = AccessKey {
+            inferred: first.inferred,
+            ..*key
+        } == *first;
         if same {
             *sum = sum.saturating_add(*count);
         }

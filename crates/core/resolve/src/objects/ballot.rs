@@ -9,7 +9,6 @@ use rustc_hash::FxHashMap;
 use super::ResolvedObject;
 use super::find::object_index_at;
 use super::finder::ObjectFinder;
-use super::heap::Scalars;
 use super::ranges::ObjectCell;
 use super::vote::Votes;
 use crate::access::AccessKey;
@@ -31,8 +30,8 @@ pub(super) struct ObjectBallot {
     pub(super) cells: BTreeMap<ObjectCell, Votes>,
     /// Accessed addresses in allocations.
     pub(super) touched: BTreeMap<ObjectCell, BTreeSet<Addr>>,
-    /// Evidence for scalars in allocations.
-    pub(super) scalars: BTreeMap<ObjectCell, Scalars>,
+    /// Votes for scalars in allocations.
+    pub(super) scalars: BTreeMap<ObjectCell, Votes>,
     /// Members whose pointers led to the scalars, or to the objects of a program's heap.
     pub(super) vias: BTreeMap<ObjectCell, BTreeMap<Via, f64>>,
 }
@@ -90,15 +89,21 @@ impl<'p> ObjectFinder<'p, '_, '_> {
                 .evidence_within(key.writes, key.size)
                 .or_else(|| learned.get(&(key.site, key.writes)).copied());
             let Some(evidence) = evidence else { continue };
-            let weight = vote_weight(evidence.trust, count);
+            let trust = match key.inferred {
+                true => EvidenceTrust::Guessed,
+                false => evidence.trust,
+            };
+            let weight = vote_weight(trust, count);
             let mut add_via = |via: Via| {
                 let vias = ballot.vias.entry(*cell).or_default();
                 *vias.entry(via).or_default() += weight;
             };
+            let base = key.addr.checked_add_signed(evidence.offset.wrapping_neg());
             if self.program.store.types().aggregate(evidence.ty).is_none() {
                 if is_allocation {
                     let scalars = ballot.scalars.entry(*cell).or_default();
-                    *scalars.entry(evidence.ty).or_default() += weight;
+                    let at = base.unwrap_or(key.addr);
+                    *scalars.entry((at.0, evidence.ty)).or_default() += weight;
                     evidence.via.map(&mut add_via);
                 }
                 if !is_unit {
@@ -107,7 +112,7 @@ impl<'p> ObjectFinder<'p, '_, '_> {
             } else if let Some(via) = evidence.via.filter(|via| via.0 != evidence.ty && is_heap) {
                 add_via(via);
             }
-            let Some(base) = key.addr.checked_add_signed(evidence.offset.wrapping_neg()) else {
+            let Some(base) = base else {
                 continue;
             };
             *votes.entry((base.0, evidence.ty)).or_default() += weight;

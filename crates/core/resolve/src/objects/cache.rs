@@ -5,10 +5,10 @@
 
 use std::hash::{Hash, Hasher};
 
-use relayout_layout::TypeId;
+use relayout_layout::{Type, TypeId};
 use rustc_hash::{FxHashMap, FxHasher};
 
-use super::vote::{ElectedType, TypeShapes, Votes, elect};
+use super::vote::{ElectedType, ScalarFit, TypeShapes, Votes, elect};
 use crate::evidence::AnalysedProgram;
 use crate::types::shape;
 
@@ -141,6 +141,7 @@ fn type_of_cut_name(
 pub struct StoreShapes<'p, 'f, 'a> {
     program: &'p AnalysedProgram<'f, 'a>,
     contains: FxHashMap<(TypeId, u64, TypeId), bool>,
+    scalar_fits: FxHashMap<(TypeId, u64, TypeId), ScalarFit>,
     ranks: FxHashMap<TypeId, u64>,
 }
 
@@ -150,6 +151,7 @@ impl<'p, 'f, 'a> StoreShapes<'p, 'f, 'a> {
         Self {
             program,
             contains: FxHashMap::default(),
+            scalar_fits: FxHashMap::default(),
             ranks: FxHashMap::default(),
         }
     }
@@ -184,5 +186,54 @@ impl TypeShapes for StoreShapes<'_, '_, '_> {
 
     fn is_open_ended(&self, ty: TypeId) -> bool {
         shape::has_flexible_tail(&self.program.store.types(), ty)
+    }
+
+    fn scalar_fit(&mut self, outer: TypeId, offset: u64, scalar: TypeId) -> ScalarFit {
+        let program = self.program;
+        *self
+            .scalar_fits
+            .entry((outer, offset, scalar))
+            .or_insert_with(|| scalar_fit(program, outer, offset, scalar))
+    }
+}
+
+/// Returns the agreement of an access to a `scalar` with what `outer` has at `offset`.
+fn scalar_fit(
+    program: &AnalysedProgram<'_, '_>,
+    outer: TypeId,
+    offset: u64,
+    scalar: TypeId,
+) -> ScalarFit {
+    let same = program.store.canonical(scalar);
+    let types = program.store.types();
+    let parts = shape::parts_and_alternatives_at(&types, outer, offset);
+    let innermost = |part: &&shape::TypePart| {
+        let inner = types.get(types.strip_typedefs(part.ty));
+        !matches!(inner, Type::Aggregate(_) | Type::Array { .. })
+    };
+    let is_pointer = |ty| matches!(types.get(types.strip_typedefs(ty)), Type::Pointer { .. });
+    let leaves: Vec<(shape::TypePart, Option<u64>)> = { parts.iter().filter(innermost) }
+        .map(|part| (*part, types.size_of(part.ty)))
+        .collect();
+    let scalar_bytes = types.size_of(scalar);
+    let both_pointers = |ty| is_pointer(ty) && is_pointer(scalar);
+    let pointers = leaves
+        .iter()
+        .any(|(part, _)| part.offset == 0 && both_pointers(part.ty));
+    drop(types);
+    let is_same = |ty| program.store.canonical(ty) == same;
+    if pointers
+        || leaves
+            .iter()
+            .any(|(part, _)| part.offset == 0 && is_same(part.ty))
+    {
+        return ScalarFit::Member;
+    }
+    let is_possible = |(part, bytes): &(shape::TypePart, Option<u64>)| {
+        *bytes <= Some(1) || part.offset == 0 && *bytes == scalar_bytes
+    };
+    match leaves.is_empty() || scalar_bytes <= Some(1) || leaves.iter().any(is_possible) {
+        true => ScalarFit::Possible,
+        false => ScalarFit::Contradiction,
     }
 }

@@ -10,7 +10,7 @@ use super::ballot::{Learned, ObjectBallot};
 use super::cache::{self, CacheType, StoreShapes};
 use super::finder::ObjectFinder;
 use super::fixed::CertainObjects;
-use super::heap::{self, AllocationContents, Scalars, TypedAllocation};
+use super::heap::{self, AllocationContents, TypedAllocation};
 use super::ranges::ObjectCell;
 use super::vote::{ElectedType, Votes, elect};
 use super::{ArrayExtent, ObjectKind, ResolvedObject, VoteCounts};
@@ -105,7 +105,7 @@ impl ObjectFinder<'_, '_, '_> {
             return;
         }
         let mut stacks = self.caller_stacks(ballot);
-        let (no_votes, no_scalars) = (Votes::default(), Scalars::default());
+        let no_votes = Votes::default();
         let allocations: Vec<TypedAllocation<'_>> = { ballot.touched.keys() }
             .map(|cell| {
                 let row = self.range_row(cell);
@@ -115,7 +115,7 @@ impl ObjectFinder<'_, '_, '_> {
                 TypedAllocation {
                     cell: *cell,
                     votes: ballot.cells.get(cell).unwrap_or(&no_votes),
-                    scalars: ballot.scalars.get(cell).unwrap_or(&no_scalars),
+                    scalars: ballot.scalars.get(cell).unwrap_or(&no_votes),
                     callers: callers.unwrap_or_default(),
                     exact: row_of_kind(RangeKind::Slab).is_none(),
                 }
@@ -322,7 +322,7 @@ impl ObjectFinder<'_, '_, '_> {
                 continue;
             };
             let offset = (addr - object.base) as i64;
-            for (key, _) in accesses {
+            for (key, _) in accesses.iter().filter(|(key, _)| !key.inferred) {
                 let site = self.sites.evidence(run, key.site);
                 if !site.string && site.evidence(key.writes).is_none() {
                     let places = seen.entry((key.site, key.writes)).or_default();

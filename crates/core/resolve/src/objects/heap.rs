@@ -14,7 +14,7 @@ use relayout_layout::TypeId;
 use rustc_hash::FxHashMap;
 
 use super::ranges::ObjectCell;
-use super::vote::{ElectedType, TypeShapes, Votes, elect};
+use super::vote::{ElectedType, ScalarFit, TypeShapes, Votes, elect};
 use crate::callers::AllocationCallers;
 use crate::images::LinkedAddress;
 
@@ -28,8 +28,8 @@ pub struct TypedAllocation<'s> {
     pub cell: ObjectCell,
     /// Votes by address and type.
     pub votes: &'s Votes,
-    /// Weight of the evidence for scalars anywhere in the allocation, by type.
-    pub scalars: &'s Scalars,
+    /// Votes for numbers and pointers, by address and type.
+    pub scalars: &'s Votes,
     /// Callers of the allocating function.
     pub callers: AllocationCallers,
     /// The size is the requested one. A slab slot has only the next larger one.
@@ -67,8 +67,29 @@ impl TypedAllocation<'_> {
     }
 }
 
-/// Weight of the evidence for types that are no aggregates.
-pub type Scalars = BTreeMap<TypeId, f64>;
+/// Votes about one allocation, or several of one kind, by offset from its start.
+#[derive(Debug, Default)]
+struct AllocationVotes {
+    /// For structs, unions and classes.
+    objects: Votes,
+    /// For numbers and pointers.
+    scalars: Votes,
+}
+
+impl AllocationVotes {
+    fn add(&mut self, allocation: &TypedAllocation<'_>) {
+        add_relative(&mut self.objects, allocation.votes, &allocation.cell);
+        add_relative(&mut self.scalars, allocation.scalars, &allocation.cell);
+    }
+}
+
+fn add_relative(sums: &mut Votes, votes: &Votes, cell: &ObjectCell) {
+    for (&(base, ty), weight) in votes {
+        // Votes for objects that begin before the allocation are wrong, but count as disagreement.
+        let offset = base.wrapping_sub(cell.start.0);
+        *sums.entry((offset, ty)).or_default() += weight;
+    }
+}
 
 /// Contents of allocations of one kind. Offsets count from their starts.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,6 +118,37 @@ impl AllocationContents {
             Self::Objects(winners) => winners.iter().map(|w| w.support).sum(),
             Self::Elements(winner) => winner.support,
             Self::Scalars { support, .. } => *support,
+        }
+    }
+
+    /// Returns the object at an offset, and the offset in it; of an array, the first element.
+    fn winner_at(&self, at: u64) -> Option<(&ElectedType, u64)> {
+        match self {
+            Self::Objects(winners) => {
+                let after = winners.partition_point(|winner| winner.base <= at);
+                let winner = winners.get(after.checked_sub(1)?)?;
+                let offset = at - winner.base;
+                (offset < winner.bytes).then_some((winner, offset))
+            }
+            Self::Elements(first) => Some((first, at.checked_sub(first.base)? % first.bytes)),
+            Self::Scalars { .. } => None,
+        }
+    }
+
+    /// Counts a vote for a scalar against the object that it lies in.
+    fn add_contradiction(&mut self, at: u64, ty: TypeId, weight: f64) {
+        let winner = match self {
+            Self::Objects(winners) => {
+                let after = winners.partition_point(|winner| winner.base <= at);
+                after.checked_sub(1).map(|n| &mut winners[n])
+            }
+            Self::Elements(first) => Some(first),
+            Self::Scalars { .. } => None,
+        };
+        if let Some(winner) = winner {
+            let is_stronger = weight > winner.against;
+            winner.rival = winner.rival.filter(|_| !is_stronger).or(Some(ty));
+            winner.against += weight;
         }
     }
 }
@@ -174,15 +226,9 @@ fn settle_groups<'s>(
         }
     }
     for (key, members) in groups {
-        let mut votes = Votes::default();
-        let mut scalars = Scalars::default();
-        for &n in &members {
-            add_relative(&mut votes, &allocations[n]);
-            for (&ty, weight) in allocations[n].scalars {
-                *scalars.entry(ty).or_default() += weight;
-            }
-        }
-        let Some(contents) = agreed_contents(shapes, key.room, &votes, &scalars) else {
+        let mut votes = AllocationVotes::default();
+        members.iter().for_each(|&n| votes.add(&allocations[n]));
+        let Some(contents) = agreed_contents(shapes, key.room, &votes) else {
             continue;
         };
         let mut stacks: BTreeMap<&[Option<LinkedAddress>], Vec<usize>> = BTreeMap::new();
@@ -193,12 +239,9 @@ fn settle_groups<'s>(
                 .push(n);
         }
         for members in stacks.into_values() {
-            let mut own = Votes::default();
-            members
-                .iter()
-                .for_each(|&n| add_relative(&mut own, &allocations[n]));
-            let total: f64 = own.values().sum();
-            if agreeing_weight(shapes, &contents, &own) >= AGREEMENT_MIN * total {
+            let mut own = AllocationVotes::default();
+            members.iter().for_each(|&n| own.add(&allocations[n]));
+            if are_of_contents(shapes, &contents, &own) {
                 members
                     .into_iter()
                     .for_each(|n| found[n] = Some(contents.clone()));
@@ -207,23 +250,38 @@ fn settle_groups<'s>(
     }
 }
 
-/// Returns the weight of the votes that agree with the contents.
+/// Returns true if most votes agree with the contents, or there are none.
+fn are_of_contents(
+    shapes: &mut dyn TypeShapes,
+    contents: &AllocationContents,
+    votes: &AllocationVotes,
+) -> bool {
+    let total: f64 = votes.objects.values().sum();
+    let (agreeing, total) = match contents {
+        AllocationContents::Scalars { ty, .. } => {
+            let scalars = { votes.scalars.iter() }.filter(|((_, other), _)| other == ty);
+            let agreeing: f64 = scalars.map(|(_, weight)| weight).sum();
+            (agreeing, agreeing + total)
+        }
+        _ => {
+            let contradicting = scalar_weights(shapes, contents, &votes.scalars).contradicting;
+            let agreeing = agreeing_weight(shapes, contents, &votes.objects);
+            (agreeing, total + contradicting.values().sum::<f64>())
+        }
+    };
+    agreeing >= AGREEMENT_MIN * total
+}
+
+/// Returns the weight of the votes for objects that agree with the contents.
 fn agreeing_weight(
     shapes: &mut dyn TypeShapes,
     contents: &AllocationContents,
     votes: &Votes,
 ) -> f64 {
-    let mut is_there = |winner: &ElectedType, at: u64, ty: TypeId| {
-        (winner.ty == ty && at == 0) || shapes.contains(winner.ty, at, ty)
-    };
-    let mut agrees = |at: u64, ty: TypeId| match contents {
-        AllocationContents::Objects(winners) => { winners.iter() }
-            .filter(|w| (w.base..w.base + w.bytes).contains(&at))
-            .any(|w| is_there(w, at - w.base, ty)),
-        AllocationContents::Elements(first) => at
-            .checked_sub(first.base)
-            .is_some_and(|from_first| is_there(first, from_first % first.bytes, ty)),
-        AllocationContents::Scalars { .. } => true,
+    let mut agrees = |at: u64, ty: TypeId| {
+        contents.winner_at(at).is_some_and(|(winner, at)| {
+            (winner.ty == ty && at == 0) || shapes.contains(winner.ty, at, ty)
+        })
     };
     { votes.iter() }
         .filter(|((at, ty), _)| agrees(*at, *ty))
@@ -231,25 +289,84 @@ fn agreeing_weight(
         .sum()
 }
 
-fn add_relative(votes: &mut Votes, allocation: &TypedAllocation<'_>) {
-    for (&(base, ty), weight) in allocation.votes {
-        // Votes for objects that begin before the allocation are wrong, but count as disagreement.
-        let offset = base.wrapping_sub(allocation.cell.start.0);
-        *votes.entry((offset, ty)).or_default() += weight;
-    }
+/// Weights of votes for scalars, compared with objects in the same memory.
+#[derive(Debug, Default)]
+struct ScalarWeights {
+    /// Votes for scalars that the objects have there.
+    agreeing: f64,
+    /// Votes for scalars that cannot be there, by offset and type.
+    contradicting: Votes,
 }
 
-/// Returns the contents that most of the votes agree on.
+fn scalar_weights(
+    shapes: &mut dyn TypeShapes,
+    contents: &AllocationContents,
+    scalars: &Votes,
+) -> ScalarWeights {
+    let mut weights = ScalarWeights::default();
+    for (&(at, ty), &weight) in scalars {
+        let Some((winner, offset)) = contents.winner_at(at) else {
+            continue;
+        };
+        match shapes.scalar_fit(winner.ty, offset, ty) {
+            ScalarFit::Member => weights.agreeing += weight,
+            ScalarFit::Possible => {}
+            ScalarFit::Contradiction => {
+                weights.contradicting.insert((at, ty), weight);
+            }
+        }
+    }
+    weights
+}
+
+/// Returns the contents that most of the votes agree on: objects, or numbers and pointers if these have
+/// more votes than the objects and the scalars in them.
 fn agreed_contents(
     shapes: &mut dyn TypeShapes,
     room: AllocationRoom,
+    votes: &AllocationVotes,
+) -> Option<AllocationContents> {
+    let numbers = array_of_scalars(shapes, room.bytes, votes);
+    let objects = agreed_objects(shapes, room, &votes.objects);
+    match objects {
+        Some(objects) => Some(outvoted(shapes, objects, numbers, votes)),
+        None => {
+            let total: f64 = votes.objects.values().sum();
+            numbers.filter(|numbers| numbers.support() > total)
+        }
+    }
+}
+
+/// Returns the objects, with the votes for scalars that contradict them, or the numbers that have more
+/// votes.
+fn outvoted(
+    shapes: &mut dyn TypeShapes,
+    mut objects: AllocationContents,
+    numbers: Option<AllocationContents>,
+    votes: &AllocationVotes,
+) -> AllocationContents {
+    let weights = scalar_weights(shapes, &objects, &votes.scalars);
+    let support = objects.support() + weights.agreeing;
+    if let Some(numbers) = numbers.filter(|numbers| numbers.support() > support) {
+        return numbers;
+    }
+    let mut contradicting: Vec<_> = weights.contradicting.into_iter().collect();
+    contradicting.sort_by(|((at, ty), a), ((other_at, other), b)| {
+        b.total_cmp(a)
+            .then_with(|| (at, shapes.rank(*ty)).cmp(&(other_at, shapes.rank(*other))))
+    });
+    for ((at, ty), weight) in contradicting {
+        objects.add_contradiction(at, ty, weight);
+    }
+    objects
+}
+
+fn agreed_objects(
+    shapes: &mut dyn TypeShapes,
+    room: AllocationRoom,
     votes: &Votes,
-    scalars: &Scalars,
 ) -> Option<AllocationContents> {
     let total: f64 = votes.values().sum();
-    if total == 0.0 {
-        return array_of_scalars(shapes, room.bytes, scalars);
-    }
     let winners = elect(shapes, 0, room.bytes, votes);
     let support: f64 = winners.iter().map(|w| w.support).sum();
     let elements = array_element(shapes, room, votes, &winners);
@@ -307,20 +424,27 @@ fn array_element(
 fn array_of_scalars(
     shapes: &mut dyn TypeShapes,
     bytes: u64,
-    scalars: &Scalars,
+    votes: &AllocationVotes,
 ) -> Option<AllocationContents> {
-    let total: f64 = scalars.values().sum();
-    let (&ty, &support) = { scalars.iter() }.max_by(|a, b| {
-        a.1.total_cmp(b.1)
-            .then_with(|| shapes.rank(*a.0).cmp(&shapes.rank(*b.0)))
+    let mut by_type: BTreeMap<TypeId, f64> = BTreeMap::new();
+    for (&(at, ty), weight) in &votes.scalars {
+        let is_aligned = |size: u64| size > 0 && at.is_multiple_of(size);
+        let counted = shapes.size_of(ty).filter(|&size| is_aligned(size));
+        *by_type.entry(ty).or_default() += counted.map_or(0.0, |_| *weight);
+    }
+    let total: f64 = votes.scalars.values().sum();
+    let (ty, support) = by_type.into_iter().max_by(|a, b| {
+        a.1.total_cmp(&b.1)
+            .then_with(|| shapes.rank(a.0).cmp(&shapes.rank(b.0)))
     })?;
     let size = shapes.size_of(ty).filter(|&size| size > 1)?;
-    let whole = bytes.is_multiple_of(size) && support >= AGREEMENT_MIN * total;
+    let whole = bytes.is_multiple_of(size) && support > 0.0 && support >= AGREEMENT_MIN * total;
+    let objects: f64 = votes.objects.values().sum();
     whole.then_some(AllocationContents::Scalars {
         ty,
         bytes: size,
         support,
-        against: total - support,
+        against: total - support + objects,
     })
 }
 
@@ -330,14 +454,15 @@ fn own_contents(
     shapes: &mut dyn TypeShapes,
     allocation: &TypedAllocation<'_>,
 ) -> Option<AllocationContents> {
-    let mut votes = Votes::default();
-    add_relative(&mut votes, allocation);
+    let mut votes = AllocationVotes::default();
+    votes.add(allocation);
     let room = allocation.room();
-    if let Some(agreed) = agreed_contents(shapes, room, &votes, allocation.scalars) {
+    if let Some(agreed) = agreed_contents(shapes, room, &votes) {
         return Some(agreed);
     }
-    let winners = elect(shapes, 0, room.bytes, &votes);
-    (!winners.is_empty()).then_some(AllocationContents::Objects(winners))
+    let winners = elect(shapes, 0, room.bytes, &votes.objects);
+    let parts = AllocationContents::Objects(winners);
+    (parts.support() > 0.0).then(|| outvoted(shapes, parts, None, &votes))
 }
 
 fn fits_bytes(contents: &AllocationContents, bytes: u64) -> bool {
@@ -385,6 +510,14 @@ mod tests {
         fn is_open_ended(&self, _: TypeId) -> bool {
             false
         }
+
+        fn scalar_fit(&mut self, outer: TypeId, offset: u64, _: TypeId) -> ScalarFit {
+            match outer {
+                ITEM if offset == 0 => ScalarFit::Member,
+                ITEM => ScalarFit::Contradiction,
+                _ => ScalarFit::Possible,
+            }
+        }
     }
 
     /// Allocation for tests: address, bytes, call stack, votes by offset and type, evidence of
@@ -399,8 +532,8 @@ mod tests {
                 .collect()
         };
         let votes: Vec<Votes> = inputs.iter().map(vote).collect();
-        let scalars: Vec<Scalars> = { inputs.iter() }
-            .map(|g| Scalars::from_iter((g.4 > 0.0).then_some((LONG, g.4))))
+        let scalars: Vec<Votes> = { inputs.iter() }
+            .map(|g| Votes::from_iter((g.4 > 0.0).then_some(((g.0, LONG), g.4))))
             .collect();
         let linked = |&address: &u64| {
             Some(LinkedAddress {

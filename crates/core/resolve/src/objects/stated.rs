@@ -116,6 +116,19 @@ impl StatedObjects {
     }
 }
 
+/// Returns the name that gcc's debug information has for an integer of C++, which symbols spell shorter:
+/// `long unsigned int` for `unsigned long`.
+fn c_spelling(name: &str) -> Option<String> {
+    let mut words: Vec<&str> = name.split(' ').collect();
+    let is_of_integer = |word: &&str| ["unsigned", "long", "short"].contains(word);
+    if !words.iter().all(is_of_integer) {
+        return None;
+    }
+    words.sort_unstable_by_key(|word| *word == "unsigned");
+    words.push("int");
+    Some(words.join(" "))
+}
+
 /// Returns the number of buckets of a hash table, and the offset of its control bytes; `None` if no number of
 /// buckets needs these bytes.
 fn table_buckets(bucket_bytes: u64, bytes: u64) -> Option<(u64, u64)> {
@@ -189,7 +202,8 @@ impl ObjectFinder<'_, '_, '_> {
         let stated = allocation.callers.stated.as_ref()?;
         let bytes = allocation.cell.end - allocation.cell.start;
         let store = &self.program.store;
-        let ty = store.find_spelled(&stated.type_name, |size| stated.fits(size, bytes))?;
+        let find = |name: &str| store.find_spelled(name, |size| stated.fits(size, bytes));
+        let ty = find(&stated.type_name).or_else(|| find(&c_spelling(&stated.type_name)?))?;
         let size = store.types().size_of(ty)?;
         stated.fits(size, bytes).then_some((ty, size))
     }
@@ -276,6 +290,18 @@ mod tests {
             Elements,
         );
         check("std::make_unique<Pool, int&>", "Pool", Single);
+    }
+
+    #[test]
+    fn integers_have_two_names() {
+        let check = |name, expect: Option<&str>| assert_eq!(c_spelling(name).as_deref(), expect);
+        check("long", Some("long int"));
+        check("unsigned long", Some("long unsigned int"));
+        check("unsigned", Some("unsigned int"));
+        check("long long", Some("long long int"));
+        check("unsigned short", Some("short unsigned int"));
+        check("long double", None);
+        check("Item", None);
     }
 
     #[test]

@@ -107,9 +107,11 @@ impl ObjectFinder<'_, '_, '_> {
         }
         let character = self.program.store.find_base(StringLibrary::Cxx.character());
         let Some(character) = character else { return };
-        let Some(&support) = allocation.scalars.get(&character) else {
+        let characters = { allocation.scalars.iter() }.filter(|((_, ty), _)| *ty == character);
+        let support: f64 = characters.map(|(_, weight)| weight).sum();
+        if support == 0.0 {
             return;
-        };
+        }
         let mut gaps = Vec::new();
         let mut start = allocation.cell.start;
         let ends = objects

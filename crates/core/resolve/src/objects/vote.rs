@@ -29,6 +29,20 @@ pub trait TypeShapes {
     fn is_mere_array(&self, ty: TypeId) -> bool;
     /// Returns true if objects of the type may be longer than its size.
     fn is_open_ended(&self, ty: TypeId) -> bool;
+    /// Returns the agreement of an access to a `scalar` with an `outer` that begins `offset` bytes before.
+    fn scalar_fit(&mut self, outer: TypeId, offset: u64, scalar: TypeId) -> ScalarFit;
+}
+
+/// Agreement of an access to a number or a pointer with the type around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScalarFit {
+    /// The type has such a scalar there.
+    Member,
+    /// The type has a scalar of that size there, bytes, or nothing that is described; or the access is to
+    /// a byte.
+    Possible,
+    /// The type has a scalar of another size there, or begins one elsewhere.
+    Contradiction,
 }
 
 /// Votes by base and type. A weight is a sum over accesses.
@@ -54,6 +68,7 @@ pub struct ElectedType {
     pub rival: Option<TypeId>,
 }
 
+#[derive(Clone, Copy)]
 struct TypeCandidate {
     base: u64,
     bytes: u64,
@@ -113,6 +128,17 @@ fn collect_candidates(
         })
     };
     let mut candidates: Vec<TypeCandidate> = votes.iter().filter_map(candidate).collect();
+    // An array without a length goes on to the end of the memory, if the object fills it, so elements
+    // are parts of the object. Where other objects follow after all, the object itself remains.
+    let fills = |c: &&TypeCandidate| c.open_ended && c.base == start && c.bytes < end - start;
+    let longer: Vec<TypeCandidate> = { candidates.iter().filter(fills) }
+        .map(|c| TypeCandidate {
+            bytes: (end - start).min(OBJECT_BYTES_MAX),
+            weight: 0.0,
+            ..*c
+        })
+        .collect();
+    candidates.extend(longer);
     candidates.sort_by_key(|c| (c.base, std::cmp::Reverse(c.bytes), c.rank));
     candidates
 }
@@ -165,7 +191,7 @@ fn collect_winners(
         let inside_weight: f64 = inside.clone().map(|o| o.weight).sum();
         let against = (inside_weight - c.support).max(0.0);
         let rivals = inside
-            .filter(|o| against > 0.0 && o.ty != c.ty)
+            .filter(|o| against > 0.0 && o.ty != c.ty && o.weight > 0.0)
             .filter(|o| !shapes.contains(c.ty, o.base - c.base, o.ty));
         let rival = rivals.max_by(|a, b| a.weight.total_cmp(&b.weight));
         winners.push(ElectedType {
@@ -189,19 +215,23 @@ mod tests {
     const INNER: TypeId = TypeId(2);
     const OTHER: TypeId = TypeId(3);
 
-    /// Shapes for tests: `OUTER` has 64 bytes with an `INNER` of 16 at 32; `OTHER` has 24.
+    const OPEN: TypeId = TypeId(4);
+
+    /// Shapes for tests: `OUTER` has 64 bytes with an `INNER` of 16 at 32; `OTHER` has 24; `OPEN` has 8, and
+    /// ends in an array of `INNER`.
     struct Fixed;
 
     impl TypeShapes for Fixed {
         fn size_of(&self, ty: TypeId) -> Option<u64> {
-            [None, Some(64), Some(16), Some(24)]
+            [None, Some(64), Some(16), Some(24), Some(8)]
                 .get(ty.0 as usize)
                 .copied()
                 .flatten()
         }
 
         fn contains(&mut self, outer: TypeId, offset: u64, inner: TypeId) -> bool {
-            outer == OUTER && inner == INNER && offset == 32
+            let is_element = outer == OPEN && offset % 16 == 8;
+            inner == INNER && (is_element || outer == OUTER && offset == 32)
         }
 
         fn rank(&mut self, ty: TypeId) -> u64 {
@@ -212,8 +242,12 @@ mod tests {
             false
         }
 
-        fn is_open_ended(&self, _: TypeId) -> bool {
-            false
+        fn is_open_ended(&self, ty: TypeId) -> bool {
+            ty == OPEN
+        }
+
+        fn scalar_fit(&mut self, _: TypeId, _: u64, _: TypeId) -> ScalarFit {
+            ScalarFit::Possible
         }
     }
 
@@ -254,6 +288,20 @@ mod tests {
     }
 
     #[test]
+    fn elements_of_an_array_without_a_length_are_parts_of_its_owner() {
+        let elements = [(1008, INNER, 9.0), (1040, INNER, 9.0)];
+        let with_owner = [(1000, OPEN, 1.0), elements[0], elements[1]];
+        check(&with_owner, &[(1000, OPEN)]);
+        let with_other = [(1000, OPEN, 1.0), (1008, OTHER, 9.0), (1040, OTHER, 9.0)];
+        check(&with_other, &[(1000, OPEN), (1008, OTHER), (1040, OTHER)]);
+        // The owner does not begin the memory.
+        check(
+            &[(1016, OPEN, 1.0), (1024, INNER, 9.0)],
+            &[(1016, OPEN), (1024, INNER)],
+        );
+    }
+
+    #[test]
     fn neighbours_stand_side_by_side() {
         check(
             &[(1000, OTHER, 1.0), (1024, OTHER, 1.0)],
@@ -268,7 +316,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn winners_never_overlap(votes in proptest::collection::vec((900u64..2100, 0u32..5, 0.1f64..9.0), 0..60)) {
+        fn winners_never_overlap(votes in proptest::collection::vec((900u64..2100, 0u32..6, 0.1f64..9.0), 0..60)) {
             let votes: Votes = votes.into_iter().map(|(b, t, w)| ((b, TypeId(t)), w)).collect();
             let won = elect(&mut Fixed, 1000, 2000, &votes);
             for pair in won.windows(2) {

@@ -8,6 +8,9 @@ const VISITS_MAX: u32 = 512;
 /// Nested empty classes that are followed, at most.
 const EMPTY_DEPTH_MAX: u32 = 8;
 
+/// Structs nested at the end of each other that are searched for an array, at most.
+const TAIL_DEPTH_MAX: u32 = 16;
+
 /// Part of an outer type, at some offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypePart {
@@ -135,16 +138,19 @@ fn is_empty(types: &TypeArena, ty: TypeId, depth: u32) -> bool {
     depth < EMPTY_DEPTH_MAX && types.aggregate(ty).is_some_and(nothing)
 }
 
+/// Returns true if the member, of no bytes, is an array that no other member follows, so that elements may
+/// lie behind the type. Arrays of no elements also mark places between members.
 fn is_flexible(types: &TypeArena, aggregate: &Aggregate, member: &Member) -> bool {
     let array = matches!(
         types.get(types.strip_typedefs(member.ty)),
         Type::Array { .. }
     );
-    array
-        && aggregate
-            .members
-            .iter()
-            .all(|other| other.offset <= member.offset)
+    let is_union = aggregate.kind == AggregateKind::Union;
+    let is_before = |other: &Member| {
+        let is_empty = || other.bits.is_none() && types.size_of(other.ty) == Some(0);
+        other.offset < member.offset || other.offset == member.offset && (is_union || is_empty())
+    };
+    array && aggregate.members.iter().all(is_before)
 }
 
 /// Returns true if `ty` contains an array of anything but single bytes.
@@ -172,23 +178,45 @@ pub fn is_mere_array(types: &TypeArena, ty: TypeId) -> bool {
     matches!(only, Some(Type::Array { .. }))
 }
 
+/// Array without a length at the end of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlexibleTail {
+    /// Bytes from the start of the type to the first element.
+    pub offset: u64,
+    /// Type of the elements.
+    pub element: TypeId,
+    /// The array has no length in the source, so nothing follows it. One of no elements (`T x[0]`) may
+    /// only mark a place.
+    pub is_certain: bool,
+}
+
+/// Returns the array without a length that the type ends in, if it does.
+pub fn flexible_tail(types: &TypeArena, ty: TypeId) -> Option<FlexibleTail> {
+    let (mut at, mut start) = (ty, 0);
+    for _ in 0..TAIL_DEPTH_MAX {
+        let aggregate = types.aggregate(at)?;
+        let last = aggregate.members.iter().max_by_key(|m| m.offset)?;
+        start += last.offset;
+        if types.size_of(last.ty) != Some(0) {
+            at = last.ty;
+            continue;
+        }
+        let Type::Array { element, counts } = types.get(types.strip_typedefs(last.ty)) else {
+            return None;
+        };
+        return is_flexible(types, aggregate, last).then_some(FlexibleTail {
+            offset: start,
+            element: *element,
+            is_certain: counts.first().is_none_or(Option::is_none),
+        });
+    }
+    None
+}
+
 /// Returns true if objects of the type may be longer than `sizeof`, because it ends in an array
 /// without a length.
 pub fn has_flexible_tail(types: &TypeArena, ty: TypeId) -> bool {
-    let mut at = ty;
-    for _ in 0..16 {
-        let Some(aggregate) = types.aggregate(at) else {
-            return false;
-        };
-        let Some(last) = aggregate.members.iter().max_by_key(|m| m.offset) else {
-            return false;
-        };
-        if types.size_of(last.ty) == Some(0) {
-            return is_flexible(types, aggregate, last);
-        }
-        at = last.ty;
-    }
-    false
+    flexible_tail(types, ty).is_some_and(|tail| types.size_of(tail.element) != Some(0))
 }
 
 #[cfg(test)]
@@ -307,7 +335,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn flexible_tail() {
+    fn types_with_a_flexible_tail() {
         let mut types = TypeArena::new();
         let long = types.add(Type::Base {
             name: "long".into(),
@@ -320,5 +348,34 @@ pub(crate) mod tests {
         let with = aggregate(&mut types, "with", 8, &[("n", long, 0), ("tail", tail, 8)]);
         assert!(has_flexible_tail(&types, with));
         assert_eq!(parts_at(&types, with, 24).last().map(|p| p.ty), Some(long));
+        let outer = aggregate(&mut types, "outer", 16, &[("n", long, 0), ("in", with, 8)]);
+        let found = flexible_tail(&types, outer).map(|found| (found.offset, found.is_certain));
+        assert_eq!(found, Some((16, true)));
+    }
+
+    #[test]
+    fn markers_are_no_tails() {
+        let mut types = TypeArena::new();
+        let long = types.add(Type::Base {
+            name: "long".into(),
+            size: 8,
+        });
+        let nothing = aggregate(&mut types, "", 0, &[]);
+        let mut marker = |element| {
+            let counts = vec![Some(0)];
+            types.add(Type::Array { element, counts })
+        };
+        let (empty, words) = (marker(nothing), marker(long));
+        let with_end = [("n", long, 0), ("end", empty, 8)];
+        let with_end = aggregate(&mut types, "with_end", 8, &with_end);
+        assert!(!has_flexible_tail(&types, with_end));
+        let between = [("n", long, 0), ("group", words, 8), ("m", long, 8)];
+        let between = aggregate(&mut types, "between", 16, &between);
+        assert!(!has_flexible_tail(&types, between));
+        let found: Vec<_> = parts_at(&types, between, 8).iter().map(|p| p.ty).collect();
+        assert_eq!(found, [between, long]);
+        let old = aggregate(&mut types, "old", 8, &[("n", long, 0), ("tail", words, 8)]);
+        let found = flexible_tail(&types, old).map(|found| (found.offset, found.is_certain));
+        assert_eq!(found, Some((8, false)));
     }
 }

@@ -311,12 +311,18 @@ impl<'f, 'a> TypeStore<'f, 'a> {
     ///
     /// The target is the outermost type whose size divides the stride: `ty` itself as an element of
     /// an array, or an element of an array in it. A stride that fits none is a sum of strides, if
-    /// the innermost elements are multiples of it. A stride of 1 tells nothing.
+    /// the innermost elements are multiples of it. A stride of 1 tells nothing. A type that ends in an
+    /// array without a length is no element of an array.
     pub fn element_at(&self, ty: TypeId, offset: i64, stride: u32) -> Option<(TypeId, i64)> {
         let stride = u64::from(stride.max(1));
         let types = self.types();
         let size_of = |ty| types.size_of(ty).filter(|&size| size > 0);
         let size = size_of(ty)?;
+        let tail_element = tail_element_at(&types, ty, offset, stride);
+        if let Some((element, offset)) = tail_element {
+            drop(types);
+            return Some((self.canonical(element), offset));
+        }
         if stride > 1 && stride.is_multiple_of(size) {
             let offset = offset.rem_euclid(i64::try_from(size).ok()?);
             return Some((ty, offset));
@@ -450,6 +456,41 @@ fn fill_buffers(loader: &mut DwarfTypeLoader<'_, '_>, first: usize) {
             }
         }
     }
+}
+
+/// Returns the element, and the offset in it, that a pointer to `offset` of a `ty` leads to after a move by
+/// multiples of `stride`, if that is an element of the array without a length that the type ends in.
+///
+/// Such a type is no element of an array itself, so an index into it is one into its last array, also if its
+/// start is as long as an element: `log->entries[n]` of `struct log { int size; long entries[]; }`. An index
+/// need not count from 0, so the offset may lie before the array. An array of no elements may only mark a
+/// place, so an access must be behind it, at the distance of its elements.
+fn tail_element_at(
+    types: &TypeArena,
+    ty: TypeId,
+    offset: i64,
+    stride: u64,
+) -> Option<(TypeId, i64)> {
+    let tail = shape::flexible_tail(types, ty)?;
+    let size = types.size_of(tail.element).filter(|&size| size > 0)?;
+    let from_first = offset.checked_sub(i64::try_from(tail.offset).ok()?)?;
+    let in_element = from_first.rem_euclid(i64::try_from(size).ok()?);
+    let is_step = match tail.is_certain {
+        // A smaller array inside, in front of the last one, has elements of its own.
+        true => stride > 1 && stride.is_multiple_of(size) && !is_in_array(types, ty, offset),
+        false => stride == size && from_first >= 0,
+    };
+    is_step.then_some((tail.element, in_element))
+}
+
+/// Returns true if an array of the type with a length holds the byte at `offset`.
+fn is_in_array(types: &TypeArena, ty: TypeId, offset: i64) -> bool {
+    let Ok(offset) = u64::try_from(offset) else {
+        return false;
+    };
+    let parts = shape::parts_at(types, ty, offset);
+    let size = types.size_of(ty).unwrap_or(0);
+    offset < size && parts.iter().any(|part| part.element)
 }
 
 /// Name of an aggregate of the arena.
