@@ -224,7 +224,11 @@ fn memory_kind(object: &ResolvedObject) -> (&'static str, &str) {
         ObjectKind::PerCpu { symbol, .. } => ("per-cpu variable", symbol),
         ObjectKind::Slab { cache } => ("slab cache", cache),
         ObjectKind::Page => ("page descriptors", ""),
-        ObjectKind::Stack { task } => ("stack", task),
+        ObjectKind::Stack {
+            variable: Some(variable),
+            ..
+        } => ("local variable", &variable.name),
+        ObjectKind::Stack { task, .. } => ("stack", task),
         ObjectKind::Heap { site, .. } => ("allocation", site),
         ObjectKind::ThreadLocal { symbol, .. } => ("thread-local variable", symbol),
         ObjectKind::Named => ("named by the program", ""),

@@ -115,6 +115,13 @@ pub fn remedy_sentence(
         Remedy::OwnLine {
             variable,
             is_read_mostly,
+            is_local: true,
+            neighbours,
+        } => own_line_of_local(variable, *is_read_mostly, neighbours, context_noun),
+        Remedy::OwnLine {
+            variable,
+            is_read_mostly,
+            is_local: false,
             neighbours,
         } => own_line_sentence(variable, *is_read_mostly, neighbours, context_noun),
         Remedy::Gather {
@@ -225,6 +232,31 @@ fn own_line_sentence(
             neighbour_names.join(", ")
         ),
     }
+}
+
+/// Returns what to do for a local variable that has others of its frame on its line.
+fn own_line_of_local(
+    variable: &str,
+    is_read_mostly: bool,
+    neighbours: &[String],
+    context_noun: &str,
+) -> String {
+    let beside: Vec<&str> = { neighbours.iter().map(String::as_str) }
+        .filter(|name| *name != variable)
+        .collect();
+    let beside = match beside.is_empty() {
+        true => String::new(),
+        false => format!(": {} on the stack beside it", beside.join(", ")),
+    };
+    let sum = match is_read_mostly {
+        true => String::new(),
+        false => format!(
+            ", or let each {context_noun} count in a variable of its own and store the sum once, at its end"
+        ),
+    };
+    format!(
+        "Give `{variable}` a line of its own (align it, and what is declared behind it, to the cache line){sum}{beside}."
+    )
 }
 
 fn replayed_words(replayed: &ReplayComparison) -> String {

@@ -14,7 +14,7 @@ mod picture;
 use std::fmt::{self, Write};
 
 use relayout_contend::finding::{SharedElements, UnresolvedLines};
-use relayout_contend::{Finding, FindingSubject, Findings};
+use relayout_contend::{DeclaringFunction, Finding, FindingSubject, Findings};
 use relayout_profile::UnseenStringCode;
 use relayout_profile::program::COMPILED_IN_COLLECTOR;
 use relayout_session::TypeJudgements;
@@ -272,8 +272,7 @@ fn write_instrumented_note(
 ) -> fmt::Result {
     let variables = shown.iter().any(|finding| {
         finding.subject.variable().is_some()
-            && (!finding.neighbours.is_empty()
-                || matches!(finding.subject, FindingSubject::Scalar { .. }))
+            && (!finding.neighbours.is_empty() || !finding.subject.has_members())
     });
     let instrumented = report.meta.collector.starts_with(COMPILED_IN_COLLECTOR);
     if !variables || !instrumented || report.production.is_some() {
@@ -298,6 +297,9 @@ fn finding_name(finding: &Finding) -> String {
 
 /// Returns the name of a type, or of a variable with its type.
 pub(crate) fn subject_name(subject: &FindingSubject) -> String {
+    if let FindingSubject::Local { name, declaring } = subject {
+        return format!("{name} of {}", declaring_words(declaring));
+    }
     match subject.variable() {
         Some(variable) if variable != subject.type_name() && !subject.type_name().is_empty() => {
             format!("{variable} ({})", subject.type_name())
@@ -305,6 +307,14 @@ pub(crate) fn subject_name(subject: &FindingSubject) -> String {
         Some(variable) => variable.to_owned(),
         None => subject.type_name().to_owned(),
     }
+}
+
+/// Returns the function that declares a variable, with the line: `integrate (omp.c:10)`.
+pub(crate) fn declaring_words(declaring: &DeclaringFunction) -> String {
+    let DeclaringFunction { name, file, line } = declaring;
+    let place = { file.as_deref().zip(*line) }
+        .map(|(file, line)| format!(" ({}:{line})", file.rsplit('/').next().unwrap_or(file)));
+    format!("{name}{}", place.unwrap_or_default())
 }
 
 fn finding_place(finding: &Finding) -> String {

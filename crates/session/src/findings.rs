@@ -6,7 +6,6 @@ use relayout_check::RecordedHotMember;
 use relayout_contend::finding::FindingMember;
 use relayout_contend::{FindSettings, Findings, find_with, strip_type_tag};
 use relayout_layout::suggestions;
-use relayout_resolve::ObjectKind;
 
 use crate::advise::{recorded_struct_name, struct_names};
 use crate::{Error, ResolvedNames, ResolvedProfile};
@@ -41,13 +40,7 @@ pub(crate) fn recorded_member(member: &FindingMember) -> Option<RecordedHotMembe
 pub(crate) fn recorded_names(resolved: &ResolvedProfile<'_>) -> BTreeSet<String> {
     let mut names = struct_names(resolved);
     let objects = resolved.resolution.objects().iter();
-    let variables = objects.filter_map(|object| match &object.kind {
-        ObjectKind::Global { symbol }
-        | ObjectKind::PerCpu { symbol, .. }
-        | ObjectKind::ThreadLocal { symbol, .. } => Some(symbol.clone()),
-        _ => None,
-    });
-    names.extend(variables);
+    names.extend(objects.filter_map(|object| object.variable().map(str::to_owned)));
     names
 }
 

@@ -2,14 +2,15 @@
 
 use rayon::prelude::*;
 use relayout_contend::{
-    AccessTarget, AddressNamer, ElementArray, SiteOperation, SiteSource, TargetObject,
+    AccessTarget, AddressNamer, DeclaringFunction, ElementArray, SiteOperation, SiteSource,
+    TargetObject,
 };
 use relayout_layout::readable_function_name;
 use relayout_profile::Profile;
 use relayout_profile::{Addr, RunId, SiteId};
 use relayout_resolve::{
     self as resolve, DebugImages, ObjectKind, Resolution, SiteOperations, SourceFrame, SourceMaps,
-    SourcePlace,
+    SourcePlace, StackVariable,
     insn::atomic::{AtomicChange, ResultUse},
 };
 
@@ -162,11 +163,10 @@ fn target_at(resolution: &Resolution, run: RunId, addr: Addr, size: u8) -> Acces
 
 fn identified_object(resolution: &Resolution, id: resolve::ObjectId) -> TargetObject {
     let object = resolution.object(id);
-    let variable = match &object.kind {
-        ObjectKind::Global { symbol }
-        | ObjectKind::PerCpu { symbol, .. }
-        | ObjectKind::ThreadLocal { symbol, .. } => Some(symbol.clone()),
-        _ => None,
+    let declaring = |local: &StackVariable| DeclaringFunction {
+        name: local.function.clone(),
+        file: local.declared.as_ref().map(|line| line.file.clone()),
+        line: local.declared.as_ref().map(|line| line.line),
     };
     let origin = match &object.kind {
         ObjectKind::Heap { site, holder } => {
@@ -179,7 +179,8 @@ fn identified_object(resolution: &Resolution, id: resolve::ObjectId) -> TargetOb
     TargetObject {
         base: object.base,
         bytes: object.bytes,
-        variable,
+        variable: object.variable().map(str::to_owned),
+        declaring: object.kind.stack_variable().map(declaring),
         origin,
         array: object.array.map(|array| ElementArray {
             base: array.base,

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use relayout_contend::{Finding, FindingSubject, Findings};
+use relayout_contend::{Finding, Findings};
 use relayout_files::{DebugFile, RecordingProgress};
 use relayout_layout::dwarf::DwarfFile;
 
@@ -95,9 +95,9 @@ impl ProductionBuild {
 
 /// Returns the names on the finding's line, without `name`.
 fn variables_beside<'f>(finding: &'f Finding, name: &str) -> BTreeSet<&'f str> {
-    let members = match finding.subject {
-        FindingSubject::Scalar { .. } => finding.members.as_slice(),
-        _ => &[],
+    let members = match finding.subject.has_members() {
+        true => &[],
+        false => finding.members.as_slice(),
     };
     let members = members.iter().map(|member| member.name.as_str());
     let neighbours = finding.neighbours.keys().map(String::as_str);

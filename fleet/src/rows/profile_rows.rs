@@ -177,9 +177,9 @@ fn origin_cells(
 
 /// Returns the type of a subject; empty for a variable without.
 fn type_of(subject: &FindingSubject) -> &str {
-    match subject {
-        FindingSubject::Scalar { .. } => "",
-        _ => subject.type_name(),
+    match subject.has_members() {
+        true => subject.type_name(),
+        false => "",
     }
 }
 
@@ -187,7 +187,7 @@ fn subject_cells(subject: &FindingSubject, path: &str) -> TableRow {
     let variable = subject.variable().unwrap_or_default();
     // A variable without members has its own name as path.
     let path = match subject {
-        FindingSubject::Scalar { name } if name == path => "",
+        FindingSubject::Scalar { name } | FindingSubject::Local { name, .. } if name == path => "",
         _ => path,
     };
     let names = [type_of(subject), variable, path];

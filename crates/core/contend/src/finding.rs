@@ -6,7 +6,7 @@ use relayout_layout::suggestions;
 use relayout_profile::{AccessKind, ContextId};
 use serde::{Deserialize, Serialize};
 
-use crate::identify::SiteSource;
+use crate::identify::{DeclaringFunction, SiteSource};
 use crate::remedy::Remedy;
 use crate::replay::CoherenceTally;
 use crate::type_confidence::TypeConfidence;
@@ -184,13 +184,21 @@ pub enum FindingSubject {
         /// Its name.
         name: String,
     },
+    /// A local variable of numbers, and the others on its line. The one with the most transfers
+    /// gives its name.
+    Local {
+        /// Its name.
+        name: String,
+        /// Function that declares it.
+        declaring: DeclaringFunction,
+    },
 }
 
 impl FindingSubject {
     /// Returns the type's name; for a scalar variable its own.
     pub fn type_name(&self) -> &str {
         match self {
-            Self::Type { name } | Self::Scalar { name } => name,
+            Self::Type { name } | Self::Scalar { name } | Self::Local { name, .. } => name,
             Self::Variable { type_name, .. } => type_name,
         }
     }
@@ -199,8 +207,23 @@ impl FindingSubject {
     pub fn variable(&self) -> Option<&str> {
         match self {
             Self::Type { .. } => None,
-            Self::Variable { name, .. } | Self::Scalar { name } => Some(name),
+            Self::Variable { name, .. } | Self::Scalar { name } | Self::Local { name, .. } => {
+                Some(name)
+            }
         }
+    }
+
+    /// Returns the function that declares the variable, if it is local.
+    pub fn declaring(&self) -> Option<&DeclaringFunction> {
+        match self {
+            Self::Local { declaring, .. } => Some(declaring),
+            _ => None,
+        }
+    }
+
+    /// Returns true for what members of a type are named of, false for numbers.
+    pub fn has_members(&self) -> bool {
+        matches!(self, Self::Type { .. } | Self::Variable { .. })
     }
 }
 

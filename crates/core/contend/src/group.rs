@@ -6,7 +6,7 @@ use relayout_profile::{Addr, CoherenceEvent, ConflictRow, CountRow, Profile, Run
 use rustc_hash::FxHashMap;
 
 use crate::finding::FindingSubject;
-use crate::identify::{AccessTarget, AddressNamer, TargetObject};
+use crate::identify::{AccessTarget, AddressNamer, DeclaringFunction, TargetObject};
 use crate::replay::CoherenceTally;
 
 /// Rows of one line of a subject.
@@ -173,30 +173,33 @@ pub(crate) fn pair_key(
 }
 
 /// By run and line: the scalar variable with the most transfers, and its address.
-type ScalarLines<'a> = FxHashMap<(RunId, Addr), (&'a str, Addr)>;
+type ScalarLines<'a> = FxHashMap<(RunId, Addr), (ScalarName<'a>, Addr)>;
+
+/// Name of a scalar variable, and the function that declares it if it is local.
+type ScalarName<'a> = (&'a str, Option<&'a DeclaringFunction>);
+
+fn scalar_name(object: &TargetObject) -> Option<ScalarName<'_>> {
+    Some((object.variable.as_deref()?, object.declaring.as_ref()))
+}
 
 fn scalar_lines<'a>(
     profile: &Profile,
     places: &'a TargetCache,
     line_bytes: u64,
 ) -> ScalarLines<'a> {
-    let mut transfers: BTreeMap<(RunId, Addr, &str), (u64, Addr)> = BTreeMap::new();
+    let mut transfers: BTreeMap<(RunId, Addr, ScalarName<'_>), (u64, Addr)> = BTreeMap::new();
     for row in &profile.conflicts {
         let place = places.get(row.run, row.addr, row.size);
-        if let AccessTarget::Scalar(TargetObject {
-            variable: Some(name),
-            base,
-            array,
-            ..
-        }) = place
+        if let AccessTarget::Scalar(object) = place
+            && let Some(name) = scalar_name(object)
         {
             let line = row.addr.align_down(line_bytes);
-            let first = array.map_or(*base, |array| array.base);
+            let first = object.array.map_or(object.base, |array| array.base);
             let entry = transfers.entry((row.run, line, name)).or_insert((0, first));
             entry.0 += row_tally(row).transfers();
         }
     }
-    let mut most: FxHashMap<(RunId, Addr), (&str, Addr)> = FxHashMap::default();
+    let mut most: FxHashMap<(RunId, Addr), (ScalarName<'_>, Addr)> = FxHashMap::default();
     let mut best: FxHashMap<(RunId, Addr), u64> = FxHashMap::default();
     for ((run, line, name), (count, base)) in transfers {
         let best = best.entry((run, line)).or_insert(0);
@@ -230,10 +233,12 @@ fn group_key(
         }
         AccessTarget::Scalar(object) => {
             let first = object.array.map_or(object.base, |array| array.base);
-            let own = object.variable.as_deref().map(|name| (name, first));
-            let (name, base) = names.get(&(run, line)).copied().or(own)?;
-            let subject = FindingSubject::Scalar {
-                name: name.to_owned(),
+            let own = scalar_name(object).map(|name| (name, first));
+            let ((name, declaring), base) = names.get(&(run, line)).copied().or(own)?;
+            let name = name.to_owned();
+            let subject = match declaring.cloned() {
+                Some(declaring) => FindingSubject::Local { name, declaring },
+                None => FindingSubject::Scalar { name },
             };
             Some((subject, line.wrapping_sub(base) as i64))
         }

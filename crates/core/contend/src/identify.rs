@@ -74,6 +74,8 @@ pub struct TargetObject {
     pub bytes: u64,
     /// Name of the variable, if it is one (`runqueues`, also for each CPU's copy).
     pub variable: Option<String>,
+    /// Function that declares the variable, if it is local.
+    pub declaring: Option<DeclaringFunction>,
     /// Allocation site in words, if known: `malloc in items_init (items.c:75)`.
     pub origin: Option<String>,
     /// Array that the object is, or is an element of.
@@ -82,6 +84,17 @@ pub struct TargetObject {
     pub type_percent: u8,
     /// Type that other code takes the same memory for, if the evidence disagrees.
     pub rival_type: Option<String>,
+}
+
+/// Function that declares a local variable.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct DeclaringFunction {
+    /// Name of the function.
+    pub name: String,
+    /// File of the declaration, as the debug information names it.
+    pub file: Option<String>,
+    /// 1-based line of the declaration.
+    pub line: Option<u32>,
 }
 
 /// An array in memory, whose elements lie side by side.

@@ -64,7 +64,8 @@ mod unread_memory;
 pub use find::{FindSettings, find, find_with};
 pub use finding::{Finding, FindingKind, FindingSubject, Findings, ProfileTotals, strip_type_tag};
 pub use identify::{
-    AccessTarget, AddressNamer, ElementArray, SiteOperation, SiteSource, TargetObject,
+    AccessTarget, AddressNamer, DeclaringFunction, ElementArray, SiteOperation, SiteSource,
+    TargetObject,
 };
 pub use line_moves::{LineMove, line_moves};
 pub use remedy::Remedy;

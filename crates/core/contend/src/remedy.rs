@@ -93,12 +93,14 @@ pub enum Remedy {
         /// Those of them that bring a value that its owner stored.
         needed: u64,
     },
-    /// Give a variable a line of its own: the linker put others beside it.
+    /// Give a variable a line of its own: the linker, or the compiler, put others beside it.
     OwnLine {
         /// Name of the variable.
         variable: String,
         /// True if it is hardly ever stored to.
         is_read_mostly: bool,
+        /// True for a local variable, on a stack.
+        is_local: bool,
         /// Other variables on the line, most transfers first.
         neighbours: Vec<String>,
     },

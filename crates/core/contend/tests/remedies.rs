@@ -43,6 +43,7 @@ impl AddressNamer for Table {
                 base: Addr(base),
                 bytes,
                 variable: None,
+                declaring: None,
                 origin: None,
                 array: None,
                 type_percent: 100,

@@ -50,7 +50,7 @@ pub use error::Error;
 pub use explain::{CountedOpinion, OpinionVerdict, SiteOpinion, TypeExplanation};
 pub use images::{DebugImages, FileId, LinkedAddress, modules_used};
 pub use kept::{KeptDamage, KeptEvidence};
-pub use objects::{ArrayExtent, ObjectId, ObjectKind, ResolvedObject, VoteCounts};
+pub use objects::{ArrayExtent, ObjectId, ObjectKind, ResolvedObject, StackVariable, VoteCounts};
 pub use operation::SiteOperations;
 pub use owner::{AddressOwner, UnresolvedClass};
 pub use resolution::{Options, Resolution, resolve, resolve_with};

@@ -81,6 +81,7 @@ pub fn resolve_with(
     let sites = SiteTable::new(&program, images, profile, &accesses, kept);
     let ranges = RangeIndex::new(profile);
     let finder = ObjectFinder {
+        profile,
         program: &program,
         images,
         ranges: &ranges,
@@ -159,6 +160,10 @@ impl Resolution {
     /// empty in a hole. `None` outside the object, and if the object is a scalar.
     pub fn member(&self, object: &ResolvedObject, addr: Addr, size: u64) -> Option<MemberAt> {
         let offset = addr.checked_sub(object.base)?;
+        // It is one number, whatever wraps it.
+        if object.kind.stack_variable().is_some() {
+            return None;
+        }
         // An array that is a variable counts as one scalar, named by the variable.
         if object.variable().is_some() {
             self.types.aggregate(object.ty)?;

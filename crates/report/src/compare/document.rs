@@ -2,7 +2,6 @@
 //!
 //! Rates are transfers per operation. Changes and intervals are in percent of the old rate.
 
-use relayout_contend::FindingSubject;
 use relayout_session::compare::{
     ChangeCause, ComparedWorkload, MemberChange, MemberSide, RateChange, RecordingComparison,
     SideWorkload, SubjectChange, WorkloadComparison,
@@ -231,10 +230,8 @@ fn rate_document(rate: &RateChange) -> RateDocument<'_> {
 }
 
 fn subject_document(change: &SubjectChange) -> SubjectDocument<'_> {
-    let type_name = match &change.subject {
-        FindingSubject::Scalar { .. } => None,
-        subject => Some(subject.type_name()),
-    };
+    let subject = &change.subject;
+    let type_name = subject.has_members().then(|| subject.type_name());
     SubjectDocument {
         type_name,
         variable: change.subject.variable(),

@@ -6,7 +6,7 @@ use relayout_contend::finding::{
     AccessSide, AdjacentLines, AdjacentPair, ConflictPair, FindingMember, LinePlace, RemoteRead,
     SharedElements,
 };
-use relayout_contend::{CoherenceTally, Finding, Remedy, SiteSource};
+use relayout_contend::{CoherenceTally, DeclaringFunction, Finding, Remedy, SiteSource};
 use relayout_profile::{ContextId, ProfileMeta};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,6 +28,8 @@ pub(super) struct FindingDocument<'a> {
     type_name: &'a str,
     /// Name of the variable; null for a type.
     variable: Option<&'a str>,
+    /// Function that declares the variable, for a local one; null for others.
+    declared_in: Option<DeclaringDocument<'a>>,
     /// Types from the outermost inwards to the member with most transfers.
     types_path: &'a [String],
     /// Offset of the line in bytes from the start of the object; negative where the object begins inside the line.
@@ -157,6 +159,24 @@ impl ElementsDocument {
             transfers: elements.transfers,
             users: users.collect(),
         }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct DeclaringDocument<'a> {
+    /// Name of the function.
+    function: &'a str,
+    /// File of the declaration; null where it is not known.
+    file: Option<&'a str>,
+    /// Line of the declaration; null where it is not known.
+    line: Option<u32>,
+}
+
+fn declaring_document(declaring: &DeclaringFunction) -> DeclaringDocument<'_> {
+    DeclaringDocument {
+        function: &declaring.name,
+        file: declaring.file.as_deref(),
+        line: declaring.line,
     }
 }
 
@@ -316,6 +336,7 @@ pub(super) fn finding_document<'a>(
         kind: finding.kind.as_str(),
         type_name: finding.subject.type_name(),
         variable: finding.subject.variable(),
+        declared_in: finding.subject.declaring().map(declaring_document),
         types_path: &finding.types_path,
         line_offset: finding.line_offset,
         places: finding.places.iter().map(place_document).collect(),

@@ -34,6 +34,7 @@ impl AddressNamer for Program {
                 base: Addr(base),
                 bytes: 64,
                 variable: None,
+                declaring: None,
                 origin: None,
                 array: None,
                 type_percent: 100,

@@ -154,7 +154,8 @@ fn subject_and_obstacle(
     let has_no_layout = is_lone_scalar || object.is_text();
     let mut obstacle = has_no_layout.then(|| format!("not a struct but {}", object.type_name));
     let element = element_type(types, object);
-    if types.aggregate(element).is_some() && types.type_outside_libraries(element).is_none() {
+    let is_struct = types.aggregate(element).is_some() && object.kind.stack_variable().is_none();
+    if is_struct && types.type_outside_libraries(element).is_none() {
         obstacle = Some("a type of the standard library".to_owned());
     }
     (subject, obstacle)

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use relayout_contend::strip_type_tag;
 use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeArena, TypeId, canonical_type};
-use relayout_resolve::{ObjectKind, ResolvedObject};
+use relayout_resolve::{ResolvedObject, StackVariable};
 
 use super::objects::{is_complete_and_called, recorded_struct_name, struct_names};
 use crate::{Error, ResolvedProfile};
@@ -42,7 +42,31 @@ pub enum AdvisedSubject {
         name: String,
         /// Type of an element.
         element: String,
+        /// Place of the declaration, if the variable is local.
+        local: Option<LocalDeclaration>,
     },
+}
+
+/// Function and file that declare a local variable.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LocalDeclaration {
+    /// Name of the function.
+    pub function: String,
+    /// File in the debug information; empty if it is not known.
+    pub file: String,
+    /// Line, counted from 1; 0 if it is not known.
+    pub line: u32,
+}
+
+impl LocalDeclaration {
+    fn of_variable(variable: &StackVariable) -> Self {
+        let declared = variable.declared.as_ref();
+        Self {
+            function: variable.function.clone(),
+            file: declared.map(|line| line.file.clone()).unwrap_or_default(),
+            line: declared.map_or(0, |line| line.line),
+        }
+    }
 }
 
 impl AdvisedSubject {
@@ -51,14 +75,20 @@ impl AdvisedSubject {
     pub(super) fn of_object(types: &TypeArena, object: &ResolvedObject) -> Self {
         let element = element_type(types, object);
         let element = types.type_outside_libraries(element).unwrap_or(element);
-        let shown_name = || match variable_of(object) {
+        let shown_name = || match object.variable() {
             Some(variable) => variable.to_owned(),
             None => object.type_name.clone(),
         };
-        let Some(aggregate) = types.aggregate(element) else {
+        let local = object.kind.stack_variable();
+        let aggregate = types.aggregate(element).filter(|_| local.is_none());
+        let Some(aggregate) = aggregate else {
             return Self::Scalars {
                 name: shown_name(),
-                element: types.name_of(types.strip_qualifiers(element)),
+                element: match local {
+                    Some(_) => object.type_name.clone(),
+                    None => types.name_of(types.strip_qualifiers(element)),
+                },
+                local: local.map(LocalDeclaration::of_variable),
             };
         };
         match (aggregate.readable_name(), typedef_name(types, element)) {
@@ -103,8 +133,13 @@ impl AdvisedSubject {
             Self::Tagged { keyword, tag } => format!("{keyword} {tag}"),
             Self::Typedef { name } => name.clone(),
             Self::Variable { name } => format!("{name} (a type without a name)"),
-            Self::Scalars { name, element } if name.contains(element.as_str()) => name.clone(),
-            Self::Scalars { name, element } => format!("{name} (array of {element})"),
+            Self::Scalars {
+                name,
+                element,
+                local: Some(local),
+            } => format!("{name} of {} (array of {element})", local.function),
+            Self::Scalars { name, element, .. } if name.contains(element.as_str()) => name.clone(),
+            Self::Scalars { name, element, .. } => format!("{name} (array of {element})"),
         }
     }
 
@@ -163,7 +198,7 @@ pub(super) fn named_subjects(resolved: &ResolvedProfile<'_>) -> BTreeMap<String,
     let mut names: BTreeMap<String, AdvisedSubject> = BTreeMap::new();
     for object in resolved.resolution.objects() {
         let subject = AdvisedSubject::of_object(types, object);
-        for name in [Some(object.type_name.as_str()), variable_of(object)] {
+        for name in [Some(object.type_name.as_str()), object.variable()] {
             let Some(name) = name else { continue };
             let is_own = !matches!(subject, AdvisedSubject::Scalars { .. });
             // A variable's name stands for the variable even if an allocation is called like it.
@@ -195,15 +230,6 @@ pub(super) fn element_type(types: &TypeArena, object: &ResolvedObject) -> TypeId
     match types.get(types.strip_typedefs(object.ty)) {
         Type::Array { element, .. } => *element,
         _ => object.ty,
-    }
-}
-
-fn variable_of(object: &ResolvedObject) -> Option<&str> {
-    match &object.kind {
-        ObjectKind::Global { symbol }
-        | ObjectKind::PerCpu { symbol, .. }
-        | ObjectKind::ThreadLocal { symbol, .. } => Some(symbol),
-        _ => None,
     }
 }
 

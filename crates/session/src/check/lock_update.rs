@@ -6,8 +6,8 @@ use relayout_check::hot::{ContendedLine, HotSelection, select_hot};
 use relayout_check::{
     LayoutLock, LockRecord, LockUpdate, ProfileFacts, RecentProfile, record_layouts,
 };
+use relayout_contend::Finding;
 use relayout_contend::finding::LinePlace;
-use relayout_contend::{Finding, FindingSubject};
 use relayout_files::{RecordingProgress, write_atomically};
 use relayout_resolve::FileId;
 
@@ -123,7 +123,7 @@ fn contended_lines(
 
 /// Returns the lines of a finding: one for each place in a line at which its objects begin.
 fn lines_of_finding(finding: &Finding) -> Vec<ContendedLine> {
-    if matches!(finding.subject, FindingSubject::Scalar { .. }) {
+    if !finding.subject.has_members() {
         return Vec::new();
     }
     let all = finding.tally.transfers().max(1) as f64;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use relayout_check::RecordedHotMember;
-use relayout_contend::{FindingSubject, strip_type_tag};
+use relayout_contend::strip_type_tag;
 use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, TypeDiff, TypeLayout, compare_sides};
 use relayout_files::RecordingProgress;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
@@ -142,7 +142,7 @@ fn find_cause(
     files: &ComparedFiles<'_, '_, '_>,
     diff: &LayoutDiff,
 ) -> Result<ChangeCause, Error> {
-    if matches!(change.subject, FindingSubject::Scalar { .. }) {
+    if !change.subject.has_members() {
         return Ok(ChangeCause::NoMembers);
     }
     let name = canonical_type(change.subject.type_name());

@@ -117,6 +117,7 @@ pub(crate) fn remedies<I: AddressNamer>(
         FindingKind::LockWord => lock_word::remedy(group, tally, context),
         FindingKind::ReadMostly => read_mostly::remedy(group),
         FindingKind::FalseSharing => shared_elements::remedy(group, tally, context)
+            .or_else(|| hot_global::remedy_of_local(group))
             .or_else(|| sharing::separate_remedy(group)),
         FindingKind::TrueSharing => shared_remedy(),
         FindingKind::SilentStore | FindingKind::RemoteRead | FindingKind::AdjacentLine => None,

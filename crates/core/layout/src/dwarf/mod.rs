@@ -21,6 +21,7 @@
 
 mod abbrev;
 mod companions;
+mod declared_line;
 mod die;
 mod distinct;
 mod entry;

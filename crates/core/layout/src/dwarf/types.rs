@@ -329,7 +329,7 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
 }
 
 /// Path of a file in the line table of the entry's unit: its directory there and its name.
-fn file_name(file: &DwarfFile<'_>, die: DieOffset, index: u64) -> Option<String> {
+pub(super) fn file_name(file: &DwarfFile<'_>, die: DieOffset, index: u64) -> Option<String> {
     let (dwarf, unit) = file.line_table_unit(die)?;
     let header = unit.line_program.as_ref()?.header();
     let entry = header.file(index)?;

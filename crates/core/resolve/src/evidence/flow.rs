@@ -5,11 +5,13 @@
 //! number of visits guards against mistakes in that argument.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::code::FunctionCode;
 use super::facts::FactIndex;
 use super::knowledge::{
-    LocalVariable, OperandQuery, TypeEvidence, TypeKnowledge, ValueHome, VariableFact,
+    FramePlace, LocalVariable, OperandEvidence, OperandQuery, TypeEvidence, TypeKnowledge,
+    ValueHome, VariableFact,
 };
 use super::state::RegisterState;
 use super::value::{AbstractValue, EvidenceTrust, TypedPointer};
@@ -18,6 +20,9 @@ use crate::insn::{DecodedInsn, InsnEffect, InsnFlow, InstructionSet, MemoryOpera
 
 /// Visits of one block after which the analysis of the function stops.
 const MAX_VISITS: usize = 64;
+/// Instructions that are tried for the home of a variable, at most: the prologue comes before the
+/// frame register has its value.
+const HOME_INSNS_MAX: usize = 16;
 
 /// Analysed function.
 #[derive(Debug)]
@@ -86,9 +91,53 @@ impl AnalysedFunction {
         let query = OperandQuery {
             pc: insn.address,
             operand: *operand,
+            wants_type: true,
         };
         let found = self.evidence_of_all(machine, knowledge, &[query]);
-        found.into_iter().next().flatten()
+        found.into_iter().next()?.accessed
+    }
+
+    /// Returns the offset of a variable's home from the canonical frame address, by the first
+    /// instruction for which it holds. `None` for a home outside of the frame.
+    pub fn home_offset(
+        &self,
+        machine: &dyn InstructionSet,
+        knowledge: &dyn TypeKnowledge,
+        (home, span): (ValueHome, Range<u64>),
+    ) -> Option<i64> {
+        if let ValueHome::Slot(offset) = home {
+            return Some(offset);
+        }
+        let holds = |insn: &&DecodedInsn| span.contains(&insn.address);
+        let insns = self.code.insns.iter().filter(holds).take(HOME_INSNS_MAX);
+        insns
+            .filter_map(|insn| self.walk_to(machine, knowledge, insn.address))
+            .find_map(|walk| match walk.resolve_home(home) {
+                Some(ValueHome::Slot(offset)) => Some(offset),
+                _ => None,
+            })
+    }
+
+    /// Returns the walk with the values before the instruction at `address`.
+    fn walk_to<'k>(
+        &self,
+        machine: &'k dyn InstructionSet,
+        knowledge: &'k dyn TypeKnowledge,
+        address: u64,
+    ) -> Option<CodeWalk<'k>> {
+        let index = self.code.index_at(address)?;
+        let block = self.code.block_of(index)?;
+        let mut walk = CodeWalk {
+            machine,
+            knowledge,
+            state: self.entry_state(block),
+        };
+        for at in self.code.blocks[block].first..index {
+            self.learn_facts_at(&mut walk, at, block);
+            self.step_insn(&mut walk, at);
+        }
+        self.learn_facts_at(&mut walk, index, block);
+        Some(walk)
     }
 
     /// Returns the evidence of many operands, in the order of `queries`. Each block is walked once for
@@ -98,8 +147,8 @@ impl AnalysedFunction {
         machine: &dyn InstructionSet,
         knowledge: &dyn TypeKnowledge,
         queries: &[OperandQuery],
-    ) -> Vec<Option<TypeEvidence>> {
-        let mut found = vec![None; queries.len()];
+    ) -> Vec<OperandEvidence> {
+        let mut found = vec![OperandEvidence::default(); queries.len()];
         let place = |(n, query): (usize, &OperandQuery)| {
             let insn = self.code.index_at(query.pc)?;
             let block = self.code.block_of(insn)?;
@@ -132,13 +181,26 @@ impl AnalysedFunction {
     fn operand_evidence(
         &self,
         walk: &CodeWalk<'_>,
-        OperandQuery { pc, operand }: &OperandQuery,
-    ) -> Option<TypeEvidence> {
-        let pointer = match walk.address(operand) {
-            AbstractValue::Frame(at) => self.local_at(walk, *pc, at)?,
-            value => walk.pointer(value)?,
+        OperandQuery {
+            pc,
+            operand,
+            wants_type,
+        }: &OperandQuery,
+    ) -> OperandEvidence {
+        let address = walk.address(operand);
+        let pointer = || match address {
+            AbstractValue::Frame(at) => self.local_at(walk, *pc, at),
+            value => walk.pointer(value),
         };
-        evidence_within_type(walk.knowledge, pointer)
+        let pointer = wants_type.then(pointer).flatten();
+        OperandEvidence {
+            accessed: pointer.and_then(|pointer| evidence_within_type(walk.knowledge, pointer)),
+            frame: match address {
+                AbstractValue::Frame(offset) => Some(FramePlace { offset, step: 0 }),
+                AbstractValue::FrameStep { at, step } => Some(FramePlace { offset: at, step }),
+                _ => None,
+            },
+        }
     }
 
     fn entry_state(&self, block: usize) -> RegisterState {

@@ -98,6 +98,28 @@ pub struct OperandQuery {
     pub pc: u64,
     /// Operand of the instruction, or of a parameter of the call that it is.
     pub operand: MemoryOperand,
+    /// True if its type is wanted, too: a range that a call walks is of no single type.
+    pub wants_type: bool,
+}
+
+/// Evidence of one memory operand, by the code around the instruction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OperandEvidence {
+    /// Type that it accesses.
+    pub accessed: Option<TypeEvidence>,
+    /// Its place in the function's own frame.
+    pub frame: Option<FramePlace>,
+}
+
+/// Place of a memory operand in the frame of its function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FramePlace {
+    /// Bytes from the canonical frame address to the operand, or to one of the elements that it may
+    /// be.
+    pub offset: i64,
+    /// Bytes between the places that the operand may be at, as those of an index; 0 if it is at
+    /// `offset`.
+    pub step: u32,
 }
 
 /// Evidence of one memory operand: the type that it accesses, by the instruction alone.

@@ -16,10 +16,12 @@ mod walk;
 
 pub use flow::AnalysedFunction;
 pub use knowledge::{
-    CallEffect, LocalVariable, OperandQuery, TypeEvidence, TypeKnowledge, ValueHome, VariableFact,
+    CallEffect, FramePlace, LocalVariable, OperandEvidence, OperandQuery, TypeEvidence,
+    TypeKnowledge, ValueHome, VariableFact,
 };
 pub use program::{AnalysedProgram, FileView};
 pub(crate) use site_evidence::SiteCode;
 pub use site_evidence::SiteEvidence;
 pub use sites::SiteTable;
 pub use value::{AbstractValue, EvidenceTrust, TypedPointer, Via};
+pub use variables::{FrameVariable, FunctionVariables};

@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 
 use super::code::FunctionCode;
 use super::flow::AnalysedFunction;
-use super::knowledge::{CallEffect, OperandQuery, TypeEvidence, TypeKnowledge};
-use super::variables::FunctionVariables;
+use super::knowledge::{CallEffect, OperandEvidence, OperandQuery, TypeEvidence, TypeKnowledge};
+use super::variables::{FrameVariable, FunctionVariables};
 use crate::images::{DebugImages, FileId, LinkedAddress};
 use crate::insn::{
     AddressSegment, DecodedInsn, DwarfRegister, InsnFlow, InstructionSet, MemoryOperand,
@@ -239,7 +239,7 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         let dwarf = self.debug_file().dwarf_of(function);
         let low = low.and_then(|v| dwarf.attr_address(unit, v).ok().flatten());
         let entry = low.or_else(|| pieces.first().map(|p| p.0))?;
-        let FunctionVariables { facts, locals } = variables;
+        let FunctionVariables { facts, locals, .. } = variables;
         Some(AnalysedFunction::analyse(
             self.program.machine,
             self,
@@ -273,8 +273,25 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         &self,
         function: &AnalysedFunction,
         queries: &[OperandQuery],
-    ) -> Vec<Option<TypeEvidence>> {
+    ) -> Vec<OperandEvidence> {
         function.evidence_of_all(self.program.machine, self, queries)
+    }
+
+    /// Returns the variables in the frame of a function, with their offsets from the canonical frame
+    /// address.
+    pub fn frame_variables(&self, function: DieOffset) -> Vec<(FrameVariable, i64)> {
+        let Some(analysed) = self.analyse(function) else {
+            return Vec::new();
+        };
+        let variables =
+            FunctionVariables::read(self.debug_file(), self.id, &self.program.store, function);
+        let machine = self.program.machine;
+        let placed = variables.in_memory.into_iter().filter_map(|variable| {
+            let home = (variable.home, variable.start..variable.end);
+            let offset = analysed.home_offset(machine, self, home)?;
+            Some((variable, offset))
+        });
+        placed.collect()
     }
 
     /// Returns the name of a call's target: through the procedure linkage table, through a slot of

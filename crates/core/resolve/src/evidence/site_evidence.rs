@@ -2,7 +2,7 @@
 
 use relayout_layout::TypeId;
 
-use super::knowledge::TypeEvidence;
+use super::knowledge::{FramePlace, TypeEvidence};
 use crate::images::LinkedAddress;
 
 /// Evidence of one site about the operand that it reads and the one that it writes.
@@ -12,6 +12,8 @@ pub struct SiteEvidence {
     pub read: Option<TypeEvidence>,
     /// Evidence about the operand that is written.
     pub written: Option<TypeEvidence>,
+    /// Places in the function's own frame of the operands that are read and written.
+    pub frame: [Option<FramePlace>; 2],
     /// Bytes of the operands that are read and written; 0 if the size is not fixed.
     pub bytes: [u32; 2],
     /// The instruction walks through memory, so an access may be anywhere behind the operand's
@@ -47,6 +49,11 @@ impl SiteEvidence {
             written: translate(self.written)?,
             ..*self
         })
+    }
+
+    /// Returns the place in the frame of the function of what is stored to, or loaded.
+    pub fn frame_place(&self, writes: bool) -> Option<FramePlace> {
+        self.frame[usize::from(writes)]
     }
 
     /// Returns the evidence about a store, or about a load.

@@ -91,6 +91,14 @@ impl SiteTable {
         other.unwrap_or(&self.evidence[site.index()])
     }
 
+    /// Returns the address of the site's code in a run; `None` if no known file was mapped there.
+    pub fn address_in_run(&self, run: RunId, site: SiteId) -> Option<LinkedAddress> {
+        match self.other_addresses.get(&(run, site)) {
+            Some(other) => *other,
+            None => self.site_address(site),
+        }
+    }
+
     /// Returns the address of the site's code in the first run that has it; `None` if no known file
     /// was mapped there.
     pub fn site_address(&self, site: SiteId) -> Option<LinkedAddress> {
@@ -184,13 +192,18 @@ fn function_evidence(
     let queries = operands.iter().flat_map(|site| site.queries).flatten();
     let queries: Vec<OperandQuery> = queries.collect();
     let mut found = view.evidence_of_all(function, &queries).into_iter();
-    let mut next = |query: Option<OperandQuery>| query.and_then(|_| found.next()).flatten();
+    let mut next =
+        |query: Option<OperandQuery>| query.and_then(|_| found.next()).unwrap_or_default();
     { operands.iter() }
-        .map(|site| SiteEvidence {
-            read: next(site.queries[0]),
-            written: next(site.queries[1]),
-            bytes: site.bytes,
-            string: site.string,
+        .map(|site| {
+            let [read, written] = site.queries.map(&mut next);
+            SiteEvidence {
+                read: read.accessed,
+                written: written.accessed,
+                frame: [read.frame, written.frame],
+                bytes: site.bytes,
+                string: site.string,
+            }
         })
         .collect()
 }
@@ -202,6 +215,7 @@ fn insn_operands(view: &FileView<'_, '_, '_>, pc: u64, bytes: &[u8]) -> Option<S
     let query = |&operand: &MemoryOperand| OperandQuery {
         pc: insn.address,
         operand,
+        wants_type: true,
     };
     Some(SiteOperands {
         queries: operands.map(|operand| operand.map(query)),
@@ -220,8 +234,7 @@ fn call_operands(
     let call = Some(insn).filter(|insn| matches!(insn.flow, InsnFlow::Call(_)))?;
     let accessed = calls::call_access(view.callee_name(call)?)?;
     let argument = |parameter: Option<u8>| {
-        let parameter = parameter.filter(|_| !accessed.walks_range)?;
-        let reg = view.program().machine().parameter_register(parameter)?;
+        let reg = view.program().machine().parameter_register(parameter?)?;
         let operand = MemoryOperand {
             segment: AddressSegment::Flat,
             base: Some(reg),
@@ -235,6 +248,7 @@ fn call_operands(
         Some(OperandQuery {
             pc: call.address,
             operand,
+            wants_type: !accessed.walks_range,
         })
     };
     Some(SiteOperands {

@@ -45,6 +45,14 @@ pub enum AbstractValue {
     Constant(u64),
     /// Address in the function's own frame, relative to the DWARF canonical frame address.
     Frame(i64),
+    /// Address in the function's own frame, an unknown multiple of `step` bytes from `at`: in an
+    /// array there. `step` is not 0.
+    FrameStep {
+        /// Address of one of the elements, relative to the canonical frame address.
+        at: i64,
+        /// Step in bytes; 1 if nothing is known of the distance.
+        step: u32,
+    },
     /// Number, or address without further knowledge: `plus` more than a multiple of `step` bytes. A
     /// `step` of 0 is a multiple of an unknown number, and 1 of any.
     Number {
@@ -80,10 +88,42 @@ impl AbstractValue {
                     ..a.joined_with(b)
                 })
             }
+            (Self::Frame(_) | Self::FrameStep { .. }, Self::Frame(_) | Self::FrameStep { .. }) => {
+                self.joined_in_frame(other)
+            }
             (Self::Pointer(_), b) if b.is_no_address() => self,
             (a, Self::Pointer(_)) if a.is_no_address() => other,
             _ => Self::Unknown,
         }
+    }
+
+    /// Joins two addresses in the frame, as of `p++` over an array.
+    fn joined_in_frame(self, other: Self) -> Self {
+        let place = |value| match value {
+            Self::Frame(at) => Some((at, 0)),
+            Self::FrameStep { at, step } => Some((at, step)),
+            _ => None,
+        };
+        let (Some((at, step)), Some((other_at, other_step))) = (place(self), place(other)) else {
+            return Self::Unknown;
+        };
+        let distance = u32::try_from(at.abs_diff(other_at)).unwrap_or(1);
+        let step = gcd(gcd(step, other_step), distance);
+        Self::FrameStep { at, step }
+    }
+
+    /// Adds an unknown multiple of `step` bytes, and `plus`, to an address in the frame; `None` for
+    /// other values.
+    pub fn stepped_in_frame(self, (step, plus): (u32, i64)) -> Option<Self> {
+        let (at, known_step) = match self {
+            Self::Frame(at) => (at, 0),
+            Self::FrameStep { at, step } => (at, step),
+            _ => return None,
+        };
+        Some(Self::FrameStep {
+            at: at.wrapping_add(plus),
+            step: gcd(known_step, step.max(1)),
+        })
     }
 
     /// Adds a known number of bytes.
@@ -91,6 +131,10 @@ impl AbstractValue {
         match self {
             Self::Constant(n) => Self::Constant(n.wrapping_add(bytes as u64)),
             Self::Frame(at) => Self::Frame(at.wrapping_add(bytes)),
+            Self::FrameStep { at, step } => Self::FrameStep {
+                at: at.wrapping_add(bytes),
+                step,
+            },
             Self::Pointer(p) => Self::Pointer(TypedPointer {
                 offset: p.offset.wrapping_add(bytes),
                 ..p

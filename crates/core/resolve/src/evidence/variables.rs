@@ -37,6 +37,26 @@ pub struct FunctionVariables {
     pub facts: Vec<VariableFact>,
     /// Aggregates in the frame.
     pub locals: Vec<LocalVariable>,
+    /// Variables of any type in memory, which is in the frame unless the base register points
+    /// elsewhere.
+    pub in_memory: Vec<FrameVariable>,
+}
+
+/// Variable in the frame of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameVariable {
+    /// Entry of the variable.
+    pub entry: DieOffset,
+    /// Entry of the function that declares it, which may be inlined.
+    pub function: DieOffset,
+    /// Entry of its type.
+    pub ty: DieOffset,
+    /// First address for which it lives there.
+    pub start: u64,
+    /// First address after its life.
+    pub end: u64,
+    /// Home of its first byte; never a register.
+    pub home: ValueHome,
 }
 
 impl FunctionVariables {
@@ -55,6 +75,7 @@ impl FunctionVariables {
                 store,
                 dwarf: debug_file.dwarf_of(die),
                 function: die,
+                unit_start: die.0.wrapping_sub(offset.0),
                 unit,
                 frame: frame_base(unit, offset),
                 locations_left: LOCATIONS_MAX,
@@ -73,11 +94,21 @@ struct VariableReader<'r, 'f, 'a> {
     store: &'r TypeStore<'f, 'a>,
     dwarf: &'f gimli::Dwarf<Reader<'f>>,
     function: DieOffset,
+    /// Offset of the unit's first byte.
+    unit_start: usize,
     unit: &'f Unit<'f>,
     frame: Option<FrameBase>,
     /// List entries that may still be read.
     locations_left: usize,
     variables: &'r mut FunctionVariables,
+}
+
+/// Entries of a variable, of the function that declares it, and of its type.
+#[derive(Clone, Copy, Debug)]
+struct DeclaredVariable {
+    entry: DieOffset,
+    function: DieOffset,
+    ty: DieOffset,
 }
 
 /// Location of a variable's value.
@@ -95,6 +126,8 @@ impl<'f, 'a> VariableReader<'_, 'f, 'a> {
         // Ranges of the open scopes, by depth. A variable without a location list lives in its
         // whole scope.
         let mut scopes: Vec<(isize, Vec<Range>)> = Vec::new();
+        // Inlined functions that are open, by depth.
+        let mut inlined: Vec<(isize, DieOffset)> = Vec::new();
         let mut top = None;
         // Depth of a nested function, which has a frame of its own.
         let mut nested: Option<isize> = None;
@@ -117,15 +150,20 @@ impl<'f, 'a> VariableReader<'_, 'f, 'a> {
             nested = None;
             let is_own = *top.get_or_insert(depth) == depth;
             scopes.retain(|s| s.0 < depth);
+            inlined.retain(|function| function.0 < depth);
             match entry.tag() {
                 dw::DW_TAG_subprogram if !is_own => nested = Some(depth),
                 dw::DW_TAG_variable | dw::DW_TAG_formal_parameter => {
                     let scope = scopes.last().map_or(&[][..], |s| &s.1);
-                    self.add_variable(entry, scope);
+                    let function = inlined.last().map_or(self.function, |function| function.1);
+                    self.add_variable(entry, function, scope);
                 }
                 dw::DW_TAG_subprogram
                 | dw::DW_TAG_inlined_subroutine
                 | dw::DW_TAG_lexical_block => {
+                    if entry.tag() == dw::DW_TAG_inlined_subroutine {
+                        inlined.push((depth, self.die_of(entry)));
+                    }
                     let ranges = self.ranges(entry);
                     if !ranges.is_empty() {
                         scopes.push((depth, ranges));
@@ -150,16 +188,31 @@ impl<'f, 'a> VariableReader<'_, 'f, 'a> {
         ranges
     }
 
-    fn add_variable(&mut self, entry: &Entry<'f>, scope: &[Range]) -> Option<()> {
+    fn die_of(&self, entry: &Entry<'f>) -> DieOffset {
+        DieOffset(self.unit_start.wrapping_add(entry.offset().0))
+    }
+
+    fn add_variable(
+        &mut self,
+        entry: &Entry<'f>,
+        function: DieOffset,
+        scope: &[Range],
+    ) -> Option<()> {
         let location = entry.attr_value(dw::DW_AT_location)?;
         let ty = die::type_of(self.debug_file, self.function, entry)?;
+        let declared = DeclaredVariable {
+            entry: self.die_of(entry),
+            function,
+            ty,
+        };
         let mut kind = None;
         if let Some(expression) = location.exprloc_value() {
             let place = self.parse_location(expression)?;
             let scope = &scope[..scope.len().min(self.locations_left)];
             self.locations_left -= scope.len();
             for &range in scope {
-                self.add_location(place, ValiditySpan { range, fixed: true }, ty, &mut kind);
+                let span = ValiditySpan { range, fixed: true };
+                self.add_location(place, span, declared, &mut kind);
             }
             return Some(());
         }
@@ -174,7 +227,7 @@ impl<'f, 'a> VariableReader<'_, 'f, 'a> {
                         range,
                         fixed: false,
                     },
-                    ty,
+                    declared,
                     &mut kind,
                 );
             }
@@ -186,13 +239,28 @@ impl<'f, 'a> VariableReader<'_, 'f, 'a> {
         &mut self,
         place: VariableLocation,
         span: ValiditySpan,
-        ty: DieOffset,
+        declared: DeclaredVariable,
         kind: &mut Option<Kind>,
     ) {
+        let DeclaredVariable {
+            entry,
+            function,
+            ty,
+        } = declared;
         let ValiditySpan {
             range: (start, end),
             fixed,
         } = span;
+        if let VariableLocation::Memory(home) = place {
+            self.variables.in_memory.push(FrameVariable {
+                entry,
+                function,
+                ty,
+                start,
+                end,
+                home,
+            });
+        }
         let kind = *kind.get_or_insert_with(|| self.variable_kind(ty));
         let mut fact = |home, target, offset| {
             self.variables.facts.push(VariableFact {

@@ -60,10 +60,15 @@ impl CodeWalk<'_> {
                 }
             }
             AbstractValue::Frame(_) | AbstractValue::Local(_) => return,
-            AbstractValue::Constant(n) if self.knowledge.global_at(n).is_some() => return,
-            AbstractValue::Constant(_) | AbstractValue::Number { .. } | AbstractValue::Unknown => {
-                stated
+            // The type of an aggregate tells more than its place.
+            AbstractValue::FrameStep { .. } if !self.knowledge.is_aggregate(stated.target) => {
+                return;
             }
+            AbstractValue::Constant(n) if self.knowledge.global_at(n).is_some() => return,
+            AbstractValue::Constant(_)
+            | AbstractValue::FrameStep { .. }
+            | AbstractValue::Number { .. }
+            | AbstractValue::Unknown => stated,
         };
         self.set_home(home, AbstractValue::Pointer(value));
     }
@@ -229,13 +234,17 @@ impl CodeWalk<'_> {
 
     /// Returns `a + b`.
     fn sum(&self, a: AbstractValue, b: AbstractValue) -> AbstractValue {
-        use AbstractValue::{Constant, Frame, Local, Number, Pointer};
+        use AbstractValue::{Constant, Frame, FrameStep, Local, Number, Pointer};
         match (a, b) {
             (Local(at), Pointer(_)) => b.plus(at),
             (Pointer(_), Local(at)) => a.plus(at),
             (Constant(a), Constant(b)) => Constant(a.wrapping_add(b)),
-            (Pointer(_) | Frame(_) | Local(_), Constant(n)) => a.plus(n as i64),
-            (Constant(n), Pointer(_) | Frame(_) | Local(_)) => b.plus(n as i64),
+            (Pointer(_) | Frame(_) | FrameStep { .. } | Local(_), Constant(n)) => a.plus(n as i64),
+            (Constant(n), Pointer(_) | Frame(_) | FrameStep { .. } | Local(_)) => b.plus(n as i64),
+            (frame @ (Frame(_) | FrameStep { .. }), number)
+            | (number, frame @ (Frame(_) | FrameStep { .. })) => { number.as_number() }
+                .and_then(|number| frame.stepped_in_frame(number))
+                .unwrap_or_default(),
             (Local(_), number) | (number, Local(_)) => {
                 match self.pointer(if let Local(_) = a { a } else { b }) {
                     Some(p) => move_pointer(p, number),
@@ -267,9 +276,10 @@ impl CodeWalk<'_> {
                     plus: 0,
                 },
             ),
-            (AbstractValue::Pointer(_), _) | (_, AbstractValue::Pointer(_)) => {
-                AbstractValue::Unknown
-            }
+            (AbstractValue::Pointer(_) | AbstractValue::Frame(_), _)
+            | (AbstractValue::FrameStep { .. }, _)
+            | (_, AbstractValue::Pointer(_) | AbstractValue::Frame(_))
+            | (_, AbstractValue::FrameStep { .. }) => AbstractValue::Unknown,
             _ => self.sum(a, b),
         }
     }
@@ -345,7 +355,10 @@ impl CodeWalk<'_> {
             AbstractValue::Pointer(p) => self.settle_stride(p),
             AbstractValue::Constant(n) => stated_pointer(self.knowledge.global_at(n)?),
             AbstractValue::Local(at) => stated_pointer(self.knowledge.local_at(at as u64)?),
-            AbstractValue::Unknown | AbstractValue::Number { .. } | AbstractValue::Frame(_) => None,
+            AbstractValue::Unknown
+            | AbstractValue::Number { .. }
+            | AbstractValue::Frame(_)
+            | AbstractValue::FrameStep { .. } => None,
         }
     }
 }

@@ -6,11 +6,11 @@ use relayout_layout::dwarf::{DieOffset, FunctionRange};
 
 use super::bytes::{KeptCursor, KeptDamage, put_signed_varint, put_varint};
 use super::table::{FileIndex, KeptEvidence, SiteKey};
-use crate::evidence::{EvidenceTrust, SiteEvidence, TypeEvidence};
+use crate::evidence::{EvidenceTrust, FramePlace, SiteEvidence, TypeEvidence};
 use crate::images::FileId;
 use crate::types::{FileDie, PlacedVariable};
 
-const MAGIC: &[u8; 16] = b"relayout/kept/2\n";
+const MAGIC: &[u8; 16] = b"relayout/kept/3\n";
 
 /// Flags of a site.
 const READ: u8 = 1;
@@ -18,6 +18,10 @@ const WRITTEN: u8 = 2;
 const STRING: u8 = 4;
 /// The written operand is the one that is read.
 const SAME: u8 = 8;
+/// The operand that is read is in the frame.
+const FRAME_READ: u8 = 16;
+/// The operand that is written is in the frame.
+const FRAME_WRITTEN: u8 = 32;
 
 /// Shortest encodings, in bytes.
 const TYPE_BYTES_MIN: usize = 2;
@@ -76,7 +80,9 @@ fn put_site(out: &mut Vec<u8>, site: &SiteEvidence) {
         flag(site.read.is_some(), READ)
             | flag(site.written.is_some() && !same, WRITTEN)
             | flag(site.string, STRING)
-            | flag(same, SAME),
+            | flag(same, SAME)
+            | flag(site.frame[0].is_some(), FRAME_READ)
+            | flag(site.frame[1].is_some(), FRAME_WRITTEN),
     );
     site.bytes
         .iter()
@@ -94,6 +100,10 @@ fn put_site(out: &mut Vec<u8>, site: &SiteEvidence) {
             put_varint(out, ty.0.into());
             put_varint(out, offset.into());
         }
+    }
+    for place in site.frame.iter().flatten() {
+        put_signed_varint(out, place.offset);
+        put_varint(out, place.step.into());
     }
 }
 
@@ -201,11 +211,21 @@ fn read_site(cursor: &mut KeptCursor<'_>, types: usize) -> Result<SiteEvidence, 
     let mut read_if = |there: bool| there.then(|| read_evidence(cursor, types)).transpose();
     let read = read_if(has(READ))?;
     let written = read_if(has(WRITTEN))?;
+    let mut place_if = |there: bool| there.then(|| read_frame_place(cursor)).transpose();
+    let frame = [place_if(has(FRAME_READ))?, place_if(has(FRAME_WRITTEN))?];
     Ok(SiteEvidence {
         read,
         written: if has(SAME) { read } else { written },
+        frame,
         bytes,
         string: has(STRING),
+    })
+}
+
+fn read_frame_place(cursor: &mut KeptCursor<'_>) -> Result<FramePlace, KeptDamage> {
+    Ok(FramePlace {
+        offset: cursor.signed()?,
+        step: cursor.small_number()?,
     })
 }
 
@@ -297,10 +317,20 @@ mod tests {
             code,
         });
         let operand = || proptest::option::of(any_evidence());
-        let said = (operand(), operand(), any::<[u32; 2]>(), any::<bool>());
-        let said = said.prop_map(|(read, written, bytes, string)| SiteEvidence {
+        let frame = any::<[Option<(i64, u32)>; 2]>().prop_map(|places| {
+            places.map(|place| place.map(|(offset, step)| FramePlace { offset, step }))
+        });
+        let said = (
+            operand(),
+            operand(),
+            frame,
+            any::<[u32; 2]>(),
+            any::<bool>(),
+        );
+        let said = said.prop_map(|(read, written, frame, bytes, string)| SiteEvidence {
             read,
             written,
+            frame,
             bytes,
             string,
         });

@@ -54,6 +54,7 @@ impl ObjectFinder<'_, '_, '_> {
             images: self.images,
             page: self.program.store.find_named("page"),
         };
+        let stack = self.find_stack_variables();
         let mut found: BTreeMap<(RunId, Addr), ResolvedObject> = BTreeMap::new();
         for (run, addr, _) in self.accesses_by_address() {
             let before = found.range(..=(run, addr)).next_back();
@@ -62,7 +63,11 @@ impl ObjectFinder<'_, '_, '_> {
             }
             let range = self.ranges.find_range(run, addr);
             let range = range.map(|n| self.ranges.row(n));
-            if let Some(object) = fixed.object_at(run, addr, range) {
+            let object = fixed.object_at(run, addr, range).or_else(|| {
+                let row = range.filter(|row| row.kind == RangeKind::Stack)?;
+                stack.object_at(run, addr, &row.owner)
+            });
+            if let Some(object) = object {
                 found.insert((object.run, object.base), object);
             }
         }

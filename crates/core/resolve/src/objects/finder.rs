@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use relayout_layout::{Type, TypeId};
-use relayout_profile::{Addr, RangeKind, RangeRow, RunId};
+use relayout_profile::{Addr, Profile, RangeKind, RangeRow, RunId};
 
 use super::ballot::ObjectBallot;
 use super::fixed;
@@ -18,6 +18,8 @@ use crate::images::DebugImages;
 
 /// Inputs of object discovery.
 pub struct ObjectFinder<'p, 'f, 'a> {
+    /// Recorded accesses and conflicts.
+    pub profile: &'p Profile,
     /// Code, types and variables of the debug files.
     pub program: &'p AnalysedProgram<'f, 'a>,
     /// Addresses of the files in each run.
@@ -84,7 +86,10 @@ impl<'p, 'f, 'a> ObjectFinder<'p, 'f, 'a> {
         };
         let kind = match self.range_row(cell).map(|row| row.kind) {
             Some(RangeKind::Slab) => ObjectKind::Slab { cache: owner() },
-            Some(RangeKind::Stack) => ObjectKind::Stack { task: owner() },
+            Some(RangeKind::Stack) => ObjectKind::Stack {
+                task: owner(),
+                variable: None,
+            },
             Some(RangeKind::Heap) => ObjectKind::Heap {
                 site: String::new(),
                 holder: String::new(),

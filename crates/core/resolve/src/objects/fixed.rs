@@ -177,7 +177,8 @@ fn element_object(
     })
 }
 
-fn certain_object(
+/// Returns an object whose type and place are known.
+pub(super) fn certain_object(
     run: RunId,
     base: Addr,
     bytes: u64,

@@ -8,6 +8,7 @@ pub mod fixed;
 pub mod heap;
 mod kernel;
 pub mod ranges;
+mod stack;
 mod stated;
 mod text;
 pub mod vote;
@@ -15,7 +16,7 @@ pub mod vote;
 pub use stated::StatedObjects;
 pub use text::StringLibrary;
 
-use relayout_layout::TypeId;
+use relayout_layout::{SourceLine, TypeId};
 use relayout_profile::{Addr, RunId};
 
 /// Index of an object in its resolution.
@@ -48,6 +49,9 @@ pub enum ObjectKind {
     Stack {
         /// Name (`comm`) of the task.
         task: String,
+        /// Variable that the object is, or is an element of; `None` for a struct, which its type
+        /// names.
+        variable: Option<StackVariable>,
     },
     /// Object in a user heap allocation, or an element of an array there.
     Heap {
@@ -69,6 +73,17 @@ pub enum ObjectKind {
     /// Object in memory without a description: dynamic per-cpu memory, boot-time allocations,
     /// pages.
     Memory,
+}
+
+/// Number, or array of numbers, that a function declares on its stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StackVariable {
+    /// Name of the variable.
+    pub name: String,
+    /// Function that declares it: `integrate`.
+    pub function: String,
+    /// Line of the declaration.
+    pub declared: Option<SourceLine>,
 }
 
 /// Object that accesses of the profile fall into.
@@ -128,6 +143,14 @@ impl ObjectKind {
             Self::Global { symbol }
             | Self::PerCpu { symbol, .. }
             | Self::ThreadLocal { symbol, .. } => Some(symbol),
+            _ => self.stack_variable().map(|variable| variable.name.as_str()),
+        }
+    }
+
+    /// Returns the local variable that the object is, or is an element of.
+    pub fn stack_variable(&self) -> Option<&StackVariable> {
+        match self {
+            Self::Stack { variable, .. } => variable.as_ref(),
             _ => None,
         }
     }

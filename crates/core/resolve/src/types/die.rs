@@ -50,10 +50,20 @@ pub fn type_of<'f>(file: &'f DwarfFile<'_>, near: DieOffset, die: &Entry<'f>) ->
 
 /// Returns the entry's own name, or that of its origin or specification.
 pub fn name_of<'f>(file: &'f DwarfFile<'_>, die: DieOffset) -> Option<&'f str> {
+    text_of(file, die, dw::DW_AT_name)
+}
+
+/// Returns the name of the entry's symbol, or else its own, or those of its origin or specification.
+pub fn symbol_name_of<'f>(file: &'f DwarfFile<'_>, die: DieOffset) -> Option<&'f str> {
+    text_of(file, die, dw::DW_AT_linkage_name).or_else(|| name_of(file, die))
+}
+
+/// Returns a text attribute of the entry, or of its origin or specification.
+fn text_of<'f>(file: &'f DwarfFile<'_>, die: DieOffset, name: DwAt) -> Option<&'f str> {
     let mut at = die;
     for _ in 0..ORIGINS_MAX {
         let (unit, die) = read_entry(file, at)?;
-        if let Some(value) = die.attr_value(dw::DW_AT_name) {
+        if let Some(value) = die.attr_value(name) {
             let text = file.dwarf_of(at).attr_string(unit, value).ok()?;
             return std::str::from_utf8(text.slice()).ok();
         }

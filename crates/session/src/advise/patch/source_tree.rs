@@ -17,7 +17,7 @@ use super::super::gathered::GatheredType;
 use super::super::layout_pool::LayoutPool;
 use super::super::line_changes::placement_reason;
 use super::super::recommended::PoolLayout;
-use super::super::subject::AdvisedSubject;
+use super::super::subject::{AdvisedSubject, LocalDeclaration};
 use super::constructors::constructor_files;
 use super::edits::{struct_edits, union_edits};
 use super::{ChosenEdit, CommentToReview, EditedCandidate, PatchReach};
@@ -203,10 +203,18 @@ impl<'a> SourceTree<'a> {
         scored: &RankedLayout,
         files: &mut Vec<EditedFile>,
     ) -> Result<DefinitionEdit, String> {
-        if let AdvisedSubject::Scalars { name, element } = &gathered.advised_subject {
+        if let AdvisedSubject::Scalars {
+            name,
+            element,
+            local,
+        } = &gathered.advised_subject
+        {
             return Err(match allocated_scalars(gathered) {
                 Some(count) => allocated_scalars_refusal(gathered, count, self.resolved.line_bytes),
-                None => scalars_refusal(name, element, self.resolved.line_bytes),
+                None => match local {
+                    Some(local) => local_refusal(name, element, local, self.resolved.line_bytes),
+                    None => scalars_refusal(name, element, self.resolved.line_bytes),
+                },
             });
         }
         let order = &scored.arrangement.order;
@@ -446,6 +454,30 @@ fn scalars_refusal(name: &str, element: &str, line_bytes: u32) -> String {
     format!(
         "every use of {name} would change: make its elements `struct {{ {element} value; }} \
          __attribute__((aligned({line_bytes})))`, or space them {line_bytes} bytes apart"
+    )
+}
+
+/// Returns the reason why an array on the stack of a function is not edited, with what to write.
+fn local_refusal(name: &str, element: &str, local: &LocalDeclaration, line_bytes: u32) -> String {
+    let LocalDeclaration {
+        function,
+        file,
+        line,
+    } = local;
+    let file_name = file.rsplit('/').next().unwrap_or(file);
+    let extension = file_name.rsplit('.').next().unwrap_or_default();
+    let wrapper = match extension {
+        "rs" => format!(
+            "`CachePadded<{element}>` of crossbeam-utils, or a struct with `#[repr(align({line_bytes}))]`"
+        ),
+        "c" | "h" => {
+            format!("`struct {{ {element} value; }} __attribute__((aligned({line_bytes})))`")
+        }
+        _ => format!("`struct alignas({line_bytes}) padded {{ {element} value; }}`"),
+    };
+    format!(
+        "every use of {name} in {function} ({file_name}:{line}) would change: make its elements {wrapper}, or let \
+         each thread compute in a variable of its own and store the result once, at its end"
     )
 }
 

@@ -1,0 +1,46 @@
+//! Threads of a scope count up elements of an array, and atomics, on the stack of the caller.
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+
+#[cfg(repaired)]
+#[repr(align(64))]
+struct Own<T>(T);
+#[cfg(not(repaired))]
+type Own<T> = T;
+#[cfg(repaired)]
+macro_rules! value { ($own:expr) => { $own.0 }; }
+#[cfg(not(repaired))]
+macro_rules! value { ($own:expr) => { $own }; }
+#[cfg(repaired)]
+macro_rules! own { ($value:expr) => { Own($value) }; }
+#[cfg(not(repaired))]
+macro_rules! own { ($value:expr) => { $value }; }
+
+fn count(number: &AtomicU64, rounds: u64) {
+    for _ in 0..rounds {
+        number.fetch_add(1, Relaxed);
+    }
+}
+
+#[inline(never)]
+fn add_up(rounds: u64) -> u64 {
+    let sums: [Own<AtomicU64>; 4] = std::array::from_fn(|_| own!(AtomicU64::new(0)));
+    thread::scope(|scope| {
+        for sum in &sums {
+            scope.spawn(move || count(&value!(sum), rounds));
+        }
+    });
+    sums.iter().map(|sum| value!(sum).load(Relaxed)).sum()
+}
+
+fn main() {
+    let rounds = std::env::args().nth(1).map_or(20000, |rounds| rounds.parse().unwrap());
+    let hits: Own<AtomicU64> = own!(AtomicU64::new(0));
+    let misses: Own<AtomicU64> = own!(AtomicU64::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| count(&value!(hits), rounds));
+        scope.spawn(|| count(&value!(misses), rounds));
+    });
+    let all = value!(hits).load(Relaxed) + value!(misses).load(Relaxed);
+    assert_eq!(all + add_up(rounds), 6 * rounds);
+}
