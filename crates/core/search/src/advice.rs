@@ -13,6 +13,7 @@ use crate::change::LayoutChange;
 use crate::interval::ChangeInterval;
 use crate::judged_parts::JudgedParts;
 use crate::order::MemberOrder;
+use crate::places::{PlaceChanges, PlacedTallies};
 use crate::rewrite::TransferBound;
 use crate::score::{EventsPerOperation, MemoryCost};
 
@@ -43,8 +44,11 @@ pub struct ScoredLayout {
     pub needs_allocation: bool,
     /// Number of atoms that move.
     pub moved: usize,
-    /// Replayed events, over all recorded objects.
+    /// Replayed events, over all recorded objects: the mean over the places where the allocator
+    /// can put them.
     pub tally: CoherenceTally,
+    /// The same where the objects began when they were recorded, and at each of these places.
+    pub placed: PlacedTallies,
     /// The same per operation, where the workload marks operations.
     pub per_operation: Option<EventsPerOperation>,
     /// Memory per object.
@@ -68,6 +72,11 @@ pub struct ScoredLayout {
 }
 
 impl ScoredLayout {
+    /// Compares with `today`, place by place; `None` where objects have no choice of places.
+    pub fn place_changes(&self, today: &Self) -> Option<PlaceChanges> {
+        self.placed.changes_from(&today.placed)
+    }
+
     /// Returns true if it has fewer transfers than `today` in some recordings and more in others.
     pub fn is_unstable(&self, today: &Self) -> bool {
         let pairs = || self.transfers_by_run.iter().zip(&today.transfers_by_run);

@@ -2,7 +2,6 @@
 
 mod rank;
 
-use relayout_contend::CoherenceTally;
 use relayout_layout::abi::{StructLayout, StructShape};
 
 use crate::advice::{
@@ -17,6 +16,7 @@ use crate::interval::ChangeInterval;
 use crate::judged_parts::judge_candidates;
 use crate::options::Options;
 use crate::pareto_front::mark_unbeaten;
+use crate::places::ScoredTallies;
 use crate::rewrite::{RewriteModel, TransferBound};
 use crate::score::LayoutScorer;
 use crate::subject::{AccessingCode, AdviceSubject, ObjectHome};
@@ -285,7 +285,7 @@ fn score_all(
     let tallies = scorer.tallies(&layouts, budget_accesses);
     { candidates.into_iter().zip(tallies) }
         .filter_map(|(candidate, tallies)| {
-            Some(into_scored(scorer, candidate, &tallies?, is_guarded))
+            Some(into_scored(scorer, candidate, tallies?, is_guarded))
         })
         .collect()
 }
@@ -293,23 +293,25 @@ fn score_all(
 fn into_scored(
     scorer: &LayoutScorer<'_>,
     candidate: LayoutCandidate,
-    tallies: &[CoherenceTally],
+    tallies: ScoredTallies,
     is_guarded: bool,
 ) -> ScoredLayout {
-    let tally: CoherenceTally = tallies.iter().copied().sum();
+    let tally = tallies.mean;
+    let by_instance = tallies.by_instance.as_slice();
     let pair_transfers = scorer.pair_transfers(&candidate.layout);
     ScoredLayout {
         name: candidate.name,
         cost: scorer.cost(tally.transfers(), pair_transfers.unwrap_or(0)),
         pair_transfers,
         moved: candidate.proposal.moved(),
-        transfers_by_run: scorer.transfers_by_run(tallies),
+        transfers_by_run: scorer.transfers_by_run(by_instance),
         arrangement: candidate.proposal.arrangement,
         changes: candidate.proposal.changes,
         pads: candidate.proposal.pads,
         needs_allocation: scorer.needs_allocation(&candidate.layout),
         tally,
-        per_operation: scorer.per_operation(tallies),
+        placed: tallies.placed,
+        per_operation: scorer.per_operation(by_instance),
         memory: scorer.memory(&candidate.layout),
         phase: scorer.phase(&candidate.layout),
         layout: candidate.layout,
@@ -327,9 +329,8 @@ fn transfers_by_phase(
     layout: &StructLayout,
 ) -> Vec<(u32, u64)> {
     let line = u64::from(subject.line_bytes.max(1));
-    let are_single_and_fixed = { subject.instances.iter() }.all(|instance| {
-        !matches!(instance.home, ObjectHome::Slab { .. }) && instance.elements <= 1
-    });
+    let are_single_and_fixed = { subject.instances.iter() }
+        .all(|instance| !matches!(instance.home, ObjectHome::Slab { .. }) && !instance.is_row());
     if !are_single_and_fixed || layout.size > LINES_BY_PHASE_MAX * line {
         return Vec::new();
     }

@@ -372,7 +372,7 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
             movable: &movable,
             stays: &rules.kept,
             blocks: &rules.blocks,
-            phase: &|size, align| rules.scorer.phase_of(size, align),
+            phases: &|extent| rules.scorer.phases_of(extent),
             allowed: &|order, layout| rules.admit(order, layout) == CandidateAdmission::Yes,
         };
         let proposals = search.extend_singles(singles, &mut estimates.estimator);
@@ -461,7 +461,7 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
             current: rules.current,
             hot: &rules.coverage.accessed,
             stays: &rules.kept,
-            phase: &|size, align| rules.scorer.phase_of(size, align),
+            phases: &|extent| rules.scorer.phases_of(extent),
             allowed: &|order, layout| rules.admit(order, layout) == CandidateAdmission::Yes,
             layouts_max: options.two_moves_max,
         };

@@ -6,6 +6,7 @@ pub(crate) mod atom_placer;
 pub(crate) mod exchange_lines;
 mod move_align;
 mod move_member;
+mod pad_member;
 mod pad_type;
 pub(crate) mod small_edits;
 pub(crate) mod two_moves;
@@ -181,10 +182,11 @@ pub(crate) struct StartingShape<'a> {
 type ProposalVisitor = fn(&StartingShape<'_>, &mut dyn FnMut(LayoutProposal));
 
 /// All kinds of change; their order breaks ties.
-const KINDS: [ProposalVisitor; 5] = [
+const KINDS: [ProposalVisitor; 6] = [
     move_member::propose,
     align_type::propose,
     pad_type::propose,
+    pad_member::propose,
     align_member::propose,
     move_align::propose,
 ];

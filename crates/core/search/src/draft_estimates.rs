@@ -65,11 +65,11 @@ impl<'m> DraftEstimates<'m> {
 
     fn estimate_placed(&mut self, extent: PlacedExtent) -> LayoutEstimate {
         let scorer = self.rules.scorer;
-        let phase = self
+        let phases = self
             .placer
-            .phase(extent, &|size, align| scorer.phase_of(size, align));
+            .phases(extent, &|extent| scorer.phases_of(extent));
         LayoutEstimate {
-            transfers: self.estimator.transfers(self.placer.offsets(), phase),
+            transfers: self.estimator.transfers(self.placer.offsets(), phases),
             size: extent.size,
         }
     }
@@ -77,9 +77,9 @@ impl<'m> DraftEstimates<'m> {
     /// Estimates a layout.
     pub fn estimate_layout(&mut self, layout: &StructLayout) -> LayoutEstimate {
         let offsets: Vec<u64> = layout.places.iter().map(|place| place.offset).collect();
-        let phase = self.rules.scorer.phase(layout);
+        let phases = self.rules.scorer.phases_of(layout.into());
         LayoutEstimate {
-            transfers: self.estimator.transfers(&offsets, phase),
+            transfers: self.estimator.transfers(&offsets, phases),
             size: layout.size,
         }
     }

@@ -72,15 +72,14 @@ fn instances_of_half(
             accesses: accesses.to_vec(),
             ..ObjectTrace::default()
         };
-        let home = whole.home.clone();
-        (
-            RecordedInstance {
-                trace,
-                home,
-                ..*whole
-            },
-            index,
-        )
+        let part = RecordedInstance {
+            run: whole.run,
+            recording: whole.recording,
+            trace,
+            home: whole.home.clone(),
+            row: whole.row.clone(),
+        };
+        (part, index)
     })
     .unzip()
 }
@@ -100,7 +99,7 @@ fn cheapest_candidate(
         .into_iter()
         .enumerate();
     let counted = tallies.filter_map(|(index, tallies)| {
-        let transfers: u64 = tallies?.iter().map(|tally| tally.transfers()).sum();
+        let transfers = tallies?.mean.transfers();
         let candidate = &candidates[index];
         let pairs = scorer.pair_transfers(&candidate.layout).unwrap_or(0);
         Some((

@@ -10,8 +10,17 @@ pub struct OffsetMapping {
     moved: Vec<u32>,
     /// New offset of the first byte behind the struct.
     tail: u32,
-    /// Bytes from one object of a row to the next, as recorded and in the new layout.
-    row: Option<(u32, u32)>,
+    /// Starts of the objects of a row, as recorded and in the new layout; empty for a single object.
+    row: Vec<MovedStart>,
+}
+
+/// Start of an object of a row, from the first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MovedStart {
+    /// As recorded.
+    pub recorded: u32,
+    /// In the new layout.
+    pub then: u32,
 }
 
 impl OffsetMapping {
@@ -45,14 +54,12 @@ impl OffsetMapping {
         Self {
             moved,
             tail: narrow(tail),
-            row: None,
+            row: Vec::new(),
         }
     }
 
-    /// Applies the mapping to a row of objects. `row` holds the bytes from one object to the next,
-    /// as recorded and in the new layout.
-    pub fn with_row(self, row: Option<(u32, u32)>) -> Self {
-        let row = row.filter(|(recorded, _)| *recorded > 0);
+    /// Applies the mapping to a row of objects with these starts; to a single one if it is empty.
+    pub(crate) fn with_row(self, row: Vec<MovedStart>) -> Self {
         Self { row, ..self }
     }
 
@@ -66,12 +73,10 @@ impl OffsetMapping {
 
 impl BytePlacement for OffsetMapping {
     fn place(&self, offset: u32) -> u32 {
-        match self.row {
+        let behind = self.row.partition_point(|start| start.recorded <= offset);
+        match behind.checked_sub(1).map(|index| self.row[index]) {
             None => self.in_object(offset),
-            Some((recorded, then)) => {
-                let start = (offset / recorded).saturating_mul(then);
-                start.saturating_add(self.in_object(offset % recorded))
-            }
+            Some(start) => { start.then }.saturating_add(self.in_object(offset - start.recorded)),
         }
     }
 }

@@ -143,7 +143,7 @@ impl OtherBuild {
         let by_stretch = scorer.costs_by_stretch(layouts, STRETCHES);
         { tallies.zip(layouts).zip(by_stretch) }
             .map(|((tallies, layout), by_stretch)| {
-                let tally: CoherenceTally = tallies.unwrap_or_default().into_iter().sum();
+                let tally = tallies.map_or(CoherenceTally::default(), |tallies| tallies.mean);
                 let pair_transfers = scorer.pair_transfers(layout);
                 VariantCosts {
                     size: layout.size,

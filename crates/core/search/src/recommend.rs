@@ -101,6 +101,9 @@ pub struct Recommendation {
     pub gain_kept: f64,
     /// The candidate with the most gain: index and size of its edit.
     pub most: (usize, EditSize),
+    /// True if it saves nothing at some place where the allocator can put an object. A candidate
+    /// that saves at every place is recommended before it.
+    pub is_lucky: bool,
 }
 
 /// Returns the candidates that are worth their edits, the recommended one first. The others follow
@@ -138,6 +141,8 @@ pub fn recommend(advice: &LayoutAdvice, rules: &RecommendationRules<'_>) -> Vec<
             edit: EditSize::new(advice, candidate),
             gain_kept: saved_by(candidate) / saved_most,
             most: (most_index, EditSize::new(advice, most)),
+            is_lucky: { candidate.place_changes(&advice.current) }
+                .is_some_and(|changes| changes.is_lucky()),
         })
         .collect();
     recommendations.sort_by(|a, b| a.preference(b).then(a.index.cmp(&b.index)));
@@ -154,10 +159,11 @@ impl Recommendation {
 
     /// Returns `Less` if this one is recommended rather than `other`. Both keep parts of one best gain.
     pub fn preference(&self, other: &Self) -> Ordering {
+        let is_lucky = self.is_lucky.cmp(&other.is_lucky);
         let is_small = { other.is_small_and_worth_it() }.cmp(&self.is_small_and_worth_it());
         let values = other.value().total_cmp(&self.value());
         let grown = self.edit.grown_bytes.cmp(&other.edit.grown_bytes);
-        is_small.then(values).then(grown)
+        is_lucky.then(is_small).then(values).then(grown)
     }
 
     /// Part of the best gain that is kept, less the charge for the edits.

@@ -11,10 +11,12 @@ use relayout_contend::{CoherenceTally, LineScores, ObjectTrace, PreparedTrace, T
 use relayout_layout::abi::StructLayout;
 use rustc_hash::FxHashMap;
 
+use crate::change::atom_placer::PlacedExtent;
 use crate::coverage::AtomCoverage;
 use crate::heap;
-use crate::mapping::OffsetMapping;
+use crate::mapping::{MovedStart, OffsetMapping};
 use crate::pair_transfers::pair_transfers;
+use crate::places::{InstanceTallies, PhaseSet, PlaceUse, ScoredTallies};
 use crate::slab::{self, ObjectSlot};
 use crate::subject::{AdviceSubject, RecordedInstance};
 
@@ -67,6 +69,7 @@ pub(crate) struct LayoutScorer<'a> {
     busiest: usize,
     /// Cost of a pair transfer, in transfers.
     pair_coefficient: f64,
+    place_use: PlaceUse,
 }
 
 /// Units of cost in a transfer.
@@ -89,7 +92,12 @@ impl<'a> LayoutScorer<'a> {
             .filter(|atom| coverage.accessed[*atom] || *atom == last && tail_max > 0)
             .map(|atom| (atom, if atom == last { tail_max } else { 0 }))
             .collect();
-        Self::from_parts(subject, current, tails, hot)
+        let scorer = Self::from_parts(subject, current, tails, hot);
+        let place_use = PlaceUse::new(subject.instances, &scorer.slots(&scorer.current));
+        Self {
+            place_use,
+            ..scorer
+        }
     }
 
     /// Scorer for a part of the recording. The instances of `subject` are parts of those of `self`
@@ -102,7 +110,11 @@ impl<'a> LayoutScorer<'a> {
         let tails = indices.iter().map(|index| self.tails[*index]).collect();
         let part =
             LayoutScorer::from_parts(subject, self.current.clone(), tails, self.hot_atoms.clone());
-        part.with_pairs(self.pair_coefficient)
+        LayoutScorer {
+            pair_coefficient: self.pair_coefficient,
+            place_use: self.place_use,
+            ..part
+        }
     }
 
     fn from_parts(
@@ -122,9 +134,10 @@ impl<'a> LayoutScorer<'a> {
                 .collect(),
             tails,
             hot_atoms: hot,
-            has_rows: instances.iter().any(|instance| instance.elements > 1),
+            has_rows: instances.iter().any(RecordedInstance::is_row),
             busiest: (0..instances.len()).rev().max_by_key(accesses).unwrap_or(0),
             pair_coefficient: 0.0,
+            place_use: PlaceUse::All,
         }
     }
 
@@ -148,9 +161,9 @@ impl<'a> LayoutScorer<'a> {
 
     fn pairs_in(&self, accesses: &[TraceAccess], index: usize, layout: &StructLayout) -> u64 {
         let instance = &self.subject.instances[index];
-        let slot = self.instance_slot(instance, self.tails[index], layout.size, layout.align);
-        let row = self.row_strides(instance, layout);
-        let mapping = OffsetMapping::new(self.subject.shape, &self.current, layout).with_row(row);
+        let slot = self.instance_slot(instance, self.tails[index], layout.into());
+        let mapping = OffsetMapping::new(self.subject.shape, &self.current, layout);
+        let mapping = mapping.with_row(moved_starts(instance, &slot));
         pair_transfers(accesses, &mapping, slot.pair_phase, self.subject.line_bytes)
     }
 
@@ -164,7 +177,7 @@ impl<'a> LayoutScorer<'a> {
     pub fn slots(&self, layout: &StructLayout) -> Vec<ObjectSlot> {
         let instances = self.subject.instances.iter().zip(&self.tails);
         instances
-            .map(|(instance, tail)| self.instance_slot(instance, *tail, layout.size, layout.align))
+            .map(|(instance, tail)| self.instance_slot(instance, *tail, layout.into()))
             .collect()
     }
 
@@ -172,42 +185,44 @@ impl<'a> LayoutScorer<'a> {
         &self,
         instance: &RecordedInstance,
         tail: u64,
-        size: u64,
-        align: u64,
+        extent: PlacedExtent,
     ) -> ObjectSlot {
-        let line_bytes = self.subject.line_bytes;
-        slab::object_slot(instance, self.current.size, size, align, tail, line_bytes)
+        let extents = [(&self.current).into(), extent];
+        slab::object_slot(instance, extents, tail, self.subject.line_bytes)
     }
 
-    /// Returns the distinct pairs of phases, as recorded and with `layout`.
+    /// Returns the distinct pairs of phases at the same place, today and with `layout`.
     pub fn phase_changes(&self, layout: &StructLayout) -> Vec<(u32, u32)> {
-        let line = self.subject.line_bytes;
-        let instances = self.subject.instances.iter().zip(self.slots(layout));
+        let today = self.slots(&self.current);
         let mut phases: Vec<(u32, u32)> = Vec::new();
-        for (instance, slot) in instances {
-            let recorded = instance.trace.phase(line);
-            phases.extend(slot.phases().map(|phase| (recorded, phase)));
+        for (now, then) in today.iter().zip(&self.slots(layout)) {
+            let [now, then] = [now, then].map(|slot| self.place_use.phases(slot));
+            let places = 0..now.len().max(then.len());
+            phases.extend(places.map(|place| (now[place % now.len()], then[place % then.len()])));
         }
         phases.sort_unstable();
         phases.dedup();
         phases
     }
 
-    /// Returns the phase of the object with the most accesses.
+    /// Returns the phase of the object with the most accesses, where it was recorded.
     pub fn phase(&self, layout: &StructLayout) -> u32 {
-        self.phase_of(layout.size, layout.align)
+        self.busiest_slot(layout.into())
+            .map_or(0, |slot| slot.phase)
     }
 
-    /// Returns the phase of the object with the most accesses for a type of this size and
-    /// alignment.
-    pub fn phase_of(&self, size: u64, align: u64) -> u32 {
-        match self.subject.instances.get(self.busiest) {
-            Some(instance) => {
-                self.instance_slot(instance, self.tails[self.busiest], size, align)
-                    .phase
-            }
-            None => 0,
+    /// Returns the phases at which the object with the most accesses is replayed for a type of this
+    /// size and alignment.
+    pub fn phases_of(&self, extent: PlacedExtent) -> PhaseSet {
+        match self.busiest_slot(extent) {
+            Some(slot) => PhaseSet::new(self.place_use.phases(&slot).iter().copied()),
+            None => PhaseSet::new([0]),
         }
+    }
+
+    fn busiest_slot(&self, extent: PlacedExtent) -> Option<ObjectSlot> {
+        let instance = self.subject.instances.get(self.busiest)?;
+        Some(self.instance_slot(instance, self.tails[self.busiest], extent))
     }
 
     /// Returns true if the layout needs an alignment that the allocation of some object does not
@@ -232,50 +247,66 @@ impl<'a> LayoutScorer<'a> {
         }
     }
 
-    /// Replays each layout, and returns the tally of each instance; `None` for layouts after
+    /// Replays each layout at the places where objects can begin; `None` for layouts after
     /// `budget` accesses were replayed. Layouts under which the accessed members share lines in the
     /// same way are replayed once.
-    pub fn tallies(
-        &self,
-        layouts: &[&StructLayout],
-        budget: u64,
-    ) -> Vec<Option<Vec<CoherenceTally>>> {
-        let mut ids: FxHashMap<LineSignature, usize> = FxHashMap::default();
-        let mut jobs: Vec<(usize, usize, u32)> = Vec::new();
-        let mut by_pair: FxHashMap<(usize, usize), usize> = FxHashMap::default();
-        let mut wanted: Vec<Option<Vec<Vec<usize>>>> = Vec::with_capacity(layouts.len());
-        let mut spent = 0u64;
+    pub fn tallies(&self, layouts: &[&StructLayout], budget: u64) -> Vec<Option<ScoredTallies>> {
+        let mut plan = ReplayPlan::default();
+        let mut wanted: Vec<Option<Vec<InstanceJobs>>> = Vec::with_capacity(layouts.len());
         for (number, layout) in layouts.iter().enumerate() {
-            if spent >= budget {
-                wanted.push(None);
-                continue;
-            }
-            let mut at_phase: FxHashMap<u32, usize> = FxHashMap::default();
-            let mut mine = Vec::with_capacity(self.replays.len());
-            for (instance, slot) in self.slots(layout).iter().enumerate() {
-                let mut by_phase: Vec<usize> = Vec::new();
-                for phase in slot.phases() {
-                    let id = *at_phase.entry(phase).or_insert_with(|| {
-                        let next = ids.len();
-                        *ids.entry(self.signature(layout, phase)).or_insert(next)
-                    });
-                    by_phase.push(*by_pair.entry((instance, id)).or_insert_with(|| {
-                        jobs.push((number, instance, phase));
-                        spent += self.subject.instances[instance].trace.accesses.len() as u64;
-                        jobs.len() - 1
-                    }));
-                }
-                mine.push(by_phase);
-            }
-            wanted.push(Some(mine));
+            let is_affordable = plan.spent < budget;
+            wanted.push(is_affordable.then(|| self.plan_layout(&mut plan, number, layout)));
         }
-        let done = self.replay_jobs(layouts, &jobs);
-        let worst = |by_phase: Vec<usize>| {
-            let tallies = by_phase.into_iter().map(|job| done[job]);
-            tallies.max_by_key(|tally| (tally.transfers(), tally.upgrades))
+        let done = self.replay_jobs(layouts, &plan.jobs);
+        let look_up = |jobs: InstanceJobs| InstanceTallies {
+            by_place: jobs.by_place.into_iter().map(|job| done[job]).collect(),
+            recorded_place: jobs.recorded_place,
+            possible_places: jobs.possible_places,
         };
-        let look_up = |mine: Vec<Vec<usize>>| mine.into_iter().filter_map(worst).collect();
-        wanted.into_iter().map(|mine| mine.map(look_up)).collect()
+        let joined = |instances: Vec<InstanceJobs>| {
+            let tallies: Vec<InstanceTallies> = instances.into_iter().map(look_up).collect();
+            self.place_use.join(&tallies)
+        };
+        { wanted.into_iter() }
+            .map(|instances| instances.map(joined))
+            .collect()
+    }
+
+    /// Adds the replays of a layout that no other needs too, and returns those that it needs.
+    fn plan_layout(
+        &self,
+        plan: &mut ReplayPlan,
+        number: usize,
+        layout: &StructLayout,
+    ) -> Vec<InstanceJobs> {
+        let mut at_phase: FxHashMap<u32, usize> = FxHashMap::default();
+        let slots = self.slots(layout);
+        let jobs_of = |(instance, slot): (usize, &ObjectSlot)| {
+            let accesses = self.subject.instances[instance].trace.accesses.len() as u64;
+            let by_place = self.place_use.phases(slot).iter().map(|phase| {
+                let id = *at_phase.entry(*phase).or_insert_with(|| {
+                    let next = plan.ids.len();
+                    *plan
+                        .ids
+                        .entry(self.signature(layout, *phase))
+                        .or_insert(next)
+                });
+                let next = plan.jobs.len();
+                let job = *plan.by_pair.entry((instance, id)).or_insert(next);
+                if job == next {
+                    plan.jobs.push((number, instance, *phase));
+                    plan.spent += accesses;
+                }
+                job
+            });
+            let recorded = slot.phases.iter().position(|phase| *phase == slot.phase);
+            InstanceJobs {
+                by_place: by_place.collect(),
+                recorded_place: recorded.unwrap_or(0),
+                possible_places: slot.phases.len(),
+            }
+        };
+        slots.iter().enumerate().map(jobs_of).collect()
     }
 
     fn replay_jobs(
@@ -283,7 +314,6 @@ impl<'a> LayoutScorer<'a> {
         layouts: &[&StructLayout],
         jobs: &[(usize, usize, u32)],
     ) -> Vec<CoherenceTally> {
-        let shape = self.subject.shape;
         let line_bytes = self.subject.line_bytes;
         let replays = self.replays.iter();
         let scores: Vec<LineScores<'_>> = replays
@@ -291,12 +321,33 @@ impl<'a> LayoutScorer<'a> {
             .collect();
         jobs.par_iter()
             .map(|&(layout, instance, phase)| {
-                let row = self.row_strides(&self.subject.instances[instance], layouts[layout]);
-                let mapping =
-                    OffsetMapping::new(shape, &self.current, layouts[layout]).with_row(row);
+                let mapping = self.row_mapping(instance, layouts[layout]);
                 scores[instance].tally(phase, &mapping)
             })
             .collect()
+    }
+
+    /// Returns the mapping from today's layout to another for the objects of an instance.
+    fn row_mapping(&self, instance: usize, layout: &StructLayout) -> OffsetMapping {
+        let mapping = OffsetMapping::new(self.subject.shape, &self.current, layout);
+        self.with_row_of(mapping, instance, layout)
+    }
+
+    /// Applies the mapping of a single object to those of an instance.
+    fn with_row_of(
+        &self,
+        mapping: OffsetMapping,
+        instance: usize,
+        layout: &StructLayout,
+    ) -> OffsetMapping {
+        let recorded = &self.subject.instances[instance];
+        match recorded.is_row() {
+            false => mapping,
+            true => {
+                let slot = self.instance_slot(recorded, 0, layout.into());
+                mapping.with_row(moved_starts(recorded, &slot))
+            }
+        }
     }
 
     /// Returns the transfers with every object at `phase`.
@@ -309,27 +360,13 @@ impl<'a> LayoutScorer<'a> {
             .sum()
     }
 
-    /// Returns the bytes from one object of `instance` to the next, as recorded and with `layout`;
-    /// `None` for a single object.
-    fn row_strides(
-        &self,
-        instance: &RecordedInstance,
-        layout: &StructLayout,
-    ) -> Option<(u32, u32)> {
-        let then = || {
-            self.instance_slot(instance, 0, layout.size, layout.align)
-                .stride
-        };
-        (instance.elements > 1).then(|| (instance.stride, then()))
-    }
-
     fn signature(&self, layout: &StructLayout, phase: u32) -> LineSignature {
         let line = u64::from(self.subject.line_bytes.max(1));
         let mut names: FxHashMap<u64, u32> = FxHashMap::default();
         let mut signature = Vec::with_capacity(self.hot_atoms.len() * 2);
         if self.has_rows {
             // Neighbours share lines in ways that the lines of a single object do not show.
-            signature.extend([layout.size as u32, layout.align as u32]);
+            signature.extend([layout.size as u32, layout.align as u32, phase]);
             signature.extend(layout.places.iter().map(|place| place.offset as u32));
         }
         for &(atom, extra) in &self.hot_atoms {
@@ -417,21 +454,53 @@ impl<'a> LayoutScorer<'a> {
                 let slots = self.slots(layout);
                 let line_bytes = self.subject.line_bytes;
                 let tally = |(index, accesses, piece): &(usize, &[TraceAccess], PreparedTrace)| {
-                    let row = self.row_strides(&self.subject.instances[*index], layout);
-                    let mapping = mapping.clone().with_row(row);
-                    let tallies = { slots[*index].phases() }
-                        .map(|phase| piece.tally(phase, &mapping, line_bytes).transfers());
-                    let transfers = tallies.max().unwrap_or(0);
+                    let mapping = self.with_row_of(mapping.clone(), *index, layout);
+                    let phases = self.place_use.phases(&slots[*index]);
+                    let cost = PhaseSet::new(phases.iter().copied()).mean(|phase| {
+                        COST_UNITS * piece.tally(phase, &mapping, line_bytes).transfers()
+                    });
                     let pairs = match self.pair_coefficient > 0.0 {
                         true => self.pairs_in(accesses, *index, layout),
                         false => 0,
                     };
-                    self.cost(transfers, pairs)
+                    cost.saturating_add(self.cost(0, pairs))
                 };
                 pieces.iter().map(tally).collect()
             })
             .collect()
     }
+}
+
+/// Returns the starts of the objects of a row, as recorded and in `slot`.
+fn moved_starts(instance: &RecordedInstance, slot: &ObjectSlot) -> Vec<MovedStart> {
+    if !instance.is_row() {
+        return Vec::new();
+    }
+    { instance.starts().zip(&slot.starts) }
+        .map(|(recorded, then)| MovedStart {
+            recorded,
+            then: *then,
+        })
+        .collect()
+}
+
+/// Replays that layouts need, each once.
+#[derive(Default)]
+struct ReplayPlan {
+    ids: FxHashMap<LineSignature, usize>,
+    /// Layout, instance and phase.
+    jobs: Vec<(usize, usize, u32)>,
+    by_pair: FxHashMap<(usize, usize), usize>,
+    /// Accesses to replay.
+    spent: u64,
+}
+
+/// Replays of an instance under one layout.
+struct InstanceJobs {
+    /// Indices of the jobs, by number of the place.
+    by_place: Vec<usize>,
+    recorded_place: usize,
+    possible_places: usize,
 }
 
 /// Cuts all traces into about `count` stretches, each with the index of its instance.

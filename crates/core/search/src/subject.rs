@@ -49,19 +49,62 @@ pub struct RecordedInstance {
     pub trace: ObjectTrace,
     /// Origin of its address.
     pub home: ObjectHome,
-    /// Number of objects: more than 1 for a row of objects that are recorded as one, because
-    /// neighbours can share lines (an array, slots of a slab).
-    pub elements: u32,
-    /// Bytes from one of the objects to the next as recorded.
-    pub stride: u32,
+    /// Objects that are recorded as one, because neighbours can share lines: elements of an array,
+    /// slots of a slab, objects that were allocated one after the other. Empty for a single object.
+    pub row: Vec<RowObject>,
+}
+
+/// An object of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowObject {
+    /// Offset of its first byte from the first object of the row, as recorded.
+    pub start: u32,
+    /// Objects in the allocation that begins with it; 0 if it lies in the allocation, array or slab
+    /// of the object before it.
+    pub allocated: u64,
+}
+
+impl RowObject {
+    /// Returns a row of `count` objects in one array or slab, `stride` bytes apart.
+    ///
+    /// ```
+    /// use relayout_search::RowObject;
+    ///
+    /// let starts: Vec<u32> = RowObject::evenly(3, 24).iter().map(|object| object.start).collect();
+    /// assert_eq!(starts, [0, 24, 48]);
+    /// ```
+    pub fn evenly(count: u32, stride: u32) -> Vec<Self> {
+        let object = |index: u32| Self {
+            start: index.saturating_mul(stride),
+            allocated: 0,
+        };
+        (0..count).map(object).collect()
+    }
 }
 
 impl RecordedInstance {
+    /// Returns the number of objects, at least 1.
+    pub fn objects(&self) -> u32 {
+        self.starts().count() as u32
+    }
+
+    /// Returns true for a row of several objects.
+    pub fn is_row(&self) -> bool {
+        self.row.len() > 1
+    }
+
+    /// Returns the offsets of the objects' first bytes, ascending from 0.
+    pub fn starts(&self) -> impl Iterator<Item = u32> + '_ {
+        let behind = self.row.iter().skip(1).map(|object| object.start);
+        std::iter::once(0).chain(behind)
+    }
+
     /// Returns the index of the object that the byte at `offset` belongs to, and the offset in it.
-    pub(crate) fn locate(&self, offset: u32) -> (u32, u32) {
-        match (self.elements, self.stride) {
-            (2.., 1..) => (offset / self.stride, offset % self.stride),
-            _ => (0, offset),
+    pub fn locate(&self, offset: u32) -> (u32, u32) {
+        let behind = self.row.partition_point(|object| object.start <= offset);
+        match behind.checked_sub(1) {
+            Some(index) => (index as u32, offset - self.row[index].start),
+            None => (0, offset),
         }
     }
 }

@@ -9,8 +9,8 @@ use relayout_layout::abi::{AbiEngine, StructShape};
 use relayout_layout::{Aggregate, TypeArena};
 use relayout_profile::AccessKind::{self, Read, ReadWrite, Write};
 use relayout_search::{
-    AdviceVerdict, LayoutAdvice, ObjectHome, Options, RankedLayout, RecordedInstance, ScoredLayout,
-    UserLayout, advise, change, order,
+    AdviceVerdict, LayoutAdvice, ObjectHome, Options, RankedLayout, RecordedInstance, RowObject,
+    ScoredLayout, UserLayout, advise, change, order,
 };
 
 use common::{access, instance, recorded, structure, subject};
@@ -244,7 +244,7 @@ fn row(base: u64, elements: u32, stride: u32) -> RecordedInstance {
         }
     }
     let mut row_instance = instance(base, ObjectHome::Fixed, 0..elements * stride, accesses);
-    (row_instance.elements, row_instance.stride) = (elements, stride);
+    row_instance.row = RowObject::evenly(elements, stride);
     row_instance
 }
 

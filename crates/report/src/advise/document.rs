@@ -296,8 +296,14 @@ pub struct LayoutDocument<'a> {
     pub size: u64,
     /// Alignment of the struct in bytes.
     pub align: u64,
-    /// Read and write transfers.
+    /// Read and write transfers. Where the allocator can put an object at several places of a line,
+    /// this and the other counts are means over these places.
     pub transfers: u64,
+    /// Read and write transfers where the objects lay when they were recorded.
+    pub transfers_as_recorded: u64,
+    /// Read and write transfers at each place of a line where the allocator can put an object; empty
+    /// where it has no choice.
+    pub transfers_by_place: Vec<u64>,
     /// Read transfers.
     pub read_transfers: u64,
     /// Write transfers.
@@ -378,6 +384,9 @@ pub struct CandidateDocument<'a> {
     pub predicted_curve: Option<CurveDocument<'a>>,
     /// Change of the transfers from today's layout.
     pub transfers_change: Option<IntervalDocument>,
+    /// Change at the places of a line where the allocator can put an object; null where it has no
+    /// choice.
+    pub places: Option<PlaceChangesDocument>,
     /// Worst change on parts of the recording that did not choose the layout: the gain to promise.
     pub worst_change: Option<f64>,
     /// Members that enter or leave a cache line group, in a given layout.
@@ -424,6 +433,23 @@ pub struct ChangePercentDocument {
     pub low: Option<f64>,
     /// Upper end; null where the interval is not known.
     pub high: Option<f64>,
+}
+
+/// Change of the transfers at the places of a line where the allocator can put an object, as
+/// fractions: -0.2 is a fifth less.
+#[derive(Clone, Serialize, JsonSchema)]
+pub struct PlaceChangesDocument {
+    /// Number of places.
+    pub count: usize,
+    /// Change of the mean transfers.
+    pub mean_change: f64,
+    /// Change at the place where the layout does worst.
+    pub worst_change: f64,
+    /// Number of places at which the layout saves nothing, although today's has transfers there.
+    pub without_gain: usize,
+    /// True if objects were recorded at each place, so that the recording shows how they lie. The
+    /// counts are then those of the recording.
+    pub are_recorded: bool,
 }
 
 /// Layouts together with guarded stores. The keys of the first statement stand here once more.

@@ -1,11 +1,12 @@
 //! The documents of `advise` and `what-if`, made of a session's values.
 
+use relayout_contend::CoherenceTally;
 use relayout_contend::throughput::{GainRatio, ThroughputGain};
 use relayout_layout::abi::StructShape;
 use relayout_patch::{OrderFact, OrderReliance};
 use relayout_search::{
     AdviceVerdict, ChangeInterval, ComparedBy, EditSize, GroupCrossing, LayoutAdvice, LineGroups,
-    RankedLayout, Recommendation, ScoredLayout, SkippedCandidates, change,
+    PlaceChanges, RankedLayout, Recommendation, ScoredLayout, SkippedCandidates, change,
 };
 use relayout_session::ResolvedProfile;
 use relayout_session::advise::{
@@ -20,10 +21,10 @@ use super::document::{
     CompileDocument, ContextGainDocument, DoubtDocument, EditsDocument, FunctionDocument,
     GainDocument, GroupCrossingDocument, GuardDocument, IntervalDocument, LayoutDocument,
     LeftOutDocument, MemberAccessesDocument, OrderFactDocument, PerOperationDocument,
-    PhaseDocument, PlacedMemberDocument, RefusedTypeDocument, ReviewAnswerDocument, ReviewDocument,
-    RunGainDocument, ScenarioDocument, ScenarioScoreDocument, SkippedTypeDocument,
-    StatementDocument, StoreCountsDocument, TypeDocument, WhatIfDocument, WhatIfOutcomeDocument,
-    WhatIfScoresDocument,
+    PhaseDocument, PlaceChangesDocument, PlacedMemberDocument, RefusedTypeDocument,
+    ReviewAnswerDocument, ReviewDocument, RunGainDocument, ScenarioDocument, ScenarioScoreDocument,
+    SkippedTypeDocument, StatementDocument, StoreCountsDocument, TypeDocument, WhatIfDocument,
+    WhatIfOutcomeDocument, WhatIfScoresDocument,
 };
 use super::text::recommendation_text::recommendation_reason;
 use super::text::review_answers::LayoutReview;
@@ -453,6 +454,10 @@ fn layout_document<'a>(shape: &'a StructShape, scored: &'a ScoredLayout) -> Layo
         size: scored.layout.size,
         align: scored.layout.align,
         transfers: tally.transfers(),
+        transfers_as_recorded: scored.placed.as_recorded.transfers(),
+        transfers_by_place: { scored.placed.by_place.iter() }
+            .map(CoherenceTally::transfers)
+            .collect(),
         read_transfers: tally.read_transfers,
         write_transfers: tally.write_transfers,
         upgrades: tally.upgrades,
@@ -504,9 +509,20 @@ fn candidate_document<'a>(
         predicted_gain: ranked.gain.as_ref().map(gain_document),
         predicted_curve: ranked.curve.as_ref().map(CurveDocument::new),
         transfers_change: ranked.interval.map(interval_document),
+        places: { ranked.place_changes(&advice.current) }.map(place_changes_document),
         worst_change: ranked.parts.worst(),
         elsewhere: None,
         patch: None,
+    }
+}
+
+fn place_changes_document(places: PlaceChanges) -> PlaceChangesDocument {
+    PlaceChangesDocument {
+        count: places.count,
+        mean_change: places.mean,
+        worst_change: places.worst,
+        without_gain: places.without_gain,
+        are_recorded: places.are_recorded,
     }
 }
 

@@ -13,10 +13,10 @@ use relayout_session::advise::{
 
 use relayout_session::tune::ChangeDescription;
 
-use super::text::doubt_text;
 use super::text::guard_text::{GUARD_RACE_NOTE, guard_sentences};
 use super::text::scenario_text::seen_store_words;
 use super::text::{PoolView, change_words, line_changes, pahole_listing, search_words};
+use super::text::{doubt_text, place_text};
 use crate::words::{ContextNoun, counted, recorded_time_words};
 use crate::wrap::wrap_text_at;
 
@@ -252,6 +252,9 @@ fn effect_table(advice: &LayoutAdvice, scored: &RankedLayout) -> String {
              {}.",
             search_words::interval_words(interval)
         );
+        let _ = writeln!(text, "{}", wrap_text_at(WIDTH, &sentence, 0));
+    }
+    if let Some(sentence) = place_text::place_sentence(&advice.current, scored) {
         let _ = writeln!(text, "{}", wrap_text_at(WIDTH, &sentence, 0));
     }
     if let Some(sentence) = doubt_text::part_sentence(scored) {

@@ -6,6 +6,7 @@ mod group_text;
 pub(super) mod guard_text;
 pub(super) mod line_changes;
 pub(super) mod order_text;
+pub(super) mod place_text;
 pub(super) mod recommendation_text;
 pub(super) mod review_answers;
 mod review_text;
@@ -295,9 +296,8 @@ fn push_heading(text: &mut String, gathered: &GatheredType<'_>) {
         .map(|instance| instance.trace.accesses.len());
     let accesses: usize = accesses.sum();
     let objects = instances.flat_map(|instance| {
-        let stride = u64::from(instance.stride);
-        let elements = 0..u64::from(instance.elements.max(1));
-        elements.map(move |index| (instance.run, instance.trace.base + index * stride))
+        let starts = instance.starts();
+        starts.map(move |start| (instance.run, instance.trace.base + u64::from(start)))
     });
     let mut objects: Vec<_> = objects.collect();
     objects.sort_unstable();

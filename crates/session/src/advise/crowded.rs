@@ -121,7 +121,7 @@ fn surrounded_objects(
     gathered: &GatheredType<'_>,
 ) -> Vec<SurroundedObject> {
     let is_fixed =
-        |instance: &&RecordedInstance| instance.home == ObjectHome::Fixed && instance.elements <= 1;
+        |instance: &&RecordedInstance| instance.home == ObjectHome::Fixed && !instance.is_row();
     let places: BTreeSet<(RunId, Addr)> = { gathered.instances.iter() }
         .filter(is_fixed)
         .map(|instance| (instance.run, instance.trace.base))

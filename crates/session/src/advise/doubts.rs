@@ -6,7 +6,7 @@ use std::fmt;
 
 use relayout_contend::{CONFIDENCE_MIN_PERCENT, TypeConfidence};
 use relayout_profile::{Addr, ProfileMeta, RecordedRun, RunId};
-use relayout_search::{LayoutAdvice, RankedLayout, RecordedInstance};
+use relayout_search::{LayoutAdvice, PlaceChanges, RankedLayout, RecordedInstance};
 
 use super::advised_type::AdvisedType;
 use super::gathered::GatheredType;
@@ -53,6 +53,8 @@ pub enum AdviceDoubt {
         /// True if the parts are recordings.
         are_recordings: bool,
     },
+    /// It depends on the allocator whether the layout gains anything.
+    NoGainAtPlace(PlaceChanges),
 }
 
 impl AdviceDoubt {
@@ -65,6 +67,7 @@ impl AdviceDoubt {
             Self::MoreThreadsThanCpus { .. } => "more-threads-than-cpus",
             Self::BusyHost { .. } => "busy-host",
             Self::NoGainInPart { .. } => "no-gain-in-part",
+            Self::NoGainAtPlace(_) => "no-gain-at-place",
         }
     }
 }
@@ -107,6 +110,14 @@ impl fmt::Display for AdviceDoubt {
                 };
                 write!(f, "{part} transfers change by {change_percent:+.1}%")
             }
+            Self::NoGainAtPlace(places) => write!(
+                f,
+                "the allocator decides where in a line an object begins, and at {} of the {} places \
+                 that it can give nothing is saved (at worst transfers change by {:+.1}%)",
+                places.without_gain,
+                places.count,
+                places.worst * 100.0
+            ),
         }
     }
 }
@@ -152,7 +163,13 @@ impl AdvisedType<'_> {
             change_percent: worst * 100.0,
             are_recordings: ranked.parts.are_recordings,
         });
-        self.doubts.iter().copied().chain(no_gain).collect()
+        let today = self.searched.outcome.as_ref().ok();
+        let places = today.and_then(|advice| ranked.place_changes(&advice.current));
+        let lucky = places.filter(PlaceChanges::is_lucky);
+        { self.doubts.iter().copied() }
+            .chain(no_gain)
+            .chain(lucky.map(AdviceDoubt::NoGainAtPlace))
+            .collect()
     }
 }
 
@@ -171,12 +188,11 @@ fn few_objects(gathered: &GatheredType<'_>) -> Option<AdviceDoubt> {
 /// Returns the objects of an instance that have accesses, by run and address: elements of an array
 /// are objects of their own.
 fn replayed_objects(instance: &RecordedInstance) -> BTreeSet<(RunId, Addr)> {
-    let stride = match instance.elements {
-        2.. => instance.stride.max(1),
-        _ => u32::MAX,
-    };
     let accesses = instance.trace.accesses.iter();
-    let start_of = |offset: u32| instance.trace.base + u64::from(offset / stride * stride);
+    let start_of = |offset: u32| {
+        let (_, inside) = instance.locate(offset);
+        instance.trace.base + u64::from(offset - inside)
+    };
     accesses
         .map(|access| (instance.run, start_of(access.offset)))
         .collect()

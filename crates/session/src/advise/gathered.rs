@@ -133,7 +133,7 @@ impl GatheredType<'_> {
     /// Returns the reason why no layout of the type can be searched.
     pub(super) fn skip_reason(&self, line_bytes: u32) -> Option<String> {
         let refusal = refusal(&self.subject(line_bytes, &[]));
-        let has_neighbours = self.instances.iter().any(|instance| instance.elements > 1);
+        let has_neighbours = self.instances.iter().any(RecordedInstance::is_row);
         let is_single = self.shape.atoms.len() < 2 && !has_neighbours;
         refusal
             .map(|refusal| refusal.to_string())
@@ -143,10 +143,7 @@ impl GatheredType<'_> {
 
 /// Returns the offset in its element of an access to an instance.
 pub(super) fn element_offset(instance: &RecordedInstance, offset: u32) -> u64 {
-    u64::from(match instance.elements {
-        2.. => offset % instance.stride.max(1),
-        _ => offset,
-    })
+    u64::from(instance.locate(offset).1)
 }
 
 /// Returns the objects of a tag, or of what else a report calls `name`; `None` if there are none.

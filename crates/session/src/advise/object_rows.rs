@@ -1,11 +1,12 @@
-//! Adjacent objects that can share lines: elements of an array, slots of a slab.
+//! Objects that can share lines with others of their type: elements of an array, slots of a slab,
+//! objects that were allocated one after the other.
 //!
 //! The size and alignment of the type decide which lines neighbours share, so their accesses are
-//! replayed together. Adjacent addresses make a row, whatever allocated the objects.
+//! replayed together, side by side as they lay.
 
-use relayout_contend::{ObjectExtent, TraceIndex};
+use relayout_contend::{ObjectExtent, ObjectTrace, TraceAccess, TraceIndex};
 use relayout_profile::{Addr, ProfileMeta, RunId};
-use relayout_search::{ObjectHome, RecordedInstance};
+use relayout_search::{ObjectHome, RecordedInstance, RowObject};
 
 /// Most objects in a row: a trace is cut to the time in which all of its memory was logged.
 const ROW_OBJECTS_MAX: usize = 8;
@@ -19,16 +20,64 @@ pub(super) struct ObjectPlace {
     /// Bytes of the object and of the memory behind it that belongs to it.
     pub bytes: u64,
     pub home: ObjectHome,
+    /// First byte of the variable, allocation or array that it is, or is an element of; `None` for
+    /// a part of an object of another type.
+    pub whole: Option<Addr>,
 }
 
-/// One object, or several adjacent ones.
+impl ObjectPlace {
+    /// Returns the distance of neighbours that follow each other without a gap.
+    fn own_stride(&self, size: u64) -> u64 {
+        match &self.home {
+            ObjectHome::Slab { stride, .. } => u64::from(*stride),
+            ObjectHome::Heap { .. } | ObjectHome::Fixed => size,
+        }
+    }
+
+    /// Returns true if it can share a line with `next`, which begins at or behind its end, at some
+    /// place that the allocator can give to both.
+    fn can_share_line(&self, next: &Self, line: u64) -> bool {
+        let last = self.base.0.saturating_add(self.bytes.max(1)) - 1;
+        match &self.home {
+            ObjectHome::Heap { align, .. } => {
+                let step = u64::from(*align).clamp(1, line);
+                last % step + (next.base.0 - last) < line
+            }
+            ObjectHome::Slab { .. } | ObjectHome::Fixed => last / line == next.base.0 / line,
+        }
+    }
+
+    /// Returns the place of `next`, the object behind it, in a row with it; `None` if they form none.
+    fn row_object(&self, next: &Self, size: u64, line: u64) -> Option<RowObject> {
+        let distance = next.base.0.checked_sub(self.base.0)?;
+        let is_adjacent = distance == self.own_stride(size) && distance == next.own_stride(size);
+        let is_same = self.whole.is_some() && self.whole == next.whole;
+        // Parts of other objects move with what lies between them, which is not known.
+        let are_whole = self.whole.is_some() && next.whole.is_some();
+        let is_row = is_adjacent || are_whole && distance >= size;
+        if self.run != next.run || !is_row || !self.can_share_line(next, line) {
+            return None;
+        }
+        let allocated = match &next.home {
+            ObjectHome::Heap { count, .. } if are_whole && !is_same => *count,
+            _ => 0,
+        };
+        Some(RowObject {
+            // Its own start is added.
+            start: u32::try_from(distance).ok()?,
+            allocated,
+        })
+    }
+}
+
+/// One object, or several neighbours.
 pub(super) struct ObjectRow {
     first: ObjectPlace,
-    elements: u32,
-    stride: u64,
+    /// All of them, the first included; empty for a single object.
+    objects: Vec<RowObject>,
 }
 
-/// Groups neighbours that share a line and have the same stride. `size` is the size of the type.
+/// Groups neighbours that can share a line. `size` is the size of the type.
 pub(super) fn group_into_rows(
     mut places: Vec<ObjectPlace>,
     size: u64,
@@ -37,56 +86,78 @@ pub(super) fn group_into_rows(
     let line = u64::from(line_bytes.max(1));
     places.sort_by_key(|place| (place.run, place.base));
     places.dedup_by_key(|place| (place.run, place.base));
-    let mut rows: Vec<ObjectRow> = Vec::new();
+    let mut rows: Vec<Vec<(ObjectPlace, RowObject)>> = Vec::new();
     for place in places {
-        let object_stride = slot_stride(&place, size);
-        let extends_row = |row: &ObjectRow| {
-            row.first.run == place.run
-                && row.stride == object_stride
-                && row.first.base + u64::from(row.elements) * object_stride == place.base
-                && (row.elements as usize) < ROW_OBJECTS_MAX
-                && !place.base.is_multiple_of(line)
-        };
-        let is_small = size <= ROW_LINES_MAX * line && place.bytes == size && object_stride > 0;
-        match rows.last_mut().filter(|row| is_small && extends_row(row)) {
-            Some(row) => row.elements += 1,
-            None => rows.push(ObjectRow {
-                first: place,
-                elements: 1,
-                stride: object_stride,
-            }),
+        let is_small = size <= ROW_LINES_MAX * line && place.bytes == size && size > 0;
+        let last_row = rows
+            .last_mut()
+            .filter(|row| is_small && row.len() < ROW_OBJECTS_MAX);
+        let behind = last_row.and_then(|row| {
+            let (before, object) = row.last()?;
+            let next = before.row_object(&place, size, line)?;
+            let start = object.start.checked_add(next.start)?;
+            Some((row, RowObject { start, ..next }))
+        });
+        match behind {
+            Some((row, object)) => row.push((place, object)),
+            None => {
+                let first = RowObject {
+                    start: 0,
+                    allocated: 0,
+                };
+                rows.push(vec![(place, first)]);
+            }
         }
     }
-    rows
-}
-
-fn slot_stride(place: &ObjectPlace, size: u64) -> u64 {
-    match &place.home {
-        ObjectHome::Slab { stride, .. } => u64::from(*stride),
-        ObjectHome::Heap { .. } | ObjectHome::Fixed => size,
-    }
+    rows.into_iter()
+        .filter_map(ObjectRow::from_places)
+        .collect()
 }
 
 impl ObjectRow {
+    fn from_places(places: Vec<(ObjectPlace, RowObject)>) -> Option<Self> {
+        let objects: Vec<RowObject> = places.iter().map(|(_, object)| *object).collect();
+        let (first, _) = places.into_iter().next()?;
+        Some(Self {
+            first,
+            objects: match objects.len() {
+                1 => Vec::new(),
+                _ => objects,
+            },
+        })
+    }
+
     /// Returns the recorded accesses, one instance for each stretch of time in which the whole row
     /// was logged.
     pub fn instances(&self, index: &TraceIndex<'_>, meta: &ProfileMeta) -> Vec<RecordedInstance> {
         let recording = meta.first_run_of_recording(self.first.run);
-        let before_last = u64::from(self.elements - 1) * self.stride;
+        let before_last = self.objects.last().map_or(0, |last| u64::from(last.start));
         let traces = index.traces(ObjectExtent {
             run: self.first.run,
             base: self.first.base,
             bytes: u32::try_from(before_last + self.first.bytes).unwrap_or(u32::MAX),
         });
-        let instance = |trace| RecordedInstance {
-            run: self.first.run,
-            recording,
-            trace,
-            home: self.first.home.clone(),
-            elements: self.elements,
-            stride: u32::try_from(self.stride).unwrap_or(0),
+        let instance = |mut trace: ObjectTrace| {
+            trace.accesses.retain(|access| self.holds(access));
+            (!trace.accesses.is_empty()).then(|| RecordedInstance {
+                run: self.first.run,
+                recording,
+                trace,
+                home: self.first.home.clone(),
+                row: self.objects.clone(),
+            })
         };
-        traces.into_iter().map(instance).collect()
+        traces.into_iter().filter_map(instance).collect()
+    }
+
+    /// Returns true if an access touches one of the objects, and not only what lies between them.
+    fn holds(&self, access: &TraceAccess) -> bool {
+        let end = u64::from(access.offset) + u64::from(access.size.max(1));
+        let touches = |object: &RowObject| {
+            let start = u64::from(object.start);
+            u64::from(access.offset) < start + self.first.bytes && start < end
+        };
+        self.objects.is_empty() || self.objects.iter().any(touches)
     }
 }
 
@@ -94,25 +165,76 @@ impl ObjectRow {
 mod tests {
     use super::*;
 
-    fn assert_rows(bases: &[u64], size: u64, expect: &[u32]) {
+    /// Objects of `size` bytes at `bases`, parts of one larger object.
+    fn parts(bases: &[u64], size: u64) -> Vec<ObjectPlace> {
         let place = |base: &u64| ObjectPlace {
             run: RunId(0),
             base: Addr(*base),
             bytes: size,
             home: ObjectHome::Fixed,
+            whole: None,
         };
-        let rows = group_into_rows(bases.iter().map(place).collect(), size, 64);
-        let elements: Vec<u32> = rows.iter().map(|row| row.elements).collect();
-        assert_eq!(elements, expect);
+        bases.iter().map(place).collect()
+    }
+
+    /// The same in an allocation each.
+    fn allocated(bases: &[u64], size: u64) -> Vec<ObjectPlace> {
+        let place = |place: ObjectPlace| ObjectPlace {
+            home: ObjectHome::Heap {
+                first: place.base,
+                align: 16,
+                count: 1,
+                follows_type: false,
+            },
+            whole: Some(place.base),
+            ..place
+        };
+        parts(bases, size).into_iter().map(place).collect()
+    }
+
+    #[track_caller]
+    fn assert_rows(places: Vec<ObjectPlace>, expect: &[&[u32]]) {
+        let size = places[0].bytes;
+        let starts = |row: &ObjectRow| -> Vec<u32> {
+            row.objects.iter().map(|object| object.start).collect()
+        };
+        let rows = group_into_rows(places, size, 64);
+        let found: Vec<Vec<u32>> = rows.iter().map(starts).collect();
+        assert_eq!(found, expect);
     }
 
     #[test]
     fn neighbours_that_share_lines_are_rows() {
-        assert_rows(&[0x1000, 0x1018, 0x1030, 0x1100], 24, &[3, 1]);
+        let bases = [0x1000, 0x1018, 0x1030, 0x1100];
+        assert_rows(parts(&bases, 24), &[&[0, 24, 48], &[]]);
         // Two to a line: the third starts one.
-        assert_rows(&[0x1000, 0x1020, 0x1040, 0x1060], 32, &[2, 2]);
-        assert_rows(&[0x1000, 0x1040], 64, &[1, 1]);
-        assert_rows(&[0x1020, 0x1060], 64, &[2]);
-        assert_rows(&[0x1000, 0x1030], 24, &[1, 1]);
+        let bases = [0x1000, 0x1020, 0x1040, 0x1060];
+        assert_rows(parts(&bases, 32), &[&[0, 32], &[0, 32]]);
+        assert_rows(parts(&[0x1000, 0x1040], 64), &[&[], &[]]);
+        assert_rows(parts(&[0x1020, 0x1060], 64), &[&[0, 64]]);
+        assert_rows(parts(&[0x1000, 0x1030], 24), &[&[], &[]]);
+    }
+
+    #[test]
+    fn objects_of_an_allocation_each_are_rows_with_what_lies_between() {
+        // Line 0x1000 ends in front of the third. Beginning 16 bytes later, the second would share
+        // its line with it.
+        let bases = [0x1000, 0x1020, 0x1040, 0x10c0];
+        assert_rows(allocated(&bases, 24), &[&[0, 32, 64], &[]]);
+        assert_rows(allocated(&[0x1000, 0x1030, 0x1050], 24), &[&[0, 48, 80]]);
+        // 24 bytes at multiples of 16: what is 64 bytes away shares no line.
+        assert_rows(allocated(&[0x1000, 0x1050], 24), &[&[0, 80]]);
+        assert_rows(allocated(&[0x1000, 0x1060], 24), &[&[], &[]]);
+        let rows = group_into_rows(allocated(&[0x1000, 0x1020], 24), 24, 64);
+        assert_eq!(rows[0].objects[1].allocated, 1);
+    }
+
+    #[test]
+    fn variables_beside_each_other_are_rows() {
+        let mut places = parts(&[0x1000, 0x1020, 0x1040], 8);
+        for place in &mut places {
+            place.whole = Some(place.base);
+        }
+        assert_rows(places, &[&[0, 32], &[]]);
     }
 }

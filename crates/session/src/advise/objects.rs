@@ -22,8 +22,11 @@ const NESTING_MAX: u64 = 32;
 /// Elements of an array that are searched for structs.
 const ELEMENTS_MAX: u64 = 64;
 
-/// Alignment in bytes that `malloc` gives on 64-bit machines (`MALLOC_ALIGNMENT`).
+/// Alignment in bytes that `malloc` gives on 64-bit machines (`MALLOC_ALIGNMENT`). Recorded
+/// allocations show where it is less.
 const MALLOC_ALIGN: u32 = 16;
+/// Alignment of pages in bytes, and the largest that an address shows of a call that is told one.
+const PAGE_ALIGN: u32 = 4096;
 /// Functions that are told an alignment.
 const ALIGNED_ALLOCATORS: [&str; 5] = [
     "aligned_alloc",
@@ -182,6 +185,7 @@ pub(super) fn find_objects<'a>(
     };
     let index = TraceIndex::new(resolved.profile);
     let slabs = SlabRanges::new(&resolved.profile.ranges);
+    let allocations = HeapAllocations::new(resolved);
     let tail_element_bytes = tail_element_bytes(types, &aggregate);
     let is_own = |object: &ResolvedObject, type_id| {
         types.strip_typedefs(object.ty) == types.strip_typedefs(type_id)
@@ -198,8 +202,9 @@ pub(super) fn find_objects<'a>(
             } else {
                 aggregate.size
             },
-            home: heap_home(resolved, (*object, *type_id), base, aggregate.decl.as_ref())
+            home: { allocations.heap_home((*object, *type_id), base, aggregate.decl.as_ref()) }
                 .unwrap_or_else(|| slabs.slab_home(object.run, base)),
+            whole: whole_object(types, object, *type_id),
         }
     });
     let object_rows = group_into_rows(places.collect(), aggregate.size, resolved.line_bytes);
@@ -274,42 +279,96 @@ fn elements_of_object<'o>(
     }
 }
 
-/// Returns the home of an object at `base`, of a type, in the memory of an allocator; `None` for
-/// other objects. Memory of a program without a description comes from an allocator too.
-fn heap_home(
-    resolved: &ResolvedProfile<'_>,
-    (object, type_id): (&ResolvedObject, TypeId),
-    base: Addr,
-    declared: Option<&SourceLine>,
-) -> Option<ObjectHome> {
-    let is_program = resolved.profile.meta.target == "program";
-    let site = match &object.kind {
-        ObjectKind::Heap { site, .. } => site.as_str(),
-        ObjectKind::Memory | ObjectKind::Named if is_program => "",
-        _ => return None,
-    };
-    let types = resolved.resolution.types();
+/// Returns the first byte of the variable, allocation or array that an object of a type is, or is an
+/// element of; `None` if it is a part of an object of another type.
+fn whole_object(types: &TypeArena, object: &ResolvedObject, type_id: TypeId) -> Option<Addr> {
     let element = types.strip_typedefs(element_type(types, object));
     let is_element = element == types.strip_typedefs(type_id);
-    let (first, count) = match object.array.filter(|_| is_element) {
-        Some(array) => (array.base, array.count),
-        None => (base, 1),
-    };
-    let allocator = site.split(" in ").next().unwrap_or_default();
-    let is_rust = declared.is_some_and(|place| place.file.ends_with(".rs"));
-    // The alignment that was asked for is not recorded: the address tells.
-    let align = match ALIGNED_ALLOCATORS.contains(&allocator) {
-        true => 1u32 << first.0.trailing_zeros().min(12),
-        false => MALLOC_ALIGN,
-    };
-    // Where the program takes objects from, it has to give what their type declares.
-    let is_own = object.kind == ObjectKind::Named;
-    Some(ObjectHome::Heap {
-        first,
-        align,
-        count,
-        follows_type: is_rust || is_own || allocator.starts_with("operator new"),
-    })
+    is_element.then(|| object.array.map_or(object.base, |array| array.base))
+}
+
+/// Memory of allocators in a program.
+struct HeapAllocations<'r, 'a> {
+    resolved: &'r ResolvedProfile<'a>,
+    /// Alignment in bytes that the allocator gives to any allocation.
+    align: u32,
+    /// Alignment that calls gave which were told one, by their site.
+    told: BTreeMap<&'r str, u32>,
+}
+
+impl<'r, 'a> HeapAllocations<'r, 'a> {
+    fn new(resolved: &'r ResolvedProfile<'a>) -> Self {
+        let alignment = |addr: Addr, most: u32| 1 << addr.0.trailing_zeros().min(most);
+        let heap = { resolved.profile.ranges.iter() }.filter(|row| row.kind == RangeKind::Heap);
+        let given = heap.map(|row| alignment(row.start, MALLOC_ALIGN.trailing_zeros()));
+        let mut told: BTreeMap<&str, u32> = BTreeMap::new();
+        for object in resolved.resolution.objects() {
+            let ObjectKind::Heap { site, .. } = &object.kind else {
+                continue;
+            };
+            if is_told_alignment(site) {
+                // The alignment that was asked for is not recorded: the addresses tell.
+                let first = object.array.map_or(object.base, |array| array.base);
+                let seen = alignment(first, PAGE_ALIGN.trailing_zeros());
+                let least = told.entry(site).or_insert(seen);
+                *least = seen.min(*least);
+            }
+        }
+        Self {
+            resolved,
+            align: given.min().unwrap_or(MALLOC_ALIGN),
+            told,
+        }
+    }
+
+    /// Returns the home of an object at `base`, of a type, in the memory of an allocator; `None` for
+    /// other objects. Memory of a program without a description comes from an allocator too.
+    fn heap_home(
+        &self,
+        (object, type_id): (&ResolvedObject, TypeId),
+        base: Addr,
+        declared: Option<&SourceLine>,
+    ) -> Option<ObjectHome> {
+        let is_program = self.resolved.profile.meta.target == "program";
+        let site = match &object.kind {
+            ObjectKind::Heap { site, .. } => site.as_str(),
+            ObjectKind::Memory | ObjectKind::Named if is_program => "",
+            _ => return None,
+        };
+        let types = self.resolved.resolution.types();
+        let is_element = whole_object(types, object, type_id).is_some();
+        let (first, count) = match object.array.filter(|_| is_element) {
+            Some(array) => (array.base, array.count),
+            None => (base, 1),
+        };
+        let is_rust = declared.is_some_and(|place| place.file.ends_with(".rs"));
+        // Where the program takes objects from, it has to give what their type declares.
+        let is_own = object.kind == ObjectKind::Named;
+        let follows_type = is_rust || is_own || site.starts_with("operator new");
+        // Pages are mapped where they begin. A part of an object begins where that does.
+        let is_mapped =
+            object.kind == ObjectKind::Memory && object.base.is_multiple_of(u64::from(PAGE_ALIGN));
+        let holder_align = match follows_type && !is_element {
+            true => u32::try_from(types.align_of(object.ty)).unwrap_or(1),
+            false => 1,
+        };
+        let align = match self.told.get(site) {
+            Some(told) => *told,
+            None if is_mapped => PAGE_ALIGN,
+            None => self.align.max(holder_align),
+        };
+        Some(ObjectHome::Heap {
+            first,
+            align,
+            count,
+            follows_type,
+        })
+    }
+}
+
+/// Returns true for an allocation site whose function is told an alignment.
+fn is_told_alignment(site: &str) -> bool {
+    ALIGNED_ALLOCATORS.contains(&site.split(" in ").next().unwrap_or_default())
 }
 
 /// Returns the number of objects of `size` bytes with transfers.

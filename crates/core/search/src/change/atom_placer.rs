@@ -7,11 +7,22 @@
 use relayout_layout::abi::{AtomArrangement, LayoutAtom, StructLayout, StructShape};
 use rustc_hash::FxHashMap;
 
+use crate::places::PhaseSet;
+
 /// Size and alignment of a placed type, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PlacedExtent {
     pub size: u64,
     pub align: u64,
+}
+
+impl From<&StructLayout> for PlacedExtent {
+    fn from(layout: &StructLayout) -> Self {
+        Self {
+            size: layout.size,
+            align: layout.align,
+        }
+    }
 }
 
 /// Places atoms as the ABI engine does, but computes only their offsets.
@@ -22,7 +33,7 @@ pub(crate) struct AtomPlacer<'a> {
     /// Alignment of the type without forced alignments.
     align: u64,
     offsets: Vec<u64>,
-    phases: FxHashMap<(u64, u64), u32>,
+    phases: FxHashMap<PlacedExtent, PhaseSet>,
 }
 
 impl<'a> AtomPlacer<'a> {
@@ -84,9 +95,12 @@ impl<'a> AtomPlacer<'a> {
         }
     }
 
-    /// Returns `phase` of the extent, computed once.
-    pub fn phase(&mut self, extent: PlacedExtent, phase: &dyn Fn(u64, u64) -> u32) -> u32 {
-        let PlacedExtent { size, align } = extent;
-        *{ self.phases.entry((size, align)) }.or_insert_with(|| phase(size, align))
+    /// Returns the `phases` of the extent, computed once.
+    pub fn phases(
+        &mut self,
+        extent: PlacedExtent,
+        phases: &dyn Fn(PlacedExtent) -> PhaseSet,
+    ) -> PhaseSet {
+        *{ self.phases.entry(extent) }.or_insert_with(|| phases(extent))
     }
 }

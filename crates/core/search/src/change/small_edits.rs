@@ -9,9 +9,10 @@
 
 use relayout_layout::abi::{AtomArrangement, StructLayout, StructShape};
 
-use super::atom_placer::AtomPlacer;
+use super::atom_placer::{AtomPlacer, PlacedExtent};
 use super::{LayoutChange, LayoutProposal};
 use crate::order;
+use crate::places::PhaseSet;
 use crate::rewrite::TransferEstimator;
 use crate::source_blocks::SourceBlocks;
 
@@ -36,8 +37,8 @@ pub(crate) struct SmallEditSearch<'a> {
     /// Atoms that have to stay.
     pub stays: &'a [usize],
     pub blocks: &'a SourceBlocks,
-    /// Function from size and alignment of the type to the phase at which its objects would begin.
-    pub phase: &'a dyn Fn(u64, u64) -> u32,
+    /// Function from size and alignment of the type to the phases at which its objects can begin.
+    pub phases: &'a dyn Fn(PlacedExtent) -> PhaseSet,
     /// Function that tells whether an order, with its layout, may be a candidate.
     pub allowed: &'a dyn Fn(&[usize], &StructLayout) -> bool,
 }
@@ -123,8 +124,8 @@ impl SmallEditSearch<'_> {
                     if !self.are_pinned_in_place(placer.offsets()) {
                         return;
                     }
-                    let phase = placer.phase(extent, self.phase);
-                    let transfers = estimator.transfers(placer.offsets(), phase);
+                    let phases = placer.phases(extent, self.phases);
+                    let transfers = estimator.transfers(placer.offsets(), phases);
                     let best = match extent.size <= self.current.size {
                         true => &mut same_size,
                         false => &mut larger,

@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 
 use relayout_layout::abi::{AtomArrangement, StructLayout, StructShape};
 
-use super::atom_placer::AtomPlacer;
+use super::atom_placer::{AtomPlacer, PlacedExtent};
 use super::{LayoutChange, LayoutProposal};
+use crate::places::PhaseSet;
 use crate::rewrite::TransferEstimator;
 
 /// Number of layouts of each size that become candidates.
@@ -32,8 +33,8 @@ pub(crate) struct TwoMoveSearch<'a> {
     pub hot: &'a [bool],
     /// Atoms that have to stay.
     pub stays: &'a [usize],
-    /// Function from size and alignment of the type to the phase at which its objects would begin.
-    pub phase: &'a dyn Fn(u64, u64) -> u32,
+    /// Function from size and alignment of the type to the phases at which its objects can begin.
+    pub phases: &'a dyn Fn(PlacedExtent) -> PhaseSet,
     /// Function that tells whether an order and its layout may be a candidate.
     pub allowed: &'a dyn Fn(&[usize], &StructLayout) -> bool,
     /// Maximum number of layouts to estimate.
@@ -113,8 +114,8 @@ impl TwoMoveSearch<'_> {
                 arrangement.order.insert(first, a);
                 arrangement.order.insert(second, b);
                 let extent = placer.place_arrangement(&arrangement);
-                let phase = placer.phase(extent, self.phase);
-                let transfers = estimator.transfers(placer.offsets(), phase);
+                let phases = placer.phases(extent, self.phases);
+                let transfers = estimator.transfers(placer.offsets(), phases);
                 if !best.would_keep(extent.size, transfers) {
                     continue;
                 }

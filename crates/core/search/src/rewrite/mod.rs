@@ -21,6 +21,7 @@ mod stock;
 use relayout_layout::abi::{AtomArrangement, StructLayout};
 
 use crate::coverage::AtomCoverage;
+use crate::places::PhaseSet;
 use crate::subject::AdviceSubject;
 use partition::SetCosts;
 use pieces::AccessedPieces;
@@ -160,10 +161,14 @@ pub(crate) struct TransferEstimator<'m> {
 }
 
 impl TransferEstimator<'_> {
-    /// Returns the transfers under a layout with the atoms at `offsets` and every object at
-    /// `phase`. It is the number that replay counts, if all objects are there, every accessed
-    /// byte is in a piece, and [`is_exact`](Self::is_exact).
-    pub fn transfers(&mut self, offsets: &[u64], phase: u32) -> u64 {
+    /// Returns the mean transfers under a layout with the atoms at `offsets` and every object at
+    /// one of `phases`. It is the number that replay counts, if all objects can be there, every
+    /// accessed byte is in a piece, and [`is_exact`](Self::is_exact).
+    pub fn transfers(&mut self, offsets: &[u64], phases: PhaseSet) -> u64 {
+        phases.mean(|phase| self.transfers_at(offsets, phase))
+    }
+
+    fn transfers_at(&mut self, offsets: &[u64], phase: u32) -> u64 {
         let line = u64::from(self.model.subject.line_bytes.max(1));
         self.lines.clear();
         for (index, piece) in self.model.pieces.pieces.iter().enumerate() {

@@ -164,12 +164,11 @@ fn recency_table(
         })
     };
     for instance in instances {
-        let elements = instance.elements.max(1);
-        for element in 0..elements {
+        for object in 0..instance.objects() {
             builder.begin_trace();
             add_turns(&instance.trace, &mut builder, |offset, size| {
                 let (nth, offset) = instance.locate(offset);
-                if nth == element {
+                if nth == object {
                     set_of(offset, size)
                 } else {
                     0

@@ -54,11 +54,8 @@ impl<'a> ObjectPlacer<'a> {
         let mut objects = BTreeMap::new();
         let slots = self.0.slots(layout);
         for ((instance, slot), tail) in subject.instances.iter().zip(&slots).zip(tails) {
-            let row = self.0.row_strides(instance, layout);
-            let bytes = match instance.elements {
-                0 | 1 => current.size + tail,
-                several => u64::from(several) * u64::from(instance.stride),
-            };
+            let last = instance.starts().last().unwrap_or(0);
+            let bytes = u64::from(last) + current.size + tail;
             // An object that is recorded in several stretches of time is one.
             let number = objects.len() as u32;
             objects
@@ -67,7 +64,7 @@ impl<'a> ObjectPlacer<'a> {
                     number,
                     bytes,
                     phase: slot.phase,
-                    mapping: mapping.clone().with_row(row),
+                    mapping: { mapping.clone() }.with_row(super::moved_starts(instance, slot)),
                 });
         }
         ObjectPlacements {

@@ -81,8 +81,8 @@ impl LayoutScorer<'_> {
         let slots = self.slots(layout);
         let of_piece = |piece: &TracePiece| {
             let object = piece.object;
-            let row = self.row_strides(&self.subject.instances[object], layout);
-            let (phase, mapping) = (slots[object].phase, mapping.clone().with_row(row));
+            let mapping = self.with_row_of(mapping.clone(), object, layout);
+            let phase = slots[object].phase;
             let lines = piece.replay.waits(phase, &mapping, self.subject.line_bytes);
             let line = |LineWaits { line, contexts }| StretchLine {
                 object,

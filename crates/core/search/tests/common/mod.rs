@@ -131,8 +131,7 @@ pub fn instance(
         recording: RunId(0),
         trace,
         home,
-        elements: 1,
-        stride: 0,
+        row: Vec::new(),
     }
 }
 

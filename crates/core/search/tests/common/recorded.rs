@@ -18,8 +18,7 @@ pub fn read(text: &str) -> Vec<RecordedInstance> {
                     ..ObjectTrace::default()
                 },
                 home: read_home(home),
-                elements: 1,
-                stride: 0,
+                row: Vec::new(),
             }),
             ["covered", ref ranges @ ..] => {
                 let range = |text: &&str| {

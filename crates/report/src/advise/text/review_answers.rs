@@ -9,7 +9,7 @@ use relayout_session::advise::{
 };
 
 use super::recommendation_text::recommendation_reason;
-use super::{PoolView, change_words, doubt_text, order_text, search_words};
+use super::{PoolView, change_words, doubt_text, order_text, place_text, search_words};
 use crate::words::counted;
 
 /// Comments that are quoted.
@@ -182,6 +182,9 @@ fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> Strin
     if let (Some(before), Some(after)) = (today.per_operation, then.per_operation) {
         let (before, after) = (before.transfers(), after.transfers());
         let _ = write!(text, " Per operation {before:.3} to {after:.3}.");
+    }
+    if let Some(sentence) = place_text::place_sentence(today, then) {
+        let _ = write!(text, " {sentence}");
     }
     if let Some(sentence) = doubt_text::part_sentence(then) {
         let _ = write!(text, " {sentence}");

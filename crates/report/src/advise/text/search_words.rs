@@ -9,7 +9,7 @@ use relayout_search::{
 };
 use relayout_session::advise::{GatheredType, MemberAccesses};
 
-use super::{PoolView, change_words, given_name, line_changes, order_text};
+use super::{PoolView, change_words, given_name, line_changes, order_text, place_text};
 use crate::words::{count_more, counted};
 use crate::wrap::wrap_text;
 
@@ -171,7 +171,9 @@ fn transfers_by_run(advice: &LayoutAdvice, best: &ScoredLayout) -> String {
 }
 
 fn true_sharing_words(today: &ScoredLayout) -> String {
-    let (transfers, lifetime) = (today.tally.transfers(), today.tally.false_lifetime);
+    // As a report counts them: where the objects lay.
+    let tally = &today.placed.as_recorded;
+    let (transfers, lifetime) = (tally.transfers(), tally.false_lifetime);
     format!(
         "of today's {transfers} transfers {} bring data that the other context wrote and this one then \
          uses, which no order of the members avoids by itself",
@@ -234,6 +236,9 @@ pub(in crate::advise) fn effect_section(
         ),
     );
     push_row("transfers", transfers_words(advice, scored));
+    if let Some(sentence) = place_text::place_sentence(&advice.current, scored) {
+        push_row("places", sentence);
+    }
     if let Some(gain) = &scored.gain {
         push_row("throughput", gain_words(gain));
     }

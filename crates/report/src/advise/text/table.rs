@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use relayout_search::{ChangeInterval, RankedLayout, ScoredLayout};
 
-use super::{PoolView, change_words, given_name};
+use super::{PoolView, change_words, given_name, place_text};
 use crate::wrap::wrap_text;
 
 const COLUMN_TITLES: [&str; 12] = [
@@ -53,6 +53,9 @@ pub(super) fn push_layout_table(
         .collect();
     push_cells(text, &cells);
     text.push('\n');
+    if let Some(sentence) = place_text::mean_sentence(today, &rows) {
+        let _ = writeln!(text, "{}\n", wrap_text(&sentence, 0));
+    }
     let width = names.iter().map(String::len).max().unwrap_or(0);
     for (row, name) in rows.iter().zip(&names).skip(1) {
         let line = format!("  {name:<width$}  {}", change_words(view, row));
