@@ -459,3 +459,188 @@ fn alignment_that_calloc_does_not_give_is_not_written() {
     assert_ne!(code, Some(0));
     assert!(errors.contains("misaligned address"), "{errors}");
 }
+
+/// A program of `tests/data/places`, in which `malloc` or `new` decides where objects begin.
+struct AllocatedType<'a> {
+    /// File, with its language.
+    program: &'a str,
+    /// Type that is contended.
+    name: &'a str,
+    /// Change that is recommended.
+    edit: &'a str,
+}
+
+impl AllocatedType<'_> {
+    /// Returns a folder with the program.
+    fn place(&self) -> Place {
+        require_programs(&["gcc", "g++", "patch"]);
+        let place = recording_place();
+        let headers = if self.is_c() { "threads" } else { "cxx" };
+        for file in [
+            format!("places/{}", self.program),
+            "places/before.h".to_owned(),
+            format!("{headers}/threads.h"),
+        ] {
+            let name = file.split('/').next_back().expect("a name");
+            place.write(name, fs::read(data(&file)).expect("a file of tests/data"));
+        }
+        place
+    }
+
+    fn is_c(&self) -> bool {
+        self.program.ends_with(".c")
+    }
+
+    fn build(&self, place: &Place) {
+        let compiler = match self.is_c() {
+            true => "cc -- gcc",
+            false => "c++ -- g++ -std=c++17",
+        };
+        let flags = "-g -O1 -Wall -pthread -o program";
+        succeed(place, &format!("{compiler} {flags} {}", self.program));
+    }
+
+    /// Records the program with an allocation of so many bytes before all others, and returns the
+    /// transfers of the type.
+    fn transfers_behind(&self, place: &Place, bytes: u32) -> u64 {
+        let profile = format!("behind-{bytes}");
+        let record = format!("record run --force -q --yield 50 -o {profile}");
+        succeed(place, &format!("{record} -- ./program {ROUNDS} {bytes}"));
+        let report = document(place, &["report", &profile, "--json", "--top", "0"]);
+        transfers_of(&report, self.name)
+    }
+
+    /// Checks that the recommended patch saves wherever the allocator puts the objects, and that
+    /// advice says so.
+    fn check(&self) {
+        let place = self.place();
+        self.build(&place);
+        let today: Vec<u64> = { BYTES_BEFORE.iter() }
+            .map(|bytes| self.transfers_behind(&place, *bytes))
+            .collect();
+        let profile = format!("behind-{}", BYTES_BEFORE[0]);
+        // The machine may be busy with other tests, which is a doubt.
+        let words = ["advise", &profile, self.name, "--json", "--source", "."];
+        let words = [&words[..], &["--patch", "fix.patch", "--force"]].concat();
+        let advised = document(&place, &words)["types"][0].clone();
+        let candidates = advised["candidates"].as_array().expect("candidates");
+        let index = advised["recommended"].as_u64().expect("a recommendation");
+        let recommended = &candidates[index as usize];
+        assert_eq!(recommended["changes"][0], self.edit, "{advised:#}");
+        let places = &recommended["places"];
+        assert_eq!(places["count"], 4, "{places:#}");
+        for change in ["mean_change", "worst_change"] {
+            assert!(places[change].as_f64() < Some(-0.9), "{places:#}");
+        }
+        // As the report says it.
+        assert_eq!(
+            advised["current"]["transfers_by_place"]
+                .as_array()
+                .map(Vec::len),
+            Some(4)
+        );
+        let recorded = advised["current"]["transfers_as_recorded"].as_u64();
+        assert!(recorded > Some(today[0] / 2), "{recorded:?} of {today:?}");
+        let applied = place.other("/usr/bin/patch", "-p1 -i fix.patch");
+        assert_eq!(applied.code, Some(0), "{}", applied.stdout);
+        self.build(&place);
+        for (bytes, before) in BYTES_BEFORE.iter().zip(&today) {
+            let after = self.transfers_behind(&place, *bytes);
+            assert!(after * 5 < *before, "{bytes}: {before} to {after}");
+        }
+    }
+}
+
+/// Bytes that are allocated before the objects, so that these begin at each place of a line.
+const BYTES_BEFORE: [u32; 4] = [0, 24, 40, 56];
+
+/// Moving the count behind the others saves all transfers where the object begins 48 bytes into a
+/// line, and none elsewhere.
+#[test]
+fn a_layout_saves_wherever_malloc_puts_the_object() {
+    AllocatedType {
+        program: "table.c",
+        name: "table",
+        edit: "add 64 bytes before 'buckets'",
+    }
+    .check();
+}
+
+#[test]
+fn a_layout_saves_wherever_new_puts_the_object() {
+    AllocatedType {
+        program: "set.cc",
+        name: "HashSet",
+        edit: "align 'buckets_' to 64 bytes",
+    }
+    .check();
+}
+
+/// The objects have one `malloc` or `new` each, and share lines as elements of an array do.
+#[test]
+fn neighbours_of_an_allocation_each_are_kept_apart() {
+    AllocatedType {
+        program: "records.c",
+        name: "record",
+        edit: "add 48 bytes at the end",
+    }
+    .check();
+    AllocatedType {
+        program: "records.cc",
+        name: "ThreadRecord",
+        edit: "align the type to 64 bytes",
+    }
+    .check();
+}
+
+/// What saves at one place of a line alone is no advice: it comes with a doubt, and not as a patch.
+#[test]
+fn a_layout_that_malloc_can_undo_is_doubted() {
+    let table = AllocatedType {
+        program: "table.c",
+        name: "table",
+        edit: "",
+    };
+    let place = table.place();
+    table.build(&place);
+    // Each recording begins elsewhere in a line.
+    let behind: Vec<u64> = { BYTES_BEFORE.iter() }
+        .map(|bytes| table.transfers_behind(&place, *bytes))
+        .collect();
+    assert!(
+        behind.iter().all(|transfers| *transfers > 100),
+        "{behind:?}"
+    );
+    for bytes in BYTES_BEFORE {
+        let profile = format!("behind-{bytes}");
+        let words = [
+            "what-if",
+            &profile,
+            "table",
+            "--json",
+            "--move",
+            "count:after:mask",
+        ];
+        let given = document(&place, &words)["given"].clone();
+        let places = &given["places"];
+        assert_eq!(places["without_gain"], 3, "{given:#}");
+        let mean = places["mean_change"].as_f64().expect("a change");
+        assert!((-0.4..-0.1).contains(&mean), "{given:#}");
+        assert!(places["worst_change"].as_f64() > Some(-0.1), "{given:#}");
+    }
+    let words = ["advise", "behind-0", "table", "--json", "--top", "50"];
+    let advised = document(&place, &words)["types"][0].clone();
+    let candidates = advised["candidates"].as_array().expect("candidates");
+    let is_move = |candidate: &&Value| {
+        candidate["changes"] == serde_json::json!(["move 'count' to after 'mask'"])
+    };
+    let position = candidates.iter().position(|candidate| is_move(&candidate));
+    let number = position.expect("the move was tried") + 1;
+    let pick = format!("advise behind-0 table --top 50 --pick {number} --source . --patch lucky");
+    let refused = flowing(&place.said(&pick).stdout);
+    assert!(
+        refused.contains("at 3 of the 4 places that it can give nothing is saved"),
+        "{refused}"
+    );
+    assert!(!place.path("lucky").exists(), "{refused}");
+}
