@@ -80,7 +80,9 @@ fn cached_options(args: &Args) -> anyhow::Result<Option<String>> {
     }
     let pair_coefficient = pair_coefficient_or_measured(args.pair_coefficient)?;
     Ok(Some(format!(
-        "json {} form {:?} top {} type {:?} explain {:?} share {} by {:?} width {:?} pairs {pair_coefficient:?}",
+        "profile {} json {} form {:?} top {} type {:?} explain {:?} share {} by {:?} width {:?} pairs {pair_coefficient:?}",
+        // Commands in sentences name it.
+        args.profile.display(),
         args.json,
         args.format,
         args.top.unwrap_or(TOP_DEFAULT),
@@ -126,6 +128,7 @@ fn render(
     let read = |path: &PathBuf| ProductionBuild::read(path, &findings, resolved.progress);
     let production = args.production.as_ref().map(read).transpose()?;
     let report = ReportContents {
+        profile: &args.profile.display().to_string(),
         meta: &resolved.profile.meta,
         findings: &findings,
         selection: &FindingSelection {

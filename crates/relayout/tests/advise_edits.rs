@@ -196,16 +196,152 @@ fn report_and_advise_share_one_judgement() {
     assert!((change * 100.0 - percent.as_f64().expect("a change")).abs() < 0.01);
     let text = succeed(&place, "report apart.relayout").stdout;
     assert!(
-        text.contains("Saving by another layout of pair: "),
+        text.contains("on all lines of pair by another layout"),
         "{text}"
     );
-    assert!(!text.to_lowercase().contains("no layout helps"), "{text}");
-    // The finding of another variable, a scalar, may say so.
-    let sections = text.split("\n#");
-    let judged =
-        { sections }.find(|section| section.contains("Saving by another layout of pair: "));
-    let judged = judged.expect("a section");
-    assert!(!judged.contains("does not help"), "{judged}");
+    assert!(!text.contains("does not help"), "{text}");
+}
+
+/// Text with one space between words.
+fn flowing(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Words with which a report says that layouts do not help.
+const DENIALS: [&str; 4] = [
+    "does not help",
+    "no layout removes",
+    "another layout does not",
+    "rather than saving",
+];
+
+/// A type in a report, as text and as JSON.
+struct ReportedType {
+    section: String,
+    finding: Value,
+}
+
+impl ReportedType {
+    fn read(place: &Place, profile: &str, type_name: &str, options: &str) -> Self {
+        let text = succeed(place, &format!("report {profile} {options}")).stdout;
+        let title = format!("{type_name} +0: ");
+        let mut sections = text.split("\n#");
+        let section =
+            sections.find(|section| section.contains(&title) && !section.contains("Rank"));
+        let report = json(place, &format!("report {profile} {options} --json"));
+        let mut findings = report["findings"].as_array().expect("findings").iter();
+        Self {
+            section: flowing(section.unwrap_or_else(|| panic!("{text}"))),
+            finding: { findings.find(|finding| finding["type"] == type_name) }
+                .expect("a finding")
+                .clone(),
+        }
+    }
+
+    /// All that is said of layouts, with the words of the JSON document.
+    fn words(&self) -> String {
+        let advice = self.finding["advice"].as_array().expect("advice").iter();
+        let words = advice.map(|remedy| remedy["words"].as_str().expect("words"));
+        let saving = self.finding["saving_words"].as_str().unwrap_or_default();
+        let words: Vec<&str> = words.chain([saving, &self.section]).collect();
+        words.join("\n")
+    }
+
+    fn denies(&self) -> bool {
+        let words = self.words().to_lowercase();
+        DENIALS.iter().any(|denial| words.contains(denial))
+    }
+}
+
+/// A place with a recording of a file of `tests/data`, whose two threads take turns.
+fn recorded(source: &str, arguments: &str) -> Place {
+    require_programs(&["gcc"]);
+    let place = recording_place();
+    let source = data(source);
+    let source = source.display();
+    succeed(
+        &place,
+        &format!("cc -- gcc -O2 -g -pthread {source} -o program"),
+    );
+    succeed(
+        &place,
+        &format!("record run -o out.relayout -- ./program {arguments}"),
+    );
+    place
+}
+
+/// A line that is mostly truly shared, and of which another layout saves a quarter: no report denies
+/// that, before the search or after it.
+#[test]
+fn true_sharing_is_no_denial_of_layouts() {
+    let place = recorded("mostly.c", "");
+    let read = |options| ReportedType::read(&place, "out.relayout", "tally", options);
+    let unsearched = read("");
+    assert_eq!(unsearched.finding["kind"], "true-sharing");
+    assert_eq!(unsearched.finding["outlook"], "not-searched");
+    assert!(!unsearched.denies(), "{}", unsearched.words());
+    for says in [
+        "Mostly true sharing: threads use what others stored, most of it to `total`.",
+        "`relayout advise out.relayout tally` searches layouts.",
+        "Saving: unknown; try `relayout report out.relayout --by saving`.",
+    ] {
+        assert!(unsearched.section.contains(says), "{}", unsearched.section);
+    }
+    // What it names can be typed.
+    let advice = json(&place, "advise out.relayout tally --json");
+    assert!(advice["types"][0]["recommended"].is_u64(), "{advice:#}");
+    let searched = read("");
+    assert_eq!(searched.finding["outlook"], "saves");
+    assert!(!searched.denies(), "{}", searched.words());
+    let says = "Mostly true sharing, but another layout saves a part: ";
+    assert!(searched.section.contains(says), "{}", searched.section);
+    // Another way to the profile leads to the same, with commands that name it as it was typed.
+    let other_way = ReportedType::read(&place, "./out.relayout", "tally", "");
+    assert_eq!(other_way.finding["saving"], searched.finding["saving"]);
+}
+
+/// Members that all are used in each turn: no layout helps, which only a search with all of its
+/// effort may say, and not one that the user limited.
+#[test]
+fn only_a_thorough_search_says_that_moving_members_does_not_help() {
+    let place = recorded("pair.c", "together");
+    let read = |options| ReportedType::read(&place, "out.relayout", "pair", options);
+    assert!(!read("").denies(), "{}", read("").words());
+    let quick = read("--by saving");
+    assert_eq!(quick.finding["outlook"], "nothing-recommended");
+    assert!(!quick.denies(), "{}", quick.words());
+    assert!(
+        quick
+            .section
+            .contains("Saving: unknown; a quick search of pair"),
+        "{}",
+        quick.section
+    );
+    let source = source_folder();
+    let limited = [
+        "--top 1",
+        "--max-moves 1",
+        "--keep head",
+        "--pair-coefficient 0.5",
+        &format!("--source {source}"),
+    ];
+    for options in limited {
+        succeed(&place, &format!("advise out.relayout pair {options}"));
+        assert!(!read("").denies(), "{options}: {}", read("").words());
+    }
+    succeed(&place, "advise out.relayout");
+    assert!(!read("").denies(), "{}", read("").words());
+    succeed(&place, "advise out.relayout pair");
+    let thorough = read("");
+    assert_eq!(thorough.finding["outlook"], "nothing-helps");
+    let says = "Moving members of this line does not help: ";
+    assert!(thorough.section.contains(says), "{}", thorough.section);
+    // Later searches with less do not take it back.
+    succeed(&place, "report out.relayout --by saving");
+    for options in limited {
+        succeed(&place, &format!("advise out.relayout pair {options}"));
+    }
+    assert_eq!(read("").finding["outlook"], "nothing-helps");
 }
 
 #[test]

@@ -58,6 +58,7 @@ const CATEGORIES: [(&str, &str); 3] = [
 /// }
 ///
 /// let report = ReportContents {
+///     profile: "out.relayout",
 ///     meta: &ProfileMeta::default(),
 ///     findings: &Findings::default(),
 ///     selection: &FindingSelection::default(),

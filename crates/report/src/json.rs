@@ -24,7 +24,7 @@ use site::{SiteDocument, site_document};
 
 use crate::ReportContents;
 use crate::document::Document;
-use crate::saving::saving_document;
+use crate::saving::OutlookWords;
 use crate::source_positions::SourcePositions;
 
 /// Renders `report` as indented JSON, ending in a line feed.
@@ -345,8 +345,9 @@ fn finding_documents<'a>(report: &ReportContents<'a>) -> Vec<FindingDocument<'a>
     let (shown, _) = report.selection.select_findings(report.findings);
     { shown.into_iter() }
         .map(|finding| {
-            let saving = saving_document(finding, report.findings, report.judgements);
-            finding_document(finding, report.meta, report.production, saving)
+            let outlook =
+                OutlookWords::new(finding, report.findings, report.judgements, report.profile);
+            finding_document(finding, report.meta, report.production, &outlook)
         })
         .collect()
 }

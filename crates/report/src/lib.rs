@@ -10,6 +10,7 @@
 //! use relayout_report::{FindingSelection, ReportContents, text};
 //!
 //! let report = ReportContents {
+//!     profile: "out.relayout",
 //!     meta: &ProfileMeta::default(),
 //!     findings: &Findings::default(),
 //!     selection: &FindingSelection::default(),
@@ -79,6 +80,8 @@ pub use select::FindingSelection;
 pub struct ReportContents<'a> {
     /// Facts about the recording.
     pub meta: &'a ProfileMeta,
+    /// Path of the profile as the user typed it, which commands in sentences name.
+    pub profile: &'a str,
     /// Findings of the profile.
     pub findings: &'a Findings,
     /// Findings to show; totals and unresolved lines are always shown.

@@ -3,6 +3,8 @@
 use relayout_contend::SiteSource;
 use relayout_contend::remedy::{OwnLineTransfers, Remedy, ReplayComparison, SharingPattern};
 
+use crate::saving::OutlookWords;
+
 /// The name that scripts rely on.
 pub fn remedy_key(remedy: &Remedy) -> &'static str {
     match remedy {
@@ -55,19 +57,8 @@ pub fn replayed_own_line(remedy: &Remedy) -> Option<OwnLineTransfers> {
 pub struct RemedyContext<'a> {
     /// What a context is: `CPU`, `thread`.
     pub context_noun: &'a str,
-    /// True if the search of the whole type found a layout that saves transfers.
-    pub saves: bool,
-}
-
-impl RemedyContext<'_> {
-    /// Returns what layouts do for a line whose transfers bring what is used: the beginning of a
-    /// sentence.
-    fn layout_words(self) -> &'static str {
-        match self.saves {
-            true => "Another layout saves a part",
-            false => "Moving members of this line does not help",
-        }
-    }
+    /// What is known of other layouts.
+    pub outlook: &'a OutlookWords<'a>,
 }
 
 /// Returns a sentence; `position` names a place in the source.
@@ -82,10 +73,7 @@ pub fn remedy_sentence(
             member,
             from,
             transfers,
-        } => format!(
-            "Move `{member}` off the cache line of `{from}`: {transfers} transfers between them bring nothing that is \
-             used. `relayout advise` scores layouts."
-        ),
+        } => separate_members_sentence(member, from, *transfers, context.outlook),
         Remedy::SeparateElements { member, transfers } => format!(
             "Elements of `{member}` that different {context_noun}s use lie on one line: {transfers} transfers between them \
              bring nothing that is used. To look at, not replayed: put what one uses together, or give each a line."
@@ -135,6 +123,26 @@ pub fn remedy_sentence(
     }
 }
 
+fn separate_members_sentence(
+    member: &str,
+    from: &str,
+    transfers: u64,
+    outlook: &OutlookWords<'_>,
+) -> String {
+    if let Some(reason) = outlook.refusal_reason() {
+        return format!(
+            "{transfers} transfers between `{member}` and `{from}` bring nothing that is used, but no layout is \
+             recommended: {reason}."
+        );
+    }
+    let search = outlook.search_sentence();
+    let search = search.map_or(String::new(), |sentence| format!(" {sentence}"));
+    format!(
+        "Move `{member}` off the cache line of `{from}`: {transfers} transfers between them bring nothing that is \
+         used.{search}"
+    )
+}
+
 fn pad_elements_sentence(
     array: &str,
     [stride, padded_stride]: [u64; 2],
@@ -181,7 +189,7 @@ fn guard_sentence(remedy: &Remedy, position: impl Fn(&SiteSource) -> String) -> 
 fn lock_sentence(apart: bool, replayed: &ReplayComparison) -> String {
     let advice = match apart {
         true => "Put the lock on a line of its own",
-        false => "Leave the lock with its data: on a line of its own it would not save a tenth",
+        false => "On a line of its own, the lock would not save a tenth",
     };
     format!("{advice}{}.", replayed_words(replayed))
 }
@@ -201,8 +209,8 @@ fn drop_read_sentence(member: &str, context_noun: &str, transfers: u64, needed: 
         "Avoid reading `{member}` of another {context_noun}: these reads cause {transfers} transfers"
     );
     match needed == transfers {
-        true => format!("{advice}, and no layout removes them."),
-        false => format!("{advice}, of which no layout removes {needed}."),
+        true => format!("{advice}, and each brings a value that its owner stored."),
+        false => format!("{advice}, of which {needed} bring a value that its owner stored."),
     }
 }
 
@@ -277,13 +285,15 @@ fn own_line_replayed_words(
 }
 
 fn true_sharing_sentence(member: &str, how: SharingPattern, context: RemedyContext<'_>) -> String {
-    let (context_noun, layouts) = (context.context_noun, context.layout_words());
+    let (context_noun, layouts) = (context.context_noun, context.outlook.true_sharing());
+    let search = context.outlook.search_sentence();
+    let search = search.map_or(String::new(), |sentence| format!(" {sentence}"));
     let is_kernel = context_noun == "CPU";
     let suggestion = match how {
         SharingPattern::Lock => {
             return format!(
-                "{layouts}: most transfers follow stores to the lock `{member}`. Take it less often or for \
-                 shorter, or have several."
+                "{layouts}: most transfers follow stores to the lock `{member}`.{search} Take it less often \
+                 or for shorter, or have several."
             );
         }
         SharingPattern::References if is_kernel => {
@@ -326,6 +336,6 @@ fn true_sharing_sentence(member: &str, how: SharingPattern, context: RemedyConte
         ),
     };
     format!(
-        "{layouts}: {context_noun}s use what others stored, most of it to `{member}`. To look at: {suggestion}."
+        "{layouts}: {context_noun}s use what others stored, most of it to `{member}`.{search} To look at: {suggestion}."
     )
 }

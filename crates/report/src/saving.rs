@@ -1,7 +1,10 @@
-//! What a layout can save of a finding's type, as data of a document and in words.
+//! What other layouts of a finding's type do, as data of a document and in words.
+//!
+//! All sentences about layouts that save, and about those that do not, are made here, so that no
+//! output denies what another one says.
 
 use relayout_contend::{Finding, Findings};
-use relayout_session::{TypeJudgements, deciding_type, finding_saving};
+use relayout_session::{LayoutOutlook, TypeJudgements, layout_outlook, shell_word};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -28,72 +31,272 @@ pub(crate) struct SavingDocument {
     moved: usize,
 }
 
-/// Returns the saving of a finding, or the reason why there is none.
-pub(crate) fn saving_document(
-    finding: &Finding,
-    findings: &Findings,
-    judgements: Option<&TypeJudgements>,
-) -> Result<SavingDocument, String> {
-    let none = TypeJudgements::new();
-    let judgements = judgements.unwrap_or(&none);
-    if let Some(saving) = finding_saving(finding, findings, judgements) {
-        return Ok(SavingDocument {
-            type_name: saving.type_name,
-            transfers: saving.transfers,
-            share: saving.share,
-            change: saving.change,
-            moved: saving.moved,
-        });
-    }
-    let Some(name) = deciding_type(finding, judgements) else {
-        return Err(NO_MEMBERS.to_owned());
-    };
-    let judgement = judgements.get(name);
-    Err(judgement.map_or(NOT_SEARCHED.to_owned(), |judgement| {
-        judgement.reason.clone()
-    }))
+/// What is known of other layouts for a finding, with the profile that commands name.
+#[derive(Clone, Debug)]
+pub struct OutlookWords<'a> {
+    outlook: LayoutOutlook,
+    /// Path of the profile, as the user typed it.
+    profile: &'a str,
 }
 
-/// Returns a sentence about the saving; `None` where there are no members to move, and in reports
-/// that do not speak of it.
-pub(crate) fn saving_sentence(
-    finding: &Finding,
-    findings: &Findings,
-    judgements: Option<&TypeJudgements>,
-) -> Option<String> {
-    let judgements = judgements?;
-    let name = deciding_type(finding, judgements)?;
-    let Some(judgement) = judgements.get(name) else {
-        return Some(format!(
-            "Saving by another layout of {name}: {NOT_SEARCHED}."
-        ));
-    };
-    let effort = match judgement.is_thorough {
-        true => "",
-        false => " (quick search)",
-    };
-    match saving_document(finding, findings, Some(judgements)) {
-        Ok(saving) => Some(format!(
-            "Saving by another layout of {name}: {:.1}% of the transfers on it, with {} moved{effort}.",
-            -saving.change * 100.0,
-            counted(saving.moved as u64, "member"),
-        )),
-        Err(reason) => Some(format!(
-            "Saving by another layout of {name}: none, {reason}{effort}."
-        )),
+impl<'a> OutlookWords<'a> {
+    /// Looks up what is known for a finding. Without `judgements`, nothing is.
+    pub fn new(
+        finding: &Finding,
+        findings: &Findings,
+        judgements: Option<&TypeJudgements>,
+        profile: &'a str,
+    ) -> Self {
+        let none = TypeJudgements::new();
+        let outlook = layout_outlook(finding, findings, judgements.unwrap_or(&none));
+        Self { outlook, profile }
+    }
+
+    /// Returns true if a layout saves transfers.
+    pub(crate) fn saves(&self) -> bool {
+        matches!(self.outlook, LayoutOutlook::Saves(_))
+    }
+
+    /// Returns what layouts do for a line whose transfers bring what is used: the beginning of a
+    /// sentence.
+    pub(crate) fn true_sharing(&self) -> &'static str {
+        match self.outlook {
+            LayoutOutlook::Saves(_) => "Mostly true sharing, but another layout saves a part",
+            LayoutOutlook::NothingHelps { .. } => "Moving members of this line does not help",
+            LayoutOutlook::NoMembers
+            | LayoutOutlook::NotSearched { .. }
+            | LayoutOutlook::NothingRecommended { .. } => "Mostly true sharing",
+        }
+    }
+
+    /// Returns ` ... searches layouts.`, with the command that searches; `None` where a search has
+    /// had its effort, and where there is nothing to search.
+    pub(crate) fn search_sentence(&self) -> Option<String> {
+        let type_name = match &self.outlook {
+            LayoutOutlook::NotSearched { type_name } => type_name,
+            LayoutOutlook::NothingRecommended {
+                type_name,
+                is_thorough: false,
+                ..
+            } => type_name,
+            _ => return None,
+        };
+        Some(format!(
+            "{} searches layouts.",
+            self.advise_command(type_name)
+        ))
+    }
+
+    /// Returns the reason why a search with all of its effort recommends nothing; `None` where there
+    /// was none, or it recommends a layout.
+    pub(crate) fn refusal_reason(&self) -> Option<&str> {
+        match &self.outlook {
+            LayoutOutlook::NothingRecommended {
+                reason,
+                is_thorough: true,
+                ..
+            }
+            | LayoutOutlook::NothingHelps { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// Returns the saving as data, or the reason why there is none.
+    pub(crate) fn saving_document(&self) -> Result<SavingDocument, String> {
+        match &self.outlook {
+            LayoutOutlook::Saves(saving) => Ok(SavingDocument {
+                type_name: saving.type_name.clone(),
+                transfers: saving.transfers,
+                share: saving.share,
+                change: saving.change,
+                moved: saving.moved,
+            }),
+            LayoutOutlook::NoMembers => Err(NO_MEMBERS.to_owned()),
+            LayoutOutlook::NotSearched { .. } => Err(NOT_SEARCHED.to_owned()),
+            LayoutOutlook::NothingRecommended { reason, .. }
+            | LayoutOutlook::NothingHelps { reason, .. } => Err(reason.clone()),
+        }
+    }
+
+    /// Returns the key of what is known: `saves`, `nothing-helps`.
+    pub(crate) fn key(&self) -> &'static str {
+        match self.outlook {
+            LayoutOutlook::NoMembers => "no-members",
+            LayoutOutlook::NotSearched { .. } => "not-searched",
+            LayoutOutlook::Saves(_) => "saves",
+            LayoutOutlook::NothingRecommended { .. } => "nothing-recommended",
+            LayoutOutlook::NothingHelps { .. } => "nothing-helps",
+        }
+    }
+
+    /// Returns a sentence about the saving; `None` where there are no members to move.
+    pub(crate) fn saving_sentence(&self) -> Option<String> {
+        Some(format!("Saving: {}", self.saving_words()?))
+    }
+
+    /// Returns the sentence without its subject, for where that is a title.
+    pub(crate) fn saving_words(&self) -> Option<String> {
+        Some(match &self.outlook {
+            LayoutOutlook::NoMembers => return None,
+            LayoutOutlook::NotSearched { .. } => {
+                let profile = shell_word(self.profile);
+                format!("unknown; try `relayout report {profile} --by saving`.")
+            }
+            LayoutOutlook::Saves(saving) => format!(
+                "{:.1}% of the transfers on all lines of {} by another layout, with {} moved{}.",
+                -saving.change * 100.0,
+                saving.type_name,
+                counted(saving.moved as u64, "member"),
+                if saving.is_thorough {
+                    ""
+                } else {
+                    " (quick search)"
+                },
+            ),
+            LayoutOutlook::NothingRecommended {
+                type_name,
+                reason,
+                is_thorough: false,
+            } => format!(
+                "unknown; a quick search of {type_name} recommends none ({reason}), try {}.",
+                self.advise_command(type_name)
+            ),
+            LayoutOutlook::NothingRecommended {
+                type_name, reason, ..
+            }
+            | LayoutOutlook::NothingHelps { type_name, reason } => {
+                format!("none by another layout of {type_name}: {reason}.")
+            }
+        })
+    }
+
+    /// Returns `-33.1%`, `none`, `unknown`, or `-` where there are no members to move.
+    pub(crate) fn saving_cell(&self) -> String {
+        match &self.outlook {
+            LayoutOutlook::NoMembers => "-".to_owned(),
+            LayoutOutlook::Saves(saving) => format!("{:+.1}%", saving.change * 100.0),
+            LayoutOutlook::NotSearched { .. }
+            | LayoutOutlook::NothingRecommended {
+                is_thorough: false, ..
+            } => "unknown".to_owned(),
+            LayoutOutlook::NothingRecommended { .. } | LayoutOutlook::NothingHelps { .. } => {
+                "none".to_owned()
+            }
+        }
+    }
+
+    fn advise_command(&self, type_name: &str) -> String {
+        let [profile, type_name] = [self.profile, type_name].map(shell_word);
+        format!("`relayout advise {profile} {type_name}`")
     }
 }
 
-/// Returns `-33.1%`, `none`, `not searched`, or nothing where there are no members to move.
-pub(crate) fn saving_cell(
-    finding: &Finding,
-    findings: &Findings,
-    judgements: Option<&TypeJudgements>,
-) -> String {
-    match saving_document(finding, findings, judgements) {
-        Ok(saving) => format!("{:+.1}%", saving.change * 100.0),
-        Err(reason) if reason == NOT_SEARCHED => reason,
-        Err(reason) if reason == NO_MEMBERS => "-".to_owned(),
-        Err(_) => "none".to_owned(),
+#[cfg(test)]
+mod tests {
+    use relayout_session::FindingSaving;
+
+    use super::*;
+
+    /// Formats all that is said of an outlook in the report of the profile `my out`, a line each.
+    fn check(outlook: LayoutOutlook, expect: [&str; 4]) {
+        let words = OutlookWords {
+            outlook,
+            profile: "my out",
+        };
+        let said = [
+            words.true_sharing().to_owned(),
+            words.search_sentence().unwrap_or_default(),
+            words.saving_sentence().unwrap_or_default(),
+            words.saving_cell(),
+        ];
+        assert_eq!(said, expect);
+    }
+
+    fn none_recommended(is_thorough: bool) -> LayoutOutlook {
+        LayoutOutlook::NothingRecommended {
+            type_name: "dentry".to_owned(),
+            reason: "no layout is clearly better".to_owned(),
+            is_thorough,
+        }
+    }
+
+    #[test]
+    fn what_was_not_searched_is_not_denied() {
+        check(
+            LayoutOutlook::NotSearched {
+                type_name: "Ring<int, 4>".to_owned(),
+            },
+            [
+                "Mostly true sharing",
+                "`relayout advise 'my out' 'Ring<int, 4>'` searches layouts.",
+                "Saving: unknown; try `relayout report 'my out' --by saving`.",
+                "unknown",
+            ],
+        );
+        check(
+            LayoutOutlook::NoMembers,
+            ["Mostly true sharing", "", "", "-"],
+        );
+    }
+
+    #[test]
+    fn a_quick_search_denies_nothing() {
+        let quick = "Saving: unknown; a quick search of dentry recommends none (no layout is clearly better), try \
+                     `relayout advise 'my out' dentry`.";
+        check(
+            none_recommended(false),
+            [
+                "Mostly true sharing",
+                "`relayout advise 'my out' dentry` searches layouts.",
+                quick,
+                "unknown",
+            ],
+        );
+    }
+
+    #[test]
+    fn only_what_found_nothing_is_denied() {
+        check(
+            none_recommended(true),
+            [
+                "Mostly true sharing",
+                "",
+                "Saving: none by another layout of dentry: no layout is clearly better.",
+                "none",
+            ],
+        );
+        check(
+            LayoutOutlook::NothingHelps {
+                type_name: "dentry".to_owned(),
+                reason: "no layout found has fewer transfers".to_owned(),
+            },
+            [
+                "Moving members of this line does not help",
+                "",
+                "Saving: none by another layout of dentry: no layout found has fewer transfers.",
+                "none",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_saving_is_said_of_all_lines() {
+        let saving = FindingSaving {
+            type_name: "dentry".to_owned(),
+            transfers: 331.0,
+            share: 0.1,
+            change: -0.331,
+            moved: 2,
+            is_thorough: false,
+        };
+        check(
+            LayoutOutlook::Saves(saving),
+            [
+                "Mostly true sharing, but another layout saves a part",
+                "",
+                "Saving: 33.1% of the transfers on all lines of dentry by another layout, with 2 members moved (quick search).",
+                "-33.1%",
+            ],
+        );
     }
 }

@@ -17,10 +17,9 @@ use relayout_contend::finding::{SharedElements, UnresolvedLines};
 use relayout_contend::{DeclaringFunction, Finding, FindingSubject, Findings};
 use relayout_profile::UnseenStringCode;
 use relayout_profile::program::COMPILED_IN_COLLECTOR;
-use relayout_session::TypeJudgements;
 
 use crate::ReportContents;
-use crate::saving::{saving_cell, saving_document, saving_sentence};
+use crate::saving::OutlookWords;
 use crate::source_positions::SourcePositions;
 use crate::words::{ContextNoun, counted};
 use crate::wrap::{fit_lines, wrap_words};
@@ -61,9 +60,11 @@ fn write_report(out: &mut String, report: &ReportContents, is_narrow: bool) -> f
         selection,
         production,
         judgements,
+        profile,
         sources: _,
         layouts: _,
     } = *report;
+    let outlook = |finding: &Finding| OutlookWords::new(finding, findings, judgements, profile);
     let context_noun = ContextNoun::from_meta(meta);
     let sources = SourcePositions::new(findings);
     let (shown, selected_count) = selection.select_findings(findings);
@@ -77,8 +78,8 @@ fn write_report(out: &mut String, report: &ReportContents, is_narrow: bool) -> f
         )?;
     } else {
         match is_narrow {
-            true => write_narrow_table(out, &shown, findings, judgements, context_noun)?,
-            false => write_table(out, &shown, findings.estimated, context_noun)?,
+            true => write_narrow_table(out, &shown, outlook, context_noun)?,
+            false => write_table(out, &shown, findings.estimated, context_noun, outlook)?,
         }
         if selected_count > shown.len() {
             let left = selected_count - shown.len();
@@ -87,11 +88,12 @@ fn write_report(out: &mut String, report: &ReportContents, is_narrow: bool) -> f
         }
         for finding in &shown {
             let placed = production.and_then(|all| all.get(finding.rank));
-            let saving = saving_sentence(finding, findings, judgements);
+            let outlook = outlook(finding);
+            let saving = judgements.and_then(|_| outlook.saving_sentence());
             let reader = DetailReader {
                 sources: &sources,
                 context_noun,
-                saves: saving_document(finding, findings, judgements).is_ok(),
+                outlook: &outlook,
             };
             detail::write_finding(out, finding, reader, placed, saving)?;
         }
@@ -116,12 +118,19 @@ fn no_findings_sentence(findings: &Findings, type_name: Option<&str>) -> String 
     }
 }
 
-fn write_table(
+fn write_table<'o>(
     out: &mut String,
     findings: &[&Finding],
     estimated: bool,
     context_noun: ContextNoun,
+    outlook: impl Fn(&Finding) -> OutlookWords<'o>,
 ) -> fmt::Result {
+    // The column is there where something is known of savings.
+    let has_saving = findings.iter().any(|finding| outlook(finding).saves());
+    let saving_column = |cell: &dyn Fn() -> String| match has_saving {
+        true => format!(" {:>8}", cell()),
+        false => String::new(),
+    };
     let events = match estimated {
         true => "------- estimated ------",
         false => "------- transfers ------",
@@ -135,7 +144,7 @@ fn write_table(
     writeln!(out, "                  {events}  ------- false --------")?;
     writeln!(
         out,
-        "{:>5} {:>10}  {:>6} {:>5} {:>5} {:>5} {:>10} {:>11} {:>9} {:>8} {:>5}{}  {:<13}  Line",
+        "{:>5} {:>10}  {:>6} {:>5} {:>5} {:>5} {:>10} {:>11} {:>9} {:>8} {:>5}{}{}  {:<13}  Line",
         "Rank",
         "Transfers",
         "Share",
@@ -151,6 +160,7 @@ fn write_table(
             true => format!(" {:>17} {:>7}", "Min to max", "Stable"),
             false => String::new(),
         },
+        saving_column(&|| "Saving".to_owned()),
         "Kind"
     )?;
     for finding in findings {
@@ -160,7 +170,7 @@ fn write_table(
             |part: Option<u64>| part.map_or("-".to_owned(), |part| percent_of(part, transfers));
         writeln!(
             out,
-            "{:>5} {:>10}  {:>6} {:>5} {:>5} {:>5} {:>10} {:>11} {:>9} {:>8} {:>5}{}  {:<13}  {}",
+            "{:>5} {:>10}  {:>6} {:>5} {:>5} {:>5} {:>10} {:>11} {:>9} {:>8} {:>5}{}{}  {:<13}  {}",
             finding.rank,
             transfers,
             percent(finding.share),
@@ -173,6 +183,7 @@ fn write_table(
             finding.objects,
             finding.contexts,
             repeat_columns(finding),
+            saving_column(&|| outlook(finding).saving_cell()),
             finding.kind.as_str(),
             finding_name(finding),
         )?;
@@ -181,11 +192,10 @@ fn write_table(
 }
 
 /// Writes the table with the columns that tell findings apart, in about 70 columns and the name.
-fn write_narrow_table(
+fn write_narrow_table<'o>(
     out: &mut String,
     shown: &[&Finding],
-    findings: &Findings,
-    judgements: Option<&TypeJudgements>,
+    outlook: impl Fn(&Finding) -> OutlookWords<'o>,
     context_noun: ContextNoun,
 ) -> fmt::Result {
     writeln!(
@@ -219,7 +229,7 @@ fn write_narrow_table(
             percent_of(tally.false_lifetime, transfers),
             finding.objects,
             finding.contexts,
-            saving_cell(finding, findings, judgements),
+            outlook(finding).saving_cell(),
             finding.kind.as_str(),
             finding_name(finding),
         )?;
@@ -407,7 +417,8 @@ Limits
 Limits
   The recorded interleaving is one of many, in the order of the collector's callbacks: counts rank and compare, they
   are not cycles. Caches are taken as infinite, without prefetch; DMA, page walks and capacity misses are not seen.
-  False by first touch overstates what another layout can save; false by lifetime is what one can in this order."
+  False by first touch overstates what another layout can save, and false by lifetime estimates it: `relayout advise`
+  counts what one saves, by replay."
     )?;
     let mut members = shown.iter().flat_map(|finding| &finding.members);
     if members.any(|member| !member.is_counted()) {

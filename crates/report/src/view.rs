@@ -12,6 +12,7 @@
 //!
 //! # fn main() -> Result<(), serde_json::Error> {
 //! let document = json::render(&ReportContents {
+//!     profile: "out.relayout",
 //!     meta: &relayout_profile::ProfileMeta::default(),
 //!     findings: &relayout_contend::Findings::default(),
 //!     selection: &FindingSelection::default(),

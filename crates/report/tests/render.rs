@@ -89,6 +89,7 @@ fn uncertain_types_are_marked() {
     let contents = |findings: &Findings, render: fn(&ReportContents, usize) -> String, width| {
         let selection = &FindingSelection::default();
         let report = ReportContents {
+            profile: "out.relayout",
             meta: &profile.meta,
             findings,
             selection,
@@ -203,6 +204,7 @@ fn text_of_nothing() {
     let (profile, selection) = (Profile::default(), FindingSelection::default());
     let findings = Findings::default();
     let report = ReportContents {
+        profile: "out.relayout",
         meta: &profile.meta,
         findings: &findings,
         selection: &selection,
@@ -241,6 +243,7 @@ fn adjacent(pair_coefficient: Option<f64>, render: impl Fn(&ReportContents) -> S
     }
     let findings = find_with(&profile, &Kernel, &FindSettings { pair_coefficient });
     render(&ReportContents {
+        profile: "out.relayout",
         production: None,
         judgements: None,
         sources: &[],

@@ -11,12 +11,15 @@ use std::path::{Path, PathBuf};
 use relayout_contend::{Finding, Findings, strip_type_tag};
 use relayout_files::{CachedFiles, file_identity, fnv1a};
 use relayout_layout::TypeArena;
+use relayout_probe::MachineFile;
 use relayout_profile::parquet::META_FILE;
 use relayout_search::AdviceVerdict;
 use serde::{Deserialize, Serialize};
 
 use crate::ResolvedProfile;
-use crate::advise::{AdviceRequest, AdviceRun, InnerType, PatchedType, inner_types, judge_quickly};
+use crate::advise::{
+    AdviceRequest, AdviceRun, InnerType, PatchedType, inner_types, judge_quickly, subject_names,
+};
 use crate::resolution_cache::allocators_by_user;
 
 /// Types that `report --by saving` searches at most.
@@ -24,11 +27,16 @@ const TYPES_SEARCHED_MAX: usize = 12;
 /// Parts that a change is rounded to.
 const MILLION: f64 = 1e6;
 /// Version of the kept files.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
+/// Structs in each other that a judgement is followed through; more is damaged debug information.
+const INNER_DEPTH_MAX: usize = 8;
 
 /// Conclusion of a search of a type's layouts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TypeJudgement {
+    /// Name of the type that was searched, without tag. A wrapper of a standard library, an array or a
+    /// variable leads to it too.
+    pub type_name: String,
     /// Change of the transfers on the type with the recommended layout: -0.33; `None` if none is
     /// recommended.
     pub change: Option<f64>,
@@ -36,8 +44,11 @@ pub struct TypeJudgement {
     pub moved: usize,
     /// Reason why no layout is recommended; empty if one is.
     pub reason: String,
-    /// True if the search had all of its effort.
+    /// True if the search had all of its effort, or none could help.
     pub is_thorough: bool,
+    /// True if enough was replayed, and no layout that was found saves at least 1% of the transfers,
+    /// with or without store guards.
+    pub finds_nothing: bool,
     /// Structs in it that have an order of their own to look for, if no order of its members helps.
     pub inner: Vec<InnerType>,
 }
@@ -58,6 +69,40 @@ pub struct FindingSaving {
     pub change: f64,
     /// Members that the layout moves.
     pub moved: usize,
+    /// True if the search had all of its effort.
+    pub is_thorough: bool,
+}
+
+/// Conclusion about other layouts of what a finding is about. A report says that moving members does
+/// not help only for [`LayoutOutlook::NothingHelps`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum LayoutOutlook {
+    /// There are no members to move.
+    NoMembers,
+    /// Nothing was searched.
+    NotSearched {
+        /// Type to search, without tag.
+        type_name: String,
+    },
+    /// A layout saves transfers.
+    Saves(FindingSaving),
+    /// A search recommends nothing, which does not say that nothing helps.
+    NothingRecommended {
+        /// Type that was searched, without tag.
+        type_name: String,
+        /// Reason.
+        reason: String,
+        /// True if the search had all of its effort.
+        is_thorough: bool,
+    },
+    /// A search with all of its effort found no layout of the whole type that saves at least 1% of the
+    /// transfers, nor one of a struct in it that has members of the finding.
+    NothingHelps {
+        /// Type that was searched, without tag.
+        type_name: String,
+        /// Reason.
+        reason: String,
+    },
 }
 
 /// Returns the name by which a finding's type is judged first; `None` for what has no members to move.
@@ -67,13 +112,96 @@ pub fn judged_type_name(finding: &Finding) -> Option<&str> {
 }
 
 /// Returns the type whose layout decides about a finding, without tag: the finding's own; or, if no
-/// order of its members helps, the struct in it that has the finding's member with most transfers.
+/// order of its members helps, the struct in it that has the finding's member with most transfers,
+/// or one on the way to this member that is known to have a better layout.
 pub fn deciding_type<'f>(finding: &'f Finding, judgements: &'f TypeJudgements) -> Option<&'f str> {
-    let name = judged_type_name(finding)?;
-    let inner = judgements.get(name).map_or(&[][..], |found| &found.inner);
+    let saves = |name: &str| {
+        let judgement = judgements.get(name);
+        judgement.is_some_and(|judgement| judgement.change.is_some())
+    };
+    let mut name = judged_type_name(finding)?;
     let most = finding.members.iter().max_by_key(|member| member.transfers);
-    let of_most = most.and_then(|most| inner.iter().find(|inner| inner.holds(&most.name)));
-    Some(of_most.map_or(name, |inner| strip_type_tag(&inner.type_name)))
+    let mut path = most.map(|most| most.name.as_str());
+    for _ in 0..INNER_DEPTH_MAX {
+        if saves(name) {
+            return Some(name);
+        }
+        let inner = judgements.get(name).map_or(&[][..], |found| &found.inner);
+        let within =
+            { inner.iter() }.find_map(|inner| Some((&inner.type_name, inner.path_within(path?)?)));
+        let Some((type_name, rest)) = within else {
+            break;
+        };
+        (name, path) = (strip_type_tag(type_name), Some(rest));
+    }
+    let on_the_way = finding.types_path.iter().map(|name| strip_type_tag(name));
+    Some(
+        on_the_way
+            .into_iter()
+            .find(|name| saves(name))
+            .unwrap_or(name),
+    )
+}
+
+/// Returns what is known of other layouts for a finding.
+pub fn layout_outlook(
+    finding: &Finding,
+    findings: &Findings,
+    judgements: &TypeJudgements,
+) -> LayoutOutlook {
+    let Some(name) = deciding_type(finding, judgements) else {
+        return LayoutOutlook::NoMembers;
+    };
+    let Some(judgement) = judgements.get(name) else {
+        return LayoutOutlook::NotSearched {
+            type_name: name.to_owned(),
+        };
+    };
+    if let Some(saving) = finding_saving(finding, findings, judgements) {
+        return LayoutOutlook::Saves(saving);
+    }
+    let (type_name, reason) = (judgement.type_name.clone(), judgement.reason.clone());
+    match nothing_helps(finding, judgements) {
+        true => LayoutOutlook::NothingHelps { type_name, reason },
+        false => LayoutOutlook::NothingRecommended {
+            type_name,
+            reason,
+            is_thorough: judgement.is_thorough,
+        },
+    }
+}
+
+/// Returns true if searches with all of their effort found nothing in the finding's type, nor in the
+/// structs in it that have members of the finding, nor in those on the way to the member with most
+/// transfers: another search of these may look at objects elsewhere, too.
+fn nothing_helps(finding: &Finding, judgements: &TypeJudgements) -> bool {
+    let paths = finding.members.iter().map(|member| member.name.as_str());
+    let paths: Vec<&str> = paths.collect();
+    let mut on_the_way = finding.types_path.iter().map(|name| strip_type_tag(name));
+    judged_type_name(finding).is_some_and(|name| is_exhausted(name, &paths, judgements, 0))
+        && on_the_way.all(|name| {
+            judgements
+                .get(name)
+                .is_some_and(TypeJudgement::is_exhausted)
+        })
+}
+
+fn is_exhausted(name: &str, paths: &[&str], judgements: &TypeJudgements, depth: usize) -> bool {
+    let Some(judgement) = judgements.get(name).filter(|_| depth < INNER_DEPTH_MAX) else {
+        return false;
+    };
+    let is_inner_exhausted = |inner: &InnerType| {
+        // Nothing tells which members are of a base class, so all may be.
+        let within: Vec<&str> = match inner.member {
+            None => paths.to_vec(),
+            Some(_) => { paths.iter() }
+                .filter_map(|path| inner.path_within(path))
+                .collect(),
+        };
+        let name = strip_type_tag(&inner.type_name);
+        within.is_empty() || is_exhausted(name, &within, judgements, depth + 1)
+    };
+    judgement.is_exhausted() && judgement.inner.iter().all(is_inner_exhausted)
 }
 
 /// Returns what a layout can save of the finding's type, or of a struct in it; `None` where nothing
@@ -83,21 +211,24 @@ pub fn finding_saving(
     findings: &Findings,
     judgements: &TypeJudgements,
 ) -> Option<FindingSaving> {
-    let name = deciding_type(finding, judgements)?;
-    let judgement = judgements.get(name)?;
+    let judged = |finding: &Finding| judgements.get(deciding_type(finding, judgements)?);
+    let judgement = judged(finding)?;
     let change = judgement.change?;
-    let of_type = |other: &&Finding| deciding_type(other, judgements) == Some(name);
+    let of_type = |other: &&Finding| {
+        judged(other).is_some_and(|other| other.type_name == judgement.type_name)
+    };
     let transfers: u64 = { findings.findings.iter() }
         .filter(of_type)
         .map(|other| other.tally.transfers())
         .sum();
     let saved = -change * transfers as f64;
     Some(FindingSaving {
-        type_name: name.to_owned(),
+        type_name: judgement.type_name.clone(),
         transfers: saved,
         share: saved / findings.totals.tally.transfers().max(1) as f64,
         change,
         moved: judgement.moved,
+        is_thorough: judgement.is_thorough,
     })
 }
 
@@ -128,7 +259,7 @@ pub fn judge_findings(
     let mut searches_left = TYPES_SEARCHED_MAX;
     for finding in &findings.findings {
         // The judgement of the type may name a struct in it.
-        for _ in 0..2 {
+        for _ in 0..INNER_DEPTH_MAX {
             let Some(name) = deciding_type(finding, judgements).map(str::to_owned) else {
                 break;
             };
@@ -146,6 +277,11 @@ pub fn judge_findings(
 }
 
 impl TypeJudgement {
+    /// True if a search with all of its effort found nothing.
+    fn is_exhausted(&self) -> bool {
+        self.is_thorough && self.finds_nothing
+    }
+
     /// Returns the judgement of a searched type.
     pub(crate) fn from_patched(
         patched: &PatchedType<'_>,
@@ -153,9 +289,8 @@ impl TypeJudgement {
         is_thorough: bool,
     ) -> Self {
         let searched = &patched.advised.searched;
-        let outcome = &searched.outcome;
-        let recommended = patched.recommended();
-        match (outcome, recommended) {
+        let name = &searched.gathered.name;
+        match (&searched.outcome, patched.recommended()) {
             (Ok(advice), Some(found)) => {
                 let (before, after) = (advice.current.cost, advice.candidates[found.index].cost);
                 let change = after as f64 / before.max(1) as f64 - 1.0;
@@ -163,26 +298,27 @@ impl TypeJudgement {
                     // A short number comes back from a file of JSON as it was.
                     change: Some((change * MILLION).round() / MILLION),
                     moved: found.edit.members,
-                    reason: String::new(),
-                    is_thorough,
-                    inner: Vec::new(),
+                    ..Self::without_saving(name, "", is_thorough)
                 }
             }
             (Ok(advice), None) => Self {
                 inner: inner_types(&searched.gathered, types, advice),
-                ..Self::without_saving(verdict_words(&advice.verdict), is_thorough)
+                finds_nothing: patched.advised.finds_nothing(),
+                ..Self::without_saving(name, verdict_words(&advice.verdict), is_thorough)
             },
-            (Err(refusal), _) => Self::without_saving(&refusal.to_string(), is_thorough),
+            (Err(refusal), _) => Self::without_saving(name, &refusal.to_string(), true),
         }
     }
 
     /// Judgement that recommends nothing.
-    pub(crate) fn without_saving(reason: &str, is_thorough: bool) -> Self {
+    pub(crate) fn without_saving(type_name: &str, reason: &str, is_thorough: bool) -> Self {
         Self {
+            type_name: type_name.to_owned(),
             change: None,
             moved: 0,
             reason: reason.to_owned(),
             is_thorough,
+            finds_nothing: false,
             inner: Vec::new(),
         }
     }
@@ -191,10 +327,11 @@ impl TypeJudgement {
 fn verdict_words(verdict: &AdviceVerdict) -> &'static str {
     match verdict {
         AdviceVerdict::NoTransfers => "no transfers were recorded in order",
-        AdviceVerdict::NothingBetter { .. } => "no layout of the type helps",
+        AdviceVerdict::NothingBetter { .. } => "no layout found has fewer transfers",
         AdviceVerdict::Unclear => "no layout is clearly better",
         AdviceVerdict::Unstable => "the best layout saves in some recordings only",
         AdviceVerdict::Slight => "the best layout saves less than 1%",
+        AdviceVerdict::Uneven => "the best layout saves nothing on a part of the recording",
         AdviceVerdict::Traded => "the best layout trades transfers for upgrades",
         AdviceVerdict::Slower => "the best layout is predicted to be slower",
         AdviceVerdict::Better => "no layout is worth its edits",
@@ -342,29 +479,33 @@ impl JudgementCache {
     }
 }
 
-/// Returns the judgements of an advice run; none if the request limits the search. `types` are those
-/// of the profile.
+/// Returns the judgements of an advice run, by all names that lead to its types; none if the user's
+/// options lead to another search than the one that `report` shows.
 pub fn run_judgements(
+    resolved: &ResolvedProfile<'_>,
     run: &AdviceRun<'_>,
-    types: &TypeArena,
     request: &AdviceRequest,
 ) -> TypeJudgements {
-    if request.limits_search() {
+    if !request.is_plain() {
         return TypeJudgements::new();
     }
     let is_thorough = !request.types.is_empty();
-    { run.types.iter() }
-        .map(|patched| {
-            let name = patched.advised.searched.gathered.name.clone();
-            let judgement = TypeJudgement::from_patched(patched, types, is_thorough);
-            (name, judgement)
-        })
-        .collect()
+    let mut judgements = TypeJudgements::new();
+    for patched in &run.types {
+        let types = resolved.resolution.types();
+        let judgement = TypeJudgement::from_patched(patched, types, is_thorough);
+        for name in subject_names(resolved, &patched.advised.searched.gathered) {
+            judgements.insert(name, judgement.clone());
+        }
+    }
+    judgements
 }
 
 /// Returns words that change with the profile, its debug files and this program; `None` if a file
 /// cannot be looked at.
 fn profile_identity(profile: &Path, debug: &[PathBuf]) -> Option<String> {
+    // Another way to the same folder leads to the same judgements.
+    let profile = &profile.canonicalize().ok()?;
     let meta = relayout_files::read_regular_text(&profile.join(META_FILE)).ok()?;
     let allocators = allocators_by_user().join(",");
     let mut words = format!("judgements {FORMAT}\n{meta}\n{allocators}\n");
@@ -383,6 +524,9 @@ fn profile_identity(profile: &Path, debug: &[PathBuf]) -> Option<String> {
     for file in files {
         words.push_str(&file_identity(&file)?);
     }
+    // Where the machine was probed, layouts are judged by its costs too.
+    let machine = MachineFile::default_path().and_then(|file| file_identity(&file));
+    words.push_str(&machine.unwrap_or_default());
     Some(words)
 }
 
@@ -400,4 +544,89 @@ fn debug_file_in(meta: &str) -> Option<PathBuf> {
 
 fn file_name(identity: &str, extension: &str) -> String {
     format!("{:016x}.{extension}", fnv1a(identity.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A search with all of its effort that found no layout with fewer transfers.
+    fn exhausted(type_name: &str) -> TypeJudgement {
+        TypeJudgement {
+            finds_nothing: true,
+            ..TypeJudgement::without_saving(type_name, "no layout found has fewer transfers", true)
+        }
+    }
+
+    fn holding(type_name: &str, member: Option<&str>, held: &str) -> TypeJudgement {
+        TypeJudgement {
+            inner: vec![InnerType {
+                member: member.map(str::to_owned),
+                type_name: held.to_owned(),
+            }],
+            ..exhausted(type_name)
+        }
+    }
+
+    /// Tells whether all searches for a line of `outer` with these members are exhausted.
+    fn check_exhausted(paths: &[&str], judged: &[TypeJudgement], expect: bool) {
+        let judgements: TypeJudgements = { judged.iter() }
+            .map(|judgement| (judgement.type_name.clone(), judgement.clone()))
+            .collect();
+        let actual = is_exhausted("outer", paths, &judgements, 0);
+        assert_eq!(actual, expect, "{paths:?} {judged:#?}");
+    }
+
+    #[test]
+    fn only_a_thorough_search_that_found_nothing_is_exhausted() {
+        check_exhausted(&["a"], &[], false);
+        check_exhausted(&["a"], &[exhausted("outer")], true);
+        let quick = TypeJudgement {
+            is_thorough: false,
+            ..exhausted("outer")
+        };
+        check_exhausted(&["a"], &[quick], false);
+        // Layouts that are not clearly better may be better.
+        let unclear = TypeJudgement {
+            finds_nothing: false,
+            ..exhausted("outer")
+        };
+        check_exhausted(&["a"], &[unclear], false);
+    }
+
+    #[test]
+    fn structs_on_the_line_are_searched_too() {
+        let outer = holding("outer", Some("data"), "struct inner");
+        // The line has a member of it, and it was not searched.
+        check_exhausted(&["a", "data.hits"], &[outer.clone()], false);
+        check_exhausted(
+            &["a", "data.hits"],
+            &[outer.clone(), exhausted("inner")],
+            true,
+        );
+        // It lies on another line.
+        check_exhausted(&["a", "database"], &[outer.clone()], true);
+        // A struct in the struct counts where the line has members of it.
+        let inner = holding("inner", Some("lock"), "lock");
+        check_exhausted(&["data.lock.owner"], &[outer.clone(), inner.clone()], false);
+        check_exhausted(&["data.hits"], &[outer.clone(), inner.clone()], true);
+        check_exhausted(
+            &["data.lock.owner"],
+            &[outer, inner, exhausted("lock")],
+            true,
+        );
+    }
+
+    #[test]
+    fn a_base_class_may_have_any_member() {
+        let outer = holding("outer", None, "base");
+        check_exhausted(&["a"], &[outer.clone()], false);
+        check_exhausted(&["a"], &[outer, exhausted("base")], true);
+    }
+
+    #[test]
+    fn types_in_each_other_end() {
+        let outer = holding("outer", None, "outer");
+        check_exhausted(&["a"], &[outer], false);
+    }
 }

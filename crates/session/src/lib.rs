@@ -45,6 +45,7 @@ pub mod record;
 mod recorded_traffic;
 mod resolution_cache;
 mod resolved_profile;
+mod shell_word;
 pub mod show;
 mod source_files;
 mod subject_layouts;
@@ -60,8 +61,9 @@ pub use explain::{ExplainedFinding, ExplainedInstruction, explain_finding};
 pub use findings::{rank_findings, recorded_name};
 pub use host_error::HostError;
 pub use judgement::{
-    FindingSaving, JudgementCache, TypeJudgement, TypeJudgements, deciding_type, finding_saving,
-    judge_findings, judged_type_name, run_judgements, sort_by_saving,
+    FindingSaving, JudgementCache, LayoutOutlook, TypeJudgement, TypeJudgements, deciding_type,
+    finding_saving, judge_findings, judged_type_name, layout_outlook, run_judgements,
+    sort_by_saving,
 };
 pub use kept_findings::RankedProfile;
 pub use relayout_probe::MachineIdentity;
@@ -76,6 +78,7 @@ pub use recorded_traffic::{
     read_named_traffic,
 };
 pub use resolved_profile::{ResolvedProfile, with_resolved_profile, with_verified_profile};
+pub use shell_word::shell_word;
 pub use source_files::{SourceFile, read_source_file, read_source_files};
 pub use subject_layouts::{SubjectLayout, SubjectMember, read_subject_layouts};
 pub use type_files::{debug_places, type_names_of, with_both_types, with_types};

@@ -24,6 +24,8 @@ pub struct ProbedMachine {
     pub cpus: Option<u32>,
     /// The machine as the timed model takes it, and what is known of its rules; `None` where it was not probed.
     pub timed: Option<(TimedMachine, MachineRules)>,
+    /// True if the user named the machine, its pair coefficient or its number of CPUs.
+    pub is_given: bool,
     /// Sentence that says why a probed machine has no costs.
     missing_costs_note: Option<String>,
     /// Sentence that says why a probed machine has no model.
@@ -75,6 +77,7 @@ impl ProbedMachine {
             costs,
             cpus,
             timed,
+            is_given: machine_file.is_some() || pair_coefficient.is_some() || cpus.is_some(),
             missing_costs_note,
             missing_visits_note,
         })

@@ -113,7 +113,7 @@ impl ProfileTotals {
 pub enum FindingKind {
     /// Contexts use different bytes of one line, and most transfers bring nothing that is used.
     FalseSharing,
-    /// Most transfers bring bytes that the context goes on to use: no layout removes them.
+    /// Most transfers bring bytes that the context goes on to use.
     TrueSharing,
     /// The object, or an access to it, lies on two lines and moves both.
     Straddle,

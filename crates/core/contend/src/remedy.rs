@@ -77,7 +77,8 @@ pub enum Remedy {
         /// Transfers with the lock beside its data, and apart.
         replayed: ReplayComparison,
     },
-    /// The value is needed, so that no layout helps: change the stores to it, or their frequency.
+    /// Most transfers bring a value that is needed: change the stores to it, or their frequency. A
+    /// search tells whether a layout saves a part.
     Shared {
         /// Member whose stores most transfers bring.
         member: String,

@@ -9,6 +9,7 @@ use relayout_contend::throughput::ThroughputGain;
 use relayout_layout::abi::{AtomArrangement, PaddingMember, StructLayout};
 use rustc_hash::FxHashSet;
 
+use crate::advise::is_slight;
 use crate::change::LayoutChange;
 use crate::interval::ChangeInterval;
 use crate::judged_parts::JudgedParts;
@@ -163,6 +164,9 @@ pub enum AdviceVerdict {
     Unstable,
     /// The first candidate saves less than 1% of the transfers.
     Slight,
+    /// The first candidate has fewer transfers, but no gain on a part of the recording that did not
+    /// choose it: see [`JudgedParts`].
+    Uneven,
     /// The first candidate has fewer transfers, but is predicted to be slower.
     Slower,
     /// The first candidate has fewer transfers, but more of transfers and upgrades together.
@@ -228,6 +232,14 @@ impl LayoutAdvice {
             .map(|candidate| candidate.tally.transfers())
             .min()
             .unwrap_or(0)
+    }
+
+    /// Returns true if no candidate saves at least 1% of the transfers: less is never recommended.
+    /// Without transfers, nothing is known.
+    pub fn saves_nothing(&self) -> bool {
+        let today = self.current.cost;
+        let is_slight = |candidate: &RankedLayout| is_slight(candidate.ranked_cost(), today);
+        today > 0 && self.candidates.iter().all(is_slight)
     }
 
     /// Returns the indices of the candidates worth showing: the first `top` (at least one) by

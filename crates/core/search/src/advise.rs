@@ -21,8 +21,8 @@ use crate::rewrite::{RewriteModel, TransferBound};
 use crate::score::LayoutScorer;
 use crate::subject::{AccessingCode, AdviceSubject, ObjectHome};
 use crate::worst_build::{WorstCosts, worst_build_costs};
-pub(crate) use rank::is_worth_it;
 use rank::{CostedLayout, rank_candidates, verdict};
+pub(crate) use rank::{is_slight, is_worth_it};
 
 /// Maximum number of stretches that a recording is cut into for an interval.
 const STRETCHES_MAX: usize = 64;

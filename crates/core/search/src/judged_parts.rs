@@ -55,6 +55,22 @@ impl JudgedParts {
         changes.reduce(f64::max)
     }
 
+    /// Returns true if some part shows no gain. What gains nothing where it was not chosen is not
+    /// recommended.
+    ///
+    /// ```
+    /// use relayout_search::{JudgedPart, JudgedParts};
+    ///
+    /// let part = |change, change_of_others_choice| JudgedPart { change, change_of_others_choice };
+    /// let parts = vec![part(-0.4, -0.4), part(-0.3, 0.325)];
+    /// assert!(JudgedParts { are_recordings: false, parts }.lacks_gain());
+    /// // Without parts, nothing contradicts the gain.
+    /// assert!(!JudgedParts::default().lacks_gain());
+    /// ```
+    pub fn lacks_gain(&self) -> bool {
+        self.worst().is_some_and(|worst| worst >= 0.0)
+    }
+
     /// Returns true if there are three parts at least.
     pub fn is_repeated(&self) -> bool {
         self.parts.len() >= STRETCHES

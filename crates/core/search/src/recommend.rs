@@ -109,13 +109,16 @@ pub struct Recommendation {
 /// Returns the candidates that are worth their edits, the recommended one first. The others follow
 /// for the case that it cannot be written.
 ///
-/// A candidate is worth its edits if its gain is clear, the same in all recordings, no loss of
-/// throughput, and not traded for upgrades. Nothing is recommended if the whole search concludes
+/// A candidate is worth its edits if its gain is clear, the same in all recordings, left on each
+/// part that did not choose it, no loss of throughput, and not traded for upgrades. Nothing is recommended if the whole search concludes
 /// that the best may be better by chance.
 pub fn recommend(advice: &LayoutAdvice, rules: &RecommendationRules<'_>) -> Vec<Recommendation> {
     let is_clear = matches!(
         advice.verdict,
-        AdviceVerdict::Better | AdviceVerdict::Traded | AdviceVerdict::Slower
+        AdviceVerdict::Better
+            | AdviceVerdict::Traded
+            | AdviceVerdict::Slower
+            | AdviceVerdict::Uneven
     );
     let saved_by = |candidate: &RankedLayout| advice.saved_by(candidate);
     let most = { advice.candidates.iter().enumerate() }

@@ -42,7 +42,12 @@ impl GuardedAdvice {
     /// layout, and than the best with fewer guards.
     pub fn is_better(&self) -> bool {
         let improves = self.gain_over_fewer.is_some_and(|change| change.is_less());
-        improves && self.advice.verdict == AdviceVerdict::Better
+        // Where the best lacks a gain on some part, one behind it may have one on all.
+        let has_fewer = matches!(
+            self.advice.verdict,
+            AdviceVerdict::Better | AdviceVerdict::Uneven
+        );
+        improves && has_fewer
     }
 }
 

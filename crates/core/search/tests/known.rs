@@ -352,3 +352,69 @@ fn recommended_edit_is_smaller_than_the_rewrite() {
             .all(|found| found.index != index)
     );
 }
+
+/// Advice on a struct of four lines. On the first, `contexts` members have a writer each, but in the
+/// last third every writer stores to all of them. On the next, two are always apart, if they are used.
+fn advise_on_phases(contexts: u16, has_steady_pair: bool) -> LayoutAdvice {
+    let members = [
+        ("first", 8, 0),
+        ("second", 8, 8),
+        ("third", 8, 16),
+        ("cold", 40, 24),
+        ("left", 8, 64),
+        ("right", 8, 72),
+        ("rest", 176, 80),
+    ];
+    let (types, aggregate) = structure("phases", 256, &members);
+    let shape = AbiEngine::new(&types).shape(&aggregate).unwrap();
+    let mut accesses = Vec::new();
+    let mut write = |context: u16, member: u16, line: u32| {
+        let offset = line + 8 * u32::from(member);
+        accesses.push(access(context, offset, 8, AccessKind::Write));
+    };
+    for round in 0..900u32 {
+        for context in 0..contexts {
+            // Each round has as many accesses, so that the thirds are those of the rounds.
+            for member in 0..contexts {
+                write(context, if round < 600 { context } else { member }, 0);
+            }
+            if has_steady_pair && context < 2 {
+                write(context, context, 64);
+            }
+        }
+    }
+    let instances = [instance(0x1000, ObjectHome::Fixed, 0..256, accesses)];
+    let subject = subject(&aggregate, &shape, &instances, 0);
+    advise(subject, &[], &Options::default()).unwrap()
+}
+
+const ANY_LAYOUT: RecommendationRules<'_> = RecommendationRules {
+    moves_max: None,
+    is_allowed: &|_| true,
+};
+
+/// The best layout over all loses in a third. It is not recommended, but the next that gains in all.
+#[test]
+fn layout_that_loses_in_a_third_is_not_recommended() {
+    let advice = advise_on_phases(3, true);
+    assert_eq!(advice.verdict, AdviceVerdict::Uneven);
+    let best = &advice.candidates[0];
+    assert!(best.parts.worst() >= Some(0.0), "{:?}", best.parts);
+    let recommended = recommend(&advice, &ANY_LAYOUT);
+    let first = &advice.candidates[recommended[0].index];
+    assert!(first.tally.transfers() < advice.current.tally.transfers());
+    assert!(first.tally.transfers() > best.tally.transfers());
+    for found in &recommended {
+        let parts = &advice.candidates[found.index].parts;
+        assert!(parts.worst() < Some(0.0), "{parts:?}");
+    }
+}
+
+/// Where no layout gains in all thirds, none is recommended.
+#[test]
+fn nothing_is_recommended_where_each_layout_loses_in_a_third() {
+    let advice = advise_on_phases(2, false);
+    assert_eq!(advice.verdict, AdviceVerdict::Uneven);
+    assert!(advice.candidates[0].tally.transfers() < advice.current.tally.transfers());
+    assert_eq!(recommend(&advice, &ANY_LAYOUT), []);
+}

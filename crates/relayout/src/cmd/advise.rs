@@ -92,7 +92,7 @@ pub struct Args {
     #[arg(long, requires = "source")]
     pub force: bool,
     /// Show the first N candidates, and all that nothing else beats
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = arguments::whole::<usize>)]
+    #[arg(long, value_name = "N", default_value_t = AdviceRequest::TOP_DEFAULT, value_parser = arguments::whole::<usize>)]
     pub top: usize,
     /// Recommend only layouts that move at most N members
     #[arg(long, value_name = "N", value_parser = arguments::whole::<usize>)]
@@ -116,19 +116,10 @@ impl Args {
     /// Returns the type whose advice is kept for `relayout view`; `None` if options limit or extend the search, or the
     /// text is about several types.
     fn kept_type<'r>(&self, run: &'r AdviceRun<'_>, request: &AdviceRequest) -> Option<&'r str> {
-        let has_own_options = self.all
-            || self.layouts
-            || self.pair_coefficient.is_some()
-            || !self.layout.is_empty()
-            || !self.compile.is_empty()
-            || self.pick.is_some()
-            || self.patch.is_some()
-            || self.machine.machine.is_some()
-            || !self.machine.cpus.is_empty();
         let [patched] = run.types.as_slice() else {
             return None;
         };
-        let is_kept = !has_own_options && !request.limits_search();
+        let is_kept = !self.all && !self.layouts && request.is_plain();
         is_kept.then_some(patched.advised.searched.gathered.name.as_str())
     }
 
@@ -279,10 +270,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         |resolved, images| {
             let names = ResolvedNames::new(resolved, images);
             let run = advise_types(resolved, &names, &request)?;
-            if args.pair_coefficient.is_none() {
-                let cache = JudgementCache::locate(&args.profile, &args.debug);
-                cache.add(&run_judgements(&run, resolved.resolution.types(), &request));
-            }
+            let cache = JudgementCache::locate(&args.profile, &args.debug);
+            cache.add(&run_judgements(resolved, &run, &request));
             let has_mails = save_patches(args, resolved, &run)?;
             let exit = ExitStatus::failed_if(run.has_bad_patch());
             let title = format!("relayout advise {}", resolved.profile.meta.workload);
@@ -303,7 +292,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
             };
             let text = advise_text(resolved, &run, &options);
             if let Some(type_name) = args.kept_type(&run, &request) {
-                JudgementCache::locate(&args.profile, &args.debug).add_advice(type_name, &text);
+                cache.add_advice(type_name, &text);
             }
             Ok((text, exit))
         },

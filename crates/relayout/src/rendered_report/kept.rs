@@ -107,6 +107,7 @@ pub(super) fn render_kept(args: &Args, cache: &JudgementCache) -> anyhow::Result
     }
     let type_name = args.type_name.as_deref();
     let report = ReportContents {
+        profile: &args.profile.display().to_string(),
         meta: &meta,
         findings: &findings,
         selection: &FindingSelection {

@@ -441,6 +441,7 @@ fn verdict_key(verdict: &AdviceVerdict) -> &'static str {
         AdviceVerdict::Unclear => "unclear",
         AdviceVerdict::Unstable => "unstable",
         AdviceVerdict::Slight => "slight",
+        AdviceVerdict::Uneven => "uneven",
         AdviceVerdict::Traded => "traded",
         AdviceVerdict::Slower => "slower",
         AdviceVerdict::Better => "better",

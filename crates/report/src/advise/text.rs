@@ -47,6 +47,8 @@ Limits
   the accesses. `relayout verify` measures it.
 ",
 ];
+/// Structs in a type that are named at most.
+const INNER_NAMED_MAX: usize = 3;
 /// Limits of replay in short.
 const SHORT_LIMITS: &str = "Counted by replay of the recorded order, with infinite caches and no \
                             prefetch. --all has the accesses, all candidates and the limits.";
@@ -140,7 +142,7 @@ fn push_patch_section(
             push_patch(text, resolved, patched, written, options);
         }
         None if advised.searched.outcome.is_err() => {}
-        None => text.push_str("No patch: no layout is clearly better.\n\n"),
+        None => text.push_str("No patch: no layout is recommended.\n\n"),
     }
 }
 
@@ -404,7 +406,8 @@ fn push_best_and_scenarios(text: &mut String, view: &PoolView<'_>, top: usize) {
 fn inner_types_sentence(view: &PoolView<'_>) -> Option<String> {
     let types = view.resolved.resolution.types();
     let inner = inner_types(view.gathered, types, view.pool.advice);
-    let named: Vec<String> = inner.iter().map(InnerType::words).collect();
+    let named = inner.iter().map(InnerType::words);
+    let named: Vec<String> = named.take(INNER_NAMED_MAX).collect();
     (!named.is_empty()).then(|| {
         format!(
             "What moved as a whole has an order of its own to look for: {}, by `relayout advise` with \
@@ -422,6 +425,7 @@ fn best_found(advice: &LayoutAdvice) -> Option<&RankedLayout> {
             | AdviceVerdict::Traded
             | AdviceVerdict::Slower
             | AdviceVerdict::Slight
+            | AdviceVerdict::Uneven
             | AdviceVerdict::Unclear
             | AdviceVerdict::Unstable
     );

@@ -122,7 +122,9 @@ pub(super) fn outcome_words(comparison: &RecordingComparison) -> String {
     let has_few = subjects().any(|(_, change)| change.rate.verdict == ChangeVerdict::Unclear);
     match (told.is_empty(), has_few) {
         (false, _) => told.join("; "),
-        (true, true) => "no change can be told; some are unclear: record more seeds".to_owned(),
+        (true, true) => {
+            "no change can be told, and some may be: record more with `--repeat 8`".to_owned()
+        }
         (true, false) => "no change".to_owned(),
     }
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::site::{SiteDocument, access_key, site_document};
 use crate::remedy::{self, RemedyContext};
-use crate::saving::SavingDocument;
+use crate::saving::{OutlookWords, SavingDocument};
 use crate::words::ContextNoun;
 use relayout_session::{ProductionBuild, ProductionPlacement};
 
@@ -63,6 +63,12 @@ pub(super) struct FindingDocument<'a> {
     saving: Option<SavingDocument>,
     /// Reason why `saving` is null: `not searched`, or what the search found.
     saving_why: Option<String>,
+    /// What is known of the saving in words, with the command that searches where more could be known;
+    /// null where there are no members to move.
+    saving_words: Option<String>,
+    /// Key of what is known of other layouts: `saves`; `nothing-helps`, only after a search with all
+    /// of its effort; `nothing-recommended`; `not-searched`; or `no-members`.
+    outlook: &'static str,
     /// Number of distinct objects.
     objects: u64,
     /// Of them: objects whose type was elected with a confidence below 75%.
@@ -317,10 +323,9 @@ pub(super) fn finding_document<'a>(
     finding: &'a Finding,
     meta: &ProfileMeta,
     production: Option<&'a ProductionBuild>,
-    saving: Result<SavingDocument, String>,
+    outlook: &OutlookWords<'_>,
 ) -> FindingDocument<'a> {
-    let saves = saving.is_ok();
-    let (saving, saving_why) = match saving {
+    let (saving, saving_why) = match outlook.saving_document() {
         Ok(saving) => (Some(saving), None),
         Err(reason) => (None, Some(reason)),
     };
@@ -353,6 +358,8 @@ pub(super) fn finding_document<'a>(
         share: finding.share,
         saving,
         saving_why,
+        saving_words: outlook.saving_words(),
+        outlook: outlook.key(),
         objects: finding.objects,
         uncertain_objects: finding.type_confidence.uncertain,
         type_confidence_percent: finding.type_confidence.least_percent,
@@ -378,7 +385,7 @@ pub(super) fn finding_document<'a>(
         advice: finding
             .remedies
             .iter()
-            .map(|remedy| advice_document(remedy, meta, saves))
+            .map(|remedy| advice_document(remedy, meta, outlook))
             .collect(),
         neighbours: &finding.neighbours,
         allocated: &finding.origins,
@@ -433,7 +440,11 @@ fn remote_read_document(read: &RemoteRead) -> RemoteReadDocument<'_> {
     }
 }
 
-fn advice_document(remedy: &Remedy, meta: &ProfileMeta, saves: bool) -> AdviceDocument {
+fn advice_document(
+    remedy: &Remedy,
+    meta: &ProfileMeta,
+    outlook: &OutlookWords<'_>,
+) -> AdviceDocument {
     let own_line = remedy::replayed_own_line(remedy);
     let replayed = remedy::replayed_transfers(remedy).map(|replayed| ReplayedDocument {
         transfers_today: replayed.today,
@@ -447,7 +458,7 @@ fn advice_document(remedy: &Remedy, meta: &ProfileMeta, saves: bool) -> AdviceDo
             remedy,
             RemedyContext {
                 context_noun: ContextNoun::from_meta(meta).singular(),
-                saves,
+                outlook,
             },
             source_position,
         ),

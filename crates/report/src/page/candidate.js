@@ -24,7 +24,7 @@ function candidateFacts(candidate, { current }) {
   const curve = candidate.predicted_curve;
   const worst = candidate.worst_change;
   return facts([["transfers", `${count(current.transfers)} to ${count(candidate.transfers)}, ${changeWords(candidate)}`],
-    ["to promise", worst === null || worst === undefined ? null : `${worst > 0 ? "+" : ""}${percent(worst)}, the worst of the parts that did not choose it`],
+    ["to expect", worst === null || worst === undefined ? null : `${worst > 0 ? "+" : ""}${percent(worst)}, the worst of the parts that did not choose it`],
     ["upgrades", `${count(current.upgrades)} to ${count(candidate.upgrades)}`],
     ["memory", `${count(current.bytes_per_object)} to ${count(candidate.bytes_per_object)} bytes for an object${candidate.slab_class ? ` (${candidate.slab_class})` : ""}`],
     ["throughput", gain ? `predicted ${gain.ratio.toFixed(2)} (${gain.low.toFixed(2)} to ${gain.high.toFixed(2)})` : curve ? "predicted, see the curve" : "not predicted"]]);

@@ -26,7 +26,7 @@ function findingDetails(finding, doc, sources) {
 
 function findingFacts(finding, noun) {
   const sure = `${finding.type_confidence_percent}% sure${finding.uncertain_objects ? `; ${counted(finding.uncertain_objects, "object")} may be of another type` : ""}`;
-  const saving = finding.saving ? `${count(Math.round(finding.saving.transfers))} transfers with ${counted(finding.saving.moved, "member")} of ${finding.saving.type} moved` : finding.saving_why;
+  const saving = finding.saving ? `${count(Math.round(finding.saving.transfers))} transfers with ${counted(finding.saving.moved, "member")} of ${finding.saving.type} moved` : finding.saving_words || finding.saving_why;
   return [el("p", {}, kindWords(finding.kind, noun)), facts([
     [word("transfer", "transfers"), `${count(finding.transfers)} (${percent(finding.share)} of all)`],
     [word("false for the whole stay"), count(finding.false_lifetime)], [word("upgrade", "upgrades"), count(finding.upgrades)],

@@ -4,7 +4,7 @@ const WORDS = {
   transfer: "A cache line moves from one CPU's cache to another's, because a CPU reads or writes what another CPU has written. It costs about as much as a hundred instructions.",
   upgrade: "A CPU writes to a line that it has read before, and must first take the line away from all others that have it.",
   "false sharing": "CPUs use different members that lie on one line. Each store of one takes the line from the others, though they need nothing of what was stored.",
-  "true sharing": "CPUs use the same member. Moving members does not help; doing it less often, or a copy for each CPU, does.",
+  "true sharing": "CPUs use what other CPUs stored: most transfers bring data that is needed. Storing less often helps, or a copy for each CPU; `relayout advise` searches layouts that save a part.",
   "false for the whole stay": "From the time that a CPU got the line until it lost it, it used nothing of what the other CPU had stored: the transfer was for nothing.",
   "cache line": "The unit in which caches hold and exchange memory, mostly 64 bytes. Offsets are counted from the first byte of the object; objects that do not begin on a line have lines at negative offsets.",
   context: "The owner of a cache: a CPU in a recording of a kernel, a thread in a recording of a program.",

@@ -35,6 +35,7 @@ const OTHER_MEMBERS_MAX: usize = 8;
 /// use relayout_session::MemberDeclarations;
 ///
 /// let report = ReportContents {
+///     profile: "out.relayout",
 ///     meta: &ProfileMeta::default(),
 ///     findings: &Findings::default(),
 ///     selection: &FindingSelection::default(),

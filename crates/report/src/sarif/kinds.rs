@@ -33,7 +33,7 @@ pub(super) fn kind_rule(kind: FindingKind) -> SarifRule {
     }
 }
 
-/// Returns the level of results: a note where no layout helps.
+/// Returns the level of results: a note where most transfers bring what is used.
 pub(super) fn kind_level(kind: FindingKind) -> &'static str {
     match kind {
         FindingKind::TrueSharing | FindingKind::RemoteRead => "note",
@@ -94,8 +94,7 @@ fn kind_purpose(kind: FindingKind) -> &'static str {
             "Move the members to different cache lines, or align one of them to a line of its own."
         }
         FindingKind::TrueSharing => {
-            "Another layout does not remove these transfers. Store to the member less often, or give each CPU or thread \
-             its own copy."
+            "Store to the member less often, or give each CPU or thread its own copy."
         }
         FindingKind::Straddle => "Align the object or the member, so that it lies on one line.",
         FindingKind::SilentStore => {

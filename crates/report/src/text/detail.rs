@@ -12,6 +12,7 @@ use super::access_words::{access_words, shown_name, source_words};
 use super::adjacent;
 use super::{finding_name, percent_of};
 use crate::remedy::{self, RemedyContext};
+use crate::saving::OutlookWords;
 use crate::source_positions::SourcePositions;
 use crate::words::{ContextNoun, count_more, counted};
 use crate::wrap::wrap_words;
@@ -35,8 +36,8 @@ const PAIR_SHARE_MIN: f64 = 0.01;
 pub(super) struct DetailReader<'a> {
     pub sources: &'a SourcePositions,
     pub context_noun: ContextNoun,
-    /// True if another layout of the type is known to save transfers.
-    pub saves: bool,
+    /// What is known of other layouts.
+    pub outlook: &'a OutlookWords<'a>,
 }
 
 pub(super) fn write_finding(
@@ -49,7 +50,7 @@ pub(super) fn write_finding(
     let DetailReader {
         sources,
         context_noun,
-        saves,
+        outlook,
     } = reader;
     let path = finding.types_path.join(" > ");
     let path = if finding.types_path.len() > 1 {
@@ -64,10 +65,10 @@ pub(super) fn write_finding(
         finding_name(finding),
         finding.kind.as_str()
     )?;
-    for note in finding_notes(finding, context_noun, sources, saves)
+    for note in finding_notes(finding, context_noun, sources, outlook)
         .into_iter()
         .chain(placement.map(production_note))
-        .chain(saving)
+        .chain(saving.map_or(Vec::new(), |saving| wrap_words(saving.split(' '), WIDTH)))
     {
         writeln!(out, "   {note}")?;
     }
@@ -80,7 +81,7 @@ pub(super) fn write_finding(
 
 /// Returns sentences about misses that are false at first, but whose contexts go on to use what
 /// another wrote.
-fn lifetime_notes(finding: &Finding, context_noun: ContextNoun, saves: bool) -> Vec<String> {
+fn lifetime_notes(finding: &Finding, context_noun: ContextNoun) -> Vec<String> {
     let transfers = finding.tally.transfers();
     let share = |count| percent_of(count, transfers);
     let (false_first_touch, false_lifetime) = (
@@ -90,19 +91,14 @@ fn lifetime_notes(finding: &Finding, context_noun: ContextNoun, saves: bool) -> 
     if false_first_touch <= transfers / 2 || false_lifetime > transfers / 2 {
         return Vec::new();
     }
-    let circumstance = format!(
-        "False for {} of first touches, but only {} of lifetimes: the {} that misses goes on to use what the other",
+    let sentence = format!(
+        "{} of the misses hit data that no other {noun} had changed (first use), but most of those {noun}s use the changed \
+         data soon after: over the whole stay, {} of the transfers are false.",
         share(false_first_touch),
         share(false_lifetime),
-        context_noun.singular()
+        noun = context_noun.singular()
     );
-    let consequence = match saves {
-        true => {
-            "wrote, so moving the member off this line moves most of the misses to another access."
-        }
-        false => "wrote, so moving the member moves most of the misses rather than saving them.",
-    };
-    vec![circumstance, consequence.to_owned()]
+    wrap_words(sentence.split(' '), WIDTH)
 }
 
 /// Returns sentences that explain the numbers of a finding.
@@ -110,7 +106,7 @@ fn finding_notes(
     finding: &Finding,
     context_noun: ContextNoun,
     sources: &SourcePositions,
-    saves: bool,
+    outlook: &OutlookWords<'_>,
 ) -> Vec<String> {
     let mut notes = Vec::new();
     if finding.estimated {
@@ -122,7 +118,7 @@ fn finding_notes(
         ));
     }
     notes.extend(uncertainty_note(finding));
-    notes.extend(lifetime_notes(finding, context_noun, saves));
+    notes.extend(lifetime_notes(finding, context_noun));
     match &finding.elements {
         Some(elements) => notes.extend(element_notes(elements, context_noun)),
         None => notes.extend(line_places(finding)),
@@ -153,7 +149,7 @@ fn finding_notes(
     for remedy in &finding.remedies {
         let remedy_context = RemedyContext {
             context_noun: context_noun.singular(),
-            saves,
+            outlook,
         };
         let sentence = remedy::remedy_sentence(remedy, remedy_context, position);
         notes.extend(wrap_words(sentence.split(' '), WIDTH));

@@ -32,6 +32,7 @@ const TEXT_COLUMNS: usize = 118;
 /// use relayout_report::{FindingSelection, ReportContents, text};
 ///
 /// let svg = text::render_svg(&ReportContents {
+///     profile: "out.relayout",
 ///     meta: &ProfileMeta::default(),
 ///     findings: &Findings::default(),
 ///     selection: &FindingSelection::default(),

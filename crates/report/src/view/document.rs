@@ -71,6 +71,8 @@ pub(super) struct ViewedFinding {
     pub share: f64,
     pub saving: Option<ViewedSaving>,
     pub saving_why: Option<String>,
+    #[serde(default)]
+    pub saving_words: Option<String>,
     pub objects: u64,
     pub uncertain_objects: u64,
     pub type_confidence_percent: u8,

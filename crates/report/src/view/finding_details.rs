@@ -419,7 +419,8 @@ fn confidence_words(finding: &ViewedFinding) -> String {
 
 /// Returns what another layout saves, or the reason why it saves nothing.
 pub(super) fn saving_words(finding: &ViewedFinding) -> String {
-    match (&finding.saving, &finding.saving_why) {
+    let reason = { finding.saving_words.as_ref() }.or(finding.saving_why.as_ref());
+    match (&finding.saving, reason) {
         (
             Some(ViewedSaving {
                 type_name,

@@ -271,6 +271,7 @@ pub fn rendered_of(
 ) -> String {
     let findings = find(profile, &Kernel);
     render(&ReportContents {
+        profile: "out.relayout",
         meta: &profile.meta,
         findings: &findings,
         selection,

@@ -113,6 +113,7 @@ fn declared_at(offset: i64, line: u32) -> ((FindingSubject, i64), SourceLine) {
 
 fn render_log(declarations: &MemberDeclarations, source_roots: &[String]) -> Value {
     let report = ReportContents {
+        profile: "out.relayout",
         meta: &ProfileMeta::default(),
         findings: &found(),
         selection: &FindingSelection::default(),

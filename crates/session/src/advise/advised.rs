@@ -11,6 +11,7 @@ use super::compile_test::CompileTester;
 use super::configuration::{ConfigurationBuild, shapes_of_type};
 use super::curves::{CurveRequest, predict_curves};
 use super::doubts::{advice_doubts, uncertain_type};
+use super::forbidden::ForbiddenLayout;
 use super::gains::predict_gains;
 use super::gathered::{GatheredType, gather_subject, gather_type};
 use super::guards::best_guards;
@@ -71,12 +72,33 @@ impl AdviceRequest {
         }
     }
 
-    /// True if the request allows fewer layouts than the type alone would.
-    pub fn limits_search(&self) -> bool {
-        !self.pinned.is_empty()
-            || !self.configurations.is_empty()
-            || !self.workloads.is_empty()
-            || self.moves_max.is_some()
+    /// Candidates worth showing, by rank, unless the user says otherwise. Only those that are shown
+    /// can be recommended.
+    pub const TOP_DEFAULT: usize = 5;
+
+    /// True if the search is the one that a profile and its types alone lead to. Another one looks at
+    /// fewer layouts, or judges them by more or on another machine, so its conclusion is not the one
+    /// that `report` shows.
+    ///
+    /// ```
+    /// use relayout_session::advise::AdviceRequest;
+    ///
+    /// let plain = AdviceRequest { top: AdviceRequest::TOP_DEFAULT, ..AdviceRequest::default() };
+    /// assert!(plain.is_plain());
+    /// assert!(!AdviceRequest { top: 1, ..plain.clone() }.is_plain());
+    /// assert!(!AdviceRequest { source: Some("linux".into()), ..plain }.is_plain());
+    /// ```
+    pub fn is_plain(&self) -> bool {
+        self.top == Self::TOP_DEFAULT
+            && self.layout_files.is_empty()
+            && self.pinned.is_empty()
+            && self.workloads.is_empty()
+            && self.configurations.is_empty()
+            && self.source.is_none()
+            && self.moves_max.is_none()
+            && self.choice == LayoutChoice::Recommended
+            && !self.machine.is_given
+            && self.curve.as_ref().is_none_or(CurveRequest::is_plain)
     }
 }
 
@@ -196,13 +218,9 @@ pub fn advise_types<'a>(
     for (type_index, gathered) in gathered.into_iter().enumerate() {
         let user_layouts = fit_layout_files(resolved, &gathered.shape, &request.layout_files)?;
         let shapes = shapes_of_type(&builds, type_index);
-        searched.push(SearchedType::search(
-            gathered,
-            user_layouts,
-            shapes,
-            resolved,
-            &options,
-        ));
+        let mut found = SearchedType::search(gathered, user_layouts, shapes, resolved, &options);
+        found.forbidden = ForbiddenLayout::find(resolved, &found, request.moves_max, &options);
+        searched.push(found);
     }
     let mut accesses = Vec::new();
     let mut guarded_types = Vec::new();

@@ -3,7 +3,7 @@
 use relayout_search::{LayoutAdvice, RankedLayout};
 
 use super::accesses::MemberAccesses;
-use super::doubts::AdviceDoubt;
+use super::doubts::{AdviceDoubt, has_evidence};
 use super::guards::GuardAdvice;
 use super::layout_pool::LayoutPool;
 use super::scenarios::ScenarioScores;
@@ -53,6 +53,15 @@ impl AdvisedType<'_> {
             .as_ref()
             .filter(|guards| guards.guarded.is_better())
             .and_then(|_| self.guarded_pool())
+    }
+
+    /// True if enough was replayed, and no layout that was found saves at least 1% of the transfers,
+    /// with or without guards: all that a search can say against layouts.
+    pub fn finds_nothing(&self) -> bool {
+        let is_known = |advice: &LayoutAdvice| {
+            advice.saves_nothing() && has_evidence(&self.searched.gathered, advice)
+        };
+        self.advice().is_some_and(is_known) && self.better_guarded_pool().is_none()
     }
 
     /// Returns the best candidate, with guards or without.

@@ -46,6 +46,11 @@ pub struct CurveRequest {
 }
 
 impl CurveRequest {
+    /// True if the user asked for no machine, no numbers of CPUs and no time between operations.
+    pub fn is_plain(&self) -> bool {
+        !self.is_asked_for && self.cpus.is_empty() && self.think_ns == 0.0
+    }
+
     /// Returns the numbers of CPUs.
     fn cpu_counts(&self) -> Vec<u32> {
         if !self.cpus.is_empty() {

@@ -173,6 +173,14 @@ impl AdvisedType<'_> {
     }
 }
 
+/// True if enough was replayed to say that a type's layouts do not help: enough transfers, of enough
+/// of its objects, whose type is certain.
+pub(super) fn has_evidence(gathered: &GatheredType<'_>, advice: &LayoutAdvice) -> bool {
+    advice.current.tally.transfers() >= TRANSFERS_MIN
+        && few_objects(gathered).is_none()
+        && uncertain_type(gathered).is_none()
+}
+
 fn few_objects(gathered: &GatheredType<'_>) -> Option<AdviceDoubt> {
     let replayed: BTreeSet<_> = { gathered.instances.iter() }
         .flat_map(replayed_objects)

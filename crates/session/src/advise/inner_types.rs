@@ -5,13 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_layout::{AggregateKind, Member, TypeArena};
-use relayout_search::{AdviceVerdict, LayoutAdvice};
+use relayout_search::LayoutAdvice;
 use serde::{Deserialize, Serialize};
 
 use super::gathered::{GatheredType, element_offset};
-
-/// Members listed at most.
-const INNER_NAMED_MAX: usize = 3;
 
 /// A member, or a base class, that is a struct.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,12 +20,27 @@ pub struct InnerType {
 }
 
 impl InnerType {
-    /// True if `path`, from the outer type, leads into the member. Members of a base class have no
-    /// path of their own.
-    pub fn holds(&self, path: &str) -> bool {
-        let member = self.member.as_deref();
-        let rest = member.and_then(|member| path.strip_prefix(member));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    /// Returns the rest of `path`, from the outer type, if it leads into the member. Members of a
+    /// base class have no path of their own, so nothing tells that they are in it.
+    ///
+    /// ```
+    /// use relayout_session::advise::InnerType;
+    ///
+    /// let inner = InnerType { member: Some("data".to_owned()), type_name: "Stats".to_owned() };
+    /// assert_eq!(inner.path_within("data.hits"), Some("hits"));
+    /// assert_eq!(inner.path_within("data[2].hits"), Some("hits"));
+    /// assert_eq!(inner.path_within("database"), None);
+    /// ```
+    pub fn path_within<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let rest = path.strip_prefix(self.member.as_deref()?)?;
+        let rest = match rest.strip_prefix('[') {
+            Some(index) => index.split_once(']').map_or("", |(_, rest)| rest),
+            None => rest,
+        };
+        match rest.strip_prefix('.') {
+            Some(path) => Some(path),
+            None => rest.is_empty().then_some(rest),
+        }
     }
 
     /// Returns `'data' (Stats)`, or `its base class (Meter)`.
@@ -47,7 +59,7 @@ pub fn inner_types(
     types: &TypeArena,
     advice: &LayoutAdvice,
 ) -> Vec<InnerType> {
-    if !matches!(advice.verdict, AdviceVerdict::NothingBetter { .. }) {
+    if !advice.saves_nothing() {
         return Vec::new();
     }
     let members = &gathered.aggregate.members;
@@ -70,7 +82,6 @@ pub fn inner_types(
         .iter()
         .filter(|(_, offsets)| offsets.len() > 1)
         .filter_map(|(index, _)| inner_type(types, &members[*index]))
-        .take(INNER_NAMED_MAX)
         .collect()
 }
 

@@ -21,14 +21,14 @@ pub(crate) fn judge_quickly(resolved: &ResolvedProfile<'_>, name: &str) -> TypeJ
     if let Some(Some(held)) = struct_in_wrapper(resolved, name) {
         let reason =
             format!("the standard library lays it out; `relayout advise` is about {held} in it");
-        return TypeJudgement::without_saving(&reason, false);
+        return TypeJudgement::without_saving(name, &reason, false);
     }
     let gathered = match gather_type(resolved, name, &[]) {
         Ok(gathered) => gathered,
-        Err(error) => return TypeJudgement::without_saving(&error.to_string(), false),
+        Err(error) => return TypeJudgement::without_saving(name, &error.to_string(), true),
     };
     if let Some(reason) = gathered.skip_reason(resolved.line_bytes) {
-        return TypeJudgement::without_saving(&reason, false);
+        return TypeJudgement::without_saving(&gathered.name, &reason, true);
     }
     let options = Options {
         intervals: CANDIDATES_SHOWN,

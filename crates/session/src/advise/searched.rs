@@ -4,6 +4,7 @@ use relayout_layout::abi::StructShape;
 use relayout_search::{AdviceRefusal, AdviceSubject, LayoutAdvice, Options, UserLayout};
 
 use super::crowded::CrowdedLayouts;
+use super::forbidden::ForbiddenLayout;
 use super::gathered::{GatheredType, gather_type};
 use crate::{Error, ResolvedProfile};
 
@@ -19,6 +20,9 @@ pub struct SearchedType<'a> {
     pub outcome: Result<LayoutAdvice, AdviceRefusal>,
     /// Candidates that would move transfers to other variables.
     pub crowded: CrowdedLayouts,
+    /// Layout that would be recommended if the source tree set no limits; `None` where they cost
+    /// nothing.
+    pub forbidden: Option<ForbiddenLayout>,
 }
 
 impl<'a> SearchedType<'a> {
@@ -39,6 +43,7 @@ impl<'a> SearchedType<'a> {
             .map(|advice| CrowdedLayouts::find(resolved, &gathered, advice));
         Self {
             crowded: crowded.unwrap_or_default(),
+            forbidden: None,
             gathered,
             user_layouts,
             builds,

@@ -4,12 +4,13 @@
 //! (`worker_t`), unions, and arrays of scalars (`counters`, `unsigned long [8]`). All of these lead
 //! to a type whose size and alignment decide which lines its objects share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_contend::strip_type_tag;
 use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeArena, TypeId, canonical_type};
 use relayout_resolve::{ResolvedObject, StackVariable};
 
+use super::gathered::GatheredType;
 use super::objects::{is_complete_and_called, recorded_struct_name, struct_names};
 use crate::{Error, ResolvedProfile};
 
@@ -218,6 +219,25 @@ pub(super) fn named_subjects(resolved: &ResolvedProfile<'_>) -> BTreeMap<String,
         }
     }
     names
+}
+
+/// Returns the names that lead to a gathered type: its own, those of arrays and variables of it, and
+/// those of wrappers around it.
+pub(crate) fn subject_names(
+    resolved: &ResolvedProfile<'_>,
+    gathered: &GatheredType<'_>,
+) -> BTreeSet<String> {
+    let subjects = named_subjects(resolved).into_iter();
+    // The kind of a subject is that of its first object: the tag tells.
+    let is_same = |subject: &AdvisedSubject| match (subject, &gathered.advised_subject) {
+        (AdvisedSubject::Tagged { tag, .. }, AdvisedSubject::Tagged { tag: own, .. }) => tag == own,
+        (subject, own) => subject == own,
+    };
+    subjects
+        .filter(|(_, subject)| is_same(subject))
+        .map(|(name, _)| name)
+        .chain([gathered.name.clone()])
+        .collect()
 }
 
 /// Returns a name without the keyword and the spaces in front.

@@ -10,6 +10,7 @@ use relayout_measure::ProgramCommand;
 
 use super::KitError;
 use super::manifest::KitManifest;
+use crate::shell_word;
 
 /// Script that measures.
 const RUN_SCRIPT: &str = include_str!("run.sh");
@@ -167,31 +168,4 @@ pub(super) fn patch_subject(patch: &Path) -> String {
         || patch.file_name().unwrap_or_default().display().to_string(),
         |subject| subject.trim_start_matches("[PATCH] ").to_owned(),
     )
-}
-
-/// Returns a word that a shell takes as it is.
-fn shell_word(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-+=./:,@%".contains(c);
-    match text.chars().all(is_plain) && !text.is_empty() {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_for_a_shell() {
-        for (text, expect) in [
-            ("./server", "./server"),
-            ("a b", "'a b'"),
-            ("it's", r"'it'\''s'"),
-            ("", "''"),
-            ("$(x)", "'$(x)'"),
-        ] {
-            assert_eq!(shell_word(text), expect);
-        }
-    }
 }

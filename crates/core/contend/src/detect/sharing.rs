@@ -58,7 +58,7 @@ pub(super) fn separate_remedy(group: &LineGroup) -> Option<Remedy> {
     })
 }
 
-/// Advises where no layout helps, by the use of the member whose stores most transfers bring.
+/// Advises where most transfers bring what is used, by the use of the member whose stores most transfers bring.
 /// `operation` tells what an instruction does.
 pub(super) fn shared_remedy(
     group: &LineGroup,

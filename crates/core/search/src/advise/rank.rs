@@ -117,7 +117,8 @@ fn rank_key(costed: &CostedLayout, blocks: &SourceBlocks) -> [u64; 8] {
 }
 
 /// Returns true if a candidate is clearly better than today's layout: in all recordings, by at
-/// least 1%, without more of transfers and upgrades together, and without a predicted loss.
+/// least 1%, on all parts that did not choose it, without more of transfers and upgrades together,
+/// and without a predicted loss.
 pub(crate) fn is_worth_it(current: &ScoredLayout, candidate: &RankedLayout) -> bool {
     let is_less = candidate
         .interval
@@ -130,11 +131,13 @@ pub(crate) fn is_worth_it(current: &ScoredLayout, candidate: &RankedLayout) -> b
         && !is_slower
         && candidate.ranked_cost() < current.cost
         && !candidate.is_unstable(current)
+        && !candidate.parts.lacks_gain()
         && !is_slight(candidate.ranked_cost(), current.cost)
         && cost_with_upgrades(candidate) <= cost_with_upgrades(current)
 }
 
-fn is_slight(best: u64, today: u64) -> bool {
+/// Returns true if a cost is less than 1% below today's, or not below it.
+pub(crate) fn is_slight(best: u64, today: u64) -> bool {
     (today.saturating_sub(best) as f64) < today as f64 * WORTH
 }
 
@@ -162,6 +165,7 @@ pub(super) fn verdict(
         _ if best.is_unstable(current) => AdviceVerdict::Unstable,
         true if is_slight(best.ranked_cost(), current.cost) => AdviceVerdict::Slight,
         true if cost_with_upgrades(best) > cost_with_upgrades(current) => AdviceVerdict::Traded,
+        true if best.parts.lacks_gain() => AdviceVerdict::Uneven,
         true => AdviceVerdict::Better,
         false => AdviceVerdict::Unclear,
     }

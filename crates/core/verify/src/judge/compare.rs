@@ -139,7 +139,7 @@ impl MetricComparison {
         } else if excludes_zero {
             unclear("among so many comparisons such a change is likely by chance")
         } else {
-            unclear("the interval contains no change, and changes beyond the margin")
+            unclear("too noisy: any change in the interval is possible")
         }
     }
 

@@ -40,11 +40,28 @@ pub(in crate::advise) fn part_sentence(ranked: &RankedLayout) -> Option<String> 
         (false, 1) => "one third of the recording".to_owned(),
         (false, count) => format!("{count} thirds of the recording"),
     };
+    let checks = match changes.len() {
+        1 => "this check".to_owned(),
+        count => format!("the worst of {count} checks"),
+    };
+    let over_all = ranked.interval.map_or(worst, |interval| interval.change);
+    let promise = match judged.lacks_gain() {
+        true => format!(
+            "no gain can be expected: {checks} is {:+.1}%",
+            100.0 * worst
+        ),
+        // Each part begins with a transfer less.
+        false if worst < over_all => {
+            format!(
+                "expect at least {:.1}% fewer, as over all",
+                -100.0 * over_all
+            )
+        }
+        false => format!("expect at least {:.1}% fewer ({checks})", -100.0 * worst),
+    };
     Some(format!(
-        "Judged on {parts} that did not choose the layout, transfers change by {}: the gain is the \
-         worst, {:+.1}%.",
+        "Judged on {parts} that did not choose the layout, transfers change by {}: {promise}.",
         changes.join(", "),
-        100.0 * worst
     ))
 }
 

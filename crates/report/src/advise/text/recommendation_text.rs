@@ -1,8 +1,11 @@
 //! Sentences about the recommended layout.
 
-use relayout_search::{AdviceVerdict, ComparedBy, EditSize, LayoutAdvice, Recommendation};
+use relayout_search::{
+    AdviceVerdict, ComparedBy, EditSize, LayoutAdvice, RankedLayout, Recommendation, change,
+};
 use relayout_session::advise::PatchedType;
 
+use super::search_words;
 use crate::words::counted;
 
 /// Returns the reason for the recommended candidate of a type, or the reason why there is none.
@@ -13,15 +16,23 @@ pub(in crate::advise) fn recommendation_reason(
     match recommended {
         Some(recommended) => {
             let crowded = &patched.advised.searched.crowded.candidates;
-            let knee = match crowded.contains(&recommended.most.0) {
+            let pool = patched.advised.unguarded_pool();
+            let advice = pool.map(|pool| pool.advice);
+            let most = advice.and_then(|advice| advice.candidates.get(recommended.most.0));
+            let is_most_uneven = most.is_some_and(|most| most.parts.lacks_gain());
+            let knee = match is_most_uneven || crowded.contains(&recommended.most.0) {
                 true => kept_words(recommended) + ".",
                 false => knee_sentence(recommended),
             };
-            let pool = patched.advised.unguarded_pool();
-            let compared = pool.map_or(String::new(), |pool| {
-                compared_sentence(pool.advice, recommended)
-            });
-            let sentences = [knee, crowded_sentence(patched), compared];
+            let sentences = [
+                knee,
+                most.and_then(uneven_sentence).unwrap_or_default(),
+                crowded_sentence(patched),
+                limited_sentence(patched).unwrap_or_default(),
+                advice.map_or(String::new(), |advice| {
+                    compared_sentence(advice, recommended)
+                }),
+            ];
             let said = sentences.iter().filter(|sentence| !sentence.is_empty());
             said.map(String::as_str).collect::<Vec<_>>().join(" ")
         }
@@ -49,7 +60,7 @@ fn compared_sentence(advice: &LayoutAdvice, recommended: &Recommendation) -> Str
 }
 
 /// Returns `It keeps 73% of the most gain found with 2 members moved; the most takes 17 members
-/// moved.`
+/// moved. Larger edits gain little more.`
 pub(in crate::advise) fn knee_sentence(recommended: &Recommendation) -> String {
     let (most_index, most) = &recommended.most;
     if *most_index == recommended.index || recommended.gain_kept >= 1.0 {
@@ -59,10 +70,33 @@ pub(in crate::advise) fn knee_sentence(recommended: &Recommendation) -> String {
         );
     }
     format!(
-        "{}; the most takes {}, too little more for each.",
+        "{}; the most takes {}. Larger edits gain little more.",
         kept_words(recommended),
         edit_words(most)
     )
+}
+
+/// Says why the layout with the most gain is not recommended; `None` where it gains on all parts.
+fn uneven_sentence(most: &RankedLayout) -> Option<String> {
+    let reason = search_words::uneven_words(most)?;
+    Some(format!(
+        "The layout with the most gain is not recommended: {} transfers are left over all, but {reason}.",
+        most.tally.transfers()
+    ))
+}
+
+/// Says which layout would be recommended without the limits of the source, and which limit forbids
+/// it; `None` where the limits cost nothing.
+fn limited_sentence(patched: &PatchedType<'_>) -> Option<String> {
+    let searched = &patched.advised.searched;
+    let forbidden = searched.forbidden.as_ref()?;
+    let changes = change::describe_edits(&forbidden.ranked.changes, &searched.gathered.shape);
+    Some(format!(
+        "Without the limits that the source sets, transfers would change by {:+.1}% ({}): {}.",
+        100.0 * forbidden.change,
+        changes.join(", "),
+        forbidden.limit
+    ))
 }
 
 fn kept_words(recommended: &Recommendation) -> String {
@@ -136,10 +170,17 @@ fn no_recommendation_sentence(patched: &PatchedType<'_>) -> String {
             "The best has fewer transfers in some recordings and more in others.".to_owned()
         }
         AdviceVerdict::Slight => "The best saves less than 1% of the transfers.".to_owned(),
+        AdviceVerdict::Uneven => {
+            let reason = pool.best().and_then(search_words::uneven_words);
+            let reason = reason.unwrap_or_default();
+            format!("The best has fewer transfers over all, but {reason}.")
+        }
         AdviceVerdict::Traded | AdviceVerdict::Slower | AdviceVerdict::Better => {
             format!("{found} is clearly better and harmless elsewhere.")
         }
     };
-    let sentences = [words, crowded_sentence(patched)];
-    sentences.join(" ").trim_end().to_owned()
+    let limited = limited_sentence(patched).unwrap_or_default();
+    let sentences = [words, crowded_sentence(patched), limited];
+    let said = sentences.iter().filter(|sentence| !sentence.is_empty());
+    said.map(String::as_str).collect::<Vec<_>>().join(" ")
 }

@@ -180,8 +180,11 @@ fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> Strin
         resolved.profile.meta.workload
     );
     if let (Some(before), Some(after)) = (today.per_operation, then.per_operation) {
-        let (before, after) = (before.transfers(), after.transfers());
-        let _ = write!(text, " Per operation {before:.3} to {after:.3}.");
+        let whole = [today, then].map(|scored| scored.tally.transfers() as f64);
+        text.push_str(&per_operation_words(
+            [before.transfers(), after.transfers()],
+            whole,
+        ));
     }
     if let Some(sentence) = place_text::place_sentence(today, then) {
         let _ = write!(text, " {sentence}");
@@ -206,12 +209,31 @@ fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> Strin
         None if then.curve.is_some() => {
             text.push_str(" Throughput is predicted below; `relayout verify` measures it.");
         }
-        None => text.push_str(" Throughput is not predicted; `relayout verify` measures it."),
+        None => text.push_str(
+            " Predict throughput: --machine NAME (`relayout probe --machines` lists them). Measure it: \
+             `relayout verify`.",
+        ),
     }
     if !doubts.is_empty() {
         let _ = write!(text, " {}", doubt_text::doubt_paragraph(doubts));
     }
     text
+}
+
+/// Returns the transfers per operation of today's layout and of another, and the reason if they
+/// change by another percentage than `whole`, the transfers of both in all.
+fn per_operation_words([before, after]: [f64; 2], whole: [f64; 2]) -> String {
+    let percent = |[before, after]: [f64; 2]| (after / before.max(f64::MIN_POSITIVE) - 1.0) * 100.0;
+    let change = percent([before, after]);
+    let text = format!(" Per operation {before:.3} to {after:.3} ({change:+.1}%)");
+    // As many digits as the percentages are shown with.
+    match format!("{change:.1}") == format!("{:.1}", percent(whole)) {
+        true => text + ".",
+        false => {
+            text + "; it differs because each object counts by the operations during which it was \
+                    recorded, and most were not recorded all the time."
+        }
+    }
 }
 
 fn memory_answer(reviewed: &ReviewedLayout<'_>) -> String {

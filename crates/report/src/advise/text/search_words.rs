@@ -72,6 +72,10 @@ pub(in crate::advise) fn verdict_sentences(view: &PoolView<'_>) -> String {
             "saves less than 1% of the transfers ({})",
             interval.map_or(String::new(), interval_words)
         )),
+        AdviceVerdict::Uneven => no_advice(format!(
+            "has fewer transfers over all, but {}",
+            best.and_then(uneven_words).unwrap_or_default()
+        )),
         AdviceVerdict::Slower => no_advice(slower_words(best)),
         AdviceVerdict::Traded => {
             let events = best.map_or(0, |best| transfers_and_upgrades(best));
@@ -101,6 +105,18 @@ fn unclear_sentences(view: &PoolView<'_>, interval: Option<ChangeInterval>) -> S
         held_out_sentence(advice),
         fewest_events_sentence(view)
     )
+}
+
+/// Returns `on a third of the recording that did not choose it they change by +32.5%`; `None` for a
+/// layout that gains on all parts.
+pub(in crate::advise) fn uneven_words(ranked: &RankedLayout) -> Option<String> {
+    let judged = &ranked.parts;
+    let worst = judged.worst().filter(|_| judged.lacks_gain())?;
+    let part = match judged.are_recordings {
+        true => "in one of the recordings, which did not choose it,",
+        false => "on a third of the recording that did not choose it",
+    };
+    Some(format!("{part} they change by {:+.1}%", worst * 100.0))
 }
 
 /// Returns what is predicted of a candidate that has fewer transfers and loses throughput.
@@ -176,7 +192,7 @@ fn true_sharing_words(today: &ScoredLayout) -> String {
     let (transfers, lifetime) = (tally.transfers(), tally.false_lifetime);
     format!(
         "of today's {transfers} transfers {} bring data that the other context wrote and this one then \
-         uses, which no order of the members avoids by itself",
+         uses",
         transfers.saturating_sub(lifetime)
     )
 }
@@ -290,7 +306,7 @@ fn transfers_words(advice: &LayoutAdvice, scored: &RankedLayout) -> String {
             text.push_str(": not clearly more in this recording");
         }
         _ if first_touch_saved > 2 * saved => {
-            text.push_str(": most first misses that are gone come back as a miss of another access")
+            text.push_str(": most removed misses reappear on another member")
         }
         false => text.push_str(": not clearly fewer in this recording"),
         true => {}

@@ -134,6 +134,33 @@ impl OrderEvidence {
         }
     }
 
+    /// Returns the reason why `layout` of `shape` breaks a limit: as [`Self::refusal`], or the code
+    /// for which the first member stays.
+    pub fn obstacle(
+        &self,
+        shape: &StructShape,
+        order: &[usize],
+        layout: &StructLayout,
+    ) -> Option<String> {
+        let refusal = self.refusal(shape, order, layout);
+        refusal.or_else(|| {
+            let first = self.first_member.as_ref()?;
+            let atom = shape
+                .atoms
+                .iter()
+                .position(|atom| atom.is_called(&first.name))?;
+            let stays = layout.places.get(atom)?.offset == shape.atoms[atom].offset;
+            match first.pin {
+                FirstMemberPin::Fact(fact) if !stays => Some(format!(
+                    "{} '{}' stays first",
+                    self.fact_words(fact),
+                    first.name
+                )),
+                _ => None,
+            }
+        })
+    }
+
     /// Returns `file:line: text:` of a fact.
     fn fact_words(&self, index: usize) -> String {
         let fact = self.facts.get(index);

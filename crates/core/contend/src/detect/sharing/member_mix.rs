@@ -1,4 +1,4 @@
-//! Use of a truly shared member, which tells the remedy: no layout helps.
+//! Use of a truly shared member, which tells the remedy beside other layouts.
 //!
 //! The member's type may tell its use (a lock, a reference count, links of a list); otherwise its
 //! loads and stores do. Objects are told apart: if each has one context that stores to it, as each
