@@ -146,6 +146,28 @@ fn two_commands_are_packed_without_a_source() {
     assert_eq!(document["agreements"][0]["agreement"], "undecided");
 }
 
+/// A byte that is no UTF-8 is taken in the result of a kit as it is by `verify` itself.
+#[test]
+fn output_that_is_no_text() {
+    let place = recording_place();
+    for (name, rate) in [("old", 101), ("new", 102)] {
+        place.script(
+            name,
+            &format!("printf 'temp 40\\260C\\n'; echo 'rate: {rate}'"),
+        );
+    }
+    let words = "verify --before ./old --after ./new -m rate=regex:rate:.([0-9]+) -n 6 --seed 1";
+    let at_once = json(&place, words);
+    let ended = place.said(&format!("{words} --export kit"));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let result = measured_elsewhere(&place, "first");
+    assert!(fs::read(place.path(&result)).unwrap().contains(&0o260));
+    let imported = json(&place, &format!("verify --import {result}"));
+    let change = |document: &Value| document["metrics"][0]["change_percent"].clone();
+    assert!(change(&at_once).is_number());
+    assert_eq!(change(&imported["measured"]), change(&at_once));
+}
+
 /// The kit is all that the other machine gets: no path of this one.
 #[test]
 fn a_kit_has_no_paths_of_this_machine() {

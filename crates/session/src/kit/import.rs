@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use relayout_files::{cannot, fnv1a, read_regular_text};
+use relayout_files::{cannot, fnv1a, read_regular};
 use relayout_verify::extract::{StartOutput, extract_values};
 use relayout_verify::judge::JudgingRules;
 use relayout_verify::kit_result::{KitResult, KitStart};
@@ -71,7 +71,9 @@ pub struct EventCounts {
 /// # Errors
 /// The file is no result, or a start failed or lacks a metric.
 pub fn import_result(path: &Path, rules: &JudgingRules) -> Result<ImportedResult, KitError> {
-    let text = read_regular_text(path).map_err(cannot("read", path))?;
+    let bytes = read_regular(path).map_err(cannot("read", path))?;
+    // A benchmark may write other bytes than text, which `verify` without a kit takes, too.
+    let text = String::from_utf8_lossy(&bytes);
     let result = KitResult::parse(&text).map_err(|error| KitError::Line {
         path: path.to_owned(),
         line: error.line,
@@ -118,7 +120,7 @@ pub fn import_result(path: &Path, rules: &JudgingRules) -> Result<ImportedResult
         why: error.to_string(),
     })?;
     Ok(ImportedResult {
-        id: format!("{:016x}", fnv1a(text.as_bytes())),
+        id: format!("{:016x}", fnv1a(&bytes)),
         judged: judge(&runs, rules),
         events: event_counts(&result.events),
         manifest,
