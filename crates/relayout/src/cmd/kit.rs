@@ -26,7 +26,7 @@ use crate::progress::TerminalProgress;
 pub struct KitArgs {
     /// Start nothing; pack both builds and the benchmark into this folder, with a script that measures them on
     /// another machine
-    #[arg(long, value_name = "KIT", conflicts_with_all = ["load", "save", "fifo", "budget", "all", "time_limit", "import"])]
+    #[arg(long, value_name = "KIT", conflicts_with_all = ["load", "save", "fifo", "budget", "all_runs", "time_limit", "import"])]
     pub export: Option<PathBuf>,
     #[command(flatten)]
     evidence: EvidenceArgs,
@@ -70,7 +70,7 @@ impl EvidenceArgs {
 pub struct KernelKitArgs {
     /// Boot nothing; pack both kernels into this folder, with a script that measures them on another machine
     #[arg(long, value_name = "KIT", requires = "bench",
-        conflicts_with_all = ["also", "all", "budget", "types", "save", "keep", "json"])]
+        conflicts_with_all = ["also", "all_runs", "budget", "types", "save", "keep", "json"])]
     pub export: Option<PathBuf>,
     /// Run this benchmark there; a program given by its path is packed
     #[arg(long, value_name = "CMD", requires = "export")]

@@ -29,6 +29,10 @@ fn kits_that_cannot_be_made() {
         "nowhere",
     );
     refuses("verify --export kit", "there is nothing to compare");
+    refuses(
+        &format!("{EXPORT} --bench ./bench --all-runs"),
+        "the argument '--export <KIT>' cannot be used with '--all-runs'",
+    );
 }
 
 #[test]
