@@ -225,6 +225,53 @@ fn what_was_kept_makes_no_difference() {
     assert_eq!(kept_files(&place), Vec::<PathBuf>::new());
 }
 
+/// A bit that changes in any kept file is noticed: what was kept of it is computed again.
+#[test]
+fn kept_files_that_rot_are_not_printed() {
+    let place = recorded();
+    // A search, whose judgement is kept; the explanations of findings; and the report itself.
+    let commands = [
+        "report work.relayout --by saving",
+        "report work.relayout",
+        "report work.relayout --explain 1",
+    ];
+    let texts = || commands.map(|words| run_successfully(&place, words).stdout);
+    texts();
+    let expect = texts();
+    let whole: Vec<(PathBuf, Vec<u8>)> = { kept_files(&place).into_iter() }
+        .map(|path| (path.clone(), fs::read(path).unwrap()))
+        .collect();
+    for extension in ["report", "findings", "judged", "kept"] {
+        let is_of = |path: &PathBuf| path.extension().is_some_and(|found| found == extension);
+        assert!(whole.iter().any(|(path, _)| is_of(path)), "no {extension}");
+    }
+    for (path, bytes) in &whole {
+        let is_digit = |at: &usize| bytes[*at].is_ascii_digit();
+        let digit = (bytes.len() / 2..bytes.len()).find(is_digit).unwrap_or(0);
+        for at in [0, digit, bytes.len() - 1] {
+            let mut rotten = bytes.clone();
+            rotten[at] ^= 1;
+            // What was made from it would be printed instead.
+            let is_made_from_it = |other: &PathBuf| {
+                let rank = |path: &PathBuf| match path.extension().and_then(|ext| ext.to_str()) {
+                    Some("kept") => 0,
+                    Some("judged" | "findings") => 1,
+                    _ => 2,
+                };
+                rank(other) > rank(path)
+            };
+            for (other, bytes) in &whole {
+                match is_made_from_it(other) {
+                    true => remove(other),
+                    false => fs::write(other, bytes).unwrap(),
+                }
+            }
+            fs::write(path, rotten).unwrap();
+            assert_eq!(texts(), expect, "byte {at} of {}", path.display());
+        }
+    }
+}
+
 /// Files that a report keeps, the text that it prints again among them.
 fn kept_files(place: &Place) -> Vec<PathBuf> {
     let files = fs::read_dir(place.path("cache/resolved")).unwrap();

@@ -39,9 +39,10 @@ pub(crate) fn stored_program(build_id: &str, places: &DebugPlaces) -> Option<(Pa
 }
 
 fn kept_program(build_id: &str) -> Option<(PathBuf, Mmap)> {
-    let path = CachedFiles::locate_programs()?.path_of(build_id)?;
-    let map = relayout_files::map_file(&path).ok()?;
-    (build_id_of_bytes(&map).as_deref() == Some(build_id)).then_some((path, map))
+    let cache = CachedFiles::locate_programs()?;
+    let kept = cache.map(build_id)?;
+    (build_id_of_bytes(&kept).as_deref() == Some(build_id))
+        .then(|| (cache.path_of(build_id), kept.into_sealed_map()))
 }
 
 /// Returns true for what can be the name of a file: a build id comes from the profile.

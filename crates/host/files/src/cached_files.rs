@@ -1,10 +1,11 @@
 //! Results kept from one run of the command to the next, in a folder that only the user can read.
 //!
 //! Their loss costs only time. So no function here fails: a file that cannot be read counts as
-//! absent, and a file that cannot be written is not kept.
+//! absent, and a file that cannot be written is not kept. A file that is not as it was written counts
+//! as absent, too: each has a checksum (`kept_seal.rs`).
 
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -13,6 +14,8 @@ use relayout_temporary::{PARTIAL_PREFIX, TemporaryFile};
 use rustix::fs::OFlags;
 
 use crate::CacheFolder;
+use crate::files::map_file;
+use crate::kept_seal::{KeptMap, SEAL_BYTES, unsealed, write_sealed};
 use crate::trust::is_private;
 
 /// Variable that switches the cache off if it is set and not empty.
@@ -74,28 +77,31 @@ impl CachedFiles {
         &self.folder
     }
 
-    /// Returns the path of a file that is there, and marks it as used.
-    pub fn path_of(&self, name: &str) -> Option<PathBuf> {
-        let path = self.folder.join(name);
+    /// Maps a file that is there and whole, and marks it as used.
+    pub fn map(&self, name: &str) -> Option<KeptMap> {
+        let path = self.path_of(name);
         let metadata = fs::symlink_metadata(&path).ok()?;
         if !metadata.is_file() || !is_private(&metadata) {
             return None;
         }
+        let kept = KeptMap::new(map_file(&path).ok()?)?;
         if let Ok(file) = fs::File::open(&path) {
             let _ = file.set_modified(SystemTime::now());
         }
-        Some(path)
+        Some(kept)
     }
 
-    /// Keeps a copy of the file `original`, unless a file of that name is there.
+    /// Path of a file, which need not be there.
+    pub fn path_of(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Keeps a copy of the file `original`, unless a whole file of that name is there.
     pub fn copy_from(&self, name: &str, original: &Path) {
         let is_short = |bytes: u64| bytes <= self.kind.file_bytes_max;
-        let is_kept = self.path_of(name).is_some();
+        let is_kept = self.map(name).is_some();
         if !is_kept && fs::metadata(original).is_ok_and(|found| is_short(found.len())) {
-            let copy = |partial: &TemporaryFile| {
-                io::copy(&mut fs::File::open(original)?, &mut partial.as_file())
-            };
-            self.keep_file(name, |partial| copy(partial).map(drop));
+            self.keep_file(name, || fs::File::open(original));
         }
     }
 
@@ -110,17 +116,17 @@ impl CachedFiles {
             .open(path)
             .ok()?;
         let metadata = file.metadata().ok()?;
-        if !metadata.is_file()
-            || !is_private(&metadata)
-            || metadata.len() > self.kind.file_bytes_max
+        if !metadata.is_file() || !is_private(&metadata) || metadata.len() > self.sealed_bytes_max()
         {
             return None;
         }
         let mut bytes = Vec::new();
         (&file)
-            .take(self.kind.file_bytes_max)
+            .take(self.sealed_bytes_max())
             .read_to_end(&mut bytes)
             .ok()?;
+        let content_bytes = unsealed(&bytes)?.len();
+        bytes.truncate(content_bytes);
         // Marks the file as used. Fails on a read-only file system, which does no harm.
         let _ = file.set_modified(SystemTime::now());
         Some(bytes)
@@ -129,20 +135,24 @@ impl CachedFiles {
     /// Keeps a file; replaces one of the same name.
     pub fn write(&self, name: &str, bytes: &[u8]) {
         if bytes.len() as u64 <= self.kind.file_bytes_max {
-            self.keep_file(name, |partial| partial.as_file().write_all(bytes));
+            self.keep_file(name, || Ok(bytes));
         }
     }
 
-    fn keep_file(&self, name: &str, fill: impl FnOnce(&TemporaryFile) -> io::Result<()>) {
-        if self.try_keep_file(name, fill).is_ok() {
+    fn sealed_bytes_max(&self) -> u64 {
+        self.kind.file_bytes_max + SEAL_BYTES as u64
+    }
+
+    fn keep_file<R: Read>(&self, name: &str, open: impl FnOnce() -> io::Result<R>) {
+        if self.try_keep_file(name, open).is_ok() {
             let _ = self.evict_oldest(self.kind.all_bytes_max);
         }
     }
 
-    fn try_keep_file(
+    fn try_keep_file<R: Read>(
         &self,
         name: &str,
-        fill: impl FnOnce(&TemporaryFile) -> io::Result<()>,
+        open: impl FnOnce() -> io::Result<R>,
     ) -> io::Result<()> {
         let parent = self.folder.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(parent)?;
@@ -154,7 +164,7 @@ impl CachedFiles {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         let partial = TemporaryFile::create(&self.folder, PARTIAL_PREFIX, 0o600)?;
-        fill(&partial)?;
+        write_sealed(open()?, partial.as_file())?;
         partial.rename_to(&self.folder.join(name))
     }
 
@@ -219,10 +229,33 @@ mod tests {
         files.copy_from("id", &original);
         fs::write(&original, b"two").expect("written");
         files.copy_from("id", &original);
-        let copy = files.path_of("id").expect("it is there");
-        assert_eq!(fs::read(&copy).expect("it is ours"), b"one");
+        assert_eq!(files.map("id").as_deref(), Some(&b"one"[..]));
+        let copy = files.path_of("id");
         fs::set_permissions(&copy, Permissions::from_mode(0o666)).expect("it is ours");
-        assert_eq!(files.path_of("id"), None);
+        assert!(files.map("id").is_none());
+    }
+
+    /// A copy that was damaged is no copy, and the next one takes its place.
+    #[test]
+    fn damaged_files_are_absent_and_replaced() {
+        let (dir, files) = folder();
+        let original = dir.path().join("program");
+        fs::write(&original, b"one").expect("written");
+        files.copy_from("id", &original);
+        files.write("a.kept", b"one");
+        for name in ["id", "a.kept"] {
+            let path = files.path_of(name);
+            let mut bytes = fs::read(&path).expect("it is ours");
+            bytes[1] ^= 1;
+            fs::write(&path, bytes).expect("it is ours");
+            assert!(files.map(name).is_none() && files.read(name).is_none());
+        }
+        files.copy_from("id", &original);
+        files.write("a.kept", b"one");
+        for name in ["id", "a.kept"] {
+            assert_eq!(files.map(name).as_deref(), Some(&b"one"[..]));
+            assert_eq!(files.read(name).as_deref(), Some(&b"one"[..]));
+        }
     }
 
     #[test]
@@ -252,7 +285,9 @@ mod tests {
                 .expect("it is ours");
         }
         files.read("old");
-        files.evict_oldest(200).expect("a folder");
+        files
+            .evict_oldest(200 + 2 * SEAL_BYTES as u64)
+            .expect("a folder");
         let left = |name| files.folder.join(name).exists();
         assert_eq!(["old", "used", "new"].map(left), [true, false, true]);
     }

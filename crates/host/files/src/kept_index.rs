@@ -2,11 +2,9 @@
 
 use std::path::Path;
 
-use memmap2::Mmap;
-
 use crate::CachedFiles;
 use crate::file_identity::{file_identity, fnv1a};
-use crate::files::map_file;
+use crate::kept_seal::KeptMap;
 
 /// Indexes of smaller files are made as fast as they are read.
 const FILE_BYTES_MIN: u64 = 16 << 20;
@@ -21,7 +19,7 @@ pub(crate) struct IndexPlace {
 
 /// A kept index that is mapped.
 pub(crate) struct MappedIndex {
-    map: Mmap,
+    map: KeptMap,
     start: usize,
 }
 
@@ -44,7 +42,7 @@ impl IndexPlace {
 
     /// Maps the index, if it is there.
     pub(crate) fn map(&self) -> Option<MappedIndex> {
-        let map = map_file(&self.files.path_of(&self.name)?).ok()?;
+        let map = self.files.map(&self.name)?;
         let start = self.identity.len();
         map.starts_with(self.identity.as_bytes())
             .then_some(MappedIndex { map, start })

@@ -27,6 +27,7 @@ mod folders;
 mod git;
 mod installed;
 mod kept_index;
+mod kept_seal;
 mod lost_cpu;
 mod processes;
 mod progress;
@@ -48,7 +49,7 @@ pub use error::{Error, ErrorCategory};
 pub use file_error::{FileError, cannot};
 pub use file_identity::{file_identity, fnv1a};
 pub use files::{
-    canonical_name, last_lines, map_file, map_named_elf, write_atomically, write_program_atomically,
+    canonical_name, last_lines, map_file, map_named_elf, write_atomically,     write_program_atomically,
 };
 pub use folder_lock::FolderLock;
 pub use folders::{free_bytes, private_dir, remove_abandoned_files};
@@ -56,6 +57,7 @@ pub use git::{git_author, run_git, run_program};
 pub use installed::{
     LIBRARIES, RUNTIME, find_installed_library, find_sister_command, setup_command, source_tree,
 };
+pub use kept_seal::KeptMap;
 pub use lost_cpu::CpuCounters;
 pub use processes::{die_with_parent, find_in_path, find_system_program, program_in};
 pub use progress::RecordingProgress;
