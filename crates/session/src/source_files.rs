@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use relayout_contend::{Finding, SiteSource};
-use relayout_files::read_regular_text;
+use relayout_files::read_regular;
 use relayout_patch::source_path_candidates;
 
 /// A source file that instructions come from.
@@ -39,10 +39,12 @@ fn finding_sources(finding: &Finding) -> impl Iterator<Item = &SiteSource> {
     sites.chain(pairs)
 }
 
-/// Returns the file that debug information calls `name`; `None` if it is not in `tree`, or is no text.
+/// Returns the file that debug information calls `name`; `None` if it is not in `tree`, or cannot be read. Bytes in
+/// another encoding than UTF-8 are shown as such.
 pub fn read_source_file(name: &str, tree: &Path) -> Option<SourceFile> {
     source_path_candidates(name).into_iter().find_map(|path| {
-        let text = read_regular_text(&tree.join(&path)).ok()?;
+        let bytes = read_regular(&tree.join(&path)).ok()?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
         let name = name.to_owned();
         Some(SourceFile { name, path, text })
     })

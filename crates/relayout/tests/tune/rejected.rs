@@ -72,3 +72,44 @@ fn a_metric_that_stays_the_same() {
     );
     require_untouched(&place);
 }
+
+/// Neither git nor patch change a file through a link.
+#[test]
+fn a_source_that_is_a_symbolic_link() {
+    let place = place_with_source();
+    let source = place.path("src");
+    std::fs::rename(source.join("queue.h"), source.join("real.h")).unwrap();
+    std::os::unix::fs::symlink("real.h", source.join("queue.h")).unwrap();
+    git(&place, "add .");
+    git(
+        &place,
+        "-c user.name=T -c user.email=t@localhost commit --quiet --amend -a -m first",
+    );
+    let reason = rejection(&tuned(&place, RUN), "advice");
+    assert!(
+        reason.starts_with("queue.h is a symbolic link to real.h, and patches change files only"),
+        "{reason}"
+    );
+    require_untouched(&place);
+}
+
+/// The remedy is named with the place of what is no UTF-8.
+#[test]
+fn a_source_in_another_encoding() {
+    let place = place_with_source();
+    let mut header = b"/* Andr\xe9 */\n".to_vec();
+    header.extend(std::fs::read(place.path("src/queue.h")).unwrap());
+    place.write("src/queue.h", header);
+    git(
+        &place,
+        "-c user.name=T -c user.email=t@localhost commit --quiet --amend -a -m first",
+    );
+    let reason = rejection(&tuned(&place, RUN), "advice");
+    assert!(
+        reason.starts_with(
+            "queue.h:1: the byte 0xe9 is not UTF-8; convert the file and commit it: iconv"
+        ),
+        "{reason}"
+    );
+    require_untouched(&place);
+}

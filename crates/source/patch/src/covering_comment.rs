@@ -138,7 +138,7 @@ struct sb {
         assert_eq!(comment_line("dentries"), Some((4, true)));
         assert_eq!(comment_line("inodes"), Some((4, true)));
         assert_eq!(comment_line("quota"), Some((4, true)));
-        assert_eq!(comment_line("b"), Some((14, false)));
+        assert_eq!(comment_line("b"), Some((15, false)));
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod declarator;
 mod declared;
 mod diff;
 mod edit;
+mod encoding;
 mod file_kind;
 mod find;
 mod lex;
@@ -55,6 +56,7 @@ pub use edit::{
     EditedTree, SourceText, conditional_members, edit_struct, edit_struct_in_tree, guard_store,
     inverse_changes, member_order,
 };
+pub use encoding::{EncodingError, decode_source};
 pub use mail::PatchMail;
 pub use order::{
     AssertedSize, BorderSide, FirstMemberReliance, OrderFact, OrderQuery, OrderReliance,

@@ -28,8 +28,8 @@ pub fn constructor_files(source: &Path, class: &str, definition: &str) -> Vec<So
         }
         let bytes = read_regular(path).ok()?;
         finder.find(&bytes)?;
-        // A file in another encoding could not be written back.
-        let text = String::from_utf8(bytes).ok()?;
+        // Whoever changes the file opens it again, and refuses one in another encoding.
+        let text = String::from_utf8_lossy(&bytes).into_owned();
         Some(SourceText {
             file: relative,
             text,

@@ -4,10 +4,11 @@ mod rust_crate;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use relayout_patch::{
-    CoveringComment, EditRefusal, SourceChange, SourceText, conditional_members,
+    CoveringComment, EditRefusal, SourceChange, SourceText, conditional_members, decode_source,
     edit_struct_in_tree, find_covering_comment, guard_store, unified_diff,
 };
 use relayout_search::{LayoutChange, ObjectHome, RankedLayout, Recommendation};
@@ -311,8 +312,17 @@ impl<'a> SourceTree<'a> {
         if let Some(open_index) = files.iter().position(|known| known.path == path) {
             return Ok(files.remove(open_index));
         }
-        let old = relayout_files::read_regular_text(&self.source.join(&path))
+        if let Some((link, target)) = first_link(self.source, &path) {
+            return Err(format!(
+                "{} is a symbolic link to {}, and patches change files only: make a file of it, or \
+                 give the folder of the file as --source",
+                link.display(),
+                target.display()
+            ));
+        }
+        let bytes = relayout_files::read_regular(&self.source.join(&path))
             .map_err(|error| format!("{path}: {error}"))?;
+        let old = decode_source(bytes, &path).map_err(|error| error.to_string())?;
         let new = old.clone();
         Ok(EditedFile {
             path,
@@ -371,6 +381,17 @@ impl CommentWriter<'_> {
         }
         false
     }
+}
+
+/// Returns the first symbolic link on the way from the tree to a file in it, and the link's target.
+/// Neither git nor patch change a file through one.
+fn first_link(tree: &Path, path: &str) -> Option<(PathBuf, PathBuf)> {
+    let parts: Vec<_> = Path::new(path).components().collect();
+    (1..=parts.len()).find_map(|count| {
+        let part: PathBuf = parts[..count].iter().collect();
+        let target = fs::read_link(tree.join(&part)).ok()?;
+        Some((part, target))
+    })
 }
 
 /// A file of the tree, before and after the edits.
