@@ -62,6 +62,36 @@ fn a_finished_run_is_told_again() {
     assert_eq!(tuned(&place, RUN), first);
 }
 
+/// A branch that the user removed is there again at the end. One that the user changed is left as it
+/// is, and the run says so.
+#[test]
+fn a_branch_that_was_removed_or_changed_since() {
+    let place = place_with_source();
+    let first = tuned(&place, RUN);
+    let branch = git(&place, "rev-parse relayout-tune");
+    git(&place, "branch -D relayout-tune");
+    assert_eq!(tuned(&place, RUN), first);
+    assert_eq!(git(&place, "rev-parse relayout-tune"), branch);
+    git(&place, "branch --force relayout-tune main");
+    assert_eq!(tuned(&place, RUN), first, "it is behind, and goes forward");
+    assert_eq!(git(&place, "rev-parse relayout-tune"), branch);
+
+    git(&place, "checkout --quiet -b other main");
+    place.write("src/own", "");
+    super::commit(&place, "own");
+    let own = git(&place, "rev-parse other");
+    git(&place, "checkout --quiet main");
+    git(&place, "branch --force relayout-tune other");
+    let ended = ends(&place, RUN, 2);
+    let text = flowing(&ended.stderr);
+    assert!(
+        text.contains("has a branch relayout-tune without the changes that are kept; rename it"),
+        "{text}"
+    );
+    assert!(!text.contains("branch -D"), "{text}");
+    assert_eq!(git(&place, "rev-parse relayout-tune"), own);
+}
+
 #[test]
 fn a_folder_without_git_gets_a_repository_of_its_own() {
     let place = place_with_source();

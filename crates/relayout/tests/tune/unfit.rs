@@ -36,6 +36,17 @@ fn a_branch_that_exists() {
             git(place, "branch relayout-tune");
         },
     );
+    let place = place_with_source();
+    let ended = ends(&place, &format!("{RUN} --branch main"), 2);
+    let text = flowing(&ended.stderr);
+    assert!(
+        text.contains("has a branch main already; give another name"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("branch -D"),
+        "the branch is the user's: {text}"
+    );
     let words = format!("{RUN} --branch no..name");
     refuses(&words, 2, "'no..name' is no name of a branch", |_| {});
 }

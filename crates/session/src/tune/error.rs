@@ -31,11 +31,22 @@ pub enum TuneError {
     },
     /// The branch exists and is not of this run.
     #[error(
-        "{} has a branch {branch} already; give another name with --branch, or delete it with \
-         `git branch -D {branch}`",
+        "{} has a branch {branch} already; give another name with --branch",
         repository.display()
     )]
     BranchExists {
+        /// Repository of the user.
+        repository: PathBuf,
+        /// Branch.
+        branch: String,
+    },
+    /// The branch was changed, or another one has taken its name, since the run began.
+    #[error(
+        "{} has a branch {branch} without the changes that are kept; rename it with `git branch -m \
+         {branch} NAME`, and give the same command again",
+        repository.display()
+    )]
+    BranchChanged {
         /// Repository of the user.
         repository: PathBuf,
         /// Branch.

@@ -3,7 +3,7 @@
 //! The user's repository is only read, until the branch is fetched into it at the end. No hook of
 //! either runs.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -220,9 +220,53 @@ impl TuneRepository {
         Ok(())
     }
 
-    /// Puts the branch into the user's repository. Nothing else changes there.
-    pub(super) fn publish(&self, user_repository: &Path) -> Result<(), TuneError> {
-        let refspec = format!("refs/heads/{0}:refs/heads/{0}", self.branch);
+    /// Returns git's reason why `patch` does not apply to `commit`; `None` if it does.
+    pub(super) fn refuse_patch(
+        &self,
+        commit: &str,
+        patch: &Path,
+    ) -> Result<Option<String>, TuneError> {
+        self.check_out(commit)?;
+        let mut words = self.apply_words();
+        words.extend(["--check".into(), patch.into()]);
+        let output = run(&self.top, words)?;
+        if output.status.success() {
+            return Ok(None);
+        }
+        require_space(&self.top)?;
+        let text = String::from_utf8_lossy(&output.stderr);
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        Ok(Some(lines.join("; ")))
+    }
+
+    /// Puts the branch with `commit` into the user's repository, unless it is there. Nothing else
+    /// changes there.
+    ///
+    /// # Errors
+    /// Git fails, or the branch has commits that are not of this run, and lacks `commit`.
+    pub(super) fn publish(&self, user_repository: &Path, commit: &str) -> Result<(), TuneError> {
+        let reference = format!("refs/heads/{}", self.branch);
+        let tip = run(
+            user_repository,
+            ["rev-parse", "--verify", "--quiet", &reference],
+        )?;
+        if tip.status.success() {
+            let is_before = |dir: &Path, first: &str, second: &str| {
+                let found = run(dir, ["merge-base", "--is-ancestor", first, second])?;
+                Ok::<_, TuneError>(found.status.success())
+            };
+            let tip = line_of(&tip);
+            if is_before(user_repository, commit, &tip)? {
+                return Ok(());
+            }
+            if !is_before(&self.top, &tip, commit)? {
+                return Err(TuneError::BranchChanged {
+                    repository: user_repository.to_owned(),
+                    branch: self.branch.clone(),
+                });
+            }
+        }
+        let refspec = format!("{reference}:{reference}");
         let words = [
             "fetch",
             "--quiet",
@@ -239,18 +283,19 @@ impl TuneRepository {
 
     /// Applies a patch, whose paths are relative to the source, in a copy of the repository.
     fn apply(&self, top: &Path, patch: &Path, is_staged: bool) -> Result<(), TuneError> {
-        let mut directory = std::ffi::OsString::from("--directory=");
-        directory.push(&self.prefix);
-        let mut words = vec![
-            OsStr::new("apply"),
-            "--whitespace=nowarn".as_ref(),
-            &directory,
-        ];
+        let mut words = self.apply_words();
         if is_staged {
-            words.push("--index".as_ref());
+            words.push("--index".into());
         }
-        words.push(patch.as_os_str());
+        words.push(patch.into());
         succeed(top, words)
+    }
+
+    /// Words of git that apply a patch whose paths are relative to the source.
+    fn apply_words(&self) -> Vec<OsString> {
+        let mut directory = OsString::from("--directory=");
+        directory.push(&self.prefix);
+        vec!["apply".into(), "--whitespace=nowarn".into(), directory]
     }
 
     fn commit_index(&self, message: &str) -> Result<(), TuneError> {
@@ -285,7 +330,7 @@ fn run<A: AsRef<OsStr>>(
     dir: &Path,
     arguments: impl IntoIterator<Item = A>,
 ) -> Result<Output, TuneError> {
-    let mut words: Vec<std::ffi::OsString> = vec!["-c".into(), "core.hooksPath=/dev/null".into()];
+    let mut words: Vec<OsString> = vec!["-c".into(), "core.hooksPath=/dev/null".into()];
     words.extend(arguments.into_iter().map(|word| word.as_ref().to_owned()));
     Ok(run_git(dir, None, words)?)
 }

@@ -324,13 +324,9 @@ impl<'t> Tuner<'t> {
         let patch = self.state.join(&format!("{folder}/change.patch"));
         write_patch(&patch, &proposal.diff)?;
         let mut evidence = GatheredEvidence::default();
-        let judged = match self.request.settings.target {
-            TuneTarget::Program(_) => {
-                self.gather_of_program(&folder, &patch, ranked, &mut evidence)?
-            }
-            TuneTarget::Kernel(_) => {
-                self.gather_of_kernel(&folder, &patch, ranked, &mut evidence)?
-            }
+        let judged = match self.apply_patch(&folder, &patch)? {
+            Err(rejection) => Err(rejection),
+            Ok(()) => self.gather_evidence(&folder, &patch, ranked, &mut evidence)?,
         };
         let mut change = TriedChange {
             number,
@@ -352,6 +348,36 @@ impl<'t> Tuner<'t> {
         let is_kept = matches!(change.fate, ChangeFate::Kept { .. });
         self.changes.push(change);
         Ok(is_kept)
+    }
+
+    /// Rejects a patch that git does not apply: the file may be a symbolic link, or of a submodule.
+    fn apply_patch(
+        &mut self,
+        folder: &str,
+        patch: &Path,
+    ) -> Result<Result<(), ChangeRejection>, TuneError> {
+        let (repository, commit) = (self.repository, self.base.commit.clone());
+        let refused = self.run_step(&format!("{folder}/apply"), || {
+            repository.refuse_patch(&commit, patch)
+        })?;
+        let rejection = |reason| {
+            let reason = format!("git does not apply the patch: {reason}");
+            ChangeRejection::new(TuneStage::Advice, reason)
+        };
+        Ok(refused.map_or(Ok(()), |reason| Err(rejection(reason))))
+    }
+
+    fn gather_evidence(
+        &mut self,
+        folder: &str,
+        patch: &Path,
+        ranked: &RankedType,
+        evidence: &mut GatheredEvidence,
+    ) -> Result<Result<(), ChangeRejection>, TuneError> {
+        match self.request.settings.target {
+            TuneTarget::Program(_) => self.gather_of_program(folder, patch, ranked, evidence),
+            TuneTarget::Kernel(_) => self.gather_of_kernel(folder, patch, ranked, evidence),
+        }
     }
 
     fn gather_of_program(
@@ -504,7 +530,7 @@ impl<'t> Tuner<'t> {
 
     /// Puts the branch into the user's repository, if changes are kept.
     fn publish(
-        &mut self,
+        &self,
         source: &UserSource,
         first_commit: &str,
     ) -> Result<Option<TunedBranch>, TuneError> {
@@ -513,9 +539,8 @@ impl<'t> Tuner<'t> {
         }
         let repository = match &source.repository {
             Some((top, _)) => {
-                let step = format!("publish-{}", self.base.number);
-                self.journal
-                    .run_step(&step, || self.repository.publish(top))?;
+                // Not a step of the journal: the user may have removed the branch since then.
+                self.repository.publish(top, &self.base.commit)?;
                 top.clone()
             }
             None => self.repository.top().to_owned(),
