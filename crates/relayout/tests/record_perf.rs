@@ -220,6 +220,17 @@ fn bad_files() {
         "{}",
         ended.stderr
     );
+    // No sample, and the place where it ends.
+    let field = |at: usize| u64::from_le_bytes(whole[at..at + 8].try_into().unwrap());
+    let (early, end) = (field(40) + 8, field(40) + field(48));
+    place.write("early", &whole[..early as usize]);
+    refuses(
+        "early",
+        &format!(
+            ": the file ends too early ({early} of {end} bytes that its header names), before its first memory \
+             sample; copy it again, or record it again and let perf come to its end"
+        ),
+    );
     let mut spe = File::spe();
     spe.attrs.truncate(1);
     let auxtrace = [spe.u64(64), vec![0; 32]].concat();
