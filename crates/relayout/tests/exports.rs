@@ -5,9 +5,11 @@ mod common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use common::disk::SmallDisk;
 use common::hot::SOURCE;
 use common::programs::recording_place;
 use common::trace::{self, Word};
@@ -154,6 +156,44 @@ fn other_files_of_the_folder_stay() {
     let read = |name: &str| fs::read_to_string(place.path("tables").join(name)).unwrap();
     assert_eq!(read("mine.csv"), "kept");
     assert!(read("findings.csv").starts_with("row,rank,kind,type,"));
+}
+
+/// A link in the folder could lead to any file of the user, and a full disk could leave tables of two
+/// reports.
+#[test]
+fn tables_are_written_all_or_none_and_not_through_links() {
+    let place = recorded();
+    fs::create_dir(place.path("tables")).unwrap();
+    place.write("thesis", "kept");
+    symlink("../thesis", place.path("tables/findings-members.csv")).unwrap();
+    let ended = place.run_words("report p --csv tables");
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let message = "cannot write tables/findings-members.csv: it is a symbolic link";
+    assert!(ended.stderr.contains(message), "{ended:?}");
+    assert_eq!(fs::read_to_string(place.path("thesis")).unwrap(), "kept");
+    assert_eq!(names(&place.path("tables")), ["findings-members.csv"]);
+
+    fs::create_dir(place.path("disk")).unwrap();
+    let disk = SmallDisk::mount(place.path("disk"), "1m");
+    text(&place, "report p --csv disk/tables");
+    let folder = place.path("disk/tables");
+    let tables = || -> Vec<Vec<u8>> {
+        let mut files = names(&folder);
+        files.sort();
+        let files = files.into_iter();
+        files
+            .map(|name| fs::read(folder.join(name)).unwrap())
+            .collect()
+    };
+    let whole = tables();
+    disk.fill();
+    let ended = place.run_words("report p --csv disk/tables --top 1");
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(
+        ended.stderr.contains("No space left on device"),
+        "{ended:?}"
+    );
+    assert_eq!(tables(), whole);
 }
 
 /// Elements of an XML document, by name, with their attributes; an XML parser has read it.

@@ -1,10 +1,11 @@
 //! Commands of a longer work, with a time limit and a log.
 
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use relayout_files::{InterruptFlag, cannot, free_bytes};
+use relayout_files::{InterruptFlag, cannot, free_bytes, open_own_file};
 use relayout_measure::{ProgramCommand, ProgramLaunch, ProgramStarter};
 
 use crate::HostError;
@@ -96,7 +97,13 @@ impl CommandRunner {
             // A program that could not be started wrote nothing.
             text.extend(fs::read(&path).unwrap_or_default());
         }
-        Ok(fs::write(log, text).map_err(cannot("write", log))?)
+        // The log of a suite's job is locked, so the file stays and its text is replaced.
+        let write = || -> io::Result<()> {
+            let mut file = open_own_file(log)?;
+            file.set_len(0)?;
+            file.write_all(&text)
+        };
+        Ok(write().map_err(cannot("write", log))?)
     }
 }
 
@@ -104,7 +111,7 @@ impl CommandRunner {
 pub(crate) fn require_space(folder: &Path) -> Result<(), HostError> {
     match free_bytes(folder) {
         Some(..FREE_BYTES_MIN) => {
-            let full = std::io::Error::from(rustix::io::Errno::NOSPC);
+            let full = io::Error::from(rustix::io::Errno::NOSPC);
             Err(cannot("write to", folder)(full).into())
         }
         _ => Ok(()),

@@ -18,7 +18,7 @@ use relayout_files::InterruptFlag;
 use crate::verify::ExperimentProgress;
 
 pub use error::{InvalidSuite, SuiteError};
-pub use file::SuiteFile;
+pub use file::{SuiteFile, WordsVerifier};
 pub use folder::{JobResult, JobState, SuiteFolder};
 pub use jobs::{JobShard, SuiteJob};
 pub use run::{JobReport, SuiteOutcome, SuiteRequest, run_suite};

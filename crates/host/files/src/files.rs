@@ -8,7 +8,7 @@ use memmap2::{Mmap, MmapMut};
 use relayout_temporary::{PARTIAL_PREFIX, TemporaryFile, parent_folder};
 
 use crate::file_error::{FileError, cannot};
-use crate::regular_files::{open_regular, require_replaceable};
+use crate::regular_files::{open_regular, require_own, require_replaceable};
 
 /// Bytes that are read of a file that cannot be mapped: a pipe may have no end.
 const READ_BYTES_MAX: u64 = 1 << 30;
@@ -49,6 +49,32 @@ fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FileError
         partial.rename_to(path)
     };
     write().map_err(cannot("write", path))
+}
+
+/// Writes the files of a folder of outputs, and creates the folder if necessary. All are written
+/// before the first takes its name, so a full disk leaves the older ones as they were. A link in the
+/// folder is not followed.
+///
+/// # Errors
+/// The folder cannot be created or written to, or a name in it is of a link or of no regular file.
+pub fn write_files(folder: &Path, files: &[(&Path, &[u8])]) -> Result<(), FileError> {
+    fs::create_dir_all(folder).map_err(cannot("create", folder))?;
+    let mut partials = Vec::new();
+    for (name, bytes) in files {
+        let path = folder.join(name);
+        require_own(&path).map_err(cannot("write", &path))?;
+        let write = || -> io::Result<TemporaryFile> {
+            let partial = TemporaryFile::create(folder, PARTIAL_PREFIX, FILE_MODE)?;
+            partial.as_file().write_all(bytes)?;
+            partial.as_file().sync_all()?;
+            Ok(partial)
+        };
+        partials.push((write().map_err(cannot("write", &path))?, path));
+    }
+    for (partial, path) in partials {
+        partial.rename_to(&path).map_err(cannot("write", &path))?;
+    }
+    Ok(())
 }
 
 /// Returns the full name of a file with links followed; `path` itself if the file does not exist.

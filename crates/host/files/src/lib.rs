@@ -49,7 +49,8 @@ pub use error::{Error, ErrorCategory};
 pub use file_error::{FileError, cannot};
 pub use file_identity::{file_identity, fnv1a};
 pub use files::{
-    canonical_name, last_lines, map_file, map_named_elf, write_atomically,     write_program_atomically,
+    canonical_name, last_lines, map_file, map_named_elf, write_atomically, write_files,
+    write_program_atomically,
 };
 pub use folder_lock::FolderLock;
 pub use folders::{free_bytes, private_dir, remove_abandoned_files};
@@ -61,7 +62,7 @@ pub use kept_seal::KeptMap;
 pub use lost_cpu::CpuCounters;
 pub use processes::{die_with_parent, find_in_path, find_system_program, program_in};
 pub use progress::RecordingProgress;
-pub use regular_files::{open_regular, read_regular, read_regular_text};
+pub use regular_files::{open_own_file, open_regular, read_regular, read_regular_text};
 pub use relayout_temporary::{TemporaryFolder, parent_folder};
 pub use signals::{InterruptFlag, leave_interrupts_to_child, signal_name};
 pub use source_files::{c_source_files, rust_source_files};

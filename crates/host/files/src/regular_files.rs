@@ -48,8 +48,46 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Opens a file in a folder of outputs to write it, and creates it if necessary. A link is not
+/// followed: whoever put it into the folder would choose the file that is written.
+///
+/// # Errors
+/// The file cannot be opened, or is a link or no regular file.
+pub fn open_own_file(path: &Path) -> io::Result<File> {
+    require_own(path)?;
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    let file = options.custom_flags(flags.bits() as i32).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => require_own(path).and(Err(io::ErrorKind::InvalidInput.into())),
+    }
+}
+
+/// Fails if `path`, to which a file of a folder of outputs is to be written, is a link or no regular
+/// file.
+///
+/// # Errors
+/// It is one of these.
+pub(crate) fn require_own(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path).map(|found| found.file_type()) {
+        Ok(kind) if kind.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(kind) if !kind.is_file() => {
+            let kind = describe_kind(kind);
+            Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                NotRegular { kind },
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn describe_kind(kind: FileType) -> &'static str {
-    if kind.is_fifo() {
+    if kind.is_symlink() {
+        "a symbolic link"
+    } else if kind.is_fifo() {
         "a FIFO"
     } else if kind.is_socket() {
         "a socket"
@@ -127,6 +165,25 @@ mod tests {
             let error = require_replaceable(&path(name)).unwrap_err().to_string();
             assert_eq!(error, expect, "{name}");
         }
+    }
+
+    #[test]
+    fn own_files_are_no_links() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("other"), "text").unwrap();
+        std::os::unix::fs::symlink("other", path("link")).unwrap();
+        std::os::unix::fs::symlink("nowhere", path("dangling")).unwrap();
+        for name in ["link", "dangling"] {
+            let error = open_own_file(&path(name)).unwrap_err().to_string();
+            assert_eq!(error, "it is a symbolic link, and a regular file is needed");
+        }
+        assert!(!path("nowhere").exists());
+        open_own_file(&path("new")).unwrap();
+        assert_eq!(fs::metadata(path("new")).unwrap().len(), 0);
+        // What is there is not cut.
+        open_own_file(&path("other")).unwrap();
+        assert_eq!(fs::read(path("other")).unwrap(), b"text");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use relayout_files::write_atomically;
+use relayout_files::{write_atomically, write_files};
 use relayout_report::{csv_tables, page};
 use serde_json::Value;
 
@@ -62,9 +62,10 @@ impl DocumentArgs {
             let document: Value =
                 serde_json::from_str(&document).context("the document is no JSON")?;
             let tables = csv_tables(&document)?;
-            for table in &tables {
-                write_atomically(&folder.join(&table.file_name), table.text.as_bytes())?;
-            }
+            let files: Vec<(&Path, &[u8])> = { tables.iter() }
+                .map(|table| (Path::new(&table.file_name), table.text.as_bytes()))
+                .collect();
+            write_files(folder, &files)?;
             print_note(&format!(
                 "{} tables are in {}",
                 tables.len(),

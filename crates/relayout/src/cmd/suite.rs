@@ -1,5 +1,6 @@
 //! `relayout suite`: many recordings, described by a file.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -96,6 +97,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         shard: args.shard,
         time: args.time,
         retry_failed: args.retry_failed,
+        verify_words: verify_recording_words,
     };
     if args.list {
         let listed = request.list()?;
@@ -111,6 +113,21 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         false => render_text(&outcome),
     })?;
     Ok(exit_status(&outcome))
+}
+
+/// Parses the words of a recording as this command will, and returns the first line of its answer.
+pub fn verify_recording_words(words: &[String]) -> Result<(), String> {
+    let program = std::iter::once(OsString::from("relayout"));
+    let words: Vec<OsString> = program.chain(words.iter().map(OsString::from)).collect();
+    match crate::parse(&words) {
+        Ok(_) => Ok(()),
+        Err(error) if !error.use_stderr() => Err("they print a text and record nothing".to_owned()),
+        Err(error) => {
+            let text = error.render().to_string();
+            let line = text.lines().next().unwrap_or_default();
+            Err(line.trim_start_matches("error: ").to_owned())
+        }
+    }
 }
 
 fn run_jobs(request: &SuiteRequest) -> anyhow::Result<SuiteOutcome> {

@@ -96,3 +96,68 @@ fn a_full_disk() {
         "{ended:?}"
     );
 }
+
+/// Wrong options are noticed before the first recording begins.
+#[test]
+fn wrong_options_of_recordings() {
+    let program = "[[program]]\nname = \"a\"\ncommand = [\"./a\", \"--bogus\"]\n";
+    let kernel = "[[kernel]]\nworkloads = [\"stat-one\"]\n";
+    for words in ["suite s.toml --list", "suite s.toml"] {
+        refuses(
+            &format!("{program}options = [\"--valuse\"]\n"),
+            words,
+            "relayout: s.toml: options = [\"--valuse\"]: unexpected argument '--valuse' found",
+        );
+        refuses(
+            &format!("{kernel}options = [\"--iterations\", \"many\"]\n"),
+            words,
+            "relayout: s.toml: options = [\"--iterations\", \"many\"]: invalid value 'many' for '--iterations <N>': not a \
+             number: 4000000, 200k, 4M",
+        );
+        refuses(
+            &format!("{program}options = [\"--\", \"./b\"]\n"),
+            words,
+            "relayout: s.toml: the options of the program 'a' have '--'; its words are in `command`",
+        );
+    }
+}
+
+/// Names that differ in what no file name has get files of their own.
+#[test]
+fn names_that_look_alike() {
+    let place = place_with_suite();
+    let program =
+        |name: &str| format!("[[program]]\nname = \"{name}\"\ncommand = [\"./shared\"]\n");
+    place.write("s.toml", program("a/b") + &program("a_b"));
+    let ended = ends(&place, "suite -q s.toml", 0);
+    assert!(
+        ended.stdout.contains("2 done, 0 failed, 0 not run"),
+        "{ended:?}"
+    );
+    let listed = ends(&place, "suite s.toml --list", 0).stdout;
+    let (first, second) = listed.trim().split_once('\n').unwrap();
+    assert!(
+        first.starts_with("program/a_b-") && second == "program/a_b/seed-1",
+        "{listed}"
+    );
+}
+
+/// A link in the folder of the results leads to no file that is written.
+#[test]
+fn logs_are_not_written_through_links() {
+    let place = place_with_suite();
+    place.write("thesis", "kept");
+    std::fs::create_dir_all(place.path("out/program/broken")).unwrap();
+    let log = place.path("out/program/broken/seed-1.log");
+    std::os::unix::fs::symlink("../../../thesis", &log).unwrap();
+    let words = "suite -q -o out --job program/broken/seed-1";
+    let ended = ends(&place, words, 2);
+    let message = "program/broken/seed-1.log: it is a symbolic link, and a regular file is needed";
+    assert!(flowing(&ended.stderr).contains(message), "{ended:?}");
+    assert_eq!(
+        std::fs::read_to_string(place.path("thesis")).unwrap(),
+        "kept"
+    );
+    std::fs::remove_file(&log).unwrap();
+    ends(&place, words, 4);
+}

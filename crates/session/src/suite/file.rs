@@ -21,7 +21,7 @@ use serde::Deserialize;
 
 use super::SuiteError;
 use super::error::InvalidSuite;
-use super::jobs::{RecordingOptions, SuiteJob};
+use super::jobs::{JobNames, RecordingOptions, SuiteJob};
 
 /// Jobs of a suite at most, so that a wrong number is an error.
 const JOBS_MAX: usize = 100_000;
@@ -29,6 +29,9 @@ const JOBS_MAX: usize = 100_000;
 const CPUS: u16 = 4;
 /// CPUs of a guest that can be asked for.
 const CPUS_RANGE: std::ops::RangeInclusive<u16> = 1..=1024;
+
+/// Tells what is wrong with the words of a recording behind `relayout`, if anything is.
+pub type WordsVerifier = fn(&[String]) -> Result<(), String>;
 
 /// A suite as its file describes it.
 #[derive(Clone, Debug, Deserialize)]
@@ -97,9 +100,14 @@ impl SuiteFile {
     /// Reads the jobs that the file describes, in its order: kernels before workloads before CPUs
     /// before seeds.
     ///
+    /// `verify_words` tells what is wrong with the words of a recording behind `relayout`.
+    ///
     /// # Errors
-    /// The file cannot be read, or describes no suite.
-    pub fn read_jobs(path: &Path) -> Result<Vec<SuiteJob>, SuiteError> {
+    /// The file cannot be read, or describes no suite, or a recording has wrong options.
+    pub fn read_jobs(
+        path: &Path,
+        verify_words: WordsVerifier,
+    ) -> Result<Vec<SuiteJob>, SuiteError> {
         if !path.exists() {
             return Err(SuiteError::NoFile(path.to_owned()));
         }
@@ -119,17 +127,30 @@ impl SuiteFile {
             .parent()
             .filter(|parent| !parent.as_os_str().is_empty());
         suite
-            .jobs(folder.unwrap_or(Path::new(".")))
+            .jobs(folder.unwrap_or(Path::new(".")), verify_words)
             .map_err(|why| invalid(None, why))
     }
 
-    fn jobs(&self, folder: &Path) -> Result<Vec<SuiteJob>, String> {
+    fn jobs(&self, folder: &Path, verify: WordsVerifier) -> Result<Vec<SuiteJob>, String> {
         let mut jobs = Vec::new();
+        let kernels = { self.kernel.iter() }.flat_map(|table| &table.kernels);
+        let names = JobNames::of_kernels(kernels.map(String::as_str));
         for table in &self.kernel {
-            table.add_jobs(&mut jobs)?;
+            let first = jobs.len();
+            table.add_jobs(&names, &mut jobs)?;
+            verify_first(&jobs[first..], &table.options, verify)?;
         }
+        let names = JobNames::of_programs(self.program.iter().map(|table| &*table.name));
         for table in &self.program {
-            table.add_jobs(folder, &mut jobs)?;
+            let first = jobs.len();
+            table.add_jobs(folder, &names, &mut jobs)?;
+            if table.options.iter().any(|option| option == "--") {
+                return Err(format!(
+                    "the options of the program '{}' have '--'; its words are in `command`",
+                    table.name
+                ));
+            }
+            verify_first(&jobs[first..], &table.options, verify)?;
         }
         if jobs.is_empty() {
             return Err(
@@ -146,7 +167,7 @@ impl SuiteFile {
 }
 
 impl KernelTable {
-    fn add_jobs(&self, jobs: &mut Vec<SuiteJob>) -> Result<(), String> {
+    fn add_jobs(&self, names: &JobNames, jobs: &mut Vec<SuiteJob>) -> Result<(), String> {
         let kernels: Vec<Option<&str>> = match self.kernels.as_slice() {
             [] => vec![None],
             kernels => kernels.iter().map(|kernel| Some(kernel.as_str())).collect(),
@@ -171,7 +192,10 @@ impl KernelTable {
                             limit_s: self.time_limit,
                             more: &self.options,
                         };
-                        push_job(jobs, SuiteJob::of_kernel(kernel, workload, cpus, &options))?;
+                        push_job(
+                            jobs,
+                            SuiteJob::of_kernel(kernel, workload, cpus, names, &options),
+                        )?;
                     }
                 }
             }
@@ -181,7 +205,12 @@ impl KernelTable {
 }
 
 impl ProgramTable {
-    fn add_jobs(&self, folder: &Path, jobs: &mut Vec<SuiteJob>) -> Result<(), String> {
+    fn add_jobs(
+        &self,
+        folder: &Path,
+        names: &JobNames,
+        jobs: &mut Vec<SuiteJob>,
+    ) -> Result<(), String> {
         if self.command.first().is_none_or(String::is_empty) {
             return Err(format!(
                 "the command of the program '{}' is empty; it is a list of words",
@@ -198,7 +227,7 @@ impl ProgramTable {
                 limit_s: self.time_limit,
                 more: &self.options,
             };
-            let job = SuiteJob::of_program(&self.name, &self.command, &directory, &options);
+            let job = SuiteJob::of_program(&self.name, &self.command, &directory, names, &options);
             push_job(jobs, job)?;
         }
         Ok(())
@@ -216,6 +245,19 @@ impl Seeds {
             false => Ok(seeds),
         }
     }
+}
+
+/// Verifies the words of a table's first job. The others differ from them in what was verified.
+fn verify_first(
+    jobs: &[SuiteJob],
+    options: &[String],
+    verify: WordsVerifier,
+) -> Result<(), String> {
+    let Some(job) = jobs.first() else {
+        return Ok(());
+    };
+    verify(&job.recording_words(Path::new("profile")))
+        .map_err(|why| format!("options = {options:?}: {why}"))
 }
 
 fn push_job(jobs: &mut Vec<SuiteJob>, job: SuiteJob) -> Result<(), String> {
@@ -247,7 +289,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("suite.toml");
         std::fs::write(&path, text).unwrap();
-        let jobs = SuiteFile::read_jobs(&path).map_err(|error| {
+        let verify = |words: &[String]| match words.contains(&"--wrong".to_owned()) {
+            true => Err("no such option".to_owned()),
+            false => Ok(()),
+        };
+        let jobs = SuiteFile::read_jobs(&path, verify).map_err(|error| {
             let shown = folder.path().display().to_string();
             error.to_string().replace(&format!("{shown}/"), "")
         })?;
@@ -270,6 +316,40 @@ mod tests {
             "program/server/seed-7",
         ];
         assert_eq!(jobs(text).unwrap(), expect);
+    }
+
+    #[test]
+    fn names_that_share_a_file_are_told_apart() {
+        let program = |name: &str| format!("[[program]]\nname = \"{name}\"\ncommand = [\"a\"]\n");
+        let found = jobs(&(program("a/b") + &program("a_b"))).unwrap();
+        assert_eq!(found[1], "program/a_b/seed-1");
+        assert!(found[0].starts_with("program/a_b-"), "{found:?}");
+        let twice = jobs(&(program("a_b") + &program("a_b"))).unwrap_err();
+        assert_eq!(
+            twice,
+            "suite.toml: it describes the job 'program/a_b/seed-1' twice"
+        );
+    }
+
+    #[test]
+    fn wrong_options_are_named() {
+        let program = |options: &str| {
+            let text = "[[program]]\nname = \"a\"\ncommand = [\"a\"]\n";
+            jobs(&format!("{text}options = {options}\n"))
+        };
+        let kernel = |options: &str| {
+            jobs(&format!(
+                "[[kernel]]\nworkloads = [\"mntns\"]\noptions = {options}\n"
+            ))
+        };
+        let expect = "suite.toml: options = [\"--wrong\"]: no such option";
+        assert_eq!(kernel("[\"--wrong\"]").unwrap_err(), expect);
+        assert!(kernel("[\"--\", \"-numa\", \"node\"]").is_ok());
+        let error = program("[\"--\", \"./b\"]").unwrap_err();
+        assert!(
+            error.ends_with("have '--'; its words are in `command`"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Folder of a suite: for each job a profile, a log, and a document that says how it ended.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use relayout_files::{cannot, read_regular_text, write_atomically};
+use relayout_files::{cannot, open_own_file, read_regular_text, write_files};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -109,9 +109,7 @@ impl SuiteFolder {
         let path = self.log(job);
         let parent = path.parent().unwrap_or(&self.path);
         fs::create_dir_all(parent).map_err(cannot("create", parent))?;
-        let mut options = OpenOptions::new();
-        let file = { options.write(true).create(true).truncate(false).open(&path) }
-            .map_err(cannot("create", &path))?;
+        let file = open_own_file(&path).map_err(cannot("create", &path))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(JobLock(file))),
             Err(Errno::WOULDBLOCK) => Ok(None),
@@ -141,7 +139,10 @@ impl SuiteFolder {
     /// The document cannot be written.
     pub(super) fn keep(&self, job: &SuiteJob, result: &JobResult) -> Result<(), SuiteError> {
         let text = serde_json::to_string_pretty(result).unwrap_or_default() + "\n";
-        Ok(write_atomically(&self.file(job, "json"), text.as_bytes())?)
+        let path = self.file(job, "json");
+        let name = path.file_name().unwrap_or_default();
+        let folder = path.parent().unwrap_or(&self.path);
+        Ok(write_files(folder, &[(name.as_ref(), text.as_bytes())])?)
     }
 }
 

@@ -1,10 +1,15 @@
 //! Jobs of a suite: one recording each.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use relayout_files::fnv1a;
+
 /// Name of the stock kernel in jobs.
 const STOCK: &str = "stock";
+/// Words of `record kernel` and `record run`.
+const RECORDER_WORDS: usize = 2;
 
 /// One recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,13 +38,10 @@ impl SuiteJob {
         kernel: Option<&str>,
         workload: &str,
         cpus: u16,
+        names: &JobNames,
         options: &RecordingOptions<'_>,
     ) -> Self {
-        let name = kernel.map_or(STOCK.to_owned(), |kernel| {
-            let path = Path::new(kernel);
-            let last = path.file_name().unwrap_or(path.as_os_str());
-            file_name(&last.to_string_lossy())
-        });
+        let name = kernel.map_or(STOCK.to_owned(), |kernel| names.file_name(kernel));
         let mut words = words(&["record", "kernel", "--workload", workload]);
         words.extend(["--cpus".to_owned(), cpus.to_string()]);
         if let Some(kernel) = kernel {
@@ -62,12 +64,13 @@ impl SuiteJob {
         name: &str,
         command: &[String],
         directory: &Path,
+        names: &JobNames,
         options: &RecordingOptions<'_>,
     ) -> Self {
         let mut words = words(&["record", "run"]);
         push_options(&mut words, options);
         Self {
-            id: format!("program/{}/seed-{}", file_name(name), options.seed),
+            id: format!("program/{}/seed-{}", names.file_name(name), options.seed),
             words,
             command: command.to_vec(),
             directory: Some(directory.to_owned()),
@@ -76,9 +79,12 @@ impl SuiteJob {
 
     /// Returns the words behind `relayout` that record into `profile`.
     pub fn recording_words(&self, profile: &Path) -> Vec<String> {
-        let mut words = self.words.clone();
+        let (recorder, options) = self.words.split_at(RECORDER_WORDS.min(self.words.len()));
+        let mut words = recorder.to_vec();
         words.extend(["--force".to_owned(), "-o".to_owned()]);
         words.push(profile.display().to_string());
+        // Options of a kernel may end with `--` and arguments of QEMU.
+        words.extend(options.iter().cloned());
         if !self.command.is_empty() {
             words.push("--".to_owned());
             words.extend(self.command.iter().cloned());
@@ -108,6 +114,57 @@ fn file_name(name: &str) -> String {
     match name.trim_start_matches('.') {
         "" => "_".to_owned(),
         name => name.to_owned(),
+    }
+}
+
+/// Names of files for the names of kernels, or of programs. Different names have different files.
+#[derive(Debug, Default)]
+pub(super) struct JobNames {
+    by_name: BTreeMap<String, String>,
+}
+
+impl JobNames {
+    /// Gives each of the kernels a name: the last part of its path.
+    pub(super) fn of_kernels<'n>(kernels: impl Iterator<Item = &'n str>) -> Self {
+        Self::distinct(kernels, |kernel| {
+            let path = Path::new(kernel);
+            let last = path.file_name().unwrap_or(path.as_os_str());
+            file_name(&last.to_string_lossy())
+        })
+    }
+
+    /// Gives each of the programs a name.
+    pub(super) fn of_programs<'n>(programs: impl Iterator<Item = &'n str>) -> Self {
+        Self::distinct(programs, file_name)
+    }
+
+    /// Names that would share a file get a number, but for the one that is the name of the file. So
+    /// a name without others like it stays as it is.
+    fn distinct<'n>(
+        names: impl Iterator<Item = &'n str>,
+        short_name: impl Fn(&str) -> String,
+    ) -> Self {
+        let mut by_file: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        for name in names {
+            by_file.entry(short_name(name)).or_default().insert(name);
+        }
+        let mut by_name = BTreeMap::new();
+        for (file, names) in by_file {
+            let is_shared = names.len() > 1;
+            for name in names {
+                let numbered = match is_shared && name != file {
+                    true => format!("{file}-{:08x}", fnv1a(name.as_bytes()) as u32),
+                    false => file.clone(),
+                };
+                by_name.insert(name.to_owned(), numbered);
+            }
+        }
+        Self { by_name }
+    }
+
+    fn file_name(&self, name: &str) -> String {
+        let known = self.by_name.get(name);
+        known.map_or_else(|| file_name(name), String::clone)
     }
 }
 
@@ -169,6 +226,22 @@ mod tests {
     }
 
     #[test]
+    fn different_names_have_different_files() {
+        let names = JobNames::of_programs(["a/b", "a_b", "a b", "c d", ".e"].into_iter());
+        let files = ["a/b", "a_b", "a b", "c d", ".e"].map(|name| names.file_name(name));
+        assert_eq!(files.iter().collect::<BTreeSet<_>>().len(), files.len());
+        assert_eq!([&*files[1], &*files[3], &*files[4]], ["a_b", "c_d", "e"]);
+        let kernels = ["x/linux", "y/linux", "6.1"];
+        let names = JobNames::of_kernels(kernels.into_iter());
+        let files = kernels.map(|name| names.file_name(name));
+        assert!(
+            files[0].starts_with("linux-") && files[0] != files[1],
+            "{files:?}"
+        );
+        assert_eq!(files[2], "6.1");
+    }
+
+    #[test]
     fn recordings_of_programs_end_with_the_command() {
         let command = words(&["./server", "-n", "3"]);
         let options = RecordingOptions {
@@ -176,8 +249,14 @@ mod tests {
             limit_s: Some(2),
             more: &words(&["--values"]),
         };
-        let job = SuiteJob::of_program("s", &command, Path::new("d"), &options);
-        let expect = "record run --seed 5 --time-limit 2 --values --force -o p -- ./server -n 3";
+        let job = SuiteJob::of_program(
+            "s",
+            &command,
+            Path::new("d"),
+            &JobNames::default(),
+            &options,
+        );
+        let expect = "record run --force -o p --seed 5 --time-limit 2 --values -- ./server -n 3";
         assert_eq!(job.recording_words(Path::new("p")).join(" "), expect);
     }
 }

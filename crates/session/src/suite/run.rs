@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use relayout_layout::suggestions;
 use relayout_measure::ProgramCommand;
 
+use super::file::WordsVerifier;
 use super::folder::{JobResult, JobState, SuiteFolder};
 use super::jobs::{JobShard, SuiteJob};
 use super::{SuiteError, SuiteFile, SuiteTools};
@@ -36,6 +37,8 @@ pub struct SuiteRequest {
     pub time: Option<Duration>,
     /// Runs failed jobs again.
     pub retry_failed: bool,
+    /// Verifier of the options that the file gives to recordings.
+    pub verify_words: WordsVerifier,
 }
 
 /// State of the asked jobs at the end.
@@ -69,7 +72,7 @@ impl SuiteRequest {
     /// The file describes no suite, or not such a job.
     pub fn list(&self) -> Result<SuiteOutcome, SuiteError> {
         let folder = SuiteFolder::new(self.folder.clone());
-        let mut jobs = SuiteFile::read_jobs(&self.file)?;
+        let mut jobs = SuiteFile::read_jobs(&self.file, self.verify_words)?;
         let names: BTreeSet<&str> = jobs.iter().map(|job| job.id.as_str()).collect();
         if let Some(unknown) = { self.jobs.iter() }.find(|job| !names.contains(job.as_str())) {
             let similar = suggestions::similar_names(names.iter().copied(), unknown);
