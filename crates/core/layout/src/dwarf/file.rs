@@ -36,6 +36,7 @@ pub struct DwarfFile<'a> {
     missing: Vec<MissingCompanion>,
     code: OnceLock<CodeIndex<'a>>,
     static_locals: OnceLock<Vec<GlobalVariable<'a>>>,
+    nested_functions: OnceLock<Vec<FunctionRange>>,
     thread_locals: OnceLock<Vec<GlobalVariable<'a>>>,
     imports: Vec<ImportSlot<'a>>,
     tls: Option<TlsSegment>,
@@ -165,6 +166,7 @@ impl<'a> DwarfFile<'a> {
             missing,
             code: OnceLock::new(),
             static_locals: OnceLock::new(),
+            nested_functions: OnceLock::new(),
             thread_locals: OnceLock::new(),
             excluded: OnceLock::new(),
         }
@@ -369,6 +371,14 @@ impl<'a> DwarfFile<'a> {
     /// Address ranges of functions, including cold parts, sorted by start.
     pub fn functions(&self) -> &[FunctionRange] {
         &self.code_index().functions
+    }
+
+    /// Address ranges of functions inside functions, which [`functions`](Self::functions) lacks,
+    /// sorted by start: what the compiler outlined of an OpenMP loop, and functions of local classes.
+    /// The first call walks all function bodies.
+    pub fn nested_functions(&self) -> &[FunctionRange] {
+        self.nested_functions
+            .get_or_init(|| scan::nested_functions(&self.units))
     }
 
     fn code_index(&self) -> &CodeIndex<'a> {

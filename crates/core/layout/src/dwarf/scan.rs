@@ -27,6 +27,21 @@ pub(super) fn static_locals<'s>(units: &DwarfUnits<'s>) -> Vec<GlobalVariable<'s
     scan_variables(units, ScanScope::Bodies)
 }
 
+/// Address ranges of functions inside functions, sorted by start: code that the compiler outlined,
+/// functions of local classes, and nested functions.
+pub(super) fn nested_functions(units: &DwarfUnits<'_>) -> Vec<FunctionRange> {
+    let mut found: Vec<FunctionRange> = units
+        .slots
+        .par_iter()
+        .flat_map_iter(|slot| {
+            let part = scan_unit(units, slot, ScanScope::NestedFunctions);
+            part.map(|part| part.functions).unwrap_or_default()
+        })
+        .collect();
+    found.sort_by_key(|range| (range.low, range.high, range.die));
+    found
+}
+
 /// Thread-local variables, inside functions or not, by their offsets in the thread-local segment.
 pub(super) fn thread_locals<'s>(units: &DwarfUnits<'s>) -> Vec<GlobalVariable<'s>> {
     scan_variables(units, ScanScope::ThreadLocals)
@@ -70,6 +85,8 @@ enum ScanScope {
     TopLevel,
     /// Variables inside functions.
     Bodies,
+    /// Functions inside functions.
+    NestedFunctions,
     /// Thread-local variables anywhere.
     ThreadLocals,
 }
@@ -150,6 +167,7 @@ impl<'s> CodeScan<'_, 's> {
         match self.scope {
             ScanScope::TopLevel => matches!(tag, dw::DW_TAG_variable | dw::DW_TAG_subprogram),
             ScanScope::Bodies => depth > 1 && tag == dw::DW_TAG_variable,
+            ScanScope::NestedFunctions => depth > 1 && tag == dw::DW_TAG_subprogram,
             ScanScope::ThreadLocals => tag == dw::DW_TAG_variable,
         }
     }
@@ -166,7 +184,7 @@ impl<'s> CodeScan<'_, 's> {
                     | dw::DW_TAG_subprogram
                     | dw::DW_TAG_lexical_block
             ),
-            ScanScope::ThreadLocals => {
+            ScanScope::NestedFunctions | ScanScope::ThreadLocals => {
                 matches!(
                     tag,
                     dw::DW_TAG_namespace
@@ -188,7 +206,9 @@ impl<'s> CodeScan<'_, 's> {
     fn collect_variable(&mut self, offset: UnitOffset, attributes: &CodeAttributes<'s>) {
         let place = match self.scope {
             ScanScope::ThreadLocals => die::thread_local_offset,
-            ScanScope::TopLevel | ScanScope::Bodies => die::fixed_address,
+            ScanScope::TopLevel | ScanScope::Bodies | ScanScope::NestedFunctions => {
+                die::fixed_address
+            }
         };
         let address = attributes.location.as_ref();
         let Some(address) = address.and_then(|at| place(self.dwarf, self.unit, at)) else {

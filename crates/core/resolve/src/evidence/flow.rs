@@ -481,6 +481,33 @@ mod tests {
         check(&code, &[parameter(NODE, 0x1001)], Some((NODE, 0)));
     }
 
+    /// Compares the place in the frame of the last instruction with a memory operand.
+    fn check_place(bytes: &[u8], expect: Option<(i64, u32)>) {
+        let code = FunctionCode::decode(&X86InsnSet, &[(0x1000, bytes)]);
+        let last = *{ code.insns.iter() }
+            .rfind(|i| i.memory[0].is_some())
+            .expect("an operand");
+        let function =
+            AnalysedFunction::analyse(&X86InsnSet, &Fixed, code, Vec::new(), Vec::new(), 0x1000);
+        let operand = last.memory[0].expect("just found");
+        let place = function.frame_place(&X86InsnSet, &Fixed, &last, &operand);
+        assert_eq!(place.map(|p| (p.offset, p.step)), expect, "{bytes:02x?}");
+    }
+
+    #[test]
+    fn places_in_the_frame_are_told() {
+        // push %rbp; mov %rsp,%rbp; mov -0x30(%rbp),%rax
+        check_place(
+            &[0x55, 0x48, 0x89, 0xe5, 0x48, 0x8b, 0x45, 0xd0],
+            Some((-64, 0)),
+        );
+        // push %rbp; mov %rsp,%rbp; mov -0x30(%rbp,%rcx,8),%rax
+        let indexed = [0x55, 0x48, 0x89, 0xe5, 0x48, 0x8b, 0x44, 0xcd, 0xd0];
+        check_place(&indexed, Some((-64, 8)));
+        // mov (%rdi),%rax
+        check_place(&[0x48, 0x8b, 0x07], None);
+    }
+
     #[test]
     fn a_call_clobbers_and_returns() {
         // call .+5; mov (%rax),%ecx    and    call .+5; mov (%rdi),%ecx

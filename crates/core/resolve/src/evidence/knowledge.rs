@@ -112,7 +112,7 @@ pub struct OperandEvidence {
 }
 
 /// Place of a memory operand in the frame of its function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FramePlace {
     /// Bytes from the canonical frame address to the operand, or to one of the elements that it may
     /// be.

@@ -48,6 +48,8 @@ pub struct AnalysedProgram<'f, 'a> {
     exported: OnceLock<FxHashMap<&'f str, LinkedAddress>>,
     /// The files are a kernel and modules that are linked against it.
     has_kernel_modules: bool,
+    /// The files are a program and its libraries.
+    is_program: bool,
 }
 
 /// Code and variables of one file.
@@ -99,6 +101,7 @@ impl<'f, 'a> AnalysedProgram<'f, 'a> {
             store: TypeStore::new(images),
             exported: OnceLock::new(),
             has_kernel_modules: images.has_kernel_modules(),
+            is_program: images.is_program(),
         }
     }
 
@@ -220,12 +223,37 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         let functions = self.analysed.functions();
         let after = functions.partition_point(|f| f.low <= pc);
         let near = functions[..after].iter().rev().take(4);
-        { near }.find(|f| pc < f.high).map(|f| f.die)
+        let found = { near }.find(|f| pc < f.high);
+        found.or_else(|| self.nested_at(pc)).map(|f| f.die)
+    }
+
+    /// Returns the function inside another one whose code holds `pc`. A kernel has none, and its
+    /// bodies would take long to walk.
+    fn nested_at(&self, pc: u64) -> Option<&'f FunctionRange> {
+        let nested = self.nested_functions();
+        let after = nested.partition_point(|f| f.low <= pc);
+        let mut near = nested[..after].iter().rev().take(4);
+        near.find(|f| pc < f.high)
+    }
+
+    fn nested_functions(&self) -> &'f [FunctionRange] {
+        match self.program.is_program {
+            true => self.debug_file().nested_functions(),
+            false => &[],
+        }
     }
 
     /// Analyses a function; `None` if the file has no code for it.
     pub fn analyse(&self, function: DieOffset) -> Option<AnalysedFunction> {
-        let ranges = self.analysed.ranges(function)?;
+        let nested: Vec<FunctionRange>;
+        let ranges = match self.analysed.ranges(function) {
+            Some(ranges) => ranges,
+            None => {
+                let own = self.nested_functions().iter().filter(|f| f.die == function);
+                nested = own.copied().collect();
+                (!nested.is_empty()).then_some(nested.as_slice())?
+            }
+        };
         let bytes = |r: &FunctionRange| {
             let len = usize::try_from(r.high.checked_sub(r.low)?).ok()?;
             Some((r.low, self.debug_file().bytes_at(r.low, len)?))
@@ -277,8 +305,8 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         function.evidence_of_all(self.program.machine, self, queries)
     }
 
-    /// Returns the variables in the frame of a function, with their offsets from the canonical frame
-    /// address.
+    /// Returns the variables that have a place in the frame of a function, with their offsets from the
+    /// canonical frame address.
     pub fn frame_variables(&self, function: DieOffset) -> Vec<(FrameVariable, i64)> {
         let Some(analysed) = self.analyse(function) else {
             return Vec::new();
@@ -286,7 +314,11 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         let variables =
             FunctionVariables::read(self.debug_file(), self.id, &self.program.store, function);
         let machine = self.program.machine;
-        let placed = variables.in_memory.into_iter().filter_map(|variable| {
+        let fixed = variables
+            .in_memory
+            .into_iter()
+            .filter(|variable| variable.fixed);
+        let placed = fixed.filter_map(|variable| {
             let home = (variable.home, variable.start..variable.end);
             let offset = analysed.home_offset(machine, self, home)?;
             Some((variable, offset))

@@ -273,6 +273,21 @@ mod tests {
     }
 
     #[test]
+    fn an_address_that_steps_through_the_frame_stays_in_it() {
+        let step = |at, step| AbstractValue::FrameStep { at, step };
+        check(
+            AbstractValue::Frame(-64),
+            AbstractValue::Frame(-56),
+            step(-64, 8),
+        );
+        check(step(-64, 8), AbstractValue::Frame(-32), step(-64, 8));
+        check(step(-64, 8), step(-60, 8), step(-64, 4));
+        let indexed = AbstractValue::Frame(-64).stepped_in_frame((8, 16));
+        assert_eq!(indexed, Some(step(-48, 8)));
+        assert_eq!(pointer(1, 0).stepped_in_frame((8, 0)), None);
+    }
+
+    #[test]
     fn different_types_cancel() {
         check(pointer(1, 0), pointer(2, 0), AbstractValue::Unknown);
     }

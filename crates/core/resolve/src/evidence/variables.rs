@@ -57,6 +57,8 @@ pub struct FrameVariable {
     pub end: u64,
     /// Home of its first byte; never a register.
     pub home: ValueHome,
+    /// The variable has this home in its whole scope.
+    pub fixed: bool,
 }
 
 impl FunctionVariables {
@@ -259,6 +261,7 @@ impl<'f, 'a> VariableReader<'_, 'f, 'a> {
                 start,
                 end,
                 home,
+                fixed,
             });
         }
         let kind = *kind.get_or_insert_with(|| self.variable_kind(ty));

@@ -9,10 +9,11 @@
 //! Example: `long counts[4]` whose elements one thread each counts up, and that `main` adds up.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use relayout_layout::dwarf::DieOffset;
 use relayout_layout::{Type, TypeArena, TypeId, is_standard_scope};
-use relayout_profile::{AccessKind, Addr, CoherenceEvent, RangeKind, RunId, SiteId};
+use relayout_profile::{AccessKind, Addr, CoherenceEvent, ConflictRow, RangeKind, RunId, SiteId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::finder::ObjectFinder;
@@ -26,6 +27,10 @@ use crate::types::{FileDie, die};
 
 /// Alignment of canonical frame addresses by the calling conventions of x86-64 and AArch64.
 const FRAME_ALIGN: u64 = 16;
+/// Bytes of a frame, close enough to tell whether an address is in it.
+const FRAME_BYTES_MAX: u64 = 4096;
+/// Longest variable, in bytes; a larger one would not fit on most stacks.
+const LOCAL_BYTES_MAX: u64 = 1 << 20;
 /// Elements of an array that a step through it may be at, at most.
 const STEPS_MAX: u64 = 1024;
 /// One in so many of the transfers on a variable's memory may be by code that uses another variable
@@ -75,7 +80,7 @@ struct CallFrame {
 }
 
 /// Numbers in the frame of a function.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct FrameNumbers {
     /// Entry of the variable.
     entry: DieOffset,
@@ -84,23 +89,41 @@ struct FrameNumbers {
     numbers: NumberArray,
     /// Bytes from the canonical frame address.
     offset: i64,
+    /// Addresses of the code in its scope.
+    scope: Vec<Range<u64>>,
+}
+
+/// Opinion of an access on a variable that may be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AccessOpinion {
+    /// The function accesses the variable.
+    Own,
+    /// Other code has the same type for the memory.
+    Agrees,
+    /// Other code has another type for it, or another frame.
+    Differs,
+    /// Nothing is known.
+    Unknown,
 }
 
 /// Access of a function to its own frame.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct FrameAccess {
     addr: Addr,
+    bytes: u8,
     place: FramePlace,
     /// The access may be anywhere behind the place.
     is_range: bool,
 }
 
 /// Variable at one place.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct LocalCandidate {
     frame: CallFrame,
     local: FrameNumbers,
     start: Addr,
+    /// Accesses by the function itself, in the variable's scope.
+    own: u64,
 }
 
 impl LocalCandidate {
@@ -162,12 +185,13 @@ impl ObjectFinder<'_, '_, '_> {
         let mut candidates: Vec<LocalCandidate> = Vec::new();
         for &frame in frames.iter().filter(|frame| exchanges.contains_key(frame)) {
             let own = locals.get(&frame.function).into_iter().flatten();
-            candidates.extend(own.filter_map(|&local| {
+            candidates.extend(own.filter_map(|local| {
                 let start = frame.cfa.checked_add_signed(local.offset)?;
                 Some(LocalCandidate {
                     frame,
-                    local,
+                    local: local.clone(),
                     start,
+                    own: 0,
                 })
             }));
         }
@@ -178,25 +202,39 @@ impl ObjectFinder<'_, '_, '_> {
         self.settle_overlaps(&candidates, &exchanges)
     }
 
-    /// Returns the accesses of functions to their own frames.
-    fn frame_accesses(&self) -> BTreeMap<(RunId, FunctionKey), Vec<FrameAccess>> {
-        let mut found: BTreeMap<(RunId, FunctionKey), Vec<FrameAccess>> = BTreeMap::new();
-        for (key, _) in self.accesses {
-            let Some(place) = self.own_frame_place(key.run, key.addr, (key.site, key.writes))
-            else {
-                continue;
-            };
-            let Some(function) = self.function_of_site(key.run, key.site) else {
-                continue;
-            };
-            found
-                .entry((key.run, function))
-                .or_default()
-                .push(FrameAccess {
-                    addr: key.addr,
-                    place,
-                    is_range: self.sites.evidence(key.run, key.site).string,
-                });
+    /// Returns the accesses of functions to their own frames. The other side of a conflict is not
+    /// among them: of a line that one thread had alone, only the last site is known that stored to it.
+    fn frame_accesses(&self) -> BTreeMap<(RunId, FunctionKey), BTreeSet<FrameAccess>> {
+        let mut found: BTreeMap<(RunId, FunctionKey), BTreeSet<FrameAccess>> = BTreeMap::new();
+        let mut add = |run, addr, bytes, site: SiteId, access| {
+            let writes = access != AccessKind::Read;
+            let place = self.own_frame_place(run, addr, (site, writes));
+            let Some(place) = place else { return };
+            if let Some(function) = self.function_of_site(run, site) {
+                found
+                    .entry((run, function))
+                    .or_default()
+                    .insert(FrameAccess {
+                        addr,
+                        bytes,
+                        place,
+                        is_range: self.sites.evidence(run, site).string,
+                    });
+            }
+        };
+        for row in &self.profile.counts {
+            add(row.run, row.addr, row.size, row.site, row.access);
+        }
+        for row in &self.profile.bursts {
+            add(row.run, row.addr, row.size, row.site, row.access);
+        }
+        for row in &self.profile.conflicts {
+            add(row.run, row.addr, row.size, row.site, row.access);
+            // A fill of a whole array tells its place, whatever was stored there before.
+            if self.sites.evidence(row.run, row.other_site).string {
+                let other = (row.other_addr, row.other_size);
+                add(row.run, other.0, other.1, row.other_site, row.other_access);
+            }
         }
         found
     }
@@ -219,9 +257,15 @@ impl ObjectFinder<'_, '_, '_> {
 
     /// Returns the function whose code a site is, without those that were inlined there.
     fn function_of_site(&self, run: RunId, site: SiteId) -> Option<FunctionKey> {
-        let LinkedAddress { file, address } = self.sites.address_in_run(run, site)?;
-        let pc = address.wrapping_sub(self.profile.is_call(site).into());
-        Some((file, self.program.file_view(file).function_at(pc)?))
+        let LinkedAddress { file, address } = self.pc_of_site(run, site)?;
+        Some((file, self.program.file_view(file).function_at(address)?))
+    }
+
+    /// Returns an address in the code of a site: of a call, that of its last byte.
+    fn pc_of_site(&self, run: RunId, site: SiteId) -> Option<LinkedAddress> {
+        let at = self.sites.address_in_run(run, site)?;
+        let address = at.address.wrapping_sub(self.profile.is_call(site).into());
+        Some(LinkedAddress { address, ..at })
     }
 
     /// Returns the variables of a function's frame that are numbers or arrays of them.
@@ -229,15 +273,18 @@ impl ObjectFinder<'_, '_, '_> {
         let variables = self.program.file_view(file).frame_variables(function);
         let mut found: Vec<FrameNumbers> = Vec::new();
         for (variable, offset) in variables {
-            let is_known = { found.iter() }
-                .any(|known| (known.entry, known.offset) == (variable.entry, offset));
+            let mut known = found.iter_mut();
+            let span = variable.start..variable.end;
+            if let Some(known) =
+                known.find(|known| (known.entry, known.offset) == (variable.entry, offset))
+            {
+                known.scope.push(span);
+                continue;
+            }
             let ty = FileDie {
                 file,
                 offset: variable.ty,
             };
-            if is_known {
-                continue;
-            }
             let Some(ty) = self.program.store.load(ty) else {
                 continue;
             };
@@ -247,6 +294,7 @@ impl ObjectFinder<'_, '_, '_> {
                     declaring: variable.function,
                     numbers,
                     offset,
+                    scope: vec![span],
                 });
             }
         }
@@ -262,19 +310,14 @@ impl ObjectFinder<'_, '_, '_> {
     ) -> BTreeMap<CallFrame, BTreeSet<FunctionKey>> {
         let mut exchanges: BTreeMap<CallFrame, BTreeSet<FunctionKey>> = BTreeMap::new();
         for row in &self.profile.conflicts {
-            let is_exchange = row.context != row.other_context
-                && row.access != AccessKind::Write
-                && row.other_access != AccessKind::Read
-                && row.addr < row.other_addr.saturating_add(row.other_size.into())
-                && row.other_addr < row.addr.saturating_add(row.size.into());
-            if !is_exchange || !self.is_stack(row.run, row.addr) {
+            if !is_exchange(row) || !self.is_stack(row.run, row.addr) {
                 continue;
             }
             let sides = [
                 (row.addr, row.site, row.access, row.other_site),
                 (row.other_addr, row.other_site, row.other_access, row.site),
             ];
-            for (addr, site, access, partner) in sides {
+            for (n, (addr, site, access, partner)) in sides.into_iter().enumerate() {
                 let access = (site, access != AccessKind::Read);
                 let Some(place) = self.own_frame_place(row.run, addr, access) else {
                     continue;
@@ -283,19 +326,23 @@ impl ObjectFinder<'_, '_, '_> {
                     continue;
                 };
                 let own = locals.get(&function).map_or(&[][..], Vec::as_slice);
-                let of_function = CallFrame {
+                let frame = |cfa| CallFrame {
                     run: row.run,
                     function,
-                    cfa: Addr(0),
+                    cfa,
                 };
-                let last = CallFrame {
-                    cfa: Addr(u64::MAX),
-                    ..of_function
-                };
+                let mut of_function = frames.range(frame(Addr(0))..=frame(Addr(u64::MAX)));
                 let is_string = self.sites.evidence(row.run, site).string;
-                let hit = { frames.range(of_function..=last) }
-                    .filter(|frame| is_in_frame(frame.cfa, own, addr, place, is_string));
-                for frame in hit {
+                let hit = match n {
+                    0 => of_function
+                        .find(|frame| is_in_frame(frame.cfa, own, addr, place, is_string)),
+                    // Its last store to the line was to this frame, but perhaps to other bytes.
+                    _ => of_function.find(|frame| {
+                        let below = frame.cfa.checked_sub(addr);
+                        below.is_some_and(|below| below <= FRAME_BYTES_MAX)
+                    }),
+                };
+                if let Some(frame) = hit {
                     let partners = exchanges.entry(*frame).or_default();
                     partners.extend(self.function_of_site(row.run, partner));
                 }
@@ -304,40 +351,68 @@ impl ObjectFinder<'_, '_, '_> {
         exchanges
     }
 
-    /// Leaves out the candidates that nothing accesses, or that most of the evidence has other types
-    /// for.
-    fn agreeing_candidates(&self, candidates: Vec<LocalCandidate>) -> Vec<LocalCandidate> {
+    /// Leaves out the candidates that much of the evidence has other types for, and counts the
+    /// function's own accesses to the others.
+    fn agreeing_candidates(&self, mut candidates: Vec<LocalCandidate>) -> Vec<LocalCandidate> {
         let by_bucket = bucket_candidates(&candidates);
         let mut votes: Vec<(u64, u64)> = vec![(0, 0); candidates.len()];
         for (key, count) in self.accesses {
             let bucket = (key.run, key.addr.align_down(BUCKET_BYTES));
             for &n in by_bucket.get(&bucket).into_iter().flatten() {
-                let candidate = &candidates[n];
+                let candidate = &mut candidates[n];
                 if !candidate.overlaps(key.addr, key.size.into()) {
                     continue;
                 }
-                match self.agrees(candidate, key) {
-                    Some(true) => votes[n].0 = votes[n].0.saturating_add(*count),
-                    Some(false) => votes[n].1 = votes[n].1.saturating_add(*count),
-                    None => {}
+                let (support, against) = &mut votes[n];
+                match self.opinion(candidate, key) {
+                    AccessOpinion::Own => {
+                        candidate.own = candidate.own.saturating_add(*count);
+                        *support = support.saturating_add(*count);
+                    }
+                    AccessOpinion::Agrees => *support = support.saturating_add(*count),
+                    AccessOpinion::Differs => *against = against.saturating_add(*count),
+                    AccessOpinion::Unknown => {}
                 }
             }
         }
         let agreeing = { candidates.into_iter().zip(votes) }
-            .filter(|(_, (support, against))| *support / OTHERS_PART >= *against && *support > 0);
+            .filter(|(_, (support, against))| *support / OTHERS_PART >= *against);
         agreeing.map(|(candidate, _)| candidate).collect()
     }
 
-    /// Returns whether the evidence of an access agrees with the variable; `None` without evidence.
-    fn agrees(&self, candidate: &LocalCandidate, key: &AccessKey) -> Option<bool> {
+    /// Returns the opinion of an access on the variable.
+    fn opinion(&self, candidate: &LocalCandidate, key: &AccessKey) -> AccessOpinion {
         let site = self.sites.evidence(key.run, key.site);
-        let NumberArray { stride, .. } = candidate.local.numbers;
+        let LocalCandidate { frame, local, .. } = candidate;
         if let Some(place) = site.frame_place(key.writes) {
-            let is_own = self.function_of_site(key.run, key.site) == Some(candidate.frame.function);
-            let local = [candidate.local];
-            let cfa = candidate.frame.cfa;
-            return Some(is_own && is_in_frame(cfa, &local, key.addr, place, site.string));
+            if self.function_of_site(key.run, key.site) != Some(frame.function) {
+                return AccessOpinion::Differs;
+            }
+            let locals = std::slice::from_ref(local);
+            // Another call of the function may have had another frame.
+            if !is_in_frame(frame.cfa, locals, key.addr, place, site.string) {
+                return AccessOpinion::Unknown;
+            }
+            let pc = self.pc_of_site(key.run, key.site).map(|at| at.address);
+            let in_scope = pc.is_some_and(|pc| local.scope.iter().any(|span| span.contains(&pc)));
+            // Compilers move code across the bounds of scopes.
+            return match in_scope {
+                true => AccessOpinion::Own,
+                false => AccessOpinion::Unknown,
+            };
         }
+        match self.is_number_of(candidate, key) {
+            None => AccessOpinion::Unknown,
+            Some(true) => AccessOpinion::Agrees,
+            Some(false) => AccessOpinion::Differs,
+        }
+    }
+
+    /// Returns whether the type that an instruction accesses is that of the variable, or of an
+    /// element; `None` if it is not known.
+    fn is_number_of(&self, candidate: &LocalCandidate, key: &AccessKey) -> Option<bool> {
+        let site = self.sites.evidence(key.run, key.site);
+        let NumberArray { stride, bytes, .. } = candidate.local.numbers;
         let evidence = site.evidence_within(key.writes, key.size)?;
         let size = self.program.store.types().size_of(evidence.ty)?;
         let base = key
@@ -345,8 +420,7 @@ impl ObjectFinder<'_, '_, '_> {
             .checked_add_signed(evidence.offset.wrapping_neg())?;
         let offset = base.checked_sub(candidate.start)?;
         let is_number = size == stride && offset.is_multiple_of(stride);
-        // A pointer to the whole array.
-        let is_whole = size == candidate.local.numbers.bytes && offset == 0;
+        let is_whole = size == bytes && offset == 0;
         Some(is_number || is_whole)
     }
 
@@ -359,6 +433,7 @@ impl ObjectFinder<'_, '_, '_> {
     ) -> StackVariables {
         let by_bucket = bucket_candidates(candidates);
         let mut transfers: Vec<u64> = vec![0; candidates.len()];
+        let mut by_others: Vec<u64> = vec![0; candidates.len()];
         for row in &self.profile.conflicts {
             let bucket = (row.run, row.addr.align_down(BUCKET_BYTES));
             let near = by_bucket.get(&bucket).map_or(&[][..], Vec::as_slice);
@@ -372,12 +447,15 @@ impl ObjectFinder<'_, '_, '_> {
             let function = self.function_of_site(row.run, row.site);
             for n in hit {
                 let frame = candidates[n].frame;
-                let is_partner = function.is_some_and(|function| {
-                    let partners = exchanges.get(&frame);
-                    function == frame.function
-                        || partners.is_some_and(|partners| partners.contains(&function))
-                });
-                transfers[n] = transfers[n].saturating_add(if is_partner { row.count } else { 0 });
+                let Some(function) = function else { continue };
+                let partners = exchanges.get(&frame);
+                let is_partner = function == frame.function
+                    || partners.is_some_and(|partners| partners.contains(&function));
+                let sum = match is_partner {
+                    true => &mut transfers[n],
+                    false => &mut by_others[n],
+                };
+                *sum = sum.saturating_add(row.count);
             }
         }
         let shared: Vec<SharedLocal> = { candidates.iter() }
@@ -389,11 +467,16 @@ impl ObjectFinder<'_, '_, '_> {
             let is_other = |other: &usize| {
                 candidates[*other].start != candidate.start || shared[*other] != shared[n]
             };
-            let mut others = overlapping(candidates, &by_bucket, n)
-                .into_iter()
-                .filter(is_other);
-            let is_first =
-                others.all(|other| transfers[other].saturating_mul(OTHERS_PART) <= transfers[n]);
+            // Variables of one frame have the same partners: the function's own accesses tell.
+            let gives_way = |other: &usize| {
+                let other = &candidates[*other];
+                other.frame == candidate.frame && other.own == 0 && candidate.own > 0
+            };
+            let mut others = { overlapping(candidates, &by_bucket, n).into_iter() }
+                .filter(is_other)
+                .filter(|other| !gives_way(other));
+            let is_small = |part: u64| part.saturating_mul(OTHERS_PART) <= transfers[n];
+            let is_first = is_small(by_others[n]) && others.all(|other| is_small(transfers[other]));
             if is_first && transfers[n] > 0 {
                 let place = (candidate.frame.run, candidate.start);
                 found.by_start.insert(place, shared[n].clone());
@@ -419,6 +502,15 @@ impl ObjectFinder<'_, '_, '_> {
             type_name: fixed::object_type_name(&types, local.numbers.element),
         }
     }
+}
+
+/// Returns true for a load by one thread of what another one stored.
+fn is_exchange(row: &ConflictRow) -> bool {
+    row.context != row.other_context
+        && row.access != AccessKind::Write
+        && row.other_access != AccessKind::Read
+        && row.addr < row.other_addr.saturating_add(row.other_size.into())
+        && row.other_addr < row.addr.saturating_add(row.size.into())
 }
 
 /// Returns the other candidates that overlap candidate `n`.
@@ -481,15 +573,17 @@ fn is_in_frame(
 }
 
 /// Returns the canonical frame addresses of the frames that the accesses of one function are in.
-fn frame_addresses(locals: &[FrameNumbers], accesses: &[FrameAccess]) -> BTreeSet<Addr> {
+fn frame_addresses(locals: &[FrameNumbers], accesses: &BTreeSet<FrameAccess>) -> BTreeSet<Addr> {
     let is_aligned = |cfa: &Addr| cfa.0.is_multiple_of(FRAME_ALIGN);
-    let exact = { accesses.iter() }
-        .filter(|access| access.place.step == 0 && !access.is_range)
-        .filter_map(|access| {
-            access
-                .addr
-                .checked_add_signed(access.place.offset.wrapping_neg())
-        });
+    let is_exact = |access: &&FrameAccess| match access.is_range {
+        false => access.place.step == 0,
+        true => locals.iter().any(|local| fills(local, access)),
+    };
+    let exact = { accesses.iter() }.filter(is_exact).filter_map(|access| {
+        access
+            .addr
+            .checked_add_signed(access.place.offset.wrapping_neg())
+    });
     let exact: BTreeSet<Addr> = exact.filter(is_aligned).collect();
     if !exact.is_empty() {
         return exact;
@@ -520,6 +614,16 @@ fn frame_addresses(locals: &[FrameNumbers], accesses: &[FrameAccess]) -> BTreeSe
     found
 }
 
+/// Returns true if a range is all of a variable, of more than one number.
+fn fills(local: &FrameNumbers, access: &FrameAccess) -> bool {
+    let NumberArray { stride, bytes, .. } = local.numbers;
+    let place = access.place;
+    place.step == 0
+        && place.offset == local.offset
+        && bytes > stride
+        && u64::from(access.bytes) == bytes
+}
+
 /// Returns true if a place is any element of the array, whose size the step has.
 fn steps_through(local: &FrameNumbers, place: FramePlace) -> bool {
     let NumberArray { stride, bytes, .. } = local.numbers;
@@ -532,9 +636,7 @@ fn steps_through(local: &FrameNumbers, place: FramePlace) -> bool {
 
 /// Returns the frames in which `addr` is an element of the array.
 fn possible_frames(local: &FrameNumbers, addr: Addr) -> impl Iterator<Item = Addr> {
-    let FrameNumbers {
-        numbers, offset, ..
-    } = *local;
+    let (numbers, offset) = (local.numbers, local.offset);
     let count = (numbers.bytes / numbers.stride).min(STEPS_MAX);
     let element = move |n: u64| {
         let start = addr.0.checked_sub(n * numbers.stride)?;
@@ -546,7 +648,8 @@ fn possible_frames(local: &FrameNumbers, addr: Addr) -> impl Iterator<Item = Add
 /// Returns the numbers that a type holds: itself, or elements of an array, perhaps in wrappers of a
 /// standard library. An array of bytes has none, since memory of any type may be in it.
 fn numbers_of_type(types: &TypeArena, ty: TypeId) -> Option<NumberArray> {
-    let bytes = types.size_of(ty).filter(|&bytes| bytes > 0)?;
+    let bytes = types.size_of(ty);
+    let bytes = bytes.filter(|bytes| (1..=LOCAL_BYTES_MAX).contains(bytes))?;
     let (mut at, mut element) = (ty, ty);
     for _ in 0..NESTING_MAX {
         at = types.strip_qualifiers(types.strip_typedefs(at));
@@ -594,27 +697,32 @@ fn numbers_of_type(types: &TypeArena, ty: TypeId) -> Option<NumberArray> {
 mod tests {
     use super::*;
 
-    const COUNTS: FrameNumbers = FrameNumbers {
-        entry: DieOffset(1),
-        declaring: DieOffset(0),
-        numbers: NumberArray {
-            element: TypeId(0),
-            stride: 8,
-            bytes: 32,
-        },
-        offset: -64,
-    };
+    /// `long counts[4]` 64 bytes below the canonical frame address.
+    fn counts() -> FrameNumbers {
+        FrameNumbers {
+            entry: DieOffset(1),
+            declaring: DieOffset(0),
+            numbers: NumberArray {
+                element: TypeId(0),
+                stride: 8,
+                bytes: 32,
+            },
+            offset: -64,
+            scope: Vec::new(),
+        }
+    }
 
-    /// Compares the frames that accesses to `COUNTS`, at these addresses and places, lead to.
+    /// Compares the frames that accesses to `counts`, at these addresses and places, lead to.
     fn check(accesses: &[(u64, i64, u32)], expect: &[u64]) {
-        let accesses: Vec<FrameAccess> = { accesses.iter() }
+        let accesses: BTreeSet<FrameAccess> = { accesses.iter() }
             .map(|&(addr, offset, step)| FrameAccess {
                 addr: Addr(addr),
+                bytes: 8,
                 place: FramePlace { offset, step },
                 is_range: false,
             })
             .collect();
-        let found = frame_addresses(&[COUNTS], &accesses);
+        let found = frame_addresses(&[counts()], &accesses);
         assert_eq!(found.iter().map(|cfa| cfa.0).collect::<Vec<_>>(), expect);
     }
 
