@@ -285,7 +285,7 @@ fn check_project(place: &Place, program: &str) {
     let ended = succeeds(place, &format!("record run -o out --yield 50 -- {program}"));
     assert!(ended.stdout.starts_with("200000\nout: "), "{ended:?}");
     let report = succeeds(place, "report out --json").stdout;
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let report: Value = serde_json::from_str(&report).unwrap();
     let found = report["findings"]
         .as_array()
         .unwrap()
