@@ -28,7 +28,8 @@ pub(super) struct FindingDocument<'a> {
     type_name: &'a str,
     /// Name of the variable; null for a type.
     variable: Option<&'a str>,
-    /// Function that declares the variable, for a local one; null for others.
+    /// Function that declares the variable; absent unless it is local.
+    #[serde(skip_serializing_if = "Option::is_none")]
     declared_in: Option<DeclaringDocument<'a>>,
     /// Types from the outermost inwards to the member with most transfers.
     types_path: &'a [String],

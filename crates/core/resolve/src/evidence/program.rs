@@ -314,11 +314,7 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         let variables =
             FunctionVariables::read(self.debug_file(), self.id, &self.program.store, function);
         let machine = self.program.machine;
-        let fixed = variables
-            .in_memory
-            .into_iter()
-            .filter(|variable| variable.fixed);
-        let placed = fixed.filter_map(|variable| {
+        let placed = variables.in_memory.into_iter().filter_map(|variable| {
             let home = (variable.home, variable.start..variable.end);
             let offset = analysed.home_offset(machine, self, home)?;
             Some((variable, offset))

@@ -89,8 +89,10 @@ struct FrameNumbers {
     numbers: NumberArray,
     /// Bytes from the canonical frame address.
     offset: i64,
-    /// Addresses of the code in its scope.
+    /// Addresses of the code for which it is there.
     scope: Vec<Range<u64>>,
+    /// It is there in its whole scope.
+    fixed: bool,
 }
 
 /// Opinion of an access on a variable that may be there.
@@ -295,6 +297,7 @@ impl ObjectFinder<'_, '_, '_> {
                     numbers,
                     offset,
                     scope: vec![span],
+                    fixed: variable.fixed,
                 });
             }
         }
@@ -334,12 +337,14 @@ impl ObjectFinder<'_, '_, '_> {
                 let mut of_function = frames.range(frame(Addr(0))..=frame(Addr(u64::MAX)));
                 let is_string = self.sites.evidence(row.run, site).string;
                 let hit = match n {
-                    0 => of_function
-                        .find(|frame| is_in_frame(frame.cfa, own, addr, place, is_string)),
+                    0 => of_function.find(|frame| {
+                        is_in_frame(frame.cfa, own, addr, place, is_string)
+                            && (overlaps(row) || is_within_one(frame.cfa, own, row))
+                    }),
                     // Its last store to the line was to this frame, but perhaps to other bytes.
                     _ => of_function.find(|frame| {
                         let below = frame.cfa.checked_sub(addr);
-                        below.is_some_and(|below| below <= FRAME_BYTES_MAX)
+                        overlaps(row) && below.is_some_and(|below| below <= FRAME_BYTES_MAX)
                     }),
                 };
                 if let Some(frame) = hit {
@@ -376,7 +381,9 @@ impl ObjectFinder<'_, '_, '_> {
             }
         }
         let agreeing = { candidates.into_iter().zip(votes) }
-            .filter(|(_, (support, against))| *support / OTHERS_PART >= *against);
+            .filter(|(_, (support, against))| *support / OTHERS_PART >= *against)
+            // A variable that is in memory for a while only leaves the place to others.
+            .filter(|(candidate, _)| candidate.local.fixed || candidate.own > 0);
         agreeing.map(|(candidate, _)| candidate).collect()
     }
 
@@ -504,13 +511,32 @@ impl ObjectFinder<'_, '_, '_> {
     }
 }
 
-/// Returns true for a load by one thread of what another one stored.
+/// Returns true for a load by one thread of a line to which another one stored what it uses: at the
+/// load itself, or as long as it has the line.
 fn is_exchange(row: &ConflictRow) -> bool {
     row.context != row.other_context
         && row.access != AccessKind::Write
         && row.other_access != AccessKind::Read
-        && row.addr < row.other_addr.saturating_add(row.other_size.into())
+        && (overlaps(row) || row.false_lifetime < row.count)
+}
+
+/// Returns true if both sides of a conflict accessed the same bytes.
+fn overlaps(row: &ConflictRow) -> bool {
+    row.addr < row.other_addr.saturating_add(row.other_size.into())
         && row.other_addr < row.addr.saturating_add(row.size.into())
+}
+
+/// Returns true if both sides of a conflict accessed one variable of the frame.
+fn is_within_one(cfa: Addr, locals: &[FrameNumbers], row: &ConflictRow) -> bool {
+    let holds = |local: &FrameNumbers, addr: Addr| local_offset(local, cfa, addr).is_some();
+    { locals.iter() }.any(|local| holds(local, row.addr) && holds(local, row.other_addr))
+}
+
+/// Returns the offset of an address in a variable of the frame at `cfa`; `None` outside of it.
+fn local_offset(local: &FrameNumbers, cfa: Addr, addr: Addr) -> Option<u64> {
+    let start = cfa.checked_add_signed(local.offset)?;
+    addr.checked_sub(start)
+        .filter(|&offset| offset < local.numbers.bytes)
 }
 
 /// Returns the other candidates that overlap candidate `n`.
@@ -709,6 +735,7 @@ mod tests {
             },
             offset: -64,
             scope: Vec::new(),
+            fixed: true,
         }
     }
 
