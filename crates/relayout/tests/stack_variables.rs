@@ -11,7 +11,7 @@ use relayout_testkit::require_programs;
 use serde_json::Value;
 
 /// Rounds of each thread.
-const ROUNDS: u32 = 40_000;
+const ROUNDS: u32 = 100_000;
 /// Transfers that the start and the end of threads may cause.
 const TRANSFERS_AT_START_MAX: u64 = 60;
 
@@ -23,8 +23,8 @@ struct FaultyLocal {
     /// Variables of which at least one is the finding's.
     variables: &'static [&'static str],
     function: &'static str,
-    /// Number of elements that threads use; 0 for variables that are no array.
-    elements: usize,
+    /// Number of elements; 0 for variables that are no array.
+    elements: u64,
 }
 
 fn build(place: &Place, local: &FaultyLocal, more: &str) {
@@ -53,7 +53,7 @@ fn build(place: &Place, local: &FaultyLocal, more: &str) {
 fn record_and_report(place: &Place) -> Value {
     common::text(
         place,
-        &format!("record run --yield 50 -o out -- ./program {ROUNDS}"),
+        &format!("record run --yield 50 --force -o out -- ./program {ROUNDS}"),
     );
     common::json(place, "report out --top 0")
 }
@@ -93,8 +93,8 @@ fn check(local: &FaultyLocal) {
         declaration.contains(variable),
         "{context}: line {line}: {declaration}"
     );
-    let users = finding["elements"]["users"].as_array().map_or(0, Vec::len);
-    assert_eq!(users, local.elements, "{context}: {finding:#}");
+    let elements = finding["elements"]["count"].as_u64().unwrap_or_default();
+    assert_eq!(elements, local.elements, "{context}: {finding:#}");
     let share = report["resolved_share"].as_f64().unwrap_or_default();
     assert!(share > 0.9, "{context}: {share}");
 

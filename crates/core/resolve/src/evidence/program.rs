@@ -266,6 +266,14 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         let low = entry.attr_value(gimli::constants::DW_AT_low_pc);
         let dwarf = self.debug_file().dwarf_of(function);
         let low = low.and_then(|v| dwarf.attr_address(unit, v).ok().flatten());
+        // Of a function in two parts, the first in its list is the one that is called. A cold part
+        // may have lower addresses.
+        let first_part = || {
+            let mut ranges = dwarf.die_ranges(unit, &entry).ok()?;
+            ranges.next().and_then(Result::ok).map(|range| range.begin)
+        };
+        let is_own = |address: &u64| pieces.iter().any(|piece| piece.0 == *address);
+        let low = low.or_else(first_part).filter(is_own);
         let entry = low.or_else(|| pieces.first().map(|p| p.0))?;
         let FunctionVariables { facts, locals, .. } = variables;
         Some(AnalysedFunction::analyse(

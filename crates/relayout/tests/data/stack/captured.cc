@@ -21,7 +21,7 @@ int main(int argc, char **argv)
 	OWN_LINE volatile long hits = 0;
 	OWN_LINE volatile long misses = 0;
 	OWN_LINE char behind = 0;
-	std::thread first([&] {
+	std::thread first([&hits, rounds] {
 		for (long i = 0; i < rounds; i++)
 			hits = hits + 1;
 	});

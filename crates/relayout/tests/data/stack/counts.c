@@ -24,7 +24,7 @@ static void *work(void *argument)
 
 static long count_all(void)
 {
-	_Alignas(64) long counts[THREADS * STRIDE];
+	long counts[THREADS * STRIDE];
 	pthread_t threads[THREADS];
 	long total = 0;
 
