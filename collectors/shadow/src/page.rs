@@ -329,6 +329,24 @@ impl PageTable {
         }
     }
 
+    /// Calls `each` with the shadow of each page from the one at `first` to before `end` that has one.
+    /// A stretch may be reserved memory of many TiB, of which little is used: then all pages that
+    /// have a shadow are fewer than those of the stretch.
+    pub fn for_each_in(&self, first: u64, end: u64, mut each: impl FnMut(&'static PageShadow)) {
+        let pages = end.saturating_sub(first).div_ceil(PAGE_BYTES as u64);
+        if pages > u64::from(self.used.load(Relaxed)) {
+            return self
+                .iter()
+                .filter(|shadow| (first..end).contains(&shadow.page))
+                .for_each(each);
+        }
+        for n in 0..pages {
+            if let Some(shadow) = self.find(first + n * PAGE_BYTES as u64) {
+                each(shadow);
+            }
+        }
+    }
+
     fn list_page(&self, shadow: &'static PageShadow) {
         let mut last = self.last.load(Relaxed);
         loop {

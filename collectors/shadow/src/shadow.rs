@@ -41,6 +41,17 @@ impl AccessFacts for PartFacts {
     }
 }
 
+/// Coherence events so far of a line, and pair transfers that were sampled on its pair.
+fn line_events(shadow: &PageShadow, line: usize) -> u64 {
+    let samples = shadow.pair_samples[line / 2].load(Relaxed);
+    let events = match LineState::decode(shadow.words[line].load(Acquire)) {
+        // SAFETY: details are never freed.
+        LineState::Detailed(detail) => unsafe { (*detail).events() },
+        _ => 0,
+    };
+    u64::from(samples) + u64::from(events)
+}
+
 /// The shadow of a whole address space. Shared by all contexts.
 pub struct ShadowMemory<H: CollectorHost> {
     /// The collector.
@@ -91,33 +102,19 @@ impl<H: CollectorHost> ShadowMemory<H> {
     /// transfers that were sampled on the pairs of each: more than 0 if anything was recorded of
     /// them.
     pub fn events_in(&self, start: u64, bytes: u64) -> u64 {
-        let mut events = 0;
-        let (mut line, end) = (
+        let (first, end) = (
             start & !(LINE_BYTES as u64 - 1),
             start.saturating_add(bytes),
         );
-        while line < end {
-            let page = page_of(line);
-            let page_end = page.saturating_add(PAGE_BYTES as u64);
-            let Some(shadow) = self.pages.find(page) else {
-                line = page_end;
-                continue;
-            };
-            let until = end.min(page_end);
+        let mut events = 0;
+        self.pages.for_each_in(page_of(first), end, |shadow| {
+            let mut line = first.max(shadow.page);
+            let until = end.min(shadow.page.saturating_add(PAGE_BYTES as u64));
             while line < until {
-                let n = line_in_page(line);
-                events += u64::from(shadow.pair_samples[n / 2].load(Relaxed));
-                let word = shadow.words[n].load(Acquire);
-                if let LineState::Detailed(detail) = LineState::decode(word) {
-                    // SAFETY: details are never freed.
-                    events += u64::from(unsafe { (*detail).events() });
-                }
+                events += line_events(shadow, line_in_page(line));
                 line = line.saturating_add(LINE_BYTES as u64);
             }
-            if page_end == u64::MAX {
-                break;
-            }
-        }
+        });
         events
     }
 

@@ -220,3 +220,39 @@ fn too_many_contexts_are_refused() {
             .is_some_and(|at| (at as usize).is_multiple_of(4096))
     );
 }
+
+/// Memory that is reserved in one piece may be larger than what a walk over its pages could ever
+/// visit.
+#[test]
+fn events_of_stretches_of_any_size_are_those_of_their_pages() {
+    let mut machine = Machine::new(small(2));
+    let Machine { shadow, contexts } = &mut machine;
+    let far = [0, 1, 2, 70, 1 << 20, 1 << 33, 1 << 34];
+    let lines: Vec<u64> = { far.iter() }
+        .map(|page| PAGE + page * PAGE_BYTES as u64 + 128)
+        .chain([u64::MAX - 4000])
+        .collect();
+    for round in 0..50 {
+        for (n, &line) in lines.iter().enumerate() {
+            for cx in contexts.iter_mut().filter(|_| n <= round) {
+                shadow.access(cx, line, 8, AccessKind::Write, 1, || None);
+            }
+        }
+    }
+    let of_line: Vec<u64> = { lines.iter() }
+        .map(|&line| shadow.events_in(line, 8))
+        .collect();
+    assert!(of_line.iter().all(|&events| events > 0), "{of_line:?}");
+    for (first, &start) in lines.iter().enumerate() {
+        for (last, &end) in lines.iter().enumerate().skip(first) {
+            let expect: u64 = of_line[first..=last].iter().sum();
+            assert_eq!(shadow.events_in(start, end - start + 1), expect);
+            assert_eq!(
+                shadow.events_in(start - 64, end - start),
+                expect - of_line[last]
+            );
+        }
+    }
+    assert_eq!(shadow.events_in(0, u64::MAX), of_line.iter().sum::<u64>());
+    assert_eq!(shadow.events_in(PAGE + (1 << 13), 0), 0);
+}

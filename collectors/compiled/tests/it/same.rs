@@ -84,6 +84,12 @@ fn maps_of_gigabytes() {
     check_same("lives.c", &[], &["maps"]);
 }
 
+/// A walk over the pages of the address space that the program reserves would take hours.
+#[test]
+fn address_space_of_petabytes() {
+    check_same("lives.c", &[], &["reserves"]);
+}
+
 #[test]
 fn short_threads() {
     check_with(Compiler::Gcc, "lives.c", &[], &["threads", "5000"]);

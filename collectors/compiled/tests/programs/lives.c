@@ -255,6 +255,35 @@ static int run_maps(void)
 	return 10;
 }
 
+/* Reserves address space as allocators do, changes parts of it and gives it back, again and again. */
+static int run_reserves(void)
+{
+	const size_t all = (size_t)32 << 40, part = (size_t)1 << 40;
+	long sum = 0;
+	for (int round = 0; round < 200; round++) {
+		char *memory = mmap(NULL, all, round % 2 ? PROT_NONE : PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (memory == MAP_FAILED)
+			return 1;
+		for (size_t at = 0; at < all; at += 8 * part) {
+			char *fixed = mmap(memory + at, part, PROT_READ | PROT_WRITE,
+					   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+			if (fixed != memory + at)
+				return 1;
+			fixed[0]++;
+			fixed[part - 1]++;
+			sum += fixed[0] + fixed[part / 2] + fixed[part - 1];
+			sum += madvise(fixed, part, MADV_DONTNEED) + fixed[0];
+			if (mremap(fixed, part, part / 2, 0) != fixed)
+				return 1;
+		}
+		munmap(memory + part, all / 2);
+		sum += munmap(memory, all);
+	}
+	printf("sum %ld\n", sum);
+	return 12;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -278,6 +307,7 @@ int main(int argc, char **argv)
 		   : !strcmp(how, "daemon") ? run_daemon()
 		   : !strcmp(how, "loads")  ? run_threads(3, 8, load)
 		   : !strcmp(how, "maps")   ? run_maps()
+		   : !strcmp(how, "reserves") ? run_reserves()
 					    : 2;
 	done = 1;
 	pthread_join(other, NULL);
