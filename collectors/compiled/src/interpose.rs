@@ -2,6 +2,7 @@
 //! the accesses as its caller's and calls the function of the C library.
 
 pub mod alloc;
+pub mod limits;
 mod locks;
 pub mod memory;
 mod process;

@@ -108,27 +108,34 @@ unsafe impl Sync for FolderPath {}
 /// The recording folder, which the environment names; the program may change that.
 static FOLDER: FolderPath = FolderPath(UnsafeCell::new(None));
 
-/// Returns the path of a file of this process; `None` if it is too long, or there is no memory.
-fn file_path(name: &[u8]) -> Option<MappedPath> {
+/// Returns the path of a file of this process.
+///
+/// # Errors
+/// The path is too long, or there is no memory.
+fn file_path(name: &[u8]) -> Result<MappedPath, c_int> {
     let mut path = folder_path()?;
     path.push(b"/");
     path.push(name);
     path.push(b"\0");
-    (!path.is_cut()).then_some(path)
+    match path.is_cut() {
+        true => Err(libc::ENAMETOOLONG),
+        false => Ok(path),
+    }
 }
 
 /// Returns the folder of this process.
-fn folder_path() -> Option<MappedPath> {
-    let mut path = MappedPath::new()?;
+fn folder_path() -> Result<MappedPath, c_int> {
+    let mut path = MappedPath::new().ok_or(libc::ENOMEM)?;
     // SAFETY: written before any other use.
-    path.push(unsafe { (*FOLDER.0.get()).as_ref() }?.bytes());
+    let folder = unsafe { (*FOLDER.0.get()).as_ref() };
+    path.push(folder.ok_or(libc::ENOENT)?.bytes());
     let number = FOLDER_NUMBER.load(Relaxed);
     if number != 0 {
         path.push(b"/");
         path.push(FOLLOWED_FOLDER.as_bytes());
         path.push_decimal(number.into());
     }
-    Some(path)
+    Ok(path)
 }
 
 /// Reason for which a process is not recorded.
@@ -221,7 +228,7 @@ fn take_folder(first: &RecordingControl) -> bool {
 }
 
 fn make_folder() -> Result<(), c_int> {
-    let mut path = folder_path().ok_or(libc::ENAMETOOLONG)?;
+    let mut path = folder_path()?;
     path.push(b"\0");
     if path.is_cut() {
         return Err(libc::ENAMETOOLONG);
@@ -271,7 +278,7 @@ unsafe fn map_page(file: c_int, paused: u32) -> Result<(), c_int> {
             flags,
             file,
         );
-        sys::unmap(elsewhere, CONTROL_BYTES);
+        libc::syscall(libc::SYS_munmap, elsewhere, CONTROL_BYTES);
         mapped.map(drop)
     }
 }
@@ -322,7 +329,7 @@ pub fn is_crowded() -> bool {
 }
 
 fn open_in_folder(name: &CStr, flags: c_int) -> Result<c_int, c_int> {
-    let path = file_path(name.to_bytes()).ok_or(libc::ENAMETOOLONG)?;
+    let path = file_path(name.to_bytes())?;
     let flags = flags | libc::O_NOFOLLOW | libc::O_CLOEXEC;
     // SAFETY: the path ends in NUL.
     match unsafe { libc::open(path.bytes().as_ptr().cast(), flags, 0o600) } {

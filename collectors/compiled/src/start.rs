@@ -8,6 +8,7 @@ use relayout_shadow::{CONTEXTS_MAX, ShadowConfig, ShadowMemory};
 
 use crate::finish::finish;
 use crate::gate::control;
+use crate::interpose::limits::make_room;
 use crate::options::Options;
 use crate::output::{self, NotRecorded, RtHost};
 use crate::real::find_all;
@@ -58,6 +59,10 @@ fn attach_recording(folder: &CStr) -> bool {
         }
     }
     let options = Options::parse(sys::env(c"RELAYOUT_OPTIONS"));
+    if !make_room() {
+        output::fail_recording(libc::ENOMEM);
+        return false;
+    }
     let made = output::create_files().and_then(|()| {
         let parts = make_shadow(options).and_then(|()| allocs::start());
         gap::start();

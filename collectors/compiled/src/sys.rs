@@ -1,6 +1,9 @@
 //! System calls, and functions of the C library that are not interposed.
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use crate::interpose::limits::note_shortage;
 
 /// The program's `errno`, restored when the runtime is done.
 pub struct SavedErrno(c_int);
@@ -45,11 +48,24 @@ pub unsafe fn map(
     }
 }
 
+/// Bytes of the mappings of [`zeroed`].
+static MAPPED_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// Returns the bytes of memory that the runtime has mapped.
+pub fn mapped_bytes() -> u64 {
+    MAPPED_BYTES.load(Relaxed) as u64
+}
+
 /// Returns fresh zeroed memory; `None` if memory is exhausted.
 pub fn zeroed(bytes: usize) -> Option<*mut u8> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a new private mapping.
-    unsafe { map(std::ptr::null(), bytes, flags, -1) }.ok()
+    let Ok(at) = (unsafe { map(std::ptr::null(), bytes, flags, -1) }) else {
+        note_shortage();
+        return None;
+    };
+    MAPPED_BYTES.fetch_add(bytes, Relaxed);
+    Some(at)
 }
 
 /// Unmaps memory of [`zeroed`].
@@ -59,6 +75,7 @@ pub fn zeroed(bytes: usize) -> Option<*mut u8> {
 pub unsafe fn unmap(at: *mut u8, bytes: usize) {
     // SAFETY: as promised by the caller.
     unsafe { libc::syscall(libc::SYS_munmap, at, bytes) };
+    MAPPED_BYTES.fetch_sub(bytes, Relaxed);
 }
 
 /// Asks the system for huge pages for memory of [`zeroed`]. The memory works without them.

@@ -94,6 +94,33 @@ pub struct RecordingControl {
     /// Time on the clock since boot at which the process attached itself, so that a later process
     /// with its number is not taken for it. Programs only.
     pub attached_ns: AtomicU64,
+    /// Limit of the process's memory in bytes, if it has one of [`MemoryLimitKind`]. Programs only.
+    pub memory_limit: AtomicU64,
+    /// A [`MemoryLimitKind`]; 0 without a limit. Programs only.
+    pub memory_limit_kind: AtomicU32,
+    /// 1 if the collector's own memory counts in the limit. Programs only.
+    pub memory_limit_shared: AtomicU32,
+}
+
+/// Limit of a process's memory; the value of [`RecordingControl::memory_limit_kind`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum MemoryLimitKind {
+    /// `RLIMIT_AS`.
+    AddressSpace = 1,
+    /// `RLIMIT_DATA`.
+    Data = 2,
+}
+
+impl MemoryLimitKind {
+    /// The limit with this number, if there is one.
+    pub fn from_u32(n: u32) -> Option<Self> {
+        match n {
+            1 => Some(Self::AddressSpace),
+            2 => Some(Self::Data),
+            _ => None,
+        }
+    }
 }
 
 /// Folders of further processes that are there at the same time, at most.

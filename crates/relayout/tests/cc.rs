@@ -454,7 +454,7 @@ fn operations_at_the_end_of_functions_have_their_own_place() {
             "main.c",
             "#include <pthread.h>\n#include \"counter.h\"\n\
              void count_hit(struct counters *);\nlong count_miss(struct counters *);\n\
-             static struct counters counters;\n\
+             static struct counters counters __attribute__((aligned(64)));\n\
              static pthread_barrier_t turn;\n\
              static void *hit(void *arg) { for (int i = 0; i < 50; i++) {\n\
              count_hit(&counters); pthread_barrier_wait(&turn); pthread_barrier_wait(&turn); } return arg; }\n\

@@ -683,3 +683,87 @@ fn doctor_says_what_recording_programs_needs() {
     assert!(ended.stdout.lines().any(|found| found == line), "{ended:?}");
     assert_eq!(common::names(&place.path("tmp")), Vec::<String>::new());
 }
+
+/// A program whose own limit leaves the recorder no memory is recorded beside the limit, which the
+/// program does not notice.
+#[test]
+fn limits_of_memory_leave_room_for_the_recorder() {
+    let place = place();
+    for (limit, words) in [
+        (
+            "RLIMIT_AS",
+            "address space is limited to 64 MiB (RLIMIT_AS)",
+        ),
+        ("RLIMIT_DATA", "data is limited to 64 MiB (RLIMIT_DATA)"),
+    ] {
+        place.write(
+            "limited.c",
+            &format!(
+                "#include <pthread.h>\n#include <stdlib.h>\n#include <sys/resource.h>\n\
+                 struct pair {{ volatile long left, right; }} pair;\n\
+                 pthread_barrier_t turn;\n\
+                 void *use(void *arg) {{ for (int i = 0; i < 100; i++) {{\n\
+                 if (arg) pair.left++; else pair.right++;\n\
+                 pthread_barrier_wait(&turn); }} return arg; }}\n\
+                 int main(void) {{\n\
+                 struct rlimit limit = {{64 << 20, 64 << 20}}, found;\n\
+                 pthread_t threads[2];\n\
+                 pthread_barrier_init(&turn, 0, 2);\n\
+                 if (setrlimit({limit}, &limit) || getrlimit({limit}, &found)) return 1;\n\
+                 if (found.rlim_cur != 64 << 20 || found.rlim_max != 64 << 20) return 2;\n\
+                 for (int i = 0; i < 2; i++)\n\
+                 if (pthread_create(&threads[i], 0, use, i ? &pair : 0)) return 3;\n\
+                 for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);\n\
+                 return malloc((size_t)4 << 30) != 0; }}\n"
+            ),
+        );
+        common::programs::ends(&place, "cc -O1 -pthread limited.c -o limited", 0);
+        assert_eq!(place.other("./limited", "").code, Some(0));
+        let ended = check(&place, "--force -- ./limited", 0, "");
+        assert!(
+            ended.stderr.contains(words) || ended.stdout.contains(words),
+            "{ended:?}"
+        );
+        let found = finding(&place, "pair");
+        assert_eq!(
+            found["members"].as_array().map(Vec::len),
+            Some(2),
+            "{found}"
+        );
+    }
+}
+
+/// Without the right to raise a limit, a program that starts with one runs as it would without a
+/// recording, and the limit is named.
+#[test]
+fn limits_that_leave_no_room_are_named() {
+    require_programs(&["setpriv"]);
+    let place = place();
+    for (letter, words) in [
+        (
+            "v",
+            "its address space is limited to 64 MiB (RLIMIT_AS), which leaves the recorder too little",
+        ),
+        (
+            "d",
+            "its data is limited to 64 MiB (RLIMIT_DATA), which leaves the recorder too little",
+        ),
+    ] {
+        place.script(
+            "bin/limited",
+            &format!(
+                "[ \"$(id -u)\" != 0 ] || unprivileged='setpriv --bounding-set -sys_resource'\n\
+                 ulimit -{letter} 65536\nexec $unprivileged ./shared"
+            ),
+        );
+        let ended = check(&place, "--force -- bin/limited", 3, "");
+        assert!(ended.stdout.starts_with("200000\n"), "{ended:?}");
+        assert!(ended.stderr.contains(words), "{ended:?}");
+        assert!(
+            ended
+                .stderr
+                .contains(&format!("ulimit -{letter} unlimited")),
+            "{ended:?}"
+        );
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::program::MemoryLimit;
 use relayout_files::{DISTRIBUTION, ErrorCategory, FileError, setup_command, system_package};
 
 /// An error that names the file or program, and the remedy.
@@ -198,6 +199,14 @@ pub enum Error {
         /// Its end: `ended with status 1`.
         how: String,
     },
+    /// A limit of the program's memory leaves the collector too little.
+    #[error("cannot record {program}: {}", limit.describe_shortage())]
+    MemoryLimited {
+        /// Name of the program.
+        program: String,
+        /// The limit.
+        limit: MemoryLimit,
+    },
     /// This QEMU loads no plugins.
     #[error(
         "{} cannot load the recording plugin: {why}\n\
@@ -316,7 +325,9 @@ impl Error {
     pub fn category(&self) -> ErrorCategory {
         match self {
             Self::Files(error) => error.category(),
-            Self::NoPlugins { .. } | Self::DiskImageRoom { .. } => ErrorCategory::Environment,
+            Self::NoPlugins { .. } | Self::DiskImageRoom { .. } | Self::MemoryLimited { .. } => {
+                ErrorCategory::Environment
+            }
             Self::Guest { .. }
             | Self::LostTimer { .. }
             | Self::Qemu { .. }

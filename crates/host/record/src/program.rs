@@ -9,6 +9,7 @@ mod emulated;
 mod facts;
 mod inspect;
 mod launch;
+mod memory_limit;
 mod processes;
 mod recording_cost;
 mod sampled;
@@ -26,6 +27,7 @@ use relayout_files::RecordingProgress;
 pub use self::backend::ProgramBackend;
 pub use self::inspect::{find_program, inspect_program};
 pub use self::launch::can_fix_addresses;
+pub use self::memory_limit::MemoryLimit;
 pub use self::signals::StopSignals;
 pub use self::slices::SlicePlan;
 

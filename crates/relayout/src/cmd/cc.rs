@@ -22,7 +22,7 @@ arguments, '--compiler NAME' or '-- NAME':
   relayout cc -- clang-14 -O2 -c file.c
 
 Use it for compiling and for linking. The optimisation level stays; -g and frame pointers are added; \
-memcpy and memset are called, not expanded to string instructions; link-time optimisation is left out. Refused are -static, -m32, and sanitizers with a runtime of their \
+memcpy, memset and the like are called, not expanded, and functions do not end by jumps to others; link-time optimisation is left out. Refused are -static, -m32, and sanitizers with a runtime of their \
 own (address, memory, leak). The program finds our runtime where relayout is installed, and it does \
 nothing unless the program is recorded. gcc, or clang 14 or newer, for x86-64.
 

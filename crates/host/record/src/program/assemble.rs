@@ -22,6 +22,7 @@ use relayout_shadow::control::{FOLLOWED_MAX, RecordingControl};
 use super::empty;
 use super::facts::RecordingFacts;
 use super::launch::ending_signal;
+use super::memory_limit::MemoryLimit;
 use super::processes::DroppedProcess;
 use super::watch::{ProgramEnding, noted_signal};
 use super::{CountedAccesses, SlicePlan};
@@ -261,13 +262,23 @@ fn process_notes(
     control: &RecordingControl,
 ) -> Vec<String> {
     let lost = control.threads_lost.load(Acquire);
+    let limit = MemoryLimit::noted(control);
     let left_out = assembled.left_out;
     let unplaced = assembled.assembled.losses.unplaced_sites;
     let mut notes = Vec::new();
     let mut add_note = |n: u64, text: String| notes.extend((n > 0).then_some(text));
     add_note(
         lost.into(),
-        format!("{lost} threads were not recorded: at most {CONTEXTS_MAX} at a time are"),
+        match limit {
+            Some(limit) if limit.is_shared => {
+                format!("{lost} threads were not recorded: there was no memory for what they do")
+            }
+            _ => format!("{lost} threads were not recorded: at most {CONTEXTS_MAX} at a time are"),
+        },
+    );
+    add_note(
+        limit.is_some().into(),
+        limit.map_or_else(String::new, MemoryLimit::describe),
     );
     add_note(
         left_out.allocations,

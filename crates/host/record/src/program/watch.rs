@@ -12,6 +12,7 @@ use super::launch::{
     RunningProgram, describe_failure, ending_signal, is_running, name_of_signal, process_group,
     signal_process, thread_count,
 };
+use super::memory_limit::MemoryLimit;
 use super::processes::{EndedProcesses, ProcessTable};
 use super::slices::SliceClock;
 use super::{ProgramBackend, ProgramRecording, StopSignals};
@@ -279,7 +280,15 @@ impl ProgramEnd<'_> {
                     stderr: String::new(),
                 });
             }
-            return Some(workspace.write_error());
+            let limit =
+                MemoryLimit::noted(control).filter(|_| workspace.collector_errno() == libc::ENOMEM);
+            return Some(match limit {
+                Some(limit) => Error::MemoryLimited {
+                    program: self.program_name(),
+                    limit,
+                },
+                None => workspace.write_error(),
+            });
         }
         match cause {
             Some(StopCause::User(_)) => return Some(Error::Interrupted),
