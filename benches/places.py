@@ -146,7 +146,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--relayout", type=pathlib.Path, default=ROOT / "target/release/relayout")
     parser.add_argument("--runs", type=int, default=100)
-    parser.add_argument("--rounds", default="3000")
+    parser.add_argument("--rounds", default="6000")
     parser.add_argument("--yield", dest="yield_accesses", default="50")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", type=pathlib.Path, help="folder for programs and recordings")

@@ -22,6 +22,8 @@ const PHASES_MAX: usize = 16;
 const OBJECTS_AT_EACH: usize = 4;
 /// Part of the mean transfers of today's layout, below which a place has nothing to gain.
 const FEW_AT_PLACE: f64 = 0.1;
+/// Probability that all objects lie at places without a gain, from which on a gain is luck.
+const LUCK_MAX: f64 = 0.05;
 /// Part of today's transfers at a place that a layout has to save there.
 const GAIN_AT_PLACE: f64 = 0.01;
 
@@ -67,46 +69,54 @@ impl PhaseSet {
 }
 
 /// Use of the places where objects can begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PlaceUse {
-    /// Every object is replayed at all of them.
-    All,
-    /// Every object is replayed where it began: so many objects were recorded at each place that
-    /// they stand for others.
-    AsRecorded,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct PlaceUse {
+    /// True if every object is replayed where it began: so many objects were recorded at each
+    /// place that they stand for others. Else every object is replayed at all places.
+    are_recorded: bool,
+    /// As [`PlacedTallies::objects`].
+    objects: f64,
 }
 
 impl PlaceUse {
-    /// Returns `AsRecorded` if at least four objects were recorded at each place that today's
-    /// layout can have, or there is no choice of places.
+    /// Decides from the recorded instances and their slots today. The recording stands for others
+    /// if at least four objects were recorded at each place that today's layout can have.
     pub fn new(instances: &[RecordedInstance], slots: &[ObjectSlot]) -> Self {
-        let mut objects: BTreeMap<u32, BTreeSet<(RunId, Addr)>> = BTreeMap::new();
+        let mut at_phase: BTreeMap<u32, BTreeSet<(RunId, Addr)>> = BTreeMap::new();
         let mut possible: BTreeSet<u32> = BTreeSet::new();
+        let mut accesses: BTreeMap<(RunId, Addr), f64> = BTreeMap::new();
         for (instance, slot) in instances.iter().zip(slots) {
+            let object = (instance.run, instance.trace.base);
             possible.extend(slot.phases.iter().copied());
-            let found = objects.entry(slot.phase).or_default();
-            found.insert((instance.run, instance.trace.base));
+            at_phase.entry(slot.phase).or_default().insert(object);
+            *accesses.entry(object).or_default() += instance.trace.accesses.len() as f64;
         }
         let is_recorded = |phase: &u32| {
-            { objects.get(phase) }.is_some_and(|found| found.len() >= OBJECTS_AT_EACH)
+            { at_phase.get(phase) }.is_some_and(|objects| objects.len() >= OBJECTS_AT_EACH)
         };
-        match possible.iter().all(is_recorded) {
-            true => Self::AsRecorded,
-            false => Self::All,
+        let sum: f64 = accesses.values().sum();
+        let squares: f64 = accesses.values().map(|count| count * count).sum();
+        Self {
+            are_recorded: possible.iter().all(is_recorded),
+            // Allocations of a multiple of the line begin at one place all of them.
+            objects: match at_phase.len() > 1 && squares > 0.0 {
+                true => sum * sum / squares,
+                false => 1.0,
+            },
         }
     }
 
     /// Returns the phases at which an object in `slot` is replayed, by number of the place.
     pub fn phases<'s>(&self, slot: &'s ObjectSlot) -> &'s [u32] {
-        match self {
-            Self::All => &slot.phases,
-            Self::AsRecorded => std::slice::from_ref(&slot.phase),
+        match self.are_recorded {
+            false => &slot.phases,
+            true => std::slice::from_ref(&slot.phase),
         }
     }
 }
 
 /// Events of a layout at the places where its objects can begin.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlacedTallies {
     /// Events where the objects began when they were recorded.
     pub as_recorded: CoherenceTally,
@@ -115,6 +125,9 @@ pub struct PlacedTallies {
     pub by_place: Vec<CoherenceTally>,
     /// True if enough objects were recorded at each place to stand for others.
     pub are_recorded: bool,
+    /// Number of objects whose places are independent of each other: one if all were recorded at
+    /// the same, else those that have most of the accesses.
+    pub objects: f64,
 }
 
 /// Comparison of a layout with today's at the places where objects can begin.
@@ -131,6 +144,8 @@ pub struct PlaceChanges {
     pub without_gain: usize,
     /// True if enough objects were recorded at each place to stand for others.
     pub are_recorded: bool,
+    /// As [`PlacedTallies::objects`].
+    pub objects: f64,
 }
 
 impl PlacedTallies {
@@ -180,6 +195,7 @@ impl PlacedTallies {
             worst: counted().map(change).reduce(f64::max).unwrap_or(0.0),
             without_gain: counted().filter(|pair| !is_gain(pair)).count(),
             are_recorded: self.are_recorded && today.are_recorded,
+            objects: today.objects,
         })
     }
 }
@@ -206,7 +222,7 @@ pub(crate) struct InstanceTallies {
 impl PlaceUse {
     /// Joins the tallies of the instances under one layout.
     pub fn join(self, instances: &[InstanceTallies]) -> ScoredTallies {
-        let are_recorded = self == Self::AsRecorded;
+        let are_recorded = self.are_recorded;
         let count = { instances.iter() }.map(|instance| instance.possible_places);
         let count = count.max().unwrap_or(1);
         let as_recorded = |instance: &InstanceTallies| {
@@ -238,6 +254,7 @@ impl PlaceUse {
                 as_recorded: instances.iter().map(as_recorded).sum(),
                 by_place,
                 are_recorded,
+                objects: self.objects,
             },
         }
     }
@@ -258,9 +275,20 @@ fn mean_tally(tallies: &[CoherenceTally]) -> CoherenceTally {
 }
 
 impl PlaceChanges {
-    /// Returns true if it depends on the allocator whether the layout saves anything: at some place
-    /// it does not, and too few objects were recorded to tell how they lie in general.
+    /// Returns true if it is luck whether the layout saves anything: at some places it does not,
+    /// and so few objects matter that all of them can lie there.
+    ///
+    /// ```
+    /// use relayout_search::PlaceChanges;
+    ///
+    /// let at_one_of_four = |objects: f64| PlaceChanges {
+    ///     count: 4, mean: -0.25, worst: 0.0, without_gain: 3, are_recorded: false, objects,
+    /// };
+    /// assert!(at_one_of_four(1.0).is_lucky());
+    /// assert!(!at_one_of_four(20.0).is_lucky());
+    /// ```
     pub fn is_lucky(&self) -> bool {
-        self.without_gain > 0 && !self.are_recorded
+        let without_gain = self.without_gain as f64 / self.count.max(1) as f64;
+        !self.are_recorded && without_gain.powf(self.objects.max(1.0)) > LUCK_MAX
     }
 }

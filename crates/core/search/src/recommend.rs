@@ -101,8 +101,8 @@ pub struct Recommendation {
     pub gain_kept: f64,
     /// The candidate with the most gain: index and size of its edit.
     pub most: (usize, EditSize),
-    /// True if it saves nothing at some place where the allocator can put an object. A candidate
-    /// that saves at every place is recommended before it.
+    /// True if it is luck whether it saves anything, because the allocator decides. A candidate that
+    /// saves without luck is recommended before it.
     pub is_lucky: bool,
 }
 

@@ -137,7 +137,7 @@ impl<'a> LayoutScorer<'a> {
             has_rows: instances.iter().any(RecordedInstance::is_row),
             busiest: (0..instances.len()).rev().max_by_key(accesses).unwrap_or(0),
             pair_coefficient: 0.0,
-            place_use: PlaceUse::All,
+            place_use: PlaceUse::new(&[], &[]),
         }
     }
 

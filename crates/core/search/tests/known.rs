@@ -8,7 +8,8 @@ use relayout_layout::abi::{AbiEngine, StructShape};
 use relayout_profile::{AccessKind, Addr};
 use relayout_search::{
     AdviceRefusal, AdviceVerdict, LayoutAdvice, ObjectHome, Options, Recommendation,
-    RecommendationRules, RecordedInstance, ScoredLayout, UserLayout, advise, order, recommend,
+    RecommendationRules, RecordedInstance, RowObject, ScoredLayout, UserLayout, advise, order,
+    recommend,
 };
 
 use common::{PCPU_CHUNK_ACCEPTED, access, instance, pcpu_chunk, structure, subject};
@@ -417,4 +418,144 @@ fn nothing_is_recommended_where_each_layout_loses_in_a_third() {
     assert_eq!(advice.verdict, AdviceVerdict::Uneven);
     assert!(advice.candidates[0].tally.transfers() < advice.current.tally.transfers());
     assert_eq!(recommend(&advice, &ANY_LAYOUT), []);
+}
+
+/// A table of a count that one context stores and two words that others read, in memory of
+/// `malloc`, `bases.len()` times.
+fn tables(bases: impl IntoIterator<Item = u64>) -> (StructShape, LayoutAdvice) {
+    let members = [("count", 8, 0), ("buckets", 8, 8), ("mask", 8, 16)];
+    let (types, aggregate) = structure("table", 24, &members);
+    let shape = AbiEngine::new(&types).shape(&aggregate).unwrap();
+    let turn = |_: u32| {
+        [
+            access(0, 0, 8, AccessKind::Write),
+            access(1, 8, 8, AccessKind::Read),
+            access(1, 16, 8, AccessKind::Read),
+        ]
+    };
+    let accesses: Vec<TraceAccess> = (0..400).flat_map(turn).collect();
+    let table = |base: u64| {
+        let home = ObjectHome::Heap {
+            first: Addr(base),
+            align: 16,
+            count: 1,
+            follows_type: false,
+        };
+        instance(base, home, 0..24, accesses.clone())
+    };
+    let instances: Vec<RecordedInstance> = bases.into_iter().map(table).collect();
+    let moved = UserLayout {
+        name: "moved".to_owned(),
+        order: order::parse("buckets\nmask\ncount\n", &shape).unwrap(),
+    };
+    let subject = subject(&aggregate, &shape, &instances, 0);
+    let advice = advise(subject, &[moved], &Options::default()).unwrap();
+    (shape, advice)
+}
+
+/// Beginning 48 bytes into a line, the count behind the others is on the next one. One more
+/// allocation before, and all are on one line.
+#[test]
+fn what_saves_at_one_place_of_malloc_alone_is_luck() {
+    for base in [0x1000, 0x1010, 0x1020, 0x1030] {
+        let (_, advice) = tables([base]);
+        let moved = &advice.user_layouts[0];
+        let places = moved.place_changes(&advice.current).expect("four places");
+        assert_eq!((places.count, places.without_gain), (4, 3), "{base:#x}");
+        assert!(places.is_lucky(), "{places:?}");
+        assert!((places.mean + 0.25).abs() < 0.01, "{places:?}");
+        let as_recorded = moved.placed.as_recorded.transfers();
+        assert_eq!(
+            as_recorded == 0,
+            base == 0x1030,
+            "{as_recorded} at {base:#x}"
+        );
+        let found = recommended(&advice);
+        let candidate = &advice.candidates[found.index];
+        assert!(!found.is_lucky);
+        let places = candidate
+            .place_changes(&advice.current)
+            .expect("four places");
+        assert!(places.worst < -0.99, "{places:?}");
+        // A line of padding needs no other allocation call.
+        assert!(!candidate.needs_allocation, "{:?}", candidate.changes);
+        assert_eq!(candidate.layout.size, 88);
+    }
+}
+
+/// So many tables at each place show how they lie: a quarter of them gains.
+#[test]
+fn many_recorded_objects_stand_for_the_places() {
+    let (_, advice) = tables((0..16).map(|nth| 0x1000 + nth * 0x110));
+    let moved = &advice.user_layouts[0];
+    let places = moved.place_changes(&advice.current).expect("four places");
+    assert!(places.are_recorded && !places.is_lucky(), "{places:?}");
+    assert_eq!(moved.tally, moved.placed.as_recorded);
+    let (before, after) = (advice.current.tally, moved.tally);
+    assert_eq!(after.transfers() * 4, before.transfers() * 3);
+    // Twelve tables are too few to stand for others, and enough for one of them to gain.
+    let (_, advice) = tables((0..12).map(|nth| 0x1000 + nth * 0x110));
+    let places = advice.user_layouts[0].place_changes(&advice.current);
+    let places = places.expect("four places");
+    assert!(!places.are_recorded && !places.is_lucky(), "{places:?}");
+    // Allocations of whole lines are all at one place.
+    let (_, advice) = tables((0..12).map(|nth| 0x1030 + nth * 0x100));
+    let places = advice.user_layouts[0].place_changes(&advice.current);
+    assert!(places.is_some_and(|places| places.is_lucky()), "{places:?}");
+}
+
+/// Counts of two contexts, in an allocation each.
+fn records(distance: u32) -> LayoutAdvice {
+    let members = [("turns", 8, 0), ("next", 8, 8)];
+    let (types, aggregate) = structure("record", 16, &members);
+    let shape = AbiEngine::new(&types).shape(&aggregate).unwrap();
+    let turn = |_: u32| {
+        let store = |context: u16, offset: u32| access(context, offset, 8, AccessKind::ReadWrite);
+        [store(0, 0), store(1, distance)]
+    };
+    let accesses: Vec<TraceAccess> = (0..400).flat_map(turn).collect();
+    let home = ObjectHome::Heap {
+        first: Addr(0x1010),
+        align: 16,
+        count: 1,
+        follows_type: true,
+    };
+    let mut row = instance(0x1010, home, 0..distance + 16, accesses);
+    let object = |start| RowObject {
+        start,
+        allocated: 1,
+    };
+    row.row = [0, distance].map(object).to_vec();
+    let instances = [row];
+    advise(
+        subject(&aggregate, &shape, &instances, 0),
+        &[],
+        &Options::default(),
+    )
+    .unwrap()
+}
+
+#[test]
+fn neighbours_of_an_allocation_each_are_replayed_side_by_side() {
+    let advice = records(32);
+    assert!(advice.current.placed.as_recorded.transfers() > 700);
+    // At 32 and 48, the second is on the next line.
+    let by_place: Vec<bool> = { advice.current.placed.by_place.iter() }
+        .map(|tally| tally.transfers() > 700)
+        .collect();
+    assert_eq!(by_place, [true, true, false, false]);
+    let found = recommended(&advice);
+    let candidate = &advice.candidates[found.index];
+    assert_eq!(candidate.tally.transfers(), 0);
+    assert!(candidate.layout.size >= 64, "{:?}", candidate.changes);
+    assert!(!found.is_lucky);
+}
+
+fn recommended(advice: &LayoutAdvice) -> Recommendation {
+    let rules = RecommendationRules {
+        moves_max: None,
+        is_allowed: &|_| true,
+    };
+    let found = recommend(advice, &rules).into_iter().next();
+    found.unwrap_or_else(|| panic!("nothing is recommended: {:?}", advice.verdict))
 }

@@ -16,4 +16,7 @@ static void allocate_before(int count, char **words)
 		kept = malloc(bytes);
 }
 
+/* Has the threads of a C program wait for each other, so that they take turns on a busy machine too. */
+#define take_turns(round) ((round) % 32 == 0 ? (void)pthread_barrier_wait(&together) : (void)0)
+
 #endif

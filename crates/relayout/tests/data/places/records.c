@@ -15,6 +15,7 @@ static void run(long number)
 	struct record *own = records[number];
 
 	for (long i = 0; i < rounds; i++) {
+		take_turns(i);
 		each_round();
 		own->turns++;
 	}

@@ -16,6 +16,7 @@ static void run(long number)
 	unsigned long sum = 0;
 
 	for (long i = 0; i < rounds; i++) {
+		take_turns(i);
 		each_round();
 		if (number == 0)
 			table->count++;
