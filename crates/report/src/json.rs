@@ -92,6 +92,8 @@ pub struct ReportDocument<'a> {
     order_errors: Option<u64>,
     /// Fraction of the transfers that are on a member of a typed object or on a scalar variable, from 0 to 1.
     resolved_share: f64,
+    /// The same fraction without the transfers on contents of files and pipes, which have no members, from 0 to 1.
+    resolved_share_without_content: f64,
     /// Other transfers by class.
     unresolved: &'a BTreeMap<String, u64>,
     /// Lines without a known object, by class.
@@ -320,6 +322,7 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
         lines: totals.lines,
         order_errors: totals.order_errors,
         resolved_share: totals.resolved_share(),
+        resolved_share_without_content: totals.resolved_share_without_content(),
         unresolved: &totals.unresolved,
         unresolved_classes: findings
             .unresolved

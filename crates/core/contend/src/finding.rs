@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_layout::suggestions;
-use relayout_profile::{AccessKind, ContextId};
+use relayout_profile::{AccessKind, ContextId, is_plain_content};
 use serde::{Deserialize, Serialize};
 
 use crate::identify::{DeclaringFunction, SiteSource};
@@ -105,6 +105,23 @@ impl ProfileTotals {
     /// Returns the fraction of the transfers that are resolved; 1 without transfers.
     pub fn resolved_share(&self) -> f64 {
         share(self.resolved, self.tally.transfers(), 1.0)
+    }
+
+    /// Returns the same fraction of the transfers on memory that can have members: without the
+    /// contents of files and pipes; 1 without such transfers.
+    pub fn resolved_share_without_content(&self) -> f64 {
+        let transfers = self
+            .tally
+            .transfers()
+            .saturating_sub(self.content_transfers());
+        share(self.resolved, transfers, 1.0)
+    }
+
+    /// Returns the transfers on contents of files and pipes.
+    pub fn content_transfers(&self) -> u64 {
+        let classes = self.unresolved.iter();
+        let contents = classes.filter(|(class, _)| is_plain_content(class));
+        contents.map(|(_, transfers)| transfers).sum()
     }
 }
 

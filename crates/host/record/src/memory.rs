@@ -16,9 +16,12 @@ mod page_types;
 mod pages;
 mod paging;
 mod percpu;
+mod pipes;
 mod slab;
 mod tasks;
 mod vmalloc;
+
+use std::collections::BTreeSet;
 
 use relayout_profile::Addr;
 use relayout_profile::RunId;
@@ -30,9 +33,10 @@ use self::frames::PageFrames;
 use self::lookup::{KernelLookup, MissingItem};
 pub use self::modules::GuestModule;
 use self::modules::ModuleReader;
-use self::pages::{DescriptorReader, PageDescriptors, PageUseReader};
+use self::pages::{DescriptorReader, PageDescriptors, PageOwners, PageUseReader};
 use self::paging::{GuestMemory, PagingReader};
 use self::percpu::{ChunkReader, StaticDataReader};
+use self::pipes::PipeReader;
 use self::slab::SlabReader;
 use self::tasks::TaskReader;
 use self::vmalloc::VmallocReader;
@@ -58,6 +62,7 @@ pub struct MemoryReaders {
     slabs: Result<SlabReader, MissingItem>,
     page_uses: Result<PageUseReader, MissingItem>,
     files: Result<FileReader, MissingItem>,
+    pipes: Result<PipeReader, MissingItem>,
     static_data: Result<StaticDataReader, MissingItem>,
     chunks: Result<ChunkReader, MissingItem>,
     vmalloc: Result<VmallocReader, MissingItem>,
@@ -78,6 +83,7 @@ const DESCRIPTORS: ReaderName = ReaderName::new("page descriptors", &[RangeKind:
 const SLABS: ReaderName = ReaderName::new("slabs", &[RangeKind::DirectMap]);
 const PAGE_USES: ReaderName = ReaderName::new("uses of pages", &[RangeKind::DirectMap]);
 const FILES: ReaderName = ReaderName::new("names of files", &[RangeKind::DirectMap]);
+const PIPES: ReaderName = ReaderName::new("pages of pipes", &[RangeKind::DirectMap]);
 const STATIC_DATA: ReaderName = ReaderName::new("per-cpu variables", &[RangeKind::DirectMap]);
 const CHUNKS: ReaderName = ReaderName::new(
     "per-cpu chunks",
@@ -112,6 +118,7 @@ impl MemoryReaders {
             slabs: SlabReader::find(&mut lookup),
             page_uses: PageUseReader::find(&mut lookup),
             files: FileReader::find(&mut lookup),
+            pipes: PipeReader::find(&mut lookup),
             static_data: StaticDataReader::find(&lookup),
             chunks: ChunkReader::find(&mut lookup),
             vmalloc: VmallocReader::find(&mut lookup),
@@ -123,12 +130,13 @@ impl MemoryReaders {
     /// Returns the readers that are left out, whatever the guest's memory holds.
     pub fn left_out(&self) -> Vec<LeftOutReader> {
         let modules = { self.modules.as_ref() }.and_then(|reader| reader.as_ref().err());
-        let found: [(ReaderName, Option<&MissingItem>); 10] = [
+        let found: [(ReaderName, Option<&MissingItem>); 11] = [
             (ADDRESSES, self.paging.as_ref().err()),
             (DESCRIPTORS, self.descriptors.as_ref().err()),
             (SLABS, self.slabs.as_ref().err()),
             (PAGE_USES, self.page_uses.as_ref().err()),
             (FILES, self.files.as_ref().err()),
+            (PIPES, self.pipes.as_ref().err()),
             (STATIC_DATA, self.static_data.as_ref().err()),
             (CHUNKS, self.chunks.as_ref().err()),
             (ALLOCATIONS, self.vmalloc.as_ref().err()),
@@ -198,12 +206,29 @@ impl MemoryReaders {
             snapshot.ranges.extend(slabs);
         }
         if let Ok(uses) = &self.page_uses {
-            let mut files = FileNames::new(memory, self.files.as_ref().ok());
+            let mut owners = PageOwners {
+                files: FileNames::new(memory, self.files.as_ref().ok()),
+                pipe_pages: self.read_pipe_pages(memory, snapshot),
+            };
             // Per-cpu memory is in the direct map too, and better known.
             let others = snapshot.pages_outside_percpu(pages);
-            let uses = uses.ranges(memory, &descriptors, &mut files, run, &others);
+            let uses = uses.ranges(memory, &descriptors, &mut owners, run, &others);
             snapshot.ranges.extend(uses);
         }
+    }
+
+    fn read_pipe_pages(
+        &self,
+        memory: &GuestMemory<'_>,
+        snapshot: &mut MemorySnapshot,
+    ) -> BTreeSet<u64> {
+        let Ok(pipes) = &self.pipes else {
+            return BTreeSet::new();
+        };
+        pipes.pages(memory).unwrap_or_else(|| {
+            snapshot.note_unread(PIPES, "the list of tasks");
+            BTreeSet::new()
+        })
     }
 
     fn read_percpu(

@@ -249,7 +249,14 @@ fn write_totals(out: &mut String, findings: &Findings) -> fmt::Result {
         0 => "nothing: there are no transfers".to_owned(),
         _ => {
             let resolved = percent(totals.resolved_share());
-            format!("{resolved} of transfers to a member or variable")
+            let without_content = match totals.content_transfers() {
+                0 => String::new(),
+                _ => format!(
+                    " ({} without contents of files and pipes)",
+                    percent(totals.resolved_share_without_content())
+                ),
+            };
+            format!("{resolved} of transfers to a member or variable{without_content}")
         }
     }];
     if !unresolved.is_empty() {

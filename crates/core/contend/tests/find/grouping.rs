@@ -1,5 +1,9 @@
 //! Groups that make a finding, their order and their stability.
 
+use std::collections::BTreeMap;
+
+use relayout_contend::ProfileTotals;
+use relayout_contend::replay::CoherenceTally;
 use relayout_profile::{ProfileMeta, RecordedProcess, RecordedRun, RunId};
 
 use super::*;
@@ -152,6 +156,28 @@ fn stability_counts_the_runs_that_agree() {
     for finding in find(&profile, &Table).findings {
         assert_eq!((finding.stability, finding.transfers_range), (None, None));
     }
+}
+
+/// Contents of files and pipes have no members. They count in one share and not in the other.
+#[test]
+fn contents_have_no_members() {
+    let class = |name: &str, transfers| (name.to_owned(), transfers);
+    let totals = ProfileTotals {
+        tally: CoherenceTally {
+            read_transfers: 100,
+            ..CoherenceTally::default()
+        },
+        resolved: 90,
+        unresolved: BTreeMap::from([
+            class("content of a pipe", 4),
+            class("page cache of /a (tmpfs)", 1),
+            class("page data", 5),
+        ]),
+        ..ProfileTotals::default()
+    };
+    assert_eq!(totals.resolved_share(), 0.9);
+    assert_eq!(totals.content_transfers(), 5);
+    assert_eq!(totals.resolved_share_without_content(), 90.0 / 95.0);
 }
 
 #[test]

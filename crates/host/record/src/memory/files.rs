@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use relayout_profile::FILE_CONTENT;
+
 use super::lookup::{KernelLookup, MissingItem};
 use super::paging::GuestMemory;
 
@@ -67,8 +69,8 @@ impl<'g, 'm> FileNames<'g, 'm> {
         let (memory, offsets) = (self.memory, self.offsets);
         self.descriptions.entry(mapping).or_insert_with(|| {
             let file = offsets.and_then(|offsets| describe_file(memory, offsets, mapping));
-            file.map_or("page cache".to_owned(), |file| {
-                format!("page cache of {file}")
+            file.map_or(FILE_CONTENT.to_owned(), |file| {
+                format!("{FILE_CONTENT} of {file}")
             })
         })
     }

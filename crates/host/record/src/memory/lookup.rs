@@ -58,7 +58,16 @@ impl<'k, 'a> KernelLookup<'k, 'a> {
     /// Returns the offset of a member, also within anonymous structs and unions.
     pub fn member(&mut self, name: &str, member: &str) -> Result<u64, MissingItem> {
         self.find_definition(name, |types, id| {
-            member_offset(types, types.aggregate(id)?, member)
+            find_member(types, types.aggregate(id)?, member).map(|(offset, _)| offset)
+        })
+        .ok_or_else(|| MissingItem(format!("member '{name}.{member}'")))
+    }
+
+    /// Returns the size of a member, also within anonymous structs and unions.
+    pub fn member_bytes(&mut self, name: &str, member: &str) -> Result<u64, MissingItem> {
+        self.find_definition(name, |types, id| {
+            let (_, ty) = find_member(types, types.aggregate(id)?, member)?;
+            types.size_of(ty)
         })
         .ok_or_else(|| MissingItem(format!("member '{name}.{member}'")))
     }
@@ -102,16 +111,18 @@ impl<'k, 'a> KernelLookup<'k, 'a> {
     }
 }
 
-fn member_offset(types: &TypeArena, aggregate: &Aggregate, name: &str) -> Option<u64> {
+/// Offset and type of a member.
+fn find_member(types: &TypeArena, aggregate: &Aggregate, name: &str) -> Option<(u64, TypeId)> {
     aggregate
         .members
         .iter()
         .find_map(|member| match &member.name {
-            Some(n) if n == name => Some(member.offset),
+            Some(n) if n == name => Some((member.offset, member.ty)),
             Some(_) => None,
             None => {
                 let inner = types.aggregate(member.ty)?;
-                Some(member.offset + member_offset(types, inner, name)?)
+                let (offset, ty) = find_member(types, inner, name)?;
+                Some((member.offset + offset, ty))
             }
         })
 }

@@ -1,8 +1,10 @@
 //! Kinds of pages outside of slabs, from `struct page`.
 
+use std::collections::BTreeSet;
+
 use relayout_profile::Addr;
 use relayout_profile::RunId;
-use relayout_profile::{RangeKind, RangeRow};
+use relayout_profile::{PIPE_CONTENT, RangeKind, RangeRow};
 
 use super::compound::CompoundPages;
 use super::files::FileNames;
@@ -59,6 +61,14 @@ impl PageDescriptors<'_> {
     }
 }
 
+/// Owners of pages that have no type.
+pub struct PageOwners<'g, 'm> {
+    /// Names of files.
+    pub files: FileNames<'g, 'm>,
+    /// Descriptors of the pages of pipes.
+    pub pipe_pages: BTreeSet<u64>,
+}
+
 /// Offsets and flags in the descriptor of a page that has no type.
 pub struct PageUseReader {
     flags: u64,
@@ -83,18 +93,18 @@ impl PageUseReader {
         &self,
         memory: &GuestMemory<'_>,
         descriptors: &PageDescriptors<'_>,
-        files: &mut FileNames<'_, '_>,
+        owners: &mut PageOwners<'_, '_>,
         run: RunId,
         pages: &[u64],
     ) -> Vec<RangeRow> {
         let mut ranges: Vec<RangeRow> = Vec::new();
         for &page in pages {
-            let Some(kind) = self.page_kind(memory, descriptors, page) else {
+            let Some(kind) = self.page_kind(memory, descriptors, owners, page) else {
                 continue;
             };
             let owner = match kind {
                 PageKind::Described(description) => description,
-                PageKind::File(mapping) => files.describe_mapping(mapping),
+                PageKind::File(mapping) => owners.files.describe_mapping(mapping),
             };
             match ranges.last_mut() {
                 Some(last)
@@ -117,6 +127,7 @@ impl PageUseReader {
         &self,
         memory: &GuestMemory<'_>,
         descriptors: &PageDescriptors<'_>,
+        owners: &PageOwners<'_, '_>,
         page: u64,
     ) -> Option<PageKind> {
         let head = descriptors.head(memory, page)?;
@@ -136,7 +147,7 @@ impl PageUseReader {
         }
         // include/linux/page-flags.h: bit 0 of `mapping` marks anonymous memory.
         match memory.read_u64(head.wrapping_add(self.mapping?))? {
-            0 => None,
+            0 => { owners.pipe_pages.contains(&head) }.then_some(PageKind::Described(PIPE_CONTENT)),
             mapping if mapping & 1 == 1 => Some(PageKind::Described("anonymous page")),
             mapping => Some(PageKind::File(mapping)),
         }

@@ -76,6 +76,19 @@ fn pages_are_what_their_descriptors_say() {
     check(&pages, RangeKind::DirectMap, &expect);
 }
 
+/// The content of a pipe is in its filled buffers, and its spare pages had some. What an empty buffer
+/// names is not the pipe's, and a file's page stays the file's.
+#[test]
+fn pages_of_pipes_are_found_through_open_files() {
+    let pages: Vec<u64> = [44, 55, 56, 57, 58].map(page).to_vec();
+    let expect = [
+        (page(44), PAGE_BYTES, "page cache of /data/copy.0 (tmpfs)"),
+        (page(54), 0x600 / 8, "pcpu_chunk.alloc_map"),
+        (page(55), 3 * PAGE_BYTES, "content of a pipe"),
+    ];
+    check(&pages, RangeKind::DirectMap, &expect);
+}
+
 #[test]
 fn a_slab_is_found_by_any_of_its_pages() {
     let expect = [(page(40), 2 * PAGE_BYTES, "task_cache")];

@@ -128,9 +128,70 @@ struct page pages[64] __attribute__((aligned(4096))) = {
 	/* Two pages of one file, the second described by the first. */
 	[52] = { .mapping = &copied_pages, .page_type = ORDINARY },
 	[53] = { .flags = 1, TAIL(52) },
+	/* Two filled buffers of a pipe, a spare page, and one that the pipe had before. */
+	[55] = { .page_type = ORDINARY },
+	[56] = { .page_type = ORDINARY },
+	[57] = { .page_type = ORDINARY },
+	[58] = { .page_type = ORDINARY },
 };
 word page_offset_base = 0xffffffff80000000;
 struct page *vmemmap_base = pages;
+
+/* Pipes: one without pages, and one whose second buffer has a page of a file. */
+
+struct pipe_buffer { struct page *page; unsigned offset, len; const void *ops; };
+struct anon_pipe_prealloc { struct page *pages[8]; unsigned count; };
+struct pipe_inode_info {
+	word mutex;
+#ifdef MASKS
+	union { word head_tail; struct { unsigned head, tail; }; };
+	unsigned max_usage, ring_size;
+	struct anon_pipe_prealloc prealloc;
+#else
+	unsigned head, tail, max_usage, ring_size;
+#ifdef TYPED_VALUES
+	struct page *tmp_page[2];
+#else
+	struct page *tmp_page;
+#endif
+#endif
+	struct pipe_buffer *bufs;
+};
+/* The numbers of buffers wrap around: 3 and 0 are filled, 1 and 2 are not. */
+struct pipe_buffer buffers[4] = {
+	{ &pages[56] }, { &pages[58] }, { &pages[58] }, { &pages[55] }
+};
+struct pipe_buffer spliced_buffers[1] = { { &pages[44] } };
+struct pipe_inode_info filled_pipe = { .head = 1, .tail = -1, .ring_size = 4, .bufs = buffers,
+#if defined(MASKS)
+	/* The second one is in use no more. */
+	.prealloc = { { &pages[57], &pages[58] }, 1 } };
+#elif defined(TYPED_VALUES)
+	.tmp_page = { 0, &pages[57] } };
+#else
+	.tmp_page = &pages[57] };
+#endif
+struct pipe_buffer stale_buffers[1] = { { &pages[58] } };
+struct pipe_inode_info stale_pipe = { .head = 1, .tail = 0, .ring_size = 1, .bufs = stale_buffers };
+struct pipe_inode_info spliced_pipe = { .head = 1, .tail = 0, .ring_size = 1, .bufs = spliced_buffers };
+struct file_operations { void *open; };
+struct file { word f_count; const struct file_operations *f_op; void *private_data; };
+struct fdtable { unsigned max_fds; struct file **fd; };
+struct files_struct { word count; struct fdtable *fdt, fdtab; };
+const struct file_operations pipefifo_fops = { 0 }, other_fops = { 0 };
+#ifdef MASKS
+const struct file_operations pipeanon_fops = { 0 };
+#else
+#define pipeanon_fops pipefifo_fops
+#endif
+struct file pipe_files[3] = {
+	{ 1, &pipefifo_fops, &spliced_pipe },
+	{ 1, &pipeanon_fops, &filled_pipe },
+	/* No pipe, so what it has is none either. */
+	{ 1, &other_fops, &stale_pipe },
+};
+struct file *open_files[5] = { &pipe_files[2], 0, &pipe_files[0], &pipe_files[1], &pipe_files[1] };
+struct files_struct worker_files = { 1, &worker_files.fdtab, { 5, open_files } };
 
 /* Per-cpu memory: two CPUs, static data of 0x800 bytes, and two chunks. */
 
@@ -229,6 +290,7 @@ struct task_struct {
 	int pid;
 	struct list_head thread_node;
 	struct signal_struct *signal;
+	struct files_struct *files;
 	char comm[16];
 };
 extern struct task_struct init_task, worker;
@@ -236,11 +298,11 @@ struct signal_struct init_signals = { 1, { &init_task.thread_node, &init_task.th
 struct signal_struct worker_signals = { 1, { &worker.thread_node, &worker.thread_node } };
 struct task_struct init_task = {
 	(void *)0xffffffff80010000, { &worker.tasks, &worker.tasks }, 0,
-	{ &init_signals.thread_head, &init_signals.thread_head }, &init_signals, "swapper"
+	{ &init_signals.thread_head, &init_signals.thread_head }, &init_signals, 0, "swapper"
 };
 struct task_struct worker = {
 	(void *)0xffffffff80014000, { &init_task.tasks, &init_task.tasks }, 17,
-	{ &worker_signals.thread_head, &worker_signals.thread_head }, &worker_signals, "worker"
+	{ &worker_signals.thread_head, &worker_signals.thread_head }, &worker_signals, &worker_files, "worker"
 };
 
 /* Two modules, of which the second has no description of its sections. */
