@@ -111,7 +111,8 @@ pub fn render_types<E: From<ShowError>>(
     render: impl Fn(&TypeArena, &ShownType<'_>, Option<&TypeMeasures>) -> Option<String> + Sync,
     mut write: impl FnMut(&[String]) -> Result<ControlFlow<()>, E>,
 ) -> Result<(), E> {
-    let filter = TypeFilter::new(&selection.limits)?;
+    let inline = catalog.inline_namespaces();
+    let filter = TypeFilter::new(&selection.limits, &inline)?;
     let is_measured = selection.order.is_some() || filter.is_any() || selection.measures;
     let rendered_type = |types: &TypeArena, id: TypeId, entry: &CatalogEntry<'_>| {
         let shown = ShownType {

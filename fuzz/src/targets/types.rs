@@ -2,10 +2,11 @@ use std::sync::OnceLock;
 
 use relayout_layout::abi::{AbiEngine, StructShape, TargetAbi, emit};
 use relayout_layout::btf::{BtfFile, BtfTypeLoader};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::{
     CompanionFiles, DwarfFile, DwarfTypeLoader, SectionStore, SplitUnit, SupplementaryLink,
 };
-use relayout_layout::{ElfIdentity, TypeArena, TypeId};
+use relayout_layout::{ElfIdentity, TypeArena, TypeId, TypePattern};
 use relayout_pahole_text::{self as pahole, Options};
 use relayout_search::order;
 
@@ -24,6 +25,28 @@ pub fn dwarf(data: &[u8]) {
     let store = SectionStore::default();
     if let Ok(file) = DwarfFile::parse_with_store(data, &store) {
         use_file(&file, data);
+    }
+    find_by_name(data);
+}
+
+/// Looks for types as the commands do, also in functions, and by arguments of templates.
+fn find_by_name(data: &[u8]) {
+    let store = SectionStore::default();
+    let Ok(catalog) = TypeCatalog::parse(data, &store, DebugInfoFormat::Any) else {
+        return;
+    };
+    let names = catalog.type_names();
+    let names = names.iter().take(TYPES_MAX).copied();
+    for name in names.chain(["no::such", "none<int>", "*<*>"]) {
+        let Ok(pattern) = TypePattern::parse(name) else {
+            continue;
+        };
+        for entry in catalog.find_matching(&pattern).iter().take(TYPES_MAX) {
+            catalog.scope_of(entry);
+        }
+    }
+    for found in catalog.unsupported_languages() {
+        found.language.to_string();
     }
 }
 

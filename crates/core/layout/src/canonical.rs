@@ -1,7 +1,22 @@
 //! Common spelling of types that compilers and people spell differently.
 
-/// Canonical spelling of a type: `long unsigned int` becomes `unsigned long`, `_Bool` becomes `bool`,
-/// and `> >` becomes `>>`, also inside template arguments.
+use crate::literals;
+
+/// Spelling of a namespace without a name, in scopes and in canonical names.
+pub(crate) const UNNAMED_SCOPE: &str = "(anonymous)";
+
+/// Spellings of a namespace without a name by clang and gdb, and by gcc.
+const UNNAMED_SPELLINGS: [&str; 4] = [
+    UNNAMED_SCOPE,
+    "(anonymous namespace)",
+    "{anonymous}",
+    "<unnamed>",
+];
+
+/// Canonical spelling of a type: `long unsigned int` becomes `unsigned long`, `_Bool` becomes
+/// `bool`, and `> >` becomes `>>`, also inside template arguments. Values among these are plain
+/// numbers: `4` for `4UL`, `97` for `'a'` and `(char)97`. Namespaces without a name are
+/// `(anonymous)`.
 ///
 /// ```
 /// use relayout_layout::canonical_type;
@@ -12,13 +27,20 @@
 pub fn canonical_type(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut integer = IntegerWords::default();
-    let mut consts = PendingConsts::default();
+    let mut pending = PendingQualifiers::default();
     let mut rest = name;
     while let Some(first) = rest.chars().next() {
+        if let Some((token, after)) = read_special_token(rest, &out) {
+            integer.flush(&mut out);
+            out.push_str(&token);
+            rest = after;
+            continue;
+        }
         let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
         if end > 0 {
             let (word, after) = rest.split_at(end);
-            if word == "const" && !integer.has_words() && consts.defer_const(&out) {
+            let qualifier = TypeQualifier::from_word(word).filter(|_| !integer.has_words());
+            if qualifier.is_some_and(|qualifier| pending.defer(qualifier, &out)) {
                 // The word goes behind the type.
             } else if !integer.absorb_word(word) {
                 integer.flush(&mut out);
@@ -28,43 +50,124 @@ pub fn canonical_type(name: &str) -> String {
         } else {
             if !first.is_whitespace() {
                 integer.flush(&mut out);
-                consts.flush_before(first, &mut out);
+                pending.flush_before(first, &mut out);
                 out.push(first);
             }
             rest = &rest[first.len_utf8()..];
         }
     }
     integer.flush(&mut out);
-    consts.flush(&mut out);
+    pending.flush(&mut out);
     out
 }
 
-/// Words `const` in front of a type, to be written behind it: `const char *` becomes `char const
-/// *`.
-#[derive(Default)]
-struct PendingConsts {
-    /// Number of open template argument lists.
-    depth: usize,
-    /// Depths at which a `const` waits.
-    waiting_depths: Vec<usize>,
+/// Reads a namespace without a name, or a value among template arguments, in front of `rest`, which
+/// follows `out`.
+fn read_special_token<'n>(rest: &'n str, out: &str) -> Option<(String, &'n str)> {
+    if !rest.starts_with(['(', '{', '<', '-', '\'', 'n', 'u', 'U', 'L'])
+        && !rest.starts_with(|c: char| c.is_ascii_digit())
+    {
+        return None;
+    }
+    if let Some(after) = strip_unnamed(rest) {
+        return Some((UNNAMED_SCOPE.to_owned(), after));
+    }
+    let begins_argument = out.ends_with(['<', ',']);
+    if !begins_argument {
+        return None;
+    }
+    literals::read_value(rest)
 }
 
-impl PendingConsts {
-    /// Returns true if a `const` after `out` begins a type, and keeps it for later.
-    fn defer_const(&mut self, out: &str) -> bool {
-        let begins = out.is_empty() || out.ends_with(['<', ',', '(']);
-        if begins {
-            self.waiting_depths.push(self.depth);
+/// Strips a namespace without a name from the front.
+fn strip_unnamed(text: &str) -> Option<&str> {
+    let mut spellings = UNNAMED_SPELLINGS.iter();
+    spellings.find_map(|spelling| text.strip_prefix(spelling))
+}
+
+/// Returns true if `name` has a namespace without a name, in any spelling.
+pub(crate) fn has_unnamed(name: &str) -> bool {
+    let mut spellings = UNNAMED_SPELLINGS.iter();
+    spellings.any(|spelling| name.contains(spelling))
+}
+
+/// Returns `canonical`, a canonical name, without the namespaces that have no name: their members
+/// are members of the namespace around them.
+pub(crate) fn without_unnamed(canonical: &str) -> String {
+    canonical.replace("(anonymous)::", "")
+}
+
+/// TypeQualifier of a type.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TypeQualifier {
+    Const,
+    Volatile,
+}
+
+impl TypeQualifier {
+    fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "const" => Some(Self::Const),
+            "volatile" => Some(Self::Volatile),
+            _ => None,
         }
-        begins
+    }
+}
+
+/// Qualifiers in front of a type, to be written behind it: `const char *` becomes `char const *`.
+#[derive(Default)]
+struct PendingQualifiers {
+    /// Number of open template argument lists.
+    depth: usize,
+    /// Types whose qualifiers wait.
+    waiting: Vec<WaitingQualifiers>,
+}
+
+/// Qualifiers of one type.
+struct WaitingQualifiers {
+    /// Number of open template argument lists around the type.
+    depth: usize,
+    /// Bytes in front of the type.
+    start: usize,
+    is_const: bool,
+    is_volatile: bool,
+}
+
+impl PendingQualifiers {
+    /// Returns true if a qualifier after `out` begins a type, and keeps it for later.
+    fn defer(&mut self, qualifier: TypeQualifier, out: &str) -> bool {
+        let begins = out.is_empty() || out.ends_with(['<', ',', '(']);
+        if !begins {
+            return false;
+        }
+        let (depth, start) = (self.depth, out.len());
+        let same_type = |waiting: &&mut WaitingQualifiers| waiting.start == start;
+        let mut added = WaitingQualifiers {
+            depth,
+            start,
+            is_const: false,
+            is_volatile: false,
+        };
+        let (waiting, is_new) = match self.waiting.last_mut().filter(same_type) {
+            Some(waiting) => (waiting, false),
+            None => (&mut added, true),
+        };
+        match qualifier {
+            TypeQualifier::Const => waiting.is_const = true,
+            TypeQualifier::Volatile => waiting.is_volatile = true,
+        }
+        if is_new {
+            self.waiting.push(added);
+        }
+        true
     }
 
-    /// Writes the waiting `const` if `next` ends a type.
+    /// Writes the waiting qualifiers if `next` ends a type.
     fn flush_before(&mut self, next: char, out: &mut String) {
         let ends = matches!(next, ',' | '>' | '*' | '&' | '(' | ')' | '[');
-        if ends && self.waiting_depths.last() == Some(&self.depth) {
-            self.waiting_depths.pop();
-            push_word(out, "const");
+        let depth = self.depth;
+        if ends && let Some(waiting) = self.waiting.pop_if(|waiting| waiting.depth == depth) {
+            waiting.write(out);
         }
         match next {
             '<' => self.depth += 1,
@@ -74,8 +177,18 @@ impl PendingConsts {
     }
 
     fn flush(&mut self, out: &mut String) {
-        for _ in self.waiting_depths.drain(..) {
+        let waiting = self.waiting.drain(..);
+        waiting.for_each(|waiting| waiting.write(out));
+    }
+}
+
+impl WaitingQualifiers {
+    fn write(&self, out: &mut String) {
+        if self.is_const {
             push_word(out, "const");
+        }
+        if self.is_volatile {
+            push_word(out, "volatile");
         }
     }
 }
@@ -217,5 +330,62 @@ mod tests {
             "A<B<C const>const*>",
         );
         check(&["const struct page *"], "struct page const*");
+        check(
+            &["Fn<int const volatile&>", "Fn<const volatile int &>"],
+            "Fn<int const volatile&>",
+        );
+        check(&["Fn<int [4]>", "Fn<int[4]>"], "Fn<int[4]>");
+        check(
+            &[
+                "Fn<int(long int, char const*)>",
+                "Fn<int (long, const char *)>",
+            ],
+            "Fn<int(long,char const*)>",
+        );
+    }
+
+    #[test]
+    fn values_by_either_compiler() {
+        check(
+            &["Ring<long, 4>", "Ring<long int, 4UL>", "Ring<long,4ull>"],
+            "Ring<long,4>",
+        );
+        check(&["Tag<'a'>", "Tag<(char)97>", "Tag<97>"], "Tag<97>");
+        check(&["Ch<'\\n'>", "Ch<'\\012'>"], "Ch<10>");
+        check(&["Ch<'\\''>", "Ch<39>"], "Ch<39>");
+        check(&["Ch<','>", "Ch<44>"], "Ch<44>");
+        check(&["L<-4>", "L<-4L>", "L<(short)-4>"], "L<-4>");
+        check(&["SC<-1>", "SC<(signed char)'\\xff'>"], "SC<-1>");
+        check(&["UC<200>", "UC<(unsigned char)'\\xc8'>"], "UC<200>");
+        check(&["WC<119>", "WC<L'w'>"], "WC<119>");
+        check(&["B<true>", "B<(bool)1>"], "B<true>");
+        check(&["P<0>", "P<nullptr>"], "P<0>");
+        check(&["P<(& g)>", "P<&g>"], "P<&g>");
+        // An enumerator's number is not in its name.
+        check(&["C<(Color)1>"], "C<(Color)1>");
+        check(&["Two<1u, 'b', B<2l> >"], "Two<1,98,B<2>>");
+    }
+
+    #[test]
+    fn namespaces_without_a_name() {
+        check(
+            &[
+                "S<(anonymous namespace)::Q>",
+                "S<{anonymous}::Q>",
+                "S<(anonymous)::Q>",
+            ],
+            "S<(anonymous)::Q>",
+        );
+        assert_eq!(super::without_unnamed("S<a::(anonymous)::Q>"), "S<a::Q>");
+    }
+
+    #[test]
+    fn names_that_only_look_like_values() {
+        check(&["{closure#0}<&'a str>"], "{closure#0}<&'a str>");
+        check(&["A<'>"], "A<'>");
+        check(&["A<u8>", "A< u8 >"], "A<u8>");
+        check(&["A<unsigned>"], "A<unsigned int>");
+        check(&["A<(B)>", "A<(B) >"], "A<(B)>");
+        check(&["HashMap<&str, (u8, u16)>"], "HashMap<&str,(u8,u16)>");
     }
 }

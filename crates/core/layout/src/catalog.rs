@@ -4,18 +4,27 @@
 //! ([`TypeCatalog::load`]), or many in parallel into arenas that are dropped after each has been
 //! visited ([`TypeCatalog::map_loaded`]).
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::abi::{AbiEngine, TargetAbi};
 use crate::btf::{BtfFile, BtfId, BtfTypeLoader};
 use crate::dwarf::{
-    CompanionFiles, DieOffset, DwarfFile, DwarfTypeLoader, MissingCompanion, NoCompanions,
-    SectionStore,
+    CompanionFiles, DieOffset, DwarfFile, DwarfTypeLoader, LanguageUnits, MissingCompanion,
+    NoCompanions, SectionStore, TypePlace,
 };
 use crate::same_definition::{is_same_definition, layout_hash};
-use crate::{Aggregate, Error, Type, TypeArena, TypeId};
+use crate::{
+    Aggregate, Error, InlineNamespaces, Type, TypeArena, TypeId, TypePattern, canonical_type,
+};
 
+/// Units up to this many bytes together are searched for types in functions whenever a name is
+/// looked for.
+const SMALL_UNITS_BYTES: usize = 16 << 20;
+/// Most instances of one template that are spelled anew for a name that is not found.
+const RESPELLED_MAX: usize = 4096;
 /// Number of definitions that share an arena in [`TypeCatalog::map_loaded`].
 const PIECE_ENTRIES: usize = 64;
 
@@ -188,13 +197,155 @@ impl<'a> TypeCatalog<'a> {
         }
     }
 
+    /// Languages of the compilation units whose types may be read otherwise than their compilers
+    /// mean them.
+    pub fn unsupported_languages(&self) -> Vec<LanguageUnits> {
+        let languages = match &self.debug_info {
+            DebugInfo::Dwarf(file) => file.languages(),
+            DebugInfo::Btf(_) => &[],
+        };
+        let unsupported = languages
+            .iter()
+            .filter(|found| !found.language.is_supported());
+        unsupported.copied().collect()
+    }
+
+    /// Inline namespaces of C++, which names may leave out.
+    pub fn inline_namespaces(&self) -> Cow<'_, InlineNamespaces> {
+        match &self.debug_info {
+            DebugInfo::Dwarf(file) => Cow::Borrowed(file.inline_namespaces()),
+            DebugInfo::Btf(_) => Cow::default(),
+        }
+    }
+
+    /// Definitions that `pattern` means. Every command finds types by this function.
+    ///
+    /// An open pattern means structs, unions and classes. Another pattern also means enums,
+    /// typedefs and base types, and, where no name fits it otherwise, the only one with further
+    /// template arguments that may be defaults. Types in functions are looked for in small files,
+    /// and where nothing outside of functions fits. The keyword is not compared.
+    pub fn find_matching<'c>(&'c self, pattern: &TypePattern) -> Vec<CatalogEntry<'c>> {
+        let mut found = self.find_matching_in(TypePlace::TopLevel, pattern);
+        if found.is_empty() || self.has_small_functions() {
+            found.extend(self.find_matching_in(TypePlace::Functions, pattern));
+        }
+        found
+    }
+
+    /// Returns true if a search of all functions takes no time that anybody notices.
+    fn has_small_functions(&self) -> bool {
+        match &self.debug_info {
+            DebugInfo::Dwarf(file) => file.unit_bytes() <= SMALL_UNITS_BYTES,
+            DebugInfo::Btf(_) => false,
+        }
+    }
+
+    fn find_matching_in<'c>(
+        &'c self,
+        place: TypePlace,
+        pattern: &TypePattern,
+    ) -> Vec<CatalogEntry<'c>> {
+        let inline = self.inline_namespaces();
+        let fits = |entry: &CatalogEntry<'_>| {
+            let scope = self.scope_of(entry);
+            pattern.matches_in(scope.as_deref(), entry.name, &inline)
+        };
+        if pattern.is_open() {
+            let mut entries = self.aggregates_in(place);
+            entries.retain(|entry| pattern.may_match(entry.name) && fits(entry));
+            return entries;
+        }
+        let own = pattern.name().as_str();
+        let exact = self.stored_name(place, own).into_iter();
+        let mut found: Vec<CatalogEntry<'c>> = exact
+            .flat_map(|name| self.find_unscoped_in(place, name))
+            .filter(fits)
+            .collect();
+        // Other names have one spelling only.
+        let is_spelled_in_ways = own.contains([' ', '<', '(', '{']);
+        if !found.is_empty() && !is_spelled_in_ways {
+            return found;
+        }
+        let is_other = |name: &&str| *name != own && pattern.may_match(name);
+        let names = self.type_names_in(place).into_iter().filter(is_other);
+        let others: Vec<CatalogEntry<'c>> = names
+            .flat_map(|name| self.find_unscoped_in(place, name))
+            .collect();
+        found.extend(others.iter().filter(|entry| fits(entry)));
+        if found.is_empty() {
+            let others = others.iter().copied().take(RESPELLED_MAX);
+            found = others
+                .filter(|entry| self.is_respelled(entry, pattern, &inline))
+                .collect();
+        }
+        if found.is_empty() {
+            found = self.with_defaults(others, pattern, &inline);
+        }
+        found
+    }
+
+    /// Returns true if a compiler would spell the entry as `pattern` does: an enumerator among the
+    /// arguments of a template is `Color::Red` by clang, and `(Color)0` by gcc.
+    fn is_respelled(
+        &self,
+        entry: &CatalogEntry<'_>,
+        pattern: &TypePattern,
+        inline: &InlineNamespaces,
+    ) -> bool {
+        let (DebugInfo::Dwarf(file), Some(die)) = (&self.debug_info, entry.die()) else {
+            return false;
+        };
+        let scope = self.scope_of(entry);
+        let mut names = file.respelled_names(die);
+        entry.name.contains('<')
+            && names.any(|name| pattern.matches_in(scope.as_deref(), &name, inline))
+    }
+
+    /// Definitions of the only name that has the arguments of `pattern`, and others that may be
+    /// defaults.
+    fn with_defaults<'c>(
+        &'c self,
+        candidates: Vec<CatalogEntry<'c>>,
+        pattern: &TypePattern,
+        inline: &InlineNamespaces,
+    ) -> Vec<CatalogEntry<'c>> {
+        let DebugInfo::Dwarf(file) = &self.debug_info else {
+            return Vec::new();
+        };
+        let loader = DwarfTypeLoader::new(file);
+        let mut found = candidates;
+        found.retain(|entry| {
+            let given = pattern.arguments_before_defaults(entry.name);
+            let scope = self.scope_of(entry);
+            pattern.fits_scope(scope.as_deref(), inline)
+                && given
+                    .zip(entry.die())
+                    .is_some_and(|(given, die)| loader.may_be_defaults(die, given))
+        });
+        let mut names = found.iter().map(|entry| canonical_type(entry.name));
+        let first = names.next();
+        match names.all(|name| Some(name) == first) {
+            true => found,
+            false => Vec::new(),
+        }
+    }
+
     /// Definitions of a name in file order: structs, unions, classes, enums, typedefs and base
     /// types. The name may have its scope or the end of its scope before it: `a::b::T`, `b::T`.
+    /// Types in functions are looked for where there are no others.
     pub fn find_definitions<'c>(&'c self, name: &'c str) -> Vec<CatalogEntry<'c>> {
-        let found = self.find_unscoped(name);
+        let found = self.find_definitions_in(TypePlace::TopLevel, name);
+        match found.is_empty() {
+            true => self.find_definitions_in(TypePlace::Functions, name),
+            false => found,
+        }
+    }
+
+    fn find_definitions_in<'c>(&'c self, place: TypePlace, name: &'c str) -> Vec<CatalogEntry<'c>> {
+        let found = self.find_unscoped_in(place, name);
         match split_scope(name) {
             Some((scope, bare)) if found.is_empty() => {
-                let mut found = self.find_unscoped(bare);
+                let mut found = self.find_unscoped_in(place, bare);
                 let is_inside = |around: &str| {
                     let before = around.strip_suffix(scope);
                     before.is_some_and(|before| before.is_empty() || before.ends_with("::"))
@@ -209,25 +360,61 @@ impl<'a> TypeCatalog<'a> {
         }
     }
 
-    /// Namespaces, modules and classes around a definition: `std::__detail`.
+    /// Namespaces, modules, classes and functions around a definition: `std::__detail`, `main()`.
     pub fn scope_of(&self, entry: &CatalogEntry<'_>) -> Option<String> {
         match &self.debug_info {
-            DebugInfo::Dwarf(file) => Some(file.scope_path(file.scope_of(entry.die()?)?)),
+            DebugInfo::Dwarf(file) => file.full_scope_path(entry.die()?),
             DebugInfo::Btf(_) => None,
         }
     }
 
-    fn find_unscoped<'c>(&'c self, name: &'c str) -> Vec<CatalogEntry<'c>> {
+    fn find_unscoped_in<'c>(&'c self, place: TypePlace, name: &'c str) -> Vec<CatalogEntry<'c>> {
         let entry = |key| CatalogEntry { name, key };
         match &self.debug_info {
             DebugInfo::Dwarf(file) => {
-                let dies = file.distinct_types(name).into_iter();
+                let dies = file.distinct_types_in(place, name).into_iter();
                 dies.map(|die| entry(DefinitionKey::Die(die))).collect()
             }
-            DebugInfo::Btf(btf) => {
+            DebugInfo::Btf(btf) if place == TypePlace::TopLevel => {
                 let ids = btf.find_types(name).into_iter();
                 ids.map(|id| entry(DefinitionKey::Btf(id))).collect()
             }
+            DebugInfo::Btf(_) => Vec::new(),
+        }
+    }
+
+    fn stored_name(&self, place: TypePlace, name: &str) -> Option<&str> {
+        match &self.debug_info {
+            DebugInfo::Dwarf(file) => file.stored_name(place, name),
+            DebugInfo::Btf(btf) if place == TypePlace::TopLevel => btf.stored_name(name),
+            DebugInfo::Btf(_) => None,
+        }
+    }
+
+    fn type_names_in(&self, place: TypePlace) -> Vec<&str> {
+        match (&self.debug_info, place) {
+            (_, TypePlace::TopLevel) => self.type_names(),
+            (DebugInfo::Dwarf(file), TypePlace::Functions) => file.local_type_names(),
+            (DebugInfo::Btf(_), TypePlace::Functions) => Vec::new(),
+        }
+    }
+
+    fn aggregates_in(&self, place: TypePlace) -> Vec<CatalogEntry<'_>> {
+        match (&self.debug_info, place) {
+            (_, TypePlace::TopLevel) => self.aggregates(),
+            (DebugInfo::Dwarf(file), TypePlace::Functions) => {
+                let named = file.distinct_local_aggregates().into_iter();
+                named
+                    .flat_map(|(name, dies)| {
+                        let entry = move |die| CatalogEntry {
+                            name,
+                            key: DefinitionKey::Die(die),
+                        };
+                        dies.into_iter().map(entry)
+                    })
+                    .collect()
+            }
+            (DebugInfo::Btf(_), TypePlace::Functions) => Vec::new(),
         }
     }
 

@@ -7,6 +7,8 @@
 
 use std::fmt;
 
+use crate::InlineNamespaces;
+
 /// Index of a type in its [`TypeArena`]; meaningless in another arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TypeId(pub u32);
@@ -24,6 +26,8 @@ pub struct SourceLine {
 #[derive(Clone, Debug, Default)]
 pub struct TypeArena {
     pub(crate) types: Vec<Type>,
+    /// Inline namespaces of the types, as far as they were given.
+    pub(crate) inline_namespaces: InlineNamespaces,
 }
 
 /// Type.

@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
+use crate::{Aggregate, AggregateKind, InlineNamespaces, Type, TypeArena, TypeId};
 
 /// Most typedefs, qualifiers and aggregates that are followed into each other; more is a cycle.
 pub const NESTING_MAX: u32 = 64;
@@ -30,6 +30,19 @@ impl TypeArena {
     /// Empty arena.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Empty arena for types in inline namespaces.
+    pub fn with_inline_namespaces(inline_namespaces: InlineNamespaces) -> Self {
+        Self {
+            inline_namespaces,
+            ..Self::default()
+        }
+    }
+
+    /// Inline namespaces of the types; none unless they were given.
+    pub fn inline_namespaces(&self) -> &InlineNamespaces {
+        &self.inline_namespaces
     }
 
     /// Adds a type, for instance an [`Aggregate`] with other offsets.

@@ -4,11 +4,12 @@ mod common;
 #[path = "common/exercise.rs"]
 mod exercise;
 
+use std::process::Command;
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
 use relayout_layout::btf::{BtfFile, BtfTypeLoader};
-use relayout_layout::dwarf::DwarfFile;
+use relayout_layout::dwarf::{DwarfFile, SectionStore};
 
 use exercise::exercise_readers;
 
@@ -70,6 +71,25 @@ fn linked() -> &'static [u8] {
     })
 }
 
+/// Object of C++ whose names lack the arguments of templates.
+fn instances() -> &'static [u8] {
+    static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
+    BYTES.get_or_init(|| {
+        relayout_testkit::require_programs(&["clang++"]);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (source, object) = (
+            common::data("instances.cc"),
+            folder.path().join("instances.o"),
+        );
+        let compiler = Command::new("clang++")
+            .args(["-std=c++17", "-g", "-gsimple-template-names", "-c", "-o"])
+            .args([&object, &source])
+            .status();
+        assert!(compiler.expect("clang++ runs").success());
+        std::fs::read(object).expect("the compiler wrote its output")
+    })
+}
+
 fn flip(bytes: &[u8], changes: &[(prop::sample::Index, u8)]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for (place, value) in changes {
@@ -92,6 +112,18 @@ fn undamaged_input_is_read() {
     assert_eq!(types.types().name_of(id), "t");
     assert!(DwarfFile::parse(linked()).is_ok());
     exercise_readers(object());
+    let store = SectionStore::default();
+    let file = DwarfFile::parse_with_store(instances(), &store).unwrap();
+    for name in [
+        "Pool<Pool<a::v1::Job, 2>, 2>",
+        "Pack<int, Pack<>, a::v1::Job>",
+        "Pool<a::(anonymous)::Own, 2>",
+        "Paint<Green>",
+        "Call<int (*(long, const char *))[3]>",
+    ] {
+        assert_eq!(file.find_types(name).len(), 1, "{name}");
+    }
+    exercise_readers(instances());
 }
 
 proptest! {
@@ -103,6 +135,11 @@ proptest! {
     #[test]
     fn flipped_object(changes in prop::collection::vec((any::<prop::sample::Index>(), 1u8..), 1..6)) {
         exercise_readers(&flip(object(), &changes));
+    }
+
+    #[test]
+    fn flipped_instances(changes in prop::collection::vec((any::<prop::sample::Index>(), 1u8..), 1..6)) {
+        exercise_readers(&flip(instances(), &changes));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::check_log;
 
 fn test_violation(member: &str, rule: RuleId, decl: Option<(&str, u32)>) -> Violation {
     Violation {
+        rule_type: "mm_struct".to_owned(),
         type_name: "mm_struct".into(),
         member: member.into(),
         rule,

@@ -416,7 +416,8 @@ pub(crate) fn recorded_struct_name(
     let meant_name = |id: TypeId| {
         let aggregate = types.aggregate(id)?;
         let tag = aggregate.name.as_deref().unwrap_or_default();
-        let is_meant = pattern.matches(aggregate.scope.as_deref(), tag);
+        let scope = aggregate.scope.as_deref();
+        let is_meant = pattern.matches_in(scope, tag, types.inline_namespaces());
         is_meant.then(|| aggregate.readable_name()).flatten()
     };
     let objects = resolved.resolution.objects().iter();

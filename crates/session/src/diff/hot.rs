@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use relayout_check::RecordedHotMember;
 use relayout_contend::Findings;
-use relayout_diff::{DiffStatus, LayoutDiff, TypeDiff, TypeLayout, lines_overlap};
+use relayout_diff::{DiffStatus, LayoutDiff, TypeDiff, TypeLayout, entries_named, lines_overlap};
 use relayout_files::RecordingProgress;
 use relayout_layout::catalog::TypeCatalog;
 use relayout_layout::{
@@ -230,7 +230,7 @@ fn load_shape(
     catalog: &TypeCatalog<'_>,
     shape: &TypeLayout,
 ) -> Result<Option<(TypeArena, TypeId)>, Error> {
-    let loaded = catalog.load(&catalog.find_definitions(&shape.key.name))?;
+    let loaded = catalog.load(&entries_named(catalog, &shape.key.name))?;
     let is_shape = |id: &&TypeId| {
         TypeLayout::from_type(&loaded.types, **id)
             .is_some_and(|found| found.key == shape.key && found.fingerprint == shape.fingerprint)

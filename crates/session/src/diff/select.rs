@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, TypeKey};
-use relayout_layout::suggestions;
+use relayout_diff::{DiffSide, DiffStatus, LayoutDiff};
+use relayout_layout::{TypePattern, suggestions};
 
 use super::hot::HotDiff;
 use super::{DiffRequest, size_growth};
@@ -77,27 +77,10 @@ pub(crate) fn load_matching(
     asked: &str,
     with_copies: bool,
 ) -> Result<bool, Error> {
-    let load = |side: &mut DiffSide<'_, '_>, name: &str, wanted: &dyn Fn(&TypeKey) -> bool| {
-        match with_copies {
-            true => side.load_copies(name, wanted),
-            false => side.load_name(name, wanted),
-        }
-    };
-    if !asked.contains(['*', '?', ' ', ':', '<']) {
-        return Ok(load(side, asked, &|_| true)?);
+    match TypePattern::parse(asked) {
+        Ok(pattern) => Ok(side.load_matching(&pattern, with_copies)?),
+        Err(_) => Ok(false),
     }
-    let pattern = TypeKey::unscoped_name(bare_name(asked));
-    let names: Vec<&str> = side
-        .catalog()
-        .type_names()
-        .into_iter()
-        .filter(|name| TypeKey::name_matches(&pattern, name))
-        .collect();
-    let mut found = false;
-    for name in names {
-        found |= load(side, name, &|key| key.is_meant_by(asked))?;
-    }
-    Ok(found)
 }
 
 /// Returns the name without `struct`, `class` or `union`.

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use relayout_check::TypePattern;
-use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeArena, TypeId};
+use relayout_layout::{
+    Aggregate, AggregateKind, InlineNamespaces, Member, Type, TypeArena, TypeId,
+};
 
 use super::ShowError;
 
@@ -85,17 +87,25 @@ impl TypeLimits {
 pub(super) struct TypeFilter<'a> {
     limits: &'a TypeLimits,
     contains: Option<TypePattern>,
+    inline: &'a InlineNamespaces,
 }
 
 impl<'a> TypeFilter<'a> {
-    pub(super) fn new(limits: &'a TypeLimits) -> Result<Self, ShowError> {
+    pub(super) fn new(
+        limits: &'a TypeLimits,
+        inline: &'a InlineNamespaces,
+    ) -> Result<Self, ShowError> {
         let contains = limits
             .contains
             .as_deref()
             .map(TypePattern::parse)
             .transpose()
             .map_err(ShowError::Pattern)?;
-        Ok(Self { limits, contains })
+        Ok(Self {
+            limits,
+            contains,
+            inline,
+        })
     }
 
     /// Tells whether any limit is set.
@@ -181,7 +191,7 @@ impl<'a> TypeFilter<'a> {
                     let keyword = wanted.keyword();
                     let named = found.name.as_deref().is_some_and(|name| {
                         keyword.is_none_or(|keyword| keyword == found.kind.keyword())
-                            && wanted.matches(found.scope.as_deref(), name)
+                            && wanted.matches_in(found.scope.as_deref(), name, self.inline)
                     });
                     // Members of an anonymous struct are those of the struct around it.
                     let is_anonymous = found.name.is_none() || member.is_anonymous();

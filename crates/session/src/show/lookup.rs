@@ -4,10 +4,13 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use relayout_check::TypePattern;
-use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
+use relayout_layout::catalog::{CatalogEntry, LoadedTypes, TypeCatalog};
 use relayout_layout::{Type, TypeArena, TypeId, suggestions};
 
 use super::{ShowError, ShownType, TypeSelection};
+
+/// Most types of one name that a sentence describes.
+const DESCRIBED_MAX: usize = 12;
 
 /// Text of a type by which definitions are compared.
 type SameText<'f> = &'f dyn Fn(&TypeArena, &ShownType<'_>) -> String;
@@ -32,7 +35,7 @@ pub(super) fn selected_entries<'c>(
         let found = if pattern.is_open() {
             matching_entries(catalog, &pattern)?
         } else {
-            named_definitions(catalog, name, &pattern, same_text)?.take(selection.all, notify)
+            named_definitions(catalog, &pattern, same_text)?.take(selection.all, notify)
         };
         if found.is_empty() {
             return Err(unknown_type(file, catalog, name, &pattern));
@@ -84,15 +87,11 @@ fn matching_entries<'c>(
     catalog: &'c TypeCatalog<'_>,
     pattern: &TypePattern,
 ) -> Result<Vec<CatalogEntry<'c>>, ShowError> {
-    let mut entries = catalog.aggregates();
-    entries.retain(|entry| pattern.may_match(entry.name));
-    let is_by_name = pattern.keyword().is_none() && pattern.components().len() == 1;
-    if is_by_name && entries.iter().all(|entry| pattern.matches_name(entry.name)) {
+    let entries = catalog.find_matching(pattern);
+    if pattern.keyword().is_none() {
         return Ok(entries);
     }
-    let fits = catalog.map_loaded(&entries, |types, id, entry| {
-        is_meant(types, id, entry.name, pattern)
-    })?;
+    let fits = catalog.map_loaded(&entries, |types, id, _| has_keyword(types, id, pattern))?;
     Ok(entries
         .into_iter()
         .zip(fits)
@@ -121,40 +120,15 @@ impl<'c> NamedDefinitions<'c> {
     }
 }
 
-/// Types that a pattern means, of those that may be meant by their names.
-struct MeantTypes<'c> {
-    types: TypeArena,
-    found: Vec<(TypeId, CatalogEntry<'c>)>,
-}
-
-impl<'c> MeantTypes<'c> {
-    fn load(
-        catalog: &'c TypeCatalog<'_>,
-        entries: Vec<CatalogEntry<'c>>,
-        pattern: &TypePattern,
-    ) -> Result<Self, ShowError> {
-        let loaded = catalog.load(&entries)?;
-        let types = loaded.types;
-        let mut found: Vec<(TypeId, CatalogEntry<'c>)> =
-            loaded.ids.iter().copied().zip(entries).collect();
-        found.retain(|(id, entry)| is_meant(&types, *id, entry.name, pattern));
-        Ok(Self { types, found })
-    }
-}
-
 fn named_definitions<'c>(
     catalog: &'c TypeCatalog<'_>,
-    name: &'c str,
     pattern: &TypePattern,
     same_text: SameText<'_>,
 ) -> Result<NamedDefinitions<'c>, ShowError> {
-    let bare = name.len() - pattern.name().as_str().len();
-    let bare = name.get(bare..).unwrap_or(name).trim();
-    let mut meant = MeantTypes::load(catalog, catalog.find_definitions(bare), pattern)?;
-    if meant.found.is_empty() {
-        meant = MeantTypes::load(catalog, respelled_definitions(catalog, pattern), pattern)?;
-    }
-    let MeantTypes { types, mut found } = meant;
+    let entries = catalog.find_matching(pattern);
+    let LoadedTypes { types, ids } = catalog.load(&entries)?;
+    let mut found: Vec<(TypeId, CatalogEntry<'c>)> = ids.into_iter().zip(entries).collect();
+    found.retain(|(id, _)| has_keyword(&types, *id, pattern));
     let types = &types;
     // A struct often shares its name with a typedef of it: the struct is meant.
     let is_tagged = |(id, _): &(TypeId, _)| matches!(types.get(*id), Type::Aggregate(_));
@@ -175,53 +149,61 @@ fn named_definitions<'c>(
         seen.push(text);
         is_new
     });
-    let ids: Vec<TypeId> = found.iter().map(|(id, _)| *id).collect();
     Ok(NamedDefinitions {
-        ambiguity: (ids.len() > 1).then(|| ambiguity(types, bare, &ids)),
+        ambiguity: (found.len() > 1).then(|| ambiguity(catalog, types, pattern, &found)),
         entries: found.into_iter().map(|(_, entry)| entry).collect(),
     })
 }
 
-/// Returns the definitions whose names are the pattern's in another spelling, in any scope.
-fn respelled_definitions<'c>(
-    catalog: &'c TypeCatalog<'_>,
+/// Tells whether a type has the keyword of the pattern, if that has one.
+fn has_keyword(types: &TypeArena, id: TypeId, pattern: &TypePattern) -> bool {
+    let keyword = match types.get(id) {
+        Type::Aggregate(aggregate) => Some(aggregate.kind.keyword()),
+        Type::Enum { .. } => Some("enum"),
+        _ => None,
+    };
+    { pattern.keyword() }.is_none_or(|wanted| keyword == Some(wanted))
+}
+
+/// Sentence about several types that `pattern` means, with their scopes where any is in one.
+fn ambiguity(
+    catalog: &TypeCatalog<'_>,
+    types: &TypeArena,
     pattern: &TypePattern,
-) -> Vec<CatalogEntry<'c>> {
-    let names = catalog.type_names().into_iter();
-    names
-        .filter(|name| pattern.may_match(name))
-        .flat_map(|name| catalog.find_definitions(name))
-        .collect()
-}
-
-fn is_meant(types: &TypeArena, id: TypeId, name: &str, pattern: &TypePattern) -> bool {
-    let (keyword, scope) = match types.get(id) {
-        Type::Aggregate(aggregate) => {
-            let keyword = Some(aggregate.kind.keyword());
-            (keyword, aggregate.scope.as_deref())
-        }
-        Type::Enum { .. } => (Some("enum"), None),
-        _ => (None, None),
-    };
-    pattern
-        .keyword()
-        .is_none_or(|wanted| keyword == Some(wanted))
-        && pattern.matches(scope, name)
-}
-
-fn ambiguity(types: &TypeArena, name: &str, ids: &[TypeId]) -> String {
-    let places: Vec<String> = ids
+    found: &[(TypeId, CatalogEntry<'_>)],
+) -> String {
+    let scopes: Vec<Option<String>> = found
         .iter()
-        .filter_map(|id| types.aggregate(*id)?.decl.as_ref())
-        .map(|decl| format!("{}:{}", decl.file, decl.line))
+        .map(|(_, entry)| catalog.scope_of(entry))
         .collect();
-    let places = if places.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", places.join(", "))
+    let is_scoped = scopes.iter().any(Option::is_some);
+    let described: Vec<String> = { found.iter().zip(scopes) }
+        .filter_map(|((id, entry), scope)| {
+            let declared = types
+                .aggregate(*id)
+                .and_then(|aggregate| aggregate.decl.as_ref());
+            let place = declared.map(|decl| format!("{}:{}", decl.file, decl.line));
+            let own = entry.name;
+            let name = scope.map_or(own.to_owned(), |scope| format!("{scope}::{own}"));
+            match (is_scoped, place) {
+                (false, place) => place,
+                (true, Some(place)) => Some(format!("{name} at {place}")),
+                (true, None) => Some(name),
+            }
+        })
+        .take(DESCRIBED_MAX)
+        .collect();
+    let count = found.len();
+    let more = match count > DESCRIBED_MAX {
+        true => ", ...",
+        false => "",
     };
-    let count = ids.len();
-    format!(
-        "{count} different types are named `{name}`{places}; this is the first, --all shows each"
-    )
+    let list = match described.is_empty() {
+        true => String::new(),
+        false => format!(" ({}{more})", described.join(", ")),
+    };
+    let plain = pattern.as_str().trim();
+    let name = { pattern.keyword() }.and_then(|keyword| plain.strip_prefix(keyword));
+    let name = name.unwrap_or(plain).trim();
+    format!("{count} different types are named `{name}`{list}; this is the first, --all shows each")
 }

@@ -59,6 +59,16 @@ pub enum Error {
         /// Maximum number of members.
         most: usize,
     },
+    /// The file has no type that the rules name, and refers to a file that cannot be read.
+    #[error("cannot tell if {file} has a type {pattern}: {missing}")]
+    MissingTypes {
+        /// Path of the file.
+        file: String,
+        /// Name or pattern of the type.
+        pattern: String,
+        /// Sentence about the file that it refers to.
+        missing: String,
+    },
     /// The debug information contradicts itself.
     #[error("cannot read the types of {file}")]
     Layout {

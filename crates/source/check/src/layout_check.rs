@@ -9,8 +9,8 @@ use crate::lock::LockRecord;
 use crate::select::{self, FoundDefinition};
 use crate::{
     AsRecorded, CheckConfig, CheckOutcome, CheckWarning, ConfigPosition, Date, Error, FileFacts,
-    LayoutAssertion, LayoutLock, LayoutRule, RuleId, TypePattern, TypeRules, Violation,
-    applicable_sections, waive,
+    LayoutAssertion, LayoutLock, LayoutRule, RecordedType, RuleId, TypePattern, TypeRules,
+    Violation, applicable_sections, waive,
 };
 
 /// Settings of a check.
@@ -161,7 +161,7 @@ impl<'a> LayoutCheck<'a> {
                 },
                 line_bytes,
             )?;
-            self.add_judged(file, rules, &rules.name, judged);
+            self.add_judged(file, rules, &rules.name, judged)?;
         }
         for assertion in recorded {
             if let LayoutRule::AsRecorded(how) = assertion.rule {
@@ -179,14 +179,27 @@ impl<'a> LayoutCheck<'a> {
         how: AsRecorded,
         line_bytes: u64,
     ) -> Result<(), Error> {
-        let hot = file.record.into_iter().flat_map(|record| &record.types);
+        let recorded = file.record.into_iter().flat_map(|record| &record.types);
+        let hot: Vec<&RecordedType> = recorded
+            .filter(|recorded| !recorded.hot.is_empty())
+            .collect();
+        let meant = match hot.is_empty() {
+            true => Vec::new(),
+            false => {
+                let path = &file.facts.path;
+                select::map_definitions(file.catalog, path, &rules.name, None, |_, _, found| {
+                    found.name
+                })?
+            }
+        };
         let mut any = false;
-        for record in hot.filter(|recorded| !recorded.hot.is_empty()) {
+        for record in hot {
             let Ok(pattern) = TypePattern::parse(&record.layout.name) else {
                 continue;
             };
             let (name, scope) = pattern.name_and_scope();
-            if !rules.name.applies_to(scope.as_deref(), name) {
+            let is_meant = meant.contains(&record.layout.name);
+            if !is_meant && !rules.name.applies_to(scope.as_deref(), name) {
                 continue;
             }
             any = true;
@@ -203,7 +216,7 @@ impl<'a> LayoutCheck<'a> {
                 },
                 line_bytes,
             )?;
-            self.add_judged(file, rules, &pattern, judged);
+            self.add_judged(file, rules, &pattern, judged)?;
         }
         if !any {
             let breach = RuleBreach {
@@ -227,14 +240,24 @@ impl<'a> LayoutCheck<'a> {
     }
 
     /// Counts the evaluated assertions. A missing type violates rules that are not optional.
+    ///
+    /// # Errors
+    /// The type is missing, and may be in a file that cannot be read.
     fn add_judged(
         &mut self,
         file: &CheckedFile<'_, '_>,
         rules: &TypeRules,
         pattern: &TypePattern,
         judged: Vec<JudgedType>,
-    ) {
+    ) -> Result<(), Error> {
         if judged.is_empty() {
+            if let Some(missing) = file.catalog.missing_companions().first() {
+                return Err(Error::MissingTypes {
+                    file: file.facts.path.clone(),
+                    pattern: pattern.to_string(),
+                    missing: missing.to_string(),
+                });
+            }
             if !rules.optional {
                 self.checked += 1;
                 let missing = (rules.at, RuleId::Exists, missing_type(file, rules, pattern));
@@ -242,7 +265,7 @@ impl<'a> LayoutCheck<'a> {
                 self.violations
                     .push(violation_of(file, rules, name, missing));
             }
-            return;
+            return Ok(());
         }
         for judged_type in judged {
             self.checked += judged_type.checked;
@@ -251,6 +274,7 @@ impl<'a> LayoutCheck<'a> {
             self.violations
                 .extend(breaches.map(|breach| violation_of(file, rules, &name, breach)));
         }
+        Ok(())
     }
 }
 
@@ -349,6 +373,7 @@ fn violation_of(
 ) -> Violation {
     Violation {
         type_name: type_name.to_owned(),
+        rule_type: rules.name.as_str().to_owned(),
         member: breach.member,
         rule,
         expected: breach.expected,

@@ -63,7 +63,8 @@ pub use model::{
 pub use outcome::{
     CheckOutcome, CheckWarning, ExpiredWaiver, SeenMember, Violation, WaivedViolation,
 };
-pub use pattern::{MemberPattern, TypePattern};
+pub use pattern::MemberPattern;
 pub use record::{LockUpdate, RecentProfile, baseline_types, record_layouts};
+pub use relayout_layout::TypePattern;
 pub use relayout_layout::glob::GlobPattern;
 pub use select::defines_type;

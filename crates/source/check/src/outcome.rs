@@ -22,6 +22,8 @@ pub struct CheckOutcome {
 pub struct Violation {
     /// Name of the type with its scope, or the pattern if no type matches.
     pub type_name: String,
+    /// Name or pattern of the type in the rule.
+    pub rule_type: String,
     /// Path of the misplaced member; empty if the violation is about the type.
     pub member: String,
     /// Kind of the rule.

@@ -27,25 +27,8 @@ pub(crate) struct FoundDefinition {
     pub decl: Option<SourceLine>,
 }
 
-/// Returns the definitions whose bare name matches. [`matching_definition`] compares the rest after
-/// loading.
-fn candidate_entries<'c>(
-    catalog: &'c TypeCatalog<'_>,
-    pattern: &'c TypePattern,
-) -> Vec<CatalogEntry<'c>> {
-    let name = pattern.name();
-    if !name.has_wildcards() {
-        return catalog.find_definitions(name.as_str());
-    }
-    // A lookup by name would scan all BTF types once for each name.
-    let aggregates = catalog.aggregates().into_iter();
-    aggregates
-        .filter(|entry| name.matches(entry.name))
-        .collect()
-}
-
-/// Returns the loaded definition if `pattern` matches it. A pattern with globs matches only
-/// structs, unions and classes.
+/// Returns the loaded definition, which has the name of `pattern`, if the rest fits. A pattern with
+/// globs matches only structs, unions and classes.
 fn matching_definition(
     types: &TypeArena,
     id: TypeId,
@@ -68,7 +51,7 @@ fn matching_definition(
     let scope = own.and_then(|own| own.scope.as_deref());
     let decl = aggregate.and_then(|aggregate| aggregate.decl.clone());
     let file = decl.as_ref().map(|decl| decl.file.as_str());
-    let fits = pattern.applies_to(scope, entry.name)
+    let fits = !pattern.is_about_other_than_copies(scope)
         && has_keyword(types, id, own, pattern.keyword())
         && !(pattern.is_open() && fit == DefinitionFit::Scalar)
         && declared_in.is_none_or(|glob| file.is_some_and(|file| in_file(glob, file)));
@@ -111,7 +94,7 @@ pub(crate) fn map_definitions<T: Send>(
     declared_in: Option<&GlobPattern>,
     visit: impl Fn(&TypeArena, TypeId, FoundDefinition) -> T + Sync,
 ) -> Result<Vec<T>, Error> {
-    let entries = candidate_entries(catalog, pattern);
+    let entries = catalog.find_matching(pattern);
     let visited = catalog.map_loaded(&entries, |types, id, entry| {
         let found = matching_definition(types, id, entry, pattern, declared_in)?;
         Some(visit(types, id, found))

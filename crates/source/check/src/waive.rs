@@ -64,7 +64,10 @@ fn covers(waiver: &Waiver, violation: &Violation) -> bool {
         }
         Err(_) => (None, violation.type_name.clone()),
     };
-    waiver.type_name.applies_to(scope.as_deref(), &own)
+    // A name may leave out namespaces and arguments, which only the file tells: the rule and the
+    // waiver then have it alike.
+    let is_like_rule = waiver.type_name.as_str() == violation.rule_type;
+    (is_like_rule || waiver.type_name.applies_to(scope.as_deref(), &own))
         && waiver.rule.is_none_or(|rule| rule == violation.rule)
         && waiver.member.as_ref().is_none_or(of_member)
         && (waiver.files.is_empty()

@@ -1,8 +1,7 @@
 //! Loading of the layouts that a comparison of two files needs.
 
 use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
-use relayout_layout::glob::GlobPattern;
-use relayout_layout::{Error, SourceLine, canonical_type, is_binding_scope};
+use relayout_layout::{Error, SourceLine, TypePattern, is_binding_scope};
 use rustc_hash::FxHashSet;
 
 use crate::layout_diff::LayoutDiff;
@@ -70,21 +69,24 @@ impl<'c, 'a> DiffSide<'c, 'a> {
         name: &str,
         wanted: impl Fn(&TypeKey) -> bool,
     ) -> Result<bool, Error> {
-        let entries: Vec<CatalogEntry<'_>> = self.catalog.find_definitions(name);
+        let entries = entries_named(self.catalog, name);
         self.load_entries(&entries, self.with_bindings, wanted)
     }
 
-    /// Same as [`load_name`](Self::load_name), with the copies of C types in Rust code in any case.
+    /// Loads the aggregates that `pattern` means, and those that typedefs of this name stand for;
+    /// with `with_copies`, also copies of C types in Rust code. Returns true if there are any.
     ///
     /// # Errors
     /// Same as [`TypeCatalog::map_loaded`].
-    pub fn load_copies(
+    pub fn load_matching(
         &mut self,
-        name: &str,
-        wanted: impl Fn(&TypeKey) -> bool,
+        pattern: &TypePattern,
+        with_copies: bool,
     ) -> Result<bool, Error> {
-        let entries: Vec<CatalogEntry<'_>> = self.catalog.find_definitions(name);
-        let found = self.load_entries(&entries, true, wanted)?;
+        let entries = self.catalog.find_matching(pattern);
+        let with_copies = with_copies || self.with_bindings;
+        let is_meant = |key: &TypeKey| key.has_keyword(pattern.keyword());
+        let found = self.load_entries(&entries, with_copies, is_meant)?;
         let layouts = &self.layouts;
         self.left_out
             .retain(|key| !layouts.iter().any(|layout| layout.key == *key));
@@ -117,6 +119,15 @@ impl<'c, 'a> DiffSide<'c, 'a> {
             }
         }
         Ok(found)
+    }
+}
+
+/// Definitions of the types that another file calls `name`, in any spelling.
+pub fn entries_named<'c>(catalog: &'c TypeCatalog<'_>, name: &'c str) -> Vec<CatalogEntry<'c>> {
+    let pattern = TypePattern::parse(name);
+    match pattern.ok().filter(|_| name.contains('<')) {
+        Some(pattern) => catalog.find_matching(&pattern),
+        None => catalog.find_definitions(name),
     }
 }
 
@@ -202,36 +213,13 @@ impl TypeKey {
         self.scope.as_deref().is_some_and(is_binding_scope)
     }
 
-    /// Returns true if the user's `asked` names this type: `page`, `struct page`,
-    /// `std::pair<int,int>`, or a pattern of one of these with `*` and `?`.
-    pub fn is_meant_by(&self, asked: &str) -> bool {
-        let (tag, name) = match asked.split_once(' ') {
-            Some(("struct" | "class", name)) => (Some(TypeTag::Struct), name.trim()),
-            Some(("union", name)) => (Some(TypeTag::Union), name.trim()),
-            _ => (None, asked),
-        };
-        let asked = GlobPattern::new(canonical_type(name));
-        let matches = |own: &str| asked.matches(own);
-        tag.is_none_or(|tag| tag == self.tag)
-            && (matches(&self.name) || self.scope.is_some() && matches(&self.qualified()))
-    }
-    /// Last part of a name with scopes, outside of template arguments: `pair<a::b>` of
-    /// `std::pair<a::b>`.
-    pub fn unscoped_name(name: &str) -> String {
-        let name = canonical_type(name);
-        let plain = name.find('<').unwrap_or(name.len());
-        let start = name[..plain].rfind("::").map_or(0, |at| at + 2);
-        name[start..].to_owned()
-    }
-
-    /// Returns true if a type's name without scope matches a pattern that
-    /// [`unscoped_name`](Self::unscoped_name) returned.
-    pub fn name_matches(pattern: &str, name: &str) -> bool {
-        let pattern = GlobPattern::new(pattern);
-        if name.contains('<') {
-            pattern.matches(&canonical_type(name))
-        } else {
-            pattern.matches(name)
+    /// Returns true if types with this keyword are called so by users: a class is a struct, too.
+    fn has_keyword(&self, keyword: Option<&str>) -> bool {
+        match keyword {
+            None => true,
+            Some("struct" | "class") => self.tag == TypeTag::Struct,
+            Some("union") => self.tag == TypeTag::Union,
+            Some(_) => false,
         }
     }
 }

@@ -56,7 +56,7 @@ mod unknown;
 pub use change::{
     GapChange, MemberMove, MemberPush, MemberRoom, MoveCause, PairChange, Pusher, PusherAction,
 };
-pub use collect::{DiffSide, compare_sides};
+pub use collect::{DiffSide, compare_sides, entries_named};
 pub use detail::TypeDiffDetail;
 pub use layout_diff::LayoutDiff;
 pub use lines::{PAIRS_MAX, lines_overlap};

@@ -126,6 +126,12 @@ impl<'a> BtfFile<'a> {
         })
     }
 
+    /// Name of a definition of that name, as the strings have it.
+    pub(crate) fn stored_name(&self, name: &str) -> Option<&str> {
+        let record = self.record(*self.find_types(name).first()?).ok()??;
+        std::str::from_utf8(self.string(record.name).ok()?).ok()
+    }
+
     /// Definitions of that name in order of their ids; those of the base come last.
     pub fn find_types(&self, name: &str) -> Vec<BtfId> {
         let own = self.ids_named(&self.own, name);

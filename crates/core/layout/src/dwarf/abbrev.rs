@@ -6,7 +6,7 @@ use gimli::{DwAt, DwForm, DwTag, Encoding, Reader as _, constants as dw};
 use rustc_hash::FxHashMap;
 
 use super::die::{Reader, definition_kind};
-use super::forms;
+use super::{forms, language};
 use crate::DefinitionKind;
 
 /// Abbreviations of one unit.
@@ -23,6 +23,8 @@ pub(super) struct AbbreviationTable {
 pub(super) struct Abbreviation {
     pub(super) tag: DwTag,
     pub(super) has_children: bool,
+    /// True for a parameter, or a pack of parameters, of a template.
+    pub(super) is_template_parameter: bool,
     /// Kind of definition that the scan collects from such entries.
     pub(super) kind: Option<DefinitionKind>,
     /// Length of all attributes in bytes, if every entry has the same.
@@ -53,6 +55,8 @@ pub(super) enum ScannedAttribute {
     Specification,
     Sibling,
     Language,
+    LanguageName,
+    ExportSymbols,
     StrOffsetsBase,
     DwoName,
 }
@@ -63,18 +67,25 @@ impl ScannedAttribute {
         kind: Option<DefinitionKind>,
         children: bool,
         name: DwAt,
+        extent: ScanExtent,
     ) -> Option<Self> {
         let unit = is_unit(tag);
+        let function = extent == ScanExtent::FunctionBodies && tag == dw::DW_TAG_subprogram;
         match name {
-            dw::DW_AT_name if kind.is_some() || is_scope(tag) => Some(Self::Name),
+            dw::DW_AT_name if kind.is_some() || is_scope(tag) || function => Some(Self::Name),
             dw::DW_AT_byte_size if kind.is_some() => Some(Self::Size),
             dw::DW_AT_decl_line if kind.is_some() => Some(Self::Line),
             dw::DW_AT_declaration if kind.is_some() => Some(Self::Declaration),
             dw::DW_AT_specification | dw::DW_AT_signature if kind.is_some() => {
                 Some(Self::Specification)
             }
+            dw::DW_AT_specification | dw::DW_AT_abstract_origin if function => {
+                Some(Self::Specification)
+            }
+            dw::DW_AT_export_symbols if is_scope(tag) => Some(Self::ExportSymbols),
             dw::DW_AT_sibling if children => Some(Self::Sibling),
             dw::DW_AT_language if unit => Some(Self::Language),
+            language::DW_AT_LANGUAGE_NAME if unit => Some(Self::LanguageName),
             dw::DW_AT_str_offsets_base if unit => Some(Self::StrOffsetsBase),
             dw::DW_AT_dwo_name | dw::DW_AT_GNU_dwo_name if unit => Some(Self::DwoName),
             _ => None,
@@ -84,7 +95,12 @@ impl ScannedAttribute {
 
 impl AbbreviationTable {
     /// Reads a table into this one and drops the old one. The memory serves unit after unit.
-    pub(super) fn read(&mut self, mut input: Reader<'_>, encoding: Encoding) -> gimli::Result<()> {
+    pub(super) fn read(
+        &mut self,
+        mut input: Reader<'_>,
+        encoding: Encoding,
+        extent: ScanExtent,
+    ) -> gimli::Result<()> {
         self.abbreviations.clear();
         self.steps.clear();
         self.codes = None;
@@ -93,7 +109,7 @@ impl AbbreviationTable {
             if code == 0 {
                 return Ok(());
             }
-            let abbreviation = self.read_abbreviation(&mut input, encoding)?;
+            let abbreviation = self.read_abbreviation(&mut input, encoding, extent)?;
             let index = self.abbreviations.len();
             if self.codes.is_none() && code != index as u64 + 1 {
                 self.codes = Some((0..index).map(|index| (index as u64 + 1, index)).collect());
@@ -111,6 +127,7 @@ impl AbbreviationTable {
         &mut self,
         input: &mut Reader<'_>,
         encoding: Encoding,
+        extent: ScanExtent,
     ) -> gimli::Result<Abbreviation> {
         let tag = DwTag(input.read_uleb128_u16()?);
         let has_children = input.read_u8()? != 0;
@@ -130,7 +147,7 @@ impl AbbreviationTable {
             let size = forms::fixed_size(form, encoding).map(u32::from);
             fixed_size = fixed_size.zip(size).map(|(sum, size)| sum + size);
             match (
-                ScannedAttribute::from_attribute(tag, kind, has_children, name),
+                ScannedAttribute::from_attribute(tag, kind, has_children, name, extent),
                 size,
             ) {
                 (None, Some(size)) => rest += size,
@@ -145,6 +162,7 @@ impl AbbreviationTable {
         Ok(Abbreviation {
             tag,
             has_children,
+            is_template_parameter: is_template_parameter(tag),
             kind,
             fixed_size,
             rest,
@@ -170,6 +188,26 @@ impl AbbreviationTable {
         let first = abbreviation.first as usize;
         &self.steps[first..first + abbreviation.count as usize]
     }
+}
+
+/// Entries from which the scan collects types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ScanExtent {
+    /// Those outside functions.
+    TopLevel,
+    /// Those inside functions.
+    FunctionBodies,
+}
+
+/// Returns true for the parameters of templates, and for packs of them.
+pub(super) fn is_template_parameter(tag: DwTag) -> bool {
+    matches!(
+        tag,
+        dw::DW_TAG_template_type_parameter
+            | dw::DW_TAG_template_value_parameter
+            | dw::DW_TAG_GNU_template_template_param
+            | dw::DW_TAG_GNU_template_parameter_pack
+    )
 }
 
 /// Returns true for entries that contain types without being one.

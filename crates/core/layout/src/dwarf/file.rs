@@ -1,4 +1,5 @@
 //! DWARF of one ELF file: sections, units, and the index over them.
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -10,16 +11,18 @@ use super::die::{self, DieOffset, Reader, Value};
 use super::image::{self, ImportSlot, TlsSegment};
 use super::index::{CodeIndex, FunctionRange, GlobalVariable, TypeNameIndex};
 use super::kept_index;
+use super::language::{LanguageUnits, UnitLanguage};
 use super::memory::{self, LoadedSection};
 use super::parts::{DwarfUnits, UnitSlot};
 use super::scopes::ScopeId;
 use super::sections::{DwarfSections, SectionNaming, SectionStore};
 use super::symbols::{self, ElfSymbol};
+use super::template_names::{InstanceNamer, ScopeSource};
 use super::unit_names::{TypeDefinition, UnitNames, section_text};
-use super::{names, scan, split, supplementary};
-use crate::Error;
+use super::{names, scan, split, supplementary, template_names};
 use crate::elf::{ElfBinary, with_elf};
 use crate::links::build_id_text;
+use crate::{Error, InlineNamespaces};
 
 /// Indexed DWARF of a file, which threads can share.
 ///
@@ -33,6 +36,10 @@ pub struct DwarfFile<'a> {
     loaded_sections: Vec<LoadedSection<'a>>,
     pub(super) units: DwarfUnits<'a>,
     types: TypeNameIndex<'a>,
+    store: Option<&'a SectionStore>,
+    /// Types in functions, which are looked for where a name is not found outside of them.
+    local_types: OnceLock<TypeNameIndex<'a>>,
+    inline_namespaces: OnceLock<InlineNamespaces>,
     missing: Vec<MissingCompanion>,
     code: OnceLock<CodeIndex<'a>>,
     static_locals: OnceLock<Vec<GlobalVariable<'a>>>,
@@ -42,6 +49,15 @@ pub struct DwarfFile<'a> {
     tls: Option<TlsSegment>,
     /// Units whose definitions are left out, sorted.
     excluded: OnceLock<Vec<Range<usize>>>,
+}
+
+/// Place of type definitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TypePlace {
+    /// Outside of functions.
+    TopLevel,
+    /// In functions.
+    Functions,
 }
 
 impl<'a> DwarfFile<'a> {
@@ -104,7 +120,7 @@ impl<'a> DwarfFile<'a> {
             && missing.is_empty()
             && let Some(types) = companions.type_index().and_then(kept_index::read_index)
         {
-            return Ok(Self::from_units(elf, units, types, missing));
+            return Ok(Self::from_units(elf, units, types, missing, store));
         }
         let mut found = names::scan_type_names(&units, 0)?;
         add_split_units(
@@ -115,9 +131,14 @@ impl<'a> DwarfFile<'a> {
             store,
             &mut missing,
         )?;
+        let has_completed_names = store.is_some_and(|store| {
+            template_names::complete_names(&units, &mut found, None, &store.instance_names)
+        });
         let own = &units.parts[0].dwarf;
-        let types =
-            TypeNameIndex::join(&found, |section, offset| section_text(own, section, offset));
+        let types = TypeNameIndex {
+            has_completed_names,
+            ..TypeNameIndex::join(&found, |section, offset| section_text(own, section, offset))
+        };
         if types.is_empty()
             && let Some(first) = missing.first()
         {
@@ -126,7 +147,7 @@ impl<'a> DwarfFile<'a> {
         if units.parts.len() == 1 && missing.is_empty() {
             companions.keep_type_index(&|| kept_index::write_index(&types));
         }
-        Ok(Self::from_units(elf, units, types, missing))
+        Ok(Self::from_units(elf, units, types, missing, store))
     }
 
     /// Reads the symbols of a file with or without debug information. The result has no units,
@@ -144,6 +165,7 @@ impl<'a> DwarfFile<'a> {
             units,
             TypeNameIndex::join(&[], |_, _| None),
             Vec::new(),
+            None,
         ))
     }
 
@@ -152,6 +174,7 @@ impl<'a> DwarfFile<'a> {
         units: DwarfUnits<'a>,
         types: TypeNameIndex<'a>,
         missing: Vec<MissingCompanion>,
+        store: Option<&'a SectionStore>,
     ) -> Self {
         Self {
             build_id: elf.build_id(),
@@ -163,6 +186,9 @@ impl<'a> DwarfFile<'a> {
             elf,
             units,
             types,
+            store,
+            local_types: OnceLock::new(),
+            inline_namespaces: OnceLock::new(),
             missing,
             code: OnceLock::new(),
             static_locals: OnceLock::new(),
@@ -331,6 +357,89 @@ impl<'a> DwarfFile<'a> {
         &self,
     ) -> impl Iterator<Item = (&'a str, impl Iterator<Item = TypeDefinition> + use<'_, 'a>)> {
         self.types.iter()
+    }
+
+    /// Languages of the compilation units.
+    pub fn languages(&self) -> &[LanguageUnits] {
+        &self.types.languages
+    }
+
+    /// Inline namespaces of C++.
+    pub fn inline_namespaces(&self) -> &InlineNamespaces {
+        let find = || self.types.scopes().inline_namespaces();
+        self.inline_namespaces.get_or_init(find)
+    }
+
+    /// Returns true if all units are in the file itself.
+    pub(super) fn has_one_part(&self) -> bool {
+        self.units.parts.len() == 1
+    }
+
+    /// Bytes of all units together.
+    pub(crate) fn unit_bytes(&self) -> usize {
+        let ends = self.units.slots.iter().map(|slot| slot.end - slot.start);
+        ends.fold(0, usize::saturating_add)
+    }
+
+    /// Name outside or inside functions, as the index has it.
+    pub(crate) fn stored_name(&self, place: TypePlace, name: &str) -> Option<&'a str> {
+        self.types_in(place).stored_name(name)
+    }
+
+    /// Definitions of all types outside or inside functions, by name.
+    pub(super) fn types_in(&self, place: TypePlace) -> &TypeNameIndex<'a> {
+        match place {
+            TypePlace::TopLevel => &self.types,
+            TypePlace::Functions => self.local_types.get_or_init(|| self.find_local_types()),
+        }
+    }
+
+    fn find_local_types(&self) -> TypeNameIndex<'a> {
+        let mut found = names::scan_local_names(&self.units);
+        let around = Some(self.types.scopes());
+        if let Some(store) = self.store {
+            let names = &store.local_instance_names;
+            template_names::complete_names(&self.units, &mut found, around, names);
+        }
+        let own = self.dwarf();
+        TypeNameIndex::join(&found, |section, offset| section_text(own, section, offset))
+    }
+
+    /// Path of the scope of a definition, also of one inside functions that were searched.
+    pub(crate) fn full_scope_path(&self, die: DieOffset) -> Option<String> {
+        let local = || self.local_types.get()?.scopes().path_of(die);
+        self.types.scopes().path_of(die).or_else(local)
+    }
+
+    /// Name of the struct, union or class at `die`, whose entry is called `name`: with the
+    /// arguments of its template, which the name may lack (`-gsimple-template-names`).
+    pub fn name_with_arguments<'n>(&self, die: DieOffset, name: &'n str) -> Cow<'n, str> {
+        if !self.types.has_completed_names || name.contains('<') || !self.is_of_cxx(die) {
+            return Cow::Borrowed(name);
+        }
+        let scopes = ScopeSource::Joined(self.types.scopes());
+        let completed = InstanceNamer::new(&self.units, scopes).instance_name(die);
+        completed.map_or(Cow::Borrowed(name), Cow::Owned)
+    }
+
+    /// Returns true if an entry is of C++, or of a unit that states no language in a file without
+    /// others.
+    fn is_of_cxx(&self, die: DieOffset) -> bool {
+        let unit = self.locate_die(die).map(|(unit, _)| unit);
+        match unit.and_then(UnitLanguage::of_unit) {
+            Some(language) => language.is_cxx(),
+            None => {
+                let languages = self.languages().iter();
+                template_names::is_only_c_and_cxx(languages.map(|found| found.language))
+            }
+        }
+    }
+
+    /// Names of an instance of a template in the spellings of clang and gcc, by its parameters.
+    pub(crate) fn respelled_names(&self, die: DieOffset) -> impl Iterator<Item = String> {
+        let namer = || InstanceNamer::new(&self.units, ScopeSource::Joined(self.types.scopes()));
+        let spellings = [false, true].into_iter();
+        spellings.filter_map(move |by_gcc| namer().respelled_name(die, by_gcc))
     }
 
     /// Scope of a definition or declaration; `None` outside of namespaces, modules and classes.

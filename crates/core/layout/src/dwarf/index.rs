@@ -1,5 +1,6 @@
 //! Index over all units: names and addresses with their entries.
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use gimli::SectionId;
@@ -8,6 +9,7 @@ use zerocopy::little_endian::{U16, U32, U64};
 
 use super::die::DieOffset;
 use super::kept_index::KeptNames;
+use super::language::{LanguageUnits, UnitLanguage};
 use super::scopes::ScopeIndex;
 use super::unit_names::{NameKey, TypeDefinition, UnitNames};
 use crate::DefinitionKind;
@@ -49,6 +51,10 @@ pub(super) struct TypeNameIndex<'s> {
     pub(super) names: NameTable<'s>,
     pub(super) lists: DefinitionLists<'s>,
     pub(super) scopes: ScopeIndex<'s>,
+    /// Languages of the compilation units, by their numbers.
+    pub(super) languages: Vec<LanguageUnits>,
+    /// True if instances of templates were given arguments that their entries lack in their names.
+    pub(super) has_completed_names: bool,
 }
 
 /// Names, each with the number of its row.
@@ -159,6 +165,8 @@ impl<'s> TypeNameIndex<'s> {
                 kinds: kinds.into(),
             },
             scopes,
+            languages: count_languages(units),
+            has_completed_names: false,
         }
     }
 
@@ -169,6 +177,11 @@ impl<'s> TypeNameIndex<'s> {
 
     pub(super) fn is_empty(&self) -> bool {
         self.names.len() == 0
+    }
+
+    /// Name as the index has it.
+    pub(super) fn stored_name(&self, name: &str) -> Option<&'s str> {
+        self.names.row_of(name).map(|row| self.names.name(row))
     }
 
     pub(super) fn find_dies(&self, name: &str) -> Vec<DieOffset> {
@@ -237,6 +250,17 @@ impl DefinitionLists<'_> {
             kind: DefinitionKind::from_number(*self.kinds.get(at)?)?,
         })
     }
+}
+
+fn count_languages(units: &[UnitNames<'_>]) -> Vec<LanguageUnits> {
+    let mut counts: BTreeMap<UnitLanguage, u64> = BTreeMap::new();
+    for language in units.iter().filter_map(|unit| unit.language) {
+        *counts.entry(language).or_default() += 1;
+    }
+    let counts = counts.into_iter();
+    counts
+        .map(|(language, units)| LanguageUnits { language, units })
+        .collect()
 }
 
 /// Row of a name that is outside its section or not UTF-8.

@@ -9,10 +9,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::die::DieOffset;
 use super::index::{DefinitionLists, NameTable, TypeNameIndex};
-use super::scopes::{ScopeId, ScopeIndex};
+use super::language::{LanguageUnits, UnitLanguage};
+use super::scopes::{ScopeEntry, ScopeId, ScopeIndex};
+use super::unit_names::ScopeKind;
 
 /// First bytes, with the version of the format.
-const MAGIC: [u8; 8] = *b"rlnames1";
+const MAGIC: [u8; 8] = *b"rlnames2";
 /// Parent of a scope that has none.
 const NO_PARENT: u32 = u32::MAX;
 
@@ -58,8 +60,8 @@ pub(super) fn write_index(index: &TypeNameIndex<'_>) -> Vec<u8> {
     let mut sorted: Vec<u32> = (0..names.len() as u32).collect();
     sorted.sort_unstable_by_key(|row| names[*row as usize]);
     let scopes = &index.scopes;
-    let scope_names: Vec<&str> = scopes.scopes.iter().map(|(_, name)| *name).collect();
-    let parents = { scopes.scopes.iter() }.map(|(parent, _)| parent.map_or(NO_PARENT, |id| id.0));
+    let scope_names: Vec<&str> = scopes.scopes.iter().map(|scope| scope.name).collect();
+    let parents = { scopes.scopes.iter() }.map(|scope| scope.parent.map_or(NO_PARENT, |id| id.0));
     let lists = &index.lists;
     let mut bytes = MAGIC.to_vec();
     for count in [
@@ -70,6 +72,8 @@ pub(super) fn write_index(index: &TypeNameIndex<'_>) -> Vec<u8> {
         scope_names.iter().map(|name| name.len()).sum(),
         scopes.scope_by_die.len(),
         scopes.scope_by_declaration.len(),
+        index.languages.len(),
+        usize::from(index.has_completed_names),
     ] {
         bytes.extend((count as u64).to_le_bytes());
     }
@@ -82,6 +86,7 @@ pub(super) fn write_index(index: &TypeNameIndex<'_>) -> Vec<u8> {
     write_numbers(&mut bytes, sorted);
     write_texts(&mut bytes, &scope_names);
     write_numbers(&mut bytes, parents);
+    bytes.extend(scopes.scopes.iter().map(|scope| scope.kind as u8));
     for list in [&scopes.scope_by_die, &scopes.scope_by_declaration] {
         let dies = list
             .iter()
@@ -89,6 +94,15 @@ pub(super) fn write_index(index: &TypeNameIndex<'_>) -> Vec<u8> {
         bytes.extend(dies);
         write_numbers(&mut bytes, list.iter().map(|(_, scope)| scope.0));
     }
+    let units = index
+        .languages
+        .iter()
+        .flat_map(|found| found.units.to_le_bytes());
+    bytes.extend(units);
+    write_numbers(
+        &mut bytes,
+        index.languages.iter().map(|found| found.language.number()),
+    );
     bytes
 }
 
@@ -109,7 +123,7 @@ fn write_numbers(bytes: &mut Vec<u8>, numbers: impl IntoIterator<Item = u32>) {
 /// Reads an index; `None` if the bytes are none, or are cut off.
 pub(super) fn read_index(bytes: &[u8]) -> Option<TypeNameIndex<'_>> {
     let mut rest = bytes.strip_prefix(&MAGIC)?;
-    let counts: &[U64] = take_list(&mut rest, 7)?;
+    let counts: &[U64] = take_list(&mut rest, 9)?;
     let counts: Vec<usize> = { counts.iter() }
         .map(|count| usize::try_from(count.get()).ok())
         .collect::<Option<_>>()?;
@@ -121,6 +135,8 @@ pub(super) fn read_index(bytes: &[u8]) -> Option<TypeNameIndex<'_>> {
         scope_bytes,
         scoped,
         declared,
+        languages,
+        has_completed_names,
     ] = counts[..]
     else {
         return None;
@@ -136,10 +152,19 @@ pub(super) fn read_index(bytes: &[u8]) -> Option<TypeNameIndex<'_>> {
     let sorted = take_list(&mut rest, names)?;
     let (scope_text, scope_ends) = take_texts(&mut rest, scope_bytes, scopes)?;
     let parents: &[U32] = take_list(&mut rest, scopes)?;
-    let scopes = parents.iter().enumerate().map(|(scope, parent)| {
-        let parent = Some(parent.get()).filter(|parent| *parent != NO_PARENT);
-        (parent.map(ScopeId), name_at(scope_text, scope_ends, scope))
-    });
+    let kinds: &[u8] = take_list(&mut rest, scopes)?;
+    let scopes = parents
+        .iter()
+        .zip(kinds)
+        .enumerate()
+        .map(|(scope, (parent, kind))| {
+            let parent = Some(parent.get()).filter(|parent| *parent != NO_PARENT);
+            ScopeEntry {
+                parent: parent.map(ScopeId),
+                name: name_at(scope_text, scope_ends, scope),
+                kind: ScopeKind::from_number(*kind),
+            }
+        });
     let index = TypeNameIndex {
         names: NameTable::Kept(KeptNames { text, ends, sorted }),
         lists,
@@ -148,6 +173,8 @@ pub(super) fn read_index(bytes: &[u8]) -> Option<TypeNameIndex<'_>> {
             scope_by_die: take_scoped(&mut rest, scoped)?,
             scope_by_declaration: take_scoped(&mut rest, declared)?,
         },
+        languages: take_languages(&mut rest, languages)?,
+        has_completed_names: has_completed_names != 0,
     };
     rest.is_empty().then_some(index)
 }
@@ -174,6 +201,16 @@ fn take_scoped(rest: &mut &[u8], count: usize) -> Option<Vec<(DieOffset, ScopeId
     Some(dies.iter().zip(scopes).map(entry).collect())
 }
 
+fn take_languages(rest: &mut &[u8], count: usize) -> Option<Vec<LanguageUnits>> {
+    let units: &[U64] = take_list(rest, count)?;
+    let languages: &[U32] = take_list(rest, count)?;
+    let entry = |(units, language): (&U64, &U32)| LanguageUnits {
+        language: UnitLanguage::from_number(language.get()),
+        units: units.get(),
+    };
+    Some(units.iter().zip(languages).map(entry).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -198,9 +235,11 @@ mod tests {
             ],
             inline: vec!["page", "list_head", "net"],
             scopes: vec![DefinitionScope {
+                kind: ScopeKind::Inline,
                 parent: None,
                 name: Some(NameKey::Inline(2)),
             }],
+            language: UnitLanguage::from_code(0x0e),
             scoped: vec![(1, 0)],
             declared: vec![(DieOffset(64), 0)],
             ..UnitNames::default()
@@ -223,6 +262,10 @@ mod tests {
         }
         let scope = kept.scopes().scope_of(DieOffset(32)).expect("a scope");
         assert_eq!(kept.scopes().path(scope), "net");
+        assert_eq!(kept.languages, scanned.languages);
+        let inline = kept.scopes().inline_namespaces();
+        assert!(!inline.is_empty());
+        assert_eq!(inline, scanned.scopes().inline_namespaces());
         assert!(kept.scopes().scope_of(DieOffset(64)).is_some());
         assert!(kept.scopes().scope_of(DieOffset(16)).is_none());
     }

@@ -1,9 +1,14 @@
-//! Scopes of definitions and declarations: namespaces, modules, classes. C has none.
+//! Scopes of definitions and declarations: namespaces, modules, classes, and functions. C has only
+//! functions.
+use std::borrow::Cow;
+
 use gimli::SectionId;
 use rustc_hash::FxHashMap;
 
 use super::die::DieOffset;
-use super::unit_names::{NameKey, UnitNames};
+use super::unit_names::{NameKey, ScopeKind, UnitNames};
+use crate::InlineNamespaces;
+use crate::canonical::UNNAMED_SCOPE;
 
 /// Scope in a file, which is the same for all its units. Meaningless in another file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -12,18 +17,26 @@ pub struct ScopeId(pub(super) u32);
 /// Scopes of a file, and the scopes of its definitions and declarations.
 #[derive(Default)]
 pub(super) struct ScopeIndex<'s> {
-    /// Parent and name of each scope; parents come first.
-    pub(super) scopes: Vec<(Option<ScopeId>, &'s str)>,
+    /// Scopes; parents come first.
+    pub(super) scopes: Vec<ScopeEntry<'s>>,
     /// Scopes of definitions, sorted by entry.
     pub(super) scope_by_die: Vec<(DieOffset, ScopeId)>,
     /// Scopes of declarations, sorted by entry.
     pub(super) scope_by_declaration: Vec<(DieOffset, ScopeId)>,
 }
 
+/// Scope in its parent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ScopeEntry<'s> {
+    pub(super) parent: Option<ScopeId>,
+    pub(super) name: &'s str,
+    pub(super) kind: ScopeKind,
+}
+
 /// Most scopes inside each other. More is damage.
 const DEPTH_MAX: usize = 64;
-/// Name in messages of the unnamed namespace that each file has.
-const UNNAMED: &str = "(anonymous)";
+/// Longest path in bytes. Only damaged debug information has longer ones.
+const PATH_BYTES_MAX: usize = 16 * 1024;
 
 impl<'s> ScopeIndex<'s> {
     /// Joins the scopes of the units, given in file order. `text` returns the name at an offset of
@@ -43,11 +56,17 @@ impl<'s> ScopeIndex<'s> {
                     Some(NameKey::InSection(section, offset)) => text(section, offset),
                     None => None,
                 };
-                let key = (parent.copied(), name.unwrap_or(UNNAMED));
-                ids.push(*known.entry(key).or_insert_with(|| {
-                    joined.scopes.push(key);
+                let (parent, name) = (parent.copied(), name.unwrap_or(UNNAMED_SCOPE));
+                let id = *known.entry((parent, name)).or_insert_with(|| {
+                    let kind = scope.kind;
+                    joined.scopes.push(ScopeEntry { parent, name, kind });
                     ScopeId(joined.scopes.len() as u32 - 1)
-                }));
+                });
+                // A namespace is opened several times, and said to be inline once.
+                if scope.kind == ScopeKind::Inline {
+                    joined.scopes[id.0 as usize].kind = ScopeKind::Inline;
+                }
+                ids.push(id);
             }
             joined
                 .scope_by_die
@@ -78,15 +97,42 @@ impl<'s> ScopeIndex<'s> {
             })
     }
 
-    /// Scope as C++ and Rust write it: `std::__detail`.
+    /// Scope as C++ and Rust write it: `std::__detail`. A function has brackets behind it.
     pub(super) fn path(&self, scope: ScopeId) -> String {
         let mut names = Vec::new();
         let mut at = Some(scope);
-        while let Some((parent, name)) = at.and_then(|ScopeId(id)| self.scopes.get(id as usize)) {
-            names.push(*name);
-            at = parent.filter(|_| names.len() < DEPTH_MAX);
+        let mut bytes = 0;
+        while let Some(entry) = at.and_then(|ScopeId(id)| self.scopes.get(id as usize)) {
+            names.push(entry.spelled());
+            bytes += entry.name.len();
+            let goes_on = names.len() < DEPTH_MAX && bytes < PATH_BYTES_MAX;
+            at = entry.parent.filter(|_| goes_on);
         }
         names.reverse();
         names.join("::")
+    }
+
+    /// Path of the scope around a definition or declaration.
+    pub(super) fn path_of(&self, die: DieOffset) -> Option<String> {
+        self.scope_of(die).map(|scope| self.path(scope))
+    }
+
+    /// Inline namespaces of C++.
+    pub(super) fn inline_namespaces(&self) -> InlineNamespaces {
+        let scopes = self.scopes.iter().enumerate();
+        let inline = scopes.filter(|(_, entry)| entry.kind == ScopeKind::Inline);
+        InlineNamespaces::new(inline.map(|(id, _)| self.path(ScopeId(id as u32))))
+    }
+}
+
+impl<'s> ScopeEntry<'s> {
+    fn spelled(&self) -> Cow<'s, str> {
+        match self.kind {
+            // clang 14 puts types of inlined functions into functions without a name.
+            ScopeKind::Function if self.name != UNNAMED_SCOPE => {
+                Cow::Owned(format!("{}()", self.name))
+            }
+            _ => Cow::Borrowed(self.name),
+        }
     }
 }

@@ -23,6 +23,10 @@ pub struct SectionStore {
     pub(super) supplementary: SectionBuffers,
     pub(super) package: SectionBuffers,
     pub(super) split: SectionBuffers,
+    /// Names of instances of templates that the file has without their arguments, outside and
+    /// inside of functions.
+    pub(super) instance_names: OnceLock<String>,
+    pub(super) local_instance_names: OnceLock<String>,
 }
 
 /// Sections in memory of their own.

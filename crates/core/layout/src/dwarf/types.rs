@@ -8,6 +8,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::DwarfFile;
 use super::die::{self, DieOffset, Unit, Value};
 use super::entry::{DieContext, describe_die};
+use super::language::UnitLanguage;
+use super::template_names::TemplateParameters;
 use crate::types::{LOAD_DEPTH_MAX, LoadNeed};
 use crate::{Aggregate, AggregateKind, Error, SourceLine, Type, TypeArena, TypeId};
 
@@ -21,6 +23,8 @@ pub struct DwarfTypeLoader<'f, 'a> {
     /// Aggregates whose members are being read.
     being_read: FxHashSet<TypeId>,
     pub(super) file_names: FxHashMap<(usize, u64), Option<String>>,
+    /// Languages of units by their starts, as far as they were needed.
+    languages: FxHashMap<usize, Option<UnitLanguage>>,
 }
 
 impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
@@ -33,6 +37,7 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
             definitions: FxHashMap::default(),
             being_read: FxHashSet::default(),
             file_names: FxHashMap::default(),
+            languages: FxHashMap::default(),
         }
     }
 
@@ -247,7 +252,7 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
     ) -> Aggregate {
         Aggregate {
             kind,
-            name: self.name_of(context),
+            name: self.aggregate_name(context),
             scope: self.scope_of(context),
             size: context.number(dw::DW_AT_byte_size).unwrap_or(0),
             declared_align: context.number(dw::DW_AT_alignment),
@@ -281,6 +286,30 @@ impl<'f, 'a> DwarfTypeLoader<'f, 'a> {
             aggregate.complete = true;
         }
         Ok(())
+    }
+
+    /// Name of an aggregate, with the arguments of its template.
+    fn aggregate_name(&self, context: &DieContext<'f, 'a>) -> Option<String> {
+        let name = self.name_of(context)?;
+        Some(
+            self.file
+                .name_with_arguments(context.die(), &name)
+                .into_owned(),
+        )
+    }
+
+    /// Language of the unit of an entry.
+    pub(super) fn language_of(&mut self, context: &DieContext<'f, 'a>) -> Option<UnitLanguage> {
+        let known = self.languages.entry(context.start);
+        *known.or_insert_with(|| UnitLanguage::of_unit(context.unit))
+    }
+
+    /// Facts about the parameters of an instance of a template.
+    pub(crate) fn may_be_defaults(&self, die: DieOffset, given: usize) -> bool {
+        let children = self
+            .die_context(die)
+            .and_then(|context| self.children(&context));
+        children.is_ok_and(|children| TemplateParameters::read(&children).may_be_defaults(given))
     }
 
     pub(super) fn name_of(&self, context: &DieContext<'f, 'a>) -> Option<String> {

@@ -3,8 +3,9 @@
 use relayout_layout::abi::AbiEngine;
 use relayout_layout::abi::emit::{EmitLanguage, StructEmitter};
 use relayout_layout::btf::{BtfFile, BtfId, BtfTypeLoader};
+use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::{DwarfFile, DwarfTypeLoader, SectionStore};
-use relayout_layout::{TypeArena, TypeId};
+use relayout_layout::{TypeArena, TypeId, TypePattern};
 
 /// Most types that are visited in one file.
 const TYPES_MAX: usize = 512;
@@ -18,6 +19,25 @@ pub fn exercise_readers(bytes: &[u8]) {
     }
     if let Ok(btf) = BtfFile::parse(bytes) {
         exercise_btf(&btf);
+    }
+    exercise_names(bytes);
+}
+
+/// Looks for types by name, also in functions.
+fn exercise_names(bytes: &[u8]) {
+    let store = SectionStore::default();
+    let Ok(catalog) = TypeCatalog::parse(bytes, &store, DebugInfoFormat::Any) else {
+        return;
+    };
+    let names = catalog.type_names();
+    let names = names.iter().take(TYPES_MAX).copied();
+    for name in names.chain(["no::such", "none<int>", "Pool<Red>", "*<*>"]) {
+        let Ok(pattern) = TypePattern::parse(name) else {
+            continue;
+        };
+        for entry in catalog.find_matching(&pattern).iter().take(TYPES_MAX) {
+            catalog.scope_of(entry);
+        }
     }
 }
 

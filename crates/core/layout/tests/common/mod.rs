@@ -6,9 +6,16 @@ use std::path::{Path, PathBuf};
 
 pub use relayout_testkit::compile_c as gcc;
 
+/// File of `tests/data`.
+pub fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}
+
 /// C file that most tests compile.
 pub fn layouts_c() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/layouts.c")
+    data("layouts.c")
 }
 
 /// The C file as a relocatable object.

@@ -9,7 +9,7 @@ use std::sync::{OnceLock, RwLock, RwLockReadGuard};
 
 use gimli::constants as dw;
 use relayout_layout::dwarf::{DieOffset, DwarfFile, DwarfTypeLoader, TypeDefinition};
-use relayout_layout::{DefinitionKind, Type, TypeArena, TypeId};
+use relayout_layout::{DefinitionKind, InlineNamespaces, Type, TypeArena, TypeId};
 use rustc_hash::FxHashMap;
 
 use super::shape;
@@ -83,7 +83,7 @@ impl<'f, 'a> TypeStore<'f, 'a> {
     pub fn new(images: &DebugImages<'f, 'a>) -> Self {
         let files = images.files().to_vec();
         let inner = TypeTables {
-            arena: TypeArena::new(),
+            arena: TypeArena::with_inline_namespaces(inline_namespaces(&files)),
             loaders: files
                 .iter()
                 .map(|file| DwarfTypeLoader::new(file))
@@ -397,7 +397,7 @@ impl<'f, 'a> TypeStore<'f, 'a> {
                         at = alias.unwrap_or(at);
                         name = die::name_of(file, at);
                     }
-                    let name = name.map(str::to_owned);
+                    let name = name.map(|name| file.name_with_arguments(at, name).into_owned());
                     let scope = file.scope_of(at).filter(|_| Some(at) != alias);
                     let scope = scope.map(|scope| file.scope_path(scope));
                     if entry.has_attr(dw::DW_AT_declaration) {
@@ -432,6 +432,15 @@ impl TypeTables<'_, '_> {
         std::mem::swap(loader.types_mut(), &mut self.arena);
         loaded.ok()
     }
+}
+
+/// Inline namespaces of all files.
+fn inline_namespaces(files: &[&DwarfFile<'_>]) -> InlineNamespaces {
+    let mut all = InlineNamespaces::default();
+    files
+        .iter()
+        .for_each(|file| all.merge(file.inline_namespaces()));
+    all
 }
 
 /// Gives buffers among the types from index `first` on the objects that they hold. These may bring

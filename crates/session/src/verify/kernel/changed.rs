@@ -128,7 +128,7 @@ fn patched_layout(
     name: &str,
     size: u64,
 ) -> Result<Option<PatchedLayout>, VerifyError> {
-    let loaded = catalog.load(&catalog.find_definitions(name))?;
+    let loaded = catalog.load(&relayout_diff::entries_named(catalog, name))?;
     let abi = catalog.abi(&loaded.types);
     let found = loaded
         .ids

@@ -2,12 +2,15 @@
 use gimli::{DwTag, Encoding, Reader as _, SectionId, UnitHeader, UnitOffset, constants as dw};
 
 use crate::DefinitionKind;
-use crate::dwarf::abbrev::{Abbreviation, AbbreviationTable, ScannedAttribute};
+use crate::dwarf::abbrev::{Abbreviation, AbbreviationTable, ScanExtent, ScannedAttribute};
 use crate::dwarf::companions::SplitUnit;
 use crate::dwarf::die::{self, DieOffset, DieReference, Dwarf, Reader, is_aggregate_tag};
 use crate::dwarf::forms;
+use crate::dwarf::language::UnitLanguage;
 use crate::dwarf::parts::{DwarfUnits, UnitSlot};
-use crate::dwarf::unit_names::{DefinitionScope, NameKey, TypeDefinition, UnitNames, section_text};
+use crate::dwarf::unit_names::{
+    DefinitionScope, NameKey, ScopeKind, TemplateInstance, TypeDefinition, UnitNames, section_text,
+};
 
 type Header<'s> = UnitHeader<Reader<'s>>;
 
@@ -21,11 +24,29 @@ pub(super) struct NameScan<'u, 's> {
     /// First byte behind the unit, from its start.
     end: usize,
     str_offsets_base: gimli::DebugStrOffsetsBase<usize>,
+    extent: ScanExtent,
     /// True if the language nests types in aggregates.
     nests_types: bool,
-    /// Open scopes, innermost last: indices of [`UnitNames::scopes`].
-    open_scopes: Vec<u32>,
+    is_cxx: bool,
+    /// Open scopes, innermost last.
+    open_scopes: Vec<OpenScope>,
+    /// Functions that were declared in scopes, in order, with the indices of their scopes. Read in
+    /// the scan of function bodies alone.
+    declared_functions: Vec<(DieOffset, u32)>,
     pub(super) found: UnitNames<'s>,
+}
+
+/// Scope whose entries are being read.
+#[derive(Clone, Copy)]
+struct OpenScope {
+    /// Index in [`UnitNames::scopes`].
+    index: u32,
+    die: DieOffset,
+    /// Index of the definition that it is.
+    definition: Option<u32>,
+    in_function: bool,
+    /// True if it was found to be an instance of a template.
+    is_instance: bool,
 }
 
 /// Attributes that the scan reads.
@@ -37,7 +58,8 @@ struct NameAttributes {
     specification: Option<DieOffset>,
     /// Offset from the start of the unit.
     sibling: Option<usize>,
-    language: Option<u64>,
+    language: Option<UnitLanguage>,
+    exports_symbols: bool,
     declaration: bool,
     split: bool,
 }
@@ -47,6 +69,7 @@ impl<'u, 's> NameScan<'u, 's> {
         units: &'u DwarfUnits<'s>,
         slot: &'u UnitSlot<'s>,
         abbreviations: &'u AbbreviationTable,
+        extent: ScanExtent,
     ) -> Self {
         let (dwarf, header) = (&units.part(slot).dwarf, &slot.header);
         let encoding = header.encoding();
@@ -62,8 +85,11 @@ impl<'u, 's> NameScan<'u, 's> {
                 encoding,
                 dwarf.file_type,
             ),
+            extent,
             nests_types: false,
+            is_cxx: false,
             open_scopes: Vec::new(),
+            declared_functions: Vec::new(),
             found: UnitNames::default(),
         }
     }
@@ -77,7 +103,12 @@ impl<'u, 's> NameScan<'u, 's> {
         }
         let root = abbreviations.get(code)?;
         let attributes = self.read_attributes(&mut input, root)?;
-        self.nests_types = !attributes.language.is_some_and(is_c);
+        self.nests_types = !attributes.language.is_some_and(UnitLanguage::is_c);
+        self.is_cxx = attributes.language.is_none_or(UnitLanguage::is_cxx);
+        self.found.states_cxx = attributes.language.is_some_and(UnitLanguage::is_cxx);
+        self.found.language = attributes
+            .language
+            .filter(|_| root.tag == dw::DW_TAG_compile_unit);
         if attributes.split {
             self.found.split = self.split_unit();
         }
@@ -101,13 +132,19 @@ impl<'u, 's> NameScan<'u, 's> {
             }
             let abbreviation = abbreviations.get(code)?;
             let kind = abbreviation.kind.filter(|_| muted.is_none());
-            if kind.is_none() && !abbreviation.has_children {
+            if abbreviation.is_template_parameter && muted.is_none() {
+                self.mark_instance();
+            }
+            if kind.is_none() && !abbreviation.has_children && !self.is_function(abbreviation.tag) {
                 self.skip_attributes(&mut input, abbreviation)?;
                 continue;
             }
             let attributes = self.read_attributes(&mut input, abbreviation)?;
-            if let Some(kind) = kind {
-                self.collect(offset, kind, &attributes);
+            let before = self.found.definitions.len();
+            match kind {
+                Some(kind) => self.collect(offset, kind, &attributes),
+                None if muted.is_none() => self.declare_function(offset, abbreviation.tag),
+                None => {}
             }
             if !abbreviation.has_children {
                 continue;
@@ -115,7 +152,8 @@ impl<'u, 's> NameScan<'u, 's> {
             let here = self.end - input.len();
             if muted.is_none() && self.descends(abbreviation.tag) {
                 depth += 1;
-                self.enter(&attributes);
+                let is_defined = self.found.definitions.len() > before;
+                self.enter(offset, abbreviation.tag, is_defined, &attributes);
             } else if let Some(next) = attributes.sibling.filter(|next| *next > here) {
                 input.skip(next - here)?;
             } else {
@@ -130,20 +168,95 @@ impl<'u, 's> NameScan<'u, 's> {
         tag == dw::DW_TAG_namespace
             || tag == dw::DW_TAG_module
             || self.nests_types && is_aggregate_tag(tag)
+            || self.is_function(tag)
+            || self.extent == ScanExtent::FunctionBodies && is_block(tag)
     }
 
-    /// Enters a namespace or type. The name may be in the type unit that the entry stands for.
-    fn enter(&mut self, attributes: &NameAttributes) {
+    /// Returns true for a function whose body is read.
+    fn is_function(&self, tag: DwTag) -> bool {
+        self.extent == ScanExtent::FunctionBodies && tag == dw::DW_TAG_subprogram
+    }
+
+    /// Enters a namespace, type, function or block. The name may be in the type unit that the entry
+    /// stands for, or in the function's declaration.
+    fn enter(&mut self, offset: usize, tag: DwTag, is_defined: bool, attributes: &NameAttributes) {
+        let around = self.open_scopes.last().copied();
+        if is_block(tag)
+            && let Some(around) = around
+        {
+            self.open_scopes.push(around);
+            return;
+        }
+        let is_function = self.is_function(tag);
         let declared = || attributes.specification;
         let name = attributes.name.or_else(|| self.name_at(declared()?));
-        let parent = self.open_scopes.last().copied();
-        self.open_scopes.push(self.found.scopes.len() as u32);
-        self.found.scopes.push(DefinitionScope { parent, name });
+        let mut parent = around.map(|scope| scope.index);
+        if let Some(declared) = declared().filter(|_| is_function) {
+            let known = &self.declared_functions;
+            let at = known.binary_search_by_key(&declared, |(die, _)| *die);
+            parent = at.map(|at| known[at].1).ok().or(parent);
+        }
+        let kind = match attributes.exports_symbols {
+            _ if is_function => ScopeKind::Function,
+            true => ScopeKind::Inline,
+            false => ScopeKind::Named,
+        };
+        let last = self
+            .found
+            .definitions
+            .len()
+            .checked_sub(1)
+            .map(|last| last as u32);
+        self.open_scopes.push(OpenScope {
+            index: self.found.scopes.len() as u32,
+            die: self.die_at(offset),
+            definition: last.filter(|_| is_defined),
+            in_function: is_function || around.is_some_and(|scope| scope.in_function),
+            is_instance: false,
+        });
+        self.found
+            .scopes
+            .push(DefinitionScope { kind, parent, name });
+    }
+
+    /// Notes that the innermost scope is an instance of a template, if it is a class of C++.
+    fn mark_instance(&mut self) {
+        let is_cxx = self.is_cxx;
+        let Some(scope) = self
+            .open_scopes
+            .last_mut()
+            .filter(|scope| is_cxx && !scope.is_instance)
+        else {
+            return;
+        };
+        scope.is_instance = true;
+        self.found.templates.push(TemplateInstance {
+            die: scope.die,
+            scope: scope.index,
+            definition: scope.definition,
+        });
+    }
+
+    /// Notes the scope of a function, whose body may be elsewhere.
+    fn declare_function(&mut self, offset: usize, tag: DwTag) {
+        if let Some(scope) = self.open_scopes.last().filter(|_| self.is_function(tag)) {
+            let declared = (self.die_at(offset), scope.index);
+            self.declared_functions.push(declared);
+        }
+    }
+
+    fn die_at(&self, offset: usize) -> DieOffset {
+        DieOffset(self.slot.start.saturating_add(offset))
     }
 
     fn collect(&mut self, offset: usize, kind: DefinitionKind, attributes: &NameAttributes) {
-        let die = DieOffset(self.slot.start.saturating_add(offset));
-        let mut scope = self.open_scopes.last().copied();
+        let die = self.die_at(offset);
+        let around = self.open_scopes.last();
+        let in_function = around.is_some_and(|scope| scope.in_function);
+        if in_function != (self.extent == ScanExtent::FunctionBodies) {
+            return;
+        }
+        let mut scope = around.map(|scope| scope.index);
         if attributes.declaration {
             self.found.declared.extend(scope.map(|scope| (die, scope)));
             return;
@@ -243,7 +356,15 @@ impl<'u, 's> NameScan<'u, 's> {
                 Some(ScannedAttribute::Declaration) => {
                     found.declaration = number(input)? == Some(1)
                 }
-                Some(ScannedAttribute::Language) => found.language = number(input)?,
+                Some(ScannedAttribute::Language) => {
+                    found.language = number(input)?.and_then(UnitLanguage::from_code);
+                }
+                Some(ScannedAttribute::LanguageName) => {
+                    found.language = number(input)?.and_then(UnitLanguage::from_name);
+                }
+                Some(ScannedAttribute::ExportSymbols) => {
+                    found.exports_symbols = number(input)? == Some(1);
+                }
                 Some(ScannedAttribute::Sibling) => {
                     found.sibling = self.read_sibling(input, step.form)?
                 }
@@ -363,16 +484,10 @@ fn is_in_unit(form: gimli::DwForm) -> bool {
     )
 }
 
-/// Returns true for languages whose struct declarations form no scopes.
-fn is_c(language: u64) -> bool {
-    let language = gimli::DwLang(u16::try_from(language).unwrap_or(0));
+/// Returns true for the blocks of a function.
+fn is_block(tag: DwTag) -> bool {
     matches!(
-        language,
-        dw::DW_LANG_C
-            | dw::DW_LANG_C89
-            | dw::DW_LANG_C99
-            | dw::DW_LANG_C11
-            | dw::DW_LANG_C17
-            | dw::DW_LANG_Mips_Assembler
+        tag,
+        dw::DW_TAG_lexical_block | dw::DW_TAG_try_block | dw::DW_TAG_catch_block
     )
 }
