@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use common::{Place, start};
+use relayout_testkit::require_programs;
 
 const SOURCE: &str =
     "struct point { int x; char tag; long y; } origin; int main(void) { return 0; }";
@@ -86,4 +87,107 @@ fn of_another_build_or_not_at_all() {
     refused("./program.debug is of another build");
     fs::remove_file(place.path("program.debug")).unwrap();
     refused("not there: none/.build-id/");
+}
+
+/// Two programs whose common types `dwz` moved to the file `common.debug`, and the first as it was
+/// before.
+fn shared_types() -> Place {
+    require_programs(&["gcc", "dwz"]);
+    let place = Place::new();
+    let common =
+        |n: u32| format!("struct common_{n} {{ int a{n}; long b{n}; char c{n}; }} x{n};\n");
+    let common: String = (0..12).map(common).collect();
+    for name in ["p", "q"] {
+        let source = format!(
+            "{common}struct shared {{ char flag; long count; }} s;\n\
+             struct own_{name} {{ char c; struct shared s; }} o;\nint main(void) {{ return s.flag + o.c; }}\n"
+        );
+        place.write(&format!("{name}.c"), source);
+        run(&place, &format!("gcc -g -Wl,--build-id {name}.c -o {name}"));
+    }
+    fs::copy(place.path("p"), place.path("p.before")).unwrap();
+    run(&place, "dwz -m common.debug p q");
+    place
+}
+
+fn run(place: &Place, words: &str) {
+    let mut command = Command::new("/usr/bin/env");
+    command
+        .args(words.split_whitespace())
+        .current_dir(place.path(""));
+    assert!(start(&mut command).wait().unwrap().success(), "{words}");
+}
+
+/// Runs a command that finds the types of all programs, of which some are in the common file.
+#[track_caller]
+fn finds_common_types(place: &Place, program: &str) {
+    let ended = |words: &[&str]| {
+        let mut command = place.relayout(words);
+        let ended = place.ended(command.env("RELAYOUT_DEBUG_PATH", place.path("installed")));
+        assert_eq!(
+            (ended.code, &*ended.stderr),
+            (Some(0), ""),
+            "{words:?}: {}",
+            ended.stdout
+        );
+        ended.stdout
+    };
+    let names = |program: &str| {
+        let text = ended(&["show", program, "--sizes"]);
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(names(program), names("p.before"));
+    assert_eq!(names(program).len(), 14);
+    assert!(
+        ended(&["show", program, "shared"]).contains("count;                /*     8     8 */")
+    );
+    let same = "0 types changed; 0 added, 0 removed, 14 the same";
+    assert!(ended(&["diff", "p.before", program]).contains(same));
+    place.write("relayout.toml", "[[type]]\nname = \"shared\"\nsize = 16\n");
+    ended(&["check", program]);
+}
+
+#[test]
+fn common_types_by_dwz() {
+    let place = shared_types();
+    finds_common_types(&place, "p");
+    // `dwz` wrote the path from the program itself.
+    fs::create_dir(place.path("links")).unwrap();
+    std::os::unix::fs::symlink(place.path("p"), place.path("links/p")).unwrap();
+    finds_common_types(&place, "links/p");
+    fs::create_dir_all(place.path("installed/.dwz")).unwrap();
+    fs::rename(
+        place.path("common.debug"),
+        place.path("installed/.dwz/common.debug"),
+    )
+    .unwrap();
+    finds_common_types(&place, "p");
+    // A file of the name that is of other programs does not hide it.
+    fs::copy(place.path("q"), place.path("common.debug")).unwrap();
+    finds_common_types(&place, "p");
+}
+
+#[test]
+fn missing_common_types_are_no_verdict() {
+    let place = shared_types();
+    fs::remove_file(place.path("common.debug")).unwrap();
+    place.write("relayout.toml", "[[type]]\nname = \"shared\"\nsize = 16\n");
+    let checked = place.run(&["check", "p"]);
+    assert_eq!((checked.code, &*checked.stdout), (Some(2), ""));
+    let says = "cannot tell if p has a type shared: the supplementary file common.debug (build id ";
+    assert!(checked.stderr.contains(says), "{}", checked.stderr);
+    let optional = "[[type]]\nname = \"shared\"\noptional = true\nsize = 16\n";
+    place.write("relayout.toml", optional);
+    assert_eq!(place.run(&["check", "p"]).code, Some(2));
+    place.write("relayout.toml", "[[type]]\nname = \"own_p\"\nsize = 24\n");
+    assert_eq!(place.run(&["check", "p"]).code, Some(0));
+    let compared = place.run(&["diff", "p.before", "p"]);
+    assert_eq!((compared.code, &*compared.stdout), (Some(2), ""));
+    let says = "cannot tell if p.before and p differ: the supplementary file common.debug";
+    assert!(compared.stderr.contains(says), "{}", compared.stderr);
+    let shown = place.run(&["show", "p", "shared"]);
+    assert_eq!(shown.code, Some(2));
+    assert!(shown.stderr.contains("common.debug"), "{}", shown.stderr);
 }

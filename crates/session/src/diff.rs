@@ -6,7 +6,7 @@ mod select;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, compare_sides};
+use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, TypeDiff, compare_sides};
 use relayout_files::RecordingProgress;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 
@@ -97,6 +97,17 @@ fn compare_types(
     }
     let bindings_left_out = before.left_out().union(after.left_out()).count();
     let (diff, named) = compare_sides(before, after)?;
+    let is_different = |type_diff: &TypeDiff| type_diff.status != DiffStatus::Same;
+    let mut missing = { old.missing_companions().iter() }.chain(new.missing_companions());
+    if let Some(missing) = missing.next()
+        && diff.types.iter().any(is_different)
+    {
+        return Err(Error::MissingComparedTypes {
+            old: request.old.clone(),
+            new: request.new.clone(),
+            missing: missing.to_string(),
+        });
+    }
     let hot_types = match &request.profile {
         Some(profile) => hot::read_hot_types(profile, request.debug.as_slice(), progress)?,
         None => Vec::new(),

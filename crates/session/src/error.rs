@@ -198,6 +198,16 @@ pub enum Error {
         /// Command that takes it.
         remedy: String,
     },
+    /// A build refers to a file with types that cannot be read, so its types are not known to differ.
+    #[error("cannot tell if {} and {} differ: {missing}", old.display(), new.display())]
+    MissingComparedTypes {
+        /// The earlier build.
+        old: PathBuf,
+        /// The later build.
+        new: PathBuf,
+        /// Sentence about the file.
+        missing: String,
+    },
     /// No compared build has a type of this name.
     #[error(
         "neither {} nor {} has a struct, union or class named `{name}`{suggestion}",

@@ -8,6 +8,7 @@ use relayout_layout::catalog::{CatalogInputs, DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::{
     CompanionFiles, DwarfFile, SectionStore, SplitUnit, SupplementaryLink,
 };
+use relayout_layout::links::DebugLinks;
 
 use crate::Error;
 use crate::debug_search::{self, DebugPlaces};
@@ -179,7 +180,7 @@ impl CompanionFiles for DebugFile {
     fn supplementary(&self, link: &SupplementaryLink) -> Option<&[u8]> {
         let find = || {
             let paths = debug_search::supplementary_paths(&self.path, link, &self.places);
-            map_first(paths)
+            map_with_build_id(paths, &link.build_id)
         };
         self.supplementary.get_or_init(find).as_deref()
     }
@@ -197,6 +198,25 @@ impl CompanionFiles for DebugFile {
         let maps = self.split.get_or_init(|| wanted.iter().map(find).collect());
         maps.iter().map(Option::as_deref).collect()
     }
+}
+
+/// Maps the first of the paths that has the build id; else the first that exists, whose id the
+/// reader refuses.
+fn map_with_build_id(paths: Vec<PathBuf>, build_id: &[u8]) -> Option<Mmap> {
+    let has_id = |map: &Mmap| {
+        DebugLinks::read(map).is_ok_and(|links| links.build_id.as_deref() == Some(build_id))
+    };
+    let mut first = None;
+    for path in paths {
+        let Ok(map) = map_named_elf(&path) else {
+            continue;
+        };
+        if has_id(&map) {
+            return Some(map);
+        }
+        first = first.or(Some(map));
+    }
+    first
 }
 
 /// Maps the first of the paths that exists.

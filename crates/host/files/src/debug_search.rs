@@ -143,7 +143,12 @@ pub(crate) fn supplementary_paths(
     searched: &DebugPlaces,
 ) -> Vec<PathBuf> {
     let mut paths = vec![parent_folder(path).join(&link.name)];
+    // `dwz` writes the path from the file itself, which may be reached by a symbolic link.
+    let real = fs::canonicalize(path).ok();
+    paths.extend(real.map(|real| parent_folder(&real).join(&link.name)));
     for root in &searched.folders {
+        let own_name = Path::new(&link.name).file_name();
+        paths.extend(own_name.map(|name| root.join(".dwz").join(name)));
         if let Ok(below) = Path::new(&link.name).strip_prefix(INSTALLED_ROOT) {
             paths.push(root.join(below));
         }

@@ -95,11 +95,13 @@ pub(super) fn hide_unimported<'a>(units: &DwarfUnits<'a>, mut new: NewPart<'a>) 
         })
         .collect();
     let mut kept = FxHashSet::default();
-    while let Some(start) = open.pop() {
-        let Ok(index) = starts.binary_search(&start) else {
+    while let Some(imported) = open.pop() {
+        // An import names the root entry of a unit, which is behind the unit's header.
+        let behind = starts.partition_point(|start| *start <= imported);
+        let Some(index) = behind.checked_sub(1) else {
             continue;
         };
-        if !kept.insert(start) {
+        if !kept.insert(starts[index]) {
             continue;
         }
         let further = imported_units(&new.part.dwarf, new.slots[index].header);
