@@ -154,3 +154,64 @@ fn threads_do_not_show() {
     let four = place.run(&["show", "types", "-j", "4"]);
     assert_eq!((single.code, single.stdout), (Some(0), four.stdout));
 }
+
+/// Types of Fortran are printed as its compiler lays them out, with a note that other languages are
+/// not promised.
+#[test]
+fn other_languages_are_noted() {
+    let place = Place::new();
+    let object: &[u8] = include_bytes!("data/fortran/derived.o");
+    place.write("derived.o", object);
+    let ended = place.run_words("show derived.o pt --json");
+    let note = "relayout: derived.o has 1 unit of Fortran; relayout reads C, C++, Rust and Go";
+    assert!(ended.stderr.starts_with(note), "{}", ended.stderr);
+    assert_eq!(
+        ended.stderr.matches("Fortran").count(),
+        1,
+        "{}",
+        ended.stderr
+    );
+    let document: Value = serde_json::from_str(&ended.stdout).expect("a document");
+    let shown = &document["types"][0];
+    assert_eq!(shown["size"], 280);
+    let found: Vec<(&str, u64, u64)> = { shown["members"].as_array().unwrap().iter() }
+        .map(|member| {
+            let number = |key: &str| member[key].as_u64().unwrap_or_else(|| panic!("{member}"));
+            (
+                member["name"].as_str().unwrap(),
+                number("offset"),
+                number("size"),
+            )
+        })
+        .collect();
+    let expected = [
+        ("a", 0, 1),
+        ("x", 8, 8),
+        ("name", 16, 5),
+        ("flag", 24, 4),
+        ("z", 32, 16),
+        ("arr", 48, 64),
+        ("q", 112, 88),
+        ("fixed", 200, 48),
+        ("shifted", 248, 12),
+        ("s", 264, 8),
+        ("_s_length", 272, 8),
+    ];
+    assert_eq!(found, expected);
+    let text = place.run_words("show derived.o pt").stdout;
+    assert!(
+        text.contains("fixed[3][4];") && text.contains("shifted[3];"),
+        "{text}"
+    );
+    assert!(text.contains("holes: 4, sum holes: 18"), "{text}");
+    let plain = place.compile("plain.o", "struct s { int x; } s;", &["-g", "-c"]);
+    assert!(plain.exists());
+    let compared = place.run_words("diff derived.o plain.o");
+    assert_eq!(
+        compared.stderr.matches("Fortran").count(),
+        1,
+        "{}",
+        compared.stderr
+    );
+    assert_eq!(place.run_words("show plain.o").stderr, "");
+}

@@ -30,6 +30,7 @@ pub fn with_types<T, E: From<Error>>(
     let files = DebugFileAndBase::open(path, base)?;
     let catalog = files.catalog(format)?;
     notify_of_missing(path, &catalog, notify);
+    notify_of_languages(&[(path, &catalog)], notify);
     then(&catalog)
 }
 
@@ -53,6 +54,7 @@ pub fn with_both_types<T, E: From<Error>>(
     let (first_types, second_types) = (first_types?, second_types?);
     notify_of_missing(first, &first_types, notify);
     notify_of_missing(second, &second_types, notify);
+    notify_of_languages(&[(first, &first_types), (second, &second_types)], notify);
     then(&first_types, &second_types)
 }
 
@@ -131,5 +133,32 @@ fn notify_of_missing(path: &Path, catalog: &TypeCatalog<'_>, notify: &dyn Fn(&st
             "{}: {unnamed} more files are missing",
             path.display()
         ));
+    }
+}
+
+/// Notifies of units in languages that are not supported, once for all files that have them.
+fn notify_of_languages(files: &[(&Path, &TypeCatalog<'_>)], notify: &dyn Fn(&str)) {
+    let mut described: Vec<String> = Vec::new();
+    for (path, catalog) in files {
+        let languages = catalog.unsupported_languages();
+        let counts: Vec<String> = { languages.iter() }
+            .map(|found| format!("{} of {}", count_units(found.units), found.language))
+            .collect();
+        if !counts.is_empty() {
+            described.push(format!("{} has {}", path.display(), counts.join(", ")));
+        }
+    }
+    if !described.is_empty() {
+        notify(&format!(
+            "{}; relayout reads C, C++, Rust and Go: what it prints of other languages may lack what their compilers add",
+            described.join("; ")
+        ));
+    }
+}
+
+fn count_units(units: u64) -> String {
+    match units {
+        1 => "1 unit".to_owned(),
+        units => format!("{units} units"),
     }
 }

@@ -109,10 +109,16 @@ fn walk_gaps(
     }
     let mut seen = 0;
     let mut unit: Option<StorageUnit> = None;
+    let mut is_unbounded = false;
     for (index, member) in aggregate.members.iter().enumerate() {
         let size = types.storage_size(member);
+        if is_unbounded {
+            seen = seen.max(start_of(member));
+        }
         visit(index, gap_before(member, &mut seen, unit));
         seen = end_of(member, size);
+        // What a member of unknown size leaves of the bytes up to the next one is not known either.
+        is_unbounded = member.bits.is_none() && types.size_of(member.ty).is_none();
         unit = match member.bits {
             Some(_) => next_unit(unit, member, size, seen),
             None => None,
@@ -120,6 +126,9 @@ fn walk_gaps(
     }
     seen = seen.max(end_of_others(types, aggregate));
     let size_bits = aggregate.size.saturating_mul(8);
+    if is_unbounded {
+        seen = seen.max(size_bits);
+    }
     let mut bit_padding = 0;
     if let Some(unit) = unit {
         let end = size_bits.min(unit.end);

@@ -22,6 +22,7 @@
 mod abbrev;
 mod companions;
 mod declared_line;
+mod descriptors;
 mod die;
 mod distinct;
 mod entry;
