@@ -157,7 +157,6 @@ fn partial_sums_of_an_openmp_loop() {
 fn elements_passed_to_pthread_create() {
     check_counts("gcc -g -O0 -pthread");
     check_counts("gcc -g -O1 -pthread");
-    check_counts("clang -g -O0 -pthread");
     check_counts("clang -g -O2 -pthread");
 }
 

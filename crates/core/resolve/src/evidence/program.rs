@@ -270,7 +270,7 @@ impl<'p, 'f, 'a> FileView<'p, 'f, 'a> {
         // may have lower addresses.
         let first_part = || {
             let mut ranges = dwarf.die_ranges(unit, &entry).ok()?;
-            ranges.next().and_then(Result::ok).map(|range| range.begin)
+            ranges.next().ok().flatten().map(|range| range.begin)
         };
         let is_own = |address: &u64| pieces.iter().any(|piece| piece.0 == *address);
         let low = low.or_else(first_part).filter(is_own);
