@@ -31,7 +31,7 @@ fn few_transfers_are_no_evidence() {
         said.contains("there are too few transfers to tell a change from chance"),
         "{said}"
     );
-    assert!(said.contains("No patch: no layout is clearly better."));
+    assert!(said.contains("No patch: no layout is recommended."));
 }
 
 #[test]

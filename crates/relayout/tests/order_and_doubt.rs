@@ -300,3 +300,71 @@ fn the_gain_is_the_worst_of_the_recordings() {
     let found = advised(&third, "advise p hot");
     assert_eq!(found["parts"].as_array().unwrap().len(), 3, "{found:#}");
 }
+
+/// Two words that each context has for itself, until both contexts use both: apart they save most
+/// transfers over all, and double those of the last third. That is not recommended, nor written.
+#[test]
+fn a_layout_that_loses_in_a_third_is_not_recommended() {
+    let both = [(0, Write, 0), (0, Write, 16), (1, Write, 0), (1, Write, 16)].repeat(150);
+    let place = place_with(HOT, "", &[[apart(16, 600), both].concat()]);
+    let found = advised(&place, "advise p hot");
+    assert_eq!(found["verdict"], "uneven", "{found:#}");
+    assert_eq!(found["recommended"], Value::Null, "{found:#}");
+    assert_eq!(found["review"], Value::Null, "{found:#}");
+    assert!(found["worst_change"].as_f64() >= Some(0.0), "{found:#}");
+    let why = "on a third of the recording that did not choose it they change by +";
+    let reason = found["recommended_why"].as_str().unwrap();
+    assert!(reason.contains(why), "{reason}");
+    let said = flowing(&text(
+        &place,
+        "advise p hot --source tree --patch none.patch",
+    ));
+    for says in [
+        "Nothing is recommended.",
+        why,
+        "No patch: no layout is recommended.",
+    ] {
+        assert!(said.contains(says), "{said}");
+    }
+    assert!(!place.path("none.patch").exists());
+    // The report does not deny that other layouts have fewer transfers.
+    let report = json(&place, "report p");
+    assert_eq!(
+        report["findings"][0]["outlook"], "nothing-recommended",
+        "{report:#}"
+    );
+}
+
+/// The source may forbid what is recommended without it: what that costs, and the line that forbids it,
+/// are said.
+#[test]
+fn limits_of_the_source_have_their_price() {
+    let asserted = "static_assert(offsetof(struct hot, first) == 0);\n\
+                    static_assert(offsetof(struct hot, second) == 16);\n";
+    let place = place_with(HOT, asserted, &[apart(16, 400)]);
+    let blind = advised(&place, "advise p hot");
+    assert!(blind["recommended"].is_u64(), "{blind:#}");
+    assert!(
+        !blind["recommended_why"]
+            .as_str()
+            .unwrap()
+            .contains("Without the limits")
+    );
+    let percent = blind["candidates"][0]["change_percent"]["value"]
+        .as_f64()
+        .unwrap();
+    let bound = advised(&place, "advise p hot --source tree");
+    assert_eq!(bound["recommended"], Value::Null, "{bound:#}");
+    let said = flowing(&text(&place, "advise p hot --source tree"));
+    let says = format!(
+        "Without the limits that the source sets, transfers would change by {percent:+.1}%"
+    );
+    for said in [said.as_str(), bound["recommended_why"].as_str().unwrap()] {
+        assert!(said.contains(&says), "{said}");
+        assert!(said.contains("user.c:"), "{said}");
+    }
+    // Limits that cost nothing are not spoken of.
+    let free = place_with(HOT, "/* nothing */\n", &[apart(16, 400)]);
+    let said = flowing(&text(&free, "advise p hot --source tree"));
+    assert!(!said.contains("Without the limits"), "{said}");
+}

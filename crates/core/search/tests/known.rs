@@ -354,17 +354,18 @@ fn recommended_edit_is_smaller_than_the_rewrite() {
     );
 }
 
-/// Advice on a struct of four lines. On the first, `contexts` members have a writer each, but in the
-/// last third every writer stores to all of them. On the next, two are always apart, if they are used.
+/// Advice on a struct of four lines. On the first, `contexts` members have a writer each, but in most
+/// of the last third every writer stores to all of them. On another, two are always apart, if they
+/// are used.
 fn advise_on_phases(contexts: u16, has_steady_pair: bool) -> LayoutAdvice {
     let members = [
         ("first", 8, 0),
         ("second", 8, 8),
         ("third", 8, 16),
-        ("cold", 40, 24),
-        ("left", 8, 64),
-        ("right", 8, 72),
-        ("rest", 176, 80),
+        ("cold", 104, 24),
+        ("left", 8, 128),
+        ("right", 8, 136),
+        ("rest", 112, 144),
     ];
     let (types, aggregate) = structure("phases", 256, &members);
     let shape = AbiEngine::new(&types).shape(&aggregate).unwrap();
@@ -377,10 +378,10 @@ fn advise_on_phases(contexts: u16, has_steady_pair: bool) -> LayoutAdvice {
         for context in 0..contexts {
             // Each round has as many accesses, so that the thirds are those of the rounds.
             for member in 0..contexts {
-                write(context, if round < 600 { context } else { member }, 0);
+                write(context, if round < 700 { context } else { member }, 0);
             }
             if has_steady_pair && context < 2 {
-                write(context, context, 64);
+                write(context, context, 128);
             }
         }
     }

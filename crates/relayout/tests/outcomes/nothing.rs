@@ -161,5 +161,5 @@ fn fewer_transfers_for_more_upgrades_are_no_advice() {
         &place,
         &format!("advise p hot --source {dir} --all --layouts"),
     );
-    check_says(&with_source, &["No patch: no layout is clearly better."]);
+    check_says(&with_source, &["No patch: no layout is recommended."]);
 }

@@ -87,7 +87,7 @@ fn uneven_sentence(most: &RankedLayout) -> Option<String> {
 
 /// Says which layout would be recommended without the limits of the source, and which limit forbids
 /// it; `None` where the limits cost nothing.
-fn limited_sentence(patched: &PatchedType<'_>) -> Option<String> {
+pub(in crate::advise) fn limited_sentence(patched: &PatchedType<'_>) -> Option<String> {
     let searched = &patched.advised.searched;
     let forbidden = searched.forbidden.as_ref()?;
     let changes = change::describe_edits(&forbidden.ranked.changes, &searched.gathered.shape);

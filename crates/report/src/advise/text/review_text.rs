@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use relayout_search::EditSize;
 use relayout_session::advise::{PatchedType, PoolLayout};
 
-use super::recommendation_text::recommendation_reason;
+use super::recommendation_text::{limited_sentence, recommendation_reason};
 use super::review_answers::{LayoutReview, reviewed_layout};
 use super::{PoolView, change_words, search_words};
 use crate::wrap::wrap_text;
@@ -49,9 +49,10 @@ fn nothing_recommended(view: &PoolView<'_>, patched: &PatchedType<'_>) -> String
         "" => format!("Nothing is recommended. {reason}"),
         verdict => format!("Nothing is recommended. {verdict}"),
     };
-    if let Some(inner) = super::inner_types_sentence(view) {
+    let limited = limited_sentence(patched).filter(|limited| !sentences.contains(limited));
+    for sentence in super::inner_types_sentence(view).into_iter().chain(limited) {
         sentences.push(' ');
-        sentences.push_str(&inner);
+        sentences.push_str(&sentence);
     }
     sentences
 }
