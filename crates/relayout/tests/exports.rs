@@ -158,8 +158,8 @@ fn other_files_of_the_folder_stay() {
     assert!(read("findings.csv").starts_with("row,rank,kind,type,"));
 }
 
-/// A link in the folder could lead to any file of the user, and a full disk could leave tables of two
-/// reports.
+/// A link in the folder could lead to any file of the user, and a full disk could leave tables of
+/// two reports.
 #[test]
 fn tables_are_written_all_or_none_and_not_through_links() {
     let place = recorded();

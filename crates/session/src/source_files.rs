@@ -39,8 +39,8 @@ fn finding_sources(finding: &Finding) -> impl Iterator<Item = &SiteSource> {
     sites.chain(pairs)
 }
 
-/// Returns the file that debug information calls `name`; `None` if it is not in `tree`, or cannot be read. Bytes in
-/// another encoding than UTF-8 are shown as such.
+/// Returns the file that debug information calls `name`; `None` if it is not in `tree`, or cannot
+/// be read. Bytes in another encoding than UTF-8 are shown as such.
 pub fn read_source_file(name: &str, tree: &Path) -> Option<SourceFile> {
     source_path_candidates(name).into_iter().find_map(|path| {
         let bytes = read_regular(&tree.join(&path)).ok()?;

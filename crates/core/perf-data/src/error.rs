@@ -92,8 +92,8 @@ pub enum Error {
     CutOff {
         /// Bytes of the file.
         file_bytes: u64,
-        /// Bytes that it should have up to the end of its records; `None` if it has these, or is what
-        /// perf wrote to a pipe, and its last record is cut.
+        /// Bytes that it should have up to the end of its records; `None` if it has these, or is
+        /// what perf wrote to a pipe, and its last record is cut.
         named_bytes: Option<u64>,
     },
     /// No sample at all.

@@ -11,8 +11,8 @@ use serde_json::Value;
 /// Step that all elements match.
 const ALL: &str = "*";
 
-/// Returns the values that the steps lead to; `None` if the text is no JSON document. The label of a
-/// value joins the keys and indices that matched `*`.
+/// Returns the values that the steps lead to; `None` if the text is no JSON document. The label of
+/// a value joins the keys and indices that matched `*`.
 pub(crate) fn values_at(text: &str, steps: &[String]) -> Option<Vec<(String, Value)>> {
     let mut found = Vec::new();
     let mut reader = serde_json::Deserializer::from_str(text);

@@ -95,8 +95,8 @@ pub struct JudgedMetric {
     /// Probability of a change at least this large if there is no real change, corrected for the
     /// number of looks.
     pub p_value: Option<f64>,
-    /// Reason why a change has no fraction, or the margin has none. The verdict stands all the same,
-    /// because it compares differences in the metric's unit.
+    /// Reason why a change has no fraction, or the margin has none. The verdict stands all the
+    /// same, because it compares differences in the metric's unit.
     pub why_no_change: Option<&'static str>,
     /// Largest change that does not matter, as a fraction. It is `None` if it would be relative to
     /// a median of 0.

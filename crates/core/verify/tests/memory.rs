@@ -31,8 +31,8 @@ unsafe impl GlobalAlloc for CountingAllocator {
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// A number takes 8 bytes, and a list that grows has up to three times as many in hand. Each row as a
-/// document took several hundred.
+/// A number takes 8 bytes, and a list that grows has up to three times as many in hand. Each row as
+/// a document took several hundred.
 #[test]
 fn a_long_output_takes_no_more_than_its_numbers() {
     const ROWS: usize = 200_000;

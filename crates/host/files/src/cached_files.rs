@@ -1,8 +1,8 @@
 //! Results kept from one run of the command to the next, in a folder that only the user can read.
 //!
 //! Their loss costs only time. So no function here fails: a file that cannot be read counts as
-//! absent, and a file that cannot be written is not kept. A file that is not as it was written counts
-//! as absent, too: each has a checksum (`kept_seal.rs`).
+//! absent, and a file that cannot be written is not kept. A file that is not as it was written
+//! counts as absent, too: each has a checksum (`kept_seal.rs`).
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read};

@@ -52,8 +52,8 @@ fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> Result<(), FileError
 }
 
 /// Writes the files of a folder of outputs, and creates the folder if necessary. All are written
-/// before the first takes its name, so a full disk leaves the older ones as they were. A link in the
-/// folder is not followed.
+/// before the first takes its name, so a full disk leaves the older ones as they were. A link in
+/// the folder is not followed.
 ///
 /// # Errors
 /// The folder cannot be created or written to, or a name in it is of a link or of no regular file.

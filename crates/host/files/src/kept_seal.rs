@@ -1,7 +1,7 @@
 //! Checksum behind the bytes of a kept file, so that a file that was damaged counts as absent.
 //!
-//! A kept file is its content, and a seal of [`SEAL_BYTES`] behind it: a magic number, and the CRC-32 of the content. The
-//! seal comes last, so a kept program is still an ELF file.
+//! A kept file is its content, and a seal of [`SEAL_BYTES`] behind it: a magic number, and the
+//! CRC-32 of the content. The seal comes last, so a kept program is still an ELF file.
 
 use std::io::{self, Read, Write};
 use std::ops::Deref;

@@ -65,8 +65,8 @@ pub fn open_own_file(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Fails if `path`, to which a file of a folder of outputs is to be written, is a link or no regular
-/// file.
+/// Fails if `path`, to which a file of a folder of outputs is to be written, is a link or no
+/// regular file.
 ///
 /// # Errors
 /// It is one of these.

@@ -62,8 +62,8 @@ fn a_finished_run_is_told_again() {
     assert_eq!(tuned(&place, RUN), first);
 }
 
-/// A branch that the user removed is there again at the end. One that the user changed is left as it
-/// is, and the run says so.
+/// A branch that the user removed is there again at the end. One that the user changed is left as
+/// it is, and the run says so.
 #[test]
 fn a_branch_that_was_removed_or_changed_since() {
     let place = place_with_source();

@@ -42,7 +42,8 @@ impl RateChange {
         mean(&self.new)
     }
 
-    /// Returns true if the old side has no transfers, and the verdict is that the new side has some.
+    /// Returns true if the old side has no transfers, and the verdict is that the new side has
+    /// some.
     pub fn is_new(&self) -> bool {
         self.verdict == ChangeVerdict::Worse && self.old_mean() == 0.0
     }

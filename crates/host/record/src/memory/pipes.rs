@@ -10,8 +10,8 @@ use super::list::follow_list;
 use super::lookup::{KernelLookup, MissingItem};
 use super::paging::GuestMemory;
 
-/// Most buffers of a pipe that are read: the number is the guest's (`F_SETPIPE_SZ` allows 2^20 bytes
-/// to users, and more to root).
+/// Most buffers of a pipe that are read: the number is the guest's (`F_SETPIPE_SZ` allows 2^20
+/// bytes to users, and more to root).
 const BUFFERS_MAX: u32 = 1 << 16;
 /// Most open files of a process that are looked at.
 const FILES_MAX: u32 = 1 << 16;
@@ -112,8 +112,8 @@ impl PipeReader {
         })
     }
 
-    /// Returns the descriptors of the pages of all open pipes; `None` if the list of tasks cannot be
-    /// read.
+    /// Returns the descriptors of the pages of all open pipes; `None` if the list of tasks cannot
+    /// be read.
     pub fn pages(&self, memory: &GuestMemory<'_>) -> Option<BTreeSet<u64>> {
         let init = self.init_task;
         let end = init.wrapping_add(self.tasks);

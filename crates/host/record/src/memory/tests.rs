@@ -76,8 +76,8 @@ fn pages_are_what_their_descriptors_say() {
     check(&pages, RangeKind::DirectMap, &expect);
 }
 
-/// The content of a pipe is in its filled buffers, and its spare pages had some. What an empty buffer
-/// names is not the pipe's, and a file's page stays the file's.
+/// The content of a pipe is in its filled buffers, and its spare pages had some. What an empty
+/// buffer names is not the pipe's, and a file's page stays the file's.
 #[test]
 fn pages_of_pipes_are_found_through_open_files() {
     let pages: Vec<u64> = [44, 55, 56, 57, 58].map(page).to_vec();
