@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `memcpy(a, b, 24)`, `std::memcpy` | `-fno-builtin-memcpy` |
 //! | `__builtin_memcpy(a, b, 24)`, as in `std::copy` | a macro of that name |
-//! | `__builtin___memcpy_chk(a, b, 24, 64)`, as in `memcpy` under `_FORTIFY_SOURCE` | a macro of that name |
+//! | `__builtin___memcpy_chk(a, b, 24, 64)`: `memcpy` under `_FORTIFY_SOURCE` | a macro of that name |
 //! | `strcmp(a, "b")` | a parameter |
 //! | large ones of all of these, and copies of structs | `-mstringop-strategy=libcall` |
 //!
