@@ -62,6 +62,7 @@ impl AddressNamer for Layout {
             base: Addr(PAGE),
             bytes: OBJECT_BYTES,
             variable: None,
+            declaring: None,
             origin: None,
         };
         AccessTarget::Member { object, member }

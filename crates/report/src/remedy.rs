@@ -11,6 +11,7 @@ pub fn remedy_key(remedy: &Remedy) -> &'static str {
         Remedy::SeparateMembers { .. } => "part",
         Remedy::SeparateElements { .. } => "part-elements",
         Remedy::PadElements { .. } => "pad-elements",
+        Remedy::RoundRuns { .. } => "round-runs",
         Remedy::SeparateObjects { .. } => "part-objects",
         Remedy::Align { .. } => "align",
         Remedy::GuardStore { .. } => "check-store",
@@ -40,6 +41,7 @@ pub fn replayed_transfers(remedy: &Remedy) -> Option<ReplayComparison> {
     match remedy {
         Remedy::Align { replayed, .. } | Remedy::GuardStore { replayed, .. } => *replayed,
         Remedy::Lock { replayed, .. } => Some(*replayed),
+        Remedy::RoundRuns { replayed, .. } => *replayed,
         _ => None,
     }
 }
@@ -84,6 +86,7 @@ pub fn remedy_sentence(
             padded_stride,
             transfers,
         } => pad_elements_sentence(array, [*stride, *padded_stride], *transfers, context_noun),
+        Remedy::RoundRuns { .. } => round_runs_sentence(remedy, context_noun),
         Remedy::SeparateObjects { transfers } => format!(
             "It shares lines with other objects: {transfers} transfers between them bring nothing that is used. To \
              look at, not replayed: alignment, or where it is allocated."
@@ -157,6 +160,50 @@ fn pad_elements_sentence(
         "Elements of `{array}` that different {context_noun}s use share cache lines: {transfers} transfers between \
          them bring nothing that is used. {change}, or give each {context_noun} a copy of its own. `relayout advise` \
          scores layouts."
+    )
+}
+
+/// Returns the advice to round the borders of runs, with the larger elements as the other choice.
+fn round_runs_sentence(remedy: &Remedy, context_noun: &str) -> String {
+    let Remedy::RoundRuns {
+        array,
+        stride,
+        run_elements,
+        rounded_elements,
+        granule_elements,
+        extra_elements_max,
+        padded_stride,
+        transfers,
+        replayed,
+        padded_transfers,
+    } = remedy
+    else {
+        return String::new();
+    };
+    let rounding = match (run_elements, rounded_elements) {
+        (Some(own), Some(rounded)) if own != rounded => {
+            format!("round each run up to whole lines, {rounded} elements instead of {own}")
+        }
+        (Some(own), _) => format!("keep the runs of {own} elements"),
+        _ => format!("round each run up to whole lines, a multiple of {granule_elements} elements"),
+    };
+    let replayed = replayed.as_ref().map(replayed_words).unwrap_or_default();
+    let growth = match extra_elements_max {
+        0 => "The array stays as long".to_owned(),
+        extra => format!("The array stays as long, or grows by up to {extra} elements"),
+    };
+    let times = padded_stride / (*stride).max(1);
+    let padded = padded_transfers.map_or(String::new(), |then| format!(" ({then} transfers)"));
+    let other = match times {
+        0 | 1 => String::new(),
+        _ => format!(
+            " The other choice, lines of its own for each element{padded}, takes {times} times the memory."
+        ),
+    };
+    format!(
+        "{context_noun}s use runs of neighbouring elements of `{array}`, and only the lines at the borders of the runs \
+         are shared: {transfers} transfers bring nothing that is used. Let each run begin at a line: {rounding}, and \
+         align the array to the line{replayed}. {growth}.{other}"
     )
 }
 

@@ -329,7 +329,8 @@ pub(crate) fn declaring_words(declaring: &DeclaringFunction) -> String {
 
 fn finding_place(finding: &Finding) -> String {
     let name = subject_name(&finding.subject);
-    if let Some(elements) = &finding.elements {
+    let elements = { finding.elements.as_ref() }.filter(|elements| elements.member.is_none());
+    if let Some(elements) = elements {
         return format!("{name}, {}", counted(elements.count, "element"));
     }
     match finding.places.len() {

@@ -49,7 +49,7 @@ pub use curves::{CurveRequest, predict_curves};
 pub use doubts::AdviceDoubt;
 pub use forbidden::ForbiddenLayout;
 pub use gains::predict_gains;
-pub use gathered::{GatheredType, gather_type};
+pub use gathered::{GatheredType, element_instructions, gather_type};
 pub use guards::{GuardAdvice, GuardableStore, StoreCounts};
 pub use inner_types::{InnerType, inner_types};
 pub use layout_edits::{LayoutEdits, MemberBytes, MemberMove, MovePosition};

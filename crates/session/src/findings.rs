@@ -26,7 +26,7 @@ pub fn rank_findings(
 /// Returns a finding's member with its traffic; `None` for one before the start of its object.
 pub(crate) fn recorded_member(member: &FindingMember) -> Option<RecordedHotMember> {
     Some(RecordedHotMember {
-        path: member.name.clone(),
+        path: member.path.clone(),
         offset: u64::try_from(member.offset).ok()?,
         size: member.size,
         reads: member.reads,

@@ -108,7 +108,8 @@ pub enum LayoutOutlook {
 /// Returns the name by which a finding's type is judged first; `None` for what has no members to move.
 pub fn judged_type_name(finding: &Finding) -> Option<&str> {
     let name = strip_type_tag(finding.subject.type_name());
-    (!name.is_empty() && finding.members.iter().any(|member| member.name != name)).then_some(name)
+    let has_members = finding.members.iter().any(|member| member.path != name);
+    (!name.is_empty() && (has_members || finding.elements.is_some())).then_some(name)
 }
 
 /// Returns the type whose layout decides about a finding, without tag: the finding's own; or, if no

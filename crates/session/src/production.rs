@@ -99,7 +99,7 @@ fn variables_beside<'f>(finding: &'f Finding, name: &str) -> BTreeSet<&'f str> {
         true => &[],
         false => finding.members.as_slice(),
     };
-    let members = members.iter().map(|member| member.name.as_str());
+    let members = members.iter().map(|member| member.path.as_str());
     let neighbours = finding.neighbours.keys().map(String::as_str);
     members
         .chain(neighbours)

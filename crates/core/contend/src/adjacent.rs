@@ -252,8 +252,9 @@ fn disturbed_members(samples: &[ResolvedPairSample]) -> Vec<FindingMember> {
             }
         }
     }
-    let member = |((offset, size, name), users): (MemberKey, PairUsers)| FindingMember {
-        name,
+    let member = |((offset, size, path), users): (MemberKey, PairUsers)| FindingMember {
+        name: path.clone(),
+        path,
         offset,
         size,
         reads: 0,

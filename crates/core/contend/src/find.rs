@@ -1,5 +1,6 @@
 //! Finds what is contended in a profile, and ranks it.
 
+mod element_rows;
 mod members;
 mod site_uses;
 
@@ -283,7 +284,7 @@ fn group_finding<I: AddressNamer>(
         remote_reads: detect::remote_reads(group, tally),
         neighbours: neighbours(group),
         origins: origins(group),
-        elements: elements::shared_elements(group, tally),
+        elements: elements::shared_elements(group, tally, context.replays),
         kinds_by_run: detect::kinds_by_run(group, context),
         remedies: detect::remedies(group, joined.kind, tally, context, sources),
     }

@@ -378,6 +378,33 @@ pub struct SharedElements {
     pub transfers: u64,
     /// Elements of the array with the most transfers, by index.
     pub users: Vec<ElementUsers>,
+    /// Runs of its elements with the same users, ascending.
+    pub runs: Vec<ElementRun>,
+    /// Path of the array, where it is a member of the finding's objects; `None` where the objects are
+    /// its elements.
+    pub member: Option<String>,
+}
+
+/// Neighbouring elements of an array that the same contexts use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ElementRun {
+    /// Index of the first element.
+    pub first: u64,
+    /// Index of the last element.
+    pub last: u64,
+    /// Contexts that use them, ascending.
+    pub contexts: Vec<ContextId>,
+}
+
+impl ElementRun {
+    /// Returns the number of elements.
+    #[expect(
+        clippy::len_without_is_empty,
+        reason = "a run has at least one element"
+    )]
+    pub fn len(&self) -> u64 {
+        self.last.saturating_sub(self.first) + 1
+    }
 }
 
 /// Contexts that use an element of an array.
@@ -433,8 +460,11 @@ pub struct AdjacentPair {
 /// A member on a contended line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingMember {
-    /// Path from the subject's type (`mmap_lock.owner`); the name of a variable; empty for a hole.
+    /// Path from the subject's type (`mmap_lock.owner`), with indices (`done[2]`, `done[0..3]`) where
+    /// elements of an array have rows of their own; the name of a variable; empty for a hole.
     pub name: String,
+    /// The same without indices: `done[]`.
+    pub path: String,
     /// Offset in bytes from the object's first byte.
     pub offset: i64,
     /// Size in bytes.

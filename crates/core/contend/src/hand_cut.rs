@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use relayout_profile::{ConflictRow, ContextId};
 
-use crate::finding::{ElementUsers, SharedElements};
+use crate::finding::{ElementRun, ElementUsers, SharedElements};
 use crate::group;
 
 /// Parts that make a regular cut, at least: two distances that are equal.
@@ -74,6 +74,15 @@ fn hand_cut(rows: &[&ConflictRow], line_bytes: u64) -> Option<SharedElements> {
                 contexts: vec![*context],
             })
             .collect(),
+        runs: (0..)
+            .zip(&parts)
+            .map(|(index, (context, _))| ElementRun {
+                first: index,
+                last: index,
+                contexts: vec![*context],
+            })
+            .collect(),
+        member: None,
     })
 }
 

@@ -41,6 +41,7 @@
 
 mod adjacent;
 mod detect;
+mod element_runs;
 mod elements;
 mod find;
 pub mod finding;
@@ -61,8 +62,11 @@ mod traffic;
 mod type_confidence;
 mod unread_memory;
 
+pub use element_runs::{ElementUses, RoundedRuns, are_runs};
 pub use find::{FindSettings, find, find_with};
-pub use finding::{Finding, FindingKind, FindingSubject, Findings, ProfileTotals, strip_type_tag};
+pub use finding::{
+    ElementRun, Finding, FindingKind, FindingSubject, Findings, ProfileTotals, strip_type_tag,
+};
 pub use identify::{
     AccessTarget, AddressNamer, DeclaringFunction, ElementArray, SiteOperation, SiteSource,
     TargetObject,

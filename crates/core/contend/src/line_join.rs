@@ -29,12 +29,12 @@ pub(crate) struct JoinedGroup<'a> {
 
 /// Common properties of joined groups.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct JoinKey<'a> {
+struct JoinKey {
     subject: FindingSubject,
     kind: FindingKind,
-    /// Path of the member with the most transfers; elements of an array have one path. Empty where
-    /// elements share lines, whatever member they are hit in.
-    member: &'a str,
+    /// Path of the member with the most transfers; elements of an array have one path. Where
+    /// elements share lines, the path of the array, whatever member they are hit in.
+    member: String,
 }
 
 /// Names the groups, and joins those with the same key. The result is in the order of the keys.
@@ -47,9 +47,10 @@ pub(crate) fn join_groups<'a>(
     for group in groups {
         let named_group = name_group(group, context);
         // Any member of an element may be hit.
-        let member = match elements::are_shared(&named_group.group, &named_group.tally) {
-            true => Some(""),
-            false => hottest_member(&named_group.group),
+        let shared = elements::shared_array(&named_group.group, &named_group.tally);
+        let member = match shared {
+            Some(shared) => Some(shared.member.unwrap_or_default()),
+            None => hottest_member(&named_group.group).map(str::to_owned),
         };
         let Some(member) = member else {
             alone.push(named_group);

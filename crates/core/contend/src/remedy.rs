@@ -37,6 +37,32 @@ pub enum Remedy {
         /// Transfers between elements that are false by lifetime.
         transfers: u64,
     },
+    /// Round the borders of runs of elements, each of which one context uses, to whole lines, and
+    /// align the array. Larger elements would cost much more memory.
+    RoundRuns {
+        /// Name of the array's variable or member, or its type.
+        array: String,
+        /// Bytes from one element to the next.
+        stride: u64,
+        /// Elements of a run; `None` where runs have several lengths.
+        run_elements: Option<u64>,
+        /// The same, rounded up to whole lines.
+        rounded_elements: Option<u64>,
+        /// Number of elements that fill whole lines, at least.
+        granule_elements: u64,
+        /// Elements by which the array grows, if each run keeps its own; none if the runs are cut
+        /// anew.
+        extra_elements_max: u64,
+        /// Bytes from one element to the next with each on lines of its own: the other choice.
+        padded_stride: u64,
+        /// Transfers between elements that are false by lifetime.
+        transfers: u64,
+        /// Transfers of the array as it is, and with rounded runs; `None` where it was not logged in
+        /// order.
+        replayed: Option<ReplayComparison>,
+        /// The same transfers with each element on lines of its own.
+        padded_transfers: Option<u64>,
+    },
     /// Keep objects that share a line apart.
     SeparateObjects {
         /// Transfers between them that are false by lifetime.

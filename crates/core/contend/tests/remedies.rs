@@ -54,6 +54,7 @@ impl AddressNamer for Table {
                 types_path: types.iter().map(|&name| name.to_owned()).collect(),
                 offset,
                 size: 8,
+                ..MemberAt::default()
             },
         }
     }

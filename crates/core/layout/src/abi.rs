@@ -41,6 +41,7 @@
 //! order d, a, b c                                  d 0, a 8, b 72:3, c 75:7, size 16
 //! ```
 
+mod arrays;
 mod attribute;
 mod bitfield;
 mod class_head;
@@ -55,6 +56,7 @@ mod shape;
 mod sizes;
 mod target;
 
+pub use arrays::{ArrayLevel, ElementSpread};
 pub use attribute::LayoutAttribute;
 pub use error::AbiError;
 pub use layout::{

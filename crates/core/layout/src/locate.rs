@@ -2,7 +2,7 @@
 
 use crate::types::NESTING_MAX;
 use crate::wrappers::{is_left_out, path_part, wrapped_member};
-use crate::{Aggregate, AggregateKind, Member, MemberAt, Type, TypeArena, TypeId};
+use crate::{Aggregate, AggregateKind, ArrayElement, Member, MemberAt, Type, TypeArena, TypeId};
 
 /// Most union members that one search visits. Unions of unions multiply.
 const VISITS_MAX: u32 = 4096;
@@ -39,6 +39,7 @@ impl TypeArena {
             types_path,
             offset: found.offset,
             size: found.size,
+            elements: found.elements.into_iter().rev().collect(),
         })
     }
 }
@@ -49,9 +50,10 @@ struct SoughtByte {
     start: u64,
 }
 
-/// Member that was found. Path and types are collected from the inside outwards.
+/// Member that was found. Path, elements and types are collected from the inside outwards.
 struct MemberHit {
     path: Vec<String>,
+    elements: Vec<ArrayElement>,
     type_names: Vec<String>,
     offset: u64,
     size: u64,
@@ -83,12 +85,21 @@ impl MemberSearch<'_> {
                 found.in_wrapper = false;
                 Some(found)
             }
-            Type::Array { element, .. } => {
+            Type::Array { element, counts } => {
                 let stride = self.types.size_of(*element).filter(|stride| *stride > 0)?;
                 let offset = sought.offset % stride;
                 let start = sought.start + (sought.offset - offset);
                 let mut found = self.descend(*element, &SoughtByte { offset, start }, depth + 1)?;
                 found.path.push("[]".to_owned());
+                let count_of = |count: &Option<u64>| count.unwrap_or(0);
+                let count = { counts.iter().map(count_of) }.fold(1, u64::saturating_mul);
+                found.elements.push(ArrayElement {
+                    array_offset: sought.start,
+                    stride,
+                    count,
+                    inner_counts: counts.iter().skip(1).map(count_of).collect(),
+                    index: sought.offset / stride,
+                });
                 Some(found)
             }
             _ => {
@@ -284,6 +295,7 @@ impl MemberSearch<'_> {
 fn member_hit(offset: u64, size: u64, hole: bool) -> MemberHit {
     MemberHit {
         path: Vec::new(),
+        elements: Vec::new(),
         type_names: Vec::new(),
         offset,
         size,

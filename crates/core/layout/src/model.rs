@@ -316,7 +316,7 @@ pub struct BitRange {
 }
 
 /// Member at an offset, by its path.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MemberAt {
     /// Path of the member: `mmap_lock.owner`, `chunk_md.contig_hint`, `lruvecs[].lists[]`. Array
     /// indices are left out, so that equal members of different elements have the same path. Empty
@@ -328,4 +328,52 @@ pub struct MemberAt {
     pub offset: u64,
     /// Size of the innermost member in bytes.
     pub size: u64,
+    /// Elements of the arrays on the path, outermost first: one for each `[]` in it.
+    pub elements: Vec<ArrayElement>,
+}
+
+impl MemberAt {
+    /// Returns the path with the index of each element: `lruvecs[2].lists[0]`.
+    pub fn indexed_path(&self) -> String {
+        let mut parts = self.path.split("[]");
+        let mut path = parts.next().unwrap_or_default().to_owned();
+        let mut elements = self.elements.iter();
+        for part in parts {
+            match elements.next() {
+                Some(element) => path.push_str(&element.index_words(element.index)),
+                None => path.push_str("[]"),
+            }
+            path.push_str(part);
+        }
+        path
+    }
+}
+
+/// Element of an array in a type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ArrayElement {
+    /// Offset of the array from the start of the outermost aggregate, in bytes.
+    pub array_offset: u64,
+    /// Bytes from one element to the next.
+    pub stride: u64,
+    /// Number of elements, of all dimensions; 0 where the type does not tell.
+    pub count: u64,
+    /// Number of elements of each dimension but the first.
+    pub inner_counts: Vec<u64>,
+    /// Index of the element, by its place in memory.
+    pub index: u64,
+}
+
+impl ArrayElement {
+    /// Returns an index as the source writes it: `[5]`, or `[1][1]` in an array of two dimensions.
+    pub fn index_words(&self, index: u64) -> String {
+        let (mut rest, mut words) = (index, Vec::new());
+        for count in self.inner_counts.iter().rev() {
+            words.push(format!("[{}]", rest % (*count).max(1)));
+            rest /= (*count).max(1);
+        }
+        words.push(format!("[{rest}]"));
+        words.reverse();
+        words.concat()
+    }
 }

@@ -64,6 +64,8 @@ pub struct ScoredLayout {
     pub cost: u64,
     /// Transfers by recording.
     pub transfers_by_run: Vec<(RunId, u64)>,
+    /// Objects by which arrays of them grow at most if runs are rounded and each keeps its objects.
+    pub run_growth: u64,
     /// True if the layout brings members together that were never recorded together. Only user
     /// layouts may; the tally lacks the transfers between these members.
     pub unjudged: bool,

@@ -314,6 +314,7 @@ fn into_scored(
         per_operation: scorer.per_operation(by_instance),
         memory: scorer.memory(&candidate.layout),
         phase: scorer.phase(&candidate.layout),
+        run_growth: scorer.run_growth(&candidate.layout),
         layout: candidate.layout,
         unjudged: candidate.unjudged,
         guarded: is_guarded,

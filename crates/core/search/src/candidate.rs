@@ -5,6 +5,7 @@ use relayout_layout::abi::{AtomArrangement, PaddingMember, StructLayout};
 use rustc_hash::FxHashSet;
 
 use crate::advice::{SkippedCandidates, UserLayout};
+use crate::array_uses;
 use crate::change::small_edits::{EstimatedLayout, SmallEditSearch, undo_changes};
 use crate::change::{
     self, LayoutChange, LayoutProposal, StartingShape, exchange_lines, two_moves, wrapped_fields,
@@ -214,7 +215,10 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
             left_out: SkippedCandidates::default(),
             bound: plan.bound,
         };
+        let arrays = array_uses::used_arrays(&subject, rules.current);
         let ground = StartingShape {
+            arrays: &arrays,
+            has_runs: rules.scorer.has_runs(),
             shape: subject.shape,
             line: u64::from(subject.line_bytes),
             allocated: { subject.instances.iter() }
@@ -273,6 +277,11 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
                 true => None,
                 false => estimates.estimate_proposal(&proposal),
             };
+            // Estimates are by whole members.
+            let estimate = estimate.map(|estimate| match proposal.is_of_elements() {
+                true => estimate.as_best(),
+                false => estimate,
+            });
             grouped += usize::from(is_grouped);
             kept += usize::from(estimate.is_none() && !is_grouped);
             costs.push(estimate.map(|estimate| LayoutCost {
@@ -384,7 +393,7 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
     fn estimated_candidates(&self, estimates: &mut DraftEstimates<'_>) -> Vec<EstimatedLayout> {
         let drafts = self.candidates.iter();
         drafts
-            .filter(|draft| draft.proposal.pads.is_empty())
+            .filter(|draft| draft.proposal.pads.is_empty() && !draft.proposal.is_of_elements())
             .map(|draft| {
                 let estimate = estimates.estimate_layout(&draft.layout);
                 EstimatedLayout {
@@ -404,6 +413,7 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
         is_exact
             && drafts.any(|draft| {
                 draft.proposal.changes.len() == 1
+                    && !draft.proposal.is_of_elements()
                     && draft.layout.size <= self.rules.current.size
                     && estimates.estimate_layout(&draft.layout).transfers <= self.bound.transfers
             })
@@ -413,7 +423,10 @@ impl<'r, 'a> CandidatePool<'r, 'a> {
     /// transfers. So a budget of replays is spent on the most promising.
     fn sort(&mut self, estimates: &mut DraftEstimates<'_>) {
         let mut cost = |draft: &LayoutCandidate| {
-            let estimate = estimates.estimate_layout(&draft.layout);
+            let estimate = match draft.proposal.is_of_elements() {
+                true => estimates.estimate_layout(&draft.layout).as_best(),
+                false => estimates.estimate_layout(&draft.layout),
+            };
             LayoutCost {
                 transfers: estimate.transfers,
                 bytes: estimate.size,

@@ -8,12 +8,16 @@ mod move_align;
 mod move_member;
 mod pad_member;
 mod pad_type;
+mod round_runs;
 pub(crate) mod small_edits;
+mod spread_elements;
 pub(crate) mod two_moves;
 pub(crate) mod wrapped_fields;
 
-use relayout_layout::abi::{AtomArrangement, PaddingMember, StructShape};
+use relayout_contend::RoundedRuns;
+use relayout_layout::abi::{AtomArrangement, ElementSpread, PaddingMember, StructShape};
 
+use crate::array_uses::UsedArray;
 use crate::order;
 
 /// One edit of a struct's declaration.
@@ -50,6 +54,25 @@ pub enum LayoutChange {
         /// All indexes into [`StructShape::atoms`], in the new order.
         order: Vec<usize>,
     },
+    /// The elements of an array that is a member get lines of their own.
+    SpreadElements {
+        /// Index into [`StructShape::atoms`].
+        atom: usize,
+        /// Bytes from one element to the next.
+        stride: u64,
+        /// Alignment of the first element in bytes; 1 where it stays.
+        align: u64,
+    },
+    /// Each run of elements of an array that one context uses begins at a line.
+    RoundRuns {
+        /// Index into [`StructShape::atoms`] of the array; `None` where the objects of the type are
+        /// its elements.
+        atom: Option<usize>,
+        /// Bytes of an element.
+        element_bytes: u64,
+        /// Alignment of the first element of each run, in bytes.
+        to: u64,
+    },
 }
 
 impl LayoutChange {
@@ -66,15 +89,46 @@ impl LayoutChange {
                 }
             })
             .collect();
+        let is_spread = |atom: usize| to.spreads.iter().any(|spread| spread.atom == atom);
         for (atom, &align) in to.align.iter().enumerate() {
-            if align > shape.atoms[atom].align {
+            if align > shape.atoms[atom].align && !is_spread(atom) {
                 changes.push(Self::AlignMember { atom, to: align });
             }
         }
         if to.type_align > 1 {
             changes.push(Self::AlignType { to: to.type_align });
         }
+        changes.extend(to.spreads.iter().map(Self::from_spread));
+        if to.run_align > 1 {
+            changes.push(Self::RoundRuns {
+                atom: None,
+                element_bytes: shape.lay_out(&shape.current_arrangement()).size,
+                to: to.run_align,
+            });
+        }
         changes
+    }
+
+    fn from_spread(spread: &ElementSpread) -> Self {
+        let mut strides = spread.starts.windows(2).map(|pair| pair[1] - pair[0]);
+        let first = strides.next().unwrap_or(spread.size);
+        match strides.all(|stride| stride == first) && first > spread.element_bytes {
+            true => Self::SpreadElements {
+                atom: spread.atom,
+                stride: first,
+                align: spread.align,
+            },
+            false => Self::RoundRuns {
+                atom: Some(spread.atom),
+                element_bytes: spread.element_bytes,
+                to: spread.align,
+            },
+        }
+    }
+
+    /// Returns true for a change of arrays whose elements different contexts use.
+    pub fn is_of_elements(&self) -> bool {
+        matches!(self, Self::SpreadElements { .. } | Self::RoundRuns { .. })
     }
 
     /// Returns true if the change belongs to the same edit as `before`: a member that comes right
@@ -94,7 +148,11 @@ impl LayoutChange {
                 let today: Vec<usize> = (0..order.len()).collect();
                 order::moved_atoms(&today, order).len()
             }
-            Self::AlignMember { .. } | Self::AlignType { .. } | Self::Pad { .. } => 0,
+            Self::AlignMember { .. }
+            | Self::AlignType { .. }
+            | Self::Pad { .. }
+            | Self::SpreadElements { .. }
+            | Self::RoundRuns { .. } => 0,
         }
     }
 }
@@ -148,7 +206,46 @@ fn describe_edit(edit: &[LayoutChange], shape: &StructShape) -> String {
             let names: Vec<&str> = order.iter().map(|atom| name(*atom)).collect();
             format!("add #[repr(C)] with the order {}", names.join(", "))
         }
+        LayoutChange::SpreadElements {
+            atom,
+            stride,
+            align,
+        } => {
+            let aligned = match align {
+                0 | 1 => String::new(),
+                _ => format!(", aligned to {align}"),
+            };
+            format!(
+                "give each element of '{}' lines of its own: {stride} bytes from one to the next{aligned}",
+                name(*atom)
+            )
+        }
+        LayoutChange::RoundRuns {
+            atom,
+            element_bytes,
+            to,
+        } => {
+            let array = match atom {
+                Some(atom) => format!("'{}'", name(*atom)),
+                None => "the array".to_owned(),
+            };
+            format!(
+                "round the runs of {array} that each thread or CPU uses up to multiples of {} elements, and \
+                 align it to {to} bytes",
+                elements_of_lines(*element_bytes, *to)
+            )
+        }
     }
+}
+
+/// Returns the number of elements after which one begins at a multiple of `align` again.
+///
+/// ```
+/// assert_eq!(relayout_search::change::elements_of_lines(4, 64), 16);
+/// assert_eq!(relayout_search::change::elements_of_lines(24, 64), 8);
+/// ```
+pub fn elements_of_lines(element_bytes: u64, align: u64) -> u64 {
+    RoundedRuns::new(&[], element_bytes, align).rounded(1)
 }
 
 /// A layout to try, before it is laid out.
@@ -160,6 +257,11 @@ pub(crate) struct LayoutProposal {
 }
 
 impl LayoutProposal {
+    /// Returns true if it spreads elements of arrays, or runs of them.
+    pub fn is_of_elements(&self) -> bool {
+        !self.arrangement.spreads.is_empty() || self.arrangement.run_align > 1
+    }
+
     /// Returns the number of atoms that move.
     pub fn moved(&self) -> usize {
         self.changes.iter().map(LayoutChange::moved).sum()
@@ -176,19 +278,25 @@ pub(crate) struct StartingShape<'a> {
     pub allocated: bool,
     /// True if a store to one line of a pair disturbs the other.
     pub paired: bool,
+    /// Members that are arrays with elements of different contexts.
+    pub arrays: &'a [UsedArray],
+    /// True if objects are elements of an array, and contexts use runs of them.
+    pub has_runs: bool,
 }
 
 /// Calls its second argument with all proposals of a kind of change.
 type ProposalVisitor = fn(&StartingShape<'_>, &mut dyn FnMut(LayoutProposal));
 
 /// All kinds of change; their order breaks ties.
-const KINDS: [ProposalVisitor; 6] = [
+const KINDS: [ProposalVisitor; 8] = [
     move_member::propose,
     align_type::propose,
     pad_type::propose,
     pad_member::propose,
     align_member::propose,
     move_align::propose,
+    round_runs::propose,
+    spread_elements::propose,
 ];
 
 /// Calls `visit` with the proposals of all kinds, always in the same order. A large struct has so

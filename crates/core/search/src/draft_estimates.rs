@@ -15,6 +15,16 @@ pub(crate) struct LayoutEstimate {
     pub size: u64,
 }
 
+impl LayoutEstimate {
+    /// Returns the estimate of a layout that is to be replayed in any case.
+    pub fn as_best(self) -> Self {
+        Self {
+            transfers: 0,
+            ..self
+        }
+    }
+}
+
 /// Estimates layouts of a type; the costs of lines are kept from one to the next.
 pub(crate) struct DraftEstimates<'m> {
     rules: &'m CandidateRules<'m>,

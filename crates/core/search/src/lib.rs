@@ -28,6 +28,7 @@
 
 mod advice;
 mod advise;
+mod array_uses;
 mod candidate;
 pub mod change;
 mod constraint;

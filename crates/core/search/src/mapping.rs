@@ -38,7 +38,7 @@ impl OffsetMapping {
                 let distance = old - from.offset;
                 let limit = free_ends[atom].max(to.offset + 1) - 1;
                 let place = match old < from.end {
-                    true => (to.offset + distance).min(to.end.max(to.offset + 1) - 1),
+                    true => to.byte_at(distance).min(to.end.max(to.offset + 1) - 1),
                     false => (to.end + (old - from.end)).min(limit),
                 };
                 if let Some(slot) = usize::try_from(old).ok().and_then(|old| moved.get_mut(old)) {

@@ -13,7 +13,9 @@
 //! stands for all. The list must name every member. An unnamed member of a tagged struct is also
 //! called by its tag: `struct freelist_counters`.
 
-use relayout_layout::abi::{AtomArrangement, LayoutAtom, PaddingMember, StructShape};
+use relayout_layout::abi::{
+    AtomArrangement, ElementSpread, LayoutAtom, PaddingMember, StructShape,
+};
 use relayout_layout::suggestions;
 
 /// Error in a list of members. Lines count from 1.
@@ -376,6 +378,17 @@ impl MemberOrder {
             if let Some(there) = counterparts[atom] {
                 arrangement.align[there] = *align;
             }
+        }
+        arrangement.run_align = self.arrangement.run_align;
+        for spread in &self.arrangement.spreads {
+            let there = counterparts[spread.atom];
+            let is_same = |atom: &usize| to.atoms[*atom].arrays == from.atoms[spread.atom].arrays;
+            arrangement
+                .spreads
+                .extend(there.filter(is_same).map(|atom| ElementSpread {
+                    atom,
+                    ..spread.clone()
+                }));
         }
         let same = from.atoms.len() == to.atoms.len();
         Self {

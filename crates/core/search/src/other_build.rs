@@ -178,7 +178,7 @@ impl OtherBuild {
             None => AtomPlace {
                 offset: other.size,
                 end: other.size + (own.end - own.offset),
-                bitfield_starts: Vec::new(),
+                ..AtomPlace::default()
             },
         };
         StructLayout {
@@ -193,6 +193,7 @@ impl OtherBuild {
             align: other.align,
             holes: Vec::new(),
             padding: other.padding,
+            run_align: other.run_align,
         }
     }
 }

@@ -5,16 +5,21 @@ mod waits;
 
 use relayout_profile::{Addr, RunId};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rayon::prelude::*;
-use relayout_contend::{CoherenceTally, LineScores, ObjectTrace, PreparedTrace, TraceAccess};
+use relayout_contend::{
+    CoherenceTally, ElementRun, LineScores, ObjectTrace, PreparedTrace, RoundedRuns, TraceAccess,
+    are_runs,
+};
 use relayout_layout::abi::StructLayout;
 use rustc_hash::FxHashMap;
 
+use crate::array_uses;
 use crate::change::atom_placer::PlacedExtent;
 use crate::coverage::AtomCoverage;
 use crate::heap;
-use crate::mapping::{MovedStart, OffsetMapping};
+use crate::mapping::{MovedStart, OffsetMapping, narrow};
 use crate::pair_transfers::pair_transfers;
 use crate::places::{InstanceTallies, PhaseSet, PlaceUse, ScoredTallies};
 use crate::slab::{self, ObjectSlot};
@@ -61,6 +66,8 @@ pub(crate) struct LayoutScorer<'a> {
     replays: Vec<PreparedTrace>,
     /// Bytes behind the struct by instance.
     tails: Vec<u64>,
+    /// Runs of objects that one context uses, by instance; none for single objects.
+    runs: Arc<[Vec<ElementRun>]>,
     /// Accessed atoms, with the bytes behind the struct that belong to them.
     hot_atoms: Vec<(usize, u64)>,
     /// True if some instance consists of several objects.
@@ -92,7 +99,9 @@ impl<'a> LayoutScorer<'a> {
             .filter(|atom| coverage.accessed[*atom] || *atom == last && tail_max > 0)
             .map(|atom| (atom, if atom == last { tail_max } else { 0 }))
             .collect();
-        let scorer = Self::from_parts(subject, current, tails, hot);
+        let runs = subject.instances.par_iter().map(array_uses::row_runs);
+        let runs: Vec<Vec<ElementRun>> = runs.collect();
+        let scorer = Self::from_parts(subject, current, (tails, runs.into()), hot);
         let place_use = PlaceUse::new(subject.instances, &scorer.slots(&scorer.current));
         Self {
             place_use,
@@ -108,8 +117,12 @@ impl<'a> LayoutScorer<'a> {
         indices: &[usize],
     ) -> LayoutScorer<'b> {
         let tails = indices.iter().map(|index| self.tails[*index]).collect();
-        let part =
-            LayoutScorer::from_parts(subject, self.current.clone(), tails, self.hot_atoms.clone());
+        let runs = indices
+            .iter()
+            .map(|index| self.runs[*index].clone())
+            .collect();
+        let (current, hot_atoms) = (self.current.clone(), self.hot_atoms.clone());
+        let part = LayoutScorer::from_parts(subject, current, (tails, runs), hot_atoms);
         LayoutScorer {
             pair_coefficient: self.pair_coefficient,
             place_use: self.place_use,
@@ -120,7 +133,7 @@ impl<'a> LayoutScorer<'a> {
     fn from_parts(
         subject: AdviceSubject<'a>,
         current: StructLayout,
-        tails: Vec<u64>,
+        (tails, runs): (Vec<u64>, Arc<[Vec<ElementRun>]>),
         hot: Vec<(usize, u64)>,
     ) -> Self {
         let instances = subject.instances;
@@ -133,6 +146,7 @@ impl<'a> LayoutScorer<'a> {
                 .map(|instance| PreparedTrace::new(&instance.trace))
                 .collect(),
             tails,
+            runs,
             hot_atoms: hot,
             has_rows: instances.iter().any(RecordedInstance::is_row),
             busiest: (0..instances.len()).rev().max_by_key(accesses).unwrap_or(0),
@@ -160,10 +174,9 @@ impl<'a> LayoutScorer<'a> {
     }
 
     fn pairs_in(&self, accesses: &[TraceAccess], index: usize, layout: &StructLayout) -> u64 {
-        let instance = &self.subject.instances[index];
-        let slot = self.instance_slot(instance, self.tails[index], layout.into());
+        let slot = self.slot_in_layout(index, layout);
         let mapping = OffsetMapping::new(self.subject.shape, &self.current, layout);
-        let mapping = mapping.with_row(moved_starts(instance, &slot));
+        let mapping = mapping.with_row(self.moved_starts(index, &slot, layout));
         pair_transfers(accesses, &mapping, slot.pair_phase, self.subject.line_bytes)
     }
 
@@ -175,10 +188,57 @@ impl<'a> LayoutScorer<'a> {
 
     /// Returns the slot of each instance's object.
     pub fn slots(&self, layout: &StructLayout) -> Vec<ObjectSlot> {
-        let instances = self.subject.instances.iter().zip(&self.tails);
-        instances
-            .map(|(instance, tail)| self.instance_slot(instance, *tail, layout.into()))
+        { 0..self.subject.instances.len() }
+            .map(|index| self.slot_in_layout(index, layout))
             .collect()
+    }
+
+    /// Returns the slot of an instance's object. Runs that begin at lines need an array that does.
+    fn slot_in_layout(&self, index: usize, layout: &StructLayout) -> ObjectSlot {
+        let instance = &self.subject.instances[index];
+        let slot = self.instance_slot(instance, self.tails[index], layout.into());
+        match self.rounds_runs(index, layout) {
+            true => ObjectSlot {
+                phase: 0,
+                phases: vec![0],
+                pair_phase: 0,
+                ..slot
+            },
+            false => slot,
+        }
+    }
+
+    /// Returns true if a layout moves runs of an instance's objects to lines.
+    fn rounds_runs(&self, index: usize, layout: &StructLayout) -> bool {
+        layout.run_align > 1 && self.runs[index].len() > 1
+    }
+
+    /// Returns true if contexts use runs of objects in some row.
+    pub fn has_runs(&self) -> bool {
+        self.runs.iter().any(|runs| are_runs(runs))
+    }
+
+    /// Returns the objects by which rows grow at most if the runs are rounded and each keeps its
+    /// objects; 0 where nothing is rounded.
+    pub fn run_growth(&self, layout: &StructLayout) -> u64 {
+        let mut growth: BTreeMap<(RunId, Addr), u64> = BTreeMap::new();
+        for (index, instance) in self.subject.instances.iter().enumerate() {
+            if let Some(rounded) = self.rounded_runs(index, layout) {
+                let elements = u64::from(instance.objects());
+                let extra = rounded.count(elements).saturating_sub(elements);
+                let most = growth
+                    .entry((instance.run, instance.trace.base))
+                    .or_default();
+                *most = extra.max(*most);
+            }
+        }
+        growth.into_values().fold(0, u64::saturating_add)
+    }
+
+    fn rounded_runs(&self, index: usize, layout: &StructLayout) -> Option<RoundedRuns> {
+        let stride = self.subject.instances[index].even_stride()?;
+        self.rounds_runs(index, layout)
+            .then(|| RoundedRuns::new(&self.runs[index], stride.into(), layout.run_align))
     }
 
     fn instance_slot(
@@ -228,9 +288,14 @@ impl<'a> LayoutScorer<'a> {
     /// Returns true if the layout needs an alignment that the allocation of some object does not
     /// give.
     pub fn needs_allocation(&self, layout: &StructLayout) -> bool {
-        let mut homes = self.subject.instances.iter().map(|instance| &instance.home);
-        layout.align > self.current.align
-            && homes.any(|home| heap::needs_other_call(home, layout.align))
+        let mut instances = self.subject.instances.iter().enumerate();
+        instances.any(|(index, instance)| {
+            let needs_type_align = layout.align > self.current.align
+                && heap::needs_other_call(&instance.home, layout.align);
+            let needs_run_align = self.rounds_runs(index, layout)
+                && heap::gives_less(&instance.home, layout.run_align);
+            needs_type_align || needs_run_align
+        })
     }
 
     /// Returns the memory that most objects would take.
@@ -345,9 +410,37 @@ impl<'a> LayoutScorer<'a> {
             false => mapping,
             true => {
                 let slot = self.instance_slot(recorded, 0, layout.into());
-                mapping.with_row(moved_starts(recorded, &slot))
+                mapping.with_row(self.moved_starts(instance, &slot, layout))
             }
         }
+    }
+
+    /// Returns the starts of the objects of a row, as recorded and in `slot`; empty for a single
+    /// object.
+    fn moved_starts(
+        &self,
+        index: usize,
+        slot: &ObjectSlot,
+        layout: &StructLayout,
+    ) -> Vec<MovedStart> {
+        let instance = &self.subject.instances[index];
+        if !instance.is_row() {
+            return Vec::new();
+        }
+        let rounded = self.rounded_runs(index, layout);
+        // Runs are of arrays, whose elements follow each other evenly.
+        let stride = slot.starts.get(1).copied().unwrap_or(0);
+        let then = |(number, start): (usize, &u32)| match &rounded {
+            Some(rounded) => narrow(rounded.element(number as u64)).saturating_mul(stride),
+            None => *start,
+        };
+        {
+            instance
+                .starts()
+                .zip(slot.starts.iter().enumerate().map(then))
+        }
+        .map(|(recorded, then)| MovedStart { recorded, then })
+        .collect()
     }
 
     /// Returns the transfers with every object at `phase`.
@@ -366,7 +459,9 @@ impl<'a> LayoutScorer<'a> {
         let mut signature = Vec::with_capacity(self.hot_atoms.len() * 2);
         if self.has_rows {
             // Neighbours share lines in ways that the lines of a single object do not show.
-            signature.extend([layout.size as u32, layout.align as u32, phase]);
+            let extent = [layout.size, layout.align, layout.run_align].map(|bytes| bytes as u32);
+            signature.extend(extent);
+            signature.push(phase);
             signature.extend(layout.places.iter().map(|place| place.offset as u32));
         }
         for &(atom, extra) in &self.hot_atoms {
@@ -381,6 +476,7 @@ impl<'a> LayoutScorer<'a> {
                 let next = names.len() as u32;
                 signature.push(*names.entry(number).or_insert(next));
             }
+            signature.extend(place.element_starts.iter().map(|start| *start as u32));
             // Bitfields can move apart within their run.
             if let Some(first) = place.bitfield_starts.first() {
                 signature.extend(
@@ -469,19 +565,6 @@ impl<'a> LayoutScorer<'a> {
             })
             .collect()
     }
-}
-
-/// Returns the starts of the objects of a row, as recorded and in `slot`.
-fn moved_starts(instance: &RecordedInstance, slot: &ObjectSlot) -> Vec<MovedStart> {
-    if !instance.is_row() {
-        return Vec::new();
-    }
-    { instance.starts().zip(&slot.starts) }
-        .map(|(recorded, then)| MovedStart {
-            recorded,
-            then: *then,
-        })
-        .collect()
 }
 
 /// Replays that layouts need, each once.

@@ -63,6 +63,8 @@ mod tests {
                 order: order.to_vec(),
                 align: vec![1; 5],
                 type_align: 1,
+                spreads: Vec::new(),
+                run_align: 1,
             })
         };
         assert_eq!(cuts([0, 1, 2, 3, 4]), 0);

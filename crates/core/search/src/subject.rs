@@ -99,6 +99,19 @@ impl RecordedInstance {
         std::iter::once(0).chain(behind)
     }
 
+    /// Returns the bytes from one object to the next in a row of one array or slab; `None` for a single
+    /// object, and for objects of an allocation each.
+    pub fn even_stride(&self) -> Option<u32> {
+        let stride = self.row.get(1)?.start;
+        let is_even = self
+            .row
+            .iter()
+            .skip(1)
+            .zip(&self.row)
+            .all(|(object, before)| object.allocated == 0 && object.start - before.start == stride);
+        is_even.then_some(stride)
+    }
+
     /// Returns the index of the object that the byte at `offset` belongs to, and the offset in it.
     pub fn locate(&self, offset: u32) -> (u32, u32) {
         let behind = self.row.partition_point(|object| object.start <= offset);

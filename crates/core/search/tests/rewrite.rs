@@ -44,6 +44,8 @@ impl Case {
                     order: order.to_vec(),
                     align: (0..count).map(align).collect(),
                     type_align: 1,
+                    spreads: Vec::new(),
+                    run_align: 1,
                 });
                 fewest = fewest.min(self.transfers(&layout));
             }

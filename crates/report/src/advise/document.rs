@@ -176,7 +176,8 @@ pub struct ReviewDocument {
 /// Answer to a question of a reviewer.
 #[derive(Serialize, JsonSchema)]
 pub struct ReviewAnswerDocument {
-    /// `Saves`, `Memory`, `Other workloads`, `Configurations`, `Why this edit`, `Comment` or `Order`.
+    /// `Saves`, `Memory`, `Other workloads`, `Configurations`, `Why this edit`, `Comment`, `Order` or
+    /// `What to write`.
     pub question: &'static str,
     /// Sentences.
     pub answer: String,
@@ -395,6 +396,10 @@ pub struct CandidateDocument<'a> {
     /// Scores in other workloads and configurations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<Vec<ScenarioDocument<'a>>>,
+    /// Elements by which arrays grow at most where runs of elements are rounded to lines and each
+    /// context keeps its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_growth_elements: Option<u64>,
     /// Unified diff that makes this layout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<&'a str>,

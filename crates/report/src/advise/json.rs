@@ -513,6 +513,7 @@ fn candidate_document<'a>(
         places: { ranked.place_changes(&advice.current) }.map(place_changes_document),
         worst_change: ranked.parts.worst(),
         elsewhere: None,
+        run_growth_elements: { ranked.layout.run_align > 1 }.then_some(ranked.run_growth),
         patch: None,
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use relayout_contend::finding::{
-    AccessSide, AdjacentLines, AdjacentPair, ConflictPair, FindingMember, LinePlace, RemoteRead,
-    SharedElements,
+    AccessSide, AdjacentLines, AdjacentPair, ConflictPair, ElementRun, FindingMember, LinePlace,
+    RemoteRead, SharedElements,
 };
 use relayout_contend::{CoherenceTally, DeclaringFunction, Finding, Remedy, SiteSource};
 use relayout_profile::{ContextId, ProfileMeta};
@@ -144,6 +144,20 @@ pub(super) struct ElementsDocument {
     transfers: u64,
     /// Elements by index.
     users: Vec<ElementUsersDocument>,
+    /// Runs of neighbouring elements with the same users, ascending.
+    runs: Vec<ElementRunDocument>,
+    /// Path of the array, where it is a member; null where the objects are its elements.
+    member: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ElementRunDocument {
+    /// Index of the first element.
+    first: u64,
+    /// Index of the last element.
+    last: u64,
+    /// CPUs or threads that use them, ascending.
+    contexts: Vec<u16>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -165,7 +179,17 @@ impl ElementsDocument {
             count: elements.count,
             transfers: elements.transfers,
             users: users.collect(),
+            runs: elements.runs.iter().map(element_run_document).collect(),
+            member: elements.member.clone(),
         }
+    }
+}
+
+fn element_run_document(run: &ElementRun) -> ElementRunDocument {
+    ElementRunDocument {
+        first: run.first,
+        last: run.last,
+        contexts: context_numbers(&run.contexts),
     }
 }
 
@@ -262,8 +286,11 @@ struct ReplayedDocument {
 
 #[derive(Serialize, JsonSchema)]
 struct MemberDocument<'a> {
-    /// Path of the member; empty for a hole.
+    /// Path of the member, with indices (`done[2]`, `done[0..3]`) where elements of an array have
+    /// rows of their own; empty for a hole.
     name: &'a str,
+    /// The same without indices: `done[]`.
+    path: &'a str,
     /// Offset in bytes from the start of the object.
     offset: i64,
     /// Size in bytes.
@@ -484,6 +511,7 @@ fn context_numbers(contexts: &[ContextId]) -> Vec<u16> {
 fn member_document(member: &FindingMember) -> MemberDocument<'_> {
     MemberDocument {
         name: &member.name,
+        path: &member.path,
         offset: member.offset,
         size: member.size,
         reads: member.reads,

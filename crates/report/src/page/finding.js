@@ -2,6 +2,8 @@
 
 // Pictures of objects that begin at other offsets of a line.
 const PICTURES_MAX = 3;
+// Runs of elements of an array.
+const RUNS_MAX = 8;
 const FLOWS_MAX = 8;
 // Pairs and instructions, each with its lines of source, until all are asked for.
 const ROWS_MAX = 40;
@@ -33,7 +35,16 @@ function findingFacts(finding, noun) {
     ["objects", `${count(finding.objects)}, used by ${counted(finding.contexts, noun)}`],
     [word("confidence", "type"), sure], [word("saving"), saving],
     ["allocated", countWords(finding.allocated)],
+    ["elements", runWords(finding.elements, noun)],
     ["over the recordings", finding.transfers_range ? `${count(finding.transfers_range[0])} to ${count(finding.transfers_range[1])} transfers` : null]])];
+}
+
+// The runs of elements of an array that the same contexts use.
+function runWords(elements, noun) {
+  const index = ({ first, last }) => (first === last ? `[${first}]` : `[${first}..${last}]`);
+  const runs = (elements?.runs || []).map((run) => `${index(run)} by ${noun} ${run.contexts.join(", ")}`);
+  const more = runs.length > RUNS_MAX ? `, ${runs.length - RUNS_MAX} more` : "";
+  return runs.length ? runs.slice(0, RUNS_MAX).join("; ") + more : null;
 }
 
 function countWords(counts) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use relayout_contend::finding::{
-    ConflictPair, ElementUsers, FindingMember, LinePlace, SharedElements,
+    ConflictPair, ElementRun, FindingMember, LinePlace, SharedElements,
 };
 use relayout_contend::{CONFIDENCE_MIN_PERCENT, Finding, FindingKind, SiteSource};
 
@@ -187,14 +187,19 @@ fn uncertainty_note(finding: &Finding) -> Option<String> {
 /// Returns the stride of an array, and the contexts that use its elements.
 fn element_notes(elements: &SharedElements, context_noun: ContextNoun) -> Vec<String> {
     let noun = context_noun.singular();
-    let shown = elements.users.iter().take(ELEMENTS_SHOWN_MAX);
-    let mut users: Vec<String> = shown.map(|users| element_words(users, noun)).collect();
-    let rest = elements.users.len().saturating_sub(ELEMENTS_SHOWN_MAX);
-    if rest > 0 {
-        users.push(count_more(rest as u64, "element"));
+    let shown = elements.runs.iter().take(ELEMENTS_SHOWN_MAX);
+    let mut users: Vec<String> = shown.map(|run| run_words(run, noun)).collect();
+    let rest = elements.runs.get(users.len()..).unwrap_or_default();
+    let elements_left: u64 = rest.iter().map(ElementRun::len).sum();
+    if elements_left > 0 {
+        users.push(count_more(elements_left, "element"));
     }
+    let array = match &elements.member {
+        Some(member) => format!("`{member}` is an array"),
+        None => "An array".to_owned(),
+    };
     let sentence = format!(
-        "An array of {}, {} bytes each. Used on these lines: {}.",
+        "{array} of {}, {} bytes each. Used on these lines: {}.",
         counted(elements.count, "element"),
         elements.stride,
         users.join(", ")
@@ -202,17 +207,21 @@ fn element_notes(elements: &SharedElements, context_noun: ContextNoun) -> Vec<St
     wrap_words(sentence.split(' '), WIDTH)
 }
 
-/// Returns `[2] by thread 3`.
-fn element_words(users: &ElementUsers, noun: &str) -> String {
-    let contexts = users.contexts.iter().take(NAMES_MAX);
+/// Returns `[2] by thread 3`, or `[0..24] by thread 1`.
+fn run_words(run: &ElementRun, noun: &str) -> String {
+    let contexts = run.contexts.iter().take(NAMES_MAX);
     let contexts: Vec<String> = contexts.map(|context| context.0.to_string()).collect();
-    let more = match users.contexts.len().saturating_sub(NAMES_MAX) {
+    let more = match run.contexts.len().saturating_sub(NAMES_MAX) {
         0 => String::new(),
         count => format!(" and {count} more"),
     };
-    let plural = if users.contexts.len() == 1 { "" } else { "s" };
+    let plural = if run.contexts.len() == 1 { "" } else { "s" };
     let contexts = contexts.join(", ");
-    format!("[{}] by {noun}{plural} {contexts}{more}", users.index)
+    let elements = match run.len() {
+        1 => format!("[{}]", run.first),
+        _ => format!("[{}..{}]", run.first, run.last),
+    };
+    format!("{elements} by {noun}{plural} {contexts}{more}")
 }
 
 /// Returns the offsets of its lines, if there are several.

@@ -179,6 +179,16 @@ pub(super) struct ViewedAdvice {
 pub(super) struct ViewedElements {
     pub stride: u64,
     pub count: u64,
+    #[serde(default)]
+    pub runs: Vec<ViewedElementRun>,
+}
+
+/// Elements that the same contexts use.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct ViewedElementRun {
+    pub first: u64,
+    pub last: u64,
+    pub contexts: Vec<u16>,
 }
 
 impl ViewedFinding {

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use relayout_session::SourceFile;
 
 use super::document::{
-    ViewedFinding, ViewedMember, ViewedPosition, ViewedReport, ViewedSaving, ViewedSide,
+    ViewedElementRun, ViewedFinding, ViewedMember, ViewedPosition, ViewedReport, ViewedSaving,
+    ViewedSide,
 };
 use super::kind_words::kind_words;
 use super::line_picture::{LetteredMember, letter_members, line_picture};
@@ -14,7 +15,7 @@ use super::palette::TextRole;
 use super::text_fit::{fit_left, fit_right, shown_source_line, shown_text, text_width};
 use crate::source_excerpt::{line_start, lines_around};
 use crate::source_positions::shown_file;
-use crate::words::{ContextNoun, counted};
+use crate::words::{ContextNoun, count_more, counted};
 
 /// Lines of a type that have a picture.
 const PICTURES_MAX: usize = 32;
@@ -130,8 +131,11 @@ impl DetailsContext<'_> {
             facts.push(("Neighbours", object_counts(&finding.neighbours)));
         }
         if let Some(elements) = &finding.elements {
-            let elements = format!("{} elements of {} bytes", elements.count, elements.stride);
-            facts.push(("Array", elements));
+            let array = format!("{} elements of {} bytes", elements.count, elements.stride);
+            facts.push(("Array", array));
+            if !elements.runs.is_empty() {
+                facts.push(("Elements", run_words(&elements.runs)));
+            }
         }
         if let Some(stability) = finding.stability {
             let kept = format!("{} of the recordings", percent_words(stability));
@@ -510,4 +514,24 @@ mod tests {
             assert_eq!(context_list(contexts), expect);
         }
     }
+}
+
+/// Runs that are listed at most.
+const RUNS_MAX: usize = 8;
+
+/// Returns `[0..24] by 1, [25..49] by 2`.
+fn run_words(runs: &[ViewedElementRun]) -> String {
+    let words = |run: &ViewedElementRun| {
+        let contexts: Vec<String> = run.contexts.iter().map(u16::to_string).collect();
+        let elements = match run.first == run.last {
+            true => format!("[{}]", run.first),
+            false => format!("[{}..{}]", run.first, run.last),
+        };
+        format!("{elements} by {}", contexts.join(" "))
+    };
+    let mut listed: Vec<String> = runs.iter().take(RUNS_MAX).map(words).collect();
+    if runs.len() > RUNS_MAX {
+        listed.push(count_more((runs.len() - RUNS_MAX) as u64, "run"));
+    }
+    listed.join(", ")
 }

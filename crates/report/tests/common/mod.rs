@@ -40,6 +40,7 @@ pub fn member_place(
             types_path: types.iter().map(|&name| name.to_owned()).collect(),
             offset,
             size,
+            ..MemberAt::default()
         },
     }
 }

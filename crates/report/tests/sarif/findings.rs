@@ -45,6 +45,7 @@ impl AddressNamer for Program {
                 types_path: vec![type_name.to_owned()],
                 offset,
                 size: 8,
+                ..MemberAt::default()
             },
         }
     }

@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use relayout_contend::TypeConfidence;
 use relayout_layout::abi::{AbiEngine, StructLayout, StructShape};
 use relayout_layout::{Aggregate, suggestions};
-use relayout_search::{AdviceSubject, Options, RecordedInstance, ScoredLayout, refusal};
+use relayout_search::{
+    AdviceSubject, LayoutChange, Options, RecordedInstance, ScoredLayout, change, refusal,
+};
 
 use super::objects::{SizeEffects, TypeObjects, find_objects, struct_in_wrapper};
 use super::order::{OrderEvidence, OrderNames};
@@ -134,10 +136,91 @@ impl GatheredType<'_> {
     pub(super) fn skip_reason(&self, line_bytes: u32) -> Option<String> {
         let refusal = refusal(&self.subject(line_bytes, &[]));
         let has_neighbours = self.instances.iter().any(RecordedInstance::is_row);
-        let is_single = self.shape.atoms.len() < 2 && !has_neighbours;
+        let has_array = { self.shape.atoms.iter() }.any(|atom| !atom.arrays.is_empty());
+        let is_single = self.shape.atoms.len() < 2 && !has_neighbours && !has_array;
         refusal
             .map(|refusal| refusal.to_string())
             .or_else(|| is_single.then(|| "it has one member and no neighbours".to_owned()))
+    }
+}
+
+/// Returns what to write for a layout in which the elements of arrays lie elsewhere: a change that
+/// reaches further than the definition of the type. `None` for other layouts.
+pub fn element_instructions(gathered: &GatheredType<'_>, scored: &ScoredLayout) -> Option<String> {
+    let name = |atom: usize| {
+        gathered
+            .shape
+            .atoms
+            .get(atom)
+            .map_or("", |atom| atom.name.as_str())
+    };
+    let instructions = scored.changes.iter().filter_map(|change| match *change {
+        LayoutChange::SpreadElements {
+            atom,
+            stride,
+            align,
+        } => Some(spread_words(gathered, name(atom), stride, align)),
+        LayoutChange::RoundRuns {
+            atom,
+            element_bytes,
+            to,
+        } => {
+            let elements = change::elements_of_lines(element_bytes, to);
+            let array = atom.map_or("the array", name);
+            Some(format!(
+                "where the code divides {array} among threads, round the number of elements of each part \
+                 up to a multiple of {elements} ((n + {}) / {elements} * {elements}), and let {array} \
+                 begin at a multiple of {to} bytes ({})",
+                elements - 1,
+                alignment_words(gathered, atom.is_some(), to)
+            ))
+        }
+        _ => None,
+    });
+    let instructions: Vec<String> = instructions.collect();
+    (!instructions.is_empty()).then(|| instructions.join("; "))
+}
+
+/// Returns the declaration of an array whose elements have lines of their own.
+fn spread_words(gathered: &GatheredType<'_>, array: &str, stride: u64, align: u64) -> String {
+    if gathered.is_rust() {
+        return format!(
+            "declare `#[repr(align({stride}))] struct OwnLine<T>(T);`, make the elements of `{array}` \
+             OwnLine<T>, and let each use name its field: `{array}[i].0`"
+        );
+    }
+    let is_cxx = { gathered.aggregate.decl.as_ref() }.is_none_or(|decl| !decl.file.ends_with(".c"));
+    let wrapper = match (align > 1, is_cxx) {
+        (true, true) => format!("struct alignas({stride}) {{ T value; }}"),
+        (true, false) => format!("struct {{ _Alignas({stride}) T value; }}"),
+        (false, _) => format!("struct {{ T value; char pad[{stride} - sizeof(T)]; }}"),
+    };
+    format!(
+        "make the elements of `{array}` `{wrapper}`, where T is their type of today, and let each use name \
+         the member: `{array}[i].value`"
+    )
+}
+
+/// Returns the way to align an array.
+fn alignment_words(gathered: &GatheredType<'_>, is_member: bool, align: u64) -> String {
+    let calls: Vec<&str> = gathered
+        .allocation_calls
+        .iter()
+        .map(String::as_str)
+        .collect();
+    let is_rust = gathered.is_rust() || calls.iter().any(|call| call.contains(".rs:"));
+    match (is_member || calls.is_empty(), is_rust) {
+        (true, true) => format!("#[repr(align({align}))]"),
+        (true, false) => format!("alignas({align})"),
+        (false, true) => format!(
+            "Layout::from_size_align(bytes, {align}) in {}",
+            calls.join(", ")
+        ),
+        (false, false) => format!(
+            "aligned_alloc({align}, bytes), operator new[] with std::align_val_t({align}), or an allocator \
+             that does, in {}",
+            calls.join(", ")
+        ),
     }
 }
 

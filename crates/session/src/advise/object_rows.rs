@@ -2,18 +2,24 @@
 //! objects that were allocated one after the other.
 //!
 //! The size and alignment of the type decide which lines neighbours share, so their accesses are
-//! replayed together, side by side as they lay.
+//! replayed together, side by side as they lay. Elements of one array make a row as far as they lie in
+//! one page, with those in between that were not accessed: contexts may use runs of them, of which only
+//! the borders share lines.
 
 use relayout_contend::{ObjectExtent, ObjectTrace, TraceAccess, TraceIndex};
 use relayout_profile::{Addr, ProfileMeta, RunId};
+use relayout_resolve::ArrayExtent;
 use relayout_search::{ObjectHome, RecordedInstance, RowObject};
 
 /// Most objects in a row: a trace is cut to the time in which all of its memory was logged.
 const ROW_OBJECTS_MAX: usize = 8;
+/// Rows of array elements end at multiples of this many bytes: accesses are logged by page.
+const ROW_PAGE_BYTES: u64 = 4096;
 /// Types larger than this many lines form no rows: little of them is on a shared line.
 const ROW_LINES_MAX: u64 = 2;
 
 /// Place of an object.
+#[derive(Clone)]
 pub(super) struct ObjectPlace {
     pub run: RunId,
     pub base: Addr,
@@ -23,6 +29,8 @@ pub(super) struct ObjectPlace {
     /// First byte of the variable, allocation or array that it is, or is an element of; `None` for
     /// a part of an object of another type.
     pub whole: Option<Addr>,
+    /// Array that the object is an element of.
+    pub array: Option<ArrayExtent>,
 }
 
 impl ObjectPlace {
@@ -73,7 +81,8 @@ impl ObjectPlace {
 /// One object, or several neighbours.
 pub(super) struct ObjectRow {
     first: ObjectPlace,
-    /// All of them, the first included; empty for a single object.
+    last: ObjectPlace,
+    /// All of them, the first included.
     objects: Vec<RowObject>,
 }
 
@@ -86,45 +95,70 @@ pub(super) fn group_into_rows(
     let line = u64::from(line_bytes.max(1));
     places.sort_by_key(|place| (place.run, place.base));
     places.dedup_by_key(|place| (place.run, place.base));
-    let mut rows: Vec<Vec<(ObjectPlace, RowObject)>> = Vec::new();
+    let mut rows: Vec<ObjectRow> = Vec::new();
     for place in places {
         let is_small = size <= ROW_LINES_MAX * line && place.bytes == size && size > 0;
-        let last_row = rows
-            .last_mut()
-            .filter(|row| is_small && row.len() < ROW_OBJECTS_MAX);
-        let behind = last_row.and_then(|row| {
-            let (before, object) = row.last()?;
-            let next = before.row_object(&place, size, line)?;
-            let start = object.start.checked_add(next.start)?;
-            Some((row, RowObject { start, ..next }))
-        });
-        match behind {
-            Some((row, object)) => row.push((place, object)),
-            None => {
-                let first = RowObject {
-                    start: 0,
-                    allocated: 0,
-                };
-                rows.push(vec![(place, first)]);
-            }
+        let last_row = rows.last_mut().filter(|_| is_small);
+        let is_taken = last_row.is_some_and(|row| row.take_in(&place, size, line));
+        if !is_taken {
+            rows.push(ObjectRow::starting_with(place));
         }
     }
-    rows.into_iter()
-        .filter_map(ObjectRow::from_places)
-        .collect()
+    rows
 }
 
 impl ObjectRow {
-    fn from_places(places: Vec<(ObjectPlace, RowObject)>) -> Option<Self> {
-        let objects: Vec<RowObject> = places.iter().map(|(_, object)| *object).collect();
-        let (first, _) = places.into_iter().next()?;
-        Some(Self {
+    fn starting_with(first: ObjectPlace) -> Self {
+        Self {
+            last: first.clone(),
             first,
-            objects: match objects.len() {
-                1 => Vec::new(),
-                _ => objects,
-            },
-        })
+            objects: vec![RowObject {
+                start: 0,
+                allocated: 0,
+            }],
+        }
+    }
+
+    /// Adds an object to the row, if it can share a line with the last one; returns true if it did.
+    fn take_in(&mut self, place: &ObjectPlace, size: u64, line: u64) -> bool {
+        let is_element = self.take_in_element(place, size, line);
+        let may_be_neighbour = self.first.array.is_none() && self.objects.len() < ROW_OBJECTS_MAX;
+        if is_element || !may_be_neighbour {
+            return is_element;
+        }
+        let next = self.last.row_object(place, size, line);
+        let before = self.objects.last().map_or(0, |object| object.start);
+        let start = next.and_then(|next| before.checked_add(next.start));
+        let (Some(next), Some(start)) = (next, start) else {
+            return false;
+        };
+        self.objects.push(RowObject { start, ..next });
+        self.last = place.clone();
+        true
+    }
+
+    /// Adds an element of the array that the row is of, with those before it that were not accessed;
+    /// returns false where that is no element of the same array, or lies in another page or behind an
+    /// unused line.
+    fn take_in_element(&mut self, place: &ObjectPlace, size: u64, line: u64) -> bool {
+        let is_same = self.first.run == place.run && self.first.array == place.array;
+        let Some(distance) = place.base.checked_sub(self.first.base) else {
+            return false;
+        };
+        let end = self.objects.len() as u64 * size;
+        let is_near = distance >= end && distance - end <= line;
+        let is_same_page = place.base / ROW_PAGE_BYTES == self.first.base / ROW_PAGE_BYTES;
+        let is_whole = distance.is_multiple_of(size);
+        if !is_same || self.first.array.is_none() || !is_near || !is_same_page || !is_whole {
+            return false;
+        }
+        // Elements of a page: their offsets are small.
+        let added = (end..=distance).step_by(size as usize);
+        self.objects.extend(added.map(|start| RowObject {
+            start: start as u32,
+            allocated: 0,
+        }));
+        true
     }
 
     /// Returns the recorded accesses, one instance for each stretch of time in which the whole row
@@ -144,7 +178,10 @@ impl ObjectRow {
                 recording,
                 trace,
                 home: self.first.home.clone(),
-                row: self.objects.clone(),
+                row: match self.objects.len() {
+                    1 => Vec::new(),
+                    _ => self.objects.clone(),
+                },
             })
         };
         traces.into_iter().filter_map(instance).collect()
@@ -153,11 +190,14 @@ impl ObjectRow {
     /// Returns true if an access touches one of the objects, and not only what lies between them.
     fn holds(&self, access: &TraceAccess) -> bool {
         let end = u64::from(access.offset) + u64::from(access.size.max(1));
-        let touches = |object: &RowObject| {
-            let start = u64::from(object.start);
-            u64::from(access.offset) < start + self.first.bytes && start < end
-        };
-        self.objects.is_empty() || self.objects.iter().any(touches)
+        // Of those that begin before its end, the last one ends last.
+        let begun = self
+            .objects
+            .partition_point(|object| u64::from(object.start) < end);
+        let last = begun.checked_sub(1).map(|index| self.objects[index]);
+        last.is_some_and(|object| {
+            u64::from(access.offset) < u64::from(object.start) + self.first.bytes
+        })
     }
 }
 
@@ -173,6 +213,7 @@ mod tests {
             bytes: size,
             home: ObjectHome::Fixed,
             whole: None,
+            array: None,
         };
         bases.iter().map(place).collect()
     }
@@ -206,13 +247,13 @@ mod tests {
     #[test]
     fn neighbours_that_share_lines_are_rows() {
         let bases = [0x1000, 0x1018, 0x1030, 0x1100];
-        assert_rows(parts(&bases, 24), &[&[0, 24, 48], &[]]);
+        assert_rows(parts(&bases, 24), &[&[0, 24, 48], &[0]]);
         // Two to a line: the third starts one.
         let bases = [0x1000, 0x1020, 0x1040, 0x1060];
         assert_rows(parts(&bases, 32), &[&[0, 32], &[0, 32]]);
-        assert_rows(parts(&[0x1000, 0x1040], 64), &[&[], &[]]);
+        assert_rows(parts(&[0x1000, 0x1040], 64), &[&[0], &[0]]);
         assert_rows(parts(&[0x1020, 0x1060], 64), &[&[0, 64]]);
-        assert_rows(parts(&[0x1000, 0x1030], 24), &[&[], &[]]);
+        assert_rows(parts(&[0x1000, 0x1030], 24), &[&[0], &[0]]);
     }
 
     #[test]
@@ -220,11 +261,11 @@ mod tests {
         // Line 0x1000 ends in front of the third. Beginning 16 bytes later, the second would share
         // its line with it.
         let bases = [0x1000, 0x1020, 0x1040, 0x10c0];
-        assert_rows(allocated(&bases, 24), &[&[0, 32, 64], &[]]);
+        assert_rows(allocated(&bases, 24), &[&[0, 32, 64], &[0]]);
         assert_rows(allocated(&[0x1000, 0x1030, 0x1050], 24), &[&[0, 48, 80]]);
         // 24 bytes at multiples of 16: what is 64 bytes away shares no line.
         assert_rows(allocated(&[0x1000, 0x1050], 24), &[&[0, 80]]);
-        assert_rows(allocated(&[0x1000, 0x1060], 24), &[&[], &[]]);
+        assert_rows(allocated(&[0x1000, 0x1060], 24), &[&[0], &[0]]);
         let rows = group_into_rows(allocated(&[0x1000, 0x1020], 24), 24, 64);
         assert_eq!(rows[0].objects[1].allocated, 1);
     }
@@ -235,6 +276,31 @@ mod tests {
         for place in &mut places {
             place.whole = Some(place.base);
         }
-        assert_rows(places, &[&[0, 32], &[]]);
+        assert_rows(places, &[&[0, 32], &[0]]);
+    }
+
+    #[test]
+    fn elements_of_an_array_are_one_row() {
+        let array = Some(ArrayExtent {
+            base: Addr(0x1010),
+            stride: 4,
+            count: 2048,
+        });
+        let elements = |bases: &[u64], expect: &[u32]| {
+            let mut places = parts(bases, 4);
+            for place in &mut places {
+                place.array = array;
+                place.whole = array.map(|array| array.base);
+            }
+            let rows = group_into_rows(places, 4, 64);
+            let found: Vec<u32> = rows.iter().map(|row| row.objects.len() as u32).collect();
+            assert_eq!(found, expect);
+        };
+        let all: Vec<u64> = (0..100).map(|index| 0x1010 + 4 * index).collect();
+        elements(&all, &[100]);
+        // Elements that were not accessed are in the row; a line that was not ends it.
+        elements(&[0x1010, 0x1030, 0x1070, 0x1200], &[25, 1]);
+        // A row ends with the page.
+        elements(&[0x1ff8, 0x1ffc, 0x2000], &[2, 1]);
     }
 }

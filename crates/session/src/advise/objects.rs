@@ -205,6 +205,7 @@ pub(super) fn find_objects<'a>(
             home: { allocations.heap_home((*object, *type_id), base, aggregate.decl.as_ref()) }
                 .unwrap_or_else(|| slabs.slab_home(object.run, base)),
             whole: whole_object(types, object, *type_id),
+            array: object.array.filter(|array| array.stride == aggregate.size),
         }
     });
     let object_rows = group_into_rows(places.collect(), aggregate.size, resolved.line_bytes);

@@ -28,6 +28,31 @@ impl<'p> GroupReplays<'p> {
         }
     }
 
+    fn index(&self) -> &TraceIndex<'p> {
+        self.index.get_or_init(|| TraceIndex::new(self.profile))
+    }
+
+    /// Returns all logged accesses to the bytes at `extent` in recorded order.
+    pub fn accesses(&self, extent: ObjectExtent) -> Vec<TraceAccess> {
+        self.index().logged_accesses(extent)
+    }
+
+    /// Replays the accesses to the bytes at `extent` in each of `ways`, of which the first is the
+    /// recording as it is, and returns the transfers of each. `None` where it has none.
+    pub fn transfers_at<const WAYS: usize>(
+        &self,
+        extent: ObjectExtent,
+        ways: [&dyn Fn(&ObjectTrace) -> CoherenceTally; WAYS],
+    ) -> Option<[u64; WAYS]> {
+        let mut sums = [0u64; WAYS];
+        for trace in self.index().traces(extent) {
+            for (sum, way) in sums.iter_mut().zip(ways) {
+                *sum = sum.saturating_add(way(&trace).transfers());
+            }
+        }
+        sums.first().is_some_and(|today| *today > 0).then_some(sums)
+    }
+
     /// Replays a part of a group in each of `ways`, of which the first is the recording as it is,
     /// and returns the transfers of each. `None` where nothing of the part was logged.
     pub fn transfers_by_way<const WAYS: usize>(
@@ -36,7 +61,7 @@ impl<'p> GroupReplays<'p> {
         part: ReplayedPart<'_>,
         ways: [&dyn Fn(&ObjectTrace) -> CoherenceTally; WAYS],
     ) -> Option<[u64; WAYS]> {
-        let index = self.index.get_or_init(|| TraceIndex::new(self.profile));
+        let index = self.index();
         let extents: BTreeSet<ObjectExtent> = group
             .conflicts
             .iter()

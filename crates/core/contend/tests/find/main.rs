@@ -41,6 +41,7 @@ fn member(
             types_path: types.iter().map(|&name| name.to_owned()).collect(),
             offset: at.0,
             size: at.1,
+            ..MemberAt::default()
         },
     }
 }

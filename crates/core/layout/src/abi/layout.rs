@@ -1,6 +1,7 @@
 //! Structs as atoms, and arrangements of the atoms.
 use std::ops::Range;
 
+use super::arrays::{ArrayLevel, ElementSpread};
 use super::bitfield::Bitfield;
 
 /// Part of a struct that moves as one: a member, a run of adjacent bitfields, or a whole anonymous
@@ -24,6 +25,8 @@ pub struct LayoutAtom {
     pub align: u64,
     /// True for an array of unknown length, and for a struct that ends in one. It has to stay last.
     pub flexible: bool,
+    /// Arrays that fill the atom, from the outermost inwards; empty where it is no array.
+    pub arrays: Vec<ArrayLevel>,
     /// True for an anonymous struct or union. An alignment on it is one of its type: it pads the
     /// type, and does no more in a packed struct.
     pub(crate) align_on_type: bool,
@@ -92,6 +95,11 @@ pub struct AtomArrangement {
     pub align: Vec<u64>,
     /// Alignment in bytes forced on the type in addition to its own; 1 without.
     pub type_align: u64,
+    /// Members that are arrays, with their elements at other distances; at most one for an atom.
+    pub spreads: Vec<ElementSpread>,
+    /// Alignment in bytes of the first element of each run of elements that one context uses, where
+    /// objects are elements of an array; 1 without.
+    pub run_align: u64,
 }
 
 /// Added member that nothing accesses.
@@ -106,7 +114,7 @@ pub struct PaddingMember {
 }
 
 /// Offset of one atom in an arrangement.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AtomPlace {
     /// First byte from the start of the struct.
     pub offset: u64,
@@ -114,6 +122,11 @@ pub struct AtomPlace {
     pub end: u64,
     /// First bit of each bitfield from the start of the struct; empty for other atoms.
     pub bitfield_starts: Vec<u64>,
+    /// First byte of each element from the start of the atom, where the elements of an array are
+    /// spread; empty for other atoms.
+    pub element_starts: Vec<u64>,
+    /// Bytes of such an element; 0 for other atoms.
+    pub element_bytes: u64,
 }
 
 /// Bytes between members that belong to none.
@@ -138,6 +151,8 @@ pub struct StructLayout {
     pub holes: Vec<Hole>,
     /// Bytes behind the last member.
     pub padding: u64,
+    /// See [`AtomArrangement::run_align`].
+    pub run_align: u64,
 }
 
 /// Fixed part of a class in front of its own members.

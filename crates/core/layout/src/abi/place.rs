@@ -12,6 +12,8 @@ impl StructShape {
             order: (0..self.atoms.len()).collect(),
             align: vec![1; self.atoms.len()],
             type_align: 1,
+            spreads: Vec::new(),
+            run_align: 1,
         }
     }
 
@@ -33,14 +35,7 @@ impl StructShape {
         arrangement: &AtomArrangement,
         pads: &[PaddingMember],
     ) -> StructLayout {
-        let mut places = vec![
-            AtomPlace {
-                offset: 0,
-                end: 0,
-                bitfield_starts: Vec::new()
-            };
-            self.atoms.len()
-        ];
+        let mut places = vec![AtomPlace::default(); self.atoms.len()];
         let mut cursor_bits = self.head.end * 8;
         let mut end_bits = cursor_bits;
         let mut align = (self.head.align.max(self.type_align)).max(arrangement.type_align);
@@ -54,8 +49,16 @@ impl StructShape {
         align = pads.iter().map(|pad| pad.align).fold(align, u64::max);
         for (at, &index) in arrangement.order.iter().enumerate() {
             cursor_bits = end_of_pads(at, cursor_bits);
-            let atom = &self.atoms[index];
-            let (place, after) = place_atom(atom, cursor_bits, arrangement.align[index]);
+            let spread = { arrangement.spreads.iter() }.find(|spread| spread.atom == index);
+            let atom = match spread {
+                Some(spread) => &spread.widen(&self.atoms[index]),
+                None => &self.atoms[index],
+            };
+            let (mut place, after) = place_atom(atom, cursor_bits, arrangement.align[index]);
+            if let Some(spread) = spread {
+                place.element_starts.clone_from(&spread.starts);
+                place.element_bytes = spread.element_bytes;
+            }
             end_bits = end_bits.max(after);
             cursor_bits = if self.is_union { 0 } else { after };
             align = align.max(atom.align_with(arrangement.align[index], self.unnamed_bits_align));
@@ -78,6 +81,7 @@ impl StructShape {
             align,
             holes,
             padding: size - members_end,
+            run_align: arrangement.run_align,
         }
     }
 
@@ -164,7 +168,7 @@ pub(super) fn place_atom(atom: &LayoutAtom, mut cursor: u64, forced: u64) -> (At
         let place = AtomPlace {
             offset,
             end,
-            bitfield_starts: Vec::new(),
+            ..AtomPlace::default()
         };
         return (place, end * 8);
     }
@@ -185,6 +189,7 @@ pub(super) fn place_atom(atom: &LayoutAtom, mut cursor: u64, forced: u64) -> (At
         offset,
         end: cursor.div_ceil(8),
         bitfield_starts: bits,
+        ..AtomPlace::default()
     };
     (place, cursor)
 }

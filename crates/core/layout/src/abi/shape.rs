@@ -139,6 +139,7 @@ impl AbiEngine<'_> {
             declared_align: member.declared_align.filter(is_valid_align),
             flexible: self.is_flexible(member.ty),
             anonymous: member.is_anonymous(),
+            arrays: self.array_levels(member.ty),
         })
     }
 

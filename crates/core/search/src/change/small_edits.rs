@@ -267,6 +267,8 @@ mod tests {
             order: order.to_vec(),
             align: vec![1; order.len()],
             type_align: 1,
+            spreads: Vec::new(),
+            run_align: 1,
         }
     }
 

@@ -3,7 +3,7 @@
 use relayout_profile::ContextId;
 use std::ops::Range;
 
-use relayout_contend::ObjectTrace;
+use relayout_contend::TraceAccess;
 use relayout_layout::abi::{StructLayout, StructShape};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -164,16 +164,9 @@ fn recency_table(
         })
     };
     for instance in instances {
-        for object in 0..instance.objects() {
+        for accesses in accesses_by_element(instance) {
             builder.begin_trace();
-            add_turns(&instance.trace, &mut builder, |offset, size| {
-                let (nth, offset) = instance.locate(offset);
-                if nth == object {
-                    set_of(offset, size)
-                } else {
-                    0
-                }
-            });
+            add_turns(&accesses, &mut builder, &mut set_of);
         }
     }
     let table = builder.finish();
@@ -181,14 +174,26 @@ fn recency_table(
     table
 }
 
-/// Adds the turns of `trace` to `builder`; `set_of` returns the pieces of an access.
+/// Returns the accesses to each object of an instance, relative to it.
+fn accesses_by_element(instance: &RecordedInstance) -> Vec<Vec<TraceAccess>> {
+    let mut by_element: Vec<Vec<TraceAccess>> = vec![Vec::new(); instance.objects() as usize];
+    for access in &instance.trace.accesses {
+        let (element, offset) = instance.locate(access.offset);
+        if let Some(accesses) = by_element.get_mut(element as usize) {
+            accesses.push(TraceAccess { offset, ..*access });
+        }
+    }
+    by_element
+}
+
+/// Adds the turns of a trace to `builder`; `set_of` returns the pieces of an access.
 fn add_turns(
-    trace: &ObjectTrace,
+    accesses: &[TraceAccess],
     builder: &mut RecencyBuilder,
     mut set_of: impl FnMut(u32, u8) -> PieceSet,
 ) {
     let mut turn: Option<(ContextId, PieceSet, PieceSet)> = None;
-    for access in &trace.accesses {
+    for access in accesses {
         let set = set_of(access.offset, access.size);
         if set == 0 {
             continue;

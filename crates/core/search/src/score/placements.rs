@@ -53,7 +53,8 @@ impl<'a> ObjectPlacer<'a> {
         let mapping = OffsetMapping::new(subject.shape, current, layout);
         let mut objects = BTreeMap::new();
         let slots = self.0.slots(layout);
-        for ((instance, slot), tail) in subject.instances.iter().zip(&slots).zip(tails) {
+        let instances = subject.instances.iter().enumerate();
+        for (((index, instance), slot), tail) in instances.zip(&slots).zip(tails) {
             let last = instance.starts().last().unwrap_or(0);
             let bytes = u64::from(last) + current.size + tail;
             // An object that is recorded in several stretches of time is one.
@@ -64,7 +65,7 @@ impl<'a> ObjectPlacer<'a> {
                     number,
                     bytes,
                     phase: slot.phase,
-                    mapping: { mapping.clone() }.with_row(super::moved_starts(instance, slot)),
+                    mapping: { mapping.clone() }.with_row(self.0.moved_starts(index, slot, layout)),
                 });
         }
         ObjectPlacements {

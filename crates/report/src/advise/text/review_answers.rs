@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use relayout_search::{ChangeInterval, RankedLayout, Recommendation};
 use relayout_session::advise::{
     AdviceDoubt, CompileTest, OtherScenario, PatchOutcome, PatchedType, PoolLayout, ScenarioKind,
-    WrittenPatch,
+    WrittenPatch, element_instructions,
 };
 
 use super::recommendation_text::recommendation_reason;
@@ -63,13 +63,22 @@ impl LayoutReview {
     }
 }
 
+/// Returns words with a capital at the beginning and a period at the end.
+fn sentence_of(words: &str) -> String {
+    let mut characters = words.chars();
+    let first =
+        { characters.next() }.map_or(String::new(), |first| first.to_uppercase().to_string());
+    format!("{first}{}.", characters.as_str())
+}
+
 fn layout_answers(
     reviewed: &ReviewedLayout<'_>,
     patched: &PatchedType<'_>,
     top: usize,
 ) -> Vec<ReviewAnswer> {
     let doubts = patched.advised.doubts_about(reviewed.ranked);
-    let answers = [
+    let instructions = element_instructions(reviewed.view.gathered, reviewed.ranked);
+    let mut answers = vec![
         ("Saves", saving_answer(reviewed, &doubts)),
         ("Memory", memory_answer(reviewed)),
         ("Other workloads", workload_answer(reviewed, top)),
@@ -81,6 +90,7 @@ fn layout_answers(
         ("Comment", comment_answer(patched)),
         ("Order", order_answer(reviewed)),
     ];
+    answers.extend(instructions.map(|words| ("What to write", sentence_of(&words))));
     { answers.into_iter() }
         .map(|(question, answer)| ReviewAnswer { question, answer })
         .collect()
@@ -256,6 +266,13 @@ fn memory_answer(reviewed: &ReviewedLayout<'_>) -> String {
     let bytes = (i128::from(after) - i128::from(before)) * i128::from(gathered.objects);
     let seen = counted(gathered.objects, "object");
     let _ = write!(text, "; {bytes:+} bytes for the {seen} seen.");
+    if then.layout.run_align > 1 {
+        let _ = write!(
+            text,
+            " {} more if each thread or CPU keeps the elements that it has, none if they are divided anew.",
+            counted(then.run_growth, "element")
+        );
+    }
     if let Some(sentence) = search_words::own_allocator_sentence(gathered, today, then) {
         let _ = write!(text, " {sentence}");
     }

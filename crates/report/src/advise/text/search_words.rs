@@ -511,6 +511,13 @@ fn bound_sentence(advice: &LayoutAdvice) -> String {
         return String::new();
     };
     let best = advice.fewest_transfers();
+    if best < bound.transfers {
+        return format!(
+            " No order and alignment of the members alone can have fewer than {} transfers in this \
+             recording; the best found moves elements of arrays.",
+            bound.transfers
+        );
+    }
     let gap = bound.gap(best);
     match gap == 0.0 {
         true => format!(

@@ -157,6 +157,9 @@ fn struct_edit(
                 .cloned()
                 .collect(),
         }),
+        LayoutChange::SpreadElements { .. } | LayoutChange::RoundRuns { .. } => {
+            Err("it changes elements of arrays".to_owned())
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use relayout_patch::{
 use relayout_search::{LayoutChange, ObjectHome, RankedLayout, Recommendation};
 
 use super::super::advised_type::AdvisedType;
-use super::super::gathered::GatheredType;
+use super::super::gathered::{GatheredType, element_instructions};
 use super::super::layout_pool::LayoutPool;
 use super::super::line_changes::placement_reason;
 use super::super::recommended::PoolLayout;
@@ -116,6 +116,15 @@ impl<'a> SourceTree<'a> {
         top: usize,
     ) -> Option<Result<ChosenEdit, String>> {
         let candidates = &pool.advice.candidates;
+        // Larger elements are no substitute for runs that begin at lines.
+        let is_of_elements = |found: &&Recommendation| {
+            let changes = &candidates[found.index].changes;
+            changes.iter().any(LayoutChange::is_of_elements)
+        };
+        let recommended = match recommended.first().filter(is_of_elements) {
+            Some(_) => &recommended[..1],
+            None => recommended,
+        };
         let worth_trying = recommended
             .iter()
             .flat_map(|found| equal_candidates(pool, found.index, top))
@@ -159,6 +168,11 @@ impl<'a> SourceTree<'a> {
         layout: PoolLayout,
     ) -> Result<EditedCandidate, String> {
         let scored = layout.ranked(pool).ok_or("there is no such layout")?;
+        if let Some(reason) = element_instructions(gathered, scored) {
+            return Err(format!(
+                "the code that uses the array changes too: {reason}"
+            ));
+        }
         if let Some(reason) = allocation_refusal(gathered, scored) {
             return Err(reason);
         }
@@ -449,7 +463,9 @@ fn patch_reach(
         // `#[cfg]` of Rust stands at each field, and has no groups.
         LayoutChange::AlignType { .. }
         | LayoutChange::Pad { .. }
-        | LayoutChange::FixOrder { .. } => false,
+        | LayoutChange::FixOrder { .. }
+        | LayoutChange::SpreadElements { .. }
+        | LayoutChange::RoundRuns { .. } => false,
     });
     Ok(PatchReach::from_conditions(changes))
 }

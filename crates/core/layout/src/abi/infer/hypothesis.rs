@@ -2,6 +2,7 @@
 use std::ops::Range;
 
 use crate::BitRange;
+use crate::abi::arrays::ArrayLevel;
 use crate::abi::bitfield::Bitfield;
 use crate::abi::layout::LayoutAtom;
 use crate::abi::sizes::AbiEngine;
@@ -32,6 +33,8 @@ pub(in crate::abi) struct MemberFacts {
     pub flexible: bool,
     /// True for a member without a name.
     pub anonymous: bool,
+    /// See [`LayoutAtom::arrays`].
+    pub arrays: Vec<ArrayLevel>,
 }
 
 /// Assumption about the packing of a whole type.
@@ -78,6 +81,7 @@ pub(super) fn unexplained_atom(run: Range<usize>, run_facts: &[MemberFacts]) -> 
         size: 0,
         align: 1,
         flexible: false,
+        arrays: Vec::new(),
         align_on_type: false,
         type_packed: false,
         packed: false,

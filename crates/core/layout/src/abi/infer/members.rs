@@ -69,6 +69,7 @@ pub(super) fn explain_member(
     atom.size = facts.size;
     atom.align = align(found);
     atom.flexible = facts.flexible;
+    atom.arrays.clone_from(&facts.arrays);
     atom.align_on_type = facts.anonymous && !found.packed;
     atom.type_packed = hypothesis.type_packed;
     atom.packed = found.packed;
