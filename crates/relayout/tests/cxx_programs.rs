@@ -182,3 +182,41 @@ fn advice_on_a_derived_class_leads_to_its_base() {
     let advice = advice.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(advice.contains("its base class (Meter), by"), "{advice}");
 }
+
+/// Threads that use runs of a vector are told to round them; no patch writes larger elements instead.
+#[test]
+fn runs_of_a_vector_are_rounded() {
+    let fault = PlantedFault {
+        program: "chunks",
+        other: None,
+        asked: "int",
+        printed: "int",
+    };
+    let place = place_of(&fault);
+    record(&place, fault.program, "-Wno-sign-conversion", "out");
+    let report = common::json(&place, "report out --top 0");
+    let findings = report["findings"].as_array().expect("findings");
+    let has_runs = |finding: &&serde_json::Value| {
+        let runs = finding["elements"]["runs"].as_array();
+        runs.is_some_and(|runs| runs.len() == 4 && runs[1]["first"] == 25)
+    };
+    let found = { findings.iter() }.find(has_runs);
+    let found = found.unwrap_or_else(|| panic!("{report:#}"));
+    assert_eq!(found["advice"][0]["action"], "round-runs", "{found:#}");
+    let asked = found["type"].as_str().expect("a name");
+    let advice = advise(&place, &PlantedFault { asked, ..fault });
+    assert!(
+        advice.contains("Recommended (found 1): round the runs"),
+        "{advice}"
+    );
+    assert!(!place.path("fix.patch").exists(), "{advice}");
+    let place = place_of(&fault);
+    record(
+        &place,
+        fault.program,
+        "-Wno-sign-conversion -DREPAIRED",
+        "out",
+    );
+    let left = transfers(&place, "out", "int [");
+    assert!(left <= TRANSFERS_AT_START_MAX, "{left} transfers");
+}

@@ -214,3 +214,28 @@ fn types_that_the_allocating_function_states() {
         advised.stderr
     );
 }
+
+/// Threads that use runs of a slice are told to round them.
+#[test]
+fn runs_of_a_slice_are_rounded() {
+    let place = source_place();
+    record(&place, "chunks", "", "out");
+    let report = common::json(&place, "report out --top 0");
+    let findings = report["findings"].as_array().expect("findings");
+    let is_rounded = |finding: &&serde_json::Value| {
+        let runs = finding["elements"]["runs"].as_array();
+        finding["advice"][0]["action"] == "round-runs"
+            && runs.is_some_and(|runs| runs.len() == 4 && runs[1]["first"] == 25)
+    };
+    let found = findings.iter().find(is_rounded);
+    assert!(found.is_some(), "{report:#}");
+    let advice = common::text(&place, "advise out --source . --force");
+    let mut lines = advice.lines();
+    let is_recommended =
+        |line: &str| line.starts_with("Recommended (") && line.contains("round the runs");
+    assert!(lines.any(is_recommended), "{advice}");
+    let place = source_place();
+    record(&place, "chunks", "--cfg repaired", "out");
+    let advice = common::text(&place, "advise out --source . --force");
+    assert!(!advice.contains("Recommended ("), "{advice}");
+}

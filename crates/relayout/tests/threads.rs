@@ -644,3 +644,135 @@ fn a_layout_that_malloc_can_undo_is_doubted() {
     );
     assert!(!place.path("lucky").exists(), "{refused}");
 }
+
+/// Builds a program of `tests/data/threads` with more flags and records it.
+fn recorded_variant(program: &str, flags: &str) -> Place {
+    require_programs(&["gcc"]);
+    let place = recording_place();
+    for file in ["threads.h", &format!("{program}.c")] {
+        let source = fs::read(data("threads").join(file)).expect("a file of tests/data");
+        place.write(file, source);
+    }
+    let build = format!("cc -- gcc -g -O1 -Wall -pthread {flags} -o {program} {program}.c");
+    succeed(&place, &build);
+    succeed(
+        &place,
+        &format!("record run --yield 50 -o now -- ./{program} {ROUNDS}"),
+    );
+    place
+}
+
+/// Returns the recommended candidate and today's layout. The machine may be busy with other tests,
+/// which is a doubt.
+fn recommended(place: &Place, name: &str) -> [Value; 2] {
+    let words = ["advise", "now", name, "--json", "--source", ".", "--force"];
+    let advice = document(place, &words);
+    let advised = &advice["types"][0];
+    let index = advised["recommended"].as_u64();
+    let index = index.unwrap_or_else(|| panic!("nothing is recommended: {advised:#}"));
+    let candidate = advised["candidates"][index as usize].clone();
+    [candidate, advised["current"].clone()]
+}
+
+fn replayed_transfers(layout: &Value) -> u64 {
+    layout["transfers"].as_u64().expect("transfers")
+}
+
+/// The repaired twin has no false sharing, and nothing is recommended.
+#[track_caller]
+fn check_nothing_recommended(program: &str, name: &str) {
+    let place = recorded_variant(program, "-DREPAIRED");
+    let report = document(&place, &["report", "now", "--json", "--top", "0"]);
+    if let Some(found) = finding(&report, name) {
+        assert_ne!(found["kind"], "false-sharing", "{found:#}");
+    }
+    let mut command = place.relayout(&["advise", "now", "--source", ".", "--force"]);
+    place.with_system(&mut command);
+    let advice = place.ended(&mut command).stdout;
+    assert!(!advice.contains("Recommended ("), "{advice}");
+}
+
+/// Filling and adding up by the main thread break no run; the borders of the runs are rounded, and
+/// larger elements are the other choice.
+#[test]
+fn runs_of_a_static_array_are_rounded_to_lines() {
+    let place = recorded_variant("runs", "");
+    let report = document(&place, &["report", "now", "--json", "--top", "0"]);
+    let found = finding(&report, "cells").unwrap_or_else(|| panic!("{report:#}"));
+    let runs = found["elements"]["runs"].as_array().expect("runs");
+    let borders: Vec<[u64; 2]> = { runs.iter() }
+        .map(|run| ["first", "last"].map(|key| run[key].as_u64().expect("an index")))
+        .collect();
+    assert_eq!(
+        borders,
+        [[0, 24], [25, 49], [50, 74], [75, 99]],
+        "{found:#}"
+    );
+    let users: std::collections::BTreeSet<String> = { runs.iter() }
+        .map(|run| run["contexts"].to_string())
+        .collect();
+    assert_eq!(users.len(), 4, "{found:#}");
+    let advice = &found["advice"][0];
+    assert_eq!(advice["action"], "round-runs", "{found:#}");
+    let words = advice["words"].as_str().expect("words");
+    assert!(words.contains("32 elements instead of 25"), "{words}");
+    assert!(words.contains("grows by up to 28 elements"), "{words}");
+    assert!(words.contains("16 times the memory"), "{words}");
+    let ended = succeed(&place, "report now --top 0");
+    let said = flowing(&ended.stdout);
+    assert!(said.contains("[0..24] by thread"), "{said}");
+    let [candidate, current] = recommended(&place, "cells");
+    let change = candidate["changes"][0].as_str().expect("a change");
+    assert!(change.starts_with("round the runs"), "{candidate:#}");
+    assert_eq!(candidate["size"], current["size"], "{candidate:#}");
+    assert_eq!(candidate["run_growth_elements"], 28, "{candidate:#}");
+    let (then, today) = (replayed_transfers(&candidate), replayed_transfers(&current));
+    assert!(today > 100 && then * 20 < today, "{today} to {then}");
+    let ended = succeed(&place, "advise now cells --source . --force");
+    let (rounded, padded) = ended.stdout.split_once("found 2").expect("another choice");
+    assert!(rounded.contains("What to write"), "{}", ended.stdout);
+    assert!(padded.contains("align the type to 64"), "{}", ended.stdout);
+    check_nothing_recommended("runs", "cells");
+}
+
+/// Elements of an array that is a member have a row each, and get lines of their own.
+#[test]
+fn elements_of_an_array_member_are_spread() {
+    let place = recorded_variant("lanes", "");
+    let report = document(&place, &["report", "now", "--json", "--top", "0"]);
+    let found = finding(&report, "pool").unwrap_or_else(|| panic!("{report:#}"));
+    let members = found["members"].as_array().expect("members");
+    for index in 0..4 {
+        let name = format!("done[{index}]");
+        let is_row = |member: &&Value| member["name"] == *name;
+        let row = { members.iter() }.find(is_row);
+        let row = row.unwrap_or_else(|| panic!("{name}: {found:#}"));
+        assert_eq!(
+            (&row["writers"], &row["size"]),
+            (&1.into(), &8.into()),
+            "{row:#}"
+        );
+    }
+    let elements = &found["elements"];
+    assert_eq!(elements["member"], "done", "{found:#}");
+    assert_eq!(
+        elements["runs"].as_array().map(Vec::len),
+        Some(4),
+        "{found:#}"
+    );
+    assert_eq!(found["advice"][0]["action"], "pad-elements", "{found:#}");
+    let [candidate, current] = recommended(&place, "pool");
+    let change = candidate["changes"][0].as_str().expect("a change");
+    assert!(change.contains("each element of 'done'"), "{candidate:#}");
+    let (then, today) = (replayed_transfers(&candidate), replayed_transfers(&current));
+    assert!(today > 100 && then * 20 < today, "{today} to {then}");
+    // The uses of the elements change too: the declaration is said, and no patch is written.
+    let ended = succeed(
+        &place,
+        "advise now pool --force --source . --patch fix.patch",
+    );
+    let said = flowing(&ended.stdout);
+    assert!(said.contains("_Alignas(64) T value;"), "{said}");
+    assert!(!place.path("fix.patch").exists(), "{said}");
+    check_nothing_recommended("lanes", "pool");
+}

@@ -201,7 +201,7 @@ fn round_runs_sentence(remedy: &Remedy, context_noun: &str) -> String {
         ),
     };
     format!(
-        "{context_noun}s use runs of neighbouring elements of `{array}`, and only the lines at the borders of the runs \
+        "Different {context_noun}s use runs of neighbouring elements of `{array}`, and only the lines at the borders of the runs \
          are shared: {transfers} transfers bring nothing that is used. Let each run begin at a line: {rounding}, and \
          align the array to the line{replayed}. {growth}.{other}"
     )

@@ -58,6 +58,8 @@ pub enum LayoutChange {
     SpreadElements {
         /// Index into [`StructShape::atoms`].
         atom: usize,
+        /// Bytes of an element.
+        element_bytes: u64,
         /// Bytes from one element to the next.
         stride: u64,
         /// Alignment of the first element in bytes; 1 where it stays.
@@ -115,6 +117,7 @@ impl LayoutChange {
         match strides.all(|stride| stride == first) && first > spread.element_bytes {
             true => Self::SpreadElements {
                 atom: spread.atom,
+                element_bytes: spread.element_bytes,
                 stride: first,
                 align: spread.align,
             },
@@ -208,6 +211,7 @@ fn describe_edit(edit: &[LayoutChange], shape: &StructShape) -> String {
         }
         LayoutChange::SpreadElements {
             atom,
+            element_bytes,
             stride,
             align,
         } => {
@@ -216,7 +220,8 @@ fn describe_edit(edit: &[LayoutChange], shape: &StructShape) -> String {
                 _ => format!(", aligned to {align}"),
             };
             format!(
-                "give each element of '{}' lines of its own: {stride} bytes from one to the next{aligned}",
+                "give each element of '{}' ({element_bytes} bytes) lines of its own: {stride} bytes \
+                 from one to the next{aligned}",
                 name(*atom)
             )
         }

@@ -476,7 +476,7 @@ pub(super) fn change_words(view: &PoolView<'_>, scored: &ScoredLayout) -> String
     words.extend((!calls.is_empty()).then(|| {
         format!(
             "with memory aligned to {} by {}",
-            scored.layout.align,
+            scored.layout.align.max(scored.layout.run_align),
             calls.join(", ")
         )
     }));

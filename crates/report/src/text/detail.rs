@@ -289,13 +289,14 @@ fn write_members(out: &mut String, finding: &Finding, context_noun: ContextNoun)
         "Writers",
         "Transfers"
     )?;
-    let mut members: Vec<&FindingMember> = finding.members.iter().collect();
-    members
-        .sort_by_key(|member| std::cmp::Reverse((member.transfers, member.reads + member.writes)));
+    let mut members: Vec<(usize, &FindingMember)> = finding.members.iter().enumerate().collect();
+    members.sort_by_key(|(_, member)| {
+        std::cmp::Reverse((member.transfers, member.reads + member.writes))
+    });
     let left_out = members.len().saturating_sub(MEMBERS_SHOWN_MAX);
     members.truncate(MEMBERS_SHOWN_MAX);
-    members.sort_by_key(|member| (member.offset, member.size));
-    for member in members {
+    members.sort_by_key(|(place, _)| *place);
+    for (_, member) in members {
         let silent = match (member.silent_writes, member.writes) {
             _ if !member.is_counted() => "?".to_owned(),
             (_, 0) => "-".to_owned(),
@@ -306,7 +307,7 @@ fn write_members(out: &mut String, finding: &Finding, context_noun: ContextNoun)
             true => count.to_string(),
             false => "?".to_owned(),
         };
-        let name = shown_name(&member.name);
+        let name = row_name(member, context_noun);
         writeln!(
             out,
             "   {:>6} {:>5}  {:<36} {:>10} {:>10} {:>7}  {:>4} {:>7} {:>10}",
@@ -325,6 +326,17 @@ fn write_members(out: &mut String, finding: &Finding, context_noun: ContextNoun)
         writeln!(out, "   {}", count_more(left_out as u64, "member"))?;
     }
     Ok(())
+}
+
+/// Returns the name of a member; of an element, with the only CPU or thread that stores to it.
+fn row_name(member: &FindingMember, context_noun: ContextNoun) -> String {
+    let name = shown_name(&member.name);
+    match member.writer_ids[..] {
+        [writer] if member.name != member.path => {
+            format!("{name} ({} {})", context_noun.singular(), writer.0)
+        }
+        _ => name.to_string(),
+    }
 }
 
 fn write_pairs(out: &mut String, finding: &Finding, sources: &SourcePositions) -> fmt::Result {

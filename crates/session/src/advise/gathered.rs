@@ -157,9 +157,10 @@ pub fn element_instructions(gathered: &GatheredType<'_>, scored: &ScoredLayout) 
     let instructions = scored.changes.iter().filter_map(|change| match *change {
         LayoutChange::SpreadElements {
             atom,
+            element_bytes,
             stride,
             align,
-        } => Some(spread_words(gathered, name(atom), stride, align)),
+        } => Some(spread_words(gathered, name(atom), element_bytes, [stride, align])),
         LayoutChange::RoundRuns {
             atom,
             element_bytes,
@@ -172,7 +173,7 @@ pub fn element_instructions(gathered: &GatheredType<'_>, scored: &ScoredLayout) 
                  up to a multiple of {elements} ((n + {}) / {elements} * {elements}), and let {array} \
                  begin at a multiple of {to} bytes ({})",
                 elements - 1,
-                alignment_words(gathered, atom.is_some(), to)
+                alignment_words(gathered, &gathered.calls_to_change(scored), to)
             ))
         }
         _ => None,
@@ -182,44 +183,44 @@ pub fn element_instructions(gathered: &GatheredType<'_>, scored: &ScoredLayout) 
 }
 
 /// Returns the declaration of an array whose elements have lines of their own.
-fn spread_words(gathered: &GatheredType<'_>, array: &str, stride: u64, align: u64) -> String {
+fn spread_words(
+    gathered: &GatheredType<'_>,
+    array: &str,
+    element_bytes: u64,
+    [stride, align]: [u64; 2],
+) -> String {
     if gathered.is_rust() {
         return format!(
             "declare `#[repr(align({stride}))] struct OwnLine<T>(T);`, make the elements of `{array}` \
-             OwnLine<T>, and let each use name its field: `{array}[i].0`"
+             ({element_bytes} bytes) OwnLine<T>, and let each use name the field `.0` of the element"
         );
     }
-    let is_cxx = { gathered.aggregate.decl.as_ref() }.is_none_or(|decl| !decl.file.ends_with(".c"));
-    let wrapper = match (align > 1, is_cxx) {
-        (true, true) => format!("struct alignas({stride}) {{ T value; }}"),
-        (true, false) => format!("struct {{ _Alignas({stride}) T value; }}"),
+    let is_c = { gathered.aggregate.decl.as_ref() }
+        .is_some_and(|decl| decl.file.ends_with(".c") || decl.file.ends_with(".h"));
+    let wrapper = match (align > 1, is_c) {
+        (true, false) => format!("struct alignas({stride}) {{ T value; }}"),
+        (true, true) => format!("struct {{ _Alignas({stride}) T value; }}"),
         (false, _) => format!("struct {{ T value; char pad[{stride} - sizeof(T)]; }}"),
     };
     format!(
-        "make the elements of `{array}` `{wrapper}`, where T is their type of today, and let each use name \
-         the member: `{array}[i].value`"
+        "make the elements of `{array}` ({element_bytes} bytes) `{wrapper}`, where T is their type of today, \
+         and let each use name the member `value` of the element"
     )
 }
 
-/// Returns the way to align an array.
-fn alignment_words(gathered: &GatheredType<'_>, is_member: bool, align: u64) -> String {
-    let calls: Vec<&str> = gathered
-        .allocation_calls
-        .iter()
-        .map(String::as_str)
-        .collect();
+/// Returns the way to align an array; `calls` allocate it, none a variable or a member.
+fn alignment_words(gathered: &GatheredType<'_>, calls: &[String], align: u64) -> String {
     let is_rust = gathered.is_rust() || calls.iter().any(|call| call.contains(".rs:"));
-    match (is_member || calls.is_empty(), is_rust) {
+    let calls_listed = calls.join(", ");
+    match (calls.is_empty(), is_rust) {
         (true, true) => format!("#[repr(align({align}))]"),
         (true, false) => format!("alignas({align})"),
-        (false, true) => format!(
-            "Layout::from_size_align(bytes, {align}) in {}",
-            calls.join(", ")
-        ),
+        (false, true) => {
+            format!("elements of a type with #[repr(align({align}))], from {calls_listed}")
+        }
         (false, false) => format!(
             "aligned_alloc({align}, bytes), operator new[] with std::align_val_t({align}), or an allocator \
-             that does, in {}",
-            calls.join(", ")
+             that does, instead of {calls_listed}"
         ),
     }
 }

@@ -52,8 +52,11 @@ pub(super) fn accessed_members(group: &LineGroup) -> Vec<FindingMember> {
     // line its name.
     let key = |target: &AccessTarget, addr: Addr| -> Option<RowKey> {
         let line = addr.align_down(group.line_bytes);
-        let offset =
-            |object: &TargetObject| object.base.wrapping_sub(line) as i64 + group.line_offset;
+        // Elements of a joined finding lie on several lines.
+        let offset = |object: &TargetObject| match object.array {
+            Some(array) => object.base.wrapping_sub(array.base) as i64,
+            None => object.base.wrapping_sub(line) as i64 + group.line_offset,
+        };
         let key = member_key(target, addr, offset)?;
         Some((key, RowElements::at_target(target, addr)))
     };
