@@ -240,7 +240,7 @@ fn join_runs(users: &BTreeMap<u64, Vec<ContextId>>) -> Vec<ElementRun> {
 /// Returns true if contexts use runs of elements that are longer than one, two on the average at
 /// least, and each context some of its own.
 pub fn are_runs(runs: &[ElementRun]) -> bool {
-    let elements: u64 = runs.iter().map(ElementRun::len).sum();
+    let elements: u64 = runs.iter().map(ElementRun::element_count).sum();
     let owners: BTreeSet<&[ContextId]> = runs.iter().map(|run| &run.contexts[..]).collect();
     let own = runs.iter().filter(|run| run.contexts.len() == 1).count();
     owners.len() > 1 && own > 1 && elements >= 2 * runs.len() as u64

@@ -398,11 +398,7 @@ pub struct ElementRun {
 
 impl ElementRun {
     /// Returns the number of elements.
-    #[expect(
-        clippy::len_without_is_empty,
-        reason = "a run has at least one element"
-    )]
-    pub fn len(&self) -> u64 {
+    pub fn element_count(&self) -> u64 {
         self.last.saturating_sub(self.first) + 1
     }
 }

@@ -332,23 +332,6 @@ pub struct MemberAt {
     pub elements: Vec<ArrayElement>,
 }
 
-impl MemberAt {
-    /// Returns the path with the index of each element: `lruvecs[2].lists[0]`.
-    pub fn indexed_path(&self) -> String {
-        let mut parts = self.path.split("[]");
-        let mut path = parts.next().unwrap_or_default().to_owned();
-        let mut elements = self.elements.iter();
-        for part in parts {
-            match elements.next() {
-                Some(element) => path.push_str(&element.index_words(element.index)),
-                None => path.push_str("[]"),
-            }
-            path.push_str(part);
-        }
-        path
-    }
-}
-
 /// Element of an array in a type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ArrayElement {

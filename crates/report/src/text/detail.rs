@@ -190,7 +190,7 @@ fn element_notes(elements: &SharedElements, context_noun: ContextNoun) -> Vec<St
     let shown = elements.runs.iter().take(ELEMENTS_SHOWN_MAX);
     let mut users: Vec<String> = shown.map(|run| run_words(run, noun)).collect();
     let rest = elements.runs.get(users.len()..).unwrap_or_default();
-    let elements_left: u64 = rest.iter().map(ElementRun::len).sum();
+    let elements_left: u64 = rest.iter().map(ElementRun::element_count).sum();
     if elements_left > 0 {
         users.push(count_more(elements_left, "element"));
     }
@@ -217,7 +217,7 @@ fn run_words(run: &ElementRun, noun: &str) -> String {
     };
     let plural = if run.contexts.len() == 1 { "" } else { "s" };
     let contexts = contexts.join(", ");
-    let elements = match run.len() {
+    let elements = match run.element_count() {
         1 => format!("[{}]", run.first),
         _ => format!("[{}..{}]", run.first, run.last),
     };

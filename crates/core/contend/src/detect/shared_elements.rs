@@ -98,12 +98,12 @@ fn replay_runs(
 /// Returns the length of all runs but the first and the last, which the array may cut short; `None`
 /// where lengths differ.
 pub(crate) fn common_length(runs: &[ElementRun]) -> Option<u64> {
-    let longest = runs.iter().map(ElementRun::len).max()?;
+    let longest = runs.iter().map(ElementRun::element_count).max()?;
     let inner = runs
         .get(1..runs.len().saturating_sub(1))
         .unwrap_or_default();
     inner
         .iter()
-        .all(|run| run.len() == longest)
+        .all(|run| run.element_count() == longest)
         .then_some(longest)
 }
