@@ -183,7 +183,8 @@ fn advice_on_a_derived_class_leads_to_its_base() {
     assert!(advice.contains("its base class (Meter), by"), "{advice}");
 }
 
-/// Threads that use runs of a vector are told to round them; no patch writes larger elements instead.
+/// Threads that use runs of a vector are told to round them; no patch writes larger elements
+/// instead.
 #[test]
 fn runs_of_a_vector_are_rounded() {
     let fault = PlantedFault {

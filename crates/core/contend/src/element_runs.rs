@@ -263,7 +263,10 @@ impl RoundedRuns {
     /// use relayout_contend::{BytePlacement, ElementRun, RoundedRuns};
     /// use relayout_profile::ContextId;
     ///
-    /// let run = |first, last, context| ElementRun { first, last, contexts: vec![ContextId(context)] };
+    /// let run = |first, last, context| {
+    ///     let contexts = vec![ContextId(context)];
+    ///     ElementRun { first, last, contexts }
+    /// };
     /// let rounded = RoundedRuns::new(&[run(0, 24, 1), run(25, 49, 2)], 4, 64);
     /// assert_eq!(rounded.element(25), 32);
     /// assert_eq!(rounded.place(26 * 4 + 1), 33 * 4 + 1);

@@ -2,8 +2,8 @@
 //!
 //! Example: `static struct worker w[4]` with 24 bytes for each thread. Three elements lie on one
 //! line, and each thread takes it from the others, though no thread uses what another stored.
-//! Another order of the members changes nothing; larger elements do. The array may also be a member:
-//! `struct pool { long done[4]; }`.
+//! Another order of the members changes nothing; larger elements do. The array may also be a
+//! member: `struct pool { long done[4]; }`.
 
 use std::collections::BTreeMap;
 

@@ -380,8 +380,8 @@ pub struct SharedElements {
     pub users: Vec<ElementUsers>,
     /// Runs of its elements with the same users, ascending.
     pub runs: Vec<ElementRun>,
-    /// Path of the array, where it is a member of the finding's objects; `None` where the objects are
-    /// its elements.
+    /// Path of the array, where it is a member of the finding's objects; `None` where the objects
+    /// are its elements.
     pub member: Option<String>,
 }
 
@@ -456,8 +456,8 @@ pub struct AdjacentPair {
 /// A member on a contended line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingMember {
-    /// Path from the subject's type (`mmap_lock.owner`), with indices (`done[2]`, `done[0..3]`) where
-    /// elements of an array have rows of their own; the name of a variable; empty for a hole.
+    /// Path from the subject's type (`mmap_lock.owner`), with indices (`done[2]`, `done[0..3]`)
+    /// where elements of an array have rows of their own; the name of a variable; empty for a hole.
     pub name: String,
     /// The same without indices: `done[]`.
     pub path: String,

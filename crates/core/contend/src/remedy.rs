@@ -57,8 +57,8 @@ pub enum Remedy {
         padded_stride: u64,
         /// Transfers between elements that are false by lifetime.
         transfers: u64,
-        /// Transfers of the array as it is, and with rounded runs; `None` where it was not logged in
-        /// order.
+        /// Transfers of the array as it is, and with rounded runs; `None` where it was not logged
+        /// in order.
         replayed: Option<ReplayComparison>,
         /// The same transfers with each element on lines of its own.
         padded_transfers: Option<u64>,

@@ -100,8 +100,8 @@ impl<'p> TraceIndex<'p> {
             .collect()
     }
 
-    /// Returns all logged accesses to the object in recorded order, also from times in which not all
-    /// of it was logged.
+    /// Returns all logged accesses to the object in recorded order, also from times in which not
+    /// all of it was logged.
     pub(crate) fn logged_accesses(&self, extent: ObjectExtent) -> Vec<TraceAccess> {
         let accesses = self.accesses(extent).into_iter();
         accesses.map(|(_, access)| access).collect()

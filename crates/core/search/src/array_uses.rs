@@ -68,8 +68,8 @@ fn used_array(
     })
 }
 
-/// Returns the accesses to the bytes from `start` to `end` of each object of an instance, relative to
-/// `start`.
+/// Returns the accesses to the bytes from `start` to `end` of each object of an instance, relative
+/// to `start`.
 fn accesses_by_object(
     instance: &RecordedInstance,
     [start, end]: [u64; 2],

@@ -44,8 +44,8 @@ pub(crate) fn needs_other_call(home: &ObjectHome, align: u64) -> bool {
     }
 }
 
-/// Returns true for memory of an allocator that gives less than `align` bytes of alignment to an array
-/// of a type that does not declare it.
+/// Returns true for memory of an allocator that gives less than `align` bytes of alignment to an
+/// array of a type that does not declare it.
 pub(crate) fn gives_less(home: &ObjectHome, align: u64) -> bool {
     matches!(home, ObjectHome::Heap { align: given, .. } if align > u64::from(*given))
 }

@@ -176,8 +176,8 @@ pub struct ReviewDocument {
 /// Answer to a question of a reviewer.
 #[derive(Serialize, JsonSchema)]
 pub struct ReviewAnswerDocument {
-    /// `Saves`, `Memory`, `Other workloads`, `Configurations`, `Why this edit`, `Comment`, `Order` or
-    /// `What to write`.
+    /// `Saves`, `Memory`, `Other workloads`, `Configurations`, `Why this edit`, `Comment`, `Order`
+    /// or `What to write`.
     pub question: &'static str,
     /// Sentences.
     pub answer: String,

@@ -1,8 +1,8 @@
 //! Rows of array elements in the table of members.
 //!
-//! `done[0]` to `done[3]` have a row each where different contexts use them. Neighbours that the same
-//! contexts use alike are one row, `name[0..20]`, so that an array of bytes does not fill the table.
-//! An array with one row keeps the name of the path, `name[]`.
+//! `done[0]` to `done[3]` have a row each where different contexts use them. Neighbours that the
+//! same contexts use alike are one row, `name[0..20]`, so that an array of bytes does not fill the
+//! table. An array with one row keeps the name of the path, `name[]`.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,8 @@ impl RowElements {
     pub fn at_target(target: &AccessTarget, addr: Addr) -> Option<Self> {
         match target {
             AccessTarget::Member { object, member } => {
-                // Where the object is the only element that its type has, its array tells the index.
+                // Where the object is the only element that its type has, its array tells the
+                // index.
                 let own_index = |element: &ArrayElement| {
                     let array = object.array?;
                     let is_whole = element.array_offset == 0 && element.count <= 1;
@@ -119,8 +120,8 @@ pub(super) struct MemberRow {
     pub name: Option<String>,
 }
 
-/// Joins rows of elements that are used alike, names the others by their indices, and returns all in
-/// the order of their offsets.
+/// Joins rows of elements that are used alike, names the others by their indices, and returns all
+/// in the order of their offsets.
 pub(super) fn join_element_rows(rows: Vec<MemberRow>) -> Vec<MemberRow> {
     let mut joined = join_rows(rows, MemberCounts::are_alike);
     let count_by_path = |rows: &[MemberRow]| {

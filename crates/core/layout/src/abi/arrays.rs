@@ -63,8 +63,8 @@ impl ElementSpread {
 }
 
 impl AtomPlace {
-    /// Returns the offset, from the start of the struct, of the byte at `distance` from the start of
-    /// the member as compiled.
+    /// Returns the offset, from the start of the struct, of the byte at `distance` from the start
+    /// of the member as compiled.
     ///
     /// ```
     /// use relayout_layout::abi::AtomPlace;

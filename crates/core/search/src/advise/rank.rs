@@ -82,7 +82,8 @@ pub(super) fn rank_candidates(
     let gain = today_cost.saturating_sub(best) as f64;
     let cost_max = best + (gain * NEARLY) as u64;
     let near = candidates.partition_point(|candidate| candidate.ranked_cost() <= cost_max);
-    // Larger elements never come before runs that begin at lines: they cost memory for each element.
+    // Larger elements never come before runs that begin at lines: they cost memory for each
+    // element.
     let rounds = |candidate: &CostedLayout| candidate.scored.layout.run_align > 1;
     let has_rounded = candidates[..near].iter().any(rounds);
     candidates[..near].sort_by_key(|candidate| {

@@ -1,8 +1,8 @@
-//! Spreads the elements of an array that is a member, where different contexts use them: each on lines
-//! of its own, or, where contexts use runs of elements, each run.
+//! Spreads the elements of an array that is a member, where different contexts use them: each on
+//! lines of its own, or, where contexts use runs of elements, each run.
 //!
-//! `long done[4]` with an element for each of four threads fills half a line, which every store takes
-//! from the others. No order of the members changes that.
+//! `long done[4]` with an element for each of four threads fills half a line, which every store
+//! takes from the others. No order of the members changes that.
 
 use relayout_contend::{RoundedRuns, are_runs};
 use relayout_layout::abi::ElementSpread;
