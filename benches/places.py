@@ -83,8 +83,9 @@ def transfers_of(report, name):
 
 
 def most_contended(report):
-    own = [finding for finding in report["findings"] if "::" not in finding["type"] and finding["types_path"]]
-    return max(own or report["findings"], key=lambda finding: finding["transfers"])["type"]
+    """Type of the allocated objects with the most transfers."""
+    allocated = [f for f in report["findings"] if not f["variable"] and f["types_path"] and "::" not in f["type"]]
+    return max(allocated, key=lambda finding: finding["transfers"])["type"]
 
 
 def allocations_before(count, seed):

@@ -155,8 +155,9 @@ impl PlacedTallies {
     /// use relayout_contend::CoherenceTally;
     /// use relayout_search::PlacedTallies;
     ///
+    /// let reads = |read_transfers| CoherenceTally { read_transfers, ..Default::default() };
     /// let reads = |counts: [u64; 4]| PlacedTallies {
-    ///     by_place: counts.map(|read_transfers| CoherenceTally { read_transfers, ..Default::default() }).to_vec(),
+    ///     by_place: counts.map(reads).to_vec(),
     ///     ..Default::default()
     /// };
     /// // At one place of four, the layout has nothing of what it has at the others.

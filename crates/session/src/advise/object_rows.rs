@@ -55,7 +55,8 @@ impl ObjectPlace {
         }
     }
 
-    /// Returns the place of `next`, the object behind it, in a row with it; `None` if they form none.
+    /// Returns the place of `next`, the object behind it, in a row with it; `None` if they form no
+    /// row.
     fn row_object(&self, next: &Self, size: u64, line: u64) -> Option<RowObject> {
         let distance = next.base.0.checked_sub(self.base.0)?;
         let is_adjacent = distance == self.own_stride(size) && distance == next.own_stride(size);

@@ -35,8 +35,8 @@ pub(super) fn mean_sentence(today: &ScoredLayout, layouts: &[&ScoredLayout]) -> 
     let mut changes = layouts.iter().filter_map(|then| then.place_changes(today));
     let places = changes.find(|places| !places.are_recorded)?;
     Some(format!(
-        "Events are means over the {} places of a line where the allocator can put an object. Where \
-         the recorded objects lay, today's layout has {} transfers.",
+        "Events are means over the {} places of a line where the allocator can put an object. \
+         Where the recorded objects lay, today's layout has {} transfers.",
         places.count,
         today.placed.as_recorded.transfers()
     ))
