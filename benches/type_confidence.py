@@ -3,7 +3,7 @@
 
     benches/type_confidence.py --work DIR [--only WORD] [--wrong]
 
-Builds the programs of the tests, of cases/ and of benches/types/ by several compilers and levels with
+Builds the programs of the tests and of benches/types/ by several compilers and levels with
 `relayout cc`, records each once, and compares the type of each allocation with benches/types/types.tsv,
 which says what each line of their sources allocates. Prints a Markdown table. Recordings that DIR has are
 used again.

@@ -209,22 +209,34 @@ impl MemberSearch<'_> {
         }
         let offset = sought.offset.checked_sub(member.offset)?;
         let size = self.types.size_of(member.ty)?;
-        if offset >= size && !(size == 0 && self.is_last_array(aggregate, member)) {
+        // Older C and C++ write an array of one element where more may follow.
+        let is_open = size == 0 || sought.offset >= aggregate.size && self.has_one_element(member);
+        if offset >= size && !(is_open && self.is_last_array(aggregate, member)) {
             return None;
         }
         let start = sought.start.checked_add(member.offset)?;
         self.descend(member.ty, &SoughtByte { offset, start }, depth + 1)
     }
 
-    /// Returns true for an array of unknown or zero length at the end, which may go on behind the
-    /// aggregate.
+    /// Returns true for an array at the end, which may go on behind the aggregate.
     fn is_last_array(&self, aggregate: &Aggregate, member: &Member) -> bool {
         let array = matches!(
             self.types.get(self.types.strip_typedefs(member.ty)),
             Type::Array { .. }
         );
-        let after = |other: &Member| other.offset > member.offset;
+        let is_union = aggregate.kind == AggregateKind::Union;
+        // An array of no elements may also mark the place of the next member.
+        let is_marked = |other: &Member| {
+            let has_bytes = other.bits.is_some() || self.types.size_of(other.ty) > Some(0);
+            !is_union && has_bytes && !std::ptr::eq(other, member) && other.offset == member.offset
+        };
+        let after = |other: &Member| other.offset > member.offset || is_marked(other);
         array && !aggregate.members.iter().any(after)
+    }
+
+    fn has_one_element(&self, member: &Member) -> bool {
+        let array = self.types.get(self.types.strip_typedefs(member.ty));
+        matches!(array, Type::Array { counts, .. } if counts[..] == [Some(1)])
     }
 
     /// Rank of a union member that holds the byte; the largest is the best.

@@ -138,3 +138,68 @@ fn merge_counts(mut accesses: Vec<Counted>) -> Vec<Counted> {
     accesses.shrink_to_fit();
     accesses
 }
+
+#[cfg(test)]
+mod tests {
+    use relayout_profile::{CoherenceEvent, ConflictRow, ContextId, CountRow, Site};
+
+    use super::*;
+
+    fn store(site: u32, addr: u64, size: u8) -> ConflictRow {
+        ConflictRow {
+            run: RunId(0),
+            transfer: CoherenceEvent::Read,
+            context: ContextId(1),
+            addr: Addr(addr),
+            size,
+            site: SiteId(0),
+            access: AccessKind::Read,
+            other_context: ContextId(0),
+            other_addr: Addr(addr),
+            other_size: size,
+            other_site: SiteId(site),
+            other_access: AccessKind::Write,
+            count: 1,
+            first_reads: None,
+            false_first_touch: 0,
+            false_lifetime: 0,
+        }
+    }
+
+    #[test]
+    fn a_store_to_eight_bytes_that_no_row_shows_is_inferred() {
+        let site = Site {
+            pc: 0,
+            bytes: Vec::new(),
+        };
+        let shown = CountRow {
+            run: RunId(0),
+            addr: Addr(0x1010),
+            size: 8,
+            context: ContextId(0),
+            site: SiteId(1),
+            access: AccessKind::Write,
+            count: 5,
+            silent: None,
+        };
+        let profile = Profile {
+            sites: vec![site.clone(), site],
+            conflicts: vec![
+                store(1, 0x1000, 8),
+                store(1, 0x1008, 4),
+                store(1, 0x1010, 8),
+            ],
+            counts: vec![shown],
+            ..Profile::default()
+        };
+        let found = distinct_accesses(&profile).expect("sites of the profile");
+        let stores = found.iter().filter(|(key, _)| key.writes);
+        let stores: Vec<_> = stores
+            .map(|(key, n)| (key.addr.0, key.inferred, *n))
+            .collect();
+        assert_eq!(
+            stores,
+            [(0x1000, true, 1), (0x1008, false, 1), (0x1010, false, 6)]
+        );
+    }
+}

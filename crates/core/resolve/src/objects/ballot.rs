@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
+use relayout_layout::TypeId;
 use relayout_profile::{Addr, SiteId};
 use rustc_hash::FxHashMap;
 
@@ -13,6 +14,7 @@ use super::ranges::ObjectCell;
 use super::vote::Votes;
 use crate::access::AccessKey;
 use crate::evidence::{EvidenceTrust, TypeEvidence, Via};
+use crate::types::shape;
 
 /// Evidence of sites without their own, learned from the objects of their other accesses.
 pub(super) type Learned = FxHashMap<(SiteId, bool), TypeEvidence>;
@@ -104,6 +106,9 @@ impl<'p> ObjectFinder<'p, '_, '_> {
                     let scalars = ballot.scalars.entry(*cell).or_default();
                     let at = base.unwrap_or(key.addr);
                     *scalars.entry((at.0, evidence.ty)).or_default() += weight;
+                    if let Some(owner) = self.tail_owner(cell, &evidence) {
+                        *votes.entry((cell.start.0, owner)).or_default() += weight;
+                    }
                     evidence.via.map(&mut add_via);
                 }
                 if !is_unit {
@@ -117,6 +122,26 @@ impl<'p> ObjectFinder<'p, '_, '_> {
             };
             *votes.entry((base.0, evidence.ty)).or_default() += weight;
         }
+    }
+}
+
+impl ObjectFinder<'_, '_, '_> {
+    /// Returns the type whose last array an access to a number was to, if it may begin the cell: that array
+    /// has as many elements as there is memory.
+    fn tail_owner(&self, cell: &ObjectCell, evidence: &TypeEvidence) -> Option<TypeId> {
+        let (owner, offset) = evidence.via?;
+        let types = self.program.store.types();
+        // A pointer in the array leads elsewhere.
+        if types.pointer_holder(owner, offset.into()).is_some() {
+            return None;
+        }
+        let size = types.size_of(owner)?;
+        let bytes = cell.end - cell.start;
+        // Else the owner may be an element of an array.
+        let is_longer = size < bytes && (size == 0 || !bytes.is_multiple_of(size));
+        let is_flexible = shape::has_flexible_tail(&types, owner);
+        let is_alone = size <= bytes && is_flexible || is_longer;
+        (is_alone && shape::is_in_open_tail(&types, owner, offset.into())).then_some(owner)
     }
 }
 

@@ -184,8 +184,12 @@ impl TypeShapes for StoreShapes<'_, '_, '_> {
         shape::is_mere_array(&self.program.store.types(), ty)
     }
 
-    fn is_open_ended(&self, ty: TypeId) -> bool {
-        shape::has_flexible_tail(&self.program.store.types(), ty)
+    fn is_open_ended(&self, ty: TypeId, bytes: u64) -> bool {
+        let types = self.program.store.types();
+        let size = types.size_of(ty).filter(|&size| size > 0);
+        // An array of such structs would fill the memory.
+        let is_longer = || size.is_some_and(|size| bytes > size && !bytes.is_multiple_of(size));
+        shape::has_flexible_tail(&types, ty) || is_longer() && shape::has_short_tail(&types, ty)
     }
 
     fn scalar_fit(&mut self, outer: TypeId, offset: u64, scalar: TypeId) -> ScalarFit {

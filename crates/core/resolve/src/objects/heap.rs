@@ -399,9 +399,10 @@ fn array_element(
         .filter(|((base, _), _)| (first..bytes).contains(base))
         .map(|((base, _), _)| (base - first) / size)
         .collect();
-    let fills = exact && (bytes - first).is_multiple_of(size);
+    // One object behind a header may be as long as the header.
+    let fills = exact && (bytes - first).is_multiple_of(size) && seen.contains(&0);
     let is_array = count > 1 && (seen.len() > 1 || fills);
-    if !is_array || shapes.is_open_ended(ty) {
+    if !is_array || shapes.is_open_ended(ty, bytes) {
         return None;
     }
     let mut folded = Votes::default();
@@ -507,7 +508,7 @@ mod tests {
             false
         }
 
-        fn is_open_ended(&self, _: TypeId) -> bool {
+        fn is_open_ended(&self, _: TypeId, _: u64) -> bool {
             false
         }
 
@@ -627,6 +628,26 @@ mod tests {
             (0x2000, 8 * 24, &[1], &[], 0.0),
         ];
         check(&inputs, &[Some((ITEM, 0, true)), Some((ITEM, 0, true))]);
+    }
+
+    #[test]
+    fn numbers_win_by_their_votes() {
+        let thread_among_numbers = (0x1000, 80, &[1][..], &[(0, OTHER)][..], 100.0);
+        check(&[thread_among_numbers], &[Some((LONG, 0, true))]);
+        let few = (0x1000, 80, &[1][..], &[(0, OTHER)][..], 3.0);
+        check(&[few], &[Some((OTHER, 0, true))]);
+    }
+
+    #[test]
+    fn numbers_that_a_struct_has_are_for_it() {
+        let counted = (0x1000, 24, &[1][..], &[(0, ITEM)][..], 100.0);
+        check(&[counted], &[Some((ITEM, 0, false))]);
+    }
+
+    #[test]
+    fn one_object_behind_a_header_of_its_size_is_no_array() {
+        let shared = (0x1000, 48, &[1][..], &[(24, ITEM)][..], 0.0);
+        check(&[shared], &[Some((ITEM, 24, false))]);
     }
 
     #[test]

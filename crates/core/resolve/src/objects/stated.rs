@@ -71,9 +71,17 @@ impl StatedObjects {
             .trim_start_matches([' ', '>'])
             .trim_start_matches("::");
         let makes_one = ["new", "try_new", "pin"];
-        let is_maker = arrangement != Single
-            || function.starts_with("std::")
-            || makes_one.iter().any(|start| method.starts_with(start));
+        // `construct` of an allocator runs constructors, which allocate for themselves.
+        let is_allocator = around.is_empty() && function.contains("allocator<");
+        let is_maker = match arrangement {
+            Elements if is_allocator && !function.starts_with('<') => {
+                method.starts_with("allocate")
+            }
+            Single if !function.starts_with("std::") => {
+                makes_one.iter().any(|start| method.starts_with(start))
+            }
+            _ => true,
+        };
         // Characters say nothing of the string or buffer that they are of.
         if !is_maker || argument.is_empty() || ["char", "u8", "()"].contains(argument) {
             return None;
@@ -309,6 +317,7 @@ mod tests {
         for function in [
             "<alloc::raw_vec::RawVec<u8>>::grow_one",
             "std::__new_allocator<char>::allocate",
+            "std::__new_allocator<std::thread>::construct<std::thread, main::{lambda()#1}>",
             "<alloc::raw_vec::RawVecInner>::finish_grow",
             "<alloc::boxed::Box<dyn core::error::Error> as core::convert::From<&str>>::from",
             "<alloc::vec::Vec<(((",

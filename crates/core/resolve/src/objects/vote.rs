@@ -27,8 +27,9 @@ pub trait TypeShapes {
     /// Returns true if the type is only an array, of which objects may use a part (`struct
     /// cpumask`).
     fn is_mere_array(&self, ty: TypeId) -> bool;
-    /// Returns true if objects of the type may be longer than its size.
-    fn is_open_ended(&self, ty: TypeId) -> bool;
+    /// Returns true if an object of the type, at the start of memory of `bytes`, may be longer than its
+    /// size.
+    fn is_open_ended(&self, ty: TypeId, bytes: u64) -> bool;
     /// Returns the agreement of an access to a `scalar` with an `outer` that begins `offset` bytes before.
     fn scalar_fit(&mut self, outer: TypeId, offset: u64, scalar: TypeId) -> ScalarFit;
 }
@@ -116,7 +117,8 @@ fn collect_candidates(
         let cut = base == start && shapes.is_mere_array(ty);
         let bytes = if cut { bytes.min(end - start) } else { bytes };
         let fits = base >= start && base.checked_add(bytes)? <= end;
-        let open_ended = shapes.is_open_ended(ty);
+        let room = if base == start { end - start } else { 0 };
+        let open_ended = shapes.is_open_ended(ty, room);
         fits.then_some(TypeCandidate {
             base,
             bytes,
@@ -242,7 +244,7 @@ mod tests {
             false
         }
 
-        fn is_open_ended(&self, ty: TypeId) -> bool {
+        fn is_open_ended(&self, ty: TypeId, _: u64) -> bool {
             ty == OPEN
         }
 

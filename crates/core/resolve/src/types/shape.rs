@@ -219,6 +219,33 @@ pub fn has_flexible_tail(types: &TypeArena, ty: TypeId) -> bool {
     flexible_tail(types, ty).is_some_and(|tail| types.size_of(tail.element) != Some(0))
 }
 
+/// Returns true if the type ends in an array of one element, which older C and C++ write where more may
+/// follow.
+pub fn has_short_tail(types: &TypeArena, ty: TypeId) -> bool {
+    short_tail_offset(types, ty).is_some()
+}
+
+/// Returns the offset of the array of one element that the type ends in.
+fn short_tail_offset(types: &TypeArena, ty: TypeId) -> Option<u64> {
+    let aggregate = types
+        .aggregate(ty)
+        .filter(|a| a.kind != AggregateKind::Union)?;
+    let last = aggregate.members.iter().max_by_key(|m| m.offset)?;
+    let is_only = aggregate.members.len() == 1;
+    match types.get(types.strip_typedefs(last.ty)) {
+        Type::Array { counts, .. } if !is_only && counts[..] == [Some(1)] => Some(last.offset),
+        _ => None,
+    }
+}
+
+/// Returns true if `offset` of a type is in an array at its end that may have more elements than it is
+/// declared with.
+pub fn is_in_open_tail(types: &TypeArena, ty: TypeId, offset: u64) -> bool {
+    let flexible = flexible_tail(types, ty).map(|tail| tail.offset);
+    let tail = flexible.or_else(|| short_tail_offset(types, ty));
+    tail.is_some_and(|tail| offset >= tail)
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use relayout_layout::{EnumVariant, EnumVariants};
