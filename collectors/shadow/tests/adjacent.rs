@@ -54,6 +54,7 @@ impl AddressNamer for Layout {
             types_path: vec!["mem_cgroup".to_owned()],
             offset: at,
             size: 64,
+            elements: Vec::new(),
         };
         let object = TargetObject {
             array: None,

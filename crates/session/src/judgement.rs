@@ -599,14 +599,14 @@ mod tests {
     fn structs_on_the_line_are_searched_too() {
         let outer = holding("outer", Some("data"), "struct inner");
         // The line has a member of it, and it was not searched.
-        check_exhausted(&["a", "data.hits"], &[outer.clone()], false);
+        check_exhausted(&["a", "data.hits"], std::slice::from_ref(&outer), false);
         check_exhausted(
             &["a", "data.hits"],
             &[outer.clone(), exhausted("inner")],
             true,
         );
         // It lies on another line.
-        check_exhausted(&["a", "database"], &[outer.clone()], true);
+        check_exhausted(&["a", "database"], std::slice::from_ref(&outer), true);
         // A struct in the struct counts where the line has members of it.
         let inner = holding("inner", Some("lock"), "lock");
         check_exhausted(&["data.lock.owner"], &[outer.clone(), inner.clone()], false);
@@ -621,7 +621,7 @@ mod tests {
     #[test]
     fn a_base_class_may_have_any_member() {
         let outer = holding("outer", None, "base");
-        check_exhausted(&["a"], &[outer.clone()], false);
+        check_exhausted(&["a"], std::slice::from_ref(&outer), false);
         check_exhausted(&["a"], &[outer, exhausted("base")], true);
     }
 
