@@ -698,7 +698,7 @@ fn limits_of_memory_leave_room_for_the_recorder() {
     ] {
         place.write(
             "limited.c",
-            &format!(
+            format!(
                 "#include <pthread.h>\n#include <stdlib.h>\n#include <sys/resource.h>\n\
                  struct pair {{ volatile long left, right; }} pair;\n\
                  pthread_barrier_t turn;\n\

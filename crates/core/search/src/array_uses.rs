@@ -131,9 +131,9 @@ mod tests {
             last,
             contexts: vec![ContextId(context)],
         };
-        let one = vec![run(0, 3, 1), run(4, 7, 2)];
+        let halves = vec![run(0, 3, 1), run(4, 7, 2)];
         let other = vec![run(0, 5, 1), run(6, 7, 3)];
-        let common = common_runs(&[one, other]);
+        let common = common_runs(&[halves, other]);
         let borders: Vec<(u64, u64)> = common.iter().map(|run| (run.first, run.last)).collect();
         assert_eq!(borders, [(0, 3), (4, 5), (6, 7)]);
     }

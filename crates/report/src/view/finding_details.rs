@@ -498,24 +498,6 @@ fn part_words(part: u64, total: u64) -> String {
     percent_words(part as f64 / total.max(1) as f64)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::context_list;
-
-    #[test]
-    fn contexts_are_ranges() {
-        for (contexts, expect) in [
-            (&[][..], "-"),
-            (&[3], "3"),
-            (&[0, 1, 2, 3, 7], "0-3,7"),
-            (&[0, 2, 4, 6, 8], "5 of them"),
-            (&[65534, 65535], "65534-65535"),
-        ] {
-            assert_eq!(context_list(contexts), expect);
-        }
-    }
-}
-
 /// Runs that are listed at most.
 const RUNS_MAX: usize = 8;
 
@@ -534,4 +516,22 @@ fn run_words(runs: &[ViewedElementRun]) -> String {
         listed.push(count_more((runs.len() - RUNS_MAX) as u64, "run"));
     }
     listed.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::context_list;
+
+    #[test]
+    fn contexts_are_ranges() {
+        for (contexts, expect) in [
+            (&[][..], "-"),
+            (&[3], "3"),
+            (&[0, 1, 2, 3, 7], "0-3,7"),
+            (&[0, 2, 4, 6, 8], "5 of them"),
+            (&[65534, 65535], "65534-65535"),
+        ] {
+            assert_eq!(context_list(contexts), expect);
+        }
+    }
 }
