@@ -34,7 +34,7 @@ impl<'c, 'a> DiffSide<'c, 'a> {
     }
 
     /// Sets if the copies of C types in Rust code ([`is_binding_scope`]) are loaded too. Without,
-    /// only [`load_copies`](Self::load_copies) loads any.
+    /// only [`load_matching`](Self::load_matching) loads any.
     pub fn with_bindings(mut self, with_bindings: bool) -> Self {
         self.with_bindings = with_bindings;
         self
