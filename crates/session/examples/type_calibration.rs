@@ -8,7 +8,7 @@
 //! words between tabs: the name of the profile up to its first dot, since one table serves builds by several
 //! compilers (`pool.gcc-O2.relayout`); a line of the source on the call stack (`pool.c:12`), of which the
 //! innermost one that TABLE has counts; the bytes of the allocation or `*`; and the names that are right for
-//! its objects, between `|`. `Item@40` is right 40 bytes from the start, or at multiples of its size from
+//! its objects, between `|`, with clang's lambdas by file (`(lambda at pool.cc:4:2)`). `Item@40` is right 40 bytes from the start, or at multiples of its size from
 //! there. Elements of an array have the name of one element. Lines that begin with `#` are comments.
 //!
 //! Printed are, by bands of the stated confidence, the objects, those whose type and start are right, and
@@ -183,9 +183,25 @@ impl TypedObject {
             let first = first.parse::<u64>().unwrap_or(0);
             let steps = self.offset.checked_sub(first);
             let begins = steps.is_some_and(|steps| steps.is_multiple_of(self.bytes.max(1)));
-            name == self.name && begins
+            name == lambdas_by_file(&self.name) && begins
         })
     }
+}
+
+/// Start of clang's name of a lambda, which has the path of the file on the machine that compiled it.
+const CLANG_LAMBDA: &str = "(lambda at ";
+
+/// Returns the name with files instead of paths in clang's names of lambdas: `(lambda at pool.cc:4:2)`.
+fn lambdas_by_file(name: &str) -> String {
+    let mut parts = name.split(CLANG_LAMBDA);
+    let mut short = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(')').unwrap_or(part.len());
+        let file = part[..end].rfind('/').map_or(0, |slash| slash + 1);
+        short += CLANG_LAMBDA;
+        short += &part[file..];
+    }
+    short
 }
 
 impl ProgramAllocation {
