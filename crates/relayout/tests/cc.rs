@@ -367,8 +367,8 @@ fn functions_in_report(place: &Place) -> BTreeSet<String> {
     functions
 }
 
-/// What the C library's functions copy, fill and compare is seen, at the place of the call, however
-/// the compiler would make code of it: calls at a function's end, too.
+/// Copies, fills and comparisons by the C library's functions are seen, at the place of the call,
+/// whatever code the compiler would make of it: calls at a function's end, too.
 #[test]
 fn library_calls_of_constant_size_are_seen() {
     require_programs(&["gcc", "g++", "clang", "clang++"]);

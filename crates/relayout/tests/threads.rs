@@ -593,7 +593,7 @@ fn neighbours_of_an_allocation_each_are_kept_apart() {
     .check();
 }
 
-/// What saves at one place of a line alone is no advice: it comes with a doubt, and not as a patch.
+/// A gain at one place of a line alone is no advice: it comes with a doubt, and not as a patch.
 #[test]
 fn a_layout_that_malloc_can_undo_is_doubted() {
     let table = AllocatedType {

@@ -59,7 +59,7 @@ pub fn replayed_own_line(remedy: &Remedy) -> Option<OwnLineTransfers> {
 pub struct RemedyContext<'a> {
     /// What a context is: `CPU`, `thread`.
     pub context_noun: &'a str,
-    /// What is known of other layouts.
+    /// Outlook for other layouts.
     pub outlook: &'a OutlookWords<'a>,
 }
 

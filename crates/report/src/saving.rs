@@ -1,4 +1,4 @@
-//! What other layouts of a finding's type do, as data of a document and in words.
+//! Effect of other layouts of a finding's type, as data of a document and in words.
 //!
 //! All sentences about layouts that save, and about those that do not, are made here, so that no
 //! output denies what another one says.
@@ -31,7 +31,7 @@ pub(crate) struct SavingDocument {
     moved: usize,
 }
 
-/// What is known of other layouts for a finding, with the profile that commands name.
+/// Outlook for other layouts of a finding, with the profile that commands name.
 #[derive(Clone, Debug)]
 pub struct OutlookWords<'a> {
     outlook: LayoutOutlook,

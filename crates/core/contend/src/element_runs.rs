@@ -11,8 +11,8 @@
 //!   before that or after the others' last store: it set the array up, or added it up.
 //! - If nobody is left, the context that stored most uses it.
 //!
-//! Where a few accesses of another context are all that was recorded of an element, and its
-//! neighbours on both sides belong to one context, so does the element. So do elements without
+//! An element belongs to the context of its neighbours on both sides, if a few accesses of another
+//! context are all that was recorded of it. So do elements without
 //! recorded accesses between two of one context: another context would have taken their line.
 
 use std::collections::{BTreeMap, BTreeSet};

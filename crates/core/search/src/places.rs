@@ -1,6 +1,6 @@
 //! Places of a line where an object can begin.
 //!
-//! Who allocates an object decides where in a line it begins. `malloc` gives any multiple of 16
+//! The allocator of an object decides where in a line it begins. `malloc` gives any multiple of 16
 //! bytes, a slab any multiple of its slots' distance. A layout that saves transfers at the recorded
 //! place alone saves them by luck: one more allocation before it undoes the gain. So a layout is
 //! replayed at every place that the allocator can give, and counted by the mean of them.

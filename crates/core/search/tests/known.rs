@@ -412,7 +412,7 @@ fn layout_that_loses_in_a_third_is_not_recommended() {
     }
 }
 
-/// Where no layout gains in all thirds, none is recommended.
+/// No layout is recommended if none gains in all thirds.
 #[test]
 fn nothing_is_recommended_where_each_layout_loses_in_a_third() {
     let advice = advise_on_phases(2, false);

@@ -1,6 +1,6 @@
 //! Regular files, where nothing else will do: a pipe may have no writer, and a device no end.
 
-use std::fs::{self, File, FileType, OpenOptions};
+use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
@@ -71,7 +71,12 @@ pub fn open_own_file(path: &Path) -> io::Result<File> {
 /// # Errors
 /// It is one of these.
 pub(crate) fn require_own(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path).map(|found| found.file_type()) {
+    require_file(fs::symlink_metadata(path))
+}
+
+/// Fails for all but regular files and what is not there.
+fn require_file(found: io::Result<Metadata>) -> io::Result<()> {
+    match found.map(|found| found.file_type()) {
         Ok(kind) if kind.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
         Ok(kind) if !kind.is_file() => {
             let kind = describe_kind(kind);
@@ -124,17 +129,7 @@ pub fn read_regular_text(path: &Path) -> io::Result<String> {
 /// # Errors
 /// It exists and is no regular file.
 pub(crate) fn require_replaceable(path: &Path) -> io::Result<()> {
-    match fs::metadata(path).map(|found| found.file_type()) {
-        Ok(kind) if kind.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        Ok(kind) if !kind.is_file() => {
-            let kind = describe_kind(kind);
-            Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                NotRegular { kind },
-            ))
-        }
-        _ => Ok(()),
-    }
+    require_file(fs::metadata(path))
 }
 
 #[cfg(test)]

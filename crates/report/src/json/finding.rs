@@ -64,7 +64,7 @@ pub(super) struct FindingDocument<'a> {
     saving: Option<SavingDocument>,
     /// Reason why `saving` is null: `not searched`, or what the search found.
     saving_why: Option<String>,
-    /// What is known of the saving in words, with the command that searches where more could be known;
+    /// The known saving in words, with the command that searches where more could be known;
     /// null where there are no members to move.
     saving_words: Option<String>,
     /// Key of what is known of other layouts: `saves`; `nothing-helps`, only after a search with all

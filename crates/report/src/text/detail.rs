@@ -36,7 +36,7 @@ const PAIR_SHARE_MIN: f64 = 0.01;
 pub(super) struct DetailReader<'a> {
     pub sources: &'a SourcePositions,
     pub context_noun: ContextNoun,
-    /// What is known of other layouts.
+    /// Outlook for other layouts.
     pub outlook: &'a OutlookWords<'a>,
 }
 
