@@ -329,12 +329,28 @@ fn agreed_contents(
     let numbers = array_of_scalars(shapes, room.bytes, votes);
     let objects = agreed_objects(shapes, room, &votes.objects);
     match objects {
-        Some(objects) => Some(outvoted(shapes, objects, numbers, votes)),
+        Some(objects) => {
+            let numbers = numbers.filter(|numbers| is_seen_array(numbers, room.bytes, votes));
+            Some(outvoted(shapes, objects, numbers, votes))
+        }
         None => {
             let total: f64 = votes.objects.values().sum();
             numbers.filter(|numbers| numbers.support() > total)
         }
     }
+}
+
+/// Returns true if numbers fill the memory, or were accessed at several places of it. A number at one
+/// place of a longer object is a member, which code may access without naming the object.
+fn is_seen_array(numbers: &AllocationContents, bytes: u64, votes: &AllocationVotes) -> bool {
+    let AllocationContents::Scalars {
+        ty, bytes: size, ..
+    } = numbers
+    else {
+        return false;
+    };
+    let mut places = votes.scalars.keys().filter(|(_, other)| other == ty);
+    *size == bytes || places.nth(1).is_some()
 }
 
 /// Returns the objects, with the votes for scalars that contradict them, or the numbers that have more
@@ -630,12 +646,36 @@ mod tests {
         check(&inputs, &[Some((ITEM, 0, true)), Some((ITEM, 0, true))]);
     }
 
+    /// Compares the type of 80 bytes with a vote for `OTHER` and votes for numbers at some offsets.
+    fn check_numbers(numbers: &[(u64, f64)], expect: TypeId) {
+        let votes = AllocationVotes {
+            objects: Votes::from_iter([((0, OTHER), 4.0)]),
+            scalars: { numbers.iter() }
+                .map(|&(at, weight)| ((at, LONG), weight))
+                .collect(),
+        };
+        let room = AllocationRoom {
+            bytes: 80,
+            exact: true,
+        };
+        let found = match agreed_contents(&mut Fixed, room, &votes) {
+            Some(AllocationContents::Scalars { ty, .. }) => Some(ty),
+            Some(AllocationContents::Elements(first)) => Some(first.ty),
+            Some(AllocationContents::Objects(winners)) => Some(winners[0].ty),
+            None => None,
+        };
+        assert_eq!(found, Some(expect), "{numbers:?}");
+    }
+
     #[test]
     fn numbers_win_by_their_votes() {
-        let thread_among_numbers = (0x1000, 80, &[1][..], &[(0, OTHER)][..], 100.0);
-        check(&[thread_among_numbers], &[Some((LONG, 0, true))]);
-        let few = (0x1000, 80, &[1][..], &[(0, OTHER)][..], 3.0);
-        check(&[few], &[Some((OTHER, 0, true))]);
+        check_numbers(&[(0, 50.0), (8, 50.0)], LONG);
+        check_numbers(&[(0, 1.0), (8, 1.0)], OTHER);
+    }
+
+    #[test]
+    fn a_number_at_one_place_is_a_member() {
+        check_numbers(&[(8, 100.0)], OTHER);
     }
 
     #[test]
