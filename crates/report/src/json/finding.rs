@@ -289,8 +289,6 @@ struct MemberDocument<'a> {
     /// Path of the member, with indices (`done[2]`, `done[0..3]`) where elements of an array have
     /// rows of their own; empty for a hole.
     name: &'a str,
-    /// The same without indices: `done[]`.
-    path: &'a str,
     /// Offset in bytes from the start of the object.
     offset: i64,
     /// Size in bytes.
@@ -313,6 +311,8 @@ struct MemberDocument<'a> {
     counted: bool,
     /// Transfers: moves of a cache line to a CPU that another CPU had it.
     transfers: u64,
+    /// `name` without indices: `done[]`.
+    path: &'a str,
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -415,8 +415,9 @@ fn array_element(
         .filter(|((base, _), _)| (first..bytes).contains(base))
         .map(|((base, _), _)| (base - first) / size)
         .collect();
-    // One object behind a header may be as long as the header.
-    let fills = exact && (bytes - first).is_multiple_of(size) && seen.contains(&0);
+    // A header may be as long as the one object behind it.
+    let may_be_header = count == 2 && !seen.contains(&0);
+    let fills = exact && (bytes - first).is_multiple_of(size) && !may_be_header;
     let is_array = count > 1 && (seen.len() > 1 || fills);
     if !is_array || shapes.is_open_ended(ty, bytes) {
         return None;

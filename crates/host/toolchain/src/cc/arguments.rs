@@ -122,29 +122,35 @@ fn find_word<'w>(words: &'w [String], wanted: &[&str]) -> Option<&'w String> {
 }
 
 fn has_input(words: &[String]) -> bool {
+    !input_words(words).is_empty()
+}
+
+/// Returns the words that name inputs: files, and libraries by `-l`.
+fn input_words(words: &[String]) -> Vec<&str> {
+    let mut inputs = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match flag_handling(word) {
-            FlagHandling::Input => return true,
-            FlagHandling::EndOfOptions => return words.next().is_some(),
-            FlagHandling::KeepPair if word == "-l" => return true,
+            FlagHandling::Input => inputs.push(word.as_str()),
+            FlagHandling::EndOfOptions => inputs.extend(words.by_ref().map(String::as_str)),
+            FlagHandling::KeepPair if word == "-l" => {
+                inputs.extend(words.next().map(String::as_str))
+            }
             FlagHandling::KeepPair | FlagHandling::DropPair => drop(words.next()),
             FlagHandling::Language if word == "-x" || word == "--language" => drop(words.next()),
             _ if WITH_VALUE.contains(&word.as_str()) => drop(words.next()),
-            _ if word.starts_with("-l") => return true,
+            _ if word.starts_with("-l") => inputs.push(word.as_str()),
             _ => {}
         }
     }
-    false
+    inputs
 }
 
 fn has_other_language(words: &[String]) -> bool {
     let is_other = |name: &str| OTHER_LANGUAGES.contains(&name);
     let extension = |word: &str| Path::new(word).extension()?.to_str().map(str::to_owned);
-    let named = words.iter().any(|word| {
-        flag_handling(word) == FlagHandling::Input
-            && extension(word).is_some_and(|extension| is_other(&extension))
-    });
+    let mut inputs = input_words(words).into_iter();
+    let named = inputs.any(|word| extension(word).is_some_and(|extension| is_other(&extension)));
     let by_option = { words.windows(2) }.any(|pair| pair[0] == "-x" && is_other(&pair[1]));
     named || by_option
 }
