@@ -540,7 +540,8 @@ impl AllocatedType<'_> {
             Some(4)
         );
         let recorded = advised["current"]["transfers_as_recorded"].as_u64();
-        assert!(recorded > Some(today[0] / 2), "{recorded:?} of {today:?}");
+        // The log in order begins where a line was contended, and ends with its stretch.
+        assert!(recorded > Some(today[0] / 4), "{recorded:?} of {today:?}");
         let applied = place.other("/usr/bin/patch", "-p1 -i fix.patch");
         assert_eq!(applied.code, Some(0), "{}", applied.stdout);
         self.build(&place);

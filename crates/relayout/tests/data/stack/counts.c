@@ -12,13 +12,18 @@
 #endif
 
 static long rounds;
+/* The threads wait for each other, so that they take turns on a busy machine, too. */
+static pthread_barrier_t together;
 
 static void *work(void *argument)
 {
 	volatile long *count = argument;
 
-	for (long i = 0; i < rounds; i++)
+	for (long i = 0; i < rounds; i++) {
+		if (i % 8 == 0)
+			pthread_barrier_wait(&together);
 		(*count)++;
+	}
 	return NULL;
 }
 
@@ -42,5 +47,6 @@ static long count_all(void)
 int main(int argc, char **argv)
 {
 	rounds = argc > 1 ? atol(argv[1]) : 20000;
+	pthread_barrier_init(&together, NULL, THREADS);
 	return count_all() != THREADS * rounds;
 }
