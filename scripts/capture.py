@@ -67,7 +67,7 @@ def trim_report(lines):
 
 def trim_advice(lines):
     """The answers, the candidates, and the patch."""
-    start = next(n for n, line in enumerate(lines) if line.startswith("Recommended "))
+    start = next(n for n, line in enumerate(lines) if line.startswith(("Recommended ", "Instead of ")))
     end = next(n for n, line in enumerate(lines) if line.startswith("Counted by replay"))
     return lines[start:end]
 
