@@ -243,13 +243,14 @@ pub enum Error {
         /// Last lines of the console.
         console: Vec<String>,
     },
-    /// The guest hangs before its window: its kernel says that a timer interrupt did not come.
+    /// The guest failed in its boot by what an emulated machine seldom does twice.
     #[error(
-        "the guest hangs in its boot: a timer interrupt of its kernel was lost, twice\nlast lines of \
-         its console:{}",
+        "the guest {what}, twice\nlast lines of its console:{}",
         indented_lines(console)
     )]
-    LostTimer {
+    BootFault {
+        /// The event.
+        what: String,
         /// Last lines of the console.
         console: Vec<String>,
     },
@@ -329,7 +330,7 @@ impl Error {
                 ErrorCategory::Environment
             }
             Self::Guest { .. }
-            | Self::LostTimer { .. }
+            | Self::BootFault { .. }
             | Self::Qemu { .. }
             | Self::ProgramFailed { .. }
             | Self::NothingRecorded { .. } => ErrorCategory::Guest,

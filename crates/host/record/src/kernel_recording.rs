@@ -105,8 +105,8 @@ pub enum IdleWindow {
     Lines,
 }
 
-/// Records once. Boots a second time where the first hangs because a timer interrupt was lost, which
-/// is rare under QEMU.
+/// Records once. Boots a second time where the first boot fails by what is rare under QEMU: a timer
+/// interrupt was lost, or the kernel crashed.
 ///
 /// # Errors
 /// Nothing was recorded. A failure of the guest, or Ctrl-C, after the window opened is in
@@ -121,8 +121,8 @@ pub fn record_kernel(
     require_support(kernel, recording.cpus)?;
     let record = || record_boot(recording, kernel, tools, progress, interrupt);
     match record() {
-        Err(Error::LostTimer { .. }) => {
-            progress.warn("the guest hangs in its boot: a timer interrupt was lost; booting again");
+        Err(Error::BootFault { what, .. }) => {
+            progress.warn(&format!("the guest {what}; booting again"));
             record()
         }
         recorded => recorded,
