@@ -505,7 +505,10 @@ impl AllocatedType<'_> {
     fn transfers_behind(&self, place: &Place, bytes: u32) -> u64 {
         let profile = format!("behind-{bytes}");
         let record = format!("record run --force -q --yield 50 -o {profile}");
-        succeed(place, &format!("{record} -- ./program {ROUNDS} {bytes}"));
+        succeed(
+            place,
+            &format!("{record} -- ./program {PLACE_ROUNDS} {bytes}"),
+        );
         let report = document(place, &["report", &profile, "--json", "--top", "0"]);
         transfers_of(&report, self.name)
     }
@@ -540,8 +543,11 @@ impl AllocatedType<'_> {
             Some(4)
         );
         let recorded = advised["current"]["transfers_as_recorded"].as_u64();
-        // The log in order begins where a line was contended, and ends with its stretch.
-        assert!(recorded > Some(today[0] / 4), "{recorded:?} of {today:?}");
+        // The log of a line begins where it is contended.
+        assert!(
+            recorded >= Some(today[0] * 9 / 10),
+            "{recorded:?} of {today:?}"
+        );
         let applied = place.other("/usr/bin/patch", "-p1 -i fix.patch");
         assert_eq!(applied.code, Some(0), "{}", applied.stdout);
         self.build(&place);
@@ -551,6 +557,10 @@ impl AllocatedType<'_> {
         }
     }
 }
+
+/// Rounds of which the log in order holds all. It ends after some 65,000 accesses to an object, which are
+/// 22,500 transfers of `HashSet`, or 50,000 rounds.
+const PLACE_ROUNDS: u32 = 20_000;
 
 /// Bytes that are allocated before the objects, so that these begin at each place of a line.
 const BYTES_BEFORE: [u32; 4] = [0, 24, 40, 56];
