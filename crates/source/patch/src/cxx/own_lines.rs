@@ -1,7 +1,7 @@
 //! Declarations and lines of their own for members of a class: `struct A { long a, b; };` and
 //! `long a, b;` are taken apart before an edit is about one of the members.
 
-use super::class::{AccessLevel, CxxClass, data_members, member_names};
+use super::class::{AccessLevel, CxxClass, data_members};
 use super::member::{CxxMember, read_statement};
 use crate::change::MemberPosition;
 use crate::edit::shared_declaration::{DeclaratorCuts, SharedDeclaration};
@@ -86,10 +86,8 @@ fn has_same_members(file: &TokenizedFile<'_>, class: &CxxClass, text: &str) -> b
         });
         names.collect::<Vec<_>>()
     };
-    CxxClass::find(&new_file, &class.name).is_ok_and(|new_class| {
-        all_names(&new_file, &new_class) == all_names(file, class)
-            && !member_names(&new_file, &new_class).is_empty()
-    })
+    CxxClass::find(&new_file, &class.name)
+        .is_ok_and(|new_class| all_names(&new_file, &new_class) == all_names(file, class))
 }
 
 /// Reads a declaration of several members; `None` where declarators are no plain names.
