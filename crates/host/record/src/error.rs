@@ -243,14 +243,14 @@ pub enum Error {
         /// Last lines of the console.
         console: Vec<String>,
     },
-    /// The guest failed in its boot by what an emulated machine seldom does twice.
+    /// The guest failed in its boot by an event that is rare under QEMU.
     #[error(
-        "the guest {what}, twice\nlast lines of its console:{}",
+        "the boot of the guest failed twice, at last: {event}\nlast lines of its console:{}",
         indented_lines(console)
     )]
     BootFault {
         /// The event.
-        what: String,
+        event: String,
         /// Last lines of the console.
         console: Vec<String>,
     },

@@ -105,8 +105,8 @@ pub enum IdleWindow {
     Lines,
 }
 
-/// Records once. Boots a second time where the first boot fails by what is rare under QEMU: a timer
-/// interrupt was lost, or the kernel crashed.
+/// Records once. Boots a second time where the first boot fails by an event that is rare under QEMU: a
+/// timer interrupt was lost, or the kernel crashed.
 ///
 /// # Errors
 /// Nothing was recorded. A failure of the guest, or Ctrl-C, after the window opened is in
@@ -121,8 +121,10 @@ pub fn record_kernel(
     require_support(kernel, recording.cpus)?;
     let record = || record_boot(recording, kernel, tools, progress, interrupt);
     match record() {
-        Err(Error::BootFault { what, .. }) => {
-            progress.warn(&format!("the guest {what}; booting again"));
+        Err(Error::BootFault { event, .. }) => {
+            progress.warn(&format!(
+                "the boot of the guest failed: {event}; booting again"
+            ));
             record()
         }
         recorded => recorded,

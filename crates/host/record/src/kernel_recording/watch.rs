@@ -102,9 +102,9 @@ fn outside_end(
         return Some(Error::Interrupted);
     }
     let console = machine.console();
-    if let Some(what) = boot_fault(&console).filter(|_| !has_opened) {
+    if let Some(event) = boot_fault(&console).filter(|_| !has_opened) {
         return Some(Error::BootFault {
-            what,
+            event,
             console: machine.console_tail(),
         });
     }
@@ -160,12 +160,12 @@ fn failure_on_console(console: &str) -> Option<String> {
     })
 }
 
-/// Returns what went wrong in the boot, if it is what seldom does so twice.
+/// Returns the event by which the boot failed, if it is rare enough to boot again.
 fn boot_fault(console: &str) -> Option<String> {
     if has_lost_timer(console) {
-        return Some("hangs in its boot: a timer interrupt was lost".to_owned());
+        return Some("a timer interrupt was lost".to_owned());
     }
-    Some(format!("crashed in its boot: {}", crash_in_boot(console)?))
+    crash_in_boot(console).map(str::to_owned)
 }
 
 /// Returns how the kernel names the exception that it died of, if that was before any program ran.
