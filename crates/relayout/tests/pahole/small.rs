@@ -7,7 +7,7 @@ const FIRST: &str = include_str!("first.c");
 const SECOND: &str = include_str!("second.c");
 const UNNAMED: &str = include_str!("unnamed.c");
 const STRUCTS: &str = include_str!("structs.cc");
-const TYPES: &str = include_str!("../show/types.c");
+const TYPES: &str = include_str!("../layouts/show/types.c");
 
 /// Of the definitions of one name, pahole prints those that differ in size or in the members'
 /// names and places; their types, and the keyword, do not count.

@@ -1,0 +1,165 @@
+//! `relayout probe` on this machine: that it answers, and that the answers hold together. How fast
+//! the machine is, is not tested.
+
+use std::fs;
+
+use crate::common::restricted::{no_real_time, one_cpu};
+use crate::common::{Ended, Place};
+use serde_json::Value;
+
+/// Measured, or the reason why not, but never anything else.
+#[track_caller]
+fn check(ended: &Ended) -> Value {
+    let document: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(document["schema"], "relayout/probe/1");
+    let pair = &document["pair_coefficient"];
+    let transfers = document["transfers"].as_array().unwrap();
+    let told = !pair["value"].is_null() && transfers.iter().any(|t| t["ns"].is_f64());
+    assert_eq!(ended.code, Some(if told { 0 } else { 3 }), "{ended:?}");
+    let unknown = document["unknown"].as_array().unwrap();
+    for transfer in transfers.iter().filter(|t| t["ns"].is_null()) {
+        let key = format!("transfers[{},{}].ns", transfer["cpu_a"], transfer["cpu_b"]);
+        assert!(unknown.iter().any(|u| u["what"] == *key), "{document}");
+    }
+    // Visits of a clean line take three CPUs, so that something is always unknown of visits.
+    let is_of_visits = |u: &Value| u["what"].as_str().unwrap().starts_with("visits[");
+    let visits = document["visits"].as_array().unwrap();
+    let are_visits_known = visits.iter().all(|visit| visit["ns"]["value"].is_f64());
+    let of_visits = unknown.iter().filter(|u| is_of_visits(u)).count();
+    assert!(are_visits_known == (of_visits <= 2), "{document}");
+    assert_eq!(
+        of_visits == unknown.len(),
+        pair["value"].is_f64()
+            && document["pairs"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|p| p["value"].is_f64())
+            && transfers.iter().all(|t| t["ns"].is_f64())
+            && document["accesses"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|access| {
+                    access["alone_ns"]["value"].is_f64() && access["contended_ns"]["value"].is_f64()
+                })
+            && [
+                "silent_store_ratio",
+                "split_ratio",
+                "split_local_ratio",
+                "split_atomic_ratio"
+            ]
+            .iter()
+            .all(|key| document[key].is_f64()),
+        "{document}"
+    );
+    if let Some(value) = pair["value"].as_f64() {
+        assert!(value >= 0.0 && pair["low"].as_f64() <= pair["high"].as_f64());
+    }
+    let windows = &document["windows"];
+    assert!(windows["kept"].as_u64() <= windows["taken"].as_u64());
+    document
+}
+
+#[test]
+fn it_measures_and_keeps_what_it_says() {
+    let place = Place::new();
+    let ended = place.run(&["probe", "--json"]);
+    let document = check(&ended);
+    assert!(document["line_bytes"].as_u64().unwrap().is_power_of_two());
+    if std::thread::available_parallelism().unwrap().get() > 1 {
+        assert_ne!(document["transfers"], Value::Array(Vec::new()));
+        assert_eq!(document["pairs"].as_array().unwrap().len(), 2);
+    }
+    let windows = &document["windows"];
+    let (kept, taken) = (
+        windows["kept"].as_u64().unwrap(),
+        windows["taken"].as_u64().unwrap(),
+    );
+    let lacks_rounds = |u: &Value| u["why"].as_str().unwrap().contains("are needed");
+    if document["unknown"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(lacks_rounds)
+    {
+        assert!(kept * 10 < taken * 9, "{document}");
+    }
+    let kept = place.path("cache/machine.json");
+    if ended.code == Some(0) {
+        assert_eq!(fs::read_to_string(kept).unwrap(), ended.stdout);
+    } else {
+        assert!(!kept.exists());
+    }
+}
+
+#[test]
+fn one_cpu_only() {
+    let place = Place::new();
+    let mut command = place.relayout(&["probe", "--json", "-o", "one.json"]);
+    let ended = place.ended(one_cpu(&mut command));
+    let document = check(&ended);
+    assert_eq!(ended.code, Some(3));
+    let why = "moving a line between CPUs, or pairs of lines, could not be measured: takes two CPUs, and this process \
+               may run on one";
+    let last = ended.stderr.lines().last().expect("an error");
+    let error: Value = serde_json::from_str(last).expect("an error document");
+    assert_eq!(
+        (&error["message"], &error["code"]),
+        (&why.into(), &3.into())
+    );
+    assert_eq!(document["transfers"], Value::Array(Vec::new()));
+    let whats: Vec<&str> = document["unknown"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|unknown| unknown["why"].as_str().unwrap().contains("takes two CPUs"))
+        .map(|unknown| unknown["what"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        whats,
+        [
+            "transfers",
+            "accesses",
+            "pair_coefficient",
+            "silent_store_ratio",
+            "split_ratio"
+        ]
+    );
+    assert_eq!(
+        fs::read_to_string(place.path("one.json")).unwrap(),
+        ended.stdout
+    );
+    assert!(!place.path("cache/machine.json").exists());
+}
+
+/// Noisier, and it says why; no failure by itself.
+#[test]
+fn without_the_right_to_real_time_priority() {
+    let place = Place::new();
+    let mut command = place.relayout(&["probe", "-o", "without.json"]);
+    let ended = place.ended(no_real_time(&mut command));
+    assert!(matches!(ended.code, Some(0 | 3)), "{ended:?}");
+    let kept = fs::read_to_string(place.path("without.json")).unwrap();
+    let document: Value = serde_json::from_str(&kept).unwrap();
+    assert_eq!(document["windows"]["fifo"], false, "{document}");
+    let words = "without real-time priority (not permitted)";
+    assert!(ended.stdout.contains(words), "{ended:?}");
+}
+
+#[test]
+fn a_file_that_cannot_be_written() {
+    let place = Place::new();
+    place.write("file", "");
+    let before = place.files();
+    let ended = place.run(&["probe", "-o", "file/machine.json"]);
+    assert_eq!((ended.code, &*ended.stdout), (Some(2), ""));
+    assert!(
+        ended
+            .stderr
+            .contains("relayout: cannot create file: File exists"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(place.files(), before);
+}
