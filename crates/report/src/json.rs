@@ -9,6 +9,9 @@ mod site;
 use std::collections::BTreeMap;
 
 use excerpts::{SourceDocument, source_documents};
+pub(crate) use finding::{
+    AdviceDocument, DeclaringDocument, advice_document, declaring_document, source_position,
+};
 use finding::{ElementsDocument, FindingDocument, finding_document};
 use layout::{SubjectLayoutDocument, subject_layout_document};
 use relayout_contend::finding::{LinePairs, UnresolvedLines};

@@ -52,6 +52,14 @@ impl<'a> OutlookWords<'a> {
         Self { outlook, profile }
     }
 
+    /// Returns the outlook for a variable without members.
+    pub(crate) fn of_number() -> Self {
+        Self {
+            outlook: LayoutOutlook::NoMembers,
+            profile: "",
+        }
+    }
+
     /// Returns true if a layout saves transfers.
     pub(crate) fn saves(&self) -> bool {
         matches!(self.outlook, LayoutOutlook::Saves(_))

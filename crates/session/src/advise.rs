@@ -1,7 +1,8 @@
 //! Layout advice, in stages with a type each.
 //!
 //! ```text
-//! ContendedType    a type with transfers, or the reason why it has no order to change
+//! ContendedType    a type with transfers, or the reason why it has no order to change: ContendedVariable
+//!                  if the findings of a variable say what to do
 //! GatheredType     its recorded objects and accesses
 //! SearchedType     candidate layouts, scored by replay
 //! AdvisedType      with guarded stores, scores in other scenarios, and predicted gains
@@ -38,6 +39,7 @@ mod save;
 mod scenarios;
 mod searched;
 mod subject;
+mod variables;
 mod what_if;
 
 pub use accesses::MemberAccesses;
@@ -67,4 +69,5 @@ pub use scenarios::{OtherScenario, ScenarioKind, ScenarioScores};
 pub use searched::{SearchedType, score_layouts};
 pub use subject::AdvisedSubject;
 pub(crate) use subject::subject_names;
+pub use variables::ContendedVariable;
 pub use what_if::score_given_layouts;

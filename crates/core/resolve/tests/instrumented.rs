@@ -354,3 +354,67 @@ fn allocations_of_one_place_hold_the_same() -> Result<(), Failure> {
     assert_eq!((share.resolved, share.transfers), (40, 50));
     Ok(())
 }
+
+/// Compares the types of allocations with stores to elements of last arrays, as a compiler's
+/// instrumentation announces them.
+fn check_last_arrays(compiler: &str, flags: &[&str]) -> Result<(), Failure> {
+    let bytes = compiled(compiler, flags)?;
+    let file = DwarfFile::parse(&bytes)?;
+    let empty = main_profile(&file, Vec::new(), Vec::new(), Vec::new());
+    let images = DebugImages::from_modules(&empty, &file, |_| None);
+    let program = AnalysedProgram::new(&images, &X86InsnSet);
+    let view = program.main_view();
+    // Function that stores, size of an allocation, offsets of the stores, type and last member.
+    let expect: [(&str, u64, &[u64], &str, &str); 6] = [
+        ("add_cell", 40, &[8, 16, 24, 32], "row", "cells[]"),
+        // Three structs would fill the memory, but a second struct has no element at 16.
+        ("add_cell", 48, &[8, 16, 24, 32, 40], "row", "cells[]"),
+        ("add_cell", 16, &[8], "row", "cells[]"),
+        ("add_in_page", 56, &[16, 32, 48], "page", "pairs[].value"),
+        ("add_in_list", 40, &[16, 32], "list", "pairs[].value"),
+        ("add_lone", 48, &[8, 24, 40], "lone [3]", "[].cells[]"),
+    ];
+    let (mut sites, mut ranges, mut conflicts) = (Vec::new(), Vec::new(), Vec::new());
+    let starts = (HEAP..).step_by(0x1000);
+    for (start, (function, bytes, stores, ..)) in starts.clone().zip(expect) {
+        let (_, back) = calls(&view, function)
+            .into_iter()
+            .find(|(name, _)| name.contains("write8"))
+            .ok_or_else(|| format!("{compiler} {flags:?}: no store in {function}"))?;
+        let site = u32::try_from(sites.len())?;
+        let store = |offset: &u64| ConflictRow {
+            access: AccessKind::Write,
+            size: 8,
+            ..conflict(start + offset, site)
+        };
+        conflicts.extend(stores.iter().map(store));
+        ranges.push(range(RangeKind::Heap, start, bytes, ""));
+        sites.push(Site {
+            pc: back + BIAS,
+            bytes: Vec::new(),
+        });
+    }
+    let profile = main_profile(&file, sites, conflicts, ranges);
+    let resolution = resolve(&profile, &images, Options::default())?;
+    for (start, (function, bytes, stores, type_name, path)) in starts.zip(expect) {
+        let last = start + stores[stores.len() - 1];
+        assert_eq!(
+            member(&resolution, last),
+            placed_member(type_name, start, path),
+            "{compiler} {flags:?}: {function} in {bytes} bytes"
+        );
+        let object = resolution.object_at(RunId(0), Addr(last));
+        assert_eq!(object.map(|object| object.bytes), Some(bytes), "{function}");
+    }
+    Ok(())
+}
+
+#[test]
+fn elements_of_a_last_array_are_parts_of_its_owner() -> Result<(), Failure> {
+    relayout_testkit::require_programs(&["clang"]);
+    for level in ["-O0", "-O1", "-O2", "-O3"] {
+        check_last_arrays("gcc", &[level])?;
+        check_last_arrays("clang", &[level])?;
+    }
+    Ok(())
+}

@@ -150,6 +150,54 @@ fn check_captured(compiler: &'static str) {
     });
 }
 
+/// Compares what `advise` says of a contended number with the advice of `report` on it.
+#[test]
+fn advice_on_a_number_is_that_of_the_report() {
+    require_programs(&["g++"]);
+    let place = recording_place();
+    let local = FaultyLocal {
+        file: "captured.cc",
+        compiler: "g++ -g -O0 -pthread",
+        variables: &["hits", "misses"],
+        function: "main",
+        elements: 0,
+    };
+    build(&place, &local, "");
+    let report = record_and_report(&place);
+    let is_false_local = |finding: &&Value| {
+        finding["kind"] == "false-sharing" && finding["declared_in"]["function"] == "main"
+    };
+    let finding = { findings(&report).iter() }
+        .find(is_false_local)
+        .unwrap_or_else(|| panic!("{report:#}"));
+    let variable = finding["variable"].as_str().expect("a variable");
+    let sentence = finding["advice"][0]["words"].as_str().expect("advice");
+    for command in ["advise out".to_owned(), format!("advise out {variable}")] {
+        let advice = common::json(&place, &command);
+        let advised = advice["variables"].as_array().expect("a list").iter();
+        let advised = { advised.clone() }
+            .find(|advised| advised["name"] == *variable)
+            .unwrap_or_else(|| panic!("{command}: {advice:#}"));
+        assert_eq!(advised["declared_in"], finding["declared_in"], "{command}");
+        assert_eq!(advised["findings"][0]["rank"], finding["rank"], "{command}");
+        assert_eq!(
+            advised["findings"][0]["advice"], finding["advice"],
+            "{command}"
+        );
+        let skipped = advice["skipped"].as_array().expect("a list").iter();
+        assert!(
+            skipped.clone().all(|skipped| skipped["name"] != *variable),
+            "{command}: {advice:#}"
+        );
+        let text = common::text(&place, &command);
+        let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(unwrapped.contains(sentence), "{command}: {text}");
+        let heading = format!("Variable: {variable} of main (captured.cc:");
+        assert!(unwrapped.contains(&heading), "{command}: {text}");
+        assert!(!text.contains("nothing to advise on"), "{command}: {text}");
+    }
+}
+
 #[test]
 fn partial_sums_of_an_openmp_loop() {
     check_sums("-O2");

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::curve_document::CurveDocument;
 use crate::document::Document;
+use crate::json::{AdviceDocument, DeclaringDocument};
 
 /// The document of `advise --json`.
 #[derive(Serialize, JsonSchema)]
@@ -24,6 +25,8 @@ pub struct AdviseDocument<'a> {
     pub types: Vec<TypeDocument<'a>>,
     /// Contended types and variables without advice.
     pub skipped: Vec<SkippedTypeDocument<'a>>,
+    /// Contended variables without members, with the advice of `report` on them.
+    pub variables: Vec<AdvisedVariableDocument<'a>>,
 }
 
 impl Document for AdviseDocument<'_> {
@@ -216,6 +219,33 @@ pub struct SkippedTypeDocument<'a> {
     pub transfers: u64,
     /// Reason.
     pub why: Option<&'a str>,
+}
+
+/// A contended variable without members, whose findings have advice.
+#[derive(Serialize, JsonSchema)]
+pub struct AdvisedVariableDocument<'a> {
+    /// Name of the variable.
+    pub name: &'a str,
+    /// Type of the number.
+    #[serde(rename = "type")]
+    pub type_name: &'a str,
+    /// Function that declares it; null for one that is not local.
+    pub(crate) declared_in: Option<DeclaringDocument<'a>>,
+    /// Read and write transfers on it.
+    pub transfers: u64,
+    /// Findings of `report` on its cache lines, which other variables may share.
+    pub findings: Vec<VariableFindingDocument>,
+}
+
+/// A finding with advice on a variable.
+#[derive(Serialize, JsonSchema)]
+pub struct VariableFindingDocument {
+    /// Rank in `report`, from 1.
+    pub rank: u32,
+    /// Kind of contention: `false-sharing`, `true-sharing`, and the like; see docs/glossary.md.
+    pub kind: &'static str,
+    /// Advice of `report` on the finding.
+    pub(crate) advice: Vec<AdviceDocument>,
 }
 
 /// Accesses of one kind to one member.

@@ -4,32 +4,36 @@ use relayout_contend::CoherenceTally;
 use relayout_contend::throughput::{GainRatio, ThroughputGain};
 use relayout_layout::abi::StructShape;
 use relayout_patch::{OrderFact, OrderReliance};
+use relayout_profile::ProfileMeta;
 use relayout_search::{
     AdviceVerdict, ChangeInterval, ComparedBy, EditSize, GroupCrossing, LayoutAdvice, LineGroups,
     PlaceChanges, RankedLayout, Recommendation, ScoredLayout, SkippedCandidates, change,
 };
 use relayout_session::ResolvedProfile;
 use relayout_session::advise::{
-    AdviceDoubt, AdviceRun, AdvisedType, CompileTest, CompileVerdict, EditedCandidate, GuardAdvice,
-    GuardableStore, LayoutPool, MemberAccesses, OtherScenario, PatchOutcome, PatchedType,
-    PoolLayout, SearchedType, WrittenPatch,
+    AdviceDoubt, AdviceRun, AdvisedType, CompileTest, CompileVerdict, ContendedVariable,
+    EditedCandidate, GuardAdvice, GuardableStore, LayoutPool, MemberAccesses, OtherScenario,
+    PatchOutcome, PatchedType, PoolLayout, SearchedType, WrittenPatch,
 };
 
 use super::curve_document::CurveDocument;
 use super::document::{
-    AdviseDocument, AdvisedTypeDocument, BoundDocument, CandidateDocument, ChangePercentDocument,
-    CompileDocument, ContextGainDocument, DoubtDocument, EditsDocument, FunctionDocument,
-    GainDocument, GroupCrossingDocument, GuardDocument, IntervalDocument, LayoutDocument,
-    LeftOutDocument, MemberAccessesDocument, OrderFactDocument, PerOperationDocument,
-    PhaseDocument, PlaceChangesDocument, PlacedMemberDocument, RefusedTypeDocument,
-    ReviewAnswerDocument, ReviewDocument, RunGainDocument, ScenarioDocument, ScenarioScoreDocument,
-    SkippedTypeDocument, StatementDocument, StoreCountsDocument, TypeDocument, WhatIfDocument,
-    WhatIfOutcomeDocument, WhatIfScoresDocument,
+    AdviseDocument, AdvisedTypeDocument, AdvisedVariableDocument, BoundDocument, CandidateDocument,
+    ChangePercentDocument, CompileDocument, ContextGainDocument, DoubtDocument, EditsDocument,
+    FunctionDocument, GainDocument, GroupCrossingDocument, GuardDocument, IntervalDocument,
+    LayoutDocument, LeftOutDocument, MemberAccessesDocument, OrderFactDocument,
+    PerOperationDocument, PhaseDocument, PlaceChangesDocument, PlacedMemberDocument,
+    RefusedTypeDocument, ReviewAnswerDocument, ReviewDocument, RunGainDocument, ScenarioDocument,
+    ScenarioScoreDocument, SkippedTypeDocument, StatementDocument, StoreCountsDocument,
+    TypeDocument, VariableFindingDocument, WhatIfDocument, WhatIfOutcomeDocument,
+    WhatIfScoresDocument,
 };
 use super::text::recommendation_text::recommendation_reason;
 use super::text::review_answers::LayoutReview;
 use super::text::{PoolView, order_text};
 use crate::document::Document as _;
+use crate::json::{advice_document, declaring_document};
+use crate::saving::OutlookWords;
 
 /// Returns the document of `advise`, with the candidates worth showing for `top`.
 pub fn advise_document<'a>(
@@ -50,6 +54,32 @@ pub fn advise_document<'a>(
                 name: &contended.name,
                 transfers: contended.transfers,
                 why: contended.skip_reason.as_deref(),
+            })
+            .collect(),
+        variables: { run.variables.iter() }
+            .map(|variable| variable_document(&resolved.profile.meta, variable))
+            .collect(),
+    }
+}
+
+fn variable_document<'a>(
+    meta: &ProfileMeta,
+    variable: &'a ContendedVariable,
+) -> AdvisedVariableDocument<'a> {
+    let outlook = OutlookWords::of_number();
+    let findings = variable.findings.iter();
+    AdvisedVariableDocument {
+        name: &variable.name,
+        type_name: &variable.type_name,
+        declared_in: variable.declaring.as_ref().map(declaring_document),
+        transfers: variable.transfers,
+        findings: findings
+            .map(|finding| VariableFindingDocument {
+                rank: finding.rank,
+                kind: finding.kind.as_str(),
+                advice: { finding.remedies.iter() }
+                    .map(|remedy| advice_document(remedy, meta, &outlook))
+                    .collect(),
             })
             .collect(),
     }

@@ -13,6 +13,7 @@ mod review_text;
 pub(super) mod scenario_text;
 pub(super) mod search_words;
 mod table;
+mod variable_text;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -92,6 +93,10 @@ pub fn advise_text(
     }
     if !run.skipped.is_empty() {
         text.push('\n');
+    }
+    variable_text::push_variables(&mut text, &resolved.profile.meta, &run.variables);
+    if run.types.is_empty() && !run.variables.is_empty() {
+        return text;
     }
     if run.types.is_empty() {
         let statement = match run.skipped.is_empty() {

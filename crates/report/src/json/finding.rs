@@ -194,7 +194,7 @@ fn element_run_document(run: &ElementRun) -> ElementRunDocument {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct DeclaringDocument<'a> {
+pub(crate) struct DeclaringDocument<'a> {
     /// Name of the function.
     function: &'a str,
     /// File of the declaration; null where it is not known.
@@ -203,7 +203,7 @@ struct DeclaringDocument<'a> {
     line: Option<u32>,
 }
 
-fn declaring_document(declaring: &DeclaringFunction) -> DeclaringDocument<'_> {
+pub(crate) fn declaring_document(declaring: &DeclaringFunction) -> DeclaringDocument<'_> {
     DeclaringDocument {
         function: &declaring.name,
         file: declaring.file.as_deref(),
@@ -260,7 +260,7 @@ struct RemoteReadDocument<'a> {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct AdviceDocument {
+pub(crate) struct AdviceDocument {
     /// Key of the remedy.
     action: &'static str,
     /// The remedy in words.
@@ -468,7 +468,7 @@ fn remote_read_document(read: &RemoteRead) -> RemoteReadDocument<'_> {
     }
 }
 
-fn advice_document(
+pub(crate) fn advice_document(
     remedy: &Remedy,
     meta: &ProfileMeta,
     outlook: &OutlookWords<'_>,
@@ -495,7 +495,7 @@ fn advice_document(
 }
 
 /// `osq_lock, kernel/locking/osq_lock.c:97`
-fn source_position(source: &SiteSource) -> String {
+pub(crate) fn source_position(source: &SiteSource) -> String {
     let function = source.function.as_deref().unwrap_or("?");
     match (&source.file, source.line) {
         (Some(file), Some(line)) => format!("{function}, {file}:{line}"),

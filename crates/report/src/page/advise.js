@@ -2,11 +2,15 @@
 
 function advisePage(doc) {
   const skipped = doc.skipped.map((s) => el("li", {}, el("code", {}, s.name), `: ${counted(s.transfers, "transfer")}${s.why ? `, ${s.why}` : ""}`));
+  const place = (s) => s.declared_in ? ` of ${s.declared_in.function}${s.declared_in.line ? ` (${s.declared_in.file}:${s.declared_in.line})` : ""}` : "";
+  const variables = doc.variables.map((s) => el("li", {}, el("code", {}, s.name), `${place(s)}, ${s.type}: ${counted(s.transfers, "transfer")}`,
+    s.findings.flatMap((finding) => finding.advice.map((advice) => el("p", {}, prose(advice.words))))));
   return [el("header", {}, el("h1", {}, `relayout advise: ${doc.workload}`), notes(doc),
     el("p", { class: "note" }, "Changes of ", word("transfer", "transfers"), " come from ", word("replay", "replaying"), " the recording. Throughput is ",
       word("predicted"), "; ", el("code", {}, "relayout verify"), " measures it."),
     doc.types.length > 1 ? el("nav", { "aria-label": "types" }, doc.types.map((type) => [el("a", { href: `#${typeId(type)}` }, type.name), " "])) : null),
   el("main", {}, doc.types.map((type) => typeAdvice(type, doc)),
+    variables.length ? [el("h2", {}, "Variables"), el("ul", {}, variables)] : null,
     skipped.length ? [el("h2", {}, "Not advised on"), el("ul", {}, skipped)] : null), followHash];
 }
 

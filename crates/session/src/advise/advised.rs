@@ -23,6 +23,8 @@ use super::patch::{ChosenEdit, PatchOutcome, WrittenPatch, write_chosen_layout};
 use super::recommended::{LayoutChoice, PoolLayout, RecommendationLimits};
 use super::scenarios::{GuardedType, ScenarioScores, add_workload_scores, score_configurations};
 use super::searched::SearchedType;
+use super::subject::{AdvisedSubject, find_subject};
+use super::variables::{ContendedVariable, split_advised_variables};
 use crate::{Error, ProbedMachine, ResolvedNames, ResolvedProfile};
 
 /// Types that are advised on if none is named.
@@ -108,6 +110,8 @@ pub struct AdviceRun<'a> {
     pub types: Vec<PatchedType<'a>>,
     /// Contended types and variables that were skipped.
     pub skipped: Vec<ContendedType>,
+    /// Contended variables without members, on whose findings there is advice.
+    pub variables: Vec<ContendedVariable>,
     /// Sentences about the whole run.
     pub notes: Vec<String>,
 }
@@ -203,7 +207,8 @@ pub fn advise_types<'a>(
         pair_coefficient: request.machine.pair_coefficient,
         ..search_effort(request.types.is_empty())
     };
-    let (mut gathered, skipped) = gather_types(resolved, request)?;
+    let (mut gathered, mut skipped) = gather_types(resolved, request)?;
+    let variables = split_advised_variables(resolved, names, &mut skipped);
     if let Some(source) = &request.source {
         read_rust_sources(&mut gathered, source);
         read_order_uses(resolved, &mut gathered, source);
@@ -260,6 +265,7 @@ pub fn advise_types<'a>(
     Ok(AdviceRun {
         types: patch_types(resolved, advised.collect(), request)?,
         skipped,
+        variables,
         notes,
     })
 }
@@ -331,11 +337,24 @@ fn gather_types<'a>(
     if request.types.is_empty() {
         return Ok(most_contended_types(resolved, request.force));
     }
-    let gathered = request
-        .types
-        .iter()
-        .map(|name| gather_type(resolved, name, &request.pinned));
-    Ok((gathered.collect::<Result<_, Error>>()?, Vec::new()))
+    let (mut gathered, mut skipped) = (Vec::new(), Vec::new());
+    for name in &request.types {
+        match lone_number(resolved, name)? {
+            Some(number) => skipped.push(number),
+            None => gathered.push(gather_type(resolved, name, &request.pinned)?),
+        }
+    }
+    Ok((gathered, skipped))
+}
+
+/// Returns the contended number without neighbours that `name` means; `None` if it means anything else.
+fn lone_number(resolved: &ResolvedProfile<'_>, name: &str) -> Result<Option<ContendedType>, Error> {
+    let subject = find_subject(resolved, name)?;
+    let Some(subject @ AdvisedSubject::Scalars { .. }) = subject else {
+        return Ok(None);
+    };
+    let mut ranked = rank_contended_types(resolved).into_iter();
+    Ok(ranked.find(|contended| contended.subject == subject && contended.skip_reason.is_some()))
 }
 
 /// Returns the types with the most transfers that can be laid out again, and those that were

@@ -377,6 +377,10 @@ mod tests {
         fn is_open_ended(&self, _: TypeId) -> bool {
             false
         }
+
+        fn is_in_open_tail(&self, _: TypeId, _: u32) -> bool {
+            false
+        }
         fn result_type(&self, _: TypeId) -> Option<TypeId> {
             None
         }

@@ -12,6 +12,9 @@ pub trait TypeKnowledge: Sync {
     /// Returns true if objects of the type may be longer than the type, because it ends in an array
     /// without a length.
     fn is_open_ended(&self, ty: TypeId) -> bool;
+    /// Returns true if `offset` of a type is in an array at its end that may have more elements than it
+    /// is declared with.
+    fn is_in_open_tail(&self, ty: TypeId, offset: u32) -> bool;
     /// Returns the target of the pointer stored at `offset` of a `ty`, if there is one.
     fn pointee_at(&self, ty: TypeId, offset: i64) -> Option<TypeId>;
     /// Returns the target of a pointer to `offset` of a `ty`, and the offset in it, after a move by

@@ -446,6 +446,11 @@ impl TypeKnowledge for FileView<'_, '_, '_> {
         shape::has_flexible_tail(&self.program.store.types(), ty)
     }
 
+    fn is_in_open_tail(&self, ty: TypeId, offset: u32) -> bool {
+        let tail = shape::open_tail(&self.program.store.types(), ty);
+        tail.is_some_and(|tail| u64::from(offset) >= tail.offset)
+    }
+
     fn pointee_at(&self, ty: TypeId, offset: i64) -> Option<TypeId> {
         self.program
             .store

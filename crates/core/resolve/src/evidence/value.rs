@@ -27,8 +27,8 @@ pub struct TypedPointer {
     pub stride: u32,
     /// Trust in the type.
     pub trust: EvidenceTrust,
-    /// Member that the pointer was loaded from; of a pointer into an array of numbers in a type, that
-    /// array.
+    /// Member that the pointer was loaded from; of a pointer into an array of numbers in a type, or into
+    /// the last array of a type that may go on, that array.
     pub via: Option<Via>,
 }
 

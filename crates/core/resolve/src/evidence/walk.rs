@@ -336,7 +336,10 @@ impl CodeWalk<'_> {
         let (target, offset) = self.knowledge.element_at(p.target, p.offset, p.stride)?;
         let is_number = |ty| !self.knowledge.is_aggregate(ty);
         let member = u32::try_from(p.offset).ok().map(|at| (p.target, at));
-        let via = match is_number(target) && !is_number(p.target) {
+        // Elements of the last array tell the owner, which nothing else may access.
+        let is_in_tail = |(ty, at)| target != p.target && self.knowledge.is_in_open_tail(ty, at);
+        let names_array = is_number(target) || member.is_some_and(is_in_tail);
+        let via = match names_array && !is_number(p.target) {
             true => member,
             false => p.via,
         };

@@ -6,7 +6,7 @@
 use std::hash::{Hash, Hasher};
 
 use relayout_layout::{Type, TypeId};
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use super::vote::{ElectedType, ScalarFit, TypeShapes, Votes, elect};
 use crate::evidence::AnalysedProgram;
@@ -140,16 +140,20 @@ fn type_of_cut_name(
 /// Shapes of the store's types, with answers cached for an election.
 pub struct StoreShapes<'p, 'f, 'a> {
     program: &'p AnalysedProgram<'f, 'a>,
+    /// See [`ObjectBallot::longer_owners`](super::ballot::ObjectBallot::longer_owners).
+    longer_owners: FxHashSet<TypeId>,
     contains: FxHashMap<(TypeId, u64, TypeId), bool>,
     scalar_fits: FxHashMap<(TypeId, u64, TypeId), ScalarFit>,
     ranks: FxHashMap<TypeId, u64>,
 }
 
 impl<'p, 'f, 'a> StoreShapes<'p, 'f, 'a> {
-    /// Makes shapes with an empty cache.
-    pub fn new(program: &'p AnalysedProgram<'f, 'a>) -> Self {
+    /// Makes shapes with an empty cache. `longer_owners` are the types that end in an array of one
+    /// element, of which an object has more.
+    pub fn new(program: &'p AnalysedProgram<'f, 'a>, longer_owners: FxHashSet<TypeId>) -> Self {
         Self {
             program,
+            longer_owners,
             contains: FxHashMap::default(),
             scalar_fits: FxHashMap::default(),
             ranks: FxHashMap::default(),
@@ -167,7 +171,10 @@ impl TypeShapes for StoreShapes<'_, '_, '_> {
         *self
             .contains
             .entry((outer, offset, inner))
-            .or_insert_with(|| program.store.contains(outer, offset, inner))
+            .or_insert_with(|| {
+                let offset = shape::offset_in_declared(&program.store.types(), outer, offset);
+                program.store.contains(outer, offset, inner)
+            })
     }
 
     fn rank(&mut self, ty: TypeId) -> u64 {
@@ -188,8 +195,10 @@ impl TypeShapes for StoreShapes<'_, '_, '_> {
         let types = self.program.store.types();
         let size = types.size_of(ty).filter(|&size| size > 0);
         // An array of such structs would fill the memory.
-        let is_longer = || size.is_some_and(|size| bytes > size && !bytes.is_multiple_of(size));
-        shape::has_flexible_tail(&types, ty) || is_longer() && shape::has_short_tail(&types, ty)
+        let is_array = |size| bytes.is_multiple_of(size) && !self.longer_owners.contains(&ty);
+        let is_longer = || size.is_some_and(|size| bytes > size && !is_array(size));
+        shape::has_flexible_tail(&types, ty)
+            || is_longer() && shape::short_tail(&types, ty).is_some()
     }
 
     fn scalar_fit(&mut self, outer: TypeId, offset: u64, scalar: TypeId) -> ScalarFit {
@@ -210,6 +219,7 @@ fn scalar_fit(
 ) -> ScalarFit {
     let same = program.store.canonical(scalar);
     let types = program.store.types();
+    let offset = shape::offset_in_declared(&types, outer, offset);
     let parts = shape::parts_and_alternatives_at(&types, outer, offset);
     let innermost = |part: &&shape::TypePart| {
         let inner = types.get(types.strip_typedefs(part.ty));

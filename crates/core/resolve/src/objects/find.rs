@@ -76,7 +76,7 @@ impl ObjectFinder<'_, '_, '_> {
 
     /// Elects types: per cache if the cache has one purpose, else per cell.
     fn hold_election(&self, ballot: &ObjectBallot, objects: &mut Vec<ResolvedObject>) {
-        let mut shapes = StoreShapes::new(self.program);
+        let mut shapes = StoreShapes::new(self.program, ballot.longer_owners.clone());
         let caches = self.elect_caches(ballot, &mut shapes);
         self.add_allocations(ballot, &mut shapes, objects);
         self.add_units(ballot, &mut shapes, objects);

@@ -178,7 +178,7 @@ pub fn is_mere_array(types: &TypeArena, ty: TypeId) -> bool {
     matches!(only, Some(Type::Array { .. }))
 }
 
-/// Array without a length at the end of a type.
+/// Array at the end of a type, of which objects may have more elements than the type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlexibleTail {
     /// Bytes from the start of the type to the first element.
@@ -186,7 +186,7 @@ pub struct FlexibleTail {
     /// Type of the elements.
     pub element: TypeId,
     /// The array has no length in the source, so nothing follows it. One of no elements (`T x[0]`) may
-    /// only mark a place.
+    /// only mark a place, and one of one element may have no more.
     pub is_certain: bool,
 }
 
@@ -219,31 +219,44 @@ pub fn has_flexible_tail(types: &TypeArena, ty: TypeId) -> bool {
     flexible_tail(types, ty).is_some_and(|tail| types.size_of(tail.element) != Some(0))
 }
 
-/// Returns true if the type ends in an array of one element, which older C and C++ write where more may
-/// follow.
-pub fn has_short_tail(types: &TypeArena, ty: TypeId) -> bool {
-    short_tail_offset(types, ty).is_some()
-}
-
-/// Returns the offset of the array of one element that the type ends in.
-fn short_tail_offset(types: &TypeArena, ty: TypeId) -> Option<u64> {
+/// Returns the array of one element that the type ends in. Older C and C++ write it where more may
+/// follow, and compilers take it for flexible unless told otherwise (`-fstrict-flex-arrays`).
+pub fn short_tail(types: &TypeArena, ty: TypeId) -> Option<FlexibleTail> {
     let aggregate = types
         .aggregate(ty)
         .filter(|a| a.kind != AggregateKind::Union)?;
     let last = aggregate.members.iter().max_by_key(|m| m.offset)?;
     let is_only = aggregate.members.len() == 1;
     match types.get(types.strip_typedefs(last.ty)) {
-        Type::Array { counts, .. } if !is_only && counts[..] == [Some(1)] => Some(last.offset),
+        Type::Array { element, counts } if !is_only && counts[..] == [Some(1)] => {
+            Some(FlexibleTail {
+                offset: last.offset,
+                element: *element,
+                is_certain: false,
+            })
+        }
         _ => None,
     }
 }
 
-/// Returns true if `offset` of a type is in an array at its end that may have more elements than it is
-/// declared with.
-pub fn is_in_open_tail(types: &TypeArena, ty: TypeId, offset: u64) -> bool {
-    let flexible = flexible_tail(types, ty).map(|tail| tail.offset);
-    let tail = flexible.or_else(|| short_tail_offset(types, ty));
-    tail.is_some_and(|tail| offset >= tail)
+/// Returns the array that the type ends in, if it may have more elements than it is declared with.
+pub fn open_tail(types: &TypeArena, ty: TypeId) -> Option<FlexibleTail> {
+    flexible_tail(types, ty).or_else(|| short_tail(types, ty))
+}
+
+/// Returns the offset in the declared part of the type that stands for `offset`: elements behind an
+/// array of one element are like that element.
+pub fn offset_in_declared(types: &TypeArena, ty: TypeId, offset: u64) -> u64 {
+    let folded = || {
+        let tail = short_tail(types, ty)?;
+        let stride = types.size_of(tail.element).filter(|&stride| stride > 0)?;
+        Some(tail.offset + offset.checked_sub(tail.offset)? % stride)
+    };
+    let is_inside = types.size_of(ty).is_none_or(|size| offset < size);
+    match is_inside {
+        true => offset,
+        false => folded().unwrap_or(offset),
+    }
 }
 
 #[cfg(test)]

@@ -473,14 +473,15 @@ fn fill_buffers(loader: &mut DwarfTypeLoader<'_, '_>, first: usize) {
 /// Such a type is no element of an array itself, so an index into it is one into its last array, also if its
 /// start is as long as an element: `log->entries[n]` of `struct log { int size; long entries[]; }`. An index
 /// need not count from 0, so the offset may lie before the array. An array of no elements may only mark a
-/// place, so an access must be behind it, at the distance of its elements.
+/// place, and one of one element may have no more, so an access must be behind its start, at the distance
+/// of its elements.
 fn tail_element_at(
     types: &TypeArena,
     ty: TypeId,
     offset: i64,
     stride: u64,
 ) -> Option<(TypeId, i64)> {
-    let tail = shape::flexible_tail(types, ty)?;
+    let tail = shape::open_tail(types, ty)?;
     let size = types.size_of(tail.element).filter(|&size| size > 0)?;
     let from_first = offset.checked_sub(i64::try_from(tail.offset).ok()?)?;
     let in_element = from_first.rem_euclid(i64::try_from(size).ok()?);
