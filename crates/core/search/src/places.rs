@@ -69,13 +69,15 @@ impl PhaseSet {
 }
 
 /// Use of the places where objects can begin.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PlaceUse {
     /// True if every object is replayed where it began: so many objects were recorded at each
     /// place that they stand for others. Else every object is replayed at all places.
     are_recorded: bool,
     /// As [`PlacedTallies::objects`].
     objects: f64,
+    /// Number of the place where each instance lies today.
+    places_today: Vec<usize>,
 }
 
 impl PlaceUse {
@@ -103,6 +105,17 @@ impl PlaceUse {
                 true => sum * sum / squares,
                 false => 1.0,
             },
+            places_today: slots.iter().map(ObjectSlot::recorded_place).collect(),
+        }
+    }
+
+    /// Returns the same for a part of the recording, whose instances are parts of those with these
+    /// `indices`.
+    pub fn for_instances(&self, indices: &[usize]) -> Self {
+        let places_today = { indices.iter() }.map(|index| self.places_today[*index]);
+        Self {
+            places_today: places_today.collect(),
+            ..*self
         }
     }
 
@@ -216,49 +229,66 @@ pub(crate) struct InstanceTallies {
     pub by_place: Vec<CoherenceTally>,
     /// Number of the place where it was recorded, of all that are possible.
     pub recorded_place: usize,
-    /// Number of possible places.
-    pub possible_places: usize,
 }
 
 impl PlaceUse {
     /// Joins the tallies of the instances under one layout.
-    pub fn join(self, instances: &[InstanceTallies]) -> ScoredTallies {
-        let are_recorded = self.are_recorded;
-        let count = { instances.iter() }.map(|instance| instance.possible_places);
-        let count = count.max().unwrap_or(1);
-        let as_recorded = |instance: &InstanceTallies| {
-            let places = &instance.by_place;
-            places[instance.recorded_place % places.len()]
-        };
-        let at_place = |place: usize| -> CoherenceTally {
-            let there = instances.iter().filter(|instance| {
-                !are_recorded || instance.recorded_place % instance.possible_places == place
-            });
-            there
-                .map(|instance| instance.by_place[place % instance.by_place.len()])
-                .sum()
-        };
+    pub fn join(&self, instances: &[InstanceTallies]) -> ScoredTallies {
         let by_instance: Vec<CoherenceTally> = { instances.iter() }
             .map(|instance| mean_tally(&instance.by_place))
             .collect();
-        let by_place: Vec<CoherenceTally> = match count {
-            0 | 1 => Vec::new(),
-            _ => (0..count).map(at_place).collect(),
+        let by_place = match self.are_recorded {
+            true => self.sums_by_recorded_place(&by_instance),
+            false => sums_at_each_place(instances),
         };
         ScoredTallies {
-            mean: match are_recorded || by_place.is_empty() {
+            mean: match self.are_recorded || by_place.is_empty() {
                 true => by_instance.iter().copied().sum(),
                 false => mean_tally(&by_place),
             },
             by_instance,
             placed: PlacedTallies {
-                as_recorded: instances.iter().map(as_recorded).sum(),
+                as_recorded: instances.iter().map(InstanceTallies::as_recorded).sum(),
                 by_place,
-                are_recorded,
+                are_recorded: self.are_recorded,
                 objects: self.objects,
             },
         }
     }
+
+    /// Returns the sums over the instances that lie at each place today, by number of that place:
+    /// also for layouts of a larger alignment, which leave an object fewer places.
+    fn sums_by_recorded_place(&self, by_instance: &[CoherenceTally]) -> Vec<CoherenceTally> {
+        let count = self.places_today.iter().max().map_or(0, |last| last + 1);
+        if count < 2 {
+            return Vec::new();
+        }
+        let mut sums = vec![CoherenceTally::default(); count];
+        for (place, tally) in self.places_today.iter().zip(by_instance) {
+            sums[*place] = [sums[*place], *tally].into_iter().sum();
+        }
+        sums
+    }
+}
+
+impl InstanceTallies {
+    /// Returns the tally at the place where the instance was recorded.
+    fn as_recorded(&self) -> CoherenceTally {
+        self.by_place[self.recorded_place % self.by_place.len()]
+    }
+}
+
+/// Returns the sums over all instances, by number of the place at which all of them begin; empty where
+/// nothing but one place is possible.
+fn sums_at_each_place(instances: &[InstanceTallies]) -> Vec<CoherenceTally> {
+    let count = { instances.iter() }.map(|instance| instance.by_place.len());
+    let count = count.max().filter(|count| *count > 1).unwrap_or(0);
+    let at_place = |place: usize| -> CoherenceTally {
+        { instances.iter() }
+            .map(|instance| instance.by_place[place % instance.by_place.len()])
+            .sum()
+    };
+    (0..count).map(at_place).collect()
 }
 
 /// Returns the mean, rounded; nothing for no tallies.

@@ -125,7 +125,7 @@ impl<'a> LayoutScorer<'a> {
         let part = LayoutScorer::from_parts(subject, current, (tails, runs), hot_atoms);
         LayoutScorer {
             pair_coefficient: self.pair_coefficient,
-            place_use: self.place_use,
+            place_use: self.place_use.for_instances(indices),
             ..part
         }
     }
@@ -326,7 +326,6 @@ impl<'a> LayoutScorer<'a> {
         let look_up = |jobs: InstanceJobs| InstanceTallies {
             by_place: jobs.by_place.into_iter().map(|job| done[job]).collect(),
             recorded_place: jobs.recorded_place,
-            possible_places: jobs.possible_places,
         };
         let joined = |instances: Vec<InstanceJobs>| {
             let tallies: Vec<InstanceTallies> = instances.into_iter().map(look_up).collect();
@@ -364,11 +363,9 @@ impl<'a> LayoutScorer<'a> {
                 }
                 job
             });
-            let recorded = slot.phases.iter().position(|phase| *phase == slot.phase);
             InstanceJobs {
                 by_place: by_place.collect(),
-                recorded_place: recorded.unwrap_or(0),
-                possible_places: slot.phases.len(),
+                recorded_place: slot.recorded_place(),
             }
         };
         slots.iter().enumerate().map(jobs_of).collect()
@@ -583,7 +580,6 @@ struct InstanceJobs {
     /// Indices of the jobs, by number of the place.
     by_place: Vec<usize>,
     recorded_place: usize,
-    possible_places: usize,
 }
 
 /// Cuts all traces into about `count` stretches, each with the index of its instance.

@@ -54,6 +54,14 @@ pub struct ObjectSlot {
     pub starts: Vec<u32>,
 }
 
+impl ObjectSlot {
+    /// Returns the number of the place of the recorded allocation.
+    pub fn recorded_place(&self) -> usize {
+        let recorded = { self.phases.iter() }.position(|phase| *phase == self.phase);
+        recorded.unwrap_or(0)
+    }
+}
+
 /// Returns the least number of bytes that were allocated behind the struct.
 ///
 /// Three facts bound it from below. The recorded class: a smaller request would have come from a

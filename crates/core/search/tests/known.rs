@@ -445,12 +445,14 @@ fn tables(bases: impl IntoIterator<Item = u64>) -> (StructShape, LayoutAdvice) {
         instance(base, home, 0..24, accesses.clone())
     };
     let instances: Vec<RecordedInstance> = bases.into_iter().map(table).collect();
-    let moved = UserLayout {
-        name: "moved".to_owned(),
-        order: order::parse("buckets\nmask\ncount\n", &shape).unwrap(),
+    let layout = |name: &str, members: &str| UserLayout {
+        name: name.to_owned(),
+        order: order::parse(members, &shape).unwrap(),
     };
+    let moved = layout("moved", "buckets\nmask\ncount\n");
+    let aligned = layout("aligned", "@64\ncount\nmask\nbuckets\n");
     let subject = subject(&aggregate, &shape, &instances, 0);
-    let advice = advise(subject, &[moved], &Options::default()).unwrap();
+    let advice = advise(subject, &[moved, aligned], &Options::default()).unwrap();
     (shape, advice)
 }
 
@@ -494,6 +496,12 @@ fn many_recorded_objects_stand_for_the_places() {
     assert_eq!(moved.tally, moved.placed.as_recorded);
     let (before, after) = (advice.current.tally, moved.tally);
     assert_eq!(after.transfers() * 4, before.transfers() * 3);
+    // An aligned type has one place of its own, and is compared with today's place by place.
+    let aligned = &advice.user_layouts[1];
+    assert_eq!(aligned.tally, before);
+    let places = aligned.place_changes(&advice.current).expect("four places");
+    assert_eq!((places.count, places.without_gain), (4, 4), "{places:?}");
+    assert_eq!((places.mean, places.worst), (0.0, 0.0), "{places:?}");
     // Twelve tables are too few to stand for others, and enough for one of them to gain.
     let (_, advice) = tables((0..12).map(|nth| 0x1000 + nth * 0x110));
     let places = advice.user_layouts[0].place_changes(&advice.current);
