@@ -32,7 +32,10 @@ pub enum AdviceRefusal {
 /// Returns the reason if no layout may be offered: the type must not be changed, or no accesses to
 /// it were recorded.
 pub fn refusal(subject: &AdviceSubject<'_>) -> Option<AdviceRefusal> {
-    let name = subject.shape.name.clone();
+    let name = match subject.shape.name.as_str() {
+        "" => "an unnamed type".to_owned(),
+        name => name.to_owned(),
+    };
     let file = subject
         .aggregate
         .decl
