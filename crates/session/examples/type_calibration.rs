@@ -170,8 +170,8 @@ impl TypeTable {
                 return Err(format!("{path}: {line:?} has not four words between tabs").into());
             };
             let objects: Option<_> = objects.split('|').map(ExpectedObject::parse).collect();
-            let objects = objects
-                .ok_or_else(|| format!("{path}: {line:?} has an object without a place"))?;
+            let objects =
+                objects.ok_or_else(|| format!("{path}: {line:?} has an object without a place"))?;
             let key = (program.to_owned(), place.to_owned(), bytes.to_owned());
             if table.insert(key, objects).is_some() {
                 return Err(format!("{path}: {line:?} is the second line of its place").into());
@@ -514,7 +514,14 @@ mod tests {
 
     #[test]
     fn a_place_is_numbers() {
-        for text in ["log@", "log@x", "log@0+0", "log@0+x", "log@0..8", "log@0+8..x"] {
+        for text in [
+            "log@",
+            "log@x",
+            "log@0+0",
+            "log@0+x",
+            "log@0..8",
+            "log@0+8..x",
+        ] {
             assert_eq!(ExpectedObject::parse(text), None, "{text}");
         }
     }
