@@ -45,7 +45,7 @@ def c_sources():
 
 
 def name_of(source):
-    """Two folders have a program of one name."""
+    """Returns the name of a program's recordings. Some folders have programs of the same name."""
     if CASES in source.parents:
         return ("tune_" if source.name in TUNE_WORDS else "cases_") + source.stem
     twice = source.name in ("classes.cc", "pools.c", "workers.cc")
@@ -94,7 +94,12 @@ def build_rust(source, level, program, work):
 def recordings(work, only):
     """Yields the recordings, which are made if they are not there."""
     builds = [
-        (name_of(source), f"{compiler}{level}", words_of(source), lambda out, s=source, c=compiler, l=level: build_c(s, c, l, out, work))
+        (
+            name_of(source),
+            f"{compiler}{level}",
+            words_of(source),
+            lambda out, s=source, c=compiler, l=level: build_c(s, c, l, out, work),
+        )
         for source in c_sources()
         for compiler, level in C_BUILDS
     ]
