@@ -3,7 +3,7 @@
 
     benches/type_confidence.py --work DIR [--only WORD] [--wrong]
 
-Builds the programs of the tests and of benches/types/ by several compilers and levels with
+Builds the programs of the tests, of cases/ and of benches/types/ by several compilers and levels with
 `relayout cc`, records each once, and compares the type of each allocation with benches/types/types.tsv,
 which says what each line of their sources allocates. Prints a Markdown table. Recordings that DIR has are
 used again.
@@ -22,6 +22,15 @@ TRUTH = ROOT / "crates/core/resolve/tests/truth/programs"
 C_BUILDS = [(compiler, level) for compiler in ("gcc", "clang") for level in ("-O0", "-O1", "-O2", "-O3")]
 CXX = {"gcc": "g++", "clang": "clang++"}
 ROUNDS = "3000"
+CASES = ROOT / "cases"
+# Words of the programs of cases/ whose objects are on the heap.
+CASE_WORDS = ["--iterations", ROUNDS]
+CASE_NAMES = ("call_single_data", "mem_cgroup", "mm_struct", "optimistic_spin_node", "pcpu_chunk")
+TUNE_WORDS = {"server.c": ["exchange", ROUNDS], "store.cpp": ["serve", ROUNDS]}
+# Stands in for relayout.h, so that no program names its objects.
+NAMELESS_HEADER = """#define relayout_object(at, bytes, type) ((void)0)
+#define relayout_operation() ((void)0)
+"""
 
 
 def c_sources():
@@ -31,13 +40,23 @@ def c_sources():
     yield DATA / "classes.cc"
     yield from (DATA / "cxx" / f"{name}.cc" for name in ("base", "ring", "session", "workers", "pool"))
     yield from sorted(path for path in TRUTH.glob("*.c*") if path.name != "truth.c")
+    yield from (CASES / name / f"{name}.c" for name in CASE_NAMES)
+    yield from (CASES / "tune" / pathlib.Path(name).stem / name for name in TUNE_WORDS)
 
 
 def name_of(source):
-    """Two folders have a program of one name."""
-    folder = {"threads": "", "types": "", "data": "", "programs": "", "cxx": ""}.get(source.parent.name, "")
-    twice = source.name in ("classes.cc", "pools.c")
-    return (source.parent.name + "_" if twice else folder) + source.stem
+    """Returns the name of a program's recordings. Some folders have programs of the same name."""
+    if CASES in source.parents:
+        return ("tune_" if source.name in TUNE_WORDS else "cases_") + source.stem
+    twice = source.name in ("classes.cc", "pools.c", "workers.cc")
+    return (source.parent.name + "_" if twice else "") + source.stem
+
+
+def words_of(source):
+    """Arguments of a program, after which it ends soon."""
+    if CASES in source.parents:
+        return TUNE_WORDS.get(source.name, CASE_WORDS)
+    return [ROUNDS]
 
 
 def run(words, **more):
@@ -48,10 +67,17 @@ def run(words, **more):
 
 
 def build_c(source, compiler, level, program, work):
-    is_cxx = source.suffix == ".cc"
+    is_cxx = source.suffix in (".cc", ".cpp")
     words = [RELAYOUT, "cc", "--", CXX[compiler] if is_cxx else compiler, "-g", level, "-pthread", "-w"]
     words += ["-std=c++17"] if is_cxx else []
     extra = []
+    if CASES in source.parents:
+        nameless = work / "nameless"
+        nameless.mkdir(exist_ok=True)
+        (nameless / "relayout.h").write_text(NAMELESS_HEADER)
+        words += ["-I", nameless, "-I", CASES, "-I", source.parent / "bad"]
+        words += [] if is_cxx else ["-std=gnu11"]
+        extra = [] if source.name in TUNE_WORDS else [CASES / "common.c"]
     if source.parent == TRUTH:
         extra = [work / "truth.o"]
         if not extra[0].exists():
@@ -68,21 +94,26 @@ def build_rust(source, level, program, work):
 def recordings(work, only):
     """Yields the recordings, which are made if they are not there."""
     builds = [
-        (name_of(source), f"{compiler}{level}", lambda out, s=source, c=compiler, l=level: build_c(s, c, l, out, work))
+        (
+            name_of(source),
+            f"{compiler}{level}",
+            words_of(source),
+            lambda out, s=source, c=compiler, l=level: build_c(s, c, l, out, work),
+        )
         for source in c_sources()
         for compiler, level in C_BUILDS
     ]
     builds += [
-        (f"rust_{source.stem}", f"rustc-O{level}", lambda out, s=source, l=level: build_rust(s, l, out, work))
+        (f"rust_{source.stem}", f"rustc-O{level}", [ROUNDS], lambda out, s=source, l=level: build_rust(s, l, out, work))
         for source in [*sorted((DATA / "rust").glob("*.rs")), DATA / "turns.rs"]
         for level in (0, 1, 3)
     ]
-    for name, kind, build in builds:
+    for name, kind, arguments, build in builds:
         if only and only not in f"{name}.{kind}":
             continue
         program, profile = work / f"{name}.{kind}", work / f"{name}.{kind}.relayout"
         if not profile.exists():
-            words = [RELAYOUT, "record", "run", "--yield", "50", "-o", profile, "--", program, ROUNDS]
+            words = [RELAYOUT, "record", "run", "--yield", "50", "-o", profile, "--", program, *arguments]
             if not build(program) or not run(words, env={**os.environ, "TRUTH_FILE": "/dev/null"}):
                 continue
         yield profile

@@ -43,6 +43,9 @@ pub struct AllocationCallers {
     pub string: Option<StringLibrary>,
     /// Objects that the functions before it allocate for.
     pub stated: Option<StatedObjects>,
+    /// The innermost call is of `aligned_alloc` or its like, for which programs round sizes up to whole
+    /// lines.
+    pub is_aligned: bool,
 }
 
 /// Reader of call stacks, which looks up each frame once.
@@ -148,13 +151,25 @@ impl<'p, 'f, 'a> CallerStacks<'p, 'f, 'a> {
         let mut passing = frames[..near].iter().flatten();
         let string = passing.find_map(|back| self.string_library(*back));
         let stated = self.stated_objects(&frames[..near]);
+        let is_aligned = frames.first().copied().flatten();
+        let is_aligned = is_aligned.is_some_and(|back| self.calls_aligned_allocator(back));
         AllocationCallers {
             frames,
             near,
             description: words,
             string,
             stated,
+            is_aligned,
         }
+    }
+
+    fn calls_aligned_allocator(&self, return_address: LinkedAddress) -> bool {
+        let view = self.program.file_view(return_address.file);
+        let callee = view.call_before(return_address.address);
+        matches!(
+            callee,
+            Some("aligned_alloc" | "memalign" | "posix_memalign")
+        )
     }
 
     /// Returns the objects that the innermost functions of a stack allocate for, as far as these belong to the

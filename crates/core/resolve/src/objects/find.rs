@@ -111,18 +111,20 @@ impl ObjectFinder<'_, '_, '_> {
         }
         let mut stacks = self.caller_stacks(ballot);
         let no_votes = Votes::default();
-        let allocations: Vec<TypedAllocation<'_>> = { ballot.touched.keys() }
-            .map(|cell| {
+        let allocations: Vec<TypedAllocation<'_>> = { ballot.touched.iter() }
+            .map(|(cell, touched)| {
                 let row = self.range_row(cell);
                 let row_of_kind = |kind| row.filter(|row| row.kind == kind);
                 let callers = row_of_kind(RangeKind::Heap)
-                    .map(|row| stacks.read(cell.run, &row.owner).clone());
+                    .map(|row| stacks.read(cell.run, &row.owner).clone())
+                    .unwrap_or_default();
                 TypedAllocation {
                     cell: *cell,
                     votes: ballot.cells.get(cell).unwrap_or(&no_votes),
                     scalars: ballot.scalars.get(cell).unwrap_or(&no_votes),
-                    callers: callers.unwrap_or_default(),
-                    exact: row_of_kind(RangeKind::Slab).is_none(),
+                    touched,
+                    exact: row_of_kind(RangeKind::Slab).is_none() && !callers.is_aligned,
+                    callers,
                 }
             })
             .collect();

@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_layout::TypeId;
+use relayout_profile::Addr;
 use rustc_hash::FxHashMap;
 
 use super::ranges::ObjectCell;
@@ -30,9 +31,12 @@ pub struct TypedAllocation<'s> {
     pub votes: &'s Votes,
     /// Votes for numbers and pointers, by address and type.
     pub scalars: &'s Votes,
+    /// Accessed addresses.
+    pub touched: &'s BTreeSet<Addr>,
     /// Callers of the allocating function.
     pub callers: AllocationCallers,
-    /// The size is the requested one. A slab slot has only the next larger one.
+    /// The size is that of the objects. A slab slot has only the next larger one, and programs round the
+    /// sizes of aligned memory up.
     pub exact: bool,
 }
 
@@ -59,6 +63,12 @@ impl TypedAllocation<'_> {
             ..key.room
         };
         Some(AllocationKey { room, ..key })
+    }
+
+    /// Returns true if an access is to an object of the contents, or there are no accesses.
+    fn uses(&self, contents: &AllocationContents) -> bool {
+        let mut offsets = self.touched.iter().map(|addr| addr.0 - self.cell.start.0);
+        self.touched.is_empty() || offsets.any(|at| contents.holds(at))
     }
 
     /// Returns the frames up to the function that needed the memory.
@@ -135,6 +145,11 @@ impl AllocationContents {
         }
     }
 
+    /// Returns true if an object is at an offset.
+    fn holds(&self, at: u64) -> bool {
+        matches!(self, Self::Scalars { .. }) || self.winner_at(at).is_some()
+    }
+
     /// Counts a vote for a scalar against the object that it lies in.
     fn add_contradiction(&mut self, at: u64, ty: TypeId, weight: f64) {
         let winner = match self {
@@ -186,7 +201,7 @@ pub fn find_contents(
                 .key_of_any_size()
                 .and_then(|key| by_place.get(&key));
             found[n] = other
-                .filter(|c| fits_bytes(c, allocations[n].room().bytes))
+                .filter(|c| fits_bytes(c, allocations[n].room().bytes) && allocations[n].uses(c))
                 .cloned();
         }
     }
@@ -209,8 +224,8 @@ struct AllocationKey<'s> {
 }
 
 /// Groups the allocations that have no contents yet by their keys, and gives contents to the groups
-/// that agree. An allocation is left out if most votes from its whole call stack disagree, because
-/// a helper allocates for many callers.
+/// that agree. An allocation is left out if most votes from its whole call stack disagree, or all its
+/// accesses are outside of the objects, because a helper allocates for many callers.
 fn settle_groups<'s>(
     shapes: &mut dyn TypeShapes,
     allocations: &'s [TypedAllocation<'s>],
@@ -241,7 +256,8 @@ fn settle_groups<'s>(
         for members in stacks.into_values() {
             let mut own = AllocationVotes::default();
             members.iter().for_each(|&n| own.add(&allocations[n]));
-            if are_of_contents(shapes, &contents, &own) {
+            let is_used = members.iter().any(|&n| allocations[n].uses(&contents));
+            if is_used && are_of_contents(shapes, &contents, &own) {
                 members
                     .into_iter()
                     .for_each(|n| found[n] = Some(contents.clone()));
@@ -411,9 +427,15 @@ fn array_element(
     })?;
     let size = shapes.size_of(ty)?;
     let count = bytes.checked_sub(first)? / size;
-    let seen: BTreeSet<u64> = { votes.iter() }
-        .filter(|((base, _), _)| (first..bytes).contains(base))
-        .map(|((base, _), _)| (base - first) / size)
+    // Votes for other types may be for a header.
+    let mut is_of_element = |&(base, other): &(u64, TypeId)| {
+        let inside = (first..bytes).contains(&base);
+        let at = base.wrapping_sub(first) % size;
+        inside && ((at, other) == (0, ty) || shapes.contains(ty, at, other))
+    };
+    let seen: BTreeSet<u64> = { votes.keys() }
+        .filter(|vote| is_of_element(vote))
+        .map(|(base, _)| (base - first) / size)
         .collect();
     // A header may be as long as the one object behind it.
     let may_be_header = count == 2 && !seen.contains(&0);
@@ -542,6 +564,13 @@ mod tests {
     /// `LONG`.
     type AllocationInput<'g> = (u64, u64, &'g [u64], &'g [(u64, TypeId)], f64);
 
+    fn linked_address(address: u64) -> Option<LinkedAddress> {
+        Some(LinkedAddress {
+            file: FileId::MAIN,
+            address,
+        })
+    }
+
     /// Compares the contents: `None`, or type, offset of the first object, and true for an array.
     fn check(inputs: &[AllocationInput<'_>], expect: &[Option<(TypeId, u64, bool)>]) {
         let vote = |&(start, _, _, votes, _): &AllocationInput<'_>| -> Votes {
@@ -550,19 +579,16 @@ mod tests {
                 .collect()
         };
         let votes: Vec<Votes> = inputs.iter().map(vote).collect();
+        let touched: Vec<BTreeSet<Addr>> = { votes.iter() }
+            .map(|votes| votes.keys().map(|(base, _)| Addr(*base)).collect())
+            .collect();
         let scalars: Vec<Votes> = { inputs.iter() }
             .map(|g| Votes::from_iter((g.4 > 0.0).then_some(((g.0, LONG), g.4))))
             .collect();
-        let linked = |&address: &u64| {
-            Some(LinkedAddress {
-                file: FileId::MAIN,
-                address,
-            })
-        };
         let allocations: Vec<TypedAllocation<'_>> =
-            { inputs.iter().zip(votes.iter().zip(&scalars)) }
+            { inputs.iter().zip(votes.iter().zip(&scalars).zip(&touched)) }
                 .map(
-                    |(&(start, bytes, stack, _, _), (votes, scalars))| TypedAllocation {
+                    |(&(start, bytes, stack, _, _), ((votes, scalars), touched))| TypedAllocation {
                         cell: ObjectCell {
                             run: RunId(0),
                             start: Addr(start),
@@ -571,9 +597,10 @@ mod tests {
                         },
                         votes,
                         scalars,
+                        touched,
                         exact: true,
                         callers: AllocationCallers {
-                            frames: stack.iter().map(linked).collect(),
+                            frames: stack.iter().copied().map(linked_address).collect(),
                             near: 1,
                             ..AllocationCallers::default()
                         },
@@ -689,6 +716,62 @@ mod tests {
     fn one_object_behind_a_header_of_its_size_is_no_array() {
         let shared = (0x1000, 48, &[1][..], &[(24, ITEM)][..], 0.0);
         check(&[shared], &[Some((ITEM, 24, false))]);
+    }
+
+    #[test]
+    fn a_vote_for_another_type_is_no_element() {
+        let inputs: [AllocationInput<'_>; 2] = [
+            (0x1000, 48, &[1], &[(24, ITEM), (0, OTHER)], 0.0),
+            (0x2000, 48, &[1], &[(24, ITEM)], 0.0),
+        ];
+        let item = Some((ITEM, 24, false));
+        check(&inputs, &[item, item]);
+    }
+
+    #[test]
+    fn memory_of_a_rounded_size_is_an_array_only_if_several_elements_are_seen() {
+        let objects_of = |offsets: &[u64], exact: bool| {
+            let votes = Votes::from_iter(offsets.iter().map(|&at| ((at, ITEM), 4.0)));
+            agreed_objects(&mut Fixed, AllocationRoom { bytes: 48, exact }, &votes)
+        };
+        let is_array = |offsets: &[u64], exact: bool| {
+            matches!(
+                objects_of(offsets, exact),
+                Some(AllocationContents::Elements(_))
+            )
+        };
+        assert!(is_array(&[0], true));
+        assert!(!is_array(&[0], false));
+        assert!(is_array(&[0, 24], false));
+    }
+
+    #[test]
+    fn memory_that_is_accessed_outside_of_the_objects_has_others() {
+        let far = Votes::from_iter([((0x1000 + 40, ITEM), 4.0)]);
+        let (none, scalars) = (Votes::default(), Votes::default());
+        let touched = [0x1000 + 40, 0x2000].map(|addr| BTreeSet::from([Addr(addr)]));
+        let allocation = |start: u64, votes, touched| TypedAllocation {
+            cell: ObjectCell {
+                run: RunId(0),
+                start: Addr(start),
+                end: Addr(start + 256),
+                range: None,
+            },
+            votes,
+            scalars: &scalars,
+            touched,
+            exact: false,
+            callers: AllocationCallers {
+                frames: [1, start].map(linked_address).to_vec(),
+                near: 1,
+                ..AllocationCallers::default()
+            },
+        };
+        let cut = allocation(0x1000, &far, &touched[0]);
+        let other = allocation(0x2000, &none, &touched[1]);
+        let found = find_contents(&mut Fixed, &[cut, other]);
+        assert!(found[0].is_some());
+        assert_eq!(found[1], None);
     }
 
     #[test]
