@@ -101,7 +101,10 @@ pub fn run(arguments: &[String]) -> anyhow::Result<ExitCode> {
         .collect();
     let masks = OutputMasks::find(&options.relayout)?;
     let written = folder.outputs(options.is_keeping);
-    folder_files::remove_folder(&folder.outputs(false))?;
+    if !options.is_keeping || options.only.is_empty() {
+        // Outputs of commands that are no longer in the list go, too.
+        folder_files::remove_folder(&written)?;
+    }
     let count = run_rows(&folder, &rows, &masks, &written)?;
     println!(
         "{} commands, {count} outputs in {}, {:.0} s",
