@@ -31,7 +31,7 @@ relayout-toolchain: relayout-files relayout-measure
 relayout: relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-report relayout-resolve relayout-search relayout-session relayout-timed relayout-toolchain relayout-verify
 relayout-temporary:
 relayout-testkit:
-xtask:
+xtask: relayout-testkit
 relayout-rt: relayout-shadow
 relayout-qemu-core: relayout-shadow
 relayout-qemu-api1: relayout-qemu-core

@@ -6,10 +6,12 @@
 //! cargo run --release -p xtask -- names --list     # also prints each place that counts against a limit
 //! ```
 //!
-//! The source is parsed with `syn`; nothing is matched by pattern.
+//! The source is parsed with `syn`; nothing is matched by pattern. `xtask outputs` compares what two builds print
+//! ([`outputs`]).
 
 mod docs;
 mod figures;
+mod outputs;
 mod skips;
 mod source;
 mod statements;
@@ -23,15 +25,21 @@ use anyhow::bail;
 
 use figures::Figures;
 
-const USAGE: &str = "usage: cargo run -p xtask -- names [--check] [--list] [FOLDER]";
+const USAGE: &str = "cargo run -p xtask -- names [--check] [--list] [FOLDER]";
 
 fn main() -> anyhow::Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
-    if arguments.first().map(String::as_str) != Some("names") {
-        bail!("{USAGE}");
+    match arguments.split_first() {
+        Some((name, options)) if name == "names" => count_names(options),
+        Some((name, options)) if name == "outputs" => outputs::run(options),
+        _ => bail!("usage: {USAGE}\n       {}", outputs::USAGE),
     }
-    let folder = arguments[1..]
+}
+
+/// Prints the figures of the naming rules.
+fn count_names(arguments: &[String]) -> anyhow::Result<ExitCode> {
+    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let folder = arguments
         .iter()
         .find(|argument| !argument.starts_with("--"));
     let files = source::read_files(Path::new(folder.map_or(".", String::as_str)))?;
