@@ -173,7 +173,7 @@ fn advice_on_a_number_is_that_of_the_report() {
     let variable = finding["variable"].as_str().expect("a variable");
     let sentence = finding["advice"][0]["words"].as_str().expect("advice");
     for command in ["advise out".to_owned(), format!("advise out {variable}")] {
-        let advice = common::json(&place, &command);
+        let advice = crate::common::json(&place, &command);
         let advised = advice["variables"].as_array().expect("a list").iter();
         let advised = { advised.clone() }
             .find(|advised| advised["name"] == *variable)
@@ -189,7 +189,7 @@ fn advice_on_a_number_is_that_of_the_report() {
             skipped.clone().all(|skipped| skipped["name"] != *variable),
             "{command}: {advice:#}"
         );
-        let text = common::text(&place, &command);
+        let text = crate::common::text(&place, &command);
         let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(unwrapped.contains(sentence), "{command}: {text}");
         let heading = format!("Variable: {variable} of main (captured.cc:");

@@ -102,7 +102,8 @@ pub struct ResolvedObject {
     /// Kind of memory.
     pub kind: ObjectKind,
     /// 1 if the type is certain (globals, page descriptors, caches typed by name and size), else
-    /// the fraction of the evidence that agrees, reduced if there is little evidence.
+    /// the fraction of the evidence that agrees, reduced if there is little evidence, and to a tenth
+    /// for a type of a standard library that fills only a part of an allocation.
     pub confidence: f32,
     /// Votes for and against the type.
     pub votes: VoteCounts,
