@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     println!("{path}: {place} has no type, not {wanted:?}");
                 }
             }
-            Ok::<(), relayout_session::Error>(())
+            Ok::<(), relayout_session::UserError>(())
         };
         with_resolved_profile(Path::new(path), &[], &SilentProgress, add)?;
     }

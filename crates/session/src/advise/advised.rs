@@ -23,7 +23,8 @@ use super::patch::{ChosenEdit, PatchOutcome, WrittenPatch, write_chosen_layout};
 use super::recommended::{LayoutChoice, PoolLayout, RecommendationLimits};
 use super::scenarios::{GuardedType, ScenarioScores, add_workload_scores, score_configurations};
 use super::searched::SearchedType;
-use crate::{Error, ProbedMachine, ResolvedNames, ResolvedProfile};
+use crate::UserError;
+use crate::{ProbedMachine, ResolvedNames, ResolvedProfile};
 
 /// Types that are advised on if none is named.
 const UNNAMED_TYPES_MAX: usize = 3;
@@ -197,7 +198,7 @@ pub fn advise_types<'a>(
     resolved: &ResolvedProfile<'a>,
     names: &ResolvedNames<'_, '_>,
     request: &AdviceRequest,
-) -> Result<AdviceRun<'a>, Error> {
+) -> Result<AdviceRun<'a>, UserError> {
     let options = Options {
         intervals: request.top,
         pair_coefficient: request.machine.pair_coefficient,
@@ -213,7 +214,7 @@ pub fn advise_types<'a>(
         .configurations
         .iter()
         .map(read_build)
-        .collect::<Result<_, Error>>()?;
+        .collect::<Result<_, UserError>>()?;
     let mut searched = Vec::new();
     for (type_index, gathered) in gathered.into_iter().enumerate() {
         let user_layouts = fit_layout_files(resolved, &gathered.shape, &request.layout_files)?;
@@ -327,7 +328,7 @@ fn read_order_uses(
 fn gather_types<'a>(
     resolved: &ResolvedProfile<'a>,
     request: &AdviceRequest,
-) -> Result<(Vec<GatheredType<'a>>, Vec<ContendedType>), Error> {
+) -> Result<(Vec<GatheredType<'a>>, Vec<ContendedType>), UserError> {
     if request.types.is_empty() {
         return Ok(most_contended_types(resolved, request.force));
     }
@@ -335,7 +336,7 @@ fn gather_types<'a>(
         .types
         .iter()
         .map(|name| gather_type(resolved, name, &request.pinned));
-    Ok((gathered.collect::<Result<_, Error>>()?, Vec::new()))
+    Ok((gathered.collect::<Result<_, UserError>>()?, Vec::new()))
 }
 
 /// Returns the types with the most transfers that can be laid out again, and those that were
@@ -422,7 +423,7 @@ fn patch_types<'a>(
     resolved: &ResolvedProfile<'_>,
     advised: Vec<AdvisedType<'a>>,
     request: &AdviceRequest,
-) -> Result<Vec<PatchedType<'a>>, Error> {
+) -> Result<Vec<PatchedType<'a>>, UserError> {
     let Some(source) = &request.source else {
         return Ok(advised
             .into_iter()
