@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use relayout_files::RecordingProgress;
 use relayout_profile::parquet::{META_FILE, parse_meta};
 use relayout_profile::{AccessCoverage, ProfileMeta};
-use relayout_session::compare::{CompareError, ComparedWorkload};
+use relayout_session::UserError;
+use relayout_session::compare::{ComparedWorkload, refuse_cut_off, refuse_samples};
 use relayout_session::{NamedTraffic, complete_recordings, read_named_traffic};
 
 use crate::FleetError;
@@ -82,7 +83,7 @@ impl<'s> ProfileAdder<'s> {
         let meta = read_meta(profile)?;
         let extents = complete_recordings(&meta);
         if extents.is_empty() {
-            return Err(CompareError::Incomplete(profile.to_owned()).into());
+            return Err(refuse_cut_off(profile).into());
         }
         let identities = extents
             .iter()
@@ -92,10 +93,7 @@ impl<'s> ProfileAdder<'s> {
             return Ok(AddedProfile::Known { recordings: known });
         }
         let named = read_named_traffic(profile, &self.debug, progress);
-        let named = named.map_err(|source| FleetError::Profile {
-            path: profile.to_owned(),
-            source: Box::new(source),
-        })?;
+        let named = named.map_err(UserError::wrap::<UserError>(profile.display().to_string()))?;
         let day = match self.day {
             Some(day) => day,
             None => written_day(profile)?,
@@ -190,7 +188,7 @@ pub fn read_meta(profile: &Path) -> Result<ProfileMeta, FleetError> {
         source: std::io::Error::other(error),
     })?;
     match meta.coverage {
-        AccessCoverage::Samples => Err(CompareError::Sampled(profile.to_owned()).into()),
+        AccessCoverage::Samples => Err(refuse_samples(profile).into()),
         _ => Ok(meta),
     }
 }

@@ -18,6 +18,7 @@ use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::logical_expr::{Expr, col, lit};
 use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
+use relayout_files::ProblemReason;
 
 use crate::FleetError;
 use crate::counted::{CountedEntries, CountedFiles, StoredSizes};
@@ -68,10 +69,10 @@ impl QueryEngine {
     pub async fn open(set: &DataSet, settings: &EngineSettings) -> Result<Self, FleetError> {
         let counted = CountedEntries::choose(set.read_entries().await?);
         if counted.entries.is_empty() {
-            return Err(FleetError::Usage(format!(
-                "{0} holds no recordings; `relayout fleet add {0} PROFILE...` adds some",
-                set.address.given
-            )));
+            let address = &set.address.given;
+            let remedy = format!("`relayout fleet add {address} PROFILE...` adds some");
+            let reason = ProblemReason::new(format!("{address} holds no recordings"));
+            return Err(FleetError::Usage(reason.with_remedy(remedy)));
         }
         let sizes = StoredSizes::list(set).await?;
         for (entry, _) in &counted.entries {
@@ -173,10 +174,13 @@ impl QueryEngine {
         let listed = self.set.list(ENTRY_FOLDER).await?;
         match self.entries.iter().all(|path| listed.contains_key(path)) {
             true => Ok(()),
-            false => Err(FleetError::Usage(format!(
-                "another command joined or removed recordings of {} meanwhile; ask again",
-                self.set.address.given
-            ))),
+            false => {
+                let reason = ProblemReason::new(format!(
+                    "another command joined or removed recordings of {} meanwhile",
+                    self.set.address.given
+                ));
+                Err(FleetError::Usage(reason.with_remedy("ask again")))
+            }
         }
     }
 

@@ -4,7 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use datafusion::error::DataFusionError;
-use relayout_session::compare::CompareError;
+use relayout_files::ProblemReason;
+use relayout_session::UserError;
 
 use crate::tables::FORMAT_VERSION;
 
@@ -13,7 +14,7 @@ use crate::tables::FORMAT_VERSION;
 #[non_exhaustive]
 pub enum FleetError {
     /// The address of a data set is none.
-    #[error("{address}: {reason}; give a folder, or an address such as s3://bucket/folder")]
+    #[error("{address}: {reason}; {GIVE_ADDRESS}")]
     Address {
         /// Address as given.
         address: String,
@@ -21,10 +22,10 @@ pub enum FleetError {
         reason: String,
     },
     /// There is no data set at the address.
-    #[error("{0} is no data set; `relayout fleet add {0} PROFILE...` makes one")]
+    #[error("{0} is no data set; {}", make_data_set(.0))]
     NoDataSet(String),
     /// The folder holds files, but none of a data set.
-    #[error("{address} holds other files ({example}) and is no data set; give a new folder")]
+    #[error("{address} holds other files ({example}) and is no data set; {NEW_FOLDER}")]
     Occupied {
         /// Address of the data set.
         address: String,
@@ -41,8 +42,8 @@ pub enum FleetError {
     },
     /// A newer version of relayout wrote the data set.
     #[error(
-        "{address} has format {found}, and this program reads formats up to {FORMAT_VERSION}; use the relayout that \
-         wrote it, or a newer one"
+        "{address} has format {found}, and this program reads formats up to {FORMAT_VERSION}; \
+         {NEWER_RELAYOUT}"
     )]
     NewerFormat {
         /// Address of the data set.
@@ -51,7 +52,7 @@ pub enum FleetError {
         found: u32,
     },
     /// A list of the files of a profile is damaged.
-    #[error("{path} is damaged: {reason}; remove it and add its profiles again")]
+    #[error("{path} is damaged: {reason}; {ADD_AGAIN}")]
     DamagedEntry {
         /// Path in the data set.
         path: String,
@@ -60,8 +61,8 @@ pub enum FleetError {
     },
     /// A file of rows is not as it was written.
     #[error(
-        "{path} is damaged: {reason}; `relayout fleet forget` with --entry {entry} --yes removes its {recordings} \
-         recordings, and `relayout fleet add` adds their profiles again"
+        "{path} is damaged: {reason}; {}",
+        forget_entry(entry, *.recordings)
     )]
     DamagedFile {
         /// Path in the data set.
@@ -84,47 +85,24 @@ pub enum FleetError {
         source: object_store::Error,
     },
     /// A query failed.
-    #[error("{}", query_words(.0))]
+    #[error("{}", query_reason(.0))]
     Query(Box<DataFusionError>),
     /// The cluster does not answer.
-    #[error(
-        "the cluster at {url} failed: {reason}; its scheduler and executors have logs, and `ballista-scheduler` starts one"
-    )]
+    #[error("the cluster at {url} failed: {reason}; {CLUSTER_LOGS}")]
     Cluster {
         /// Its address.
         url: String,
         /// Reason.
         reason: String,
     },
-    /// There is no profile at a path.
+    /// A profile, or a layout file, cannot be used.
     #[error(transparent)]
-    Compare(#[from] CompareError),
-    /// A profile cannot be read.
-    #[error("{}", path.display())]
-    Profile {
-        /// Profile.
-        path: PathBuf,
-        /// Cause.
-        source: Box<relayout_session::Error>,
-    },
-    /// A layout file has no layout of the type.
-    #[error(transparent)]
-    Layout(Box<relayout_session::Error>),
+    User(#[from] UserError),
     /// Rows cannot be written as a file.
     #[error("cannot write rows")]
     Rows(#[from] arrow::error::ArrowError),
-    /// The data set has nothing of a name.
-    #[error(
-        "no recording has transfers on a member, type or variable {name}, or in a function of that name{suggestion}"
-    )]
-    UnknownName {
-        /// Name as given.
-        name: String,
-        /// Similar names, as the end of the sentence.
-        suggestion: String,
-    },
     /// A name means several members.
-    #[error("{name} is one of {candidates}; give one of them")]
+    #[error("{name} is one of {candidates}; {GIVE_ONE}")]
     AmbiguousName {
         /// Name as given.
         name: String,
@@ -151,7 +129,7 @@ pub enum FleetError {
     },
     /// Options that do not go together.
     #[error("{0}")]
-    Usage(String),
+    Usage(ProblemReason),
     /// The user stopped the command.
     #[error("interrupted")]
     Interrupted,
@@ -169,13 +147,34 @@ impl From<parquet::errors::ParquetError> for FleetError {
     }
 }
 
-/// Returns what a query failed with, in words for who wrote it.
-fn query_words(error: &DataFusionError) -> String {
+/// Remedies, each at the end of a message.
+const GIVE_ADDRESS: &str = "give a folder, or an address such as s3://bucket/folder";
+const NEW_FOLDER: &str = "give a new folder";
+const NEWER_RELAYOUT: &str = "use the relayout that wrote it, or a newer one";
+const ADD_AGAIN: &str = "remove it and add its profiles again";
+const CLUSTER_LOGS: &str =
+    "its scheduler and executors have logs, and `ballista-scheduler` starts one";
+const GIVE_ONE: &str = "give one of them";
+
+fn make_data_set(address: &str) -> String {
+    format!("`relayout fleet add {address} PROFILE...` makes one")
+}
+
+fn forget_entry(entry: &str, recordings: usize) -> String {
+    format!(
+        "`relayout fleet forget` with --entry {entry} --yes removes its {recordings} recordings, and `relayout fleet \
+         add` adds their profiles again"
+    )
+}
+
+/// Returns the reason why a query failed, in words for its author.
+fn query_reason(error: &DataFusionError) -> ProblemReason {
     match error.find_root() {
         DataFusionError::ResourcesExhausted(reason) => {
-            format!("the query needs more memory: {reason}; allow more with --memory")
+            ProblemReason::new(format!("the query needs more memory: {reason}"))
+                .with_remedy("allow more with --memory")
         }
-        root => root.strip_backtrace(),
+        root => ProblemReason::new(root.strip_backtrace()),
     }
 }
 
@@ -193,10 +192,40 @@ impl FleetError {
     pub fn full_text(&self) -> String {
         chain_text(self)
     }
+
+    /// Returns the error with its causes, and the remedy by itself.
+    pub fn full_reason(&self) -> ProblemReason {
+        if let Self::User(error) = self {
+            return ProblemReason {
+                problem: error.chain_message(),
+                remedy: error.chain_remedy(),
+            };
+        }
+        ProblemReason::from_sentence(self.full_text(), self.remedy())
+    }
+
+    fn remedy(&self) -> Option<String> {
+        let remedy = match self {
+            Self::Address { .. } => GIVE_ADDRESS,
+            Self::NoDataSet(address) => return Some(make_data_set(address)),
+            Self::Occupied { .. } => NEW_FOLDER,
+            Self::NewerFormat { .. } => NEWER_RELAYOUT,
+            Self::DamagedEntry { .. } => ADD_AGAIN,
+            Self::DamagedFile {
+                entry, recordings, ..
+            } => return Some(forget_entry(entry, *recordings)),
+            Self::Query(error) => return query_reason(error).remedy,
+            Self::Cluster { .. } => CLUSTER_LOGS,
+            Self::AmbiguousName { .. } => GIVE_ONE,
+            Self::Usage(reason) => return reason.remedy.clone(),
+            _ => return None,
+        };
+        Some(remedy.to_owned())
+    }
 }
 
 /// Returns an error with its causes in one line.
-pub fn chain_text(error: &dyn std::error::Error) -> String {
+fn chain_text(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

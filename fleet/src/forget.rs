@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use relayout_files::ProblemReason;
+
 use crate::FleetError;
 use crate::answer::{AnswerColumn, AnswerTable, FleetAnswer};
 use crate::data_set::DataSet;
@@ -36,10 +38,10 @@ impl ForgottenEntries {
         let entries = set.read_entries().await?;
         let known: BTreeSet<&String> = entries.iter().map(|entry| &entry.name).collect();
         if let Some(unknown) = self.names.iter().find(|name| !known.contains(name)) {
-            return Err(FleetError::Usage(format!(
-                "{} has no entry {unknown}; `relayout fleet forget {} --before DATE` lists entries",
-                set.address.given, set.address.given
-            )));
+            let address = &set.address.given;
+            let remedy = format!("`relayout fleet forget {address} --before DATE` lists entries");
+            let reason = ProblemReason::new(format!("{address} has no entry {unknown}"));
+            return Err(FleetError::Usage(reason.with_remedy(remedy)));
         }
         let day = self.before.map(|day| day.to_string());
         let is_old = |entry: &SetEntry| day.as_ref().is_some_and(|day| entry.date < *day);

@@ -20,4 +20,4 @@ pub mod recording_id;
 pub mod rows;
 pub mod tables;
 
-pub use error::{FleetError, chain_text};
+pub use error::FleetError;

@@ -90,13 +90,13 @@ async fn main() -> ExitCode {
 }
 
 fn print_error(error: &FleetError, as_document: bool) {
-    let text = error.full_text();
     if as_document {
-        let document = ErrorDocument::new(&text, error.exit_code());
+        let reason = error.full_reason();
+        let document = ErrorDocument::new(reason.problem, reason.remedy, error.exit_code());
         if let Ok(json) = document.to_json() {
             eprint!("{json}");
             return;
         }
     }
-    eprintln!("relayout: {}", escape_text(&text));
+    eprintln!("relayout: {}", escape_text(&error.full_text()));
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::bail;
+use relayout_session::UserError;
 use relayout_verify::runs::PAIRS_MAX;
 
 /// Parses a number of pairs of starts.
@@ -163,9 +163,12 @@ pub fn text_width(asked: Option<u16>) -> Option<usize> {
 }
 
 /// Rejects a source tree that is no folder.
-pub fn verify_source(tree: Option<&Path>) -> anyhow::Result<()> {
+pub fn verify_source(tree: Option<&Path>) -> Result<(), UserError> {
     match tree {
-        Some(tree) if !tree.is_dir() => bail!("--source {}: not a folder", tree.display()),
+        Some(tree) if !tree.is_dir() => Err(UserError::input(format!(
+            "--source {}: not a folder",
+            tree.display()
+        ))),
         _ => Ok(()),
     }
 }

@@ -1,12 +1,11 @@
-//! Exit codes, and errors as the user sees them.
+//! Exit codes, and errors of the command line.
 
 use std::process::ExitCode;
 
 use relayout_files::ErrorCategory;
 use relayout_report::ErrorDocument;
-use relayout_session::HostError as Error;
 
-use crate::print::{print_error_document, print_failure};
+use crate::print::print_error_document;
 
 /// Exit status of the command. The numbers are part of its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,31 +53,6 @@ impl From<ErrorCategory> for ExitStatus {
     }
 }
 
-/// Prints the whole chain of causes, as a document if the user wants JSON.
-pub fn print_error(error: &anyhow::Error, status: ExitStatus) {
-    let mut causes = error.chain();
-    let mut text = causes.next().map(ToString::to_string).unwrap_or_default();
-    for cause in causes {
-        let cause = cause.to_string();
-        if !text.contains(&cause) {
-            text.push_str(": ");
-            text.push_str(&cause);
-        }
-    }
-    print_failure(&text, status as u8);
-}
-
-/// Returns how a command ends that failed with this error.
-pub fn error_status(error: &anyhow::Error) -> ExitStatus {
-    if error.chain().any(is_disk_full) {
-        return ExitStatus::Environment;
-    }
-    error
-        .chain()
-        .find_map(Error::category_of)
-        .map_or(ExitStatus::Input, ExitStatus::from)
-}
-
 /// Prints help, a version, or what is wrong with the command line, as a document if the user wants JSON.
 pub fn end_with_usage_error(error: &clap::Error, as_document: bool) -> ExitCode {
     if !error.use_stderr() || !as_document {
@@ -106,13 +80,5 @@ fn usage_document(text: &str) -> ErrorDocument {
         false => tips.join("; ").replace("tip: ", ""),
     };
     let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    ErrorDocument::with_hint(message, Some(hint), ExitStatus::Input as u8)
-}
-
-fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
-    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
-    let kind = error
-        .downcast_ref::<std::io::Error>()
-        .map(std::io::Error::kind);
-    matches!(kind, Some(StorageFull | QuotaExceeded))
+    ErrorDocument::new(message, Some(hint), ExitStatus::Input as u8)
 }

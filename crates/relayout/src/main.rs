@@ -19,9 +19,11 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
+use relayout_session::UserError;
 
 use crate::common_options::{ColorWhen, CommonOptions};
 use crate::exit::ExitStatus;
+use crate::print::print_failure;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -93,7 +95,7 @@ impl CliCommand {
         )
     }
 
-    fn run(&self) -> anyhow::Result<ExitStatus> {
+    fn run(&self) -> Result<ExitStatus, UserError> {
         match self {
             Self::Record(target) => cmd::record::run(target),
             Self::Show(args) => cmd::show::run(args).map(|()| ExitStatus::Done),
@@ -109,7 +111,7 @@ impl CliCommand {
             Self::Fleet(args) => cmd::fleet::run(args),
             Self::Verify(args) => cmd::verify::run(args),
             Self::Probe(args) => cmd::probe::run(args),
-            Self::Cc(_) | Self::Cxx(_) => Err(anyhow::anyhow!("cc and c++ come first")),
+            Self::Cc(_) | Self::Cxx(_) => Err(UserError::input("cc and c++ come first")),
             Self::Doctor(args) => cmd::doctor::run(args),
             Self::Setup(args) => cmd::setup::run(args),
             Self::Completions(args) => cmd::completions::run(args, RelayoutCli::command()),
@@ -141,8 +143,8 @@ fn main() -> ExitCode {
     let result = cli.command.run();
     print::finish_output();
     let status = result.unwrap_or_else(|error| {
-        let status = exit::error_status(&error);
-        exit::print_error(&error, status);
+        let status = ExitStatus::from(error.category());
+        print_failure(&error, status as u8);
         status
     });
     status.into()

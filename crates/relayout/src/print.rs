@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use anyhow::Context;
 pub use relayout_report::TextKind;
 use relayout_report::{Document as _, ErrorDocument, escape_text, highlight};
+use relayout_session::UserError;
 
 use crate::pager::Pager;
 
@@ -49,7 +49,7 @@ pub fn is_quiet() -> bool {
 ///
 /// # Errors
 /// Any other failure to write, such as a full disk.
-pub fn print_text(text: &str) -> anyhow::Result<()> {
+pub fn print_text(text: &str) -> Result<(), UserError> {
     print_part(text, TextKind::Plain).map(|_| ())
 }
 
@@ -57,7 +57,7 @@ pub fn print_text(text: &str) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// Those of [`print_text`].
-pub fn print_rendered(text: &str, is_document: bool, kind: TextKind) -> anyhow::Result<()> {
+pub fn print_rendered(text: &str, is_document: bool, kind: TextKind) -> Result<(), UserError> {
     let kind = if is_document { TextKind::Plain } else { kind };
     print_part(text, kind).map(|_| ())
 }
@@ -66,7 +66,7 @@ pub fn print_rendered(text: &str, is_document: bool, kind: TextKind) -> anyhow::
 ///
 /// # Errors
 /// Those of [`print_text`].
-pub fn print_part(text: &str, kind: TextKind) -> anyhow::Result<ControlFlow<()>> {
+pub fn print_part(text: &str, kind: TextKind) -> Result<ControlFlow<()>, UserError> {
     let escaped = escape_text(text);
     let written = match settings().colored {
         true => write_output(highlight(&escaped, kind).as_bytes()),
@@ -74,7 +74,7 @@ pub fn print_part(text: &str, kind: TextKind) -> anyhow::Result<ControlFlow<()>>
     };
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
-        Err(error) => Err(error).context("cannot write to standard output"),
+        Err(error) => Err(UserError::input("cannot write to standard output").caused_by(error)),
         Ok(()) => Ok(ControlFlow::Continue(())),
     }
 }
@@ -116,11 +116,12 @@ pub fn print_warning(text: &str) {
 }
 
 /// Writes an error to standard error: after the name of the command, or as a document.
-pub fn print_failure(text: &str, code: u8) {
+pub fn print_failure(error: &UserError, code: u8) {
     if settings().error_documents {
-        print_error_document(&ErrorDocument::new(text, code));
+        let (message, remedy) = (error.chain_message(), error.chain_remedy());
+        print_error_document(&ErrorDocument::new(message, remedy, code));
     } else {
-        print_after_name(text, NoteKind::Failure);
+        print_after_name(&error.chain_text(), NoteKind::Failure);
     }
 }
 

@@ -8,7 +8,7 @@ use relayout_report::{
     Document as _, FindingSelection, ReportContents, explain_document, explain_text, json, text,
 };
 use relayout_session::{
-    JudgementCache, ProductionBuild, ResolvedNames, ResolvedProfile, explain_finding,
+    JudgementCache, ProductionBuild, ResolvedNames, ResolvedProfile, UserError, explain_finding,
     judge_findings, pair_coefficient_or_measured, rank_findings, read_source_files,
     read_subject_layouts, recorded_name, sort_by_saving, with_resolved_profile,
 };
@@ -27,7 +27,7 @@ const PAGE_TOP_DEFAULT: usize = 300;
 ///
 /// # Errors
 /// A profile or debug file that cannot be read or do not go together.
-pub fn report_json(profile: &Path, debug: &[PathBuf]) -> anyhow::Result<String> {
+pub fn report_json(profile: &Path, debug: &[PathBuf]) -> Result<String, UserError> {
     read_or_render(&Args {
         debug: debug.to_owned(),
         json: true,
@@ -40,7 +40,7 @@ pub fn report_json(profile: &Path, debug: &[PathBuf]) -> anyhow::Result<String> 
 ///
 /// # Errors
 /// A profile or debug file that cannot be read or do not go together, or a failed write.
-pub fn read_or_render(args: &Args) -> anyhow::Result<String> {
+pub fn read_or_render(args: &Args) -> Result<String, UserError> {
     let cache = JudgementCache::locate(&args.profile, &args.debug);
     let options = cached_options(args)?;
     if let Some(rendered) = options
@@ -70,7 +70,7 @@ pub fn read_or_render(args: &Args) -> anyhow::Result<String> {
 
 /// Returns words that tell the output of one set of options from that of another; `None` where the
 /// output depends on other files.
-fn cached_options(args: &Args) -> anyhow::Result<Option<String>> {
+fn cached_options(args: &Args) -> Result<Option<String>, UserError> {
     if args.production.is_some()
         || args.files.has_files()
         || args.exports.has_files()
@@ -99,7 +99,7 @@ fn render(
     resolved: &ResolvedProfile<'_>,
     names: &ResolvedNames<'_, '_>,
     cache: &JudgementCache,
-) -> anyhow::Result<RenderedReport> {
+) -> Result<RenderedReport, UserError> {
     let pair_coefficient = pair_coefficient_or_measured(args.pair_coefficient)?;
     let mut findings = rank_findings(resolved, names, pair_coefficient);
     if let Some(rank) = args.explain {
@@ -168,7 +168,7 @@ fn write_files(
     report: &ReportContents<'_>,
     resolved: &ResolvedProfile<'_>,
     names: &ResolvedNames<'_, '_>,
-) -> anyhow::Result<()> {
+) -> Result<(), UserError> {
     let selection = FindingSelection {
         top: args.top.unwrap_or(PAGE_TOP_DEFAULT),
         ..report.selection.clone()
@@ -188,7 +188,7 @@ fn render_document(
     report: &ReportContents<'_>,
     resolved: &ResolvedProfile<'_>,
     tree: Option<&Path>,
-) -> anyhow::Result<String> {
+) -> Result<String, UserError> {
     let (shown, _) = report.selection.select_findings(report.findings);
     let sources = tree.map_or_else(Vec::new, |tree| read_source_files(&shown, tree));
     Ok(json::render(&ReportContents {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use relayout_resolve::DebugImages;
-use relayout_session::ResolvedProfile;
+use relayout_session::{ResolvedProfile, UserError};
 
 use crate::progress::TerminalProgress;
 
@@ -14,9 +14,9 @@ use crate::progress::TerminalProgress;
 pub fn with_verified_profile<T>(
     profile: &Path,
     debug: &[PathBuf],
-    verify: impl FnOnce(&DebugImages<'_, '_>) -> anyhow::Result<()>,
-    then: impl FnOnce(&ResolvedProfile<'_>, &DebugImages<'_, '_>) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
+    verify: impl FnOnce(&DebugImages<'_, '_>) -> Result<(), UserError>,
+    then: impl FnOnce(&ResolvedProfile<'_>, &DebugImages<'_, '_>) -> Result<T, UserError>,
+) -> Result<T, UserError> {
     let progress = TerminalProgress::when_slow();
     progress.finish_after(relayout_session::with_verified_profile(
         profile, debug, &progress, verify, then,

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use relayout_session::advise::{AdviceRequest, PatchOutcome, advise_types};
 use relayout_session::{
-    Error, ProbedMachine, ResolvedNames, SilentProgress, rank_findings, with_resolved_profile,
+    ProbedMachine, ResolvedNames, SilentProgress, UserError, rank_findings, with_resolved_profile,
 };
 
-fn main() -> Result<(), Error> {
+fn main() -> Result<(), UserError> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let profile = arguments.next().unwrap_or_else(|| "out.relayout".into());
     let request = AdviceRequest {
@@ -20,7 +20,7 @@ fn main() -> Result<(), Error> {
     print_advice(&profile, &request)
 }
 
-fn print_advice(profile: &Path, request: &AdviceRequest) -> Result<(), Error> {
+fn print_advice(profile: &Path, request: &AdviceRequest) -> Result<(), UserError> {
     with_resolved_profile(profile, &[], &SilentProgress, |resolved, images| {
         let names = ResolvedNames::new(resolved, images);
         for finding in rank_findings(resolved, &names, None).findings {

@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     counts.add(path, &allocation, expected, has_option("--wrong"));
                 }
             }
-            Ok::<(), relayout_session::Error>(())
+            Ok::<(), relayout_session::UserError>(())
         };
         with_resolved_profile(Path::new(path), &[], &SilentProgress, add)?;
     }

@@ -55,7 +55,7 @@ pub use gathered::{GatheredType, element_instructions, gather_type};
 pub use guards::{GuardAdvice, GuardableStore, StoreCounts};
 pub use inner_types::{InnerType, inner_types};
 pub use layout_edits::{LayoutEdits, MemberBytes, MemberMove, MovePosition};
-pub use layout_files::{LayoutFile, LayoutFileProblem, read_layout_files, verify_layout_files};
+pub use layout_files::{LayoutFile, read_layout_files, verify_layout_files};
 pub use layout_pool::LayoutPool;
 pub use line_changes::{LineChange, NamedUses, line_changes};
 pub use objects::{ContendedType, SizeEffects, struct_offsets};

@@ -13,10 +13,9 @@
 //! let subjects = open_subjects(&request, &rules.config, &SilentProgress, &notify)?;
 //! let outcome = check_subjects(&request, &rules, &subjects, &notify)?;
 //! println!("{} violations", outcome.violations.len());
-//! # Ok::<(), relayout_session::check::CheckError>(())
+//! # Ok::<(), relayout_session::UserError>(())
 //! ```
 
-mod error;
 mod headers;
 mod lock_update;
 mod rules;
@@ -29,9 +28,9 @@ use relayout_check::{CheckOutcome, CheckSettings, Date, FileFacts, LayoutCheck};
 use relayout_files::cannot;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 
+use crate::UserError;
 use crate::with_types;
 
-pub use error::CheckError;
 pub use headers::{CompiledHeader, HeaderSources, NamedDatabase};
 pub use lock_update::{HotProfiles, UpdatedLock, update_lock};
 pub use rules::{CheckRules, today};
@@ -71,7 +70,7 @@ pub fn check_subjects(
     rules: &CheckRules,
     subjects: &[CheckedSubject],
     notify: &dyn Fn(&str),
-) -> Result<CheckOutcome, CheckError> {
+) -> Result<CheckOutcome, UserError> {
     let baseline = match &request.baseline {
         Some(path) => with_file(request, path, notify, |catalog, facts| {
             Ok(relayout_check::baseline_types(
@@ -112,7 +111,7 @@ pub fn emit_assertions(
     subjects: &[CheckedSubject],
     form: EmitForm,
     notify: &dyn Fn(&str),
-) -> Result<EmittedAssertions, CheckError> {
+) -> Result<EmittedAssertions, UserError> {
     let today = request.today.unwrap_or_else(today);
     let mut emitter = AssertionEmitter::new(&rules.config, rules.lock.as_ref(), form, today);
     for subject in subjects {
@@ -135,8 +134,8 @@ fn with_file<T>(
     request: &CheckRequest,
     path: &Path,
     notify: &dyn Fn(&str),
-    then: impl FnOnce(&TypeCatalog<'_>, &FileFacts) -> Result<T, CheckError>,
-) -> Result<T, CheckError> {
+    then: impl FnOnce(&TypeCatalog<'_>, &FileFacts) -> Result<T, UserError>,
+) -> Result<T, UserError> {
     let base = request.btf_base.as_deref();
     with_types(path, request.format, base, notify, |catalog| {
         let facts = rules::file_facts(path, request.kconfig.as_deref())?;

@@ -13,12 +13,11 @@
 //! for workload in &comparison.workloads {
 //!     println!("{} {:?}", workload.workload.name, workload.total.verdict);
 //! }
-//! # Ok::<(), relayout_session::compare::CompareError>(())
+//! # Ok::<(), relayout_session::UserError>(())
 //! ```
 
 mod bisect;
 mod causes;
-mod error;
 mod profiles;
 mod rates;
 mod side;
@@ -27,10 +26,9 @@ mod workload;
 
 pub use bisect::BisectVerdict;
 pub use causes::{ChangeCause, LayoutCause};
-pub use error::CompareError;
 pub use profiles::find_profiles;
 pub use rates::RateChange;
-pub use side::{ComparedSide, SideWorkload};
+pub use side::{ComparedSide, SideWorkload, refuse_cut_off, refuse_samples};
 pub use subjects::{MemberChange, MemberSide, SubjectChange};
 pub use workload::{
     CompareSettings, ComparedWorkload, RecordingComparison, WorkloadComparison, compare_sides,

@@ -2,6 +2,7 @@
 //! its libraries.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use relayout_files::{DebugFile, DebugPlaces, RecordingProgress};
@@ -10,7 +11,7 @@ use relayout_layout::kernel_module::link_module;
 use relayout_profile::{LoadedModule, Profile, ProfileMeta};
 use relayout_resolve::{DebugImages, modules_used};
 
-use crate::Error;
+use crate::UserError;
 use crate::kept_programs::{build_id_of_bytes, build_id_of_file, stored_program};
 use crate::type_files::debug_places;
 
@@ -29,7 +30,7 @@ const LIBRARIES_NAMED_MAX: usize = 4;
 ///
 /// # Errors
 /// A file of the kernel or program has no usable debug information; and those of `then`.
-pub fn with_debug_images<T, E: From<Error>>(
+pub fn with_debug_images<T, E: From<UserError>>(
     given_files: &[PathBuf],
     profile: &Profile,
     progress: &dyn RecordingProgress,
@@ -95,10 +96,13 @@ fn take_by_build_id(given: &mut Vec<PathBuf>, build_id: &str) -> Option<PathBuf>
     Some(given.remove(index))
 }
 
-fn debug_path(given: Option<&Path>, meta: &ProfileMeta) -> Result<PathBuf, Error> {
+fn debug_path(given: Option<&Path>, meta: &ProfileMeta) -> Result<PathBuf, UserError> {
     match (given, meta.debug_file.as_str()) {
         (Some(path), _) => Ok(path.to_owned()),
-        (None, "") => Err(Error::NoDebugFile),
+        (None, "") => Err(UserError::input(
+            "the profile does not say which debug file it was recorded with",
+        )
+        .with_remedy("give one with --debug FILE")),
         (None, recorded) => Ok(PathBuf::from(recorded)),
     }
 }
@@ -111,7 +115,7 @@ fn debug_path(given: Option<&Path>, meta: &ProfileMeta) -> Result<PathBuf, Error
 pub(crate) fn main_debug_path(
     given_files: &[PathBuf],
     meta: &ProfileMeta,
-) -> Result<PathBuf, Error> {
+) -> Result<PathBuf, UserError> {
     let mut files = given_files.to_vec();
     let own = take_by_build_id(&mut files, &meta.build_id).or_else(|| files.first().cloned());
     let path = debug_path(own.as_deref(), meta)?;
@@ -126,12 +130,14 @@ fn open_main_file(
     meta: &ProfileMeta,
     places: &DebugPlaces,
     unproven: &mut UnprovenFiles,
-) -> Result<DebugFile, Error> {
-    let unreadable = |source| Error::DebugFile {
-        path: path.to_owned(),
-        kind: main_file_kind(meta),
-        build_id: meta.build_id.clone(),
-        source,
+) -> Result<DebugFile, UserError> {
+    let unreadable = |cause: io::Error| {
+        let (kind, build_id) = (main_file_kind(meta), &meta.build_id);
+        UserError::input(format!("cannot read the debug file {}", path.display()))
+            .with_remedy(format!(
+                "give the {kind} with build id {build_id} with --debug FILE"
+            ))
+            .caused_by(cause)
     };
     if is_given {
         let map = relayout_files::map_file(path).map_err(unreadable)?;
@@ -150,10 +156,13 @@ fn open_main_file(
         NamedFileProof::NoBuildId => unproven.0.push(path.to_owned()),
         NamedFileProof::OtherBuild { found } => return Err(other_build(path, found, meta)),
         NamedFileProof::ForeignOwner => {
-            return Err(Error::ForeignDebugFile {
-                path: path.to_owned(),
-                kind: main_file_kind(meta),
-            });
+            let message = format!(
+                "the profile names the debug file {} without a build id, and the file belongs to another user",
+                path.display()
+            );
+            let kind = main_file_kind(meta);
+            let remedy = format!("if it is the recorded {kind}, give it with --debug");
+            return Err(UserError::input(message).with_remedy(remedy));
         }
     }
     Ok(DebugFile::find_or_keep(path, map, places.clone()))
@@ -220,17 +229,17 @@ fn read_main_file<'a>(
     file: &'a DebugFile,
     meta: &ProfileMeta,
     progress: &dyn RecordingProgress,
-) -> Result<DwarfFile<'a>, Error> {
+) -> Result<DwarfFile<'a>, UserError> {
     let (debug, is_symbols_only) = match file.dwarf_with_code() {
         Err(source) if lacks_debug_info(&source) && meta.target != "kernel" => {
             (file.symbols(), true)
         }
         result => (result, false),
     };
-    let debug = debug.map_err(|source| Error::DebugInformation {
-        path: file.path().to_owned(),
-        source,
-    })?;
+    let debug = debug.map_err(UserError::wrap(format!(
+        "cannot read the debug information of {}",
+        file.path().display()
+    )))?;
     verify_build_id(path, &debug, meta)?;
     if is_symbols_only {
         progress.warn(&format!(
@@ -365,7 +374,11 @@ fn main_file_kind(meta: &ProfileMeta) -> &'static str {
     }
 }
 
-fn verify_build_id(path: &Path, debug: &DwarfFile<'_>, meta: &ProfileMeta) -> Result<(), Error> {
+fn verify_build_id(
+    path: &Path,
+    debug: &DwarfFile<'_>,
+    meta: &ProfileMeta,
+) -> Result<(), UserError> {
     if meta.build_id.is_empty() {
         return Ok(());
     }
@@ -376,14 +389,15 @@ fn verify_build_id(path: &Path, debug: &DwarfFile<'_>, meta: &ProfileMeta) -> Re
     Err(other_build(path, found, meta))
 }
 
-fn other_build(path: &Path, found: String, meta: &ProfileMeta) -> Error {
-    Error::OtherBuild {
-        path: path.to_owned(),
-        kind: main_file_kind(meta),
-        found: match found.as_str() {
-            "" => "missing".to_owned(),
-            _ => found,
-        },
-        expected: meta.build_id.clone(),
-    }
+fn other_build(path: &Path, found: String, meta: &ProfileMeta) -> UserError {
+    let found = match found.as_str() {
+        "" => "missing",
+        found => found,
+    };
+    let (kind, expected) = (main_file_kind(meta), &meta.build_id);
+    UserError::input(format!(
+        "{} is of another build than the recording: its build id is {found}, the recording's {expected}",
+        path.display()
+    ))
+    .with_remedy(format!("give the {kind} of the recorded build with --debug FILE"))
 }

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, TypeDiff, compare_sides};
-use relayout_files::RecordingProgress;
+use relayout_files::{ProblemReason, RecordingProgress};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 
-use crate::{Error, with_both_types};
+use crate::UserError;
+use crate::type_files::unreadable_types;
+use crate::with_both_types;
 
 pub(crate) use hot::ComparedFiles;
 pub use hot::{HotDiff, HotMove, HotPair, HotTypeTraffic};
@@ -73,7 +75,7 @@ pub fn compare_builds(
     request: &DiffRequest,
     progress: &dyn RecordingProgress,
     notify: &dyn Fn(&str),
-) -> Result<BuildComparison, Error> {
+) -> Result<BuildComparison, UserError> {
     let (old, new) = (&request.old, &request.new);
     with_both_types(old, new, request.format, notify, |old, new| {
         compare_types(request, old, new, progress)
@@ -85,13 +87,13 @@ fn compare_types(
     old: &TypeCatalog<'_>,
     new: &TypeCatalog<'_>,
     progress: &dyn RecordingProgress,
-) -> Result<BuildComparison, Error> {
+) -> Result<BuildComparison, UserError> {
     let mut before = DiffSide::new(old).with_bindings(request.bindings);
     let mut after = DiffSide::new(new).with_bindings(request.bindings);
     if request.types.is_empty() {
         let (old, new) = rayon::join(|| before.load_all(), || after.load_all());
-        old.map_err(Error::types(&request.old))?;
-        new.map_err(Error::types(&request.new))?;
+        old.map_err(UserError::wrap(unreadable_types(&request.old)))?;
+        new.map_err(UserError::wrap(unreadable_types(&request.new)))?;
     } else {
         select::load_named(request, &mut before, &mut after)?;
     }
@@ -102,11 +104,12 @@ fn compare_types(
     if let Some(missing) = missing.next()
         && diff.types.iter().any(is_different)
     {
-        return Err(Error::MissingComparedTypes {
-            old: request.old.clone(),
-            new: request.new.clone(),
-            missing: missing.to_string(),
-        });
+        let sentence = format!(
+            "cannot tell if {} and {} differ: {missing}",
+            request.old.display(),
+            request.new.display()
+        );
+        return Err(ProblemReason::from_sentence(sentence, missing.remedy()).into());
     }
     let hot_types = match &request.profile {
         Some(profile) => hot::read_hot_types(profile, request.debug.as_slice(), progress)?,

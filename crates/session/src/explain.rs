@@ -6,7 +6,8 @@ use relayout_contend::identify::{AddressNamer as _, SiteSource};
 use relayout_contend::{Finding, Findings};
 use relayout_resolve::{CountedOpinion, ObjectId, ResolvedObject};
 
-use crate::{Error, ResolvedNames, ResolvedProfile};
+use crate::UserError;
+use crate::{ResolvedNames, ResolvedProfile};
 
 /// A finding with the evidence for its type.
 #[derive(Debug)]
@@ -39,16 +40,17 @@ pub fn explain_finding<'a>(
     resolved: &ResolvedProfile<'a>,
     names: &ResolvedNames<'_, '_>,
     findings: &'a Findings,
-) -> Result<ExplainedFinding<'a>, Error> {
-    let missing = Error::NoSuchRank {
-        rank,
-        findings: findings.findings.len(),
-    };
+) -> Result<ExplainedFinding<'a>, UserError> {
     let finding = findings
         .findings
         .iter()
         .find(|finding| finding.rank == rank)
-        .ok_or(missing)?;
+        .ok_or_else(|| {
+            UserError::input(format!(
+                "there is no finding of rank {rank}: the profile has {}",
+                findings.findings.len()
+            ))
+        })?;
     let objects = contended_objects(resolved, finding);
     let explanation = resolved.resolution.explain(resolved.profile, &objects);
     let objects = explanation.objects.iter();

@@ -7,8 +7,9 @@ use relayout_contend::finding::FindingMember;
 use relayout_contend::{FindSettings, Findings, find_with, strip_type_tag};
 use relayout_layout::suggestions;
 
+use crate::UserError;
 use crate::advise::{recorded_struct_name, struct_names};
-use crate::{Error, ResolvedNames, ResolvedProfile};
+use crate::{ResolvedNames, ResolvedProfile};
 
 /// Ranks the contended cache lines of a profile.
 ///
@@ -54,7 +55,7 @@ pub fn recorded_name(
     name: &str,
     resolved: &ResolvedProfile<'_>,
     findings: &Findings,
-) -> Result<String, Error> {
+) -> Result<String, UserError> {
     let wanted = strip_type_tag(name);
     if findings
         .findings
@@ -70,13 +71,11 @@ pub fn recorded_name(
     if let Some(name) = recorded_struct_name(resolved, name)? {
         return Ok(name);
     }
-    let mut suggestion = findings.suggest_names(wanted);
-    if suggestion.is_empty() {
-        let similar = suggestions::similar_names(names.iter().map(String::as_str), wanted);
-        suggestion = suggestions::suggestion_suffix(&similar);
+    let mut close = findings.similar_names(wanted);
+    if close.is_empty() {
+        close = suggestions::similar_names(names.iter().map(String::as_str), wanted);
     }
-    Err(Error::UnknownFindingName {
-        name: wanted.to_owned(),
-        suggestion,
-    })
+    let message = format!("no type or variable of the profile is named `{wanted}`");
+    let list = "`relayout report PROFILE --top 0` lists those that are contended";
+    Err(UserError::unknown_name(message, &close, Some(list)))
 }

@@ -12,7 +12,6 @@
 //! KIT/bench/      program that measures kernels, if it is a file
 //! ```
 
-mod error;
 mod evidence;
 mod export;
 mod export_kernels;
@@ -23,7 +22,6 @@ mod manifest;
 #[cfg(test)]
 mod tests;
 
-pub use error::KitError;
 pub use evidence::{KitEvidence, PredictedChange, PredictedGain};
 pub use export::{ExportedKit, KitRequest, export_kit};
 pub use export_kernels::{KernelKitRequest, export_kernel_kit};

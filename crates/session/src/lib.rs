@@ -9,16 +9,18 @@
 //! ```no_run
 //! use std::path::Path;
 //!
-//! use relayout_session::{Error, ResolvedNames, SilentProgress, rank_findings, with_resolved_profile};
+//! use relayout_session::{
+//!     ResolvedNames, SilentProgress, UserError, rank_findings, with_resolved_profile,
+//! };
 //!
 //! with_resolved_profile(Path::new("out.relayout"), &[], &SilentProgress, |resolved, images| {
 //!     let names = ResolvedNames::new(resolved, images);
 //!     for finding in rank_findings(resolved, &names, None).findings {
 //!         println!("{} {}", finding.subject.type_name(), finding.tally.transfers());
 //!     }
-//!     Ok::<(), Error>(())
+//!     Ok::<(), UserError>(())
 //! })?;
-//! # Ok::<(), Error>(())
+//! # Ok::<(), UserError>(())
 //! ```
 
 pub mod advise;
@@ -27,10 +29,8 @@ pub mod compare;
 mod debug_images;
 mod declarations;
 pub mod diff;
-mod error;
 mod explain;
 mod findings;
-mod host_error;
 mod judgement;
 mod kept_findings;
 mod kept_programs;
@@ -53,13 +53,12 @@ pub mod suite;
 pub mod survey;
 pub mod tune;
 mod type_files;
+mod user_error;
 pub mod verify;
 
 pub use declarations::MemberDeclarations;
-pub use error::{Cause, Error};
 pub use explain::{ExplainedFinding, ExplainedInstruction, explain_finding};
 pub use findings::{rank_findings, recorded_name};
-pub use host_error::HostError;
 pub use judgement::{
     FindingSaving, JudgementCache, LayoutOutlook, TypeJudgement, TypeJudgements, deciding_type,
     finding_saving, judge_findings, judged_type_name, layout_outlook, run_judgements,
@@ -82,3 +81,4 @@ pub use shell_word::shell_word;
 pub use source_files::{SourceFile, read_source_file, read_source_files};
 pub use subject_layouts::{SubjectLayout, SubjectMember, read_subject_layouts};
 pub use type_files::{debug_places, type_names_of, with_both_types, with_types};
+pub use user_error::UserError;

@@ -8,8 +8,7 @@ use std::time::Duration;
 use relayout_files::{InterruptFlag, cannot, free_bytes, open_own_file};
 use relayout_measure::{ProgramCommand, ProgramLaunch, ProgramStarter};
 
-use crate::HostError;
-use crate::host_error::or_interrupted;
+use crate::UserError;
 
 /// Bytes that are free at least where a failure is blamed on the command and not on the disk.
 const FREE_BYTES_MIN: u64 = 32 << 20;
@@ -24,20 +23,14 @@ pub(crate) struct CommandRunner {
 /// A command that failed, or did not end in time.
 #[derive(Debug)]
 pub(crate) struct FailedCommand {
-    pub(crate) error: HostError,
+    pub(crate) error: UserError,
+    /// Its exit code; `None` if it was killed or not started.
+    pub(crate) exit_code: Option<i32>,
     /// Its output.
     pub(crate) log: PathBuf,
 }
 
 impl FailedCommand {
-    /// Returns its exit code; `None` if it was killed or not started.
-    pub(crate) fn exit_code(&self) -> Option<i32> {
-        match &self.error {
-            HostError::Measure(relayout_measure::Error::Failed { exit_code, .. }) => *exit_code,
-            _ => None,
-        }
-    }
-
     /// Returns the failure in one line, with the place of the log.
     pub(crate) fn words(&self) -> String {
         let text = self.error.to_string();
@@ -51,7 +44,7 @@ impl CommandRunner {
     pub(crate) fn new(
         interrupt: InterruptFlag,
         limit: Option<Duration>,
-    ) -> Result<Self, HostError> {
+    ) -> Result<Self, UserError> {
         Ok(Self {
             starter: ProgramStarter::new(interrupt)?,
             interrupt,
@@ -69,7 +62,7 @@ impl CommandRunner {
         command: &ProgramCommand,
         dir: &Path,
         log: &Path,
-    ) -> Result<Result<(), FailedCommand>, HostError> {
+    ) -> Result<Result<(), FailedCommand>, UserError> {
         let ended = self.starter.run(&ProgramLaunch {
             command,
             dir: Some(dir),
@@ -77,20 +70,25 @@ impl CommandRunner {
             time_limit: self.limit,
             disturbed_code: None,
         });
-        let ended = or_interrupted(ended.map_err(HostError::Measure), self.interrupt);
         self.keep_log(log)?;
         match ended {
             Ok(_) => Ok(Ok(())),
-            Err(HostError::Interrupted) => Err(HostError::Interrupted),
+            Err(_) if self.interrupt.is_set() => Err(UserError::interrupted()),
             Err(error) => {
                 require_space(log.parent().unwrap_or(log))?;
-                let log = log.to_owned();
-                Ok(Err(FailedCommand { error, log }))
+                Ok(Err(FailedCommand {
+                    exit_code: match error {
+                        relayout_measure::Error::Failed { exit_code, .. } => exit_code,
+                        _ => None,
+                    },
+                    error: error.into(),
+                    log: log.to_owned(),
+                }))
             }
         }
     }
 
-    fn keep_log(&self, log: &Path) -> Result<(), HostError> {
+    fn keep_log(&self, log: &Path) -> Result<(), UserError> {
         let mut text = Vec::new();
         for name in ["stdout", "stderr"] {
             let path = self.starter.dir().join(name);
@@ -108,7 +106,7 @@ impl CommandRunner {
 }
 
 /// Rejects a disk that is full: a command that failed there says nothing about a change.
-pub(crate) fn require_space(folder: &Path) -> Result<(), HostError> {
+pub(crate) fn require_space(folder: &Path) -> Result<(), UserError> {
     match free_bytes(folder) {
         Some(..FREE_BYTES_MIN) => {
             let full = io::Error::from(rustix::io::Errno::NOSPC);

@@ -2,16 +2,16 @@
 
 mod timed;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use relayout_contend::throughput::{LineHabit, MachineCosts};
 use relayout_probe::{AccessCost, MachineFile, load_machine_file};
-
 use relayout_profile::{ClockUnit, Profile};
 use relayout_timed::{MachineRules, TimedMachine};
 
-use crate::Error;
 use timed::timed_machine;
+
+use crate::UserError;
 
 /// Costs of a probed machine.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +42,7 @@ impl ProbedMachine {
         machine_file: Option<&Path>,
         pair_coefficient: Option<f64>,
         cpus: Option<u32>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, UserError> {
         let file = match machine_file {
             Some(path) => Some(MachineFile::read(path).map_err(machine_file_error)?),
             None => load_machine_file()?,
@@ -97,7 +97,7 @@ impl ProbedMachine {
 ///
 /// # Errors
 /// The file of this machine cannot be read.
-pub fn pair_coefficient_or_measured(given: Option<f64>) -> Result<Option<f64>, Error> {
+pub fn pair_coefficient_or_measured(given: Option<f64>) -> Result<Option<f64>, UserError> {
     if given.is_some() {
         return Ok(given);
     }
@@ -105,18 +105,20 @@ pub fn pair_coefficient_or_measured(given: Option<f64>) -> Result<Option<f64>, E
 }
 
 /// Errors of the document itself name the remedy already.
-fn machine_file_error(error: relayout_probe::Error) -> Error {
+fn machine_file_error(error: relayout_probe::Error) -> UserError {
     match error {
-        relayout_probe::Error::MachineFile { .. } => Error::Host(error.into()),
-        error => Error::MachineFile(error.into()),
+        relayout_probe::Error::MachineFile { .. } => error.into(),
+        error => UserError::input("`relayout probe -o FILE` writes the file that --machine reads")
+            .caused_by(error),
     }
 }
 
-fn missing_costs(path: &Path, command: &'static str) -> Error {
-    Error::MissingCosts {
-        path: PathBuf::from(path),
-        command,
-    }
+fn missing_costs(path: &Path, command: &str) -> UserError {
+    UserError::input(format!(
+        "{}: it does not have the costs of all accesses: an earlier version wrote it, or the machine was too noisy",
+        path.display()
+    ))
+    .with_remedy(format!("`{command}` measures again"))
 }
 
 fn costs_from_file(file: &MachineFile) -> Option<MachineCosts> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use relayout_profile::parquet::META_FILE;
 
-use crate::Error;
+use crate::UserError;
 
 /// Profiles that are named beside one that is missing.
 const PROFILES_SHOWN: usize = 4;
@@ -14,8 +14,8 @@ const PROFILES_SHOWN: usize = 4;
 /// with one of `others`. A path that is simply wrong passes: reading it fails with the reason.
 ///
 /// # Errors
-/// [`Error::MisplacedPath`], with the command that was meant.
-pub fn verify_debug_path(command: &str, path: &Path, others: &[String]) -> Result<(), Error> {
+/// The path is of another kind, with the command that was meant.
+pub fn verify_debug_path(command: &str, path: &Path, others: &[String]) -> Result<(), UserError> {
     let shown = path.display();
     if is_profile(path) {
         let remedy = format!(
@@ -39,8 +39,8 @@ pub fn verify_debug_path(command: &str, path: &Path, others: &[String]) -> Resul
 /// one of `others`.
 ///
 /// # Errors
-/// [`Error::MisplacedPath`], with the command that was meant.
-pub fn verify_profile_path(command: &str, path: &Path, others: &[String]) -> Result<(), Error> {
+/// The path is of another kind, with the command that was meant.
+pub fn verify_profile_path(command: &str, path: &Path, others: &[String]) -> Result<(), UserError> {
     let shown = path.display();
     if let Some(start) = first_bytes(path) {
         let perf_magic = [b"PERFILE2", b"2ELIFREP"];
@@ -70,12 +70,9 @@ pub fn verify_profile_path(command: &str, path: &Path, others: &[String]) -> Res
     }
 }
 
-fn misplaced(path: &Path, found: &'static str, remedy: String) -> Result<(), Error> {
-    Err(Error::MisplacedPath {
-        path: path.to_owned(),
-        found,
-        remedy,
-    })
+fn misplaced(path: &Path, found: &str, remedy: String) -> Result<(), UserError> {
+    let message = format!("{} is {found}: {remedy}", path.display());
+    Err(UserError::input(message))
 }
 
 /// Returns the profiles in the folder of a missing one, as the end of a sentence.

@@ -11,7 +11,7 @@ use relayout_contend::{Finding, Findings};
 use relayout_files::{DebugFile, RecordingProgress};
 use relayout_layout::dwarf::DwarfFile;
 
-use crate::Error;
+use crate::UserError;
 use crate::type_files::debug_places;
 
 /// Placement of the findings' variables in the production build.
@@ -42,13 +42,17 @@ impl ProductionBuild {
         path: &Path,
         findings: &Findings,
         progress: &dyn RecordingProgress,
-    ) -> Result<Self, Error> {
-        let map = relayout_files::map_file(path).map_err(Error::variables(path))?;
+    ) -> Result<Self, UserError> {
+        let unreadable = || format!("cannot read the variables of {}", path.display());
+        let map = relayout_files::map_file(path).map_err(UserError::wrap(unreadable()))?;
         let file = DebugFile::find_or_keep(path, map, debug_places()?);
         let debug = file.dwarf_with_code().or_else(|_| file.symbols());
-        let extents = read_variable_extents(&debug.map_err(Error::variables(path))?);
+        let extents = read_variable_extents(&debug.map_err(UserError::wrap(unreadable()))?);
         if extents.is_empty() {
-            return Err(Error::NoSymbols(path.to_owned()));
+            let message = format!("{} has no symbols", path.display());
+            return Err(
+                UserError::input(message).with_remedy("give the program before it was stripped")
+            );
         }
         let mut variables = findings
             .findings

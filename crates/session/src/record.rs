@@ -12,28 +12,8 @@ use relayout_record::RecordingOutcome;
 use relayout_resolve::insn::x86::X86InsnSet;
 use relayout_resolve::insn::{DecodedInsn, InstructionSet as _};
 
+use crate::UserError;
 use crate::kept_programs::keep_programs;
-
-/// Recordings that cannot be made or written.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RecordError {
-    /// The profile exists.
-    #[error("{0}; --force replaces it")]
-    Exists(#[source] relayout_profile::Error),
-    /// The recordings cannot be merged.
-    #[error("cannot merge the recordings")]
-    Merge(#[source] relayout_profile::merge::Error),
-    /// The profile cannot be written.
-    #[error("{0}")]
-    Profile(#[from] relayout_profile::Error),
-    /// Nothing was recorded.
-    #[error("{0}")]
-    Record(#[from] relayout_record::Error),
-    /// A file of the kernel is not installed.
-    #[error("{0}")]
-    Files(#[from] relayout_files::Error),
-}
 
 /// Profiles of several recordings, up to the first that failed.
 #[derive(Debug)]
@@ -71,7 +51,7 @@ impl KernelFiles {
     ///
     /// # Errors
     /// There is no such folder, or it lacks a boot image or vmlinux.
-    pub fn find_kernel(kernel: &Path, cache: Option<&CacheFolder>) -> Result<Self, RecordError> {
+    pub fn find_kernel(kernel: &Path, cache: Option<&CacheFolder>) -> Result<Self, UserError> {
         let fetched = || cache?.kernel_folder(kernel.to_str()?);
         let folder = match kernel.is_dir() {
             true => kernel.to_owned(),
@@ -85,7 +65,7 @@ impl KernelFiles {
         let mut complete = file_pairs.filter(|pair| pair.image.exists() && pair.debug.exists());
         complete.next().ok_or_else(|| {
             let missing = format!("a boot image with its vmlinux in {}", folder.display());
-            RecordError::Files(relayout_files::Error::Missing {
+            UserError::from(relayout_files::Error::Missing {
                 missing,
                 remedy: Some(
                     "build the tree with CONFIG_DEBUG_INFO, or give the files with --image and \
@@ -104,7 +84,7 @@ impl KernelFiles {
         image: Option<&Path>,
         debug: Option<&Path>,
         cache: Option<&CacheFolder>,
-    ) -> Result<Self, RecordError> {
+    ) -> Result<Self, UserError> {
         let given = |path: Option<&Path>| path.map(Path::to_owned);
         let modules = match (image, debug) {
             (None, None) => cache.map(|cache| cache.dir().join("kernel/current/modules")),
@@ -130,9 +110,9 @@ fn module_folder(folder: &Path) -> PathBuf {
     }
 }
 
-fn missing_named_kernel(kernel: &Path) -> RecordError {
+fn missing_named_kernel(kernel: &Path) -> UserError {
     let name = kernel.display();
-    RecordError::Files(relayout_files::Error::Missing {
+    UserError::from(relayout_files::Error::Missing {
         missing: format!("a kernel {name}"),
         remedy: Some(format!(
             "run {} --kernel {name} to fetch {DISTRIBUTION}'s, or give the folder of \
@@ -142,8 +122,8 @@ fn missing_named_kernel(kernel: &Path) -> RecordError {
     })
 }
 
-fn missing_kernel(file: &str, option: &str) -> RecordError {
-    RecordError::Files(relayout_files::Error::Missing {
+fn missing_kernel(file: &str, option: &str) -> UserError {
+    UserError::from(relayout_files::Error::Missing {
         missing: format!("a {file}"),
         remedy: Some(format!(
             "give one with {option}, or run {} to fetch {DISTRIBUTION}'s",
@@ -161,7 +141,7 @@ pub fn record_repeatedly(
     times: u16,
     notify: &dyn Fn(&str),
     record: impl Fn(u16) -> Result<RecordingOutcome, relayout_record::Error>,
-) -> Result<FinishedRecordings, RecordError> {
+) -> Result<FinishedRecordings, UserError> {
     let mut profiles = Vec::new();
     let mut problem = None;
     for number in 0..times {
@@ -194,10 +174,11 @@ impl FinishedRecordings {
         overwrite: bool,
         command: &[String],
         is_aborted: &dyn Fn() -> bool,
-    ) -> Result<(Profile, Option<relayout_record::Error>), RecordError> {
+    ) -> Result<(Profile, Option<relayout_record::Error>), UserError> {
         let mut profile = match <[Profile; 1]>::try_from(self.profiles) {
             Ok([profile]) => profile,
-            Err(profiles) => relayout_profile::merge(profiles).map_err(RecordError::Merge)?,
+            Err(profiles) => relayout_profile::merge(profiles)
+                .map_err(UserError::wrap("cannot merge the recordings"))?,
         };
         profile.meta.unseen_strings = unseen_strings::find_unseen_strings(&profile.meta);
         sign_profile(&mut profile, command);
@@ -208,7 +189,7 @@ impl FinishedRecordings {
                 relayout_profile::Error::Aborted { .. } => {
                     relayout_record::Error::Interrupted.into()
                 }
-                other => RecordError::Profile(other),
+                other => UserError::from(other),
             },
         )?;
         Ok((profile, self.problem))
@@ -225,10 +206,10 @@ pub fn sign_profile(profile: &mut Profile, command: &[String]) {
 ///
 /// # Errors
 /// The profile exists and must not be replaced, or its folder cannot be written.
-pub fn require_writable(output: &Path, overwrite: bool) -> Result<(), RecordError> {
+pub fn require_writable(output: &Path, overwrite: bool) -> Result<(), UserError> {
     match relayout_profile::validate_target(output, &WriteOptions { overwrite }) {
         Err(exists @ relayout_profile::Error::Exists { .. }) => {
-            return Err(RecordError::Exists(exists));
+            return Err(UserError::input(exists.to_string()).with_remedy("--force replaces it"));
         }
         other => other?,
     }
@@ -237,7 +218,7 @@ pub fn require_writable(output: &Path, overwrite: bool) -> Result<(), RecordErro
     fs::create_dir(&probe)
         .and_then(|()| fs::remove_dir(&probe))
         .map_err(cannot("write to", parent))
-        .map_err(|error| RecordError::Files(error.into()))
+        .map_err(UserError::from)
 }
 
 /// Decodes the x86-64 instruction of a sample.

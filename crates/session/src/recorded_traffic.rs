@@ -11,9 +11,10 @@ use relayout_diff::TypeLayout;
 use relayout_files::RecordingProgress;
 use relayout_profile::{AccessCoverage, ProfileMeta, RecordedRun, RecordedTime, SiteId};
 
+use crate::UserError;
 use crate::declarations::find_object;
 use crate::findings::recorded_names;
-use crate::{Error, ResolvedNames, ResolvedProfile, with_resolved_profile};
+use crate::{ResolvedNames, ResolvedProfile, with_resolved_profile};
 
 /// Complete recordings of a profile.
 #[derive(Clone, Debug)]
@@ -171,7 +172,7 @@ pub fn read_named_traffic(
     profile: &Path,
     debug: &[PathBuf],
     progress: &dyn RecordingProgress,
-) -> Result<NamedTraffic, Error> {
+) -> Result<NamedTraffic, UserError> {
     with_resolved_profile(profile, debug, progress, |resolved, images| {
         let counting = ResolvedNames::new(resolved, images);
         let names = ResolvedNames::new(resolved, images);

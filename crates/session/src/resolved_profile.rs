@@ -6,7 +6,7 @@ use relayout_files::RecordingProgress;
 use relayout_profile::Profile;
 use relayout_resolve::{DebugImages, Resolution};
 
-use crate::Error;
+use crate::UserError;
 use crate::debug_images::with_debug_images;
 use crate::resolution_cache::resolve_with_cache;
 
@@ -35,7 +35,7 @@ pub struct ResolvedProfile<'a> {
 ///
 /// # Errors
 /// A profile or debug file cannot be read, or they do not belong together; and those of `then`.
-pub fn with_resolved_profile<T, E: From<Error>>(
+pub fn with_resolved_profile<T, E: From<UserError>>(
     profile: &Path,
     debug: &[PathBuf],
     progress: &dyn RecordingProgress,
@@ -50,26 +50,39 @@ pub fn with_resolved_profile<T, E: From<Error>>(
 ///
 /// # Errors
 /// Those of [`with_resolved_profile`] and of `verify`.
-pub fn with_verified_profile<T, E: From<Error>>(
+pub fn with_verified_profile<T, E: From<UserError>>(
     profile: &Path,
     debug: &[PathBuf],
     progress: &dyn RecordingProgress,
     verify: impl FnOnce(&DebugImages<'_, '_>) -> Result<(), E>,
     then: impl FnOnce(&ResolvedProfile<'_>, &DebugImages<'_, '_>) -> Result<T, E>,
 ) -> Result<T, E> {
-    progress.step("reading the profile");
-    let profile = read_profile(profile)?;
+    let profile = read_profile(profile, progress)?;
+    resolve_read_profile(&profile, debug, progress, verify, then)
+}
+
+/// Reads the debug files of a profile, resolves it, and calls `verify` before that and `then` with the result.
+///
+/// # Errors
+/// A debug file cannot be read or is of another build; and those of `verify` and `then`.
+pub(crate) fn resolve_read_profile<T, E: From<UserError>>(
+    profile: &Profile,
+    debug: &[PathBuf],
+    progress: &dyn RecordingProgress,
+    verify: impl FnOnce(&DebugImages<'_, '_>) -> Result<(), E>,
+    then: impl FnOnce(&ResolvedProfile<'_>, &DebugImages<'_, '_>) -> Result<T, E>,
+) -> Result<T, E> {
     progress.step("reading the debug file");
-    with_debug_images(debug, &profile, progress, |images| {
+    with_debug_images(debug, profile, progress, |images| {
         verify(images)?;
         progress.step("naming the recorded objects");
-        let resolution = resolve_with_cache(&profile, images).map_err(Error::Resolve)?;
+        let resolution = resolve_with_cache(profile, images).map_err(UserError::from)?;
         let line_bytes = match profile.meta.line_bytes {
             0 => LINE_BYTES_DEFAULT,
             bytes => bytes,
         };
         let resolved = ResolvedProfile {
-            profile: &profile,
+            profile,
             resolution: &resolution,
             line_bytes,
             progress,
@@ -79,17 +92,29 @@ pub fn with_verified_profile<T, E: From<Error>>(
 }
 
 /// Reads a profile whose rows take no more memory than the format or the user allows.
-fn read_profile(path: &Path) -> Result<Profile, Error> {
+///
+/// # Errors
+/// The profile cannot be read, which an error says that names it.
+pub(crate) fn read_profile(
+    path: &Path,
+    progress: &dyn RecordingProgress,
+) -> Result<Profile, UserError> {
+    progress.step("reading the profile");
     let Some(allowed) = std::env::var_os(MEMORY_VARIABLE) else {
-        return relayout_profile::read(path).map_err(Error::Profile);
+        return Ok(relayout_profile::read(path)?);
     };
     let gigabytes = allowed
         .to_str()
         .and_then(|text| text.parse::<f64>().ok())
         .filter(|gigabytes| *gigabytes > 0.0)
-        .ok_or_else(|| Error::MemoryVariable {
-            name: MEMORY_VARIABLE,
-            value: allowed.display().to_string(),
+        .ok_or_else(|| {
+            UserError::input(format!(
+                "{MEMORY_VARIABLE} is '{}': a number of GB above 0 is needed, as in {MEMORY_VARIABLE}=8",
+                allowed.display()
+            ))
         })?;
-    relayout_profile::read_within(path, (gigabytes * 1e9) as u64).map_err(Error::Profile)
+    Ok(relayout_profile::read_within(
+        path,
+        (gigabytes * 1e9) as u64,
+    )?)
 }

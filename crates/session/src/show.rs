@@ -6,12 +6,14 @@ mod named;
 mod packing;
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
 use relayout_layout::{TypeArena, TypeId};
 
 use filter::{SeenExtremes, TypeFilter};
+
+use crate::UserError;
 
 pub use filter::{TypeLimits, TypeMeasures};
 pub use named::{NamedTypes, RUNNING_KERNEL};
@@ -61,39 +63,6 @@ pub struct ShownType<'n> {
     pub entry: Option<CatalogEntry<'n>>,
 }
 
-/// Types that cannot be shown.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ShowError {
-    /// The file has no type of the name.
-    #[error("{} has no type {name}{suggestion}", file.display())]
-    UnknownType {
-        /// File.
-        file: PathBuf,
-        /// The name or pattern, in words.
-        name: String,
-        /// Sentence with similar names, or with a remedy.
-        suggestion: String,
-    },
-    /// No type fits the selection.
-    #[error("no type of {} fits the selection: {extremes}", file.display())]
-    NothingSelected {
-        /// File.
-        file: PathBuf,
-        /// Extreme values of the types, in words.
-        extremes: String,
-    },
-    /// A name is no pattern.
-    #[error("{0}")]
-    Pattern(String),
-    /// The file cannot be opened.
-    #[error("{0}")]
-    Session(#[from] crate::Error),
-    /// Debug information is malformed.
-    #[error("{0}")]
-    Layout(#[from] relayout_layout::Error),
-}
-
 /// Renders the selected types of a file with `render`, in batches for `write`, which breaks where
 /// nobody reads any more. A type of which `render` makes nothing is left out.
 ///
@@ -102,7 +71,7 @@ pub enum ShowError {
 ///
 /// # Errors
 /// A name has no type, no type fits, the debug information is malformed; and those of `write`.
-pub fn render_types<E: From<ShowError>>(
+pub fn render_types<E: From<UserError>>(
     file: &Path,
     catalog: &TypeCatalog<'_>,
     selection: &TypeSelection,
@@ -135,7 +104,7 @@ pub fn render_types<E: From<ShowError>>(
     for batch in entries.chunks(BATCH) {
         let rendered = catalog
             .map_loaded(batch, rendered_type)
-            .map_err(ShowError::from)?;
+            .map_err(UserError::from)?;
         let mut texts = Vec::new();
         for (entry, (measures, text)) in batch.iter().zip(rendered) {
             extremes.add(entry.name, measures.as_ref());
@@ -152,8 +121,11 @@ pub fn render_types<E: From<ShowError>>(
     }
     if is_empty {
         let extremes = filter.describe(&extremes);
-        let file = file.to_owned();
-        return Err(ShowError::NothingSelected { file, extremes }.into());
+        let message = format!(
+            "no type of {} fits the selection: {extremes}",
+            file.display()
+        );
+        return Err(UserError::input(message).into());
     }
     sorted.sort_by_key(|(rank, _)| *rank);
     let texts: Vec<String> = sorted.into_iter().map(|(_, text)| text).collect();

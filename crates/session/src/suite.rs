@@ -5,7 +5,6 @@
 //! suite under the job's name, and nothing else is shared, so any number of processes on any number
 //! of machines can run jobs, and results are gathered by copying folders.
 
-mod error;
 mod file;
 mod folder;
 mod jobs;
@@ -17,7 +16,6 @@ use relayout_files::InterruptFlag;
 
 use crate::verify::ExperimentProgress;
 
-pub use error::{InvalidSuite, SuiteError};
 pub use file::{SuiteFile, WordsVerifier};
 pub use folder::{JobResult, JobState, SuiteFolder};
 pub use jobs::{JobShard, SuiteJob};

@@ -9,7 +9,6 @@
 //! machine for programs, counted under QEMU for kernels.
 
 mod count;
-mod error;
 mod evidence;
 mod journal;
 mod kernel;
@@ -32,7 +31,6 @@ use crate::ResolvedProfile;
 use crate::advise::PatchedType;
 use crate::verify::ExperimentProgress;
 
-pub use error::TuneError;
 pub use evidence::{ChangeRejection, CountedEffect, MeasuredEffect, PredictedEffect, TuneStage};
 pub use outcome::{
     ChangeDescription, ChangeFate, ChangeProposal, RankedType, TriedChange, TuneEnding,

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use relayout_files::{DebugFile, DebugPlaces, DebuginfodClient};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 
+use crate::UserError;
 use crate::judgement::named_debug_file;
-use crate::{Error, HostError};
 
 /// Environment variable with the folders of debug files, instead of `/usr/lib/debug`.
 const FOLDERS_VARIABLE: &str = "RELAYOUT_DEBUG_PATH";
@@ -20,7 +20,7 @@ const MISSING_SHOWN_MAX: usize = 3;
 ///
 /// # Errors
 /// The file cannot be read or has no types; and those of `then`.
-pub fn with_types<T, E: From<Error>>(
+pub fn with_types<T, E: From<UserError>>(
     path: &Path,
     format: DebugInfoFormat,
     base: Option<&Path>,
@@ -38,7 +38,7 @@ pub fn with_types<T, E: From<Error>>(
 ///
 /// # Errors
 /// Those of [`with_types`].
-pub fn with_both_types<T, E: From<Error>>(
+pub fn with_both_types<T, E: From<UserError>>(
     first: &Path,
     second: &Path,
     format: DebugInfoFormat,
@@ -69,7 +69,7 @@ pub fn type_names_of(path: &Path) -> Vec<String> {
     };
     let names = |catalog: &TypeCatalog<'_>| {
         let names = catalog.type_names().into_iter();
-        Ok::<_, Error>(names.map(str::to_owned).collect())
+        Ok::<_, UserError>(names.map(str::to_owned).collect())
     };
     with_types(&file, DebugInfoFormat::Any, None, &|_| {}, names).unwrap_or_default()
 }
@@ -78,13 +78,18 @@ pub fn type_names_of(path: &Path) -> Vec<String> {
 ///
 /// # Errors
 /// Servers are to be asked, and there is none, or no program that asks it.
-pub fn debug_places() -> Result<DebugPlaces, Error> {
+pub fn debug_places() -> Result<DebugPlaces, UserError> {
     let folders = match std::env::var_os(FOLDERS_VARIABLE) {
         Some(paths) => std::env::split_paths(&paths).collect(),
         None => DebugPlaces::default().folders,
     };
-    let client = DebuginfodClient::from_environment().map_err(HostError::from)?;
+    let client = DebuginfodClient::from_environment()?;
     Ok(DebugPlaces { folders, client })
+}
+
+/// Returns the message of an error in a file with types.
+pub(crate) fn unreadable_types(path: &Path) -> String {
+    format!("cannot read the types of {}", path.display())
 }
 
 /// A file and the base of its split BTF.
@@ -95,9 +100,11 @@ struct DebugFileAndBase {
 }
 
 impl DebugFileAndBase {
-    fn open(path: &Path, base: Option<&Path>) -> Result<Self, Error> {
-        let map = relayout_files::map_file(path).map_err(Error::types(path))?;
-        let file = DebugFile::find(path, map, debug_places()?).map_err(Error::types(path))?;
+    fn open(path: &Path, base: Option<&Path>) -> Result<Self, UserError> {
+        let map =
+            relayout_files::map_file(path).map_err(UserError::wrap(unreadable_types(path)))?;
+        let file = DebugFile::find(path, map, debug_places()?)
+            .map_err(UserError::wrap(unreadable_types(path)))?;
         let base = base
             .map(Path::to_owned)
             .or_else(|| kernel_types_beside(path));
@@ -108,10 +115,10 @@ impl DebugFileAndBase {
         })
     }
 
-    fn catalog(&self, format: DebugInfoFormat) -> Result<TypeCatalog<'_>, Error> {
+    fn catalog(&self, format: DebugInfoFormat) -> Result<TypeCatalog<'_>, UserError> {
         self.file
             .catalog(format, self.base.as_ref())
-            .map_err(Error::types(&self.path))
+            .map_err(UserError::wrap(unreadable_types(&self.path)))
     }
 }
 

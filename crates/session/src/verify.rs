@@ -1,7 +1,6 @@
 //! Experiments on a change: programs started many times without and with it, and judged.
 
 mod budget;
-mod error;
 mod experiment;
 pub mod kernel;
 mod sides;
@@ -18,7 +17,8 @@ use relayout_verify::runs::ExperimentRuns;
 
 use experiment::ProgramExperiment;
 
-pub use error::VerifyError;
+use crate::UserError;
+
 pub use sides::{ComparedPrograms, PatchedBuild};
 pub(crate) use sides::{ComparedSides, prepare_sides};
 
@@ -70,7 +70,7 @@ pub struct MeasuredRuns {
     /// Sentences for the user.
     pub notes: Vec<String>,
     /// Failure to save the starts, which must not cost the result.
-    pub save_error: Option<VerifyError>,
+    pub save_error: Option<UserError>,
 }
 
 /// An experiment, judged.
@@ -100,7 +100,7 @@ pub fn measure_programs(
     save: Option<&Path>,
     progress: &dyn ExperimentProgress,
     interrupt: InterruptFlag,
-) -> Result<MeasuredRuns, VerifyError> {
+) -> Result<MeasuredRuns, UserError> {
     let sides = prepare_sides(settings, interrupt, progress)?;
     let mut experiment = ProgramExperiment::new(settings, &sides, interrupt)?;
     let ended = experiment.run(rules, progress);
@@ -119,16 +119,13 @@ pub fn measure_programs(
 ///
 /// # Errors
 /// The file cannot be read, or is none that `--save` wrote.
-pub fn load_runs(path: &Path) -> Result<ExperimentRuns, VerifyError> {
+pub fn load_runs(path: &Path) -> Result<ExperimentRuns, UserError> {
     let text = read_regular_text(path).map_err(cannot("read", path))?;
-    ExperimentRuns::parse(&text).map_err(|source| VerifyError::Load {
-        path: path.to_owned(),
-        source,
-    })
+    ExperimentRuns::parse(&text).map_err(UserError::wrap(format!("cannot use {}", path.display())))
 }
 
 /// Writes the starts to `path`, if there are any.
-pub(crate) fn save_runs(path: Option<&Path>, runs: &ExperimentRuns) -> Result<(), VerifyError> {
+pub(crate) fn save_runs(path: Option<&Path>, runs: &ExperimentRuns) -> Result<(), UserError> {
     match path {
         Some(path) if !runs.starts.is_empty() => {
             let text = serde_json::to_string(runs)? + "\n";

@@ -1,5 +1,6 @@
 //! `relayout fleet compact`
 
+use relayout_files::ProblemReason;
 use relayout_fleet::FleetError;
 use relayout_fleet::compact::compact;
 use relayout_fleet::data_set::DataSet;
@@ -24,7 +25,7 @@ pub async fn run(args: &Args) -> Result<(), FleetError> {
     let mut settings = args.engine.settings();
     if settings.cluster.take().is_some() {
         return Err(FleetError::Usage(
-            "compact runs in this process; leave --cluster out".to_owned(),
+            ProblemReason::new("compact runs in this process").with_remedy("leave --cluster out"),
         ));
     }
     let done = compact(&set, &settings).await?;

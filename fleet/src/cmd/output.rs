@@ -8,6 +8,7 @@ use arrow::array::RecordBatch;
 use arrow::csv::WriterBuilder;
 use futures::StreamExt as _;
 use parquet::arrow::ArrowWriter;
+use relayout_files::ProblemReason;
 use relayout_fleet::FleetError;
 use relayout_fleet::answer::FleetAnswer;
 use relayout_fleet::data_set::DataSet;
@@ -139,16 +140,13 @@ impl OutputArgs {
     /// Parquet without a file, or a folder in place of a file.
     pub fn verify(&self) -> Result<(), FleetError> {
         if self.format == AnswerFormat::Parquet && self.output.is_none() {
-            return Err(FleetError::Usage(
-                "--format parquet needs a file; give --output FILE".to_owned(),
-            ));
+            let reason = ProblemReason::new("--format parquet needs a file");
+            return Err(FleetError::Usage(reason.with_remedy("give --output FILE")));
         }
         for file in [&self.output, &self.html].into_iter().flatten() {
             if file.is_dir() {
-                return Err(FleetError::Usage(format!(
-                    "{}: it is a folder; give a file",
-                    file.display()
-                )));
+                let reason = ProblemReason::new(format!("{}: it is a folder", file.display()));
+                return Err(FleetError::Usage(reason.with_remedy("give a file")));
             }
         }
         Ok(())
@@ -372,7 +370,7 @@ impl ParquetFile<'_> {
                 partial.keep()
             }
             None => Err(FleetError::Usage(
-                "the query has no rows; no file is written".to_owned(),
+                ProblemReason::new("the query has no rows").with_remedy("no file is written"),
             )),
         }
     }

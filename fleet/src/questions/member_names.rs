@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use relayout_contend::strip_type_tag;
-use relayout_layout::suggestions::{similar_names, suggestion_suffix};
+use relayout_layout::suggestions::similar_names;
+use relayout_session::UserError;
 
 use super::cells::{QueryRow, QueryRows};
 use super::selection::quote;
@@ -169,10 +170,10 @@ pub async fn unknown_name(engine: &QueryEngine, name: &str) -> Result<FleetError
         .flat_map(|member| [member.full_name(), member.type_name, member.variable])
         .collect();
     let similar = similar_names(known.iter().map(String::as_str), strip_type_tag(name));
-    Ok(FleetError::UnknownName {
-        name: name.to_owned(),
-        suggestion: suggestion_suffix(&similar),
-    })
+    let message = format!(
+        "no recording has transfers on a member, type or variable {name}, or in a function of that name"
+    );
+    Ok(UserError::unknown_name(message, &similar, None).into())
 }
 
 fn listed(mut names: Vec<String>) -> String {

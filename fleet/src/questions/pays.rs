@@ -8,19 +8,19 @@ use relayout_files::RecordingProgress;
 use relayout_session::advise::{
     LayoutEdits, LayoutFile, read_layout_files, score_given_layouts, verify_layout_files,
 };
-use relayout_session::{Error, ProbedMachine, complete_recordings, with_verified_profile};
+use relayout_session::{ProbedMachine, UserError, complete_recordings, with_verified_profile};
 
 use super::RecordingSelection;
 use super::cells::QueryRows;
 use super::member_names::unknown_name;
 use super::selection::quote;
+use crate::FleetError;
 use crate::add::read_meta;
 use crate::answer::{AnswerColumn, AnswerTable, FleetAnswer};
 use crate::engine::QueryEngine;
 use crate::recording_id::RecordingId;
 use crate::rows::{CellValue, TableRow, recording_identity};
 use crate::tables::ColumnKind::{Integer, Number, Text};
-use crate::{FleetError, chain_text};
 
 const COLUMNS: [AnswerColumn; 10] = [
     ("layout", Text),
@@ -74,9 +74,8 @@ pub async fn score_over_recordings(
     selection: &RecordingSelection,
     progress: &dyn RecordingProgress,
 ) -> Result<FleetAnswer, FleetError> {
-    let refuse = |source| FleetError::Layout(Box::new(source));
-    let files = read_layout_files(&layouts.type_name, &layouts.files).map_err(refuse)?;
-    let machine = ProbedMachine::read(None, None, None).map_err(refuse)?;
+    let files = read_layout_files(&layouts.type_name, &layouts.files)?;
+    let machine = ProbedMachine::read(None, None, None)?;
     let profiles = profiles_with_type(engine, &layouts.type_name, selection).await?;
     if profiles.is_empty() {
         return Err(unknown_name(engine, &layouts.type_name).await?);
@@ -155,7 +154,7 @@ fn replay(
         |resolved, _| {
             let edits = LayoutEdits::default();
             let (searched, _) = score_given_layouts(resolved, type_name, files, &edits, machine)?;
-            Ok::<_, Error>(match &searched.outcome {
+            Ok::<_, UserError>(match &searched.outcome {
                 Err(refusal) => Err(refusal.to_string()),
                 Ok(advice) => Ok(ReplayedTransfers {
                     today: advice.current.tally.transfers(),
@@ -169,7 +168,7 @@ fn replay(
             })
         },
     );
-    replayed.map_err(|error| chain_text(&error))?
+    replayed.map_err(|error| error.chain_text())?
 }
 
 /// Rejects a path where another profile is by now.

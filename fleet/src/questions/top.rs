@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use relayout_files::ProblemReason;
+
 use super::RecordingSelection;
 use super::cells::QueryRows;
 use super::member_names::NamedMember;
@@ -84,9 +86,10 @@ pub(super) async fn selected_recordings(
     let total = rows.iter().map(|row| row.integer("total")).sum();
     match total {
         0 => Err(FleetError::Usage(
-            "no recording is selected; `relayout fleet sql DATASET \"SELECT DISTINCT workload, release, date FROM \
-             recordings\"` lists what there is"
-                .to_owned(),
+            ProblemReason::new("no recording is selected").with_remedy(
+                "`relayout fleet sql DATASET \"SELECT DISTINCT workload, release, date FROM recordings\"` lists what \
+                 there is",
+            ),
         )),
         total => Ok(total),
     }

@@ -33,6 +33,11 @@ impl Findings {
     /// Suggests names of types and variables in the findings that are similar to `name`, as the end
     /// of a message.
     pub fn suggest_names(&self, name: &str) -> String {
+        suggestions::suggestion_suffix(&self.similar_names(name))
+    }
+
+    /// Returns the names of types and variables in the findings that are similar to `name`.
+    pub fn similar_names(&self, name: &str) -> Vec<String> {
         let names: BTreeSet<&str> = { self.findings.iter() }
             .flat_map(|finding| {
                 let subject = &finding.subject;
@@ -40,8 +45,7 @@ impl Findings {
                 types.chain(subject.variable()).chain([subject.type_name()])
             })
             .collect();
-        let similar = suggestions::similar_names(names, strip_type_tag(name));
-        suggestions::suggestion_suffix(&similar)
+        suggestions::similar_names(names, strip_type_tag(name))
     }
 }
 

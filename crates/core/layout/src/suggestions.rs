@@ -49,10 +49,12 @@ pub fn similar_members(shape: &StructShape, wanted: &str) -> Vec<String> {
 
 /// Suffix `; close: a, b` of a message; empty without similar names.
 pub fn suggestion_suffix(close: &[String]) -> String {
-    match close.is_empty() {
-        true => String::new(),
-        false => format!("; close: {}", close.join(", ")),
-    }
+    close_names(close).map_or(String::new(), |names| format!("; {names}"))
+}
+
+/// Remedy `close: a, b` of a message; `None` without similar names.
+pub fn close_names(close: &[String]) -> Option<String> {
+    (!close.is_empty()).then(|| format!("close: {}", close.join(", ")))
 }
 
 /// Names in a list, of which a long one ends in `and 12 more`.

@@ -14,9 +14,7 @@ pub enum Error {
     #[error("a perf.data file of version 1, as perf wrote before Linux 3.2: record it again")]
     Version1,
     /// It ends inside of what describes the rest.
-    #[error(
-        "the file ends inside of its {part} (offset {offset}); was perf cut off? record it again"
-    )]
+    #[error("the file ends inside of its {part} (offset {offset}); {RECORD_AGAIN}")]
     Truncated {
         /// The part.
         part: &'static str,
@@ -46,21 +44,16 @@ pub enum Error {
         bytes: u64,
     },
     /// No event is described.
-    #[error("the file describes no event; was perf cut off? record it again")]
+    #[error("the file describes no event; {RECORD_AGAIN}")]
     NoEvents,
     /// Samples that could be of several events, in several forms.
-    #[error(
-        "the file has {events} events whose samples cannot be told apart; record with \
-         `perf record --sample-identifier`"
-    )]
+    #[error("the file has {events} events whose samples cannot be told apart; {SAMPLE_IDENTIFIER}")]
     Ambiguous {
         /// Number of events.
         events: usize,
     },
     /// Compressed records cannot be read.
-    #[error(
-        "compressed records cannot be read: {problem}; `perf inject -i FILE -o PLAIN` writes them plain"
-    )]
+    #[error("compressed records cannot be read: {problem}; {INJECT_PLAIN}")]
     Compressed {
         /// Error of the decompressor.
         problem: String,
@@ -85,8 +78,7 @@ pub enum Error {
     },
     /// It ends before its first memory sample.
     #[error(
-        "the file ends too early ({}), before its first memory sample; copy it again, or record it \
-         again and let perf come to its end",
+        "the file ends too early ({}), before its first memory sample; {LET_PERF_END}",
         describe_cut(*.file_bytes, *.named_bytes)
     )]
     CutOff {
@@ -97,8 +89,29 @@ pub enum Error {
         named_bytes: Option<u64>,
     },
     /// No sample at all.
-    #[error("the file has no samples; did the program run long enough?")]
+    #[error("the file has no samples; {LONG_ENOUGH}")]
     Empty,
+}
+
+/// Remedies, each at the end of a message.
+const RECORD_AGAIN: &str = "was perf cut off? record it again";
+const SAMPLE_IDENTIFIER: &str = "record with `perf record --sample-identifier`";
+const INJECT_PLAIN: &str = "`perf inject -i FILE -o PLAIN` writes them plain";
+const LET_PERF_END: &str = "copy it again, or record it again and let perf come to its end";
+const LONG_ENOUGH: &str = "did the program run long enough?";
+
+impl Error {
+    /// Returns the remedy, which stands behind the last semicolon of the message.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::Truncated { .. } | Self::NoEvents => Some(RECORD_AGAIN),
+            Self::Ambiguous { .. } => Some(SAMPLE_IDENTIFIER),
+            Self::Compressed { .. } => Some(INJECT_PLAIN),
+            Self::CutOff { .. } => Some(LET_PERF_END),
+            Self::Empty => Some(LONG_ENOUGH),
+            _ => None,
+        }
+    }
 }
 
 fn describe_cut(file_bytes: u64, named_bytes: Option<u64>) -> String {

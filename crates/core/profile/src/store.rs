@@ -45,7 +45,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// There is something else of that name, which is never replaced.
-    #[error("{} exists and is not a relayout profile ({found}); it is left alone", path.display())]
+    #[error("{} exists and is not a relayout profile ({found}); {LEFT_ALONE}", path.display())]
     Occupied {
         /// Path that exists.
         path: PathBuf,
@@ -75,6 +75,20 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+}
+
+/// Consequence, at the end of a message.
+const LEFT_ALONE: &str = "it is left alone";
+
+impl Error {
+    /// Returns the remedy, which stands behind the last semicolon of the message or of its source.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::Format { source, .. } => source.remedy(),
+            Self::Occupied { .. } => Some(LEFT_ALONE),
+            _ => None,
+        }
+    }
 }
 
 /// Tells before a recording whether [`write()`] would refuse `dir` for its content: a recording

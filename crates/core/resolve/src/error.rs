@@ -11,7 +11,7 @@ pub enum Error {
     /// The debug file describes another build.
     #[error(
         "the profile was recorded on build {profile}, the debug file is of build {debug}; \
-         give the debug file of the recorded build"
+         {RECORDED_BUILD}"
     )]
     BuildId {
         /// Build id of the profile, in lower-case hexadecimal.
@@ -27,4 +27,14 @@ pub enum Error {
         /// Length of the table.
         sites: usize,
     },
+}
+
+/// Remedy, at the end of a message.
+const RECORDED_BUILD: &str = "give the debug file of the recorded build";
+
+impl Error {
+    /// Returns the remedy, which stands behind the last semicolon of the message.
+    pub fn remedy(&self) -> Option<&'static str> {
+        matches!(self, Self::BuildId { .. }).then_some(RECORDED_BUILD)
+    }
 }

@@ -38,7 +38,7 @@ pub enum OrderError {
     },
     /// A member is named twice, with another between.
     #[error(
-        "line {line}: '{name}', or a member that moves with it, is listed already; list every member once"
+        "line {line}: '{name}', or a member that moves with it, is listed already; {LIST_ONCE}"
     )]
     Again {
         /// Line.
@@ -47,9 +47,7 @@ pub enum OrderError {
         name: String,
     },
     /// The text behind `@` is not an alignment.
-    #[error(
-        "line {line}: '{text}' is not an alignment; write a power of two up to 4096, as in '@64'"
-    )]
+    #[error("line {line}: '{text}' is not an alignment; {POWER_OF_TWO}")]
     Alignment {
         /// Line.
         line: usize,
@@ -57,9 +55,7 @@ pub enum OrderError {
         text: String,
     },
     /// The line has more than a name and an alignment.
-    #[error(
-        "line {line}: '{text}' is more than a member and its alignment; write one member on a line"
-    )]
+    #[error("line {line}: '{text}' is more than a member and its alignment; {MEMBER_A_LINE}")]
     Trailing {
         /// Line.
         line: usize,
@@ -68,16 +64,17 @@ pub enum OrderError {
     },
     /// The list lacks members.
     #[error(
-        "these members of struct {type_name} are not in the list: {}{hint}",
-        shortened(names)
+        "these members of struct {type_name} are not in the list: {}{}",
+        shortened(names),
+        in_last_clause(misspelt)
     )]
     Missing {
         /// Type.
         type_name: String,
         /// Names.
         names: Vec<String>,
-        /// New member that may be a misspelt one of them, with its line; or nothing.
-        hint: String,
+        /// Question about a new member that may be a misspelt name of them, with its line.
+        misspelt: Option<String>,
     },
     /// A flexible array has to stay last.
     #[error("'{name}' ends in an array of unknown length and has to stay last")]
@@ -85,6 +82,32 @@ pub enum OrderError {
         /// Name.
         name: String,
     },
+}
+
+/// Remedies, each at the end of a message.
+const LIST_ONCE: &str = "list every member once";
+const POWER_OF_TWO: &str = "write a power of two up to 4096, as in '@64'";
+const MEMBER_A_LINE: &str = "write one member on a line";
+
+fn in_last_clause(remedy: &Option<String>) -> String {
+    remedy
+        .as_ref()
+        .map_or(String::new(), |remedy| format!("; {remedy}"))
+}
+
+impl OrderError {
+    /// Returns the remedy, which stands behind the last semicolon of the message.
+    pub fn remedy(&self) -> Option<String> {
+        let remedy = match self {
+            Self::Again { .. } => LIST_ONCE,
+            Self::Alignment { .. } => POWER_OF_TWO,
+            Self::Trailing { .. } => MEMBER_A_LINE,
+            Self::Missing { misspelt, .. } => return misspelt.clone(),
+            Self::NoMember { close, .. } => return suggestions::close_names(close),
+            Self::NotLast { .. } => return None,
+        };
+        Some(remedy.to_owned())
+    }
 }
 
 /// Maximum number of names in a message.
@@ -224,7 +247,7 @@ pub fn arrange_entries(
     if !missing.is_empty() {
         return Err(OrderError::Missing {
             type_name: shape.name.clone(),
-            hint: misspelt_member(entries, shape, &missing),
+            misspelt: misspelt_member(entries, shape, &missing),
             names: missing,
         });
     }
@@ -247,7 +270,11 @@ pub fn arrange_entries(
 }
 
 /// Names the first new member that is like a missing one.
-fn misspelt_member(entries: &[OrderEntry], shape: &StructShape, missing: &[String]) -> String {
+fn misspelt_member(
+    entries: &[OrderEntry],
+    shape: &StructShape,
+    missing: &[String],
+) -> Option<String> {
     let is_known = |name: &&String| shape.atoms.iter().any(|atom| atom.is_called(name));
     let new = entries
         .iter()
@@ -256,9 +283,9 @@ fn misspelt_member(entries: &[OrderEntry], shape: &StructShape, missing: &[Strin
     let mut meant = new.filter_map(|(line, name)| {
         let similar = suggestions::similar_names(missing.iter().map(String::as_str), name);
         let member = similar.into_iter().next()?;
-        Some(format!("; line {line} has '{name}', is '{member}' meant?"))
+        Some(format!("line {line} has '{name}', is '{member}' meant?"))
     });
-    meant.next().unwrap_or_default()
+    meant.next()
 }
 
 impl MemberOrder {

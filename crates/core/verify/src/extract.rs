@@ -59,7 +59,7 @@ pub enum ExtractError {
         place: String,
     },
     /// The metric has more threads than can be compared.
-    #[error("metric '{name}' has {found} threads; {THREADS_MAX} at most are compared")]
+    #[error("metric '{name}' has {found} threads; {}", threads_allowed())]
     TooMany {
         /// Name of the metric.
         name: String,
@@ -68,7 +68,16 @@ pub enum ExtractError {
     },
 }
 
+fn threads_allowed() -> String {
+    format!("{THREADS_MAX} at most are compared")
+}
+
 impl ExtractError {
+    /// Returns the remedy, which stands behind the last semicolon of the message.
+    pub fn remedy(&self) -> Option<String> {
+        matches!(self, Self::TooMany { .. }).then(threads_allowed)
+    }
+
     fn limit_threads(name: &str, values: Values) -> Result<Values, Self> {
         match values.len() {
             0..=THREADS_MAX => Ok(values),

@@ -27,12 +27,14 @@ const VERSION: &str = "1";
 
 /// Line of a result that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {why}")]
+#[error("line {line}: {why}{}", remedy.map_or(String::new(), |remedy| format!("; {remedy}")))]
 pub struct KitResultError {
     /// Line, from 1.
     pub line: usize,
-    /// Defect, and the remedy.
+    /// Defect.
     pub why: String,
+    /// Remedy, if there is one.
+    pub remedy: Option<&'static str>,
 }
 
 /// Result as text.
@@ -105,19 +107,26 @@ impl<'t> KitResult<'t> {
     /// # Errors
     /// The text is no result, is one of another version, or a line does not belong where it is.
     pub fn parse(text: &'t str) -> Result<Self, KitResultError> {
-        let wrong = |line, why: String| KitResultError { line, why };
+        let wrong = |line, why: String| KitResultError {
+            line,
+            why,
+            remedy: None,
+        };
         let mut lines = (1..).zip(text.lines());
         match lines.next().and_then(|(_, head)| head.strip_prefix(HEAD)) {
             Some(VERSION) => {}
             Some(version) => {
-                let why = format!(
-                    "its version is {version}, this relayout reads {VERSION}; use a newer one"
-                );
-                return Err(wrong(1, why));
+                let why = format!("its version is {version}, this relayout reads {VERSION}");
+                return Err(KitResultError {
+                    remedy: Some("use a newer one"),
+                    ..wrong(1, why)
+                });
             }
             None => {
-                let why = "it is no result of a kit; KIT/run writes one".to_owned();
-                return Err(wrong(1, why));
+                return Err(KitResultError {
+                    remedy: Some("KIT/run writes one"),
+                    ..wrong(1, "it is no result of a kit".to_owned())
+                });
             }
         }
         let kit = lines.next().and_then(|(_, line)| line.strip_prefix("kit "));

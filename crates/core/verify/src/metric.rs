@@ -81,7 +81,7 @@ const PATTERN_BYTES_MAX: usize = 4 << 20;
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum MetricError {
     /// The text has none of the forms.
-    #[error("metric '{text}': {why}; 'relayout verify --metric list' shows the forms")]
+    #[error("metric '{text}': {why}; {LIST_FORMS}")]
     Form {
         /// Text of `--metric`.
         text: String,
@@ -102,6 +102,16 @@ pub enum MetricError {
         /// Name of both metrics.
         name: String,
     },
+}
+
+/// Remedy, at the end of a message.
+const LIST_FORMS: &str = "'relayout verify --metric list' shows the forms";
+
+impl MetricError {
+    /// Returns the remedy, which stands behind the last semicolon of the message.
+    pub fn remedy(&self) -> Option<&'static str> {
+        matches!(self, Self::Form { .. }).then_some(LIST_FORMS)
+    }
 }
 
 impl Metric {

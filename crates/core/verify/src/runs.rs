@@ -123,9 +123,9 @@ pub enum StartFate {
 pub enum RunsError {
     /// The text is not such a document.
     #[error("not saved by 'relayout verify --save': {0}")]
-    Json(#[from] serde_json::Error),
+    Json(serde_json::Error),
     /// The document has another schema.
-    #[error("the schema is '{found}', not {SCHEMA}; save it again with this version")]
+    #[error("the schema is '{found}', not {SCHEMA}; {SAVE_AGAIN}")]
     Schema {
         /// Schema name in the document.
         found: String,
@@ -144,6 +144,22 @@ pub enum RunsError {
         /// Description of what is missing or too much.
         why: &'static str,
     },
+}
+
+/// Remedy, at the end of a message.
+const SAVE_AGAIN: &str = "save it again with this version";
+
+impl RunsError {
+    /// Returns the remedy, which stands behind the last semicolon of the message.
+    pub fn remedy(&self) -> Option<&'static str> {
+        matches!(self, Self::Schema { .. }).then_some(SAVE_AGAIN)
+    }
+}
+
+impl From<serde_json::Error> for RunsError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Json(error)
+    }
 }
 
 /// Values of one metric of one thread, in pairs of starts.

@@ -36,7 +36,7 @@ pub enum Error {
     /// The debug information was split off, and no searched path has it.
     #[error(
         "no debug information: neither DWARF (.debug_info) nor BTF (.BTF), and no debug file of it \
-         was found{}; build with -g, or install the distribution's debug package (-dbgsym, debuginfo)",
+         was found{}; {DEBUG_PACKAGE}",
         searched_paths(missing, other_builds)
     )]
     NoDebugFile {
@@ -83,7 +83,20 @@ pub enum Error {
     Interrupted,
 }
 
+/// Remedy, at the end of a message.
+const DEBUG_PACKAGE: &str =
+    "build with -g, or install the distribution's debug package (-dbgsym, debuginfo)";
+
 impl Error {
+    /// Returns the remedy, which stands behind the last semicolon of the message or of its source.
+    pub fn remedy(&self) -> Option<String> {
+        match self {
+            Self::Debug { source, .. } => source.remedy(),
+            Self::NoDebugFile { .. } => Some(DEBUG_PACKAGE.to_owned()),
+            _ => None,
+        }
+    }
+
     /// Returns who has to act.
     pub fn category(&self) -> ErrorCategory {
         match self {

@@ -29,6 +29,7 @@ mod installed;
 mod kept_index;
 mod kept_seal;
 mod lost_cpu;
+mod problem_reason;
 mod processes;
 mod progress;
 mod regular_files;
@@ -60,6 +61,7 @@ pub use installed::{
 };
 pub use kept_seal::KeptMap;
 pub use lost_cpu::CpuCounters;
+pub use problem_reason::ProblemReason;
 pub use processes::{die_with_parent, find_in_path, find_system_program, program_in};
 pub use progress::RecordingProgress;
 pub use regular_files::{open_own_file, open_regular, read_regular, read_regular_text};

@@ -1,5 +1,7 @@
 //! Commands as a user writes them in one argument.
 
+use relayout_files::ProblemReason;
+
 use super::Error;
 
 /// Words that only a shell understands.
@@ -25,17 +27,14 @@ impl ProgramCommand {
     /// # Errors
     /// The text names no program, has an open quote, or is meant for a shell.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let invalid = |why: &str| Error::Words {
+        let invalid = |why: ProblemReason| Error::Words {
             text: text.to_owned(),
-            why: why.to_owned(),
+            why,
         };
-        let written = split_words(text).ok_or_else(|| invalid("a quote does not close"))?;
+        let written = split_words(text).ok_or_else(|| invalid("a quote does not close".into()))?;
         if let Some(word) = written.iter().find(|word| word.is_shell_syntax()) {
-            let why = format!(
-                "'{}' is for a shell; --shell runs commands by one",
-                word.text
-            );
-            return Err(invalid(&why));
+            let why = ProblemReason::new(format!("'{}' is for a shell", word.text));
+            return Err(invalid(why.with_remedy("--shell runs commands by one")));
         }
         let mut words: Vec<String> = written.into_iter().map(|word| word.text).collect();
         let count = words.iter().take_while(|word| is_assignment(word)).count();
@@ -44,7 +43,7 @@ impl ProgramCommand {
             .filter_map(|word| word.split_once('=').map(|(k, v)| (k.into(), v.into())))
             .collect();
         if words.first().is_none_or(String::is_empty) {
-            return Err(invalid("it names no program"));
+            return Err(invalid("it names no program".into()));
         }
         Ok(Self {
             text: text.to_owned(),

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use relayout_files::{ErrorCategory, FileError, signal_name};
+use relayout_files::{ErrorCategory, FileError, ProblemReason, signal_name};
 
 /// Why a program could not be measured. Each names the command or file and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +19,7 @@ pub enum Error {
         /// The text, as given.
         text: String,
         /// The defect.
-        why: String,
+        why: ProblemReason,
     },
     /// The program could not be started.
     #[error("cannot run '{program}'{}", within(dir))]
@@ -49,7 +49,7 @@ pub enum Error {
     },
     /// The program did not end in time.
     #[error(
-        "'{command}' did not end within {limit_s} s and was killed; --time-limit allows more{}",
+        "'{command}' did not end within {limit_s} s and was killed; {ALLOW_MORE_TIME}{}",
         output_below(output)
     )]
     TimeLimit {
@@ -74,7 +74,7 @@ pub enum Error {
         code: u8,
     },
     /// The program wrote more than is looked at.
-    #[error("'{command}' wrote more than {limit_mib} MiB; let it write less")]
+    #[error("'{command}' wrote more than {limit_mib} MiB; {WRITE_LESS}")]
     TooMuchOutput {
         /// The command.
         command: String,
@@ -114,7 +114,22 @@ pub enum Error {
     Interrupted,
 }
 
+/// Remedies, each at the end of a message.
+const ALLOW_MORE_TIME: &str = "--time-limit allows more";
+const WRITE_LESS: &str = "let it write less";
+
 impl Error {
+    /// Returns the remedy, which stands behind the last semicolon of the message. Behind the remedy of
+    /// [`TimeLimit`](Self::TimeLimit) stands what the program wrote.
+    pub fn remedy(&self) -> Option<String> {
+        match self {
+            Self::Files(error) => error.remedy(),
+            Self::Words { why, .. } => why.remedy.clone(),
+            Self::TooMuchOutput { .. } => Some(WRITE_LESS.to_owned()),
+            _ => None,
+        }
+    }
+
     /// Returns who has to act.
     pub fn category(&self) -> ErrorCategory {
         match self {

@@ -14,7 +14,7 @@ pub enum Error {
     #[error(transparent)]
     File(#[from] FileError),
     /// The content of the machine file cannot be used.
-    #[error("{} is not a machine file of `relayout probe`: {problem}; run `relayout probe` again", path.display())]
+    #[error("{} is not a machine file of `relayout probe`: {problem}; {PROBE_AGAIN}", path.display())]
     MachineFile {
         /// The file.
         path: PathBuf,
@@ -26,7 +26,15 @@ pub enum Error {
     Interrupted,
 }
 
+/// Remedy, at the end of a message.
+const PROBE_AGAIN: &str = "run `relayout probe` again";
+
 impl Error {
+    /// Returns the remedy, which stands behind the last semicolon of the message.
+    pub fn remedy(&self) -> Option<&'static str> {
+        matches!(self, Self::MachineFile { .. }).then_some(PROBE_AGAIN)
+    }
+
     /// Returns who has to act.
     pub fn category(&self) -> ErrorCategory {
         match self {

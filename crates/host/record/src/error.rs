@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use crate::program::MemoryLimit;
-use relayout_files::{DISTRIBUTION, ErrorCategory, FileError, setup_command, system_package};
+use relayout_files::{
+    DISTRIBUTION, ErrorCategory, FileError, ProblemReason, setup_command, system_package,
+};
 
 /// An error that names the file or program, and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -22,8 +24,7 @@ pub enum Error {
     },
     /// The image is not a bootable kernel.
     #[error(
-        "{} is not a Linux boot image (x86 bzImage, arm64 Image): {why}; give the vmlinuz of the \
-         kernel's package, or arch/x86/boot/bzImage or arch/arm64/boot/Image of its build",
+        "{} is not a Linux boot image (x86 bzImage, arm64 Image): {why}; {BOOT_IMAGE}",
         path.display()
     )]
     Image {
@@ -34,8 +35,7 @@ pub enum Error {
     },
     /// Image and debug file are of different machines.
     #[error(
-        "{} is a boot image for {image_machine}, and {} is for {debug_machine}; take both from \
-         packages of one version",
+        "{} is a boot image for {image_machine}, and {} is for {debug_machine}; {SAME_VERSION}",
         image.display(),
         debug.display()
     )]
@@ -76,7 +76,7 @@ pub enum Error {
     },
     /// No workload has this name.
     #[error(
-        "there is no workload '{name}'{}; 'list' names them",
+        "there is no workload '{name}'{}; {LIST_WORKLOADS}",
         close.as_ref().map(|close| format!(" (did you mean '{close}'?)")).unwrap_or_default()
     )]
     UnknownWorkload {
@@ -87,11 +87,10 @@ pub enum Error {
     },
     /// No file of the kernel's modules has this name.
     #[error(
-        "there is no module '{name}'{}{}; {} --module {name} fetches it for the kernels in the cache folder, and a \
-         FILE.ko may be given instead. What is built into the kernel needs no --module",
+        "there is no module '{name}'{}{}; {}",
         folder.as_ref().map(|folder| format!(" in {}", folder.display())).unwrap_or_default(),
         close.as_ref().map(|close| format!(" (did you mean '{close}'?)")).unwrap_or_default(),
-        setup_command()
+        fetch_module(name)
     )]
     UnknownModule {
         /// The requested name.
@@ -107,7 +106,7 @@ pub enum Error {
         /// The module's file.
         path: PathBuf,
         /// The reason.
-        why: String,
+        why: ProblemReason,
     },
     /// The program cannot run in the guest.
     #[error("{} cannot run in the guest: {why}", path.display())]
@@ -120,8 +119,7 @@ pub enum Error {
     /// The guest has not enough memory for its files.
     #[error(
         "with {}, the guest has at least {files_mib} MiB of files, which do not fit into its {memory_mib} MiB of memory \
-         (they are there twice at first); --memory gives it more, and a folder (--file FOLDER, --root) comes on a disk if \
-         it is larger",
+         (they are there twice at first); {MORE_MEMORY}",
         path.display()
     )]
     GuestTooSmall {
@@ -136,9 +134,9 @@ pub enum Error {
     #[error(
         "{} has {files_mib} MiB of files, which do not fit into the guest's {memory_mib} MiB of memory (they are \
          there twice at first). They cannot come on a disk, because the kernel has {missing}. --memory gives the \
-         guest more memory; where the kernel has drivers as modules, {} --module ext4,nvme fetches them",
+         guest more memory; {}",
         folder.display(),
-        setup_command()
+        fetch_disk_drivers()
     )]
     NoDiskDriver {
         /// The folder.
@@ -152,8 +150,7 @@ pub enum Error {
     },
     /// The host's disk has too little room for a disk image.
     #[error(
-        "the disk image of {} needs {needed_mib} MiB, and {free_mib} MiB are free in {}; TMPDIR names another \
-         folder",
+        "the disk image of {} needs {needed_mib} MiB, and {free_mib} MiB are free in {}; {OTHER_FOLDER}",
         folder.display(),
         place.display()
     )]
@@ -173,7 +170,7 @@ pub enum Error {
         /// The folder.
         folder: PathBuf,
         /// The reason.
-        why: String,
+        why: ProblemReason,
     },
     /// The program cannot be recorded.
     #[error("cannot record {}: {why}", path.display())]
@@ -181,7 +178,7 @@ pub enum Error {
         /// The program, as given.
         path: PathBuf,
         /// The reason, and the remedy.
-        why: String,
+        why: ProblemReason,
     },
     /// The program ran, and nothing of it was recorded.
     #[error("nothing was recorded of {program}: {why}")]
@@ -200,7 +197,7 @@ pub enum Error {
         how: String,
     },
     /// A limit of the program's memory leaves the collector too little.
-    #[error("cannot record {program}: {}", limit.describe_shortage())]
+    #[error("cannot record {program}: {}; {}", limit.describe_shortage(), limit.remedy())]
     MemoryLimited {
         /// Name of the program.
         program: String,
@@ -281,7 +278,7 @@ pub enum Error {
     /// The debug file is not the recorded kernel's.
     #[error(
         "{} is of another build than the recorded kernel: its build id is {found}, the recorded one's \
-         {recorded}; give the vmlinux of the recorded build",
+         {recorded}; {RECORDED_VMLINUX}",
         path.display()
     )]
     OtherKernel {
@@ -312,7 +309,55 @@ impl From<FileError> for Error {
     }
 }
 
+/// Remedies, each at the end of a message.
+const BOOT_IMAGE: &str = "give the vmlinuz of the kernel's package, or arch/x86/boot/bzImage or \
+                          arch/arm64/boot/Image of its build";
+const SAME_VERSION: &str = "take both from packages of one version";
+const LIST_WORKLOADS: &str = "'list' names them";
+const MORE_MEMORY: &str = "--memory gives it more, and a folder (--file FOLDER, --root) comes on a \
+                           disk if it is larger";
+const OTHER_FOLDER: &str = "TMPDIR names another folder";
+const RECORDED_VMLINUX: &str = "give the vmlinux of the recorded build";
+
+fn fetch_module(name: &str) -> String {
+    format!(
+        "{} --module {name} fetches it for the kernels in the cache folder, and a FILE.ko may be given instead. What is \
+         built into the kernel needs no --module",
+        setup_command()
+    )
+}
+
+fn fetch_disk_drivers() -> String {
+    format!(
+        "where the kernel has drivers as modules, {} --module ext4,nvme fetches them",
+        setup_command()
+    )
+}
+
 impl Error {
+    /// Returns the remedy, which stands behind the last semicolon of the message or of its source.
+    pub fn remedy(&self) -> Option<String> {
+        let remedy = match self {
+            Self::Files(error) => return error.remedy(),
+            Self::Perf { source, .. } => return source.remedy(),
+            Self::PerfData { source, .. } => return source.remedy().map(str::to_owned),
+            Self::Image { .. } => BOOT_IMAGE,
+            Self::OtherMachine { .. } => SAME_VERSION,
+            Self::UnknownWorkload { .. } => LIST_WORKLOADS,
+            Self::UnknownModule { name, .. } => return Some(fetch_module(name)),
+            Self::Module { why, .. }
+            | Self::DiskImage { why, .. }
+            | Self::Unrecordable { why, .. } => return why.remedy.clone(),
+            Self::GuestTooSmall { .. } => MORE_MEMORY,
+            Self::NoDiskDriver { .. } => return Some(fetch_disk_drivers()),
+            Self::DiskImageRoom { .. } => OTHER_FOLDER,
+            Self::MemoryLimited { limit, .. } => return Some(limit.remedy()),
+            Self::OtherKernel { .. } => RECORDED_VMLINUX,
+            _ => return None,
+        };
+        Some(remedy.to_owned())
+    }
+
     /// Returns the first line of the message.
     pub(crate) fn first_line(&self) -> String {
         self.to_string()

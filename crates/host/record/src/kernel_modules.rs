@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use relayout_files::{cannot, map_file, setup_command};
+use relayout_files::{ProblemReason, cannot, map_file, setup_command};
 use relayout_layout::kernel_module::module_description;
 
 use crate::Error;
@@ -172,12 +172,13 @@ impl ModuleSearch<'_> {
             return Ok(());
         }
         self.seen.push(path.to_owned());
-        let refuse = |why: String| Error::Module {
+        let refuse = |why: ProblemReason| Error::Module {
             path: path.to_owned(),
             why,
         };
         let bytes = map_file(path).map_err(cannot("read", path))?;
-        let description = module_description(&bytes).map_err(|error| refuse(error.to_string()))?;
+        let description =
+            module_description(&bytes).map_err(|error| refuse(error.to_string().into()))?;
         let release = description.version_magic.split(' ').next();
         let release = release.unwrap_or_default();
         if release != self.release {
@@ -185,17 +186,17 @@ impl ModuleSearch<'_> {
                 "" => "no kernel".to_owned(),
                 release => format!("the kernel {release}"),
             };
-            return Err(refuse(format!(
+            let why = format!(
                 "it was built for {built_for}, and the guest's is {}",
                 self.release
-            )));
+            );
+            return Err(refuse(why.into()));
         }
         for name in &description.dependencies {
             let needed = self.folder.find(name).ok_or_else(|| {
-                refuse(format!(
-                    "it needs the module {name}, which is missing; {} --module {name} fetches it",
-                    setup_command()
-                ))
+                let remedy = format!("{} --module {name} fetches it", setup_command());
+                let why = format!("it needs the module {name}, which is missing");
+                refuse(ProblemReason::new(why).with_remedy(remedy))
             })?;
             self.add(needed)?;
         }

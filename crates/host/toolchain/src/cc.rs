@@ -19,7 +19,9 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use relayout_files::{CacheFolder, Error, RUNTIME, cannot, find_installed_library};
+use relayout_files::{
+    CacheFolder, Error, ErrorCategory, ProblemReason, RUNTIME, cannot, find_installed_library,
+};
 
 use self::arguments::{BuildStage, CompilerRequest, parse_request};
 use self::compiler::CompilerFamily;
@@ -59,8 +61,9 @@ impl CompilerDriver {
 pub enum CompilerError {
     /// The compiler is missing or cannot be run.
     #[error(
-        "cannot run the compiler {}; name one with {variable}, or 'relayout cc --compiler NAME'",
-        compiler.display()
+        "cannot run the compiler {}; {}",
+        compiler.display(),
+        name_compiler(variable)
     )]
     NotRun {
         /// The compiler.
@@ -73,7 +76,7 @@ pub enum CompilerError {
     },
     /// The compiler is neither GCC nor Clang.
     #[error(
-        "{} is neither gcc nor clang, as far as its --version tells; relayout cc knows those two",
+        "{} is neither gcc nor clang, as far as its --version tells; {KNOWN_COMPILERS}",
         compiler.display()
     )]
     UnknownCompiler {
@@ -81,7 +84,7 @@ pub enum CompilerError {
         compiler: OsString,
     },
     /// The compiler is this wrapper.
-    #[error("the compiler that {variable} names is relayout cc itself; name the one behind it")]
+    #[error("the compiler that {variable} names is relayout cc itself; {NAME_INNER}")]
     WrapsItself {
         /// The variable.
         variable: &'static str,
@@ -92,11 +95,41 @@ pub enum CompilerError {
         /// The argument.
         argument: String,
         /// The reason, and the remedy.
-        why: &'static str,
+        why: ProblemReason,
     },
     /// Something that our flags need is missing.
     #[error(transparent)]
     Files(#[from] Error),
+}
+
+/// Remedies, each at the end of a message.
+const KNOWN_COMPILERS: &str = "relayout cc knows those two";
+const NAME_INNER: &str = "name the one behind it";
+
+fn name_compiler(variable: &str) -> String {
+    format!("name one with {variable}, or 'relayout cc --compiler NAME'")
+}
+
+impl CompilerError {
+    /// Returns the remedy, which stands behind the last semicolon of the message or of its source.
+    pub fn remedy(&self) -> Option<String> {
+        match self {
+            Self::NotRun { variable, .. } => Some(name_compiler(variable)),
+            Self::UnknownCompiler { .. } => Some(KNOWN_COMPILERS.to_owned()),
+            Self::WrapsItself { .. } => Some(NAME_INNER.to_owned()),
+            Self::RefusedArgument { why, .. } => why.remedy.clone(),
+            Self::Files(error) => error.remedy(),
+        }
+    }
+
+    /// Returns who has to act.
+    pub fn category(&self) -> ErrorCategory {
+        match self {
+            Self::NotRun { .. } | Self::UnknownCompiler { .. } => ErrorCategory::Environment,
+            Self::Files(error) => error.category(),
+            Self::WrapsItself { .. } | Self::RefusedArgument { .. } => ErrorCategory::Input,
+        }
+    }
 }
 
 /// Replaces this process by the compiler. Returns only if that fails. Calls `notes` with each line

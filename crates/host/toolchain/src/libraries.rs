@@ -29,12 +29,11 @@ const LINES_SHOWN: usize = 15;
 #[derive(Debug, thiserror::Error)]
 pub enum LibrariesError {
     /// There is no cache folder to build them in.
-    #[error("there is no folder to keep the recorder's libraries in; set HOME or RELAYOUT_CACHE")]
+    #[error("there is no folder to keep the recorder's libraries in; {SET_HOME}")]
     NoCache,
     /// There is no cargo.
     #[error(
-        "the recorder's libraries are missing, and there is no cargo to build them with; install relayout's package, or \
-         Rust (https://rustup.rs)"
+        "the recorder's libraries are missing, and there is no cargo to build them with; {INSTALL_RUST}"
     )]
     NoCargo,
     /// cargo fails.
@@ -53,7 +52,20 @@ pub enum LibrariesError {
     File(#[from] relayout_files::FileError),
 }
 
+/// Remedies, each at the end of a message.
+const SET_HOME: &str = "set HOME or RELAYOUT_CACHE";
+const INSTALL_RUST: &str = "install relayout's package, or Rust (https://rustup.rs)";
+
 impl LibrariesError {
+    /// Returns the remedy, which stands behind the last semicolon of the message.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::NoCache => Some(SET_HOME),
+            Self::NoCargo => Some(INSTALL_RUST),
+            Self::Cargo(_) | Self::Access { .. } | Self::File(_) => None,
+        }
+    }
+
     /// Kind of the error.
     pub fn category(&self) -> relayout_files::ErrorCategory {
         relayout_files::ErrorCategory::Environment

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
 use clap_complete::ArgValueCandidates;
 use relayout_layout::suggestions;
 use relayout_report::Document as _;
@@ -12,7 +11,7 @@ use relayout_session::advise::{
     read_layout_files, rejected_path, verify_layout_files, write_hardware_script, write_mails,
 };
 use relayout_session::{
-    JudgementCache, ProbedMachine, ResolvedNames, ResolvedProfile, run_judgements,
+    JudgementCache, ProbedMachine, ResolvedNames, ResolvedProfile, UserError, run_judgements,
     verify_profile_path,
 };
 use relayout_timed::{MACHINES, MachineRules, TimedMachine, find_machine};
@@ -124,7 +123,7 @@ impl Args {
     }
 
     /// Rejects paths that would fail after all the work.
-    fn validate_paths(&self) -> anyhow::Result<()> {
+    fn validate_paths(&self) -> Result<(), UserError> {
         for profile in &self.also {
             let meta = profile.join("meta.json");
             if !profile.is_dir() || !meta.is_file() {
@@ -138,10 +137,10 @@ impl Args {
                 .parent()
                 .filter(|folder| !folder.as_os_str().is_empty());
             if folder.is_some_and(|folder| !folder.is_dir()) || file.is_dir() {
-                bail!(
+                return Err(UserError::input(format!(
                     "cannot write {}: its folder is not there, or it is one itself",
                     file.display()
-                );
+                )));
             }
         }
         Ok(())
@@ -170,16 +169,17 @@ impl MachineArgs {
     pub(super) fn read_probed(
         &self,
         pair_coefficient: Option<f64>,
-    ) -> anyhow::Result<ProbedMachine> {
+    ) -> Result<ProbedMachine, UserError> {
         let is_named = self.named().is_some();
         let file = self.machine.as_deref().filter(|_| !is_named);
         if let Some(name) = file.and_then(unknown_machine) {
             let keys = MACHINES.iter().map(|machine| machine.key);
             let similar = suggestions::similar_names(keys, name);
-            bail!(
-                "{name} is neither a file nor a machine of the table{} (`relayout probe --machines` lists them)",
-                suggestions::suggestion_suffix(&similar)
-            );
+            return Err(UserError::unknown_name(
+                format!("{name} is neither a file nor a machine of the table"),
+                &similar,
+                Some("`relayout probe --machines` lists them"),
+            ));
         }
         let cpus = match self.cpus.as_slice() {
             [only] if *only > 1 => Some(*only),
@@ -188,10 +188,10 @@ impl MachineArgs {
         let probed = ProbedMachine::read(file, pair_coefficient, cpus)?;
         let only_of_curves = self.cpus.len() > 1 || self.cpus == [1] || self.think > 0;
         if !is_named && probed.timed.is_none() && only_of_curves {
-            bail!(
+            return Err(UserError::input(
                 "one CPU, several numbers of CPUs and --think need a probed machine (`relayout probe`), or the name of \
-                 one (`relayout probe --machines` lists them)"
-            );
+                 one (`relayout probe --machines` lists them)",
+            ));
         }
         Ok(probed)
     }
@@ -248,25 +248,21 @@ fn parse_named_file(text: &str) -> Result<(String, PathBuf), String> {
 ///
 /// # Errors
 /// Unreadable input, a layout file that does not fit its type, an unwritable patch.
-pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     verify_profile_path("advise", &args.profile, &args.types)?;
     args.validate_paths()?;
     args.files.verify_files()?;
     if args.types.len() != 1 && !(args.layout.is_empty() && args.keep.is_empty()) {
-        bail!("--layout and --keep name members, so they need one TYPE");
+        return Err(UserError::input(
+            "--layout and --keep name members, so they need one TYPE",
+        ));
     }
     let layout_type = args.types.first().map(String::as_str).unwrap_or_default();
     let request = advice_request(args, layout_type)?;
     let (output, exit) = resolved::with_verified_profile(
         &args.profile,
         &args.debug,
-        |images| {
-            Ok(verify_layout_files(
-                images,
-                layout_type,
-                &request.layout_files,
-            )?)
-        },
+        |images| verify_layout_files(images, layout_type, &request.layout_files),
         |resolved, images| {
             let names = ResolvedNames::new(resolved, images);
             let run = advise_types(resolved, &names, &request)?;
@@ -302,7 +298,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 }
 
 /// Returns the settings of the search. `layout_type` is the struct that layout files are of.
-fn advice_request(args: &Args, layout_type: &str) -> anyhow::Result<AdviceRequest> {
+fn advice_request(args: &Args, layout_type: &str) -> Result<AdviceRequest, UserError> {
     let machine = args.machine.read_probed(args.pair_coefficient)?;
     Ok(AdviceRequest {
         types: args.types.clone(),
@@ -331,7 +327,7 @@ fn save_patches(
     args: &Args,
     resolved: &ResolvedProfile<'_>,
     run: &AdviceRun<'_>,
-) -> anyhow::Result<bool> {
+) -> Result<bool, UserError> {
     let mut has_mails = false;
     if let Some(file) = &args.patch {
         let author = args.source.as_deref().and_then(relayout_files::git_author);

@@ -4,10 +4,11 @@ use std::env;
 use std::ffi::OsString;
 
 use clap::CommandFactory;
-use relayout_toolchain::cc::{CompilerDriver, CompilerError, become_compiler, rust_flags};
+use relayout_session::UserError;
+use relayout_toolchain::cc::{CompilerDriver, become_compiler, rust_flags};
 
-use crate::exit::{self, ExitStatus};
-use crate::print::{print_line, print_text};
+use crate::exit::ExitStatus;
+use crate::print::{print_failure, print_line, print_text};
 
 const USE: &str = "\
 Stands in for the compiler, and becomes it after adding what lets the code announce its accesses:
@@ -62,7 +63,7 @@ pub fn intercept<C: CommandFactory>() -> Option<ExitStatus> {
     };
     if let Some(text) = own {
         return Some(
-            text.map_err(Into::into)
+            text.map_err(UserError::from)
                 .and_then(|text| print_text(&text))
                 .map_or_else(|error| end_with(&error), |()| ExitStatus::Done),
         );
@@ -70,20 +71,12 @@ pub fn intercept<C: CommandFactory>() -> Option<ExitStatus> {
     let error = become_compiler(driver, &arguments, |note| {
         print_line(&format!("relayout cc: note: {note}"));
     });
-    let exit = match &error {
-        CompilerError::NotRun { .. } | CompilerError::UnknownCompiler { .. } => {
-            ExitStatus::Environment
-        }
-        CompilerError::Files(error) => error.category().into(),
-        _ => ExitStatus::Input,
-    };
-    exit::print_error(&error.into(), exit);
-    Some(exit)
+    Some(end_with(&error.into()))
 }
 
-fn end_with(error: &anyhow::Error) -> ExitStatus {
-    let status = exit::error_status(error);
-    exit::print_error(error, status);
+fn end_with(error: &UserError) -> ExitStatus {
+    let status = ExitStatus::from(error.category());
+    print_failure(error, status as u8);
     status
 }
 

@@ -2,21 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use clap::ValueEnum;
 use relayout_check::emit::EmitForm;
 use relayout_check::{CheckOutcome, Date};
+use relayout_files::ErrorCategory;
 use relayout_layout::catalog::DebugInfoFormat;
 use relayout_report::Document as _;
 use relayout_report::check::{check_document, render_lock_update, render_text, warning_text};
 use relayout_report::sarif;
+use relayout_session::UserError;
 use relayout_session::check::{
-    CheckError, CheckRequest, CheckRules, CheckedSubject, HeaderSources, HotProfiles,
-    NamedDatabase, check_subjects, emit_assertions, open_subjects, update_lock,
+    CheckRequest, CheckRules, CheckedSubject, HeaderSources, HotProfiles, NamedDatabase,
+    check_subjects, emit_assertions, open_subjects, update_lock,
 };
 
-use crate::exit::{self, ExitStatus};
-use crate::print::{TextKind, print_line, print_note, print_rendered, print_text, print_warning};
+use crate::exit::ExitStatus;
+use crate::print::{
+    TextKind, print_failure, print_line, print_note, print_rendered, print_text, print_warning,
+};
 use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
@@ -171,11 +174,11 @@ pub enum EmitTarget {
 ///
 /// # Errors
 /// Rules or files cannot be read, conditions cannot be told, or standard output fails.
-pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     match check_layouts(args) {
         Err(error) if args.bisect => {
             let status = bisect_status(&error);
-            exit::print_error(&error, status);
+            print_failure(&error, status as u8);
             Ok(status)
         }
         result => result,
@@ -183,14 +186,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 }
 
 /// Ctrl-C ends the bisection.
-fn bisect_status(error: &anyhow::Error) -> ExitStatus {
-    match exit::error_status(error) {
-        ExitStatus::Interrupted => ExitStatus::Interrupted,
+fn bisect_status(error: &UserError) -> ExitStatus {
+    match error.category() {
+        ErrorCategory::Interrupted => ExitStatus::Interrupted,
         _ => ExitStatus::Untestable,
     }
 }
 
-fn check_layouts(args: &Args) -> anyhow::Result<ExitStatus> {
+fn check_layouts(args: &Args) -> Result<ExitStatus, UserError> {
     let request = request(args);
     let rules = CheckRules::read(&request)?;
     let progress = TerminalProgress::when_slow();
@@ -221,7 +224,10 @@ fn check_layouts(args: &Args) -> anyhow::Result<ExitStatus> {
         print_warning(&warning_text(warning, &rules.path));
     }
     if outcome.checked == 0 {
-        return Err(CheckError::NothingChecked(rules.path).into());
+        return Err(UserError::input(format!(
+            "{}: no rule applies to any of the files, so nothing was checked",
+            rules.path.display()
+        )));
     }
     if let Some(target) = args.emit {
         print_text(&emit(&request, &rules, &subjects, target)?)?;
@@ -277,7 +283,7 @@ fn emit(
     rules: &CheckRules,
     subjects: &[CheckedSubject],
     target: EmitTarget,
-) -> anyhow::Result<String> {
+) -> Result<String, UserError> {
     let form = match target {
         EmitTarget::StaticAssert => EmitForm::StaticAssert,
         EmitTarget::Kernel => EmitForm::Kernel,
@@ -292,9 +298,11 @@ fn emit(
     Ok(emitted.text)
 }
 
-fn render_sarif(args: &Args, outcome: &CheckOutcome, rules: &Path) -> anyhow::Result<String> {
-    let config = std::path::absolute(rules)
-        .with_context(|| format!("cannot tell where {} is", rules.display()))?;
+fn render_sarif(args: &Args, outcome: &CheckOutcome, rules: &Path) -> Result<String, UserError> {
+    let config = std::path::absolute(rules).map_err(UserError::wrap(format!(
+        "cannot tell where {} is",
+        rules.display()
+    )))?;
     let mut source_roots = args.source_root.clone();
     source_roots.extend(config.parent().map(|folder| folder.display().to_string()));
     let context = sarif::SarifContext {

@@ -3,17 +3,18 @@
 use std::path::PathBuf;
 
 use clap_complete::ArgValueCandidates;
+use relayout_files::ErrorCategory;
 use relayout_report::Document as _;
 use relayout_report::compare::{compare_document, render_mail, render_text};
 use relayout_session::compare::{
-    BisectVerdict, CompareError, CompareSettings, ComparedSide, RecordingComparison, compare_sides,
+    BisectVerdict, CompareSettings, ComparedSide, RecordingComparison, compare_sides,
 };
-use relayout_session::verify_profile_path;
+use relayout_session::{UserError, verify_profile_path};
 
 use super::document_files::DocumentArgs;
 use crate::complete;
-use crate::exit::{self, ExitStatus};
-use crate::print::{TextKind, print_rendered};
+use crate::exit::ExitStatus;
+use crate::print::{TextKind, print_failure, print_rendered};
 use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
@@ -75,7 +76,7 @@ pub struct Args {
 ///
 /// # Errors
 /// A profile or debug file cannot be read, the sides cannot be compared, or standard output fails.
-pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     match compare(args) {
         Ok((comparison, output)) => {
             print_rendered(&output, args.json || args.mail, TextKind::Differences)?;
@@ -88,12 +89,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 
 /// A failed comparison.
 struct FailedComparison {
-    error: anyhow::Error,
+    error: UserError,
     /// NEW is at fault, and so the commit that is tested.
     is_of_new: bool,
 }
 
-impl<E: Into<anyhow::Error>> From<E> for FailedComparison {
+impl<E: Into<UserError>> From<E> for FailedComparison {
     fn from(error: E) -> Self {
         Self {
             error: error.into(),
@@ -103,21 +104,21 @@ impl<E: Into<anyhow::Error>> From<E> for FailedComparison {
 }
 
 impl FailedComparison {
-    fn of_new(error: CompareError) -> Self {
+    fn of_new(error: UserError) -> Self {
         Self {
-            error: error.into(),
+            error,
             is_of_new: true,
         }
     }
 
     fn bisect_status(&self) -> ExitStatus {
-        let status = match (exit::error_status(&self.error), self.is_of_new) {
+        let status = match (self.error.category(), self.is_of_new) {
             // Ctrl-C ends the bisection.
-            (ExitStatus::Interrupted, _) => ExitStatus::Interrupted,
-            (ExitStatus::Input, true) => ExitStatus::Untestable,
+            (ErrorCategory::Interrupted, _) => ExitStatus::Interrupted,
+            (ErrorCategory::Input, true) => ExitStatus::Untestable,
             _ => ExitStatus::BrokenSetup,
         };
-        exit::print_error(&self.error, status);
+        print_failure(&self.error, status as u8);
         status
     }
 }
@@ -127,7 +128,7 @@ fn compare(args: &Args) -> Result<(RecordingComparison, String), FailedCompariso
     verify_profile_path("compare", &args.old, &args.types)?;
     let progress = TerminalProgress::when_slow();
     let old = ComparedSide::read(&args.old, &args.old_debug, &progress)?;
-    let new = verify_profile_path("compare", &args.new, &args.types).map_err(CompareError::from);
+    let new = verify_profile_path("compare", &args.new, &args.types);
     let new = new
         .and_then(|()| ComparedSide::read(&args.new, &args.new_debug, &progress))
         .map_err(FailedComparison::of_new)?;

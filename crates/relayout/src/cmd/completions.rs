@@ -5,6 +5,7 @@
 
 use clap_complete::CompleteEnv;
 use clap_complete::env::{EnvCompleter, Shells};
+use relayout_session::UserError;
 
 use crate::exit::ExitStatus;
 use crate::print::print_text;
@@ -59,7 +60,7 @@ impl CompletedShell {
 ///
 /// # Errors
 /// Standard output cannot be written to.
-pub fn run(args: &Args, root: clap::Command) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &Args, root: clap::Command) -> Result<ExitStatus, UserError> {
     let name = root.get_name();
     let mut script = Vec::new();
     if let Some(completer) = args.shell.completer() {

@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context;
 use clap_complete::ArgValueCandidates;
 use relayout_diff::DiffStatus;
 use relayout_layout::catalog::DebugInfoFormat;
 use relayout_report::Document as _;
 use relayout_report::diff::{DiffContents, diff_document, render_text};
 use relayout_session::diff::{DiffRequest, DiffSelection, TypeOrder, compare_builds};
-use relayout_session::verify_debug_path;
+use relayout_session::{UserError, verify_debug_path};
 
 use super::document_files::DocumentArgs;
 use crate::arguments;
@@ -114,17 +113,17 @@ pub enum DiffSort {
 ///
 /// # Errors
 /// A file cannot be read or has no types, neither file has a named type, or standard output fails.
-pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     let threads = rayon::ThreadPoolBuilder::new()
         .num_threads(args.jobs.map_or(0, usize::from))
         .build()
-        .context("cannot start threads")?;
+        .map_err(UserError::wrap("cannot start threads"))?;
     let (rendered, differs) = threads.install(|| compare(args))?;
     print_rendered(&rendered, args.json, TextKind::Differences)?;
     Ok(ExitStatus::failed_if(args.exit_code && differs))
 }
 
-fn compare(args: &Args) -> anyhow::Result<(String, bool)> {
+fn compare(args: &Args) -> Result<(String, bool), UserError> {
     args.files.verify_files()?;
     for file in [&args.old, &args.new] {
         verify_debug_path("diff", file, &[])?;

@@ -2,6 +2,7 @@
 
 use relayout_files::RecordingProgress as _;
 use relayout_report::{Document as _, survey_document, survey_text};
+use relayout_session::UserError;
 use relayout_session::survey::survey_machine;
 
 use crate::exit::ExitStatus;
@@ -22,7 +23,7 @@ pub struct Args {
 ///
 /// # Errors
 /// Standard output cannot be written to.
-pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     let progress = TerminalProgress::when_slow();
     progress.step("trying compilers and QEMU");
     let survey = progress.finish_after(survey_machine());

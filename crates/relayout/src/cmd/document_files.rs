@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
 use relayout_files::{write_atomically, write_files};
 use relayout_report::{csv_tables, page};
+use relayout_session::UserError;
 use serde_json::Value;
 
 use crate::print::print_note;
@@ -30,12 +30,13 @@ impl DocumentArgs {
     ///
     /// # Errors
     /// The file is a folder, or the folder is a file.
-    pub fn verify_files(&self) -> anyhow::Result<()> {
+    pub fn verify_files(&self) -> Result<(), UserError> {
         reject_folder("--html", self.html.as_deref())?;
         match &self.csv {
-            Some(folder) if folder.exists() && !folder.is_dir() => {
-                bail!("--csv {}: it is a file", folder.display())
-            }
+            Some(folder) if folder.exists() && !folder.is_dir() => Err(UserError::input(format!(
+                "--csv {}: it is a file",
+                folder.display()
+            ))),
             _ => Ok(()),
         }
     }
@@ -48,8 +49,8 @@ impl DocumentArgs {
     pub fn write_files(
         &self,
         title: &str,
-        document: impl FnOnce() -> anyhow::Result<String>,
-    ) -> anyhow::Result<()> {
+        document: impl FnOnce() -> Result<String, UserError>,
+    ) -> Result<(), UserError> {
         if !self.has_files() {
             return Ok(());
         }
@@ -59,9 +60,10 @@ impl DocumentArgs {
             print_note(&format!("the page is in {}", file.display()));
         }
         if let Some(folder) = &self.csv {
-            let document: Value =
-                serde_json::from_str(&document).context("the document is no JSON")?;
-            let tables = csv_tables(&document)?;
+            let document: Value = serde_json::from_str(&document)
+                .map_err(UserError::wrap("the document is no JSON"))?;
+            let tables =
+                csv_tables(&document).map_err(|error| UserError::input(error.to_string()))?;
             let files: Vec<(&Path, &[u8])> = { tables.iter() }
                 .map(|table| (Path::new(&table.file_name), table.text.as_bytes()))
                 .collect();
@@ -80,9 +82,12 @@ impl DocumentArgs {
 ///
 /// # Errors
 /// The file is a folder.
-pub(super) fn reject_folder(option: &str, file: Option<&Path>) -> anyhow::Result<()> {
+pub(super) fn reject_folder(option: &str, file: Option<&Path>) -> Result<(), UserError> {
     match file {
-        Some(file) if file.is_dir() => bail!("{option} {}: it is a folder", file.display()),
+        Some(file) if file.is_dir() => Err(UserError::input(format!(
+            "{option} {}: it is a folder",
+            file.display()
+        ))),
         _ => Ok(()),
     }
 }

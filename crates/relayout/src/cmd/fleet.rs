@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-use anyhow::anyhow;
 use relayout_files::find_sister_command;
+use relayout_session::UserError;
 
-use crate::exit::{self, ExitStatus};
+use crate::exit::ExitStatus;
+use crate::print::print_failure;
 
 const PROGRAM: &str = "relayout-fleet";
 
@@ -38,8 +39,8 @@ pub fn intercept() -> Option<ExitStatus> {
         return None;
     }
     let error = become_fleet(&words.collect::<Vec<_>>());
-    let status = exit::error_status(&error);
-    exit::print_error(&error, status);
+    let status = ExitStatus::from(error.category());
+    print_failure(&error, status as u8);
     Some(status)
 }
 
@@ -47,16 +48,16 @@ pub fn intercept() -> Option<ExitStatus> {
 ///
 /// # Errors
 /// It is not installed, or cannot be run.
-pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     Err(become_fleet(&args.arguments))
 }
 
 /// Replaces this process; returns only if that fails.
-fn become_fleet(arguments: &[OsString]) -> anyhow::Error {
+fn become_fleet(arguments: &[OsString]) -> UserError {
     match find_sister_command(PROGRAM, "fleet") {
         Ok(program) => {
             let error = Command::new(&program).args(arguments).exec();
-            anyhow!(error).context(format!("cannot run {}", program.display()))
+            UserError::input(format!("cannot run {}", program.display())).caused_by(error)
         }
         Err(error) => error.into(),
     }

@@ -7,6 +7,7 @@ use relayout_measure::ProgramCommand;
 use relayout_report::Document as _;
 use relayout_report::kit::{kit_result_document, render_export, render_ledger, render_result};
 use relayout_report::verify::VerifyContents;
+use relayout_session::UserError;
 use relayout_session::kit::{
     KernelKitRequest, KitEvidence, KitRequest, add_to_ledger, export_kernel_kit, export_kit,
     import_result, read_ledger,
@@ -50,7 +51,7 @@ struct EvidenceArgs {
 }
 
 impl EvidenceArgs {
-    fn read(&self, progress: &TerminalProgress) -> anyhow::Result<KitEvidence> {
+    fn read(&self, progress: &TerminalProgress) -> Result<KitEvidence, UserError> {
         let mut evidence = KitEvidence::default();
         for file in &self.advice {
             evidence.predicted.extend(KitEvidence::read_advice(file)?);
@@ -90,7 +91,11 @@ impl KernelKitArgs {
     ///
     /// # Errors
     /// A kernel does not build, or the folder is there.
-    pub fn export_to(&self, folder: &Path, settings: KernelSettings) -> anyhow::Result<ExitStatus> {
+    pub fn export_to(
+        &self,
+        folder: &Path,
+        settings: KernelSettings,
+    ) -> Result<ExitStatus, UserError> {
         Metric::parse_all(&self.metric)?;
         let interrupt = InterruptFlag::catch();
         let progress = TerminalProgress::new(String::new());
@@ -123,7 +128,7 @@ impl KitArgs {
         rules: &JudgingRules,
         json: bool,
         files: &DocumentArgs,
-    ) -> anyhow::Result<ExitStatus> {
+    ) -> Result<ExitStatus, UserError> {
         let Some(result) = &self.import else {
             let entries = self.ledger.as_deref().map(read_ledger).transpose()?;
             print_text(&render_ledger(&entries.unwrap_or_default()))?;
@@ -160,7 +165,7 @@ impl KitArgs {
         folder: &Path,
         settings: ProgramSettings,
         metrics: &[String],
-    ) -> anyhow::Result<ExitStatus> {
+    ) -> Result<ExitStatus, UserError> {
         let interrupt = InterruptFlag::catch();
         let progress = TerminalProgress::new(String::new());
         let request = KitRequest {

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap_mangen::Man;
-use relayout_files::write_atomically;
+use relayout_files::{cannot, write_atomically};
+use relayout_session::UserError;
 use roff::{Roff, roman};
 
 use crate::exit::ExitStatus;
@@ -24,9 +24,8 @@ pub struct Args {
 ///
 /// # Errors
 /// A page cannot be written.
-pub fn run(args: &Args, root: clap::Command) -> anyhow::Result<ExitStatus> {
-    std::fs::create_dir_all(&args.folder)
-        .with_context(|| format!("cannot make {}", args.folder.display()))?;
+pub fn run(args: &Args, root: clap::Command) -> Result<ExitStatus, UserError> {
+    std::fs::create_dir_all(&args.folder).map_err(cannot("make", &args.folder))?;
     let mut root = root.disable_help_subcommand(true);
     root.build();
     let count = write_pages(args, &root)?;
@@ -38,7 +37,7 @@ pub fn run(args: &Args, root: clap::Command) -> anyhow::Result<ExitStatus> {
 }
 
 /// Writes the page of a command and those of the commands below it; returns their number.
-fn write_pages(args: &Args, command: &clap::Command) -> anyhow::Result<usize> {
+fn write_pages(args: &Args, command: &clap::Command) -> Result<usize, UserError> {
     let name = command
         .get_display_name()
         .unwrap_or_else(|| command.get_name());

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use relayout_files::InterruptFlag;
+use relayout_files::{ErrorCategory, InterruptFlag};
 use relayout_probe::{MachineFile, ProbeDepth, UnknownValue};
 use relayout_report::{Document as _, machines_document, machines_text, probe_text};
+use relayout_session::UserError;
 
 use crate::exit::ExitStatus;
 use crate::print::{print_failure, print_note, print_text};
@@ -51,7 +52,7 @@ pub struct Args {
 ///
 /// # Errors
 /// It was interrupted, or the file or standard output cannot be written to.
-pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     if args.machines {
         print_text(&match args.json {
             true => machines_document().to_json()?,
@@ -85,8 +86,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if is_measured {
         return Ok(ExitStatus::Done);
     }
-    print_failure(&unmeasured_reason(&file), ExitStatus::Environment as u8);
-    Ok(ExitStatus::Environment)
+    let category = ErrorCategory::Environment;
+    let status = ExitStatus::from(category);
+    print_failure(
+        &UserError::new(category, unmeasured_reason(&file)),
+        status as u8,
+    );
+    Ok(status)
 }
 
 /// Why what takes two CPUs is not known, as far as the file tells.
@@ -125,9 +131,9 @@ fn keep_for_commands(file: &MachineFile) -> Option<PathBuf> {
     match file.write(&path) {
         Ok(()) => Some(path),
         Err(error) => {
-            let error = anyhow::Error::from(error);
+            let error = UserError::from(error).chain_text();
             print_note(&format!(
-                "not kept for other commands: {error:#}; name a file with -o FILE"
+                "not kept for other commands: {error}; name a file with -o FILE"
             ));
             None
         }

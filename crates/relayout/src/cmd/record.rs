@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use relayout_profile::Profile;
 use relayout_record::{Error, RecordingOutcome};
+use relayout_session::UserError;
 use relayout_session::record::record_repeatedly;
 
-use crate::exit::{ExitStatus, error_status, print_error};
-use crate::print::{self, print_note, print_text, print_warning};
+use crate::exit::ExitStatus;
+use crate::print::{self, print_failure, print_note, print_text, print_warning};
 use crate::progress::TerminalProgress;
 
 /// Record who touches which bytes of memory
@@ -26,7 +27,7 @@ pub enum RecordTarget {
 ///
 /// # Errors
 /// Bad input, a missing tool, or nothing was recorded.
-pub fn run(target: &RecordTarget) -> anyhow::Result<ExitStatus> {
+pub fn run(target: &RecordTarget) -> Result<ExitStatus, UserError> {
     match target {
         RecordTarget::Kernel(args) => kernel::run(args),
         RecordTarget::Run(args) => run::run(args),
@@ -51,7 +52,7 @@ impl RepeatedRecording<'_> {
         force: bool,
         summary: fn(&Path, &Profile) -> String,
         record: impl Fn(u16, &TerminalProgress) -> Result<RecordingOutcome, Error>,
-    ) -> anyhow::Result<ExitStatus> {
+    ) -> Result<ExitStatus, UserError> {
         let notify = |note: &str| print_note(&format!("note: {note}"));
         let recordings = record_repeatedly(self.times, &notify, |number| {
             let prefix = match self.times {
@@ -71,9 +72,9 @@ impl RepeatedRecording<'_> {
         let Some(problem) = problem else {
             return Ok(ExitStatus::Done);
         };
-        let problem = problem.into();
-        let exit = error_status(&problem);
-        print_error(&problem, exit);
+        let problem = UserError::from(problem);
+        let exit = ExitStatus::from(problem.category());
+        print_failure(&problem, exit as u8);
         print_warning(&format!(
             "what was recorded until then is in {}",
             output.display()

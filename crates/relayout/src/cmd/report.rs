@@ -4,9 +4,8 @@ pub(crate) mod exports;
 
 use std::path::PathBuf;
 
-use anyhow::bail;
 use clap_complete::ArgValueCandidates;
-use relayout_session::verify_profile_path;
+use relayout_session::{UserError, verify_profile_path};
 
 use super::document_files::DocumentArgs;
 use crate::arguments::{self, FindingOrder, TextForm};
@@ -81,7 +80,7 @@ pub struct Args {
 ///
 /// # Errors
 /// A profile or debug file that cannot be read or do not go together, or a failed write.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> Result<(), UserError> {
     args.files.verify_files()?;
     args.exports.verify_files()?;
     verify_tree_use(args)?;
@@ -91,10 +90,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// Rejects a source tree that is no folder, or that nothing would be read from.
-fn verify_tree_use(args: &Args) -> anyhow::Result<()> {
+fn verify_tree_use(args: &Args) -> Result<(), UserError> {
     arguments::verify_source(args.source.as_deref())?;
     if args.source.is_some() && !args.json && args.files.html.is_none() {
-        bail!("--source: the text has no source lines; add --html FILE or --json");
+        return Err(UserError::input("--source: the text has no source lines")
+            .with_remedy("add --html FILE or --json"));
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::process::Command;
 
-use anyhow::Context as _;
 use clap_complete::ArgValueCandidates;
+use relayout_session::UserError;
 use relayout_toolchain::libraries::{build_missing_libraries, find_setup_script};
 
 use crate::complete;
@@ -66,7 +66,7 @@ impl Args {
 ///
 /// # Errors
 /// The libraries cannot be built, or the script cannot be run.
-pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     let progress = TerminalProgress::new(String::new());
     let built = progress.finish_after(build_missing_libraries(&progress))?;
     if let Some(folder) = built {
@@ -84,7 +84,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     if print::is_quiet() {
         command.stdout(std::process::Stdio::null());
     }
-    let status = command.status().context("cannot run bash")?;
+    let status = command
+        .status()
+        .map_err(UserError::wrap("cannot run bash"))?;
     Ok(match status.code() {
         Some(0) => ExitStatus::Done,
         Some(2) => ExitStatus::Input,

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
 use clap::ArgGroup;
 use clap_complete::ArgValueCandidates;
 use relayout_layout::TypeArena;
@@ -14,7 +13,7 @@ use relayout_report::show::{
 use relayout_session::show::{
     NamedTypes, PackedType, ShownType, TypeMeasures, TypeSelection, render_types,
 };
-use relayout_session::{verify_debug_path, with_types};
+use relayout_session::{UserError, verify_debug_path, with_types};
 
 use crate::arguments;
 use crate::complete;
@@ -174,12 +173,12 @@ impl From<PaholeRelease> for PaholeVersion {
 /// # Errors
 /// The file cannot be read or has no types, a name has no type, no type fits the selection, or
 /// standard output fails.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> Result<(), UserError> {
     if let Some(jobs) = args.jobs {
         rayon::ThreadPoolBuilder::new()
             .num_threads(usize::from(jobs))
             .build_global()
-            .context("cannot start threads")?;
+            .map_err(UserError::wrap("cannot start threads"))?;
     }
     let names = { args.types.iter() }.chain(&args.class_names).cloned();
     let NamedTypes { file, names } = NamedTypes::find(args.file.as_deref(), names.collect());
@@ -192,12 +191,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         |catalog| show_types(args, &file, names, catalog),
     );
     match args.file.as_deref().filter(|named| *named != file) {
-        Some(named) => shown.with_context(|| {
-            format!(
-                "{} is no file here, and was taken for a type",
-                named.display()
-            )
-        }),
+        Some(named) => shown.map_err(UserError::wrap::<UserError>(format!(
+            "{} is no file here, and was taken for a type",
+            named.display()
+        ))),
         None => shown,
     }
 }
@@ -228,11 +225,12 @@ fn show_types(
     file: &Path,
     names: Vec<String>,
     catalog: &TypeCatalog<'_>,
-) -> anyhow::Result<()> {
+) -> Result<(), UserError> {
     if let Some(prefix) = &args.selection.cu_exclude
         && !catalog.exclude_units(prefix)
     {
-        bail!("--cu-exclude {prefix}: BTF does not know units; a file with DWARF does");
+        let message = format!("--cu-exclude {prefix}: BTF does not know units");
+        return Err(UserError::input(message).with_remedy("a file with DWARF does"));
     }
     if args.nr_methods {
         return print_methods(args, catalog);
@@ -299,7 +297,7 @@ fn render(
     Some(text)
 }
 
-fn print_methods(args: &Args, catalog: &TypeCatalog<'_>) -> anyhow::Result<()> {
+fn print_methods(args: &Args, catalog: &TypeCatalog<'_>) -> Result<(), UserError> {
     let counts = catalog.method_counts()?;
     let shown = { counts.iter() }.filter(|(name, _)| args.selection.limits().admits_name(name));
     let lines: String = shown

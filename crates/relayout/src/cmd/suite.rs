@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Context as _;
 use clap_complete::ArgValueCandidates;
 use relayout_files::InterruptFlag;
 use relayout_report::Document as _;
 use relayout_report::suite::{render_list, render_text, suite_document};
+use relayout_session::UserError;
 use relayout_session::suite::{
     JobShard, JobState, SuiteOutcome, SuiteRequest, SuiteTools, run_suite,
 };
@@ -88,7 +88,7 @@ pub struct Args {
 ///
 /// # Errors
 /// Bad file, no such job, a failed write, or Ctrl-C.
-pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     let default_folder = || args.file.with_extension(FOLDER_EXTENSION);
     let request = SuiteRequest {
         file: args.file.clone(),
@@ -130,11 +130,12 @@ pub fn verify_recording_words(words: &[String]) -> Result<(), String> {
     }
 }
 
-fn run_jobs(request: &SuiteRequest) -> anyhow::Result<SuiteOutcome> {
+fn run_jobs(request: &SuiteRequest) -> Result<SuiteOutcome, UserError> {
     let interrupt = InterruptFlag::catch();
     let progress = TerminalProgress::new(String::new());
     let tools = SuiteTools {
-        relayout: std::env::current_exe().context("cannot find the program of this process")?,
+        relayout: std::env::current_exe()
+            .map_err(UserError::wrap("cannot find the program of this process"))?,
         progress: &progress,
         interrupt,
     };
@@ -144,7 +145,7 @@ fn run_jobs(request: &SuiteRequest) -> anyhow::Result<SuiteOutcome> {
         let words = format!("`relayout suite {}` goes on", file.display());
         print_note(&words);
     }
-    Ok(outcome?)
+    outcome
 }
 
 fn exit_status(outcome: &SuiteOutcome) -> ExitStatus {

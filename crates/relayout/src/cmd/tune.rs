@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
 use clap_complete::ArgValueCandidates;
-use relayout_files::InterruptFlag;
+use relayout_files::{InterruptFlag, cannot};
 use relayout_report::Document as _;
 use relayout_report::tune::{TuneWriter, render_text, tune_document};
+use relayout_session::UserError;
 use relayout_session::tune::{
     TuneLimits, TuneRequest, TuneSettings, TuneTarget, TuneTools, TunedKernel, TunedProgram, tune,
 };
@@ -143,7 +143,7 @@ pub struct Args {
 ///
 /// # Errors
 /// Bad input, a command that fails without any change, a failed write, or Ctrl-C.
-pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     args.files.verify_files()?;
     Metric::parse_all(&args.metric)?;
     let request = TuneRequest {
@@ -158,7 +158,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let interrupt = InterruptFlag::catch();
     let progress = TerminalProgress::new(String::new());
     let tools = TuneTools {
-        relayout: std::env::current_exe().context("cannot find the program of this process")?,
+        relayout: std::env::current_exe()
+            .map_err(UserError::wrap("cannot find the program of this process"))?,
         writer: &TuneWriter,
         progress: &progress,
         interrupt,
@@ -177,7 +178,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-fn settings(args: &Args) -> anyhow::Result<TuneSettings> {
+fn settings(args: &Args) -> Result<TuneSettings, UserError> {
     let limit = args.time_limit.unwrap_or(TIME_LIMIT);
     let limit_s = limit.as_secs_f64().ceil() as u64;
     let (source, target, pairs) = match (&args.kernel, &args.workload) {
@@ -202,9 +203,11 @@ fn settings(args: &Args) -> anyhow::Result<TuneSettings> {
     })
 }
 
-fn tuned_program(args: &Args, limit_s: u64) -> anyhow::Result<TunedProgram> {
+fn tuned_program(args: &Args, limit_s: u64) -> Result<TunedProgram, UserError> {
     let (Some(build), Some(bench)) = (&args.build, &args.bench) else {
-        bail!("give --build CMD and --bench CMD, or --kernel DIR and --workload NAME");
+        return Err(UserError::input(
+            "give --build CMD and --bench CMD, or --kernel DIR and --workload NAME",
+        ));
     };
     Ok(TunedProgram {
         build: build.clone(),
@@ -218,7 +221,7 @@ fn tuned_program(args: &Args, limit_s: u64) -> anyhow::Result<TunedProgram> {
     })
 }
 
-fn tuned_kernel(args: &Args, workload: &str, limit_s: u64) -> anyhow::Result<TunedKernel> {
+fn tuned_kernel(args: &Args, workload: &str, limit_s: u64) -> Result<TunedKernel, UserError> {
     for name in std::iter::once(workload).chain(args.also.iter().map(String::as_str)) {
         relayout_record::find_workload(name)?;
     }
@@ -234,6 +237,6 @@ fn tuned_kernel(args: &Args, workload: &str, limit_s: u64) -> anyhow::Result<Tun
 }
 
 /// Returns the path without links, which a run that goes on from another folder finds again.
-fn full_path(path: &Path) -> anyhow::Result<PathBuf> {
-    std::fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))
+fn full_path(path: &Path) -> Result<PathBuf, UserError> {
+    Ok(std::fs::canonicalize(path).map_err(cannot("find", path))?)
 }

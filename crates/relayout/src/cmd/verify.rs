@@ -8,8 +8,9 @@ use std::time::Duration;
 use relayout_files::InterruptFlag;
 use relayout_report::Document as _;
 use relayout_report::verify::{VerifyContents, render_text, verify_document};
+use relayout_session::UserError;
 use relayout_session::verify::{
-    ComparedPrograms, MeasuredRuns, PatchedBuild, ProgramSettings, VerifyError, judge, load_runs,
+    ComparedPrograms, MeasuredRuns, PatchedBuild, ProgramSettings, judge, load_runs,
     measure_programs,
 };
 use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgingRules};
@@ -135,7 +136,7 @@ enum VerifyTarget {
 ///
 /// # Errors
 /// Bad input, a command that fails, a metric that does not appear, a failed write.
-pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     if let Some(VerifyTarget::Kernel(args)) = &args.target {
         return kernel::run(args);
     }
@@ -182,20 +183,20 @@ fn exit_code(outcome: &ExperimentOutcome) -> ExitStatus {
     ExitStatus::failed_if(outcome.verdict == ChangeVerdict::Worse)
 }
 
-fn measure(args: &Args, rules: &JudgingRules) -> anyhow::Result<MeasuredRuns> {
+fn measure(args: &Args, rules: &JudgingRules) -> Result<MeasuredRuns, UserError> {
     let settings = settings(args)?;
     let interrupt = InterruptFlag::catch();
     let progress = TerminalProgress::new(String::new());
-    Ok(progress.finish_after(measure_programs(
+    progress.finish_after(measure_programs(
         &settings,
         rules,
         args.save.as_deref(),
         &progress,
         interrupt,
-    ))?)
+    ))
 }
 
-fn settings(args: &Args) -> anyhow::Result<ProgramSettings> {
+fn settings(args: &Args) -> Result<ProgramSettings, UserError> {
     Ok(ProgramSettings {
         metrics: Metric::parse_all(&args.metric)?,
         programs: programs(args)?,
@@ -213,7 +214,7 @@ fn settings(args: &Args) -> anyhow::Result<ProgramSettings> {
     })
 }
 
-fn programs(args: &Args) -> Result<ComparedPrograms, VerifyError> {
+fn programs(args: &Args) -> Result<ComparedPrograms, UserError> {
     if let (Some(before), Some(after)) = (&args.before, &args.after) {
         return Ok(ComparedPrograms::Commands {
             before: before.clone(),
@@ -221,7 +222,9 @@ fn programs(args: &Args) -> Result<ComparedPrograms, VerifyError> {
         });
     }
     let (Some(patch), Some(build), Some(bench)) = (&args.patch, &args.build, &args.bench) else {
-        return Err(VerifyError::NothingToCompare);
+        return Err(UserError::input("there is nothing to compare").with_remedy(
+            "give --before CMD and --after CMD, or --patch FILE, --build CMD and --bench CMD",
+        ));
     };
     Ok(ComparedPrograms::Patch(PatchedBuild {
         patch: patch.clone(),

@@ -7,11 +7,10 @@ use std::io::{IsTerminal as _, stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
 use crossterm::event;
 use relayout_files::{InterruptFlag, wait_for_key};
 use relayout_report::view::{ReportView, ViewOutcome, ViewPalette};
-use relayout_session::{JudgementCache, read_source_file, verify_profile_path};
+use relayout_session::{JudgementCache, UserError, read_source_file, verify_profile_path};
 
 use crate::arguments;
 use crate::exit::ExitStatus;
@@ -51,7 +50,7 @@ pub struct Args {
 ///
 /// # Errors
 /// No terminal, or a profile or debug file that cannot be read or do not go together.
-pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     verify_profile_path("view", &args.profile, &[])?;
     let profile = args.profile.display().to_string();
     for (name, is_terminal) in [
@@ -59,9 +58,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         ("input", stdin().is_terminal()),
     ] {
         if !is_terminal {
-            bail!(
+            return Err(UserError::input(format!(
                 "standard {name} is no terminal: `relayout report {profile}` prints the findings"
-            );
+            )));
         }
     }
     arguments::verify_source(args.source.as_deref())?;
@@ -77,10 +76,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         cache: JudgementCache::locate(&args.profile, &args.debug),
     };
     let interrupt = InterruptFlag::catch();
-    let mut screen = TakenScreen::take().context("cannot use the terminal")?;
+    let mut screen = TakenScreen::take().map_err(UserError::wrap("cannot use the terminal"))?;
     let ended = show_until_end(&mut view, &files, &mut screen, interrupt);
     drop(screen);
-    ended.context("cannot use the terminal")
+    ended.map_err(UserError::wrap("cannot use the terminal"))
 }
 
 /// Returns what the terminal can show, from `$TERM` and `$NO_COLOR`.

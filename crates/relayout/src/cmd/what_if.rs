@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use anyhow::bail;
 use clap_complete::ArgValueCandidates;
 use relayout_report::Document as _;
 use relayout_report::advise::{what_if_document, what_if_text};
@@ -10,7 +9,7 @@ use relayout_session::advise::{
     LayoutEdits, MemberBytes, MemberMove, predict_curves, read_layout_files, score_given_layouts,
     verify_layout_files,
 };
-use relayout_session::{ResolvedNames, verify_profile_path};
+use relayout_session::{ResolvedNames, UserError, verify_profile_path};
 
 use super::advise::MachineArgs;
 use super::document_files::DocumentArgs;
@@ -70,11 +69,12 @@ pub struct Args {
 ///
 /// # Errors
 /// Unreadable input, a layout that does not fit the type.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> Result<(), UserError> {
     args.files.verify_files()?;
     let has_edits = !(args.moves.is_empty() && args.align.is_empty() && args.pad.is_empty());
     if args.layout.is_empty() && !has_edits {
-        bail!("no layout is given; give --layout FILE, or today's with --move, --align or --pad");
+        return Err(UserError::input("no layout is given")
+            .with_remedy("give --layout FILE, or today's with --move, --align or --pad"));
     }
     let machine = args.machine.read_probed(args.pair_coefficient)?;
     let type_name = &args.type_name;
@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let output = resolved::with_verified_profile(
         &args.profile,
         &args.debug,
-        |images| Ok(verify_layout_files(images, type_name, &layouts)?),
+        |images| verify_layout_files(images, type_name, &layouts),
         |resolved, images| {
             let (mut searched, mut notes) =
                 score_given_layouts(resolved, type_name, &layouts, &edits, &machine)?;

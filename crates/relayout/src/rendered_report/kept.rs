@@ -3,7 +3,7 @@
 use relayout_contend::Findings;
 use relayout_report::{FindingSelection, ReportContents, explain_text};
 use relayout_session::{
-    JudgementCache, RankedProfile, ResolvedNames, ResolvedProfile, explain_finding,
+    JudgementCache, RankedProfile, ResolvedNames, ResolvedProfile, UserError, explain_finding,
     pair_coefficient_or_measured,
 };
 
@@ -24,7 +24,7 @@ pub(super) struct RenderedReport {
 
 impl RenderedReport {
     /// Keeps what the next report of the profile can use.
-    pub(super) fn keep(&self, args: &Args, cache: &JudgementCache) -> anyhow::Result<()> {
+    pub(super) fn keep(&self, args: &Args, cache: &JudgementCache) -> Result<(), UserError> {
         let pair_coefficient = pair_coefficient_or_measured(args.pair_coefficient)?;
         cache.add_findings(pair_coefficient, self.ranked.clone());
         for (rank, text) in &self.explanations {
@@ -89,7 +89,10 @@ pub(super) fn explain_first(
 }
 
 /// Renders a report from the kept findings; `None` if there are none, or if they do not decide what the user asks for.
-pub(super) fn render_kept(args: &Args, cache: &JudgementCache) -> anyhow::Result<Option<String>> {
+pub(super) fn render_kept(
+    args: &Args,
+    cache: &JudgementCache,
+) -> Result<Option<String>, UserError> {
     if !args.needs_findings_only() {
         return Ok(None);
     }

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use relayout_report::TextKind;
+use relayout_session::UserError;
 
 use crate::print;
 
@@ -46,7 +47,7 @@ impl TypesOutput {
     ///
     /// # Errors
     /// As `print::print_part`.
-    pub fn flush(&mut self) -> anyhow::Result<ControlFlow<()>> {
+    pub fn flush(&mut self) -> Result<ControlFlow<()>, UserError> {
         let done = print::print_part(&self.buffer, self.kind());
         self.buffer.clear();
         done
@@ -56,7 +57,7 @@ impl TypesOutput {
     ///
     /// # Errors
     /// As `print::print_text`.
-    pub fn finish(mut self) -> anyhow::Result<()> {
+    pub fn finish(mut self) -> Result<(), UserError> {
         if self.is_json {
             self.buffer.push_str("\n]}\n");
         }

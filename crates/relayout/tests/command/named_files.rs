@@ -64,6 +64,24 @@ fn a_profile_names_no_pipe_device_or_text() {
 }
 
 #[test]
+fn the_hint_of_a_document_is_the_remedy() {
+    let place = profile_naming("gone");
+    let ended = place.run_words("report p --json");
+    assert_eq!((ended.code, &*ended.stdout), (Some(2), ""));
+    let error: serde_json::Value = serde_json::from_str(&ended.stderr).expect("a document");
+    assert_eq!(
+        error["message"],
+        "cannot read the debug file [DIR]/gone: No such file or directory (os error 2)"
+    );
+    let hint = error["hint"].as_str().expect("a remedy");
+    assert!(
+        hint.starts_with("give the vmlinux with build id "),
+        "{hint}"
+    );
+    assert!(hint.ends_with(" with --debug FILE"), "{hint}");
+}
+
+#[test]
 fn a_file_of_another_build_is_not_read() {
     let place = profile_naming("other");
     place.compile(

@@ -25,7 +25,7 @@ use super::scenarios::{GuardedType, ScenarioScores, add_workload_scores, score_c
 use super::searched::SearchedType;
 use super::subject::{AdvisedSubject, find_subject};
 use super::variables::{ContendedVariable, split_advised_variables};
-use crate::{Error, ProbedMachine, ResolvedNames, ResolvedProfile};
+use crate::{ProbedMachine, ResolvedNames, ResolvedProfile, UserError};
 
 /// Types that are advised on if none is named.
 const UNNAMED_TYPES_MAX: usize = 3;
@@ -201,7 +201,7 @@ pub fn advise_types<'a>(
     resolved: &ResolvedProfile<'a>,
     names: &ResolvedNames<'_, '_>,
     request: &AdviceRequest,
-) -> Result<AdviceRun<'a>, Error> {
+) -> Result<AdviceRun<'a>, UserError> {
     let options = Options {
         intervals: request.top,
         pair_coefficient: request.machine.pair_coefficient,
@@ -218,7 +218,7 @@ pub fn advise_types<'a>(
         .configurations
         .iter()
         .map(read_build)
-        .collect::<Result<_, Error>>()?;
+        .collect::<Result<_, UserError>>()?;
     let mut searched = Vec::new();
     for (type_index, gathered) in gathered.into_iter().enumerate() {
         let user_layouts = fit_layout_files(resolved, &gathered.shape, &request.layout_files)?;
@@ -333,7 +333,7 @@ fn read_order_uses(
 fn gather_types<'a>(
     resolved: &ResolvedProfile<'a>,
     request: &AdviceRequest,
-) -> Result<(Vec<GatheredType<'a>>, Vec<ContendedType>), Error> {
+) -> Result<(Vec<GatheredType<'a>>, Vec<ContendedType>), UserError> {
     if request.types.is_empty() {
         return Ok(most_contended_types(resolved, request.force));
     }
@@ -348,7 +348,10 @@ fn gather_types<'a>(
 }
 
 /// Returns the contended number without neighbours that `name` means; `None` if it means anything else.
-fn lone_number(resolved: &ResolvedProfile<'_>, name: &str) -> Result<Option<ContendedType>, Error> {
+fn lone_number(
+    resolved: &ResolvedProfile<'_>,
+    name: &str,
+) -> Result<Option<ContendedType>, UserError> {
     let subject = find_subject(resolved, name)?;
     let Some(subject @ AdvisedSubject::Scalars { .. }) = subject else {
         return Ok(None);
@@ -441,7 +444,7 @@ fn patch_types<'a>(
     resolved: &ResolvedProfile<'_>,
     advised: Vec<AdvisedType<'a>>,
     request: &AdviceRequest,
-) -> Result<Vec<PatchedType<'a>>, Error> {
+) -> Result<Vec<PatchedType<'a>>, UserError> {
     let Some(source) = &request.source else {
         return Ok(advised
             .into_iter()

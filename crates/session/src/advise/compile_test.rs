@@ -14,7 +14,8 @@ use relayout_toolchain::kernel_build::{
 
 use super::configuration::shape_in_catalog;
 use super::gathered::GatheredType;
-use crate::{Error, ResolvedProfile};
+use crate::ResolvedProfile;
+use crate::UserError;
 
 /// Result of compiling a patch in one configuration.
 #[derive(Clone, Debug)]
@@ -87,8 +88,12 @@ impl<'a> CompileTester<'a> {
     ///
     /// # Errors
     /// There is no folder for objects, a tool is missing, or the source is not a kernel's.
-    pub fn open(resolved: &'a ResolvedProfile<'_>, source: &Path) -> Result<Self, Error> {
-        let cache = CacheFolder::locate().ok_or(Error::NoCacheFolder)?;
+    pub fn open(resolved: &'a ResolvedProfile<'_>, source: &Path) -> Result<Self, UserError> {
+        let cache = CacheFolder::locate().ok_or_else(|| {
+            UserError::input(
+                "there is no folder for compiled objects: set RELAYOUT_CACHE, XDG_CACHE_HOME or HOME",
+            )
+        })?;
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         let builder = KernelBuilder::open(&cache, source, None, jobs)?;
         Ok(Self { resolved, builder })
@@ -103,7 +108,7 @@ impl<'a> CompileTester<'a> {
         configurations: &[KernelConfiguration],
         (gathered, candidate): (&GatheredType<'_>, &ScoredLayout),
         (diff, paths): (&str, &[String]),
-    ) -> Result<Vec<CompileTest>, Error> {
+    ) -> Result<Vec<CompileTest>, UserError> {
         let watch = BuildWatch {
             progress: self.resolved.progress,
             update: &|_| (),
@@ -127,7 +132,7 @@ fn judge_objects(
     gathered: &GatheredType<'_>,
     candidate: &ScoredLayout,
     objects: &[TestedObject],
-) -> Result<CompileVerdict, Error> {
+) -> Result<CompileVerdict, UserError> {
     let (mut units, mut all_as_scored) = (Vec::new(), true);
     for object in objects {
         let bad_verdict = |why: String| {
@@ -167,11 +172,11 @@ fn judge_objects(
     })
 }
 
-fn shape_in_object(object: &[u8], name: &str) -> Result<Result<StructShape, String>, Error> {
+fn shape_in_object(object: &[u8], name: &str) -> Result<Result<StructShape, String>, UserError> {
     let store = SectionStore::default();
-    let catalog =
-        TypeCatalog::parse(object, &store, DebugInfoFormat::Any).map_err(Error::CompiledObject)?;
-    shape_in_catalog(&catalog, name).map_err(Error::CompiledObject)
+    TypeCatalog::parse(object, &store, DebugInfoFormat::Any)
+        .and_then(|catalog| shape_in_catalog(&catalog, name))
+        .map_err(UserError::wrap("cannot read the compiled object"))
 }
 
 /// Checks that `after` is `before` with the arrangement of the recorded type. Returns true if

@@ -6,7 +6,9 @@ use relayout_layout::abi::StructShape;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 
 use super::gathered::GatheredType;
-use crate::{Error, ResolvedProfile, with_types};
+use crate::UserError;
+use crate::type_files::unreadable_types;
+use crate::{ResolvedProfile, with_types};
 
 /// A build of another configuration.
 pub(super) struct ConfigurationBuild {
@@ -24,7 +26,7 @@ impl ConfigurationBuild {
         resolved: &ResolvedProfile<'_>,
         types: &[GatheredType<'_>],
         (name, path): &(String, PathBuf),
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, UserError> {
         resolved.progress.step(&format!("reading {name}"));
         let notify = |text: &str| resolved.progress.warn(text);
         let shapes = with_types(path, DebugInfoFormat::Any, None, &notify, |catalog| {
@@ -32,16 +34,13 @@ impl ConfigurationBuild {
                 .iter()
                 .map(|gathered| {
                     shape_in_catalog(catalog, &gathered.definition_name())
-                        .map_err(Error::types(path))
+                        .map_err(UserError::wrap(unreadable_types(path)))
                 })
                 .collect()
         });
         Ok(Self {
             name: name.clone(),
-            shapes: shapes.map_err(|source| Error::Configuration {
-                name: name.clone(),
-                source: Box::new(source),
-            })?,
+            shapes: shapes.map_err(UserError::wrap(format!("configuration {name}")))?,
         })
     }
 }

@@ -14,7 +14,8 @@ use super::objects::{SizeEffects, TypeObjects, find_objects, struct_in_wrapper};
 use super::order::{OrderEvidence, OrderNames};
 use super::rust_struct::RustStructRules;
 use super::subject::{AdvisedSubject, find_subject, named_subjects};
-use crate::{Error, ResolvedProfile};
+use crate::ResolvedProfile;
+use crate::UserError;
 
 /// A struct with its recorded objects and accesses.
 pub struct GatheredType<'a> {
@@ -237,7 +238,7 @@ pub(super) fn element_offset(instance: &RecordedInstance, offset: u32) -> u64 {
 fn find_named_objects<'a>(
     resolved: &ResolvedProfile<'a>,
     name: &str,
-) -> Result<Option<(AdvisedSubject, TypeObjects<'a>)>, Error> {
+) -> Result<Option<(AdvisedSubject, TypeObjects<'a>)>, UserError> {
     let tagged = AdvisedSubject::from_tag(name);
     if let Some(objects) = find_objects(resolved, &tagged) {
         return Ok(Some((tagged.with_keyword(objects.kind), objects)));
@@ -259,24 +260,24 @@ pub fn gather_type<'a>(
     resolved: &ResolvedProfile<'a>,
     name: &str,
     pinned: &[String],
-) -> Result<GatheredType<'a>, Error> {
+) -> Result<GatheredType<'a>, UserError> {
     let step = format!("gathering accesses to {}", name.trim());
     resolved.progress.step(&step);
     let Some((subject, objects)) = find_named_objects(resolved, name)? else {
         let names = named_subjects(resolved);
         let similar = suggestions::similar_names(names.keys().map(String::as_str), name.trim());
-        return Err(Error::NoObject {
-            name: name.trim().to_owned(),
-            suggestion: suggestions::suggestion_suffix(&similar),
-        });
+        return Err(no_object(name.trim(), &similar));
     };
     let Some(held) = struct_in_wrapper(resolved, subject.name()) else {
         return gather_objects(resolved, &subject, objects, pinned);
     };
     let held = held.map(|name| AdvisedSubject::from_tag(&name));
     let found = held.and_then(|held| Some((find_objects(resolved, &held)?, held)));
-    let (objects, held) = found.ok_or_else(|| Error::StandardType {
-        name: subject.name().to_owned(),
+    let (objects, held) = found.ok_or_else(|| {
+        UserError::input(format!(
+            "{} is a type of the standard library, which lays it out, and holds no struct of the program",
+            subject.name()
+        ))
     })?;
     gather_objects(resolved, &held.with_keyword(objects.kind), objects, pinned)
 }
@@ -288,14 +289,23 @@ pub fn gather_type<'a>(
 pub(super) fn gather_subject<'a>(
     resolved: &ResolvedProfile<'a>,
     subject: &AdvisedSubject,
-) -> Result<GatheredType<'a>, Error> {
+) -> Result<GatheredType<'a>, UserError> {
     let step = format!("gathering accesses to {}", subject.name());
     resolved.progress.step(&step);
-    let objects = find_objects(resolved, subject).ok_or_else(|| Error::NoObject {
-        name: subject.name().to_owned(),
-        suggestion: String::new(),
-    })?;
+    let objects = find_objects(resolved, subject).ok_or_else(|| no_object(subject.name(), &[]))?;
     gather_objects(resolved, subject, objects, &[])
+}
+
+fn no_object(name: &str, close: &[String]) -> UserError {
+    let message = format!("no object of struct {name} is in the profile");
+    let list = "see `relayout report` for those that are";
+    UserError::unknown_name(message, close, Some(list))
+}
+
+/// Makes the error of a struct that lacks a named member, with members of similar names.
+pub(super) fn no_member(tag: &str, member: &str, shape: &StructShape) -> UserError {
+    let message = format!("struct {tag} has no member '{member}'");
+    UserError::unknown_name(message, &suggestions::similar_members(shape, member), None)
 }
 
 fn gather_objects<'a>(
@@ -303,7 +313,7 @@ fn gather_objects<'a>(
     subject: &AdvisedSubject,
     objects: TypeObjects<'a>,
     pinned: &[String],
-) -> Result<GatheredType<'a>, Error> {
+) -> Result<GatheredType<'a>, UserError> {
     let types = resolved.resolution.types();
     let tag = subject.name();
     let abi = AbiEngine::new(types);
@@ -315,13 +325,7 @@ fn gather_objects<'a>(
     let order_names = OrderNames::new(types, &aggregate, &shape);
     for member in pinned {
         if !shape.atoms.iter().any(|atom| atom.is_called(member)) {
-            return Err(Error::NoMember {
-                name: tag.to_owned(),
-                member: member.clone(),
-                suggestion: suggestions::suggestion_suffix(&suggestions::similar_members(
-                    &shape, member,
-                )),
-            });
+            return Err(no_member(tag, member, &shape));
         }
     }
     let rust_struct = { !objects.is_whole }

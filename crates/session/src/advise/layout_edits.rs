@@ -1,11 +1,11 @@
 //! Layouts given as edits of today's: `a:after:b`, `x=64`.
 
 use relayout_layout::abi::{PaddingMember, StructShape};
-use relayout_layout::suggestions;
 use relayout_search::UserLayout;
 use relayout_search::order::MemberOrder;
 
-use crate::Error;
+use super::gathered::no_member;
+use crate::UserError;
 
 /// Largest padding in bytes; a larger one is a slip of the pen.
 const PADDING_MAX: u64 = 1 << 20;
@@ -125,7 +125,7 @@ impl LayoutEdits {
     ///
     /// # Errors
     /// The struct has no such member.
-    pub fn apply(&self, shape: &StructShape) -> Result<UserLayout, Error> {
+    pub fn apply(&self, shape: &StructShape) -> Result<UserLayout, UserError> {
         let mut order = MemberOrder::from_arrangement(shape.current_arrangement());
         for member_move in &self.moves {
             move_member(&mut order.arrangement.order, member_move, shape)?;
@@ -156,7 +156,7 @@ fn move_member(
     order: &mut Vec<usize>,
     member_move: &MemberMove,
     shape: &StructShape,
-) -> Result<(), Error> {
+) -> Result<(), UserError> {
     let atom = find_atom(shape, &member_move.member)?;
     let anchor = match &member_move.to {
         MovePosition::First => None,
@@ -183,20 +183,16 @@ fn move_member(
 /// Start of the name of a pointer to virtual functions in debug information.
 const VTABLE_POINTER: &str = "_vptr";
 
-fn find_atom(shape: &StructShape, member: &str) -> Result<usize, Error> {
+fn find_atom(shape: &StructShape, member: &str) -> Result<usize, UserError> {
     let mut atoms = shape.atoms.iter();
     let found = atoms.position(|atom| atom.is_called(member));
     if found.is_none() && member.starts_with(VTABLE_POINTER) {
-        return Err(Error::CompilersMember {
-            name: shape.name.clone(),
-            member: member.to_owned(),
-        });
+        return Err(UserError::input(format!(
+            "struct {}: the compiler places '{member}', no order of members moves it",
+            shape.name
+        )));
     }
-    found.ok_or_else(|| Error::NoMember {
-        name: shape.name.clone(),
-        member: member.to_owned(),
-        suggestion: suggestions::suggestion_suffix(&suggestions::similar_members(shape, member)),
-    })
+    found.ok_or_else(|| no_member(&shape.name, member, shape))
 }
 
 #[cfg(test)]

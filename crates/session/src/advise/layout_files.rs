@@ -13,82 +13,44 @@ use relayout_resolve::DebugImages;
 use relayout_search::UserLayout;
 use relayout_search::order::{self, MemberOrder, OrderEntry, OrderError, OrderList};
 
+use crate::ResolvedProfile;
+use crate::UserError;
 use crate::resolved_profile::LINE_BYTES_DEFAULT;
-use crate::{Error, ResolvedProfile};
 
 const EXPECTED: &str = "a struct as C or as pahole prints it, or one member per line, is needed";
 
-/// Reason why a file does not describe a layout of the struct.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LayoutFileProblem {
-    /// The file is no text.
-    #[error("not text; {EXPECTED}")]
-    NotText,
-    /// The file is empty.
-    #[error("it is empty; {EXPECTED}")]
-    Empty,
-    /// The members are not those of the struct.
-    #[error("{0}")]
-    Order(#[from] OrderError),
-    /// A new member has a length that is no number.
-    #[error(
-        "line {line}: '{name}' is new, and its length '{bound}' is no number: write one{suggestion}"
-    )]
-    UnknownLength {
-        /// Line in the file.
-        line: u32,
-        /// Member.
-        name: String,
-        /// Length as written.
-        bound: String,
-        /// Sentence with members of similar names, or nothing.
-        suggestion: String,
-    },
-    /// A new member has a type of unknown size.
-    #[error(
-        "line {line}: '{name}' is new, and the size of its type '{type_text}' is not known: declare \
-         it as an array of char{suggestion}"
-    )]
-    UnknownSize {
-        /// Line in the file.
-        line: u32,
-        /// Member.
-        name: String,
-        /// Type as written.
-        type_text: String,
-        /// Sentence with members of similar names, or nothing.
-        suggestion: String,
-    },
-    /// A member has another size than the recorded one.
-    #[error(
-        "line {line}: '{name}' has {bytes} bytes here and {recorded_bytes} where it was recorded: \
-         only order and alignment can be judged"
-    )]
-    OtherSize {
-        /// Line in the file.
-        line: u32,
-        /// Member.
-        name: String,
-        /// Size in the file.
-        bytes: u64,
-        /// Size in the recording.
-        recorded_bytes: u64,
-    },
-    /// An array has more elements than fit 64 bits.
-    #[error("line {line}: '{bound}' elements are too many")]
-    TooManyElements {
-        /// Line in the file.
-        line: u32,
-        /// Length as written.
-        bound: String,
-    },
-    /// A member is larger than 4 GB.
-    #[error("line {line}: larger than 4 GB")]
-    TooLarge {
-        /// Line in the file.
-        line: u32,
-    },
+/// Layout file that does not fit a struct.
+enum LayoutMisfit {
+    /// The recorded objects may tell the size of a new member, which debug information alone does not.
+    UnknownMember(UserError),
+    /// No further knowledge helps.
+    Certain(UserError),
+}
+
+impl LayoutMisfit {
+    fn into_error(self) -> UserError {
+        match self {
+            Self::UnknownMember(error) | Self::Certain(error) => error,
+        }
+    }
+
+    /// Names the file.
+    fn in_file(self, path: &Path) -> Self {
+        match self {
+            Self::UnknownMember(error) => Self::UnknownMember(name_file(path, error)),
+            Self::Certain(error) => Self::Certain(name_file(path, error)),
+        }
+    }
+}
+
+impl From<OrderError> for LayoutMisfit {
+    fn from(error: OrderError) -> Self {
+        Self::Certain(error.into())
+    }
+}
+
+fn name_file(path: &Path, cause: UserError) -> UserError {
+    UserError::input(path.display().to_string()).caused_by(cause)
 }
 
 /// A file with a layout, as written. The struct's members are not known yet.
@@ -111,7 +73,7 @@ enum LayoutText {
 ///
 /// # Errors
 /// A file cannot be read, or has neither form.
-pub fn read_layout_files(type_name: &str, files: &[PathBuf]) -> Result<Vec<LayoutFile>, Error> {
+pub fn read_layout_files(type_name: &str, files: &[PathBuf]) -> Result<Vec<LayoutFile>, UserError> {
     let tag = strip_type_tag(type_name);
     files
         .iter()
@@ -129,7 +91,7 @@ pub fn verify_layout_files(
     images: &DebugImages<'_, '_>,
     type_name: &str,
     files: &[LayoutFile],
-) -> Result<(), Error> {
+) -> Result<(), UserError> {
     let tag = strip_type_tag(type_name);
     for file in files {
         let mut refusal = None;
@@ -155,7 +117,7 @@ fn verify_against(
     loader: &mut DwarfTypeLoader<'_, '_>,
     die: DieOffset,
     file: &LayoutFile,
-) -> Result<(), Error> {
+) -> Result<(), UserError> {
     let Ok(id) = loader.load(die) else {
         return Ok(());
     };
@@ -176,11 +138,8 @@ fn verify_against(
     };
     match fitter.fit(file) {
         // The types of new members may be among the resolved ones. A missing member stays missing.
-        Err(Error::LayoutFile {
-            source: LayoutFileProblem::UnknownLength { .. } | LayoutFileProblem::UnknownSize { .. },
-            ..
-        }) if fitter.names_all_members(file) => Ok(()),
-        result => result.map(|_| ()),
+        Err(LayoutMisfit::UnknownMember(_)) if fitter.names_all_members(file) => Ok(()),
+        result => result.map(|_| ()).map_err(LayoutMisfit::into_error),
     }
 }
 
@@ -193,34 +152,35 @@ pub(super) fn fit_layout_files(
     resolved: &ResolvedProfile<'_>,
     shape: &StructShape,
     files: &[LayoutFile],
-) -> Result<Vec<UserLayout>, Error> {
+) -> Result<Vec<UserLayout>, UserError> {
     let fitter = LayoutFitter {
         types: resolved.resolution.types(),
         shape,
         line_bytes: resolved.line_bytes,
     };
-    files.iter().map(|file| fitter.fit(file)).collect()
+    let fitted = files.iter().map(|file| fitter.fit(file));
+    fitted
+        .collect::<Result<_, LayoutMisfit>>()
+        .map_err(LayoutMisfit::into_error)
 }
 
 impl LayoutFile {
-    fn read(path: &Path, tag: &str) -> Result<Self, Error> {
+    fn read(path: &Path, tag: &str) -> Result<Self, UserError> {
         let bytes = read_file_or_input(path).map_err(cannot("read", path))?;
-        let in_file = |source| Error::LayoutFile {
-            path: path.to_owned(),
-            source,
-        };
-        let text = String::from_utf8(bytes).map_err(|_| in_file(LayoutFileProblem::NotText))?;
+        let unread =
+            |problem: &str| name_file(path, UserError::input(problem).with_remedy(EXPECTED));
+        let text = String::from_utf8(bytes).map_err(|_| unread("not text"))?;
         if text.trim().is_empty() {
-            return Err(in_file(LayoutFileProblem::Empty));
+            return Err(unread("it is empty"));
         }
         let name = path.display().to_string();
         let text = match text.contains('{') {
-            true => LayoutText::Definition(
-                relayout_patch::read_declared_struct(&name, &text, tag)
-                    .map_err(Error::Definition)?,
-            ),
+            true => {
+                LayoutText::Definition(relayout_patch::read_declared_struct(&name, &text, tag)?)
+            }
             false => {
-                LayoutText::Members(OrderList::parse(&text).map_err(|error| in_file(error.into()))?)
+                let list = OrderList::parse(&text);
+                LayoutText::Members(list.map_err(|error| name_file(path, error.into()))?)
             }
         };
         Ok(Self {
@@ -253,15 +213,12 @@ struct LayoutFitter<'a> {
 }
 
 impl LayoutFitter<'_> {
-    fn fit(&self, file: &LayoutFile) -> Result<UserLayout, Error> {
+    fn fit(&self, file: &LayoutFile) -> Result<UserLayout, LayoutMisfit> {
         let order = match &file.text {
             LayoutText::Members(list) => list.arrange(self.shape).map_err(Into::into),
             LayoutText::Definition(declared) => self.order_from_c(declared),
         };
-        let order = order.map_err(|source| Error::LayoutFile {
-            path: file.path.clone(),
-            source,
-        })?;
+        let order = order.map_err(|misfit: LayoutMisfit| misfit.in_file(&file.path))?;
         let stem = file.path.file_stem().unwrap_or(file.path.as_os_str());
         let name = match is_standard_input(&file.path) {
             true => "given".to_owned(),
@@ -270,11 +227,11 @@ impl LayoutFitter<'_> {
         Ok(UserLayout { name, order })
     }
 
-    fn order_from_c(&self, declared: &DeclaredStruct) -> Result<MemberOrder, LayoutFileProblem> {
+    fn order_from_c(&self, declared: &DeclaredStruct) -> Result<MemberOrder, LayoutMisfit> {
         let align = self.align_bytes(declared.alignment);
         let members = declared.members.iter();
         let entries = members.map(|member| self.order_entry(member));
-        let entries: Vec<OrderEntry> = entries.collect::<Result<_, LayoutFileProblem>>()?;
+        let entries: Vec<OrderEntry> = entries.collect::<Result<_, LayoutMisfit>>()?;
         Ok(order::arrange_entries(&entries, align, self.shape)?)
     }
 
@@ -302,7 +259,7 @@ impl LayoutFitter<'_> {
         }
     }
 
-    fn order_entry(&self, member: &DeclaredMember) -> Result<OrderEntry, LayoutFileProblem> {
+    fn order_entry(&self, member: &DeclaredMember) -> Result<OrderEntry, LayoutMisfit> {
         let line = member.line;
         let name = member.names.first().cloned().unwrap_or_default();
         let extent = self.member_extent(member)?;
@@ -321,12 +278,11 @@ impl LayoutFitter<'_> {
             (Some(atom), Some((bytes, _)))
                 if bytes != atom.size && member.names.len() == 1 && !atom.flexible =>
             {
-                Err(LayoutFileProblem::OtherSize {
-                    line,
-                    name,
-                    bytes,
-                    recorded_bytes: atom.size,
-                })
+                Err(LayoutMisfit::Certain(UserError::input(format!(
+                    "line {line}: '{name}' has {bytes} bytes here and {} where it was recorded: only order and alignment \
+                     can be judged",
+                    atom.size
+                ))))
             }
             _ => Ok(OrderEntry {
                 line: line as usize,
@@ -341,32 +297,24 @@ impl LayoutFitter<'_> {
         &self,
         member: &DeclaredMember,
         unread_bound: Option<&String>,
-    ) -> LayoutFileProblem {
+    ) -> LayoutMisfit {
         let line = member.line;
         let name = member.names.first().cloned().unwrap_or_default();
         let similar = suggestions::similar_members(self.shape, &name);
-        let suggestion = suggestions::suggestion_suffix(&similar);
-        match unread_bound {
-            Some(bound) => LayoutFileProblem::UnknownLength {
-                line,
-                name,
-                bound: bound.clone(),
-                suggestion,
-            },
-            None => LayoutFileProblem::UnknownSize {
-                line,
-                name,
-                type_text: member.type_text.clone(),
-                suggestion,
-            },
-        }
+        let message = match unread_bound {
+            Some(bound) => format!(
+                "line {line}: '{name}' is new, and its length '{bound}' is no number: write one"
+            ),
+            None => format!(
+                "line {line}: '{name}' is new, and the size of its type '{}' is not known: declare it as an array of char",
+                member.type_text
+            ),
+        };
+        LayoutMisfit::UnknownMember(UserError::unknown_name(message, &similar, None))
     }
 
     /// Returns size and alignment of a name of `member`; `None` if its text does not tell.
-    fn member_extent(
-        &self,
-        member: &DeclaredMember,
-    ) -> Result<Option<(u64, u64)>, LayoutFileProblem> {
+    fn member_extent(&self, member: &DeclaredMember) -> Result<Option<(u64, u64)>, LayoutMisfit> {
         if member.is_special {
             return Ok(None);
         }
@@ -383,15 +331,17 @@ impl LayoutFitter<'_> {
                 return Ok(None);
             };
             let count = element_count.checked_mul(number);
-            element_count = count.ok_or_else(|| LayoutFileProblem::TooManyElements {
-                line,
-                bound: bound.clone(),
+            element_count = count.ok_or_else(|| {
+                let message = format!("line {line}: '{bound}' elements are too many");
+                LayoutMisfit::Certain(UserError::input(message))
             })?;
         }
         let total = bytes
             .checked_mul(element_count)
             .filter(|total| *total <= u64::from(u32::MAX))
-            .ok_or(LayoutFileProblem::TooLarge { line })?;
+            .ok_or_else(|| {
+                LayoutMisfit::Certain(UserError::input(format!("line {line}: larger than 4 GB")))
+            })?;
         Ok(Some((total, align)))
     }
 }

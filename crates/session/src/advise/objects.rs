@@ -15,7 +15,8 @@ use relayout_search::{ObjectHome, RecordedInstance};
 
 use super::object_rows::{ObjectPlace, group_into_rows};
 use super::subject::{AdvisedSubject, as_single_member, element_type};
-use crate::{Error, ResolvedProfile};
+use crate::ResolvedProfile;
+use crate::UserError;
 
 /// Deepest nesting of aggregates; more than this is damaged debug information.
 const NESTING_MAX: u64 = 32;
@@ -409,7 +410,7 @@ pub(crate) fn struct_names(resolved: &ResolvedProfile<'_>) -> BTreeSet<String> {
 pub(crate) fn recorded_struct_name(
     resolved: &ResolvedProfile<'_>,
     name: &str,
-) -> Result<Option<String>, Error> {
+) -> Result<Option<String>, UserError> {
     let Ok(pattern) = TypePattern::parse(name) else {
         return Ok(None);
     };
@@ -433,10 +434,12 @@ pub(crate) fn recorded_struct_name(
     };
     match meant.len() {
         0 | 1 => Ok(meant.into_iter().next()),
-        _ => Err(Error::SeveralTypes {
-            name: strip_type_tag(name.trim()).to_owned(),
-            list: suggestions::shortened_list(&meant),
-        }),
+        _ => {
+            let name = strip_type_tag(name.trim());
+            let list = suggestions::shortened_list(&meant);
+            let message = format!("{name} may be several types of the profile: {list}");
+            Err(UserError::input(message).with_remedy("give one of them"))
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use relayout_files::{write_atomically, write_program_atomically};
 use relayout_patch::PatchMail;
 
-use crate::Error;
+use crate::UserError;
 
 /// Script that measures a patch on hardware.
 pub const HARDWARE_SCRIPT: &str = include_str!("hardware-ab.sh");
@@ -21,7 +21,7 @@ pub fn rejected_path(file: &Path) -> PathBuf {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_mails(file: &Path, mails: &[PatchMail]) -> Result<(), Error> {
+pub fn write_mails(file: &Path, mails: &[PatchMail]) -> Result<(), UserError> {
     if mails.is_empty() {
         return Ok(());
     }
@@ -37,6 +37,6 @@ pub fn write_mails(file: &Path, mails: &[PatchMail]) -> Result<(), Error> {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_hardware_script(file: &Path) -> Result<(), Error> {
+pub fn write_hardware_script(file: &Path) -> Result<(), UserError> {
     Ok(write_program_atomically(file, HARDWARE_SCRIPT.as_bytes())?)
 }

@@ -12,7 +12,8 @@ use super::configuration::ConfigurationBuild;
 use super::guards::{GuardAdvice, StoreCounts};
 use super::objects::find_objects;
 use super::searched::{SearchedType, score_layouts};
-use crate::{Error, ResolvedNames, ResolvedProfile, with_resolved_profile};
+use crate::UserError;
+use crate::{ResolvedNames, ResolvedProfile, with_resolved_profile};
 
 /// A workload or configuration besides the one that was searched, with the scores of a type's
 /// layouts.
@@ -138,7 +139,7 @@ pub(super) fn add_workload_scores(
     (path, debug): (&Path, &[PathBuf]),
     top: usize,
     options: &Options,
-) -> Result<(), Error> {
+) -> Result<(), UserError> {
     with_resolved_profile(path, debug, resolved.progress, |other, images| {
         let names = ResolvedNames::new(other, images);
         for (guarded_type, scores) in types.iter().zip(scores) {
@@ -181,27 +182,17 @@ struct WorkloadScores {
     guarded: Option<(Vec<VariantScore>, Vec<StoreCounts>)>,
 }
 
-/// Reason why a type has no scores in another recording.
-#[derive(Debug, thiserror::Error)]
-enum WorkloadProblem {
-    #[error("no object of {0} is in it")]
-    NoObject(String),
-    #[error("{0}")]
-    Refused(relayout_search::AdviceRefusal),
-    #[error("{0}")]
-    Session(#[from] Error),
-}
-
 fn score_in_workload(
     other: &ResolvedProfile<'_>,
     names: &ResolvedNames<'_, '_>,
     guarded_type: &GuardedType<'_>,
     top: usize,
     options: &Options,
-) -> Result<WorkloadScores, WorkloadProblem> {
+) -> Result<WorkloadScores, UserError> {
     let gathered = &guarded_type.searched.gathered;
     if find_objects(other, &gathered.advised_subject).is_none() {
-        return Err(WorkloadProblem::NoObject(gathered.advised_subject.title()));
+        let title = gathered.advised_subject.title();
+        return Err(UserError::input(format!("no object of {title} is in it")));
     }
     let nothing_searched = Options {
         budget_accesses: 0,
@@ -216,11 +207,11 @@ fn score_in_workload(
             name: String::new(),
             order: order.carry_over(&gathered.shape, shape),
         });
-        Ok::<_, Error>(given.collect())
+        Ok::<_, UserError>(given.collect())
     })?;
     let advice = match &scored.outcome {
         Ok(advice) => advice,
-        Err(refusal) => return Err(WorkloadProblem::Refused(refusal.clone())),
+        Err(refusal) => return Err(UserError::input(refusal.to_string())),
     };
     let (unguarded, guarded) = advice.user_layouts.split_at(unguarded_count);
     let guarded = guarded_type.guards.as_ref().map(|guards| {

@@ -6,7 +6,8 @@ use relayout_search::{AdviceRefusal, AdviceSubject, LayoutAdvice, Options, UserL
 use super::crowded::CrowdedLayouts;
 use super::forbidden::ForbiddenLayout;
 use super::gathered::{GatheredType, gather_type};
-use crate::{Error, ResolvedProfile};
+use crate::ResolvedProfile;
+use crate::UserError;
 
 /// A type with the layouts that were scored by replay.
 pub struct SearchedType<'a> {
@@ -63,7 +64,7 @@ impl<'a> SearchedType<'a> {
 ///
 /// # Errors
 /// Those of [`gather_type`] and of `make_layouts`.
-pub fn score_layouts<'a, E: From<Error>>(
+pub fn score_layouts<'a, E: From<UserError>>(
     resolved: &ResolvedProfile<'a>,
     name: &str,
     options: &Options,

@@ -12,7 +12,8 @@ use relayout_resolve::{ResolvedObject, StackVariable};
 
 use super::gathered::GatheredType;
 use super::objects::{is_complete_and_called, recorded_struct_name, struct_names};
-use crate::{Error, ResolvedProfile};
+use crate::ResolvedProfile;
+use crate::UserError;
 
 /// Deepest chain of typedefs; more is damaged debug information.
 const TYPEDEFS_MAX: usize = 64;
@@ -173,7 +174,7 @@ impl AdvisedSubject {
 pub(super) fn find_subject(
     resolved: &ResolvedProfile<'_>,
     name: &str,
-) -> Result<Option<AdvisedSubject>, Error> {
+) -> Result<Option<AdvisedSubject>, UserError> {
     let subjects = named_subjects(resolved);
     let plain = plain_name(name);
     if let Some(subject) = subjects.get(plain).or_else(|| subjects.get(name.trim())) {

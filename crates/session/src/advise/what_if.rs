@@ -6,7 +6,8 @@ use super::gains::predict_gains;
 use super::layout_edits::LayoutEdits;
 use super::layout_files::{LayoutFile, fit_layout_files};
 use super::searched::{SearchedType, score_layouts};
-use crate::{Error, ProbedMachine, ResolvedProfile};
+use crate::UserError;
+use crate::{ProbedMachine, ResolvedProfile};
 
 /// Scores the layouts in `files` and the one that `edits` make of today's for the struct `name`, and
 /// predicts their gains; nothing else is searched. Also returns sentences that say why there is no
@@ -21,7 +22,7 @@ pub fn score_given_layouts<'a>(
     files: &[LayoutFile],
     edits: &LayoutEdits,
     machine: &ProbedMachine,
-) -> Result<(SearchedType<'a>, Vec<String>), Error> {
+) -> Result<(SearchedType<'a>, Vec<String>), UserError> {
     let options = Options {
         budget_accesses: 0,
         intervals: 0,
@@ -33,7 +34,7 @@ pub fn score_given_layouts<'a>(
         if !edits.is_empty() {
             layouts.push(edits.apply(shape)?);
         }
-        Ok::<_, Error>(layouts)
+        Ok::<_, UserError>(layouts)
     })?;
     let mut notes: Vec<String> = machine.missing_note(resolved.profile).into_iter().collect();
     notes.extend(predict_gains(resolved, &mut searched, None, machine, 0));

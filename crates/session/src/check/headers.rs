@@ -8,7 +8,7 @@ use relayout_toolchain::compile::{
     CompileDatabase, CompileRecipe, Error, HeaderUnit, UnitCompiler,
 };
 
-use super::CheckError;
+use crate::UserError;
 
 /// Name of a compilation database.
 const DATABASE: &str = "compile_commands.json";
@@ -86,7 +86,7 @@ pub(super) fn compile_headers(
     sources: &HeaderSources,
     instances: &[String],
     progress: &dyn RecordingProgress,
-) -> Result<Vec<CompiledHeader>, CheckError> {
+) -> Result<Vec<CompiledHeader>, UserError> {
     let interrupt = InterruptFlag::catch();
     let compiler = UnitCompiler::new(interrupt)?;
     let mut built = Vec::new();
@@ -147,7 +147,7 @@ fn compile_instances(
     })
 }
 
-fn databases(sources: &HeaderSources, header: &Path) -> Result<Vec<NamedDatabase>, CheckError> {
+fn databases(sources: &HeaderSources, header: &Path) -> Result<Vec<NamedDatabase>, UserError> {
     if !sources.databases.is_empty() {
         return Ok(sources.databases.clone());
     }
@@ -157,7 +157,16 @@ fn databases(sources: &HeaderSources, header: &Path) -> Result<Vec<NamedDatabase
         .skip(1)
         .map(|folder| folder.join(DATABASE))
         .find(|path| path.is_file())
-        .ok_or_else(|| CheckError::NoDatabase(header.to_owned()))?;
+        .ok_or_else(|| {
+            let message = format!(
+                "there is no {DATABASE} in the folder of {} or above it",
+                header.display()
+            );
+            UserError::input(message).with_remedy(
+                "say with --compile-commands where it is (Linux: scripts/clang-tools/gen_compile_commands.py makes it \
+                 after a build, CMake: -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)",
+            )
+        })?;
     Ok(vec![NamedDatabase {
         configuration: None,
         path,
@@ -165,7 +174,7 @@ fn databases(sources: &HeaderSources, header: &Path) -> Result<Vec<NamedDatabase
 }
 
 /// Finds a file from the current folder, or else from that of the database.
-fn find_file(file: &Path, database: &CompileDatabase) -> Result<PathBuf, CheckError> {
+fn find_file(file: &Path, database: &CompileDatabase) -> Result<PathBuf, UserError> {
     let folder = database.path.parent().unwrap_or(Path::new("/"));
     Ok(file
         .canonicalize()
@@ -178,7 +187,7 @@ fn select_recipe(
     sources: &HeaderSources,
     database: &CompileDatabase,
     header: &Path,
-) -> Result<CompileRecipe, CheckError> {
+) -> Result<CompileRecipe, UserError> {
     let read = |path: &Path| {
         let bytes = relayout_files::read_regular(path).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())

@@ -11,7 +11,8 @@ use relayout_contend::finding::LinePlace;
 use relayout_files::{RecordingProgress, write_atomically};
 use relayout_resolve::FileId;
 
-use super::{CheckError, CheckRequest, CheckRules, with_file};
+use super::{CheckRequest, CheckRules, with_file};
+use crate::UserError;
 use crate::findings::recorded_member;
 use crate::{ResolvedNames, rank_findings, with_resolved_profile};
 
@@ -48,7 +49,7 @@ pub fn update_lock(
     profiles: HotProfiles<'_>,
     progress: &dyn RecordingProgress,
     notify: &dyn Fn(&str),
-) -> Result<UpdatedLock, CheckError> {
+) -> Result<UpdatedLock, UserError> {
     let recent = recent_profile(profiles, progress)?;
     let mut lock = rules.lock.clone().unwrap_or_default();
     let mut written = LayoutLock::default();
@@ -79,7 +80,7 @@ pub fn update_lock(
 fn recent_profile(
     profiles: HotProfiles<'_>,
     progress: &dyn RecordingProgress,
-) -> Result<Option<(HotSelection, ProfileFacts)>, CheckError> {
+) -> Result<Option<(HotSelection, ProfileFacts)>, UserError> {
     let mut lines = Vec::new();
     let mut merged: Option<ProfileFacts> = None;
     for path in profiles.paths {
@@ -91,7 +92,13 @@ fn recent_profile(
                 merged.workload = format!("{}, {}", merged.workload, facts.workload);
                 merged.transfers += facts.transfers;
             }
-            Some(_) => return Err(CheckError::OtherBuild(path.clone())),
+            Some(_) => {
+                let message = format!(
+                    "{} is of another build than the profiles before it",
+                    path.display()
+                );
+                return Err(UserError::input(message).with_remedy("record one build"));
+            }
         }
     }
     Ok(merged.map(|facts| (select_hot(&lines, profiles.line_share_min), facts)))
@@ -102,7 +109,7 @@ fn contended_lines(
     path: &Path,
     debug: Option<&Path>,
     progress: &dyn RecordingProgress,
-) -> Result<(Vec<ContendedLine>, ProfileFacts), CheckError> {
+) -> Result<(Vec<ContendedLine>, ProfileFacts), UserError> {
     let debug: Vec<PathBuf> = debug.map(Path::to_owned).into_iter().collect();
     with_resolved_profile(path, &debug, progress, |resolved, images| {
         let findings = rank_findings(resolved, &ResolvedNames::new(resolved, images), None);

@@ -7,9 +7,10 @@ use relayout_files::RecordingProgress;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 
+use super::CheckRequest;
 use super::headers::{CompiledHeader, compile_headers};
 use super::rules::read_text;
-use super::{CheckError, CheckRequest};
+use crate::UserError;
 
 /// A file, or a header in one configuration.
 #[derive(Clone, Debug)]
@@ -38,7 +39,7 @@ pub fn open_subjects(
     config: &CheckConfig,
     progress: &dyn RecordingProgress,
     notify: &dyn Fn(&str),
-) -> Result<Vec<CheckedSubject>, CheckError> {
+) -> Result<Vec<CheckedSubject>, UserError> {
     let mut subjects: Vec<CheckedSubject> =
         (0..request.files.len()).map(CheckedSubject::File).collect();
     if request.sources.headers.is_empty() {
@@ -93,8 +94,8 @@ impl CheckedSubject {
             &FileFacts,
             &[String],
             &dyn Fn(&TypeRules) -> bool,
-        ) -> Result<T, CheckError>,
-    ) -> Result<T, CheckError> {
+        ) -> Result<T, UserError>,
+    ) -> Result<T, UserError> {
         match self {
             Self::File(index) => {
                 super::with_file(request, &request.files[*index], notify, |catalog, facts| {
@@ -132,10 +133,7 @@ fn template_instances(config: &CheckConfig) -> Vec<String> {
     found
 }
 
-fn facts_of_header(
-    request: &CheckRequest,
-    built: &CompiledHeader,
-) -> Result<FileFacts, CheckError> {
+fn facts_of_header(request: &CheckRequest, built: &CompiledHeader) -> Result<FileFacts, UserError> {
     let mut facts = FileFacts::from_headers(built.header.display().to_string(), &built.object);
     let text = match &request.kconfig {
         Some(path) => Some(read_text(path)?),
@@ -148,16 +146,15 @@ fn facts_of_header(
 
 fn with_object<T>(
     built: &CompiledHeader,
-    then: impl FnOnce(&TypeCatalog<'_>) -> Result<T, CheckError>,
-) -> Result<T, CheckError> {
+    then: impl FnOnce(&TypeCatalog<'_>) -> Result<T, UserError>,
+) -> Result<T, UserError> {
     let store = SectionStore::default();
-    let catalog =
-        TypeCatalog::parse(&built.object, &store, DebugInfoFormat::Any).map_err(|source| {
-            CheckError::CompiledHeader {
-                path: built.header.clone(),
-                source,
-            }
-        })?;
+    let catalog = TypeCatalog::parse(&built.object, &store, DebugInfoFormat::Any).map_err(
+        UserError::wrap(format!(
+            "cannot read what {} was compiled to",
+            built.header.display()
+        )),
+    )?;
     then(&catalog)
 }
 
@@ -165,7 +162,7 @@ fn rules_with_definitions(
     config: &CheckConfig,
     catalog: &TypeCatalog<'_>,
     facts: &FileFacts,
-) -> Result<Vec<(usize, usize)>, CheckError> {
+) -> Result<Vec<(usize, usize)>, UserError> {
     let mut found = Vec::new();
     for (index, section) in config.sections.iter().enumerate() {
         for (of_type, rules) in section.types.iter().enumerate() {

@@ -17,8 +17,9 @@ use relayout_layout::{canonical_type, readable_type_name};
 use relayout_verify::judge::ChangeVerdict;
 
 use super::{MemberChange, MemberSide, SubjectChange, WorkloadComparison};
+use crate::UserError;
 use crate::diff::{ComparedFiles, HotDiff, HotPair, HotTypeTraffic, load_matching};
-use crate::{Error, with_both_types};
+use crate::with_both_types;
 
 /// Transfers of a pair that are evidence, as a fraction of those of its type on the side with more.
 const PAIR_SHARE_MIN: f64 = 0.05;
@@ -117,7 +118,7 @@ fn compare_layouts(
     old: &TypeCatalog<'_>,
     new: &TypeCatalog<'_>,
     line_bytes: u64,
-) -> Result<(), Error> {
+) -> Result<(), UserError> {
     let mut sides = (DiffSide::new(old), DiffSide::new(new));
     for change in changes.iter() {
         let name = strip_type_tag(change.subject.type_name());
@@ -141,7 +142,7 @@ fn find_cause(
     change: &SubjectChange,
     files: &ComparedFiles<'_, '_, '_>,
     diff: &LayoutDiff,
-) -> Result<ChangeCause, Error> {
+) -> Result<ChangeCause, UserError> {
     if !change.subject.has_members() {
         return Ok(ChangeCause::NoMembers);
     }
@@ -190,7 +191,7 @@ fn layout_cause(
     files: &ComparedFiles<'_, '_, '_>,
     diff: &LayoutDiff,
     type_diff: &TypeDiff,
-) -> Result<Option<LayoutCause>, Error> {
+) -> Result<Option<LayoutCause>, UserError> {
     let hot_type = hot_type_of(change);
     let (Some(mut hot), Some((old, new))) = (
         files.compare(diff, type_diff, &hot_type)?,

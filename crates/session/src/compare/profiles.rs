@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use relayout_profile::parquet::META_FILE;
 
-use super::CompareError;
+use crate::UserError;
 
 /// Folders inside each other that are searched.
 const DEPTH_MAX: usize = 8;
@@ -14,11 +14,16 @@ const DEPTH_MAX: usize = 8;
 ///
 /// # Errors
 /// A folder cannot be read, or there is no profile.
-pub fn find_profiles(path: &Path) -> Result<Vec<PathBuf>, CompareError> {
+pub fn find_profiles(path: &Path) -> Result<Vec<PathBuf>, UserError> {
     let mut found = Vec::new();
     collect_profiles(path, DEPTH_MAX, &mut found)?;
     match found.is_empty() {
-        true => Err(CompareError::NoProfile(path.to_owned())),
+        true => {
+            let message = format!("{} is no profile and holds none", path.display());
+            Err(UserError::input(message).with_remedy(
+                "`relayout record` writes a profile, `relayout suite` a folder of them",
+            ))
+        }
         false => Ok(found),
     }
 }
@@ -27,15 +32,12 @@ fn collect_profiles(
     folder: &Path,
     depth: usize,
     found: &mut Vec<PathBuf>,
-) -> Result<(), CompareError> {
+) -> Result<(), UserError> {
     if folder.join(META_FILE).is_file() {
         found.push(folder.to_owned());
         return Ok(());
     }
-    let unreadable = |source| CompareError::Folder {
-        path: folder.to_owned(),
-        source,
-    };
+    let unreadable = |cause| relayout_files::cannot("read", folder)(cause);
     let entries = std::fs::read_dir(folder).map_err(unreadable)?;
     let mut folders = Vec::new();
     for entry in entries {

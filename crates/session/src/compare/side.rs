@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 
 use relayout_files::RecordingProgress;
 use relayout_profile::ProfileMeta;
+use relayout_resolve::DebugImages;
 
+use super::ComparedWorkload;
 use super::profiles::find_profiles;
-use super::{CompareError, ComparedWorkload};
+use crate::UserError;
 use crate::debug_images::main_debug_path;
 use crate::recorded_traffic::{ProfileTraffic, RecordedOperations};
-use crate::{ResolvedNames, with_resolved_profile};
+use crate::resolved_profile::{read_profile, resolve_read_profile};
+use crate::{ResolvedNames, ResolvedProfile};
 
 /// Recordings of one side.
 #[derive(Clone, Debug)]
@@ -50,29 +53,46 @@ impl ComparedSide {
         path: &Path,
         debug: &[PathBuf],
         progress: &dyn RecordingProgress,
-    ) -> Result<Self, CompareError> {
+    ) -> Result<Self, UserError> {
+        Self::read_if_marked(path, debug, progress)?.map_err(|unmarked| {
+            UserError::input(format!(
+                "{} marks no operations, so its transfers cannot be told per operation",
+                unmarked.display()
+            ))
+            .with_remedy("call relayout_operation() once for each unit of work (docs/programs.md)")
+        })
+    }
+
+    /// Reads a side as [`read`](Self::read) does; returns the first profile that marks no operations as the inner error.
+    ///
+    /// # Errors
+    /// The others of [`read`](Self::read).
+    pub(crate) fn read_if_marked(
+        path: &Path,
+        debug: &[PathBuf],
+        progress: &dyn RecordingProgress,
+    ) -> Result<Result<Self, PathBuf>, UserError> {
         let mut side = Self {
             path: path.to_owned(),
             workloads: BTreeMap::new(),
             notes: Vec::new(),
         };
         for profile in find_profiles(path)? {
-            let read = with_resolved_profile(&profile, debug, progress, |resolved, images| {
+            let content = read_profile(&profile, progress)?;
+            let count = |resolved: &ResolvedProfile<'_>, images: &DebugImages<'_, '_>| {
                 let names = ResolvedNames::new(resolved, images);
-                Ok::<_, crate::Error>(ProfileTraffic::count(&profile, resolved, &names))
-            });
-            let read = read.map_err(|source| match source {
-                // The message names the profile.
-                crate::Error::Profile(_) => CompareError::Session(source),
-                source => CompareError::Profile {
-                    path: profile.clone(),
-                    source: source.into(),
-                },
-            })?;
-            verify_rates(&read, &profile)?;
+                Ok(ProfileTraffic::count(&profile, resolved, &names))
+            };
+            let read = resolve_read_profile(&content, debug, progress, |_| Ok(()), count)
+                .map_err(UserError::wrap::<UserError>(profile.display().to_string()))?;
+            verify_extent(&read, &profile)?;
+            let lacks_operations = |recording: &RecordedOperations| recording.operations <= 0.0;
+            if read.recordings.iter().any(lacks_operations) {
+                return Ok(Err(profile));
+            }
             side.add(&profile, debug, read)?;
         }
-        Ok(side)
+        Ok(Ok(side))
     }
 
     fn add(
@@ -80,7 +100,7 @@ impl ComparedSide {
         profile: &Path,
         debug: &[PathBuf],
         read: ProfileTraffic,
-    ) -> Result<(), CompareError> {
+    ) -> Result<(), UserError> {
         if read.incomplete > 0 {
             self.notes.push(format!(
                 "{}: {} of {} recordings were cut off and are left out",
@@ -100,12 +120,15 @@ impl ComparedSide {
         let name = workload.to_string();
         let held = self.workloads.entry(workload).or_insert_with(new_workload);
         if !held.is_of_build(&read.meta) {
-            return Err(CompareError::SeveralBuilds {
-                path: self.path.clone(),
-                workload: name,
-                first: build_name(&held.meta),
-                second: build_name(&read.meta),
-            });
+            let message = format!(
+                "{} holds recordings of {name} on several builds ({} and {})",
+                self.path.display(),
+                build_name(&held.meta),
+                build_name(&read.meta)
+            );
+            return Err(
+                UserError::input(message).with_remedy("give a folder or profile of one build")
+            );
         }
         held.names.extend(read.names);
         for recording in read.recordings {
@@ -158,15 +181,31 @@ fn build_name(meta: &ProfileMeta) -> String {
     }
 }
 
-/// Rejects traffic without rates.
-fn verify_rates(read: &ProfileTraffic, path: &Path) -> Result<(), CompareError> {
-    let lacks_operations = |recording: &RecordedOperations| recording.operations <= 0.0;
-    match () {
-        () if read.is_sampled() => Err(CompareError::Sampled(path.to_owned())),
-        () if read.recordings.is_empty() => Err(CompareError::Incomplete(path.to_owned())),
-        () if read.recordings.iter().any(lacks_operations) => {
-            Err(CompareError::NoOperations(path.to_owned()))
-        }
-        () => Ok(()),
+/// Rejects traffic without counts.
+fn verify_extent(read: &ProfileTraffic, path: &Path) -> Result<(), UserError> {
+    if read.is_sampled() {
+        return Err(refuse_samples(path));
     }
+    if read.recordings.is_empty() {
+        return Err(refuse_cut_off(path));
+    }
+    Ok(())
+}
+
+/// Makes the error of a profile that holds samples, which are no counts.
+pub fn refuse_samples(profile: &Path) -> UserError {
+    UserError::input(format!(
+        "{} holds samples of accesses, which are no counts",
+        profile.display()
+    ))
+    .with_remedy("record with `relayout record kernel` or `relayout record run`")
+}
+
+/// Makes the error of a profile without a complete recording.
+pub fn refuse_cut_off(profile: &Path) -> UserError {
+    UserError::input(format!(
+        "{}: every recording was cut off before its end",
+        profile.display()
+    ))
+    .with_remedy("record again")
 }

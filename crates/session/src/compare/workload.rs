@@ -14,8 +14,9 @@ use relayout_verify::judge::ChangeVerdict;
 use super::causes::find_causes;
 use super::rates::judge_rates;
 use super::subjects::{SubjectChange, compare_subjects};
-use super::{CompareError, ComparedSide, RateChange, SideWorkload};
+use super::{ComparedSide, RateChange, SideWorkload};
 use crate::RecordedOperations;
+use crate::UserError;
 
 /// Changes below this fraction do not matter, unless the user says otherwise.
 const MARGIN_DEFAULT: f64 = 0.05;
@@ -140,7 +141,7 @@ pub fn compare_sides(
     new: &ComparedSide,
     settings: &CompareSettings,
     progress: &dyn RecordingProgress,
-) -> Result<RecordingComparison, CompareError> {
+) -> Result<RecordingComparison, UserError> {
     reject_shared_recordings(old, new)?;
     let mut comparison = RecordingComparison {
         workloads: Vec::new(),
@@ -161,12 +162,14 @@ pub fn compare_sides(
     let unmatched = unmatched.map(|workload| unmatched_words(workload, &old.path));
     comparison.notes.extend(unmatched);
     if comparison.workloads.is_empty() {
-        return Err(CompareError::OtherWorkload {
-            old: old.path.clone(),
-            old_workloads: old.workload_names(),
-            new: new.path.clone(),
-            new_workloads: new.workload_names(),
-        });
+        let message = format!(
+            "{} holds {}, {} holds {}: no workload is on both sides",
+            old.path.display(),
+            old.workload_names(),
+            new.path.display(),
+            new.workload_names()
+        );
+        return Err(UserError::input(message).with_remedy("record one workload on both builds"));
     }
     verify_names(&comparison, settings)?;
     find_causes(&mut comparison.workloads, progress, &mut comparison.notes);
@@ -180,7 +183,7 @@ fn unmatched_words(workload: &ComparedWorkload, other: &Path) -> String {
     )
 }
 
-fn reject_shared_recordings(old: &ComparedSide, new: &ComparedSide) -> Result<(), CompareError> {
+fn reject_shared_recordings(old: &ComparedSide, new: &ComparedSide) -> Result<(), UserError> {
     for (workload, before) in &old.workloads {
         let Some(after) = new.workloads.get(workload) else {
             continue;
@@ -188,11 +191,12 @@ fn reject_shared_recordings(old: &ComparedSide, new: &ComparedSide) -> Result<()
         for recording in &before.recordings {
             let is_shared = |other: &&RecordedOperations| other.is_same_recording(recording);
             if let Some(other) = after.recordings.iter().find(is_shared) {
-                return Err(CompareError::SameRecording {
-                    old: recording.profile.clone(),
-                    new: other.profile.clone(),
-                    seed: recording.extent.seed,
-                });
+                return Err(UserError::input(format!(
+                    "{} and {} hold the same recording (seed {}): nothing is compared by comparing it with itself",
+                    recording.profile.display(),
+                    other.profile.display(),
+                    recording.extent.seed
+                )));
             }
         }
     }
@@ -275,7 +279,7 @@ fn is_of_the_build(setting: &str) -> bool {
 fn verify_names(
     comparison: &RecordingComparison,
     settings: &CompareSettings,
-) -> Result<(), CompareError> {
+) -> Result<(), UserError> {
     let sides = { comparison.workloads.iter() }.flat_map(|each| [&each.old, &each.new]);
     let known: BTreeSet<&str> = sides
         .flat_map(|side| {
@@ -289,10 +293,8 @@ fn verify_names(
         let wanted = strip_type_tag(name);
         if !known.contains(wanted) {
             let similar = suggestions::similar_names(known.iter().copied(), wanted);
-            return Err(CompareError::UnknownSubject {
-                name: name.clone(),
-                suggestion: suggestions::suggestion_suffix(&similar),
-            });
+            let message = format!("no type or variable of the recordings is called {name}");
+            return Err(UserError::unknown_name(message, &similar, None));
         }
     }
     Ok(())

@@ -13,8 +13,9 @@ use relayout_layout::{
     ArrayElements, LocatedMember, TypeArena, TypeId, canonical_type, readable_type_name,
 };
 
+use crate::UserError;
 use crate::findings::recorded_member;
-use crate::{Error, ResolvedNames, rank_findings, with_resolved_profile};
+use crate::{ResolvedNames, rank_findings, with_resolved_profile};
 
 /// Hot members of a type that are compared, most transfers first.
 const MEMBERS_MAX: usize = 256;
@@ -88,7 +89,7 @@ pub(super) fn read_hot_types(
     profile: &Path,
     debug: &[PathBuf],
     progress: &dyn RecordingProgress,
-) -> Result<Vec<HotTypeTraffic>, Error> {
+) -> Result<Vec<HotTypeTraffic>, UserError> {
     with_resolved_profile(profile, debug, progress, |resolved, images| {
         let names = ResolvedNames::new(resolved, images);
         Ok(hot_types(&rank_findings(resolved, &names, None)))
@@ -157,7 +158,7 @@ pub(super) fn compare_hot_types(
     files: &ComparedFiles<'_, '_, '_>,
     diff: &LayoutDiff,
     hot: &[HotTypeTraffic],
-) -> Result<BTreeMap<usize, HotDiff>, Error> {
+) -> Result<BTreeMap<usize, HotDiff>, UserError> {
     let mut found = BTreeMap::new();
     if hot.is_empty() {
         return Ok(found);
@@ -193,7 +194,7 @@ impl ComparedFiles<'_, '_, '_> {
         diff: &LayoutDiff,
         type_diff: &TypeDiff,
         hot: &HotTypeTraffic,
-    ) -> Result<Option<HotDiff>, Error> {
+    ) -> Result<Option<HotDiff>, UserError> {
         let Some((before, after)) = diff.both_layouts(type_diff) else {
             return Ok(None);
         };
@@ -229,7 +230,7 @@ impl ComparedFiles<'_, '_, '_> {
 fn load_shape(
     catalog: &TypeCatalog<'_>,
     shape: &TypeLayout,
-) -> Result<Option<(TypeArena, TypeId)>, Error> {
+) -> Result<Option<(TypeArena, TypeId)>, UserError> {
     let loaded = catalog.load(&entries_named(catalog, &shape.key.name))?;
     let is_shape = |id: &&TypeId| {
         TypeLayout::from_type(&loaded.types, **id)

@@ -8,7 +8,7 @@ use relayout_layout::{TypePattern, suggestions};
 
 use super::hot::HotDiff;
 use super::{DiffRequest, size_growth};
-use crate::Error;
+use crate::UserError;
 
 /// Types to show, and their order.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +40,7 @@ pub(super) fn load_named(
     request: &DiffRequest,
     old: &mut DiffSide<'_, '_>,
     new: &mut DiffSide<'_, '_>,
-) -> Result<(), Error> {
+) -> Result<(), UserError> {
     for asked in &request.types {
         let is_open = asked.contains(['*', '?']);
         let mut in_old = load_matching(old, asked, asked.contains("::"))?;
@@ -60,12 +60,12 @@ pub(super) fn load_named(
             names.sort_unstable();
             names.dedup();
             let similar = suggestions::similar_names(names, bare_name(asked));
-            return Err(Error::UnknownComparedType {
-                old: request.old.clone(),
-                new: request.new.clone(),
-                name: asked.clone(),
-                suggestion: suggestions::suggestion_suffix(&similar),
-            });
+            let message = format!(
+                "neither {} nor {} has a struct, union or class named `{asked}`",
+                request.old.display(),
+                request.new.display()
+            );
+            return Err(UserError::unknown_name(message, &similar, None));
         }
     }
     Ok(())
@@ -76,7 +76,7 @@ pub(crate) fn load_matching(
     side: &mut DiffSide<'_, '_>,
     asked: &str,
     with_copies: bool,
-) -> Result<bool, Error> {
+) -> Result<bool, UserError> {
     match TypePattern::parse(asked) {
         Ok(pattern) => Ok(side.load_matching(&pattern, with_copies)?),
         Err(_) => Ok(false),

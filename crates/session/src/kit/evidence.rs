@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
+use relayout_contend::strip_type_tag;
 use relayout_files::{RecordingProgress, cannot, read_regular_text};
 use relayout_verify::judge::ChangeVerdict;
 use serde::{Deserialize, Serialize};
 
-use super::KitError;
-use relayout_contend::strip_type_tag;
-
+use crate::UserError;
 use crate::compare::{CompareSettings, ComparedSide, compare_sides};
 use crate::tune::CountedEffect;
 
@@ -60,11 +59,11 @@ impl KitEvidence {
     pub fn count(
         profiles: [&Path; 2],
         progress: &dyn RecordingProgress,
-    ) -> Result<Vec<CountedEffect>, KitError> {
+    ) -> Result<Vec<CountedEffect>, UserError> {
         let [old, new] = profiles.map(|profile| ComparedSide::read(profile, &[], progress));
-        let (old, new) = (old.map_err(Box::new)?, new.map_err(Box::new)?);
+        let (old, new) = (old?, new?);
         let settings = CompareSettings::default();
-        let comparison = compare_sides(&old, &new, &settings, progress).map_err(Box::new)?;
+        let comparison = compare_sides(&old, &new, &settings, progress)?;
         let mut counted = Vec::new();
         for workload in &comparison.workloads {
             let name = workload.workload.to_string();
@@ -85,22 +84,23 @@ impl KitEvidence {
     ///
     /// # Errors
     /// The file cannot be read, or is no such document.
-    pub fn read_advice(path: &Path) -> Result<Vec<PredictedChange>, KitError> {
+    pub fn read_advice(path: &Path) -> Result<Vec<PredictedChange>, UserError> {
         let text = read_regular_text(path).map_err(cannot("read", path))?;
-        let foreign = |why: String| KitError::Advice {
-            path: path.to_owned(),
-            why,
+        let foreign = |why: &str| {
+            let path = path.display();
+            UserError::input(format!("{path} is no advice to keep with a kit: {why}"))
+                .with_remedy("`relayout advise --json` writes one")
         };
         let advice: AdviceDocument =
-            serde_json::from_str(&text).map_err(|error| foreign(error.to_string()))?;
+            serde_json::from_str(&text).map_err(|error| foreign(&error.to_string()))?;
         if advice.schema != ADVICE_SCHEMA {
-            return Err(foreign(format!("its schema is '{}'", advice.schema)));
+            return Err(foreign(&format!("its schema is '{}'", advice.schema)));
         }
         let predicted: Vec<PredictedChange> = { advice.types.into_iter() }
             .filter_map(|advised| advised.predicted(&advice.workload))
             .collect();
         match predicted.is_empty() {
-            true => Err(foreign("it recommends no layout".to_owned())),
+            true => Err(foreign("it recommends no layout")),
             false => Ok(predicted),
         }
     }

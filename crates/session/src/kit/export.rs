@@ -7,10 +7,10 @@ use relayout_measure::ProgramCommand;
 use relayout_temporary::{PARTIAL_PREFIX, TemporaryFolder};
 use relayout_verify::plan::ExperimentSide;
 
-use super::KitError;
 use super::evidence::KitEvidence;
 use super::files::{KitFiles, command_words, patch_subject};
 use super::manifest::{FORMAT, KitManifest};
+use crate::UserError;
 use crate::verify::{
     ComparedPrograms, ComparedSides, ExperimentProgress, ProgramSettings, prepare_sides,
     seed_from_clock,
@@ -50,7 +50,7 @@ pub fn export_kit(
     request: &KitRequest,
     progress: &dyn ExperimentProgress,
     interrupt: InterruptFlag,
-) -> Result<ExportedKit, KitError> {
+) -> Result<ExportedKit, UserError> {
     let partial = partial_folder(&request.folder)?;
     let sides = prepare_sides(&request.settings, interrupt, progress)?;
     progress.step("packing both builds");
@@ -86,9 +86,10 @@ pub fn export_kit(
 }
 
 /// Returns a folder beside the place of a kit, which must be free.
-pub(super) fn partial_folder(kit: &Path) -> Result<TemporaryFolder, KitError> {
+pub(super) fn partial_folder(kit: &Path) -> Result<TemporaryFolder, UserError> {
     if kit.symlink_metadata().is_ok() {
-        return Err(KitError::Exists(kit.to_owned()));
+        let message = format!("{} is there already", kit.display());
+        return Err(UserError::input(message).with_remedy("give another folder, or remove it"));
     }
     let parent = kit.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
@@ -103,7 +104,7 @@ fn pack_side(
     side: ExperimentSide,
     sides: &ComparedSides,
     to: &Path,
-) -> Result<ProgramCommand, KitError> {
+) -> Result<ProgramCommand, UserError> {
     let mut command = sides.command(side).clone();
     match sides.dir(side) {
         Some(dir) => files.copy_tree(dir, to)?,

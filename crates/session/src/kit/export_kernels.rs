@@ -7,13 +7,13 @@ use relayout_measure::ProgramCommand;
 use relayout_toolchain::kernel_build::{BuildWatch, KernelPatch};
 use relayout_verify::plan::ExperimentSide;
 
-use super::KitError;
 use super::evidence::KitEvidence;
 use super::export::{ExportedKit, partial_folder};
 use super::files::{KitFiles, command_words, patch_subject};
 use super::manifest::{FORMAT, KitKernels, KitManifest};
-use crate::verify::kernel::{KernelSettings, open_builder};
-use crate::verify::{ExperimentProgress, VerifyError};
+use crate::UserError;
+use crate::verify::ExperimentProgress;
+use crate::verify::kernel::{KernelSettings, no_cache_folder, open_builder};
 
 /// Kit with kernels to make.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ pub fn export_kernel_kit(
     request: &KernelKitRequest,
     progress: &dyn ExperimentProgress,
     interrupt: InterruptFlag,
-) -> Result<ExportedKit, KitError> {
+) -> Result<ExportedKit, UserError> {
     let partial = partial_folder(&request.folder)?;
     let mut files = KitFiles::default();
     let mut bench = request.bench.clone();
@@ -102,10 +102,10 @@ fn package_kernels(
     kit: &Path,
     progress: &dyn ExperimentProgress,
     interrupt: InterruptFlag,
-) -> Result<[String; 2], KitError> {
+) -> Result<[String; 2], UserError> {
     let settings = &request.settings;
-    let cache = CacheFolder::locate().ok_or(VerifyError::NoCacheFolder)?;
-    let patch = KernelPatch::read(&settings.patch, settings.reverse).map_err(VerifyError::from)?;
+    let cache = CacheFolder::locate().ok_or_else(no_cache_folder)?;
+    let patch = KernelPatch::read(&settings.patch, settings.reverse)?;
     let (builder, _) = open_builder(settings, &cache, &patch, progress)?;
     let watch = BuildWatch {
         progress,
@@ -126,7 +126,7 @@ fn package_kernels(
         let applied = is_patched.then_some(&patch);
         releases[side as usize] = builder
             .package(applied, &suffix, &to, label, &watch)
-            .map_err(VerifyError::from)?;
+            .map_err(UserError::from)?;
     }
     Ok(releases)
 }

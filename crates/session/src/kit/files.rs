@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use relayout_files::cannot;
 use relayout_measure::ProgramCommand;
 
-use super::KitError;
 use super::manifest::KitManifest;
+use crate::UserError;
 use crate::shell_word;
 
 /// Script that measures.
@@ -82,7 +82,7 @@ impl KitFiles {
     ///
     /// # Errors
     /// A file cannot be written.
-    pub(super) fn write(&self, kit: &Path) -> Result<(), KitError> {
+    pub(super) fn write(&self, kit: &Path) -> Result<(), UserError> {
         let script = ("run", RUN_SCRIPT.to_owned(), 0o755);
         for (name, text, mode) in self.texts.iter().chain([&script]) {
             let path = kit.join(name);
@@ -101,13 +101,13 @@ impl KitFiles {
         &mut self,
         command: &ProgramCommand,
         to: &Path,
-    ) -> Result<String, KitError> {
+    ) -> Result<String, UserError> {
         let program = PathBuf::from(&command.words[0]);
         let Some(name) = program.file_name().filter(|_| program.is_file()) else {
-            return Err(KitError::Program {
-                program: command.words[0].clone(),
-                command: command.text.clone(),
-            });
+            let (program, command) = (&command.words[0], &command.text);
+            let message = format!("cannot pack the program of '{command}': {program} is no file");
+            let remedy = format!("give its path, as in ./{program}");
+            return Err(UserError::input(message).with_remedy(remedy));
         };
         fs::create_dir(to).map_err(cannot("create", to))?;
         self.copy_file(&program, &to.join(name))?;
@@ -118,7 +118,7 @@ impl KitFiles {
     ///
     /// # Errors
     /// One cannot be read or written.
-    pub(super) fn copy_tree(&mut self, from: &Path, to: &Path) -> Result<(), KitError> {
+    pub(super) fn copy_tree(&mut self, from: &Path, to: &Path) -> Result<(), UserError> {
         fs::create_dir(to).map_err(cannot("create", to))?;
         for entry in fs::read_dir(from).map_err(cannot("read", from))? {
             let entry = entry.map_err(cannot("read", from))?;
@@ -140,7 +140,7 @@ impl KitFiles {
         Ok(())
     }
 
-    fn copy_file(&mut self, from: &Path, to: &Path) -> Result<(), KitError> {
+    fn copy_file(&mut self, from: &Path, to: &Path) -> Result<(), UserError> {
         self.bytes += fs::copy(from, to).map_err(cannot("copy", from))?;
         Ok(())
     }

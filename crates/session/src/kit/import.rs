@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use relayout_files::{cannot, fnv1a, read_regular};
-use relayout_verify::extract::{StartOutput, extract_values};
+use relayout_verify::extract::{ExtractError, StartOutput, extract_values};
 use relayout_verify::judge::JudgingRules;
 use relayout_verify::kit_result::{KitResult, KitStart};
 use relayout_verify::metric::Metric;
@@ -14,8 +14,8 @@ use relayout_verify::runs::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::KitError;
 use super::manifest::{FORMAT, KitManifest};
+use crate::UserError;
 use crate::verify::{JudgedRuns, judge};
 
 /// CPUs of a machine that are believed.
@@ -70,14 +70,16 @@ pub struct EventCounts {
 ///
 /// # Errors
 /// The file is no result, or a start failed or lacks a metric.
-pub fn import_result(path: &Path, rules: &JudgingRules) -> Result<ImportedResult, KitError> {
+pub fn import_result(path: &Path, rules: &JudgingRules) -> Result<ImportedResult, UserError> {
     let bytes = read_regular(path).map_err(cannot("read", path))?;
     // A benchmark may write other bytes than text, which `verify` without a kit takes, too.
     let text = String::from_utf8_lossy(&bytes);
-    let result = KitResult::parse(&text).map_err(|error| KitError::Line {
-        path: path.to_owned(),
-        line: error.line,
-        why: error.why,
+    let result = KitResult::parse(&text).map_err(|error| {
+        let refused = in_line(path, error.line, &error.why);
+        match error.remedy {
+            Some(remedy) => refused.with_remedy(remedy),
+            None => refused,
+        }
     })?;
     let manifest = read_manifest(path, result.kit)?;
     let metrics = manifest.parsed_metrics()?;
@@ -86,10 +88,8 @@ pub fn import_result(path: &Path, rules: &JudgingRules) -> Result<ImportedResult
         .map(|start| program_start(path, start, &metrics, &manifest))
         .collect::<Result<Vec<_>, _>>()?;
     if !starts.iter().any(|start| start.fate.counts()) {
-        return Err(KitError::NoResult {
-            path: path.to_owned(),
-            why: "it has no start that counts; run the kit again".to_owned(),
-        });
+        let message = format!("{}: it has no start that counts", path.display());
+        return Err(UserError::input(message).with_remedy("run the kit again"));
     }
     let mut notes = Vec::new();
     // Of kernels there can always be another boot.
@@ -115,10 +115,8 @@ pub fn import_result(path: &Path, rules: &JudgingRules) -> Result<ImportedResult
         },
         starts,
     };
-    runs.validate().map_err(|error| KitError::NoResult {
-        path: path.to_owned(),
-        why: error.to_string(),
-    })?;
+    runs.validate()
+        .map_err(UserError::wrap(path.display().to_string()))?;
     Ok(ImportedResult {
         id: format!("{:016x}", fnv1a(&bytes)),
         judged: judge(&runs, rules),
@@ -130,15 +128,17 @@ pub fn import_result(path: &Path, rules: &JudgingRules) -> Result<ImportedResult
     })
 }
 
-fn read_manifest(path: &Path, kit: &str) -> Result<KitManifest, KitError> {
+fn read_manifest(path: &Path, kit: &str) -> Result<KitManifest, UserError> {
     let manifest: Option<KitManifest> = serde_json::from_str(kit).ok();
-    manifest
-        .filter(|kit| kit.format == FORMAT)
-        .ok_or_else(|| KitError::Line {
-            path: path.to_owned(),
-            line: 2,
-            why: "another version of relayout made the kit, or the line was changed".to_owned(),
-        })
+    manifest.filter(|kit| kit.format == FORMAT).ok_or_else(|| {
+        let why = "another version of relayout made the kit, or the line was changed";
+        in_line(path, 2, why)
+    })
+}
+
+/// Makes the error of a line that cannot be used.
+fn in_line(path: &Path, line: usize, why: &str) -> UserError {
+    UserError::input(format!("{}, line {line}: {why}", path.display()))
 }
 
 impl KitMachine {
@@ -180,17 +180,16 @@ fn program_start(
     start: &KitStart<'_>,
     metrics: &[Metric],
     manifest: &KitManifest,
-) -> Result<ProgramStart, KitError> {
+) -> Result<ProgramStart, UserError> {
     let code = manifest.disturbed_code;
     let said_disturbed = code.is_some_and(|code| i32::from(code) == start.exit_code);
     if start.exit_code != 0 && !said_disturbed {
-        let (path, line) = (path.to_owned(), start.line);
         let why = format!(
             "this start of '{}' ended with exit code {}",
             start.side.as_str(),
             start.exit_code
         );
-        return Err(KitError::Line { path, line, why });
+        return Err(in_line(path, start.line, &why));
     }
     let output = StartOutput {
         stdout: &start.stdout,
@@ -214,12 +213,12 @@ fn program_start(
         wall_s: output.wall_s,
         cpu_s: output.cpu_s,
         lost: None,
-        values: values.map_err(|source| KitError::Metric {
-            path: path.to_owned(),
-            line: start.line,
-            side: start.side.as_str(),
-            source: Box::new(source),
-        })?,
+        values: values.map_err(UserError::wrap::<ExtractError>(format!(
+            "{}, the start of '{}' at line {}",
+            path.display(),
+            start.side.as_str(),
+            start.line
+        )))?,
     })
 }
 

@@ -9,9 +9,9 @@ use relayout_files::{cannot, read_regular_text, write_atomically};
 use relayout_verify::judge::{ChangeVerdict, JudgedMetric};
 use serde::{Deserialize, Serialize};
 
-use super::KitError;
 use super::evidence::KitEvidence;
 use super::import::{ImportedResult, KitMachine};
+use crate::UserError;
 
 /// A metric of a measured change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -133,7 +133,7 @@ impl ImportedResult {
 ///
 /// # Errors
 /// The file is no ledger, or cannot be written.
-pub fn add_to_ledger(path: &Path, entries: &[LedgerEntry]) -> Result<Vec<LedgerEntry>, KitError> {
+pub fn add_to_ledger(path: &Path, entries: &[LedgerEntry]) -> Result<Vec<LedgerEntry>, UserError> {
     let mut ledger = match path.exists() {
         true => read_ledger(path)?,
         false => Vec::new(),
@@ -146,7 +146,7 @@ pub fn add_to_ledger(path: &Path, entries: &[LedgerEntry]) -> Result<Vec<LedgerE
     let lines = ledger
         .iter()
         .map(|entry| Ok(serde_json::to_string(entry)? + "\n"));
-    let text: String = lines.collect::<Result<_, KitError>>()?;
+    let text: String = lines.collect::<Result<_, UserError>>()?;
     write_atomically(path, text.as_bytes())?;
     Ok(ledger)
 }
@@ -155,15 +155,12 @@ pub fn add_to_ledger(path: &Path, entries: &[LedgerEntry]) -> Result<Vec<LedgerE
 ///
 /// # Errors
 /// The file cannot be read, or a line is no entry.
-pub fn read_ledger(path: &Path) -> Result<Vec<LedgerEntry>, KitError> {
+pub fn read_ledger(path: &Path) -> Result<Vec<LedgerEntry>, UserError> {
     let text = read_regular_text(path).map_err(cannot("read", path))?;
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.is_empty());
     let entries = lines.map(|(line, text)| {
-        serde_json::from_str(text).map_err(|source| KitError::Ledger {
-            path: path.to_owned(),
-            line,
-            source: Box::new(source),
-        })
+        let place = format!("{}, line {line}, is no entry of a ledger", path.display());
+        serde_json::from_str(text).map_err(UserError::wrap::<serde_json::Error>(place))
     });
     entries.collect()
 }

@@ -7,8 +7,8 @@ use relayout_verify::metric::Metric;
 use relayout_verify::plan::ExperimentPlan;
 use serde::{Deserialize, Serialize};
 
-use super::KitError;
 use super::evidence::KitEvidence;
+use crate::UserError;
 
 /// Format of the document.
 pub(super) const FORMAT: &str = "relayout/kit/1";
@@ -68,7 +68,7 @@ impl KitManifest {
     ///
     /// # Errors
     /// The manifest cannot be written as JSON.
-    pub(super) fn with_id(mut self) -> Result<Self, KitError> {
+    pub(super) fn with_id(mut self) -> Result<Self, UserError> {
         let text = serde_json::to_string(&self)?;
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -90,7 +90,7 @@ impl KitManifest {
     ///
     /// # Errors
     /// A metric is none.
-    pub(super) fn parsed_metrics(&self) -> Result<Vec<Metric>, KitError> {
-        Metric::parse_all(&self.metrics).map_err(|error| KitError::Metrics(error.to_string()))
+    pub(super) fn parsed_metrics(&self) -> Result<Vec<Metric>, UserError> {
+        Ok(Metric::parse_all(&self.metrics)?)
     }
 }

@@ -7,7 +7,7 @@ use relayout_layout::{
     Aggregate, AggregateKind, InlineNamespaces, Member, Type, TypeArena, TypeId,
 };
 
-use super::ShowError;
+use crate::UserError;
 
 /// Aggregates inside each other are followed this deep; more is damaged debug information.
 const DEPTH_MAX: u32 = 64;
@@ -94,13 +94,13 @@ impl<'a> TypeFilter<'a> {
     pub(super) fn new(
         limits: &'a TypeLimits,
         inline: &'a InlineNamespaces,
-    ) -> Result<Self, ShowError> {
+    ) -> Result<Self, UserError> {
         let contains = limits
             .contains
             .as_deref()
             .map(TypePattern::parse)
             .transpose()
-            .map_err(ShowError::Pattern)?;
+            .map_err(UserError::input)?;
         Ok(Self {
             limits,
             contains,

@@ -7,7 +7,8 @@ use relayout_check::TypePattern;
 use relayout_layout::catalog::{CatalogEntry, LoadedTypes, TypeCatalog};
 use relayout_layout::{Type, TypeArena, TypeId, suggestions};
 
-use super::{ShowError, ShownType, TypeSelection};
+use super::{ShownType, TypeSelection};
+use crate::UserError;
 
 /// Most types of one name that a sentence describes.
 const DESCRIBED_MAX: usize = 12;
@@ -22,7 +23,7 @@ pub(super) fn selected_entries<'c>(
     selection: &'c TypeSelection,
     notify: &dyn Fn(&str),
     same_text: SameText<'_>,
-) -> Result<Vec<CatalogEntry<'c>>, ShowError> {
+) -> Result<Vec<CatalogEntry<'c>>, UserError> {
     if selection.names.is_empty() {
         let mut entries = catalog.aggregates();
         entries.retain(|entry| selection.limits.admits_name(entry.name));
@@ -31,7 +32,7 @@ pub(super) fn selected_entries<'c>(
     let mut entries = Vec::new();
     for name in &selection.names {
         let name = array_element(name);
-        let pattern = TypePattern::parse(name).map_err(ShowError::Pattern)?;
+        let pattern = TypePattern::parse(name).map_err(UserError::input)?;
         let found = if pattern.is_open() {
             matching_entries(catalog, &pattern)?
         } else {
@@ -66,19 +67,17 @@ fn unknown_type(
     catalog: &TypeCatalog<'_>,
     name: &str,
     pattern: &TypePattern,
-) -> ShowError {
+) -> UserError {
     let plain = pattern.name().as_str().replace(['*', '?'], "");
     let similar = suggestions::similar_names(catalog.type_names(), &plain);
-    ShowError::UnknownType {
-        file: file.to_owned(),
-        name: match name.contains(['*', '?']) {
-            true => format!("that matches `{name}`"),
-            false => format!("named `{name}`"),
-        },
-        suggestion: match similar.is_empty() {
-            true => "; without a TYPE, all are shown".to_owned(),
-            false => suggestions::suggestion_suffix(&similar),
-        },
+    let described = match name.contains(['*', '?']) {
+        true => format!("that matches `{name}`"),
+        false => format!("named `{name}`"),
+    };
+    let message = format!("{} has no type {described}", file.display());
+    match similar.is_empty() {
+        true => UserError::input(message).with_remedy("without a TYPE, all are shown"),
+        false => UserError::unknown_name(message, &similar, None),
     }
 }
 
@@ -86,7 +85,7 @@ fn unknown_type(
 fn matching_entries<'c>(
     catalog: &'c TypeCatalog<'_>,
     pattern: &TypePattern,
-) -> Result<Vec<CatalogEntry<'c>>, ShowError> {
+) -> Result<Vec<CatalogEntry<'c>>, UserError> {
     let entries = catalog.find_matching(pattern);
     if pattern.keyword().is_none() {
         return Ok(entries);
@@ -124,7 +123,7 @@ fn named_definitions<'c>(
     catalog: &'c TypeCatalog<'_>,
     pattern: &TypePattern,
     same_text: SameText<'_>,
-) -> Result<NamedDefinitions<'c>, ShowError> {
+) -> Result<NamedDefinitions<'c>, UserError> {
     let entries = catalog.find_matching(pattern);
     let LoadedTypes { types, ids } = catalog.load(&entries)?;
     let mut found: Vec<(TypeId, CatalogEntry<'c>)> = ids.into_iter().zip(entries).collect();

@@ -16,12 +16,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use relayout_files::{cannot, read_regular_text};
+use relayout_files::{ProblemReason, cannot, read_regular_text};
 use serde::Deserialize;
 
-use super::SuiteError;
-use super::error::InvalidSuite;
 use super::jobs::{JobNames, RecordingOptions, SuiteJob};
+use crate::UserError;
 
 /// Jobs of a suite at most, so that a wrong number is an error.
 const JOBS_MAX: usize = 100_000;
@@ -104,24 +103,21 @@ impl SuiteFile {
     ///
     /// # Errors
     /// The file cannot be read, or describes no suite, or a recording has wrong options.
-    pub fn read_jobs(
-        path: &Path,
-        verify_words: WordsVerifier,
-    ) -> Result<Vec<SuiteJob>, SuiteError> {
+    pub fn read_jobs(path: &Path, verify_words: WordsVerifier) -> Result<Vec<SuiteJob>, UserError> {
         if !path.exists() {
-            return Err(SuiteError::NoFile(path.to_owned()));
+            let message = format!("there is no {}", path.display());
+            return Err(UserError::input(message)
+                .with_remedy("`relayout suite --help` shows what it has to say"));
         }
         let text = read_regular_text(path).map_err(cannot("read", path))?;
-        let invalid = |place, why| {
-            SuiteError::Invalid(Box::new(InvalidSuite {
-                path: path.to_owned(),
-                place,
-                why,
-            }))
+        let invalid = |place: Option<(usize, usize)>, why: ProblemReason| {
+            let place = place.map_or(String::new(), |(line, column)| format!(":{line}:{column}"));
+            let problem = format!("{}{place}: {}", path.display(), why.problem);
+            UserError::from(ProblemReason { problem, ..why })
         };
         let suite: Self = toml::from_str(&text).map_err(|error| {
             let place = error.span().map(|span| line_and_column(&text, span.start));
-            invalid(place, error.message().replace('\n', ", "))
+            invalid(place, error.message().replace('\n', ", ").into())
         })?;
         let folder = path
             .parent()
@@ -131,7 +127,7 @@ impl SuiteFile {
             .map_err(|why| invalid(None, why))
     }
 
-    fn jobs(&self, folder: &Path, verify: WordsVerifier) -> Result<Vec<SuiteJob>, String> {
+    fn jobs(&self, folder: &Path, verify: WordsVerifier) -> Result<Vec<SuiteJob>, ProblemReason> {
         let mut jobs = Vec::new();
         let kernels = { self.kernel.iter() }.flat_map(|table| &table.kernels);
         let names = JobNames::of_kernels(kernels.map(String::as_str));
@@ -145,29 +141,25 @@ impl SuiteFile {
             let first = jobs.len();
             table.add_jobs(folder, &names, &mut jobs)?;
             if table.options.iter().any(|option| option == "--") {
-                return Err(format!(
-                    "the options of the program '{}' have '--'; its words are in `command`",
-                    table.name
-                ));
+                let problem = format!("the options of the program '{}' have '--'", table.name);
+                return Err(ProblemReason::new(problem).with_remedy("its words are in `command`"));
             }
             verify_first(&jobs[first..], &table.options, verify)?;
         }
         if jobs.is_empty() {
-            return Err(
-                "it describes no recording; add a [[kernel]] or [[program]] table (docs/suite.md)"
-                    .to_owned(),
-            );
+            return Err(ProblemReason::new("it describes no recording")
+                .with_remedy("add a [[kernel]] or [[program]] table (docs/suite.md)"));
         }
         let mut known = BTreeSet::new();
         match jobs.iter().find(|job| !known.insert(&job.id)) {
-            Some(twice) => Err(format!("it describes the job '{}' twice", twice.id)),
+            Some(twice) => Err(format!("it describes the job '{}' twice", twice.id).into()),
             None => Ok(jobs),
         }
     }
 }
 
 impl KernelTable {
-    fn add_jobs(&self, names: &JobNames, jobs: &mut Vec<SuiteJob>) -> Result<(), String> {
+    fn add_jobs(&self, names: &JobNames, jobs: &mut Vec<SuiteJob>) -> Result<(), ProblemReason> {
         let kernels: Vec<Option<&str>> = match self.kernels.as_slice() {
             [] => vec![None],
             kernels => kernels.iter().map(|kernel| Some(kernel.as_str())).collect(),
@@ -177,10 +169,11 @@ impl KernelTable {
             cpus => cpus,
         };
         if let Some(wrong) = cpus.iter().find(|cpus| !CPUS_RANGE.contains(cpus)) {
-            return Err(format!("cpus = {wrong}: a guest has 1 to 1024 CPUs"));
+            return Err(format!("cpus = {wrong}: a guest has 1 to 1024 CPUs").into());
         }
         for workload in &self.workloads {
-            relayout_record::find_workload(workload).map_err(|error| error.to_string())?;
+            relayout_record::find_workload(workload)
+                .map_err(|error| ProblemReason::from_sentence(error.to_string(), error.remedy()))?;
         }
         let seeds = self.seeds.values()?;
         for &kernel in &kernels {
@@ -210,12 +203,10 @@ impl ProgramTable {
         folder: &Path,
         names: &JobNames,
         jobs: &mut Vec<SuiteJob>,
-    ) -> Result<(), String> {
+    ) -> Result<(), ProblemReason> {
         if self.command.first().is_none_or(String::is_empty) {
-            return Err(format!(
-                "the command of the program '{}' is empty; it is a list of words",
-                self.name
-            ));
+            let problem = format!("the command of the program '{}' is empty", self.name);
+            return Err(ProblemReason::new(problem).with_remedy("it is a list of words"));
         }
         let directory = match &self.directory {
             Some(directory) => folder.join(directory),
@@ -235,13 +226,15 @@ impl ProgramTable {
 }
 
 impl Seeds {
-    fn values(&self) -> Result<Vec<u64>, String> {
+    fn values(&self) -> Result<Vec<u64>, ProblemReason> {
         let seeds = match self {
             Self::Count(count) => (1..=u64::from(*count)).take(JOBS_MAX + 1).collect(),
             Self::List(seeds) => seeds.clone(),
         };
         match seeds.is_empty() {
-            true => Err("seeds is empty; each recording needs a seed".to_owned()),
+            true => {
+                Err(ProblemReason::new("seeds is empty").with_remedy("each recording needs a seed"))
+            }
             false => Ok(seeds),
         }
     }
@@ -252,19 +245,18 @@ fn verify_first(
     jobs: &[SuiteJob],
     options: &[String],
     verify: WordsVerifier,
-) -> Result<(), String> {
+) -> Result<(), ProblemReason> {
     let Some(job) = jobs.first() else {
         return Ok(());
     };
     verify(&job.recording_words(Path::new("profile")))
-        .map_err(|why| format!("options = {options:?}: {why}"))
+        .map_err(|why| format!("options = {options:?}: {why}").into())
 }
 
-fn push_job(jobs: &mut Vec<SuiteJob>, job: SuiteJob) -> Result<(), String> {
+fn push_job(jobs: &mut Vec<SuiteJob>, job: SuiteJob) -> Result<(), ProblemReason> {
     if jobs.len() == JOBS_MAX {
-        return Err(format!(
-            "it describes more than {JOBS_MAX} recordings; split it into several files"
-        ));
+        let problem = format!("it describes more than {JOBS_MAX} recordings");
+        return Err(ProblemReason::new(problem).with_remedy("split it into several files"));
     }
     jobs.push(job);
     Ok(())

@@ -8,8 +8,8 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::SuiteError;
 use super::jobs::SuiteJob;
+use crate::UserError;
 
 /// Format of the documents.
 const FORMAT: &str = "relayout/suite-job/1";
@@ -105,7 +105,7 @@ impl SuiteFolder {
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub(super) fn lock(&self, job: &SuiteJob) -> Result<Option<JobLock>, SuiteError> {
+    pub(super) fn lock(&self, job: &SuiteJob) -> Result<Option<JobLock>, UserError> {
         let path = self.log(job);
         let parent = path.parent().unwrap_or(&self.path);
         fs::create_dir_all(parent).map_err(cannot("create", parent))?;
@@ -122,7 +122,7 @@ impl SuiteFolder {
     ///
     /// # Errors
     /// A file cannot be removed.
-    pub(super) fn clear(&self, job: &SuiteJob) -> Result<(), SuiteError> {
+    pub(super) fn clear(&self, job: &SuiteJob) -> Result<(), UserError> {
         let (document, profile) = (self.file(job, "json"), self.profile(job));
         if document.exists() {
             fs::remove_file(&document).map_err(cannot("remove", &document))?;
@@ -137,7 +137,7 @@ impl SuiteFolder {
     ///
     /// # Errors
     /// The document cannot be written.
-    pub(super) fn keep(&self, job: &SuiteJob, result: &JobResult) -> Result<(), SuiteError> {
+    pub(super) fn keep(&self, job: &SuiteJob, result: &JobResult) -> Result<(), UserError> {
         let text = serde_json::to_string_pretty(result).unwrap_or_default() + "\n";
         let path = self.file(job, "json");
         let name = path.file_name().unwrap_or_default();

@@ -11,8 +11,8 @@ use relayout_measure::ProgramCommand;
 use super::file::WordsVerifier;
 use super::folder::{JobResult, JobState, SuiteFolder};
 use super::jobs::{JobShard, SuiteJob};
-use super::{SuiteError, SuiteFile, SuiteTools};
-use crate::HostError;
+use super::{SuiteFile, SuiteTools};
+use crate::UserError;
 use crate::logged_command::{CommandRunner, FailedCommand, require_space};
 
 /// Exit code of a recording that lacks something on this machine.
@@ -70,17 +70,16 @@ impl SuiteRequest {
     ///
     /// # Errors
     /// The file describes no suite, or not such a job.
-    pub fn list(&self) -> Result<SuiteOutcome, SuiteError> {
+    pub fn list(&self) -> Result<SuiteOutcome, UserError> {
         let folder = SuiteFolder::new(self.folder.clone());
         let mut jobs = SuiteFile::read_jobs(&self.file, self.verify_words)?;
         let names: BTreeSet<&str> = jobs.iter().map(|job| job.id.as_str()).collect();
         if let Some(unknown) = { self.jobs.iter() }.find(|job| !names.contains(job.as_str())) {
             let similar = suggestions::similar_names(names.iter().copied(), unknown);
-            return Err(SuiteError::NoJob {
-                path: self.file.clone(),
-                job: unknown.clone(),
-                suggestion: suggestions::suggestion_suffix(&similar),
-            });
+            let suggestion = suggestions::suggestion_suffix(&similar);
+            let file = self.file.display();
+            let message = format!("{file} has no job '{unknown}'{suggestion}");
+            return Err(UserError::input(message).with_remedy("--list names all"));
         }
         let is_asked = |job: &SuiteJob| self.jobs.is_empty() || self.jobs.contains(&job.id);
         jobs.retain(is_asked);
@@ -109,7 +108,7 @@ impl SuiteRequest {
 pub fn run_suite(
     request: &SuiteRequest,
     tools: &SuiteTools<'_>,
-) -> Result<SuiteOutcome, SuiteError> {
+) -> Result<SuiteOutcome, UserError> {
     let mut outcome = request.list()?;
     let begun = Instant::now();
     let is_due = |report: &JobReport| match report.state {
@@ -129,7 +128,7 @@ pub fn run_suite(
             break;
         }
         if tools.interrupt.is_set() {
-            return Err(HostError::Interrupted.into());
+            return Err(UserError::interrupted());
         }
         number += 1;
         tools
@@ -147,7 +146,7 @@ struct JobRunner<'r> {
 }
 
 impl JobRunner<'_> {
-    fn run(&mut self, report: &mut JobReport) -> Result<(), SuiteError> {
+    fn run(&mut self, report: &mut JobReport) -> Result<(), UserError> {
         let job = &report.job;
         let Some(_lock) = self.folder.lock(job)? else {
             report.is_elsewhere = true;
@@ -184,7 +183,7 @@ impl JobRunner<'_> {
         Ok(())
     }
 
-    fn record(&self, job: &SuiteJob) -> Result<Result<(), JobFailure>, SuiteError> {
+    fn record(&self, job: &SuiteJob) -> Result<Result<(), JobFailure>, UserError> {
         let log = self.folder.log(job);
         let dir = job.directory.as_deref().unwrap_or(Path::new("."));
         if !dir.is_dir() {
@@ -225,7 +224,7 @@ impl JobFailure {
         let mut lines = log.lines().filter(|line| !line.starts_with(WARNING_START));
         let message = lines.find_map(|line| line.strip_prefix(MESSAGE_START));
         Self {
-            exit_code: failed.exit_code(),
+            exit_code: failed.exit_code,
             words: message.map_or_else(|| failed.words(), str::to_owned),
         }
     }

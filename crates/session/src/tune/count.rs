@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use relayout_contend::strip_type_tag;
 use relayout_files::RecordingProgress;
 
-use super::TuneError;
 use super::evidence::CountedEffect;
-use crate::compare::{CompareError, CompareSettings, ComparedSide, RateChange, compare_sides};
+use crate::UserError;
+use crate::compare::{CompareSettings, ComparedSide, RateChange, compare_sides};
 
 /// Compares the recordings of a benchmark before and after a change: all memory, and the type.
 /// Returns nothing for a benchmark that marks no operations.
@@ -16,17 +16,16 @@ pub(super) fn count_effects(
     bench: &str,
     type_name: &str,
     progress: &dyn RecordingProgress,
-) -> Result<Vec<CountedEffect>, TuneError> {
-    let sides = profiles.map(|profile| ComparedSide::read(&profile, &[], progress));
-    let [before, after] = sides;
+) -> Result<Vec<CountedEffect>, UserError> {
+    let [before, after] =
+        profiles.map(|profile| ComparedSide::read_if_marked(&profile, &[], progress));
     let (before, after) = match (before, after) {
-        (Err(CompareError::NoOperations(_)), _) | (_, Err(CompareError::NoOperations(_))) => {
-            return Ok(Vec::new());
-        }
-        (before, after) => (before.map_err(Box::new)?, after.map_err(Box::new)?),
+        (Ok(Err(_)), _) | (_, Ok(Err(_))) => return Ok(Vec::new()),
+        (Err(error), _) | (_, Err(error)) => return Err(error),
+        (Ok(Ok(before)), Ok(Ok(after))) => (before, after),
     };
     let settings = CompareSettings::default();
-    let comparison = compare_sides(&before, &after, &settings, progress).map_err(Box::new)?;
+    let comparison = compare_sides(&before, &after, &settings, progress)?;
     let mut effects = Vec::new();
     for workload in &comparison.workloads {
         effects.push(CountedEffect::new(bench, None, &workload.total));

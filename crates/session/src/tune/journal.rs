@@ -19,7 +19,10 @@ use relayout_files::cannot;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::TuneError;
+use crate::UserError;
+
+/// Remedy for a journal that cannot be used.
+const RESTART: &str = "begin again with --restart";
 
 /// Finished steps of a run.
 #[derive(Debug)]
@@ -45,7 +48,7 @@ impl StepJournal {
     ///
     /// # Errors
     /// The file cannot be read or written, or a line is no step.
-    pub(super) fn open(path: &Path) -> Result<Self, TuneError> {
+    pub(super) fn open(path: &Path) -> Result<Self, UserError> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
         let mut file = options.open(path).map_err(cannot("open", path))?;
@@ -61,10 +64,11 @@ impl StepJournal {
         let lines = bytes[..complete_bytes].split(|&byte| byte == b'\n');
         for (index, line) in lines.enumerate().filter(|(_, line)| !line.is_empty()) {
             let step: FinishedStep =
-                serde_json::from_slice(line).map_err(|source| TuneError::Journal {
-                    path: path.to_owned(),
-                    line: index + 1,
-                    source: source.into(),
+                serde_json::from_slice(line).map_err(|cause: serde_json::Error| {
+                    let place = format!("{}, line {}", path.display(), index + 1);
+                    UserError::input(format!("{place}, is no step of a run"))
+                        .with_remedy(RESTART)
+                        .caused_by(cause)
                 })?;
             steps.insert(step.step.clone(), step);
         }
@@ -84,14 +88,17 @@ impl StepJournal {
     pub(super) fn run_step<T: Serialize + DeserializeOwned>(
         &mut self,
         name: &str,
-        run: impl FnOnce() -> Result<T, TuneError>,
-    ) -> Result<T, TuneError> {
+        run: impl FnOnce() -> Result<T, UserError>,
+    ) -> Result<T, UserError> {
         if let Some(finished) = self.steps.get(name) {
             self.asked_seconds += finished.seconds;
-            return T::deserialize(&finished.result).map_err(|source| TuneError::JournalStep {
-                path: self.path.clone(),
-                step: name.to_owned(),
-                source: source.into(),
+            return T::deserialize(&finished.result).map_err(|cause| {
+                UserError::input(format!(
+                    "{} has a result of another version of relayout for the step {name}",
+                    self.path.display()
+                ))
+                .with_remedy(RESTART)
+                .caused_by(cause)
             });
         }
         let begun = Instant::now();
@@ -105,7 +112,7 @@ impl StepJournal {
         Ok(result)
     }
 
-    fn append(&mut self, step: FinishedStep) -> Result<(), TuneError> {
+    fn append(&mut self, step: FinishedStep) -> Result<(), UserError> {
         let line = serde_json::to_string(&step)? + "\n";
         let written = { self.file.write_all(line.as_bytes()) }.and_then(|()| self.file.sync_data());
         written.map_err(cannot("write", &self.path))?;
@@ -186,7 +193,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("journal");
         let mut journal = StepJournal::open(&path).expect("it opens");
-        let failed = journal.run_step("a", || Err::<u32, _>(TuneError::NoCacheFolder));
+        let failed = journal.run_step("a", || Err::<u32, _>(UserError::interrupted()));
         assert!(failed.is_err());
         assert_eq!(run(&mut journal, "a", 2), 2);
     }

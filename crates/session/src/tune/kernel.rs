@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use relayout_files::{CacheFolder, ErrorCategory, cannot};
+use relayout_files::{CacheFolder, cannot};
 use relayout_measure::ProgramCommand;
 use relayout_toolchain::kernel_build::{BuildWatch, BuiltKernel, KernelBuilder};
 use relayout_verify::judge::{JudgedMetric, JudgingRules};
@@ -14,12 +14,11 @@ use super::outcome::RankedType;
 use super::program::SEED;
 use super::recorded::RecordedBuild;
 use super::repository::TuneRepository;
-use super::state::StateFolder;
-use super::{TuneError, TuneSettings, TuneTools, TunedKernel};
-use crate::HostError;
+use super::state::{StateFolder, no_state_folder};
+use super::{TuneSettings, TuneTools, TunedKernel};
+use crate::UserError;
 use crate::logged_command::CommandRunner;
-use crate::verify::VerifyError;
-use crate::verify::kernel::{BootSetting, KERNEL, KernelSettings, verify_kernel};
+use crate::verify::kernel::{BootSetting, KERNEL, KernelSettings, PatchedStep, verify_kernel};
 
 /// Accesses after which a CPU of a guest pauses.
 const YIELD_EVERY: u32 = 1000;
@@ -37,7 +36,7 @@ pub(super) struct KernelSteps<'k> {
 
 impl KernelSteps<'_> {
     /// Builds the kernel of the commit that is checked out, and records all workloads.
-    pub(super) fn record(&self, folder: &str) -> Result<(), TuneError> {
+    pub(super) fn record(&self, folder: &str) -> Result<(), UserError> {
         let path = self.state.join(folder);
         fs::create_dir_all(&path).map_err(cannot("create", &path))?;
         let built = self.build()?;
@@ -55,8 +54,8 @@ impl KernelSteps<'_> {
         Ok(())
     }
 
-    fn build(&self) -> Result<BuiltKernel, TuneError> {
-        let cache = CacheFolder::locate().ok_or(TuneError::NoCacheFolder)?;
+    fn build(&self) -> Result<BuiltKernel, UserError> {
+        let cache = CacheFolder::locate().ok_or_else(no_state_folder)?;
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         let config = self.kernel.config.as_deref();
         self.tools.progress.step("looking at the source");
@@ -112,7 +111,7 @@ impl KernelSteps<'_> {
         folder: &str,
         patch: &Path,
         ranked: &RankedType,
-    ) -> Result<Result<Vec<CountedEffect>, ChangeRejection>, TuneError> {
+    ) -> Result<Result<Vec<CountedEffect>, ChangeRejection>, UserError> {
         let rules = JudgingRules {
             margin: self.settings.margin,
         };
@@ -126,13 +125,16 @@ impl KernelSteps<'_> {
                     .filter_map(|metric| self.counted_effect(metric, outcome.pairs))
                     .collect()))
             }
-            Err(error) => match failed_stage(&error) {
-                Some(stage) => {
-                    let reason = first_line(&error);
-                    Ok(Err(ChangeRejection::new(stage, reason)))
-                }
-                None => Err(Box::new(error).into()),
-            },
+            Err(failed) => {
+                let stage = match failed.failed_step {
+                    Some(PatchedStep::Build) => TuneStage::Build,
+                    Some(PatchedStep::Boot) => TuneStage::Test,
+                    None => return Err(failed.error),
+                };
+                let text = failed.error.chain_text();
+                let reason = text.lines().next().unwrap_or_default().to_owned();
+                Ok(Err(ChangeRejection::new(stage, reason)))
+            }
         }
     }
 
@@ -192,28 +194,4 @@ impl KernelSteps<'_> {
             recordings: pairs,
         })
     }
-}
-
-/// Returns the stage at which a patch failed; `None` for an error that is not the patch's.
-fn failed_stage(error: &VerifyError) -> Option<TuneStage> {
-    use relayout_toolchain::kernel_build::Error as BuildError;
-    match error {
-        VerifyError::Host(HostError::KernelBuild(BuildError::Make { .. })) => {
-            Some(TuneStage::Build)
-        }
-        VerifyError::Boot {
-            patched: "with",
-            source,
-            ..
-        } if source.category() == ErrorCategory::Guest => Some(TuneStage::Test),
-        _ => None,
-    }
-}
-
-fn first_line(error: &VerifyError) -> String {
-    let mut text = error.to_string();
-    if let Some(cause) = std::error::Error::source(error) {
-        text = format!("{text}: {cause}");
-    }
-    text.lines().next().unwrap_or_default().to_owned()
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use relayout_files::{cannot, write_atomically};
+use relayout_files::{ProblemReason, cannot, write_atomically};
 use relayout_measure::ProgramCommand;
 use relayout_verify::judge::{ChangeScale, JudgedMetric, JudgingRules};
 use relayout_verify::metric::Metric;
@@ -14,13 +14,11 @@ use super::evidence::{ChangeRejection, CountedEffect, MeasuredEffect, TuneStage,
 use super::recorded::RecordedBuild;
 use super::repository::TuneRepository;
 use super::state::StateFolder;
-use super::{TuneError, TuneSettings, TuneTools, TunedProgram};
-use crate::HostError;
+use super::{TuneSettings, TuneTools, TunedProgram};
+use crate::UserError;
 use crate::logged_command::{CommandRunner, FailedCommand};
 use crate::progress::PrefixedProgress;
-use crate::verify::{
-    ComparedPrograms, PatchedBuild, ProgramSettings, VerifyError, judge, measure_programs,
-};
+use crate::verify::{ComparedPrograms, PatchedBuild, ProgramSettings, judge, measure_programs};
 
 /// Seed of recordings and experiments, so that a run that goes on does the same.
 pub(super) const SEED: u64 = 1;
@@ -40,7 +38,7 @@ pub(super) struct ProgramSteps<'p> {
 
 impl ProgramSteps<'_> {
     /// Builds and tests the source without a change.
-    pub(super) fn test_base(&self, folder: &str, commit: &str) -> Result<(), TuneError> {
+    pub(super) fn test_base(&self, folder: &str, commit: &str) -> Result<(), UserError> {
         let built = self.build_plain(folder, commit, None)?;
         built.map_err(|failed| failed.of_base("build"))?;
         let tested = self.test(folder)?;
@@ -54,14 +52,14 @@ impl ProgramSteps<'_> {
         folder: &str,
         commit: &str,
         patch: Option<&Path>,
-    ) -> Result<Result<(), FailedCommand>, TuneError> {
+    ) -> Result<Result<(), FailedCommand>, UserError> {
         let source = self.export(folder, PLAIN_TREE, commit, patch)?;
         let command = ProgramCommand::for_shell(&self.program.build);
         self.run(&command, &source, &self.log(folder, "build"))
     }
 
     /// Runs the test command in what [`build_plain`](Self::build_plain) built.
-    pub(super) fn test(&self, folder: &str) -> Result<Result<(), FailedCommand>, TuneError> {
+    pub(super) fn test(&self, folder: &str) -> Result<Result<(), FailedCommand>, UserError> {
         let Some(test) = &self.program.test else {
             return Ok(Ok(()));
         };
@@ -71,7 +69,7 @@ impl ProgramSteps<'_> {
     }
 
     /// Removes what [`build_plain`](Self::build_plain) built.
-    pub(super) fn remove_plain(&self, folder: &str) -> Result<(), TuneError> {
+    pub(super) fn remove_plain(&self, folder: &str) -> Result<(), UserError> {
         super::state::remove_if_there(&self.tree(folder, PLAIN_TREE))
     }
 
@@ -82,7 +80,7 @@ impl ProgramSteps<'_> {
         folder: &str,
         commit: &str,
         patch: Option<&Path>,
-    ) -> Result<Result<(), (String, FailedCommand)>, TuneError> {
+    ) -> Result<Result<(), (String, FailedCommand)>, UserError> {
         let source = self.export(folder, RECORDED_TREE, commit, patch)?;
         self.tools
             .progress
@@ -112,7 +110,7 @@ impl ProgramSteps<'_> {
         base: &RecordedBuild,
         changed: &RecordedBuild,
         type_name: &str,
-    ) -> Result<Vec<CountedEffect>, TuneError> {
+    ) -> Result<Vec<CountedEffect>, UserError> {
         let mut effects = Vec::new();
         let progress = PrefixedProgress::quiet(self.tools.progress);
         for (index, bench) in self.settings.benches().into_iter().enumerate() {
@@ -129,22 +127,20 @@ impl ProgramSteps<'_> {
         index: usize,
         commit: &str,
         patch: &Path,
-    ) -> Result<Vec<MeasuredEffect>, TuneError> {
+    ) -> Result<Vec<MeasuredEffect>, UserError> {
         self.repository.check_out(commit)?;
         let bench = self.settings.benches()[index];
         self.tools
             .progress
             .step(&format!("{folder}: measuring {bench}"));
-        let measure_error = |source: VerifyError| TuneError::Measure {
-            bench: bench.to_owned(),
-            source: source.into(),
+        let measure_error = |cause: UserError| {
+            UserError::input(format!("cannot measure '{bench}'")).caused_by(cause)
         };
-        let metrics =
-            Metric::parse_all(&self.program.metrics).map_err(|error| HostError::Setting {
-                setting: "--metric",
-                found: self.program.metrics.join(", "),
-                allowed: error.to_string(),
-            })?;
+        let metrics = Metric::parse_all(&self.program.metrics).map_err(|error| {
+            let given = self.program.metrics.join(", ");
+            let sentence = format!("--metric is {given}; {error}");
+            ProblemReason::from_sentence(sentence, error.remedy().map(str::to_owned))
+        })?;
         let settings = ProgramSettings {
             programs: ComparedPrograms::Patch(PatchedBuild {
                 patch: patch.to_owned(),
@@ -192,7 +188,7 @@ impl ProgramSteps<'_> {
         tree: &str,
         commit: &str,
         patch: Option<&Path>,
-    ) -> Result<PathBuf, TuneError> {
+    ) -> Result<PathBuf, UserError> {
         let path = self.state.join(folder);
         fs::create_dir_all(&path).map_err(cannot("create", &path))?;
         self.repository.export(&path.join(tree), commit, patch)
@@ -206,9 +202,9 @@ impl ProgramSteps<'_> {
         self.state.join(&format!("{folder}/{name}.log"))
     }
 
-    fn runner(&self) -> Result<CommandRunner, TuneError> {
+    fn runner(&self) -> Result<CommandRunner, UserError> {
         let limit = Duration::from_secs(self.program.limit_s);
-        Ok(CommandRunner::new(self.tools.interrupt, Some(limit))?)
+        CommandRunner::new(self.tools.interrupt, Some(limit))
     }
 
     fn run(
@@ -216,8 +212,8 @@ impl ProgramSteps<'_> {
         command: &ProgramCommand,
         dir: &Path,
         log: &Path,
-    ) -> Result<Result<(), FailedCommand>, TuneError> {
-        Ok(self.runner()?.run(command, dir, log)?)
+    ) -> Result<Result<(), FailedCommand>, UserError> {
+        self.runner()?.run(command, dir, log)
     }
 
     /// Returns the build command with relayout as the compiler: for make also where the makefile
@@ -248,7 +244,7 @@ impl ProgramSteps<'_> {
         command
     }
 
-    fn recording_command(&self, bench: &str, profile: &Path) -> Result<ProgramCommand, TuneError> {
+    fn recording_command(&self, bench: &str, profile: &Path) -> Result<ProgramCommand, UserError> {
         let bench = match self.program.shell {
             true => ProgramCommand::for_shell(bench),
             false => ProgramCommand::parse(bench)?,
@@ -276,12 +272,10 @@ impl ProgramSteps<'_> {
 
 impl FailedCommand {
     /// Makes it an error: the command fails without any change.
-    pub(super) fn of_base(self, what: &str) -> TuneError {
-        TuneError::Base {
-            what: what.to_owned(),
-            log: self.log,
-            source: self.error.into(),
-        }
+    pub(super) fn of_base(self, what: &str) -> UserError {
+        UserError::input(format!("the {what} fails without any change"))
+            .with_remedy(format!("its output is in {}", self.log.display()))
+            .caused_by(self.error)
     }
 }
 
@@ -291,7 +285,7 @@ pub(super) fn rejected_by(stage: TuneStage, failed: &FailedCommand) -> ChangeRej
 }
 
 /// Writes the patch of a change.
-pub(super) fn write_patch(path: &Path, diff: &str) -> Result<(), TuneError> {
+pub(super) fn write_patch(path: &Path, diff: &str) -> Result<(), UserError> {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder).map_err(cannot("create", folder))?;
     Ok(write_atomically(path, diff.as_bytes())?)

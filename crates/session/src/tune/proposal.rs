@@ -6,9 +6,10 @@ use relayout_files::RecordingProgress;
 use relayout_search::{RecommendationRules, recommend};
 use serde::{Deserialize, Serialize};
 
+use super::ChangeWriter;
 use super::evidence::PredictedEffect;
 use super::outcome::{ChangeDescription, ChangeProposal};
-use super::{ChangeWriter, TuneError};
+use crate::UserError;
 use crate::advise::{
     AdviceRequest, LayoutChoice, LayoutPool, OtherScenario, PatchOutcome, PatchedType,
     WrittenPatch, advise_types,
@@ -55,7 +56,7 @@ impl ProposalInputs<'_> {
         &self,
         type_name: &str,
         skipped: usize,
-    ) -> Result<ProposalAnswer, TuneError> {
+    ) -> Result<ProposalAnswer, UserError> {
         let request = AdviceRequest {
             types: vec![type_name.to_owned()],
             workloads: self.profiles[1..].to_vec(),
@@ -73,7 +74,7 @@ impl ProposalInputs<'_> {
             let names = ResolvedNames::new(resolved, images);
             let run = advise_types(resolved, &names, &request)?;
             let patched = run.types.first();
-            Ok::<_, TuneError>(match patched.map(|patched| (patched, &patched.patch)) {
+            Ok::<_, UserError>(match patched.map(|patched| (patched, &patched.patch)) {
                 Some((patched, Some(PatchOutcome::Diff(written)))) => {
                     self.describe(resolved, patched, written)
                 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use relayout_files::RecordingProgress;
 
-use super::TuneError;
 use super::outcome::RankedType;
+use crate::UserError;
 use crate::{
     JudgementCache, ResolvedNames, finding_saving, judge_findings, judged_type_name, rank_findings,
     with_resolved_profile,
@@ -18,7 +18,7 @@ pub const SHARE_MIN: f64 = 0.01;
 pub(super) fn rank_types(
     profile: &Path,
     progress: &dyn RecordingProgress,
-) -> Result<Vec<RankedType>, TuneError> {
+) -> Result<Vec<RankedType>, UserError> {
     let mut ranked: Vec<RankedType> = Vec::new();
     with_resolved_profile(profile, &[], progress, |resolved, images| {
         let names = ResolvedNames::new(resolved, images);
@@ -43,7 +43,7 @@ pub(super) fn rank_types(
                 });
             }
         }
-        Ok::<(), crate::Error>(())
+        Ok::<(), UserError>(())
     })?;
     ranked.sort_by(|a, b| {
         b.share

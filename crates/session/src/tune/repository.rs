@@ -10,9 +10,9 @@ use std::process::{Command, Output};
 
 use relayout_files::{cannot, git_author, run_git, run_program, write_atomically};
 
+use crate::UserError;
 use crate::logged_command::require_space;
 
-use super::TuneError;
 use super::state::remove_if_there;
 
 /// Author of commits where git knows no name.
@@ -36,7 +36,7 @@ impl UserSource {
     ///
     /// # Errors
     /// It is no folder, or git fails.
-    pub(super) fn open(path: &Path) -> Result<Self, TuneError> {
+    pub(super) fn open(path: &Path) -> Result<Self, UserError> {
         let path = fs::canonicalize(path).map_err(cannot("find", path))?;
         if !path.is_dir() {
             let error = std::io::ErrorKind::NotADirectory.into();
@@ -66,10 +66,12 @@ impl UserSource {
     }
 
     /// Rejects changes that are not committed, and a branch that exists.
-    pub(super) fn verify(&self, branch: &str) -> Result<(), TuneError> {
+    pub(super) fn verify(&self, branch: &str) -> Result<(), UserError> {
         let name = run(&self.path, ["check-ref-format", "--branch", branch])?;
         if !name.status.success() {
-            return Err(TuneError::BranchName(branch.to_owned()));
+            return Err(UserError::input(format!(
+                "'{branch}' is no name of a branch (git check-ref-format)"
+            )));
         }
         let Some((top, _)) = &self.repository else {
             return Ok(());
@@ -83,18 +85,21 @@ impl UserSource {
                 more => format!(" and {more} more"),
             };
             let named = files[..files.len().min(FILES_NAMED_MAX)].join(", ");
-            return Err(TuneError::DirtySource {
-                source_dir: self.path.clone(),
-                files: named + &more,
-            });
+            let message = format!(
+                "{} has changes that are not committed: {named}{more}",
+                self.path.display()
+            );
+            return Err(UserError::input(message).with_remedy(
+                "commit or stash them, so that each change of the run can be told from yours",
+            ));
         }
         let reference = format!("refs/heads/{branch}");
         let existing = run(top, ["show-ref", "--verify", "--quiet", &reference])?;
         match existing.status.success() {
-            true => Err(TuneError::BranchExists {
-                repository: top.clone(),
-                branch: branch.to_owned(),
-            }),
+            true => {
+                let message = format!("{} has a branch {branch} already", top.display());
+                Err(UserError::input(message).with_remedy("give another name with --branch"))
+            }
             false => Ok(()),
         }
     }
@@ -124,7 +129,7 @@ impl TuneRepository {
     ///
     /// # Errors
     /// Git fails, or the source cannot be copied.
-    pub(super) fn create(&self, source: &UserSource) -> Result<String, TuneError> {
+    pub(super) fn create(&self, source: &UserSource) -> Result<String, UserError> {
         remove_if_there(&self.top)?;
         match &source.repository {
             Some((top, commit)) => {
@@ -178,7 +183,7 @@ impl TuneRepository {
         tree: &Path,
         commit: &str,
         patch: Option<&Path>,
-    ) -> Result<PathBuf, TuneError> {
+    ) -> Result<PathBuf, UserError> {
         remove_if_there(tree)?;
         let words = ["clone", "--quiet", "--no-checkout", "--shared"].map(OsStr::new);
         let places = [self.top.as_os_str(), tree.as_os_str()];
@@ -196,7 +201,7 @@ impl TuneRepository {
         parent: &str,
         patch: &Path,
         message: &str,
-    ) -> Result<String, TuneError> {
+    ) -> Result<String, UserError> {
         self.check_out(parent)?;
         self.apply(&self.top, patch, true)?;
         self.commit_index(message)?;
@@ -204,7 +209,7 @@ impl TuneRepository {
     }
 
     /// Checks out a commit of the branch, whatever a killed run left.
-    pub(super) fn check_out(&self, commit: &str) -> Result<(), TuneError> {
+    pub(super) fn check_out(&self, commit: &str) -> Result<(), UserError> {
         succeed(
             &self.top,
             ["checkout", "--quiet", "--force", "-B", &self.branch, commit],
@@ -212,7 +217,7 @@ impl TuneRepository {
     }
 
     /// Removes the locks of a git that was killed. The state folder's lock tells that none runs.
-    pub(super) fn remove_stale_locks(&self) -> Result<(), TuneError> {
+    pub(super) fn remove_stale_locks(&self) -> Result<(), UserError> {
         let branch = format!("refs/heads/{}.lock", self.branch);
         for lock in ["index.lock", "HEAD.lock", "config.lock", &branch] {
             remove_if_there(&self.top.join(".git").join(lock))?;
@@ -225,7 +230,7 @@ impl TuneRepository {
         &self,
         commit: &str,
         patch: &Path,
-    ) -> Result<Option<String>, TuneError> {
+    ) -> Result<Option<String>, UserError> {
         self.check_out(commit)?;
         let mut words = self.apply_words();
         words.extend(["--check".into(), patch.into()]);
@@ -244,7 +249,7 @@ impl TuneRepository {
     ///
     /// # Errors
     /// Git fails, or the branch has commits that are not of this run, and lacks `commit`.
-    pub(super) fn publish(&self, user_repository: &Path, commit: &str) -> Result<(), TuneError> {
+    pub(super) fn publish(&self, user_repository: &Path, commit: &str) -> Result<(), UserError> {
         let reference = format!("refs/heads/{}", self.branch);
         let tip = run(
             user_repository,
@@ -253,17 +258,22 @@ impl TuneRepository {
         if tip.status.success() {
             let is_before = |dir: &Path, first: &str, second: &str| {
                 let found = run(dir, ["merge-base", "--is-ancestor", first, second])?;
-                Ok::<_, TuneError>(found.status.success())
+                Ok::<_, UserError>(found.status.success())
             };
             let tip = line_of(&tip);
             if is_before(user_repository, commit, &tip)? {
                 return Ok(());
             }
             if !is_before(&self.top, &tip, commit)? {
-                return Err(TuneError::BranchChanged {
-                    repository: user_repository.to_owned(),
-                    branch: self.branch.clone(),
-                });
+                let branch = &self.branch;
+                let message = format!(
+                    "{} has a branch {branch} without the changes that are kept",
+                    user_repository.display()
+                );
+                let remedy = format!(
+                    "rename it with `git branch -m {branch} NAME`, and give the same command again"
+                );
+                return Err(UserError::input(message).with_remedy(remedy));
             }
         }
         let refspec = format!("{reference}:{reference}");
@@ -282,7 +292,7 @@ impl TuneRepository {
     }
 
     /// Applies a patch, whose paths are relative to the source, in a copy of the repository.
-    fn apply(&self, top: &Path, patch: &Path, is_staged: bool) -> Result<(), TuneError> {
+    fn apply(&self, top: &Path, patch: &Path, is_staged: bool) -> Result<(), UserError> {
         let mut words = self.apply_words();
         if is_staged {
             words.push("--index".into());
@@ -298,7 +308,7 @@ impl TuneRepository {
         vec!["apply".into(), "--whitespace=nowarn".into(), directory]
     }
 
-    fn commit_index(&self, message: &str) -> Result<(), TuneError> {
+    fn commit_index(&self, message: &str) -> Result<(), UserError> {
         let file = self.top.join(".git/relayout-message");
         write_atomically(&file, message.as_bytes())?;
         let (name, address) = self.author.rsplit_once(" <").unwrap_or((&self.author, ""));
@@ -318,7 +328,7 @@ impl TuneRepository {
         succeed(&self.top, words.chain([file.as_os_str()]))
     }
 
-    fn head(&self) -> Result<String, TuneError> {
+    fn head(&self) -> Result<String, UserError> {
         let output = run(&self.top, ["rev-parse", "HEAD"])?;
         require_success(&self.top, "rev-parse HEAD".to_owned(), &output)?;
         Ok(line_of(&output))
@@ -329,7 +339,7 @@ impl TuneRepository {
 fn run<A: AsRef<OsStr>>(
     dir: &Path,
     arguments: impl IntoIterator<Item = A>,
-) -> Result<Output, TuneError> {
+) -> Result<Output, UserError> {
     let mut words: Vec<OsString> = vec!["-c".into(), "core.hooksPath=/dev/null".into()];
     words.extend(arguments.into_iter().map(|word| word.as_ref().to_owned()));
     Ok(run_git(dir, None, words)?)
@@ -338,7 +348,7 @@ fn run<A: AsRef<OsStr>>(
 fn succeed<A: AsRef<OsStr>>(
     dir: &Path,
     arguments: impl IntoIterator<Item = A>,
-) -> Result<(), TuneError> {
+) -> Result<(), UserError> {
     let words: Vec<A> = arguments.into_iter().collect();
     let command: Vec<String> = words
         .iter()
@@ -348,16 +358,17 @@ fn succeed<A: AsRef<OsStr>>(
     require_success(dir, command.join(" "), &output)
 }
 
-fn require_success(dir: &Path, command: String, output: &Output) -> Result<(), TuneError> {
+fn require_success(dir: &Path, command: String, output: &Output) -> Result<(), UserError> {
     if output.status.success() {
         return Ok(());
     }
     require_space(dir)?;
-    Err(TuneError::Git {
-        command,
-        dir: dir.to_owned(),
-        output: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-    })
+    let text = String::from_utf8_lossy(&output.stderr);
+    Err(UserError::input(format!(
+        "git {command} failed in {}: {}",
+        dir.display(),
+        text.trim()
+    )))
 }
 
 fn line_of(output: &Output) -> String {

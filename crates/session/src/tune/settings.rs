@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::TuneError;
+use crate::UserError;
 
 /// Settings of a run that decide its results. A run with the same settings goes on where an earlier
 /// one stopped.
@@ -100,11 +100,13 @@ impl TuneSettings {
     }
 
     /// Rejects a benchmark that is given twice.
-    pub(super) fn verify_benches(&self) -> Result<(), TuneError> {
+    pub(super) fn verify_benches(&self) -> Result<(), UserError> {
         let benches = self.benches();
         for (index, bench) in benches.iter().enumerate() {
             if benches[..index].contains(bench) {
-                return Err(TuneError::BenchTwice((*bench).to_owned()));
+                let message = format!("{bench} is given twice");
+                let remedy = "each benchmark or workload counts once";
+                return Err(UserError::input(message).with_remedy(remedy));
             }
         }
         Ok(())

@@ -8,8 +8,9 @@ use relayout_files::{CacheFolder, FolderLock, cannot, fnv1a, read_regular_text, 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::TuneSettings;
 use super::journal::StepJournal;
-use super::{TuneError, TuneSettings};
+use crate::UserError;
 
 const SETTINGS_FILE: &str = "settings.json";
 const LOCK_FILE: &str = "lock";
@@ -34,8 +35,8 @@ impl StateFolder {
     pub(super) fn default_path(
         settings: &TuneSettings,
         commit: Option<&str>,
-    ) -> Result<PathBuf, TuneError> {
-        let cache = CacheFolder::locate().ok_or(TuneError::NoCacheFolder)?;
+    ) -> Result<PathBuf, UserError> {
+        let cache = CacheFolder::locate().ok_or_else(no_state_folder)?;
         let identity = serde_json::to_string(&KeptSettings {
             commit: commit.map(str::to_owned),
             settings: settings.clone(),
@@ -58,7 +59,7 @@ impl StateFolder {
         settings: &TuneSettings,
         commit: Option<&str>,
         restart: bool,
-    ) -> Result<Self, TuneError> {
+    ) -> Result<Self, UserError> {
         { DirBuilder::new().recursive(true).mode(0o700).create(path) }
             .map_err(cannot("create", path))?;
         let path = fs::canonicalize(path).map_err(cannot("open", path))?;
@@ -68,7 +69,11 @@ impl StateFolder {
         if !kept.exists()
             && entries.any(|entry| entry.is_ok_and(|entry| is_foreign(&entry.file_name())))
         {
-            return Err(TuneError::ForeignFolder(path));
+            let message = format!(
+                "{} is not empty and holds no run of `relayout tune`",
+                path.display()
+            );
+            return Err(UserError::input(message).with_remedy("give another folder with --state"));
         }
         let lock = lock_file(&path)?;
         if restart {
@@ -86,8 +91,14 @@ impl StateFolder {
                 let mut different = Vec::new();
                 collect_differences("", &earlier, &current, &mut different);
                 if !different.is_empty() {
-                    let different = different.join(", ");
-                    return Err(TuneError::OtherSettings { path, different });
+                    let message = format!(
+                        "{} holds a run with other settings ({})",
+                        path.display(),
+                        different.join(", ")
+                    );
+                    return Err(UserError::input(message).with_remedy(
+                        "give another folder with --state, or begin again with --restart",
+                    ));
                 }
             }
         }
@@ -105,18 +116,32 @@ impl StateFolder {
     }
 
     /// Opens the journal.
-    pub(super) fn journal(&self) -> Result<StepJournal, TuneError> {
+    pub(super) fn journal(&self) -> Result<StepJournal, UserError> {
         StepJournal::open(&self.join("journal.jsonl"))
     }
 }
 
-fn lock_file(folder: &Path) -> Result<FolderLock, TuneError> {
+/// Makes the error of a run that has no place for its state.
+pub(super) fn no_state_folder() -> UserError {
+    UserError::input(
+        "there is no folder for the state of the run: give one with --state DIR, or set RELAYOUT_CACHE, XDG_CACHE_HOME \
+         or HOME",
+    )
+}
+
+fn lock_file(folder: &Path) -> Result<FolderLock, UserError> {
     let lock = FolderLock::acquire(&folder.join(LOCK_FILE))?;
-    lock.ok_or_else(|| TuneError::Locked(folder.to_owned()))
+    lock.ok_or_else(|| {
+        UserError::input(format!(
+            "another `relayout tune` runs in {}",
+            folder.display()
+        ))
+        .with_remedy("wait for its end, or give another folder with --state")
+    })
 }
 
 /// Removes all but the lock. The settings go last: a folder without them counts as foreign.
-fn clear(folder: &Path) -> Result<(), TuneError> {
+fn clear(folder: &Path) -> Result<(), UserError> {
     for entry in fs::read_dir(folder).map_err(cannot("read", folder))? {
         let entry = entry.map_err(cannot("read", folder))?;
         if entry.file_name() != LOCK_FILE && entry.file_name() != SETTINGS_FILE {
@@ -130,7 +155,7 @@ fn clear(folder: &Path) -> Result<(), TuneError> {
 ///
 /// # Errors
 /// It is there and cannot be removed.
-pub(super) fn remove_if_there(path: &Path) -> Result<(), TuneError> {
+pub(super) fn remove_if_there(path: &Path) -> Result<(), UserError> {
     let removed = match path.is_dir() && !path.is_symlink() {
         true => fs::remove_dir_all(path),
         false => fs::remove_file(path),
@@ -207,7 +232,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let open = || StateFolder::open(folder.path(), &settings("./bench"), None, false);
         let held = open().expect("it opens");
-        assert!(matches!(open(), Err(TuneError::Locked(_))));
+        let error = open().expect_err("it is held");
+        assert!(
+            error
+                .to_string()
+                .starts_with("another `relayout tune` runs"),
+            "{error}"
+        );
         drop(held);
         assert!(open().is_ok());
     }
@@ -217,8 +248,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("thesis.txt"), "").expect("written");
         let open = |restart| StateFolder::open(folder.path(), &settings("./bench"), None, restart);
-        assert!(matches!(open(false), Err(TuneError::ForeignFolder(_))));
-        assert!(matches!(open(true), Err(TuneError::ForeignFolder(_))));
+        for restart in [false, true] {
+            let error = open(restart).expect_err("it is foreign");
+            assert!(error.to_string().contains("is not empty"), "{error}");
+        }
         assert!(folder.path().join("thesis.txt").exists());
     }
 }

@@ -17,8 +17,8 @@ use super::ranking::rank_types;
 use super::recorded::RecordedBuild;
 use super::repository::{TuneRepository, UserSource};
 use super::state::{StateFolder, remove_if_there};
-use super::{TuneError, TuneLimits, TuneSettings, TuneTarget, TuneTools};
-use crate::HostError;
+use super::{TuneLimits, TuneSettings, TuneTarget, TuneTools};
+use crate::UserError;
 use crate::progress::PrefixedProgress;
 
 /// Layouts of one type that are tried.
@@ -42,7 +42,7 @@ pub struct TuneRequest {
 /// # Errors
 /// The source is unfit, a command fails without any change, a file cannot be written, or the user
 /// interrupts. The same call goes on where this one stopped.
-pub fn tune(request: &TuneRequest, tools: &TuneTools<'_>) -> Result<TuneOutcome, TuneError> {
+pub fn tune(request: &TuneRequest, tools: &TuneTools<'_>) -> Result<TuneOutcome, UserError> {
     let settings = &request.settings;
     settings.verify_benches()?;
     let source = UserSource::open(&settings.source)?;
@@ -71,7 +71,12 @@ pub fn tune(request: &TuneRequest, tools: &TuneTools<'_>) -> Result<TuneOutcome,
     // Measurements of a run that goes on elsewhere would be of two machines.
     let machine = journal.run_step("machine", || Ok(identify_machine()))?;
     if machine != identify_machine() {
-        return Err(TuneError::OtherMachine(machine.cpu));
+        let message = format!(
+            "this run was begun on another machine ({}), whose measurements say nothing about this one",
+            machine.cpu
+        );
+        let remedy = "go on there, or begin again with --restart";
+        return Err(UserError::input(message).with_remedy(remedy));
     }
     let mut tuner = Tuner {
         request,
@@ -132,7 +137,7 @@ struct GatheredEvidence {
 
 impl<'t> Tuner<'t> {
     /// Tries changes. Returns why it ended, and the types that were not tried.
-    fn run(&mut self) -> Result<(TuneEnding, Vec<RankedType>), TuneError> {
+    fn run(&mut self) -> Result<(TuneEnding, Vec<RankedType>), UserError> {
         loop {
             self.record_base()?;
             let mut ranked = self.rank_base()?;
@@ -167,9 +172,9 @@ impl<'t> Tuner<'t> {
         }
     }
 
-    fn stop_if_interrupted(&self) -> Result<(), TuneError> {
+    fn stop_if_interrupted(&self) -> Result<(), UserError> {
         match self.tools.interrupt.is_set() {
-            true => Err(HostError::Interrupted.into()),
+            true => Err(UserError::interrupted()),
             false => Ok(()),
         }
     }
@@ -201,7 +206,7 @@ impl<'t> Tuner<'t> {
     }
 
     /// Builds, tests and records the base, unless the change that made it was recorded.
-    fn record_base(&mut self) -> Result<(), TuneError> {
+    fn record_base(&mut self) -> Result<(), UserError> {
         self.stop_if_interrupted()?;
         let TuneBase {
             number,
@@ -231,7 +236,7 @@ impl<'t> Tuner<'t> {
         })
     }
 
-    fn rank_base(&mut self) -> Result<Vec<RankedType>, TuneError> {
+    fn rank_base(&mut self) -> Result<Vec<RankedType>, UserError> {
         self.stop_if_interrupted()?;
         let step = format!("base-{}/types", self.base.number);
         let profile = self.recorded_base().profile(0);
@@ -247,7 +252,7 @@ impl<'t> Tuner<'t> {
     }
 
     /// Tries layouts of a type until one is kept. Returns true if one is.
-    fn try_type(&mut self, ranked: &RankedType) -> Result<bool, TuneError> {
+    fn try_type(&mut self, ranked: &RankedType) -> Result<bool, UserError> {
         let mut diffs: Vec<String> = Vec::new();
         for skipped in 0..ATTEMPTS_MAX {
             let number = self.changes.len() + 1;
@@ -287,7 +292,7 @@ impl<'t> Tuner<'t> {
         step: &str,
         ranked: &RankedType,
         skipped: usize,
-    ) -> Result<ProposalAnswer, TuneError> {
+    ) -> Result<ProposalAnswer, UserError> {
         self.stop_if_interrupted()?;
         let benches = self.request.settings.benches();
         let recorded = self.recorded_base();
@@ -319,7 +324,7 @@ impl<'t> Tuner<'t> {
         number: usize,
         ranked: &RankedType,
         proposal: ChangeProposal,
-    ) -> Result<bool, TuneError> {
+    ) -> Result<bool, UserError> {
         let folder = format!("change-{number}");
         let patch = self.state.join(&format!("{folder}/change.patch"));
         write_patch(&patch, &proposal.diff)?;
@@ -355,7 +360,7 @@ impl<'t> Tuner<'t> {
         &mut self,
         folder: &str,
         patch: &Path,
-    ) -> Result<Result<(), ChangeRejection>, TuneError> {
+    ) -> Result<Result<(), ChangeRejection>, UserError> {
         let (repository, commit) = (self.repository, self.base.commit.clone());
         let refused = self.run_step(&format!("{folder}/apply"), || {
             repository.refuse_patch(&commit, patch)
@@ -373,7 +378,7 @@ impl<'t> Tuner<'t> {
         patch: &Path,
         ranked: &RankedType,
         evidence: &mut GatheredEvidence,
-    ) -> Result<Result<(), ChangeRejection>, TuneError> {
+    ) -> Result<Result<(), ChangeRejection>, UserError> {
         match self.request.settings.target {
             TuneTarget::Program(_) => self.gather_of_program(folder, patch, ranked, evidence),
             TuneTarget::Kernel(_) => self.gather_of_kernel(folder, patch, ranked, evidence),
@@ -386,7 +391,7 @@ impl<'t> Tuner<'t> {
         patch: &Path,
         ranked: &RankedType,
         evidence: &mut GatheredEvidence,
-    ) -> Result<Result<(), ChangeRejection>, TuneError> {
+    ) -> Result<Result<(), ChangeRejection>, UserError> {
         let Some(programs) = self.programs() else {
             return Ok(Ok(()));
         };
@@ -440,7 +445,7 @@ impl<'t> Tuner<'t> {
         patch: &Path,
         ranked: &RankedType,
         evidence: &mut GatheredEvidence,
-    ) -> Result<Result<(), ChangeRejection>, TuneError> {
+    ) -> Result<Result<(), ChangeRejection>, UserError> {
         let Some(kernels) = self.kernels() else {
             return Ok(Ok(()));
         };
@@ -478,8 +483,8 @@ impl<'t> Tuner<'t> {
     fn run_step<T: serde::Serialize + serde::de::DeserializeOwned>(
         &mut self,
         name: &str,
-        run: impl FnOnce() -> Result<T, TuneError>,
-    ) -> Result<T, TuneError> {
+        run: impl FnOnce() -> Result<T, UserError>,
+    ) -> Result<T, UserError> {
         self.stop_if_interrupted()?;
         self.journal.run_step(name, run)
     }
@@ -490,7 +495,7 @@ impl<'t> Tuner<'t> {
         folder: &str,
         patch: &Path,
         change: &TriedChange,
-    ) -> Result<String, TuneError> {
+    ) -> Result<String, UserError> {
         let parent = self.base.commit.clone();
         let settings = &self.request.settings;
         let message = self
@@ -518,7 +523,7 @@ impl<'t> Tuner<'t> {
     }
 
     /// Removes the builds of a change; a kept one is built for the recordings of the next base.
-    fn remove_trees(&self, folder: &str, fate: &ChangeFate) -> Result<(), TuneError> {
+    fn remove_trees(&self, folder: &str, fate: &ChangeFate) -> Result<(), UserError> {
         if let Some(programs) = self.programs() {
             programs.remove_plain(folder)?;
             if let ChangeFate::Rejected(_) = fate {
@@ -533,7 +538,7 @@ impl<'t> Tuner<'t> {
         &self,
         source: &UserSource,
         first_commit: &str,
-    ) -> Result<Option<TunedBranch>, TuneError> {
+    ) -> Result<Option<TunedBranch>, UserError> {
         if self.base.commit == first_commit {
             return Ok(None);
         }

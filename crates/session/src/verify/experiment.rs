@@ -1,10 +1,8 @@
 //! An experiment with programs: starts both sides in turn, and stops when every metric is decided.
 
-use crate::HostError as Error;
-use crate::host_error::or_interrupted;
 use relayout_files::InterruptFlag;
 use relayout_measure::{CpuSchedule, ProgramLaunch, ProgramStarter};
-use relayout_verify::extract::{StartOutput, extract_values};
+use relayout_verify::extract::{ExtractError, StartOutput, extract_values};
 use relayout_verify::judge::{JudgingRules, judge_runs};
 use relayout_verify::plan::ExperimentSide;
 use relayout_verify::runs::{
@@ -14,9 +12,10 @@ use relayout_verify::runs::{
 use super::budget::TimeBudget;
 use super::sides::ComparedSides;
 use super::{
-    ComparedPrograms, ExperimentProgress, ProgramSettings, VerifyError, changes_so_far,
-    seed_from_clock,
+    ComparedPrograms, ExperimentProgress, ProgramSettings, changes_so_far, seed_from_clock,
 };
+use crate::UserError;
+use crate::user_error::or_interrupted;
 
 /// Repetitions of a disturbed start before it counts as it is.
 const RETRIES_MAX: usize = 3;
@@ -40,7 +39,7 @@ impl<'s> ProgramExperiment<'s> {
         settings: &'s ProgramSettings,
         sides: &'s ComparedSides,
         interrupt: InterruptFlag,
-    ) -> Result<Self, VerifyError> {
+    ) -> Result<Self, UserError> {
         let schedule = CpuSchedule::new(settings.pin.as_deref(), settings.fifo)?;
         let patch = match &settings.programs {
             ComparedPrograms::Commands { .. } => None,
@@ -87,7 +86,7 @@ impl<'s> ProgramExperiment<'s> {
         &mut self,
         rules: &JudgingRules,
         progress: &dyn ExperimentProgress,
-    ) -> Result<(), VerifyError> {
+    ) -> Result<(), UserError> {
         self.budget = TimeBudget::begin(self.settings.budget);
         let plan = self.runs.plan();
         for warmup in 0..self.runs.setup.warmups {
@@ -168,11 +167,7 @@ impl<'s> ProgramExperiment<'s> {
     /// Starts one side, and again while the machine runs other programs: a few times, and over the
     /// whole experiment about as often as there are pairs. A start that says that it was disturbed
     /// is always repeated; `false` if there is no time for that.
-    fn start_undisturbed(
-        &mut self,
-        side: ExperimentSide,
-        pair: usize,
-    ) -> Result<bool, VerifyError> {
+    fn start_undisturbed(&mut self, side: ExperimentSide, pair: usize) -> Result<bool, UserError> {
         let (mut lost, mut said) = (0, 0);
         loop {
             let mut start = self.start(side, pair, StartFate::Kept)?;
@@ -201,13 +196,13 @@ impl<'s> ProgramExperiment<'s> {
         }
     }
 
-    fn always_disturbed(&self, side: ExperimentSide) -> VerifyError {
+    fn always_disturbed(&self, side: ExperimentSide) -> UserError {
         let error = relayout_measure::Error::Disturbed {
             command: self.sides.command(side).text.clone(),
             times: SAID_DISTURBED_MAX,
             code: self.runs.setup.disturbed_code.unwrap_or_default(),
         };
-        Error::Measure(error).into()
+        error.into()
     }
 
     fn start(
@@ -215,7 +210,7 @@ impl<'s> ProgramExperiment<'s> {
         side: ExperimentSide,
         pair: usize,
         fate: StartFate,
-    ) -> Result<ProgramStart, VerifyError> {
+    ) -> Result<ProgramStart, UserError> {
         let command = self.sides.command(side);
         let ended = self.starter.run(&ProgramLaunch {
             command,
@@ -224,7 +219,7 @@ impl<'s> ProgramExperiment<'s> {
             time_limit: self.settings.time_limit,
             disturbed_code: self.runs.setup.disturbed_code,
         });
-        let ended = or_interrupted(ended.map_err(Error::Measure), self.interrupt)?;
+        let ended = or_interrupted(ended, self.interrupt)?;
         let output = StartOutput {
             stdout: &ended.stdout,
             stderr: &ended.stderr,
@@ -250,11 +245,11 @@ impl<'s> ProgramExperiment<'s> {
             wall_s: ended.wall_s,
             cpu_s: ended.cpu_s,
             lost: ended.lost,
-            values: values.map_err(|source| VerifyError::Metric {
-                command: command.text.clone(),
-                side: side.as_str(),
-                source,
-            })?,
+            values: values.map_err(UserError::wrap::<ExtractError>(format!(
+                "'{}' ({})",
+                command.text,
+                side.as_str()
+            )))?,
         })
     }
 }

@@ -5,6 +5,7 @@ mod boots;
 mod changed;
 mod counts;
 mod experiment;
+mod failed;
 mod prediction;
 mod samples;
 
@@ -12,18 +13,22 @@ use std::iter;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use relayout_files::{CacheFolder, InterruptFlag};
+use relayout_files::{CacheFolder, DISTRIBUTION, InterruptFlag, setup_command};
 use relayout_record::{GuestMachine, GuestTools, find_workload, workloads};
-use relayout_toolchain::kernel_build::{BuildWatch, KernelBuilder, KernelPatch};
+use relayout_toolchain::kernel_build::{
+    BuildWatch, Error as BuildError, KernelBuilder, KernelPatch,
+};
 use relayout_verify::judge::JudgingRules;
 
-use super::{ExperimentProgress, JudgedRuns, VerifyError, judge, save_runs};
+use super::{ExperimentProgress, JudgedRuns, judge, save_runs};
+use crate::UserError;
 use boots::PreparedKernels;
 use experiment::KernelExperiment;
 
 pub use boots::BootSetting;
 pub use changed::{ChangedType, MovedMember, PatchedLayout};
 pub use counts::{BootCounts, TypeCounts};
+pub use failed::{FailedVerification, PatchedStep};
 pub use prediction::{ReplayPrediction, ReplayedChange};
 pub use relayout_toolchain::kernel_build::BuiltKernel;
 pub use samples::{
@@ -93,7 +98,7 @@ pub struct KernelVerification {
     /// Sentences for the user.
     pub notes: Vec<String>,
     /// Failure to save the starts, which must not cost the result.
-    pub save_error: Option<VerifyError>,
+    pub save_error: Option<UserError>,
 }
 
 /// Builds both kernels and boots them in turn until the experiment is decided or complete.
@@ -105,9 +110,9 @@ pub fn verify_kernel(
     rules: &JudgingRules,
     progress: &dyn ExperimentProgress,
     interrupt: InterruptFlag,
-) -> Result<KernelVerification, VerifyError> {
+) -> Result<KernelVerification, FailedVerification> {
     let boot_settings = boot_settings(settings)?;
-    let cache = CacheFolder::locate().ok_or(VerifyError::NoCacheFolder)?;
+    let cache = CacheFolder::locate().ok_or_else(no_cache_folder)?;
     let patch = KernelPatch::read(&settings.patch, settings.reverse)?;
     let (builder, files) = open_builder(settings, &cache, &patch, progress)?;
     let tools = GuestTools::find(GuestMachine::X86, settings.qemu.as_deref(), Some(&cache))?;
@@ -132,7 +137,7 @@ pub fn verify_kernel(
     let save_error = save_runs(settings.save.as_deref(), &runs).err();
     let (release, predictions) = match ended {
         Ok(done) => done,
-        Err(error) => return Err(save_error.unwrap_or(error)),
+        Err(failed) => return Err(save_error.map_or(failed, FailedVerification::from)),
     };
     Ok(KernelVerification {
         release,
@@ -152,11 +157,16 @@ pub(crate) fn open_builder(
     cache: &CacheFolder,
     patch: &KernelPatch,
     progress: &dyn ExperimentProgress,
-) -> Result<(KernelBuilder, Vec<String>), VerifyError> {
+) -> Result<(KernelBuilder, Vec<String>), UserError> {
     let source = match &settings.source {
         Some(source) => source.clone(),
         None => {
-            let source = cache.kernel_source().ok_or(VerifyError::NoKernelSource)?;
+            let source = cache.kernel_source().ok_or_else(|| {
+                UserError::input(format!(
+                    "say where the kernel's source is: --source DIR, or run {} to fetch {DISTRIBUTION}'s",
+                    setup_command()
+                ))
+            })?;
             cache.require_private(&source)?;
             source
         }
@@ -176,13 +186,21 @@ fn build_kernels(
     patch: &KernelPatch,
     interrupt: InterruptFlag,
     progress: &dyn ExperimentProgress,
-) -> Result<[BuiltKernel; 2], VerifyError> {
+) -> Result<[BuiltKernel; 2], FailedVerification> {
     let watch = BuildWatch {
         progress,
         update: &|text: &str| progress.update(text),
         interrupt,
     };
-    let build = |patch: Option<&KernelPatch>, name: &str| builder.build(patch, name, &watch);
+    let build = |patch: Option<&KernelPatch>, name: &str| {
+        builder.build(patch, name, &watch).map_err(|error| {
+            let is_compiled = matches!(error, BuildError::Make { .. });
+            FailedVerification {
+                failed_step: is_compiled.then_some(PatchedStep::Build),
+                error: error.into(),
+            }
+        })
+    };
     // The source has the patch, or lacks it.
     let [before, after] = match settings.reverse {
         false => [None, Some(patch)],
@@ -194,11 +212,18 @@ fn build_kernels(
     ])
 }
 
+/// Makes the error of a machine without a place for kernels.
+pub(crate) fn no_cache_folder() -> UserError {
+    UserError::input(
+        "there is no folder for what is built: set RELAYOUT_CACHE, XDG_CACHE_HOME or HOME",
+    )
+}
+
 /// Names the options of the configuration that the source does not take.
 fn rejected_options_note(
     builder: &KernelBuilder,
     kernel: &BuiltKernel,
-) -> Result<Option<String>, VerifyError> {
+) -> Result<Option<String>, UserError> {
     let options = builder.options_not_taken(kernel)?;
     let note = format!(
         "this source does not take these options of the configuration: {}",
@@ -224,10 +249,11 @@ fn code_changes_note(files: &[String]) -> Option<String> {
 }
 
 /// Returns the workloads with each number of CPUs.
-fn boot_settings(settings: &KernelSettings) -> Result<Vec<BootSetting>, VerifyError> {
+fn boot_settings(settings: &KernelSettings) -> Result<Vec<BootSetting>, UserError> {
     if settings.workloads.iter().any(|name| name == "list") {
         let names: Vec<&str> = workloads().map(|workload| workload.name).collect();
-        return Err(VerifyError::Workloads(names.join(", ")));
+        let names = names.join(", ");
+        return Err(UserError::input(format!("the workloads are {names}")));
     }
     let mut boots: Vec<BootSetting> = Vec::new();
     for name in &settings.workloads {

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::HostError as Error;
-use crate::host_error::or_interrupted;
 use relayout_files::InterruptFlag;
 use relayout_measure::{ProgramCommand, ProgramLaunch, ProgramStarter, SourceTrees};
 use relayout_verify::plan::ExperimentSide;
 
-use super::{ExperimentProgress, ProgramSettings, VerifyError};
+use super::{ExperimentProgress, ProgramSettings};
+use crate::UserError;
+use crate::user_error::or_interrupted;
 
 /// The two programs of an experiment.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ pub(crate) fn prepare_sides(
     settings: &ProgramSettings,
     interrupt: InterruptFlag,
     progress: &dyn ExperimentProgress,
-) -> Result<ComparedSides, VerifyError> {
+) -> Result<ComparedSides, UserError> {
     let parse = |text: &str| parse_command(text, settings.shell);
     let patched = match &settings.programs {
         ComparedPrograms::Commands { before, after } => {
@@ -87,7 +87,7 @@ pub(crate) fn prepare_sides(
     let starter = ProgramStarter::new(interrupt)?;
     progress.step("making two copies of the source");
     let trees = SourceTrees::create(&patched.source, &patched.patch, starter.dir());
-    let trees = or_interrupted(trees.map_err(Error::Measure), interrupt)?;
+    let trees = or_interrupted(trees, interrupt)?;
     let dirs = [trees.unpatched(), trees.patched()];
     for (side, dir) in ExperimentSide::ALL.into_iter().zip(&dirs) {
         progress.step(&format!("building '{}'", side.as_str()));
@@ -98,12 +98,8 @@ pub(crate) fn prepare_sides(
             time_limit: None,
             disturbed_code: None,
         });
-        or_interrupted(built.map_err(Error::Measure), interrupt).map_err(|source| {
-            VerifyError::Build {
-                side: side.as_str(),
-                source: Box::new(source),
-            }
-        })?;
+        let message = format!("cannot build '{}'", side.as_str());
+        or_interrupted(built, interrupt).map_err(UserError::wrap::<UserError>(message))?;
     }
     Ok(ComparedSides {
         commands: [bench.clone(), bench],
@@ -113,7 +109,7 @@ pub(crate) fn prepare_sides(
     })
 }
 
-fn parse_command(text: &str, shell: bool) -> Result<ProgramCommand, VerifyError> {
+fn parse_command(text: &str, shell: bool) -> Result<ProgramCommand, UserError> {
     match shell {
         true => Ok(ProgramCommand::for_shell(text)),
         false => Ok(ProgramCommand::parse(text)?),

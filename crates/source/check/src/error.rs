@@ -6,7 +6,10 @@ use crate::ConfigPosition;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The caller names a configuration that does not exist.
-    #[error("the configuration file has no configuration `{name}`{}", hint(close))]
+    #[error(
+        "the configuration file has no configuration `{name}`{}",
+        after_semicolon(close_remedy(close))
+    )]
     UnknownConfiguration {
         /// Requested name.
         name: String,
@@ -39,7 +42,7 @@ pub enum Error {
     },
     /// Two configurations in force disagree on the cache line size.
     #[error(
-        "{file} is of configurations `{first}` and `{second}`, which give different sizes of a cache line; give one in the section"
+        "{file} is of configurations `{first}` and `{second}`, which give different sizes of a cache line; {SIZE_IN_SECTION}"
     )]
     LineSizes {
         /// Path of the file.
@@ -50,7 +53,7 @@ pub enum Error {
         second: String,
     },
     /// The pattern matches too many members.
-    #[error("`{pattern}` matches more than {most} members of {type_name}; name them more closely")]
+    #[error("`{pattern}` matches more than {most} members of {type_name}; {NAME_CLOSELY}")]
     TooManyMembers {
         /// Name of the type.
         type_name: String,
@@ -68,6 +71,8 @@ pub enum Error {
         pattern: String,
         /// Sentence about the file that it refers to.
         missing: String,
+        /// Remedy, at the end of the sentence.
+        remedy: Option<String>,
     },
     /// The debug information contradicts itself.
     #[error("cannot read the types of {file}")]
@@ -80,9 +85,30 @@ pub enum Error {
     },
 }
 
-fn hint(close: &Option<String>) -> String {
-    match close {
-        Some(close) => format!("; did you mean `{close}`?"),
-        None => String::new(),
+/// Remedies, each at the end of a message.
+const SIZE_IN_SECTION: &str = "give one in the section";
+const NAME_CLOSELY: &str = "name them more closely";
+
+fn close_remedy(close: &Option<String>) -> Option<String> {
+    close
+        .as_ref()
+        .map(|close| format!("did you mean `{close}`?"))
+}
+
+fn after_semicolon(remedy: Option<String>) -> String {
+    remedy.map_or(String::new(), |remedy| format!("; {remedy}"))
+}
+
+impl Error {
+    /// Returns the remedy, which stands behind the last semicolon of the message or of its source.
+    pub fn remedy(&self) -> Option<String> {
+        match self {
+            Self::UnknownConfiguration { close, .. } => close_remedy(close),
+            Self::LineSizes { .. } => Some(SIZE_IN_SECTION.to_owned()),
+            Self::TooManyMembers { .. } => Some(NAME_CLOSELY.to_owned()),
+            Self::MissingTypes { remedy, .. } => remedy.clone(),
+            Self::Layout { source, .. } => source.remedy(),
+            Self::NotOfConfiguration { .. } | Self::Unknown { .. } => None,
+        }
     }
 }

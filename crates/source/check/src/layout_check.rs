@@ -256,6 +256,7 @@ impl<'a> LayoutCheck<'a> {
                     file: file.facts.path.clone(),
                     pattern: pattern.to_string(),
                     missing: missing.to_string(),
+                    remedy: missing.remedy(),
                 });
             }
             if !rules.optional {

@@ -73,7 +73,8 @@ impl SplitUnit {
 pub enum MissingCompanion {
     /// The file of a split unit was not found.
     #[error(
-        "{path} is not there, which has the types of a unit; build again, or put it or a package ({package}) beside the program"
+        "{path} is not there, which has the types of a unit; {}",
+        split_remedy(package)
     )]
     Split {
         /// Path that the compiler wrote.
@@ -82,7 +83,7 @@ pub enum MissingCompanion {
         package: &'static str,
     },
     /// The file of a split unit has other units.
-    #[error("{path} is of another build: it has no unit {id:016x}; build again")]
+    #[error("{path} is of another build: it has no unit {id:016x}; {BUILD_AGAIN}")]
     OtherBuild {
         /// Path of the file.
         path: String,
@@ -90,17 +91,15 @@ pub enum MissingCompanion {
         id: u64,
     },
     /// The file cannot be read.
-    #[error("cannot read {path}: {source}")]
+    #[error("cannot read {path}: {cause}")]
     Unreadable {
         /// Path of the file.
         path: String,
         /// Reason.
-        source: Box<Error>,
+        cause: Box<Error>,
     },
     /// The supplementary file was not found.
-    #[error(
-        "the supplementary file {name} (build id {build_id}) is not there; install the debug package that has it"
-    )]
+    #[error("the supplementary file {name} (build id {build_id}) is not there; {INSTALL_PACKAGE}")]
     Supplementary {
         /// Path in the link.
         name: String,
@@ -109,7 +108,7 @@ pub enum MissingCompanion {
     },
     /// The supplementary file has another build id.
     #[error(
-        "the supplementary file {name} has build id {found}, {wanted} is needed; install the debug package of this build"
+        "the supplementary file {name} has build id {found}, {wanted} is needed; {INSTALL_BUILD}"
     )]
     OtherSupplementary {
         /// Path in the link.
@@ -119,6 +118,29 @@ pub enum MissingCompanion {
         /// Build id in the link.
         wanted: HexBytes,
     },
+}
+
+/// Remedies, each at the end of a message.
+const BUILD_AGAIN: &str = "build again";
+const INSTALL_PACKAGE: &str = "install the debug package that has it";
+const INSTALL_BUILD: &str = "install the debug package of this build";
+
+fn split_remedy(package: &str) -> String {
+    format!("build again, or put it or a package ({package}) beside the program")
+}
+
+impl MissingCompanion {
+    /// Returns the remedy, which stands behind the last semicolon of the message.
+    pub fn remedy(&self) -> Option<String> {
+        let remedy = match self {
+            Self::Split { package, .. } => return Some(split_remedy(package)),
+            Self::OtherBuild { .. } => BUILD_AGAIN,
+            Self::Unreadable { cause, .. } => return cause.remedy(),
+            Self::Supplementary { .. } => INSTALL_PACKAGE,
+            Self::OtherSupplementary { .. } => INSTALL_BUILD,
+        };
+        Some(remedy.to_owned())
+    }
 }
 
 /// Bytes that are displayed as lower-case hexadecimal.

@@ -139,10 +139,8 @@ impl<'a> DwarfFile<'a> {
             has_completed_names,
             ..TypeNameIndex::join(&found, |section, offset| section_text(own, section, offset))
         };
-        if types.is_empty()
-            && let Some(first) = missing.first()
-        {
-            return Err(Error::NothingButMissing(first.to_string()));
+        if types.is_empty() && !missing.is_empty() {
+            return Err(Error::NothingButMissing(missing.swap_remove(0)));
         }
         if units.parts.len() == 1 && missing.is_empty() {
             companions.keep_type_index(&|| kept_index::write_index(&types));

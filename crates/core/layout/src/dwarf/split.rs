@@ -41,7 +41,7 @@ pub(super) fn attach_split_units<'a>(
             Ok(found) => open.retain(|unit| !found.contains(&unit.id)),
             Err(source) => missing.push(MissingCompanion::Unreadable {
                 path: "the package of split units (.dwp)".to_owned(),
-                source: Box::new(source),
+                cause: Box::new(source),
             }),
         }
     }
@@ -238,7 +238,7 @@ impl MissingCompanion {
     fn unreadable(path: String, source: Error) -> Self {
         Self::Unreadable {
             path,
-            source: Box::new(source),
+            cause: Box::new(source),
         }
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn attach_supplementary<'a>(
         let path = name.to_owned();
         |source| MissingCompanion::Unreadable {
             path,
-            source: Box::new(source),
+            cause: Box::new(source),
         }
     };
     let link = SupplementaryLink::read(elf).map_err(unreadable(".gnu_debugaltlink"))?;

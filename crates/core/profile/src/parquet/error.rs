@@ -11,7 +11,7 @@ use crate::validate::InvalidRow;
 #[non_exhaustive]
 pub enum FormatError {
     /// Something else, or nothing at all.
-    #[error("not a relayout profile: {reason}; a folder that `relayout record` wrote is needed")]
+    #[error("not a relayout profile: {reason}; {PROFILE_FOLDER}")]
     NotAProfile {
         /// The missing or different part.
         reason: String,
@@ -28,9 +28,7 @@ pub enum FormatError {
     #[error("meta.json of the profile is damaged")]
     Meta(#[source] serde_json::Error),
     /// A table's file is not there.
-    #[error(
-        "table `{table}` is missing (no {table}.parquet); copy the profile again, or record again"
-    )]
+    #[error("table `{table}` is missing (no {table}.parquet); {RECORD_AGAIN}")]
     MissingTable {
         /// Its name.
         table: &'static str,
@@ -42,7 +40,7 @@ pub enum FormatError {
         table: &'static str,
     },
     /// A table's file has another length than `meta.json` says.
-    #[error("{table}.parquet is {}: {found} bytes of {expected}; copy the profile again, or record again", cut_or_grown(*.found, *.expected))]
+    #[error("{table}.parquet is {}: {found} bytes of {expected}; {RECORD_AGAIN}", cut_or_grown(*.found, *.expected))]
     Length {
         /// Name of the table.
         table: &'static str,
@@ -53,7 +51,7 @@ pub enum FormatError {
     },
     /// A table's file is not the one that was written.
     #[error(
-        "{table}.parquet is corrupt: CRC-32 is {found:08x}, meta.json says {expected:08x}; copy the profile again, or record again"
+        "{table}.parquet is corrupt: CRC-32 is {found:08x}, meta.json says {expected:08x}; {RECORD_AGAIN}"
     )]
     Checksum {
         /// Name of the table.
@@ -86,13 +84,32 @@ pub enum FormatError {
     Invalid(#[from] InvalidRow),
 }
 
+/// Remedies, each at the end of a message.
+const PROFILE_FOLDER: &str = "a folder that `relayout record` wrote is needed";
+const RECORD_AGAIN: &str = "copy the profile again, or record again";
+const ALLOW_MORE: &str = "if the profile is to be trusted, allow more with RELAYOUT_PROFILE_GB";
+
+impl FormatError {
+    /// Returns the remedy, which stands behind the last semicolon of the message or of its source.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::Table { source, .. } | Self::TooLarge { source, .. } => source.remedy(),
+            Self::NotAProfile { .. } => Some(PROFILE_FOLDER),
+            Self::MissingTable { .. } | Self::Length { .. } | Self::Checksum { .. } => {
+                Some(RECORD_AGAIN)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Error in one Parquet file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
     /// The Parquet library says so.
     #[error("{0}")]
-    Parquet(#[from] ParquetError),
+    Parquet(ParquetError),
     /// The Parquet library failed an assertion of its own.
     #[error("the Parquet decoder gave up: {0}")]
     Decoder(String),
@@ -142,7 +159,7 @@ pub enum TableError {
     },
     /// The rows take more memory than is allowed for the profile.
     #[error(
-        "with its {rows} rows the profile needs {} of memory, and at most {} are allowed for files of this size; if the profile is to be trusted, allow more with RELAYOUT_PROFILE_GB",
+        "with its {rows} rows the profile needs {} of memory, and at most {} are allowed for files of this size; {ALLOW_MORE}",
         gigabytes(*.needed), gigabytes(*.limit)
     )]
     TooManyRows {
@@ -155,7 +172,7 @@ pub enum TableError {
     },
     /// The texts of the rows take more memory than is allowed for the profile.
     #[error(
-        "the texts of column `{column}` need more than the {} of memory that are allowed for files of this size; if the profile is to be trusted, allow more with RELAYOUT_PROFILE_GB",
+        "the texts of column `{column}` need more than the {} of memory that are allowed for files of this size; {ALLOW_MORE}",
         gigabytes(*.limit)
     )]
     TooMuchText {
@@ -174,7 +191,19 @@ pub enum TableError {
     },
 }
 
+// The message of the Parquet library is the whole message, so it is no cause as well.
+impl From<ParquetError> for TableError {
+    fn from(error: ParquetError) -> Self {
+        Self::Parquet(error)
+    }
+}
+
 impl TableError {
+    /// Returns the remedy, which stands behind the last semicolon of the message.
+    pub fn remedy(&self) -> Option<&'static str> {
+        self.is_too_large().then_some(ALLOW_MORE)
+    }
+
     /// Returns true if a reader that allows more memory may read the table.
     pub(super) fn is_too_large(&self) -> bool {
         matches!(self, Self::TooManyRows { .. } | Self::TooMuchText { .. })

@@ -20,7 +20,7 @@ pub enum ImportError {
         samples: u64,
     },
     /// The process asked for has none.
-    #[error("no memory sample of process {pid}; there are some of {others}")]
+    #[error("no memory sample of process {pid}; {}", other_processes(others))]
     NoProcess {
         /// The process.
         pid: u32,
@@ -28,7 +28,7 @@ pub enum ImportError {
         others: String,
     },
     /// More than a profile can number.
-    #[error("{count} {what}, more than the {max} that a profile can number; choose with --pid")]
+    #[error("{count} {what}, more than the {max} that a profile can number; {CHOOSE_PROCESS}")]
     TooMany {
         /// The numbered things.
         what: &'static str,
@@ -37,4 +37,22 @@ pub enum ImportError {
         /// Maximum number.
         max: usize,
     },
+}
+
+/// Remedy, at the end of a message.
+const CHOOSE_PROCESS: &str = "choose with --pid";
+
+fn other_processes(others: &str) -> String {
+    format!("there are some of {others}")
+}
+
+impl ImportError {
+    /// Returns the remedy, which stands behind the last semicolon of the message.
+    pub fn remedy(&self) -> Option<String> {
+        match self {
+            Self::NoProcess { others, .. } => Some(other_processes(others)),
+            Self::TooMany { .. } => Some(CHOOSE_PROCESS.to_owned()),
+            Self::OnlyKernel { .. } | Self::NoKernel { .. } => None,
+        }
+    }
 }

@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use relayout_files::{
-    InterruptFlag, RecordingProgress, cannot, die_with_parent, find_system_program, free_bytes,
-    last_lines,
+    InterruptFlag, ProblemReason, RecordingProgress, cannot, die_with_parent, find_system_program,
+    free_bytes, last_lines,
 };
 
 use crate::Error;
@@ -187,10 +187,10 @@ impl<'w> ImageMaker<'w> {
     }
 }
 
-fn refuse(folder: &DiskFolder, why: String) -> Error {
+fn refuse(folder: &DiskFolder, why: impl Into<ProblemReason>) -> Error {
     Error::DiskImage {
         folder: folder.host.clone(),
-        why,
+        why: why.into(),
     }
 }
 
@@ -202,11 +202,12 @@ fn require_imageable(folder: &DiskFolder, workspace: &Path) -> Result<(), Error>
     let real = fs::canonicalize(host).map_err(cannot("find", host))?;
     let place = fs::canonicalize(workspace).map_err(cannot("find", workspace))?;
     if place.starts_with(&real) {
-        let why = format!(
-            "the folder for temporary files is in it, {}; let TMPDIR name a folder elsewhere",
+        let why = ProblemReason::new(format!(
+            "the folder for temporary files is in it, {}",
             workspace.parent().unwrap_or(workspace).display()
-        );
-        return Err(refuse(folder, why));
+        ));
+        let remedy = "let TMPDIR name a folder elsewhere";
+        return Err(refuse(folder, why.with_remedy(remedy)));
     }
     if folder.guest != Path::new("/") {
         return Ok(());
@@ -216,8 +217,8 @@ fn require_imageable(folder: &DiskFolder, workspace: &Path) -> Result<(), Error>
         let is_mounted = fs::symlink_metadata(&path)
             .is_ok_and(|found| found.is_dir() && found.dev() != top.dev());
         if is_mounted {
-            let why = format!("{} is mounted; unmount it first", path.display());
-            return Err(refuse(folder, why));
+            let why = ProblemReason::new(format!("{} is mounted", path.display()));
+            return Err(refuse(folder, why.with_remedy("unmount it first")));
         }
     }
     Ok(())

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use object::{Architecture, Object};
-use relayout_files::{DebugPlaces, RUNTIME, cannot, find_separate_file, map_file};
+use relayout_files::{DebugPlaces, ProblemReason, RUNTIME, cannot, find_separate_file, map_file};
 
 use crate::Error;
 use crate::elf::{LibraryNeeds, library_needs, requested_loader};
@@ -102,12 +102,13 @@ pub fn inspect_program(program: &OsStr) -> Result<InspectedProgram, Error> {
 /// There is none, or it cannot be run.
 pub fn find_program(program: &OsStr) -> Result<PathBuf, Error> {
     let path = Path::new(program);
-    let refuse = |why: &str| {
+    let refuse_because = |why: ProblemReason| {
         Err(Error::Unrecordable {
             path: path.to_owned(),
-            why: why.into(),
+            why,
         })
     };
+    let refuse = |why: &str| refuse_because(why.into());
     if path.components().count() > 1 || program.as_encoded_bytes().contains(&b'/') {
         return match fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -130,8 +131,9 @@ pub fn find_program(program: &OsStr) -> Result<PathBuf, Error> {
         .find(is_program);
     match found {
         Some(found) => Ok(found),
-        None if path.is_file() => refuse(
-            "there is no such program in $PATH; for the one in this folder, put ./ before it",
+        None if path.is_file() => refuse_because(
+            ProblemReason::new("there is no such program in $PATH")
+                .with_remedy("for the one in this folder, put ./ before it"),
         ),
         None => refuse("there is no such program in $PATH"),
     }

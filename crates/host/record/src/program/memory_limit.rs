@@ -40,11 +40,7 @@ impl MemoryLimit {
 
     /// Describes why the limit allows no recording.
     pub fn describe_shortage(self) -> String {
-        let limit = self.name();
-        format!(
-            "{limit}, which leaves the recorder too little; {}",
-            self.remedy()
-        )
+        format!("{}, which leaves the recorder too little", self.name())
     }
 
     fn name(self) -> String {
@@ -56,7 +52,8 @@ impl MemoryLimit {
         format!("its {subject} is limited to {mib} MiB ({name})")
     }
 
-    fn remedy(self) -> String {
+    /// Returns the way to lift the limit.
+    pub fn remedy(self) -> String {
         let letter = match self.kind {
             MemoryLimitKind::AddressSpace => 'v',
             MemoryLimitKind::Data => 'd',

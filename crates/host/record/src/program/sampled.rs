@@ -1,7 +1,7 @@
 //! Programs whose accesses hardware samples: run under perf, whose file is then imported as any
 //! other.
 
-use relayout_files::RecordingProgress;
+use relayout_files::{ProblemReason, RecordingProgress};
 use relayout_profile::RecordingSetting;
 
 use super::inspect::InspectedProgram;
@@ -17,6 +17,9 @@ pub struct SampledProgram<'s> {
     inspected: &'s InspectedProgram,
     sampling: PerfSampler,
 }
+
+/// Place of the cause, at the end of a message.
+const PERF_OUTPUT: &str = "what it said is above";
 
 impl<'s> SampledProgram<'s> {
     /// Refuses options that samples cannot serve.
@@ -41,7 +44,8 @@ impl<'s> SampledProgram<'s> {
                 path: inspected.path.clone(),
                 why: format!(
                     "{option} is nothing that hardware's samples know: leave it out, or record by --with qemu"
-                ),
+                )
+                .into(),
             });
         }
         Ok(Self {
@@ -121,15 +125,21 @@ impl<'s> SampledProgram<'s> {
 
     /// Why there is no profile.
     fn no_profile_error(&self, error: Error, ending: ProgramEnding) -> Error {
+        let of_samples = |problem: String, remedy| {
+            ProblemReason::from_sentence(format!("of perf's samples: {problem}"), remedy)
+        };
         let why = match (ending.problem, error) {
             (Some(Error::Interrupted), _) => return Error::Interrupted,
             (Some(problem), _) => {
-                format!("perf took no samples that can be used ({problem}); what it said is above")
+                ProblemReason::new(format!("perf took no samples that can be used ({problem})"))
+                    .with_remedy(PERF_OUTPUT)
             }
-            (None, Error::Perf { source, .. }) => format!("of perf's samples: {source}"),
-            (None, Error::PerfData { source, .. }) => format!("of perf's samples: {source}"),
+            (None, Error::Perf { source, .. }) => of_samples(source.to_string(), source.remedy()),
+            (None, Error::PerfData { source, .. }) => {
+                of_samples(source.to_string(), source.remedy().map(str::to_owned))
+            }
             (None, Error::Files(relayout_files::Error::File(_))) => {
-                "perf wrote nothing; what it said is above".into()
+                ProblemReason::new("perf wrote nothing").with_remedy(PERF_OUTPUT)
             }
             (None, other) => return other,
         };

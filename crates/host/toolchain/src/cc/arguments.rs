@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use relayout_files::ProblemReason;
+
 use super::CompilerError;
 use crate::compile::flags::{FlagHandling, flag_handling};
 use crate::compile::response;
@@ -177,7 +179,7 @@ fn asks_for_lto(words: &[String]) -> bool {
 }
 
 fn refuse_unrecordable(words: &[String], stage: BuildStage) -> Result<(), CompilerError> {
-    let refused = |argument: &str, why| {
+    let refused = |argument: &str, why: ProblemReason| {
         Err(CompilerError::RefusedArgument {
             argument: argument.to_owned(),
             why,
@@ -186,19 +188,18 @@ fn refuse_unrecordable(words: &[String], stage: BuildStage) -> Result<(), Compil
     if stage == BuildStage::Link {
         const STATIC: &[&str] = &["-static", "-static-pie", "--static", "-Wl,-static"];
         if let Some(word) = find_word(words, STATIC) {
-            return refused(
-                word,
-                "what watches a program is a shared library; link without it",
-            );
+            let why = ProblemReason::new("what watches a program is a shared library");
+            return refused(word, why.with_remedy("link without it"));
         }
     }
     if let Some(word) = find_word(words, &["-m32", "-mx32", "-m16"]) {
-        return refused(word, "only 64-bit x86 programs can be recorded");
+        return refused(word, "only 64-bit x86 programs can be recorded".into());
     }
     match words.iter().find_map(|word| other_sanitizer(word)) {
         Some(word) => refused(
             word,
-            "that sanitizer brings a runtime of its own; build without it",
+            ProblemReason::new("that sanitizer brings a runtime of its own")
+                .with_remedy("build without it"),
         ),
         None => Ok(()),
     }

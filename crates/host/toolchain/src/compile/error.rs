@@ -27,8 +27,7 @@ pub enum Error {
     },
     /// No entry compiles C or C++.
     #[error(
-        "{} has no entry that compiles {language}; generate it again after a build (Linux: \
-         scripts/clang-tools/gen_compile_commands.py, CMake: -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)",
+        "{} has no entry that compiles {language}; {GENERATE_AGAIN}",
         path.display()
     )]
     NoEntry {
@@ -69,7 +68,7 @@ pub enum Error {
         text: String,
     },
     /// The compiler is missing.
-    #[error("there is no compiler '{compiler}', which {} names; install it, or name another with --compiler", from.display())]
+    #[error("there is no compiler '{compiler}', which {} names; {INSTALL_COMPILER}", from.display())]
     NoCompiler {
         /// The program.
         compiler: String,
@@ -100,7 +99,21 @@ fn output_below(output: &str) -> String {
     }
 }
 
+/// Remedies, each at the end of a message.
+const GENERATE_AGAIN: &str = "generate it again after a build (Linux: scripts/clang-tools/gen_compile_commands.py, \
+                              CMake: -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)";
+const INSTALL_COMPILER: &str = "install it, or name another with --compiler";
+
 impl Error {
+    /// Returns the remedy, which stands behind the last semicolon of the message.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::NoEntry { .. } => Some(GENERATE_AGAIN),
+            Self::NoCompiler { .. } => Some(INSTALL_COMPILER),
+            _ => None,
+        }
+    }
+
     /// Returns who has to act.
     pub fn category(&self) -> ErrorCategory {
         match self {

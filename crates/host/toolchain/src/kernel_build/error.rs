@@ -18,9 +18,9 @@ pub enum Error {
     Files(#[from] relayout_files::Error),
     /// The folder is not the source of a kernel.
     #[error(
-        "{} is not the top of a Linux source tree: {why}; {DISTRIBUTION}'s is unpacked from \
-         /usr/src/{KERNEL_SOURCE_PACKAGE}.tar.xz (package {KERNEL_SOURCE_PACKAGE})",
-        path.display()
+        "{} is not the top of a Linux source tree: {why}; {}",
+        path.display(),
+        distribution_source()
     )]
     NotSource {
         /// The folder.
@@ -31,7 +31,7 @@ pub enum Error {
     /// The source was built in place, and no other folder can be built from it then.
     #[error(
         "{} was configured or built in place ({what} is there), and kbuild then refuses to build it elsewhere; \
-         run `make mrproper` in a copy of it, or give a clean one (`git worktree add`)",
+         {CLEAN_SOURCE}",
         path.display()
     )]
     BuiltInPlace {
@@ -42,9 +42,9 @@ pub enum Error {
     },
     /// Programs or headers that building needs.
     #[error(
-        "building a kernel needs {}; install: {}",
+        "building a kernel needs {}; {}",
         missing.join(", "),
-        install_command(missing.iter().copied())
+        install_missing(missing)
     )]
     Needs {
         /// The missing programs and headers.
@@ -55,8 +55,7 @@ pub enum Error {
         "there is no compiler for ARCH={arch}{}",
         match &compilers[..] {
             [] => ": relayout knows none".to_owned(),
-            [first, ..] => format!(" ({}); install it: {}", compilers.join(" or "),
-                install_command([first.as_str()])),
+            [first, ..] => format!(" ({}); {}", compilers.join(" or "), install_compiler(first)),
         }
     )]
     NoCompiler {
@@ -67,8 +66,7 @@ pub enum Error {
     },
     /// The file system has too little space.
     #[error(
-        "{} has {free_mib} MiB free, and building a kernel there takes about {needed_mib}; free some, or name \
-         another folder with $RELAYOUT_CACHE",
+        "{} has {free_mib} MiB free, and building a kernel there takes about {needed_mib}; {FREE_SPACE}",
         path.display()
     )]
     Space {
@@ -81,8 +79,7 @@ pub enum Error {
     },
     /// The configuration lacks options that booting and recording need.
     #[error(
-        "this source does not take {} of the configuration, which booting or recording rests on; set what \
-         they depend on with --kconfig",
+        "this source does not take {} of the configuration, which booting or recording rests on; {SET_OPTIONS}",
         options.join(", ")
     )]
     Options {
@@ -115,7 +112,45 @@ pub enum Error {
     },
 }
 
+/// Remedies, each at the end of a message.
+const CLEAN_SOURCE: &str =
+    "run `make mrproper` in a copy of it, or give a clean one (`git worktree add`)";
+const FREE_SPACE: &str = "free some, or name another folder with $RELAYOUT_CACHE";
+const SET_OPTIONS: &str = "set what they depend on with --kconfig";
+
+fn distribution_source() -> String {
+    format!(
+        "{DISTRIBUTION}'s is unpacked from /usr/src/{KERNEL_SOURCE_PACKAGE}.tar.xz (package \
+         {KERNEL_SOURCE_PACKAGE})"
+    )
+}
+
+fn install_missing(missing: &[&'static str]) -> String {
+    format!("install: {}", install_command(missing.iter().copied()))
+}
+
+fn install_compiler(compiler: &str) -> String {
+    format!("install it: {}", install_command([compiler]))
+}
+
 impl Error {
+    /// Returns the remedy, which stands behind the last semicolon of the message.
+    pub fn remedy(&self) -> Option<String> {
+        match self {
+            Self::Files(error) => error.remedy(),
+            Self::Measure(error) => error.remedy(),
+            Self::NotSource { .. } => Some(distribution_source()),
+            Self::BuiltInPlace { .. } => Some(CLEAN_SOURCE.to_owned()),
+            Self::Needs { missing } => Some(install_missing(missing)),
+            Self::NoCompiler { compilers, .. } => {
+                compilers.first().map(|first| install_compiler(first))
+            }
+            Self::Space { .. } => Some(FREE_SPACE.to_owned()),
+            Self::Options { .. } => Some(SET_OPTIONS.to_owned()),
+            _ => None,
+        }
+    }
+
     /// Returns who has to act.
     pub fn category(&self) -> ErrorCategory {
         match self {

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::bail;
 use clap_complete::ArgValueCandidates;
 use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
 use relayout_record::{
@@ -11,6 +10,7 @@ use relayout_record::{
     ProgramWindow, ProgramWork, find_workload, record_kernel, workloads,
 };
 use relayout_report::record::{idle_text, kernel_summary};
+use relayout_session::UserError;
 use relayout_session::record::{KernelFiles, require_writable};
 
 use super::{RepeatedRecording, default_profile};
@@ -225,11 +225,10 @@ impl ProgramArgs {
 ///
 /// # Errors
 /// Bad input, a missing tool, or a guest of which nothing was recorded.
-pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     if args.workload.is_none() && args.run.is_none() {
-        bail!(
-            "nothing is to run in the guest; give --workload NAME (`--workload list` names them) or --run PROGRAM"
-        );
+        return Err(UserError::input("nothing is to run in the guest")
+            .with_remedy("give --workload NAME (`--workload list` names them) or --run PROGRAM"));
     }
     if args.workload.as_deref() == Some("list") {
         return print_workloads();
@@ -285,7 +284,7 @@ fn default_output(args: &Args) -> PathBuf {
     }
 }
 
-fn print_workloads() -> anyhow::Result<ExitStatus> {
+fn print_workloads() -> Result<ExitStatus, UserError> {
     let line = |workload: GuestWorkload| {
         format!(
             "{:<12} {:>10}  {}\n",

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use relayout_files::RecordingProgress as _;
 use relayout_record::perf::{PerfImport, import_perf};
 use relayout_report::record::samples_summary;
+use relayout_session::UserError;
 use relayout_session::record::{decode_sampled_instruction, require_writable};
 
 use super::{RepeatedRecording, default_profile};
@@ -55,7 +56,7 @@ pub struct Args {
 ///
 /// # Errors
 /// A file that cannot be read or holds no accesses to memory.
-pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     let default_output = || default_profile(&args.file.with_extension(""));
     let output = args.output.clone().unwrap_or_else(default_output);
     require_writable(&output, args.force)?;

@@ -8,6 +8,7 @@ use relayout_record::{
     CountedAccesses, ProgramBackend, ProgramRecording, SlicePlan, StopSignals, record_program,
 };
 use relayout_report::record::program_summary;
+use relayout_session::UserError;
 use relayout_session::record::{decode_sampled_instruction, require_writable};
 
 use super::{RepeatedRecording, default_profile};
@@ -112,7 +113,7 @@ enum CountedLines {
 ///
 /// # Errors
 /// Bad input, a missing tool, or a program of which nothing was recorded.
-pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     let output = args
         .output
         .clone()

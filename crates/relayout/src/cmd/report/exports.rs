@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use anyhow::bail;
 use relayout_contend::line_moves;
 use relayout_files::write_atomically;
 use relayout_report::{ReportContents, render_firefox_profile, sarif};
-use relayout_session::{MemberDeclarations, ResolvedNames, ResolvedProfile};
+use relayout_session::{MemberDeclarations, ResolvedNames, ResolvedProfile, UserError};
 
 use super::super::document_files::reject_folder;
 use crate::print::print_note;
@@ -36,7 +35,7 @@ impl ExportArgs {
     ///
     /// # Errors
     /// A file is a folder.
-    pub fn verify_files(&self) -> anyhow::Result<()> {
+    pub fn verify_files(&self) -> Result<(), UserError> {
         reject_folder("--sarif", self.sarif.as_deref())?;
         reject_folder("--firefox-profile", self.firefox_profile.as_deref())
     }
@@ -50,7 +49,7 @@ impl ExportArgs {
         report: &ReportContents<'_>,
         resolved: &ResolvedProfile<'_>,
         names: &ResolvedNames<'_, '_>,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), UserError> {
         self.write_sarif(report, resolved)?;
         self.write_firefox_profile(report, resolved, names)
     }
@@ -59,7 +58,7 @@ impl ExportArgs {
         &self,
         report: &ReportContents<'_>,
         resolved: &ResolvedProfile<'_>,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), UserError> {
         let Some(file) = &self.sarif else {
             return Ok(());
         };
@@ -81,19 +80,22 @@ impl ExportArgs {
         report: &ReportContents<'_>,
         resolved: &ResolvedProfile<'_>,
         names: &ResolvedNames<'_, '_>,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), UserError> {
         let Some(file) = &self.firefox_profile else {
             return Ok(());
         };
         if resolved.profile.visits.is_empty() {
-            bail!(
-                "--firefox-profile: the profile has no accesses with a clock; record it again with \
-                 'relayout record kernel' or 'relayout record run' (samples of 'relayout record perf' have no order)"
-            );
+            let message = "--firefox-profile: the profile has no accesses with a clock";
+            return Err(UserError::input(message).with_remedy(
+                "record it again with 'relayout record kernel' or 'relayout record run' (samples of 'relayout record \
+                 perf' have no order)",
+            ));
         }
         let moves = line_moves(resolved.profile);
         if moves.is_empty() {
-            bail!("--firefox-profile: no access with a clock moved a cache line");
+            return Err(UserError::input(
+                "--firefox-profile: no access with a clock moved a cache line",
+            ));
         }
         let json = render_firefox_profile(report, &moves, names)?;
         write_atomically(file, json.as_bytes())?;

@@ -8,6 +8,7 @@ use clap_complete::ArgValueCandidates;
 use relayout_files::InterruptFlag;
 use relayout_report::Document as _;
 use relayout_report::verify::kernel::{KernelContents, kernel_document, render_text};
+use relayout_session::UserError;
 use relayout_session::verify::kernel::{KernelSettings, verify_kernel};
 use relayout_verify::judge::JudgingRules;
 
@@ -122,7 +123,7 @@ pub struct Args {
 ///
 /// # Errors
 /// Bad input, a missing tool, or a kernel that does not build or boot.
-pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
+pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     if let Some(folder) = &args.kit.export {
         return args.kit.export_to(folder, settings(args));
     }
@@ -131,8 +132,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
     let rules = JudgingRules {
         margin: args.margin,
     };
-    let verified =
-        progress.finish_after(verify_kernel(&settings(args), &rules, &progress, interrupt))?;
+    let verified = verify_kernel(&settings(args), &rules, &progress, interrupt);
+    let verified = progress.finish_after(verified.map_err(|failed| failed.error))?;
     let contents = KernelContents {
         verification: &verified,
         patch: &args.patch,
@@ -144,9 +145,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitStatus> {
         false => render_text(&contents),
     })?;
     let exit = super::exit_code(&verified.judged.outcome);
-    verified
-        .save_error
-        .map_or(Ok(exit), |error| Err(error.into()))
+    verified.save_error.map_or(Ok(exit), Err)
 }
 
 fn settings(args: &Args) -> KernelSettings {

@@ -1,6 +1,6 @@
 //! Both kernels, opened for recording.
 
-use relayout_files::{DebugFile, InterruptFlag, RecordingProgress};
+use relayout_files::{DebugFile, ErrorCategory, InterruptFlag, RecordingProgress};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::Profile;
 use relayout_record::{
@@ -10,8 +10,8 @@ use relayout_resolve::{DebugImages, Options, Resolution, resolve};
 use relayout_toolchain::kernel_build::BuiltKernel;
 use relayout_verify::plan::ExperimentSide;
 
-use super::KernelSettings;
-use crate::verify::VerifyError;
+use super::{FailedVerification, KernelSettings, PatchedStep};
+use crate::UserError;
 
 /// A workload with a number of CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,8 +43,8 @@ impl PreparedKernels<'_> {
         built: &[BuiltKernel; 2],
         tools: &GuestTools,
         interrupt: InterruptFlag,
-        then: impl FnOnce(&PreparedKernels<'_>) -> Result<T, VerifyError>,
-    ) -> Result<T, VerifyError> {
+        then: impl FnOnce(&PreparedKernels<'_>) -> Result<T, FailedVerification>,
+    ) -> Result<T, FailedVerification> {
         let [before, after] = built;
         let files = [
             DebugFile::open(&before.debug)?,
@@ -74,7 +74,7 @@ impl PreparedKernels<'_> {
         setting: &BootSetting,
         seed: u64,
         progress: &dyn RecordingProgress,
-    ) -> Result<Profile, VerifyError> {
+    ) -> Result<Profile, FailedVerification> {
         let kernel = &self.kernels[side as usize];
         let recording = self.recording(setting, seed);
         let recorded = record_kernel(&recording, kernel, self.tools, progress, self.interrupt);
@@ -83,10 +83,17 @@ impl PreparedKernels<'_> {
                 Some(problem) => Err(problem),
                 None => Ok(recorded.profile),
             })
-            .map_err(|error| VerifyError::Boot {
-                patched: ["without", "with"][side as usize],
-                setting: setting.to_string(),
-                source: Box::new(error.into()),
+            .map_err(|cause| {
+                let (patched, is_patched) = match side {
+                    ExperimentSide::Before => ("without", false),
+                    ExperimentSide::After => ("with", true),
+                };
+                let is_of_patch = is_patched && cause.category() == ErrorCategory::Guest;
+                let message = format!("the kernel {patched} the patch, {setting}");
+                FailedVerification {
+                    error: UserError::input(message).caused_by(cause),
+                    failed_step: is_of_patch.then_some(PatchedStep::Boot),
+                }
             })
     }
 
@@ -96,11 +103,11 @@ impl PreparedKernels<'_> {
         side: ExperimentSide,
         profile: &Profile,
         then: impl FnOnce(&Resolution) -> T,
-    ) -> Result<T, VerifyError> {
+    ) -> Result<T, UserError> {
         let dwarf: &DwarfFile<'_> = &self.kernels[side as usize].dwarf;
         let images = DebugImages::from_single_file(dwarf);
         let resolution = resolve(profile, &images, Options::default());
-        Ok(then(&resolution.map_err(crate::Error::from)?))
+        Ok(then(&resolution?))
     }
 
     fn recording(&self, setting: &BootSetting, seed: u64) -> KernelRecording {

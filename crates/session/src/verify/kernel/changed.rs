@@ -8,7 +8,7 @@ use relayout_layout::suggestions;
 use relayout_search::order::OrderEntry;
 
 use super::bare_name;
-use crate::verify::VerifyError;
+use crate::UserError;
 use crate::with_both_types;
 
 /// Bytes of a cache line.
@@ -54,26 +54,24 @@ pub(super) fn changed_types(
     after: &Path,
     named: &[String],
     notify: &dyn Fn(&str),
-) -> Result<Vec<ChangedType>, VerifyError> {
+) -> Result<Vec<ChangedType>, UserError> {
     with_both_types(before, after, DebugInfoFormat::Any, notify, |old, new| {
         let (mut old_side, mut new_side) = (DiffSide::new(old), DiffSide::new(new));
         match named.is_empty() {
             true => {
                 let (old_loaded, new_loaded) =
                     rayon::join(|| old_side.load_all(), || new_side.load_all());
-                old_loaded
-                    .and(new_loaded)
-                    .map_err(VerifyError::CompareTypes)?;
+                old_loaded.and(new_loaded).map_err(UserError::wrap(
+                    "cannot compare the types of the two kernels",
+                ))?;
             }
             false => {
                 for name in named {
                     let plain = bare_name(name);
                     if !old_side.load_name(plain, |_| true)? {
                         let close = suggestions::similar_names(old.type_names(), plain);
-                        return Err(VerifyError::NoStruct {
-                            name: plain.to_owned(),
-                            suggestion: suggestions::suggestion_suffix(&close),
-                        });
+                        let message = format!("the kernel has no struct {plain}");
+                        return Err(UserError::unknown_name(message, &close, None));
                     }
                     new_side.load_name(plain, |_| true)?;
                 }
@@ -84,7 +82,7 @@ pub(super) fn changed_types(
             true => diff.types[at].by_itself && diff.types[at].status == DiffStatus::Changed,
             false => asked[at],
         });
-        let found: Result<Vec<ChangedType>, VerifyError> = wanted
+        let found: Result<Vec<ChangedType>, UserError> = wanted
             .filter_map(|at| changed_type(&diff, at, new))
             .collect();
         let mut found = found?;
@@ -97,7 +95,7 @@ fn changed_type(
     diff: &LayoutDiff,
     at: usize,
     new: &TypeCatalog<'_>,
-) -> Option<Result<ChangedType, VerifyError>> {
+) -> Option<Result<ChangedType, UserError>> {
     let (old, after) = diff.both_layouts(&diff.types[at])?;
     let name = after.key.name.to_string();
     let detail = TypeDiffDetail::compare(old, after, LINE_BYTES);
@@ -127,7 +125,7 @@ fn patched_layout(
     catalog: &TypeCatalog<'_>,
     name: &str,
     size: u64,
-) -> Result<Option<PatchedLayout>, VerifyError> {
+) -> Result<Option<PatchedLayout>, UserError> {
     let loaded = catalog.load(&relayout_diff::entries_named(catalog, name))?;
     let abi = catalog.abi(&loaded.types);
     let found = loaded

@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use crate::HostError as Error;
 use relayout_files::cannot;
 use relayout_profile::{Profile, WriteOptions};
 use relayout_verify::judge::{JudgingRules, judge_runs};
 use relayout_verify::plan::{ExperimentPlan, ExperimentSide};
 use relayout_verify::runs::{ExperimentEnding, ExperimentSetup};
 
-use super::KernelSettings;
 use super::boots::{BootSetting, PreparedKernels};
 use super::counts::count_transfers;
 use super::samples::{BootSample, BootSamples, DetailSelection};
+use super::{FailedVerification, KernelSettings};
+use crate::UserError;
 use crate::progress::PrefixedProgress;
 use crate::record::sign_profile;
 use crate::verify::budget::TimeBudget;
-use crate::verify::{ExperimentProgress, VerifyError, changes_so_far, seed_from_clock};
+use crate::verify::{ExperimentProgress, changes_so_far, seed_from_clock};
 
 /// Recordings of the first kernel that are kept for replay, for each setting.
 const KEPT_MAX: usize = 2;
@@ -77,7 +77,7 @@ impl<'a> KernelExperiment<'a> {
         boots: &PreparedKernels<'_>,
         rules: &JudgingRules,
         shown: &dyn ExperimentProgress,
-    ) -> Result<(), VerifyError> {
+    ) -> Result<(), FailedVerification> {
         self.budget = TimeBudget::begin(self.settings.budget);
         let looks = self.plan.looks();
         for pair in 0..self.plan.pairs {
@@ -122,7 +122,7 @@ impl<'a> KernelExperiment<'a> {
         pair: usize,
         setting: &BootSetting,
         shown: &dyn ExperimentProgress,
-    ) -> Result<(), VerifyError> {
+    ) -> Result<(), FailedVerification> {
         let begun = Instant::now();
         let progress = PrefixedProgress {
             shown,
@@ -141,12 +141,8 @@ impl<'a> KernelExperiment<'a> {
         })?;
         if counts.operations == 0 {
             let why = format!("{setting}: no operation was recorded, so nothing can be compared");
-            return Err(Error::Setting {
-                setting: "the number of operations",
-                found: "0".to_owned(),
-                allowed: why,
-            }
-            .into());
+            let error = UserError::input("the number of operations is 0").with_remedy(why);
+            return Err(error.into());
         }
         self.samples.boots.push(BootSample {
             side,
@@ -171,7 +167,7 @@ impl<'a> KernelExperiment<'a> {
         side: ExperimentSide,
         setting: &BootSetting,
         profile: &mut Profile,
-    ) -> Result<(), VerifyError> {
+    ) -> Result<(), UserError> {
         let Some(dir) = &self.settings.keep else {
             return Ok(());
         };
@@ -179,8 +175,7 @@ impl<'a> KernelExperiment<'a> {
         let options = WriteOptions { overwrite: true };
         std::fs::create_dir_all(dir).map_err(cannot("create", dir))?;
         sign_profile(profile, &self.settings.command);
-        Ok(relayout_profile::write(&dir.join(name), profile, &options)
-            .map_err(crate::Error::from)?)
+        Ok(relayout_profile::write(&dir.join(name), profile, &options)?)
     }
 
     /// Seconds that a pair takes.

@@ -12,9 +12,10 @@ use relayout_verify::plan::ExperimentSide;
 
 use super::boots::PreparedKernels;
 use super::changed::{ChangedType, PatchedLayout};
+use crate::ResolvedProfile;
+use crate::UserError;
 use crate::advise::score_layouts;
 use crate::verify::ExperimentProgress;
-use crate::{Error, ResolvedProfile};
 
 /// Bytes of a cache line.
 const LINE_BYTES: u32 = 64;
@@ -98,41 +99,19 @@ pub(super) fn predict_changes(
     predictions
 }
 
-/// Reason why a layout cannot be replayed.
-#[derive(Debug, thiserror::Error)]
-enum ReplayRefusal {
-    #[error("its members lie where they did")]
-    SameLayout,
-    #[error("its new layout cannot be told from debug information")]
-    UnknownLayout,
-    #[error("it was not replayed")]
-    NotReplayed,
-    #[error(
-        "what can be replayed has {replayed} bytes and the new layout {wanted}: only another order, \
-         padding and more alignment can be replayed"
-    )]
-    OtherSize { replayed: u64, wanted: u64 },
-    #[error("'{member}' would be replayed at {offset}, and is elsewhere in the new layout")]
-    OtherOffset { member: String, offset: u64 },
-    #[error("{0}")]
-    Search(String),
-    #[error("{0}")]
-    Session(#[from] Error),
-}
-
 /// Replays the new layout of a changed type.
 fn replay_change(
     resolved: &ResolvedProfile<'_>,
     changed_type: &ChangedType,
-) -> Result<ReplayedChange, ReplayRefusal> {
+) -> Result<ReplayedChange, UserError> {
     let [old_size, new_size] = changed_type.size;
     if changed_type.moved.is_empty() && old_size == new_size {
-        return Err(ReplayRefusal::SameLayout);
+        return Err(UserError::input("its members lie where they did"));
     }
     let after = changed_type
         .after
         .as_ref()
-        .ok_or(ReplayRefusal::UnknownLayout)?;
+        .ok_or_else(|| UserError::input("its new layout cannot be told from debug information"))?;
     // Replays the new layout without a search.
     let options = Options {
         budget_accesses: 0,
@@ -140,18 +119,18 @@ fn replay_change(
         ..Options::default()
     };
     let searched = score_layouts(resolved, &changed_type.name, &options, |shape| {
-        Ok::<_, ReplayRefusal>(vec![UserLayout {
+        Ok::<_, UserError>(vec![UserLayout {
             name: "after".to_owned(),
             order: order_in_shape(after, shape)?,
         }])
     })?;
     let outcome = searched
         .outcome
-        .map_err(|refusal| ReplayRefusal::Search(refusal.to_string()))?;
+        .map_err(|refusal| UserError::input(refusal.to_string()))?;
     let scored = outcome
         .user_layouts
         .first()
-        .ok_or(ReplayRefusal::NotReplayed)?;
+        .ok_or_else(|| UserError::input("it was not replayed"))?;
     require_same_offsets(after, &searched.gathered.shape, scored, new_size)?;
     let both = |number: fn(&ScoredLayout) -> u64| [number(&outcome.current), number(scored)];
     Ok(ReplayedChange {
@@ -162,12 +141,12 @@ fn replay_change(
     })
 }
 
-fn order_in_shape(
-    after: &PatchedLayout,
-    shape: &StructShape,
-) -> Result<MemberOrder, ReplayRefusal> {
-    order::arrange_entries(&after.entries, after.type_align, shape)
-        .map_err(|error| ReplayRefusal::Search(error.to_string()))
+fn order_in_shape(after: &PatchedLayout, shape: &StructShape) -> Result<MemberOrder, UserError> {
+    Ok(order::arrange_entries(
+        &after.entries,
+        after.type_align,
+        shape,
+    )?)
 }
 
 /// Requires that the replayed layout is the second kernel's. It differs where the patch takes an
@@ -177,20 +156,21 @@ fn require_same_offsets(
     shape: &StructShape,
     scored: &ScoredLayout,
     size: u64,
-) -> Result<(), ReplayRefusal> {
+) -> Result<(), UserError> {
     if scored.layout.size != size {
-        return Err(ReplayRefusal::OtherSize {
-            replayed: scored.layout.size,
-            wanted: size,
-        });
+        return Err(UserError::input(format!(
+            "what can be replayed has {} bytes and the new layout {size}: only another order, padding and more \
+             alignment can be replayed",
+            scored.layout.size
+        )));
     }
     for (atom, place) in shape.atoms.iter().zip(&scored.layout.places) {
         let new_place = after.offsets.iter().find(|(name, _)| *name == atom.name);
         if new_place.is_some_and(|(_, offset)| *offset != place.offset) {
-            return Err(ReplayRefusal::OtherOffset {
-                member: atom.name.clone(),
-                offset: place.offset,
-            });
+            return Err(UserError::input(format!(
+                "'{}' would be replayed at {}, and is elsewhere in the new layout",
+                atom.name, place.offset
+            )));
         }
     }
     Ok(())

@@ -70,14 +70,14 @@ fn parse_machine(name: &str, value: &TomlValue<'_, '_>) -> Option<MachineArchite
     let machine = MachineArchitecture::from_name(name);
     if machine.is_none() {
         let suggestions = suggestions::similar_names(MachineArchitecture::names(), name);
-        let hint = match suggestions.first() {
-            Some(close) => format!("; did you mean `{close}`?"),
+        let remedy = match suggestions.first() {
+            Some(close) => format!("did you mean `{close}`?"),
             None => {
                 let names: Vec<&str> = MachineArchitecture::names().collect();
-                format!("; there are {}", super::reader::quoted_list(&names))
+                format!("there are {}", super::reader::quoted_list(&names))
             }
         };
-        value.add_problem(format!("unknown machine `{name}`{hint}"));
+        value.add_remedied(format!("unknown machine `{name}`"), remedy);
     }
     machine
 }

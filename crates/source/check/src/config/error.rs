@@ -16,8 +16,20 @@ pub struct ConfigError {
 pub struct ConfigProblem {
     /// Position of the problem in the text.
     pub at: ConfigPosition,
-    /// Description of the problem and of the correction, without a full stop.
+    /// Description of the problem, without a full stop.
     pub message: String,
+    /// Description of the correction, if the problem does not say it.
+    pub remedy: Option<String>,
+}
+
+impl fmt::Display for ConfigProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        match &self.remedy {
+            Some(remedy) => write!(f, "; {remedy}"),
+            None => Ok(()),
+        }
+    }
 }
 
 impl std::error::Error for ConfigError {}
@@ -28,7 +40,7 @@ impl fmt::Display for ConfigError {
             if index > 0 {
                 f.write_str("\n")?;
             }
-            write!(f, "{}: {}", problem.at, problem.message)?;
+            write!(f, "{}: {}", problem.at, problem)?;
         }
         Ok(())
     }

@@ -92,13 +92,13 @@ fn read_section(
         let name = |(name, value): (&str, TomlValue<'_, '_>)| {
             if !known.contains(name) {
                 let suggestions = suggestions::similar_names(known.iter().copied(), name);
-                let hint = suggestions
-                    .first()
-                    .map(|close| format!("; did you mean `{close}`?"));
-                let hint = hint.unwrap_or_else(|| {
-                    format!("; give it a table [configuration.{name}], which may be empty")
-                });
-                value.add_problem(format!("there is no configuration `{name}`{hint}"));
+                let remedy = match suggestions.first() {
+                    Some(close) => format!("did you mean `{close}`?"),
+                    None => {
+                        format!("give it a table [configuration.{name}], which may be empty")
+                    }
+                };
+                value.add_remedied(format!("there is no configuration `{name}`"), remedy);
             }
             name.to_owned()
         };

@@ -59,6 +59,7 @@ impl<'t> TomlReader<'t> {
             problems: vec![ConfigProblem {
                 at: reader.position(error.span().map_or(0, |span| span.start)),
                 message: format!("not TOML: {}", error.message().replace('\n', ", ")),
+                remedy: None,
             }],
         })?;
         let mut table = TomlTable::new(&reader, document.get_ref(), document.span());
@@ -83,11 +84,13 @@ impl<'t> TomlReader<'t> {
         }
     }
 
-    fn add_problem(&self, byte: usize, message: String) {
+    fn add_problem(&self, byte: usize, message: String, remedy: Option<String>) {
         let at = self.position(byte);
-        self.problems
-            .borrow_mut()
-            .push(ConfigProblem { at, message });
+        self.problems.borrow_mut().push(ConfigProblem {
+            at,
+            message,
+            remedy,
+        });
     }
 }
 
@@ -185,7 +188,8 @@ impl<'r, 't> TomlTable<'r, 't> {
 
     /// Adds a problem at the position of the table.
     pub(crate) fn add_problem(&self, message: impl Into<String>) {
-        self.reader.add_problem(self.span.start, message.into());
+        self.reader
+            .add_problem(self.span.start, message.into(), None);
     }
 
     /// Adds a problem for each key that was not taken.
@@ -193,12 +197,13 @@ impl<'r, 't> TomlTable<'r, 't> {
         for entry in self.entries.iter().filter(|entry| !entry.taken) {
             let suggestions =
                 suggestions::similar_names(self.asked_keys.iter().copied(), entry.key);
-            let hint = match suggestions.first() {
-                Some(name) => format!("; did you mean `{name}`?"),
-                None => format!("; keys here are {}", quoted_list(&self.asked_keys)),
+            let remedy = match suggestions.first() {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => format!("keys here are {}", quoted_list(&self.asked_keys)),
             };
-            let message = format!("unknown key `{}`{hint}", entry.key);
-            self.reader.add_problem(entry.key_span.start, message);
+            let message = format!("unknown key `{}`", entry.key);
+            let byte = entry.key_span.start;
+            self.reader.add_problem(byte, message, Some(remedy));
         }
     }
 }
@@ -211,7 +216,14 @@ impl<'r, 't> TomlValue<'r, 't> {
 
     /// Adds a problem at the position of the value.
     pub(crate) fn add_problem(&self, message: impl Into<String>) {
-        self.reader.add_problem(self.span.start, message.into());
+        self.reader
+            .add_problem(self.span.start, message.into(), None);
+    }
+
+    /// Adds a problem at the position of the value, with its correction.
+    pub(crate) fn add_remedied(&self, message: String, remedy: String) {
+        self.reader
+            .add_problem(self.span.start, message, Some(remedy));
     }
 
     /// Returns true if the value is a string.

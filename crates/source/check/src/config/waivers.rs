@@ -46,11 +46,11 @@ fn read_rule(value: &TomlValue<'_, '_>) -> Option<RuleId> {
     if found.is_none() {
         let names: Vec<&str> = RuleId::all().map(RuleId::as_str).collect();
         let suggestions = suggestions::similar_names(names.iter().copied(), name);
-        let hint = match suggestions.first() {
-            Some(close) => format!("; did you mean `{close}`?"),
-            None => format!("; rules are {}", super::reader::quoted_list(&names)),
+        let remedy = match suggestions.first() {
+            Some(close) => format!("did you mean `{close}`?"),
+            None => format!("rules are {}", super::reader::quoted_list(&names)),
         };
-        value.add_problem(format!("unknown rule `{name}`{hint}"));
+        value.add_remedied(format!("unknown rule `{name}`"), remedy);
     }
     found
 }

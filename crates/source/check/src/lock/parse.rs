@@ -25,9 +25,10 @@ fn read_lock(table: &mut TomlTable<'_, '_>) -> LayoutLock {
         && let Some(version) = value.integer()
         && version != VERSION
     {
-        value.add_problem(format!(
-            "this relayout reads lock files of version {VERSION}, not {version}; write it again with `relayout check --update`"
-        ));
+        value.add_remedied(
+            format!("this relayout reads lock files of version {VERSION}, not {version}"),
+            "write it again with `relayout check --update`".to_owned(),
+        );
     }
     LayoutLock {
         records: table
