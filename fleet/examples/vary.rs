@@ -37,12 +37,14 @@ async fn main() -> Result<(), FleetError> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [source, target, rows] = &words[..] else {
         return Err(FleetError::Usage(
-            "give a data set, a new one, and a number of rows".to_owned(),
+            "give a data set, a new one, and a number of rows"
+                .to_owned()
+                .into(),
         ));
     };
     let wanted: u64 = rows
         .parse()
-        .map_err(|_| FleetError::Usage(format!("{rows} is no number")))?;
+        .map_err(|_| FleetError::Usage(format!("{rows} is no number").into()))?;
     let source = DataSet::open(source).await?;
     let engine = QueryEngine::open(&source, &EngineSettings::default()).await?;
     let recordings = read_recordings(&engine).await?;

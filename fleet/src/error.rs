@@ -22,7 +22,7 @@ pub enum FleetError {
         reason: String,
     },
     /// There is no data set at the address.
-    #[error("{0} is no data set; {}", make_data_set(.0))]
+    #[error("{0} is no data set; {remedy}", remedy = make_data_set(.0))]
     NoDataSet(String),
     /// The folder holds files, but none of a data set.
     #[error("{address} holds other files ({example}) and is no data set; {NEW_FOLDER}")]
