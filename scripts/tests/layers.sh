@@ -38,6 +38,9 @@ relayout-qemu-api1: relayout-qemu-core
 relayout-qemu-api4: relayout-qemu-core
 "
 
+# What fleet/ may depend on. It is a workspace of its own, whose packages take half an hour to compile.
+FLEET="relayout-contend relayout-diff relayout-files relayout-layout relayout-profile relayout-report relayout-resolve relayout-session relayout-testkit"
+
 # Values in, values out: no files, processes, terminal, environment or clock. So is relayout-profile
 # but for its file `store.rs`; it is checked with those that depend on it.
 PURE="perf-data layout statistics resolve contend timed search patch check diff pahole-text report verify"
@@ -47,6 +50,7 @@ OUTSIDE="memmap2 tempfile libc rustix nix clap anyhow indicatif crossterm ratatu
 main() {
     check_members
     check_layers
+    check_fleet
     check_pure_dependencies
     check_licences
     check_calls
@@ -88,6 +92,14 @@ check_layers() {
             has_word "$allowed" "$on" || wrong "$crate depends on $on"
         done < <(direct "$crate" | grep '^relayout' || true)
     done < <(grep . <<<"$LAYERS")
+}
+
+# By its manifest: cargo would download all packages to tell.
+check_fleet() {
+    local on
+    while read -r on; do
+        has_word "$FLEET" "$on" || wrong "relayout-fleet depends on $on"
+    done < <(grep -o '^relayout-[a-z-]*' fleet/Cargo.toml)
 }
 
 check_pure_dependencies() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 /// Folders below the root that hold the project's Rust code.
-const ROOTS: [&str; 4] = ["crates", "collectors", "fuzz", "xtask"];
+const ROOTS: [&str; 5] = ["crates", "collectors", "fleet", "fuzz", "xtask"];
 
 /// A parsed Rust file.
 pub struct SourceFile {
