@@ -84,7 +84,20 @@ fn markup_text(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use relayout_contend::FindingKind;
+
     use super::page;
+
+    #[test]
+    fn every_kind_of_finding_has_its_words() {
+        let words = include_str!("page/words.js");
+        let (_, kinds) = words.split_once("const KINDS = {").expect("the kinds");
+        let (kinds, _) = kinds.split_once("};").expect("their end");
+        for kind in FindingKind::ALL {
+            let line = format!("\n  \"{}\": ", kind.as_str());
+            assert!(kinds.contains(&line), "{}", kind.as_str());
+        }
+    }
 
     #[test]
     fn nothing_in_a_title_or_document_is_markup() {
