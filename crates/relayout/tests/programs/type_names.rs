@@ -430,6 +430,8 @@ fn instances_with_short_names_are_apart() {
 const LOCAL: &str = "
 #include <thread>
 #include <cstdio>
+#include <pthread.h>
+static pthread_barrier_t turns;
 struct Server { int run(int n); };
 __attribute__((noinline)) int Server::run(int n) { struct Turn { char c[7]; } turn{}; turn.c[0] = n; asm volatile(\"\" :: \"r\"(&turn) : \"memory\"); return turn.c[0]; }
 __attribute__((noinline)) static int other() { struct Shared { char c[3]; } own{}; asm volatile(\"\" :: \"r\"(&own) : \"memory\"); return own.c[0]; }
@@ -439,9 +441,14 @@ int main(int argc, char **) {
     struct Shared { volatile long produced; volatile long consumed; const char *name; };
     static Shared shared{0, 0, \"x\"};
     auto work = [&] { struct InLambda { char c[13]; } it{}; asm volatile(\"\" :: \"r\"(&it) : \"memory\");
-        for (long i = 0; i < rounds; i++) shared.produced = shared.produced + 1; };
+        for (long i = 0; i < rounds; i++) {
+            if (i % 50 == 0) pthread_barrier_wait(&turns);
+            shared.produced = shared.produced + 1; } };
+    pthread_barrier_init(&turns, nullptr, 2);
     std::thread a(work);
-    std::thread b([&] { for (long i = 0; i < rounds; i++) shared.consumed = shared.consumed + 1; });
+    std::thread b([&] { for (long i = 0; i < rounds; i++) {
+            if (i % 50 == 0) pthread_barrier_wait(&turns);
+            shared.consumed = shared.consumed + 1; } });
     a.join(); b.join();
     std::printf(\"%ld %d\\n\", shared.produced, other() + Server().run(argc));
 }
