@@ -190,7 +190,7 @@ fn types_that_the_allocating_function_states() {
         assert!(found > 1000, "{name}: {found} transfers");
         let report = crate::common::json(&place, "report out --top 0");
         let findings = report["findings"].as_array().expect("findings");
-        let is_named = |finding: &&serde_json::Value| {
+        let is_named = |finding: &&Value| {
             finding["type"]
                 .as_str()
                 .is_some_and(|found| found.contains(name))
@@ -226,7 +226,7 @@ fn runs_of_a_slice_are_rounded() {
     record(&place, "chunks", "", "out");
     let report = crate::common::json(&place, "report out --top 0");
     let findings = report["findings"].as_array().expect("findings");
-    let is_rounded = |finding: &&serde_json::Value| {
+    let is_rounded = |finding: &&Value| {
         let runs = finding["elements"]["runs"].as_array();
         finding["advice"][0]["action"] == "round-runs"
             && runs.is_some_and(|runs| runs.len() == 4 && runs[1]["first"] == 25)
