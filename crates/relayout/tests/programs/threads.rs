@@ -358,7 +358,7 @@ fn no_member_moves_to_the_line_of_another_variable() {
 fn arrays_of_numbers_are_judged_by_the_names_of_the_report() {
     let place = recorded("counters");
     let report = document(&place, &["report", "now", "--json", "--top", "0"]);
-    let calls = "have calloc in main (counters.c:18)";
+    let calls = "have calloc in main (counters.c:19)";
     let element = "make its elements `struct { long unsigned int value; }";
     let allocated = "give 512 bytes for the 8 elements, 64 to each instead of 8, and use element \
                      8 * i in place of element i";

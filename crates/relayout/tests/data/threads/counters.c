@@ -7,6 +7,7 @@ static unsigned long *allocated;
 static void run(long number)
 {
 	for (long i = 0; i < rounds; i++) {
+		meet_every(256, i);
 		each_round();
 		counters[number]++;
 		allocated[number] += i & 63;

@@ -12,6 +12,7 @@ static void run(long number)
 	unsigned long *own = (unsigned long *)(arena + number * STRIDE);
 
 	for (long i = 0; i < rounds; i++) {
+		meet_every(256, i);
 		each_round();
 		own[0]++;
 		own[2] += i & 7;

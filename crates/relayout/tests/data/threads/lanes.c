@@ -18,6 +18,7 @@ static struct pool pool = { .limit = 7, .name = "pool" };
 static void run(long number)
 {
 	for (long r = 0; r < rounds; r++) {
+		meet_every(256, r);
 		DONE(number)++;
 		each_round();
 	}

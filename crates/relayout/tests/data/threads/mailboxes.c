@@ -18,6 +18,7 @@ static void run(long number)
 	pthread_barrier_wait(&together);
 	box = &boxes_of_first[number];
 	for (long i = 0; i < rounds; i++) {
+		meet_every(256, i);
 		each_round();
 		box->posted++;
 		box->bytes += i & 63;

@@ -14,6 +14,7 @@ static void run(long number)
 	struct budget *own = &budgets[number];
 
 	for (long i = 0; i < rounds; i++) {
+		meet_every(256, i);
 		each_round();
 		if (i % 8 == 0 && own->count < own->limit)
 			own->count++;

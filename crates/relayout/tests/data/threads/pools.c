@@ -70,6 +70,7 @@ static void run(long number)
 	struct token *token = tokens[number];
 
 	for (long i = 0; i < rounds; i++) {
+		meet_every(256, i);
 		each_round();
 		arenas[number].used += 16;
 		if (arenas[number].used > arenas[number].limit)

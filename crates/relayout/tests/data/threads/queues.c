@@ -13,6 +13,7 @@ static void run(long number)
 	struct queue *own = &queues[number];
 
 	for (long i = 0; i < rounds; i++) {
+		meet_every(256, i);
 		each_round();
 		own->head++;
 		own->tail += i & 3;

@@ -11,11 +11,13 @@ static int cells[THREADS * RUN];
 
 static void run(long number)
 {
-	for (long r = 0; r < rounds / RUN; r++)
+	for (long r = 0; r < rounds / RUN; r++) {
+		meet_every(10, r);
 		for (long i = number * RUN; i < (number + 1) * RUN; i++) {
 			cells[i] += (int)(r ^ i);
 			each_round();
 		}
+	}
 }
 
 int main(int count, char **words)

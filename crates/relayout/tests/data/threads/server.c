@@ -102,6 +102,7 @@ static void run(long number)
 	unsigned long answer = 0;
 
 	for (long i = 0; i < rounds; i++) {
+		meet_every(256, i);
 		each_round();
 		if (number == 0)
 			accept_one(i);

@@ -16,6 +16,7 @@ static struct tally *tallies;
 static void run(long number)
 {
 	for (long i = 0; i < rounds; i++) {
+		meet_every(256, i);
 		each_round();
 		slots[number].word += i;
 		tallies[number].count++;

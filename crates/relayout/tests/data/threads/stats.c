@@ -15,6 +15,7 @@ static struct {
 static void run(long number)
 {
 	for (long i = 0; i < rounds; i++) {
+		meet_every(256, i);
 		each_round();
 		stats[number].hits++;
 		stats[number].misses += i & 1;

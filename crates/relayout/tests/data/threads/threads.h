@@ -14,6 +14,11 @@ static pthread_barrier_t together;
 /* Makes the compiler load and store memory in each round. */
 #define each_round() __asm__ volatile("" ::: "memory")
 
+/* Waits for the other threads now and then, so that all use their memory at the same time on a busy machine
+ * too. Each thread passes the same numbers. */
+#define meet_every(rounds_apart, round) \
+	((round) % (rounds_apart) == 0 ? (void)pthread_barrier_wait(&together) : (void)0)
+
 static void run(long number);
 
 static void *begin(void *number)

@@ -15,6 +15,7 @@ static void run(long number)
 	struct worker *own = &w[number];
 
 	for (long i = 0; i < rounds; i++) {
+		meet_every(256, i);
 		each_round();
 		own->done++;
 		own->bytes += i & 63;
