@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use relayout_session::UserError;
 use relayout_verify::runs::PAIRS_MAX;
+use serde::Serialize;
 
 /// Parses a number of pairs of starts.
 pub fn pairs(text: &str) -> Result<usize, String> {
@@ -148,7 +149,7 @@ pub enum TextForm {
 }
 
 /// Order of the findings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 pub enum FindingOrder {
     /// Transfers, most first.
     Transfers,

@@ -8,6 +8,7 @@ mod cmd;
 mod common_options;
 mod complete;
 mod exit;
+mod kept_advice;
 mod pager;
 mod print;
 mod progress;

@@ -1,27 +1,60 @@
 //! A report of a profile: from what an earlier one has kept, or anew.
 
 mod kept;
+mod question;
 
 use std::path::{Path, PathBuf};
 
+use relayout_contend::Findings;
 use relayout_report::{
     Document as _, FindingSelection, ReportContents, explain_document, explain_text, json, text,
 };
 use relayout_session::{
-    JudgementCache, ProductionBuild, ResolvedNames, ResolvedProfile, UserError, explain_finding,
-    judge_findings, pair_coefficient_or_measured, rank_findings, read_source_files,
-    read_subject_layouts, recorded_name, sort_by_saving, with_resolved_profile,
+    ProductionBuild, ProfileCache, ResolvedNames, ResolvedProfile, UserError, explain_finding,
+    judge_findings, rank_findings, read_source_files, read_subject_layouts, recorded_name,
+    sort_by_saving, with_resolved_profile,
 };
 
-use crate::arguments::{self, FindingOrder, TextForm};
+use crate::arguments::FindingOrder;
+use crate::cmd::document_files::DocumentArgs;
 use crate::cmd::report::Args;
+use crate::cmd::report::exports::ExportArgs;
 use crate::progress::TerminalProgress;
 use kept::RenderedReport;
+use question::{ReportForm, ReportQuestion, ReportText};
 
 /// Findings that are shown.
 const TOP_DEFAULT: usize = 10;
 /// Findings of a page, about two megabytes, of tables and of SARIF.
 const PAGE_TOP_DEFAULT: usize = 300;
+
+/// Files that a report reads or writes beside the profile.
+#[derive(Clone, Copy)]
+struct ReportFiles<'a> {
+    production: Option<&'a Path>,
+    source: Option<&'a Path>,
+    documents: &'a DocumentArgs,
+    exports: &'a ExportArgs,
+}
+
+impl<'a> ReportFiles<'a> {
+    fn from_args(args: &'a Args) -> Self {
+        Self {
+            production: args.production.as_deref(),
+            source: args.source.as_deref(),
+            documents: &args.files,
+            exports: &args.exports,
+        }
+    }
+
+    /// Returns true if there are none, so that the question and the profile decide about the text.
+    fn is_empty(&self) -> bool {
+        self.production.is_none()
+            && self.source.is_none()
+            && !self.documents.has_files()
+            && !self.exports.has_files()
+    }
+}
 
 /// Returns the document of all findings, as `report --json --top 0` prints it.
 ///
@@ -41,110 +74,81 @@ pub fn report_json(profile: &Path, debug: &[PathBuf]) -> Result<String, UserErro
 /// # Errors
 /// A profile or debug file that cannot be read or do not go together, or a failed write.
 pub fn read_or_render(args: &Args) -> Result<String, UserError> {
-    let cache = JudgementCache::locate(&args.profile, &args.debug);
-    let options = cached_options(args)?;
-    if let Some(rendered) = options
-        .as_ref()
-        .and_then(|words| cache.read_rendering(words))
-    {
-        return Ok(rendered);
-    }
-    if let Some(rendered) = kept::render_kept(args, &cache)? {
-        return Ok(rendered);
+    let cache = ProfileCache::locate(&args.profile, &args.debug);
+    let question = ReportQuestion::from_args(args)?;
+    let files = ReportFiles::from_args(args);
+    if files.is_empty() {
+        let kept = question.read_text(&cache);
+        if let Some(text) = kept.or_else(|| kept::render_kept(&question, &cache)) {
+            return Ok(text);
+        }
     }
     let progress = TerminalProgress::when_slow();
     let resolved = with_resolved_profile(&args.profile, &args.debug, &progress, |input, images| {
-        render(args, input, &ResolvedNames::new(input, images), &cache)
+        let names = ResolvedNames::new(input, images);
+        render(&question, files, input, &names, &cache)
     });
     let rendered = progress.finish_after(resolved)?;
     // A warning belongs to the report, and is not kept.
     if progress.has_warned() {
         return Ok(rendered.text);
     }
-    if let Some(words) = options {
-        cache.add_rendering(&words, &rendered.text);
+    if files.is_empty() {
+        question.keep_text(&cache, &rendered.text);
     }
-    rendered.keep(args, &cache)?;
+    rendered.keep(&question, &cache);
     Ok(rendered.text)
 }
 
-/// Returns words that tell the output of one set of options from that of another; `None` where the
-/// output depends on other files.
-fn cached_options(args: &Args) -> Result<Option<String>, UserError> {
-    if args.production.is_some()
-        || args.files.has_files()
-        || args.exports.has_files()
-        || args.source.is_some()
-    {
-        return Ok(None);
-    }
-    let pair_coefficient = pair_coefficient_or_measured(args.pair_coefficient)?;
-    Ok(Some(format!(
-        "profile {} json {} form {:?} top {} type {:?} explain {:?} share {} by {:?} width {:?} pairs {pair_coefficient:?}",
-        // Commands in sentences name it.
-        args.profile.display(),
-        args.json,
-        args.format,
-        args.top.unwrap_or(TOP_DEFAULT),
-        args.type_name,
-        args.explain,
-        args.min_share,
-        args.by,
-        arguments::text_width(args.width).filter(|_| !args.json),
-    )))
-}
-
 fn render(
-    args: &Args,
+    question: &ReportQuestion,
+    files: ReportFiles<'_>,
     resolved: &ResolvedProfile<'_>,
     names: &ResolvedNames<'_, '_>,
-    cache: &JudgementCache,
+    cache: &ProfileCache,
 ) -> Result<RenderedReport, UserError> {
-    let pair_coefficient = pair_coefficient_or_measured(args.pair_coefficient)?;
-    let mut findings = rank_findings(resolved, names, pair_coefficient);
-    if let Some(rank) = args.explain {
-        let explained = explain_finding(rank, resolved, names, &findings)?;
-        let text = match args.json {
-            true => explain_document(&explained).to_json()?,
-            false => explain_text(&explained),
-        };
+    let mut findings = rank_findings(resolved, names, question.pair_coefficient);
+    if let Some(rank) = question.explained_rank {
         return Ok(RenderedReport {
-            text,
+            text: explain(question.form, rank, resolved, names, &findings)?,
             ranked: kept::ranked_profile(resolved, findings),
             explanations: Vec::new(),
         });
     }
-    let type_name = { args.type_name.as_ref() }
+    let type_name = { question.type_name.as_ref() }
         .map(|name| recorded_name(name, resolved, &findings))
         .transpose()?;
     let kept = kept::ranked_profile(resolved, findings.clone());
-    let explanations = kept::explain_first(args, resolved, names, &findings);
-    let mut judgements = cache.read();
-    if args.by == FindingOrder::Saving {
+    let explanations = match files.is_empty() && question.needs_findings_only() {
+        true => kept::explain_first(resolved, names, &findings),
+        false => Vec::new(),
+    };
+    let mut judgements = cache.read_judgements();
+    if question.order == FindingOrder::Saving {
         judge_findings(resolved, &findings, &mut judgements);
-        cache.add(&judgements);
+        cache.add_judgements(&judgements);
         sort_by_saving(&mut findings, &judgements);
     }
-    let read = |path: &PathBuf| ProductionBuild::read(path, &findings, resolved.progress);
-    let production = args.production.as_ref().map(read).transpose()?;
+    let read = |path| ProductionBuild::read(path, &findings, resolved.progress);
+    let production = files.production.map(read).transpose()?;
     let report = ReportContents {
-        profile: &args.profile.display().to_string(),
+        profile: &question.profile,
         meta: &resolved.profile.meta,
         findings: &findings,
         selection: &FindingSelection {
-            top: args.top.unwrap_or(TOP_DEFAULT),
+            top: question.top.unwrap_or(TOP_DEFAULT),
             type_name,
-            share_min: args.min_share / 100.0,
+            share_min: question.share_min_percent / 100.0,
         },
         production: production.as_ref(),
         judgements: Some(&judgements),
         sources: &[],
         layouts: &[],
     };
-    write_files(args, &report, resolved, names)?;
-    let text = match args.json {
-        true => render_document(&report, resolved, args.source.as_deref())?,
-        false => render_text(args, &report),
+    write_files(question.top, files, &report, resolved, names)?;
+    let text = match question.form {
+        ReportForm::Json => render_document(&report, resolved, files.source)?,
+        ReportForm::Text(form) => render_text(form, &report),
     };
     Ok(RenderedReport {
         text,
@@ -153,24 +157,40 @@ fn render(
     })
 }
 
-fn render_text(args: &Args, report: &ReportContents<'_>) -> String {
-    match (args.format, arguments::text_width(args.width)) {
-        (TextForm::Mail, _) => text::render_mail(report),
-        (TextForm::Svg, _) => text::render_svg(report),
-        (TextForm::Terminal, Some(width)) => text::render_within(report, width),
-        (TextForm::Terminal, None) => text::render(report),
+/// Says why the finding of a rank is taken for its type.
+fn explain(
+    form: ReportForm,
+    rank: u32,
+    resolved: &ResolvedProfile<'_>,
+    names: &ResolvedNames<'_, '_>,
+    findings: &Findings,
+) -> Result<String, UserError> {
+    let explained = explain_finding(rank, resolved, names, findings)?;
+    match form {
+        ReportForm::Json => Ok(explain_document(&explained).to_json()?),
+        ReportForm::Text(_) => Ok(explain_text(&explained)),
+    }
+}
+
+fn render_text(form: ReportText, report: &ReportContents<'_>) -> String {
+    match form {
+        ReportText::Mail => text::render_mail(report),
+        ReportText::Svg => text::render_svg(report),
+        ReportText::Terminal(Some(width)) => text::render_within(report, width),
+        ReportText::Terminal(None) => text::render(report),
     }
 }
 
 /// Writes the files beside the text, with more findings than it has.
 fn write_files(
-    args: &Args,
+    top: Option<usize>,
+    files: ReportFiles<'_>,
     report: &ReportContents<'_>,
     resolved: &ResolvedProfile<'_>,
     names: &ResolvedNames<'_, '_>,
 ) -> Result<(), UserError> {
     let selection = FindingSelection {
-        top: args.top.unwrap_or(PAGE_TOP_DEFAULT),
+        top: top.unwrap_or(PAGE_TOP_DEFAULT),
         ..report.selection.clone()
     };
     let selected = ReportContents {
@@ -178,9 +198,9 @@ fn write_files(
         ..*report
     };
     let title = format!("relayout report {}", report.meta.workload);
-    let document = || render_document(&selected, resolved, args.source.as_deref());
-    args.files.write_files(&title, document)?;
-    args.exports.write_files(&selected, resolved, names)
+    let document = || render_document(&selected, resolved, files.source);
+    files.documents.write_files(&title, document)?;
+    files.exports.write_files(&selected, resolved, names)
 }
 
 /// Renders the JSON document, with source lines if there is a tree.

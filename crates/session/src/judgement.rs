@@ -1,33 +1,25 @@
 //! What a layout can save of each type: one judgement, which `advise` and `report` share.
 //!
-//! A search of layouts takes seconds, so its conclusion is kept in the user's cache. The key names
-//! the profile, the debug files and the code that judged; the profile itself is never written.
+//! A search of layouts takes seconds, so its conclusion is kept in the user's cache (`profile_cache.rs`).
 //! `advise` keeps what it found with all of its effort. `report --by saving` searches the types of
 //! its findings with less. `report` alone searches nothing, and shows what is kept.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use relayout_contend::{Finding, Findings, strip_type_tag};
-use relayout_files::{CachedFiles, file_identity, fnv1a};
 use relayout_layout::TypeArena;
-use relayout_probe::MachineFile;
-use relayout_profile::parquet::META_FILE;
 use relayout_search::AdviceVerdict;
 use serde::{Deserialize, Serialize};
 
-use crate::ResolvedProfile;
 use crate::advise::{
     AdviceRequest, AdviceRun, InnerType, PatchedType, inner_types, judge_quickly, subject_names,
 };
-use crate::resolution_cache::allocators_by_user;
+use crate::{ProfileCache, ProfileQuestion, ResolvedProfile};
 
 /// Types that `report --by saving` searches at most.
 const TYPES_SEARCHED_MAX: usize = 12;
 /// Parts that a change is rounded to.
 const MILLION: f64 = 1e6;
-/// Version of the kept files.
-const FORMAT: u32 = 3;
 /// Structs in each other that a judgement is followed through; more is damaged debug information.
 const INNER_DEPTH_MAX: usize = 8;
 
@@ -339,53 +331,24 @@ fn verdict_words(verdict: &AdviceVerdict) -> &'static str {
     }
 }
 
-/// Kept judgements and renderings of a profile.
-pub struct JudgementCache {
-    files: Option<CachedFiles>,
-    /// Words that name the profile, the debug files and the code.
-    identity: Option<String>,
+/// What is known of the types of a profile, from all searches before.
+#[derive(Serialize)]
+struct JudgementsQuestion;
+
+impl ProfileQuestion for JudgementsQuestion {
+    const KIND: &'static str = "judged";
+    type Answer = TypeJudgements;
 }
 
-#[derive(Serialize, Deserialize)]
-struct KeptJudgements {
-    format: u32,
-    identity: String,
-    types: TypeJudgements,
-}
-
-#[derive(Serialize, Deserialize)]
-struct KeptRendering {
-    identity: String,
-    text: String,
-}
-
-impl JudgementCache {
-    /// Finds the cache of a profile. `debug` are the files to use instead of those it names.
-    pub fn locate(profile: &Path, debug: &[PathBuf]) -> Self {
-        Self {
-            files: CachedFiles::locate(),
-            identity: profile_identity(profile, debug),
-        }
-    }
-
+impl ProfileCache {
     /// Returns the kept judgements; none if there are none, or the files have changed.
-    pub fn read(&self) -> TypeJudgements {
-        self.try_read().unwrap_or_default()
-    }
-
-    fn try_read(&self) -> Option<TypeJudgements> {
-        let identity = self.identity.as_ref()?;
-        let bytes = self.files.as_ref()?.read(&file_name(identity, "judged"))?;
-        let kept: KeptJudgements = serde_json::from_slice(&bytes).ok()?;
-        (kept.format == FORMAT && kept.identity == *identity).then_some(kept.types)
+    pub fn read_judgements(&self) -> TypeJudgements {
+        self.read(&JudgementsQuestion).unwrap_or_default()
     }
 
     /// Keeps judgements beside those that are kept. A thorough one is not replaced by a quick one.
-    pub fn add(&self, judgements: &TypeJudgements) {
-        let (Some(files), Some(identity)) = (&self.files, &self.identity) else {
-            return;
-        };
-        let mut types = self.read();
+    pub fn add_judgements(&self, judgements: &TypeJudgements) {
+        let mut types = self.read_judgements();
         let before = types.clone();
         for (name, judgement) in judgements {
             let is_better_known =
@@ -394,89 +357,9 @@ impl JudgementCache {
                 types.insert(name.clone(), judgement.clone());
             }
         }
-        if types == before {
-            return;
+        if types != before {
+            self.keep(&JudgementsQuestion, &types);
         }
-        let kept = KeptJudgements {
-            format: FORMAT,
-            identity: identity.clone(),
-            types,
-        };
-        if let Ok(bytes) = serde_json::to_vec(&kept) {
-            files.write(&file_name(identity, "judged"), &bytes);
-        }
-    }
-
-    /// Returns the kept rendering of a report for the options that `options` names.
-    pub fn read_rendering(&self, options: &str) -> Option<String> {
-        let identity = self.rendering_identity(options)?;
-        let bytes = self.files.as_ref()?.read(&file_name(&identity, "report"))?;
-        let kept: KeptRendering = serde_json::from_slice(&bytes).ok()?;
-        (kept.identity == identity).then_some(kept.text)
-    }
-
-    /// Keeps the rendering of a report.
-    pub fn add_rendering(&self, options: &str, text: &str) {
-        if let Some(identity) = self.rendering_identity(options) {
-            self.write_rendering(identity, "report", text);
-        }
-    }
-
-    /// Returns the kept text of the advice on a type.
-    pub fn read_advice(&self, type_name: &str) -> Option<String> {
-        let identity = self.advice_identity(type_name)?;
-        let bytes = self.files.as_ref()?.read(&file_name(&identity, "advice"))?;
-        let kept: KeptRendering = serde_json::from_slice(&bytes).ok()?;
-        (kept.identity == identity).then_some(kept.text)
-    }
-
-    /// Keeps the text of the advice on a type, in the place of an older one.
-    pub fn add_advice(&self, type_name: &str, text: &str) {
-        if let Some(identity) = self.advice_identity(type_name) {
-            self.write_rendering(identity, "advice", text);
-        }
-    }
-
-    /// Words that name the profile, the debug files and the code; `None` if a file cannot be looked at.
-    pub(crate) fn identity(&self) -> Option<&str> {
-        self.identity.as_deref()
-    }
-
-    /// Reads the kept file of an identity.
-    pub(crate) fn read_kept(&self, identity: &str, extension: &str) -> Option<Vec<u8>> {
-        self.files.as_ref()?.read(&file_name(identity, extension))
-    }
-
-    /// Keeps a file for an identity.
-    pub(crate) fn write_kept(&self, identity: &str, extension: &str, bytes: &[u8]) {
-        if let Some(files) = &self.files {
-            files.write(&file_name(identity, extension), bytes);
-        }
-    }
-
-    fn advice_identity(&self, type_name: &str) -> Option<String> {
-        Some(format!("{}advice {type_name}\n", self.identity.as_ref()?))
-    }
-
-    fn write_rendering(&self, identity: String, extension: &str, text: &str) {
-        let Some(files) = &self.files else {
-            return;
-        };
-        let name = file_name(&identity, extension);
-        let kept = KeptRendering {
-            identity,
-            text: text.to_owned(),
-        };
-        if let Ok(bytes) = serde_json::to_vec(&kept) {
-            files.write(&name, &bytes);
-        }
-    }
-
-    /// Names the options and the judgements that a rendering shows.
-    fn rendering_identity(&self, options: &str) -> Option<String> {
-        let judgements = serde_json::to_string(&self.read()).ok()?;
-        let identity = self.identity.as_ref()?;
-        Some(format!("{identity}{options}\n{judgements}\n"))
     }
 }
 
@@ -500,51 +383,6 @@ pub fn run_judgements(
         }
     }
     judgements
-}
-
-/// Returns words that change with the profile, its debug files and this program; `None` if a file
-/// cannot be looked at.
-fn profile_identity(profile: &Path, debug: &[PathBuf]) -> Option<String> {
-    // Another way to the same folder leads to the same judgements.
-    let profile = &profile.canonicalize().ok()?;
-    let meta = relayout_files::read_regular_text(&profile.join(META_FILE)).ok()?;
-    let allocators = allocators_by_user().join(",");
-    let mut words = format!("judgements {FORMAT}\n{meta}\n{allocators}\n");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(profile)
-        .ok()?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<_, _>>()
-        .ok()?;
-    files.sort();
-    let named: Vec<PathBuf> = match debug.is_empty() {
-        true => debug_file_in(&meta).into_iter().collect(),
-        false => debug.to_vec(),
-    };
-    files.extend(named);
-    files.push(std::env::current_exe().ok()?);
-    for file in files {
-        words.push_str(&file_identity(&file)?);
-    }
-    // Where the machine was probed, layouts are judged by its costs too.
-    let machine = MachineFile::default_path().and_then(|file| file_identity(&file));
-    words.push_str(&machine.unwrap_or_default());
-    Some(words)
-}
-
-/// Returns the debug file that the meta data of a profile name.
-pub(crate) fn named_debug_file(profile: &Path) -> Option<PathBuf> {
-    let meta = relayout_files::read_regular_text(&profile.join(META_FILE)).ok()?;
-    debug_file_in(&meta)
-}
-
-fn debug_file_in(meta: &str) -> Option<PathBuf> {
-    let document: serde_json::Value = serde_json::from_str(meta).unwrap_or_default();
-    let named = document.get("debug_file").and_then(|path| path.as_str());
-    named.filter(|path| !path.is_empty()).map(PathBuf::from)
-}
-
-fn file_name(identity: &str, extension: &str) -> String {
-    format!("{:016x}.{extension}", fnv1a(identity.as_bytes()))
 }
 
 #[cfg(test)]

@@ -32,7 +32,6 @@ pub mod diff;
 mod explain;
 mod findings;
 mod judgement;
-mod kept_findings;
 mod kept_programs;
 pub mod kit;
 mod logged_command;
@@ -40,6 +39,7 @@ mod machine;
 mod misplaced_paths;
 mod names;
 mod production;
+mod profile_cache;
 mod progress;
 pub mod record;
 mod recorded_traffic;
@@ -60,17 +60,16 @@ pub use declarations::MemberDeclarations;
 pub use explain::{ExplainedFinding, ExplainedInstruction, explain_finding};
 pub use findings::{rank_findings, recorded_name};
 pub use judgement::{
-    FindingSaving, JudgementCache, LayoutOutlook, TypeJudgement, TypeJudgements, deciding_type,
-    finding_saving, judge_findings, judged_type_name, layout_outlook, run_judgements,
-    sort_by_saving,
+    FindingSaving, LayoutOutlook, TypeJudgement, TypeJudgements, deciding_type, finding_saving,
+    judge_findings, judged_type_name, layout_outlook, run_judgements, sort_by_saving,
 };
-pub use kept_findings::RankedProfile;
 pub use relayout_probe::MachineIdentity;
 
 pub use machine::{ProbedMachine, pair_coefficient_or_measured};
 pub use misplaced_paths::{verify_debug_path, verify_profile_path};
 pub use names::{ResolvedNames, is_library_file};
 pub use production::{ProductionBuild, ProductionPlacement};
+pub use profile_cache::{FindingsQuestion, ProfileCache, ProfileQuestion, RankedProfile};
 pub use progress::SilentProgress;
 pub use recorded_traffic::{
     NamedTraffic, ProfileTraffic, RecordedOperations, RecordingExtent, complete_recordings,

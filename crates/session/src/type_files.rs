@@ -6,7 +6,7 @@ use relayout_files::{DebugFile, DebugPlaces, DebuginfodClient};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 
 use crate::UserError;
-use crate::judgement::named_debug_file;
+use crate::profile_cache::named_debug_file;
 
 /// Environment variable with the folders of debug files, instead of `/usr/lib/debug`.
 const FOLDERS_VARIABLE: &str = "RELAYOUT_DEBUG_PATH";

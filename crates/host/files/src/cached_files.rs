@@ -198,18 +198,21 @@ mod tests {
 
     use super::*;
 
-    fn folder() -> (tempfile::TempDir, CachedFiles) {
-        let dir = tempfile::tempdir().expect("a folder");
-        let files = CachedFiles {
-            folder: dir.path().join("cache").join(RESULTS.folder),
-            kind: &RESULTS,
-        };
-        (dir, files)
+    impl CachedFiles {
+        /// Returns an empty folder, which goes with the other one.
+        pub(crate) fn of_test() -> (tempfile::TempDir, Self) {
+            let dir = tempfile::tempdir().expect("a folder");
+            let files = Self {
+                folder: dir.path().join("cache").join(RESULTS.folder),
+                kind: &RESULTS,
+            };
+            (dir, files)
+        }
     }
 
     #[test]
     fn what_is_written_is_private_and_comes_back() {
-        let (_dir, files) = folder();
+        let (_dir, files) = CachedFiles::of_test();
         assert_eq!(files.read("a.kept"), None);
         files.write("a.kept", b"one");
         files.write("a.kept", b"two");
@@ -223,7 +226,7 @@ mod tests {
 
     #[test]
     fn copies_are_private_and_stay() {
-        let (dir, files) = folder();
+        let (dir, files) = CachedFiles::of_test();
         let original = dir.path().join("program");
         fs::write(&original, b"one").expect("written");
         files.copy_from("id", &original);
@@ -238,7 +241,7 @@ mod tests {
     /// A copy that was damaged is no copy, and the next one takes its place.
     #[test]
     fn damaged_files_are_absent_and_replaced() {
-        let (dir, files) = folder();
+        let (dir, files) = CachedFiles::of_test();
         let original = dir.path().join("program");
         fs::write(&original, b"one").expect("written");
         files.copy_from("id", &original);
@@ -260,7 +263,7 @@ mod tests {
 
     #[test]
     fn what_others_could_have_written_is_not_there() {
-        let (_dir, files) = folder();
+        let (_dir, files) = CachedFiles::of_test();
         files.write("a.kept", b"one");
         let path = files.folder.join("a.kept");
         fs::set_permissions(&path, Permissions::from_mode(0o666)).expect("it is ours");
@@ -274,7 +277,7 @@ mod tests {
 
     #[test]
     fn what_was_used_longest_ago_gives_way() {
-        let (_dir, files) = folder();
+        let (_dir, files) = CachedFiles::of_test();
         for (n, name) in ["old", "used", "new"].iter().enumerate() {
             files.write(name, &[0; 100]);
             let file = fs::File::options()

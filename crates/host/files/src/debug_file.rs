@@ -11,10 +11,11 @@ use relayout_layout::dwarf::{
 use relayout_layout::links::DebugLinks;
 
 use crate::Error;
+use crate::cached_values::MappedValue;
 use crate::debug_search::{self, DebugPlaces};
 use crate::file_error::cannot;
 use crate::files::{map_file, map_named_elf};
-use crate::kept_index::{IndexPlace, MappedIndex};
+use crate::kept_index::IndexPlace;
 
 /// A mapped ELF file with debug information, and the files that it refers to (`.dwo`, `.dwp`, the
 /// supplementary file of `dwz`), which are mapped when its types are read.
@@ -38,7 +39,7 @@ pub struct DebugFile {
     supplementary: OnceLock<Option<Mmap>>,
     package: OnceLock<Option<Mmap>>,
     split: OnceLock<Vec<Option<Mmap>>>,
-    type_index: OnceLock<Option<MappedIndex>>,
+    type_index: OnceLock<Option<MappedValue>>,
 }
 
 impl DebugFile {
@@ -168,7 +169,7 @@ impl CompanionFiles for DebugFile {
     fn type_index(&self) -> Option<&[u8]> {
         let find = || self.index_place()?.map();
         let found = self.type_index.get_or_init(find).as_ref();
-        found.map(MappedIndex::bytes)
+        found.map(MappedValue::bytes)
     }
 
     fn keep_type_index(&self, write: &dyn Fn() -> Vec<u8>) {

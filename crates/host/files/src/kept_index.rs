@@ -2,25 +2,29 @@
 
 use std::path::Path;
 
-use crate::CachedFiles;
-use crate::file_identity::{file_identity, fnv1a};
-use crate::kept_seal::KeptMap;
+use serde::Serialize;
+
+use crate::cached_values::{CachedRequest, CachedValues, MappedValue};
+use crate::file_identity::file_identity;
 
 /// Indexes of smaller files are made as fast as they are read.
 const FILE_BYTES_MIN: u64 = 16 << 20;
 
 /// Place of a file's kept index.
 pub(crate) struct IndexPlace {
-    files: CachedFiles,
-    name: String,
-    /// First bytes of the kept file, which name the debug file and this program.
-    identity: String,
+    values: CachedValues,
+    request: TypeNamesRequest,
 }
 
-/// A kept index that is mapped.
-pub(crate) struct MappedIndex {
-    map: KeptMap,
-    start: usize,
+/// The debug file whose type names are indexed, and the program that does so.
+#[derive(Serialize)]
+struct TypeNamesRequest {
+    file: String,
+    program: String,
+}
+
+impl CachedRequest for TypeNamesRequest {
+    const KIND: &'static str = "names";
 }
 
 impl IndexPlace {
@@ -29,34 +33,23 @@ impl IndexPlace {
         if bytes < FILE_BYTES_MIN {
             return None;
         }
-        let files = CachedFiles::locate()?;
-        let program = file_identity(&std::env::current_exe().ok()?)?;
         let path = std::path::absolute(path).ok()?;
-        let identity = format!("type names\n{}{program}", file_identity(&path)?);
         Some(Self {
-            name: format!("{:016x}.names", fnv1a(identity.as_bytes())),
-            files,
-            identity,
+            values: CachedValues::locate()?,
+            request: TypeNamesRequest {
+                file: file_identity(&path)?,
+                program: file_identity(&std::env::current_exe().ok()?)?,
+            },
         })
     }
 
     /// Maps the index, if it is there.
-    pub(crate) fn map(&self) -> Option<MappedIndex> {
-        let map = self.files.map(&self.name)?;
-        let start = self.identity.len();
-        map.starts_with(self.identity.as_bytes())
-            .then_some(MappedIndex { map, start })
+    pub(crate) fn map(&self) -> Option<MappedValue> {
+        self.values.map(&self.request)
     }
 
     /// Keeps an index.
     pub(crate) fn keep(&self, index: &[u8]) {
-        let bytes = [self.identity.as_bytes(), index].concat();
-        self.files.write(&self.name, &bytes);
-    }
-}
-
-impl MappedIndex {
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.map[self.start..]
+        self.values.keep(&self.request, index);
     }
 }

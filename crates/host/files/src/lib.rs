@@ -14,6 +14,7 @@
 
 mod cache;
 mod cached_files;
+mod cached_values;
 mod cpus;
 mod debug_file;
 mod debug_search;
@@ -42,6 +43,7 @@ mod trust;
 
 pub use cache::CacheFolder;
 pub use cached_files::CachedFiles;
+pub use cached_values::{CachedRequest, CachedValues, MappedValue};
 pub use cpus::{allowed_cpus, parse_cpu_list, request_fifo, run_on_cpus};
 pub use debug_file::DebugFile;
 pub use debug_search::{DebugPlaces, find_separate_file};

@@ -11,7 +11,7 @@ use relayout_session::advise::{
     read_layout_files, rejected_path, verify_layout_files, write_hardware_script, write_mails,
 };
 use relayout_session::{
-    JudgementCache, ProbedMachine, ResolvedNames, ResolvedProfile, UserError, run_judgements,
+    ProbedMachine, ProfileCache, ResolvedNames, ResolvedProfile, UserError, run_judgements,
     verify_profile_path,
 };
 use relayout_timed::{MACHINES, MachineRules, TimedMachine, find_machine};
@@ -21,6 +21,7 @@ use super::document_files::DocumentArgs;
 use crate::arguments;
 use crate::complete;
 use crate::exit::ExitStatus;
+use crate::kept_advice::AdviceQuestion;
 use crate::print::{TextKind, print_rendered};
 use crate::resolved;
 
@@ -112,16 +113,6 @@ pub struct Args {
 }
 
 impl Args {
-    /// Returns the type whose advice is kept for `relayout view`; `None` if options limit or extend the search, or the
-    /// text is about several types.
-    fn kept_type<'r>(&self, run: &'r AdviceRun<'_>, request: &AdviceRequest) -> Option<&'r str> {
-        let [patched] = run.types.as_slice() else {
-            return None;
-        };
-        let is_kept = !self.all && !self.layouts && request.is_plain();
-        is_kept.then_some(patched.advised.searched.gathered.name.as_str())
-    }
-
     /// Rejects paths that would fail after all the work.
     fn validate_paths(&self) -> Result<(), UserError> {
         for profile in &self.also {
@@ -266,8 +257,8 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
         |resolved, images| {
             let names = ResolvedNames::new(resolved, images);
             let run = advise_types(resolved, &names, &request)?;
-            let cache = JudgementCache::locate(&args.profile, &args.debug);
-            cache.add(&run_judgements(resolved, &run, &request));
+            let cache = ProfileCache::locate(&args.profile, &args.debug);
+            cache.add_judgements(&run_judgements(resolved, &run, &request));
             let has_mails = save_patches(args, resolved, &run)?;
             let exit = ExitStatus::failed_if(run.has_bad_patch());
             let title = format!("relayout advise {}", resolved.profile.meta.workload);
@@ -287,8 +278,12 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
                 rejected_file: args.patch.as_deref().map(rejected_path),
             };
             let text = advise_text(resolved, &run, &options);
-            if let Some(type_name) = args.kept_type(&run, &request) {
-                cache.add_advice(type_name, &text);
+            if let [patched] = run.types.as_slice() {
+                let type_name = &patched.advised.searched.gathered.name;
+                cache.keep(
+                    &AdviceQuestion::on_type(type_name, &request, &options),
+                    &text,
+                );
             }
             Ok((text, exit))
         },

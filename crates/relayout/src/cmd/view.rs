@@ -10,10 +10,13 @@ use std::time::Duration;
 use crossterm::event;
 use relayout_files::{InterruptFlag, wait_for_key};
 use relayout_report::view::{ReportView, ViewOutcome, ViewPalette};
-use relayout_session::{JudgementCache, UserError, read_source_file, verify_profile_path};
+use relayout_session::{
+    ProbedMachine, ProfileCache, UserError, read_source_file, verify_profile_path,
+};
 
 use crate::arguments;
 use crate::exit::ExitStatus;
+use crate::kept_advice::AdviceQuestion;
 use crate::rendered_report;
 use keys::{PressedKey, pressed_key};
 use screen::TakenScreen;
@@ -73,7 +76,8 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     }
     let files = ViewFiles {
         tree: args.source.as_deref(),
-        cache: JudgementCache::locate(&args.profile, &args.debug),
+        cache: ProfileCache::locate(&args.profile, &args.debug),
+        machine: ProbedMachine::read(None, None, None)?,
     };
     let interrupt = InterruptFlag::catch();
     let mut screen = TakenScreen::take().map_err(UserError::wrap("cannot use the terminal"))?;
@@ -99,7 +103,9 @@ fn palette(term: Option<std::ffi::OsString>, no_color: Option<std::ffi::OsString
 struct ViewFiles<'a> {
     /// Source tree of the user.
     tree: Option<&'a Path>,
-    cache: JudgementCache,
+    cache: ProfileCache,
+    /// Machine that advice is for unless the user names one.
+    machine: ProbedMachine,
 }
 
 impl ViewFiles<'_> {
@@ -112,7 +118,8 @@ impl ViewFiles<'_> {
             }
         }
         if let Some(type_name) = view.missing_advice().map(str::to_owned) {
-            let text = self.cache.read_advice(&type_name);
+            let questions = AdviceQuestion::plain(&type_name, &self.machine);
+            let text = { questions.iter() }.find_map(|question| self.cache.read(question));
             view.add_advice(&type_name, text);
         }
     }

@@ -24,6 +24,7 @@ use relayout_session::advise::{
     AdviceRun, AdvisedType, CompileTest, GatheredType, GuardableStore, InnerType, LayoutPool,
     PatchOutcome, PatchedType, SearchedType, WrittenPatch, inner_types,
 };
+use serde::Serialize;
 
 use crate::words::{counted, recorded_time_words};
 use crate::wrap::wrap_text;
@@ -61,7 +62,7 @@ const SEARCHED_INTERVALS: &str = "; those in
 const GIVEN_INTERVALS: &str = ".\n";
 
 /// Options of the text of `advise`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct AdviceTextOptions {
     /// Candidates worth showing, by rank.
     pub top: usize,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use relayout_search::{Options, Recommendation};
 use relayout_toolchain::kernel_build::KernelConfiguration;
+use serde::{Serialize, Serializer};
 
 use super::accesses::{MemberAccesses, member_accesses};
 use super::advised_type::AdvisedType;
@@ -78,29 +79,50 @@ impl AdviceRequest {
     /// can be recommended.
     pub const TOP_DEFAULT: usize = 5;
 
+    /// Returns the request of a user who names types and nothing else.
+    pub fn plain(types: Vec<String>, machine: ProbedMachine) -> Self {
+        let timed = machine.timed.clone();
+        Self {
+            types,
+            top: Self::TOP_DEFAULT,
+            curve: timed.map(|(machine, rules)| CurveRequest::plain(machine, rules)),
+            machine,
+            ..Self::default()
+        }
+    }
+
     /// True if the search is the one that a profile and its types alone lead to. Another one looks at
     /// fewer layouts, or judges them by more or on another machine, so its conclusion is not the one
     /// that `report` shows.
     ///
     /// ```
+    /// use relayout_session::ProbedMachine;
     /// use relayout_session::advise::AdviceRequest;
     ///
-    /// let plain = AdviceRequest { top: AdviceRequest::TOP_DEFAULT, ..AdviceRequest::default() };
+    /// let plain = AdviceRequest::plain(vec!["worker".into()], ProbedMachine::default());
     /// assert!(plain.is_plain());
     /// assert!(!AdviceRequest { top: 1, ..plain.clone() }.is_plain());
     /// assert!(!AdviceRequest { source: Some("linux".into()), ..plain }.is_plain());
     /// ```
     pub fn is_plain(&self) -> bool {
-        self.top == Self::TOP_DEFAULT
-            && self.layout_files.is_empty()
-            && self.pinned.is_empty()
-            && self.workloads.is_empty()
-            && self.configurations.is_empty()
-            && self.source.is_none()
-            && self.moves_max.is_none()
-            && self.choice == LayoutChoice::Recommended
-            && !self.machine.is_given
-            && self.curve.as_ref().is_none_or(CurveRequest::is_plain)
+        let plain = Self {
+            // Debug files name the profile's builds, not another question.
+            debug: self.debug.clone(),
+            ..Self::plain(self.types.clone(), self.machine.clone())
+        };
+        !self.machine.is_given && self.fields() == plain.fields()
+    }
+
+    /// Returns all fields as text: types of other crates in them know no other form.
+    fn fields(&self) -> String {
+        format!("{self:?}")
+    }
+}
+
+impl Serialize for AdviceRequest {
+    /// Serialises all fields, for the key of kept advice.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.fields())
     }
 }
 

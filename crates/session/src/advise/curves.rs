@@ -46,9 +46,15 @@ pub struct CurveRequest {
 }
 
 impl CurveRequest {
-    /// True if the user asked for no machine, no numbers of CPUs and no time between operations.
-    pub fn is_plain(&self) -> bool {
-        !self.is_asked_for && self.cpus.is_empty() && self.think_ns == 0.0
+    /// Returns the request of a user who names no machine, no numbers of CPUs and no time between operations.
+    pub fn plain(machine: TimedMachine, rules: MachineRules) -> Self {
+        Self {
+            machine,
+            rules,
+            is_asked_for: false,
+            cpus: Vec::new(),
+            think_ns: 0.0,
+        }
     }
 
     /// Returns the numbers of CPUs.

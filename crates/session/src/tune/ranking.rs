@@ -7,7 +7,7 @@ use relayout_files::RecordingProgress;
 use super::outcome::RankedType;
 use crate::UserError;
 use crate::{
-    JudgementCache, ResolvedNames, finding_saving, judge_findings, judged_type_name, rank_findings,
+    ProfileCache, ResolvedNames, finding_saving, judge_findings, judged_type_name, rank_findings,
     with_resolved_profile,
 };
 
@@ -23,10 +23,10 @@ pub(super) fn rank_types(
     with_resolved_profile(profile, &[], progress, |resolved, images| {
         let names = ResolvedNames::new(resolved, images);
         let findings = rank_findings(resolved, &names, None);
-        let cache = JudgementCache::locate(profile, &[]);
-        let mut judgements = cache.read();
+        let cache = ProfileCache::locate(profile, &[]);
+        let mut judgements = cache.read_judgements();
         judge_findings(resolved, &findings, &mut judgements);
-        cache.add(&judgements);
+        cache.add_judgements(&judgements);
         for finding in &findings.findings {
             let (Some(counted), Some(saving)) = (
                 judged_type_name(finding),

@@ -44,20 +44,3 @@ fn write_file_identity(file: &DwarfFile<'_>, words: &mut String) -> Option<()> {
     words.push('\n');
     Some(())
 }
-
-/// Returns `<start of the main file's build id>-<hash of all>.kept`.
-pub(super) fn file_name(identity: &str) -> String {
-    let main = identity.lines().nth(1).unwrap_or_default();
-    let build_id: String = { main.chars() }
-        .take_while(char::is_ascii_hexdigit)
-        .take(16)
-        .collect();
-    format!("{build_id}-{:016x}.kept", fnv1a(identity.as_bytes()))
-}
-
-/// FNV-1a, 64 bits (draft-eastlake-fnv), which is the same in every process and version.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}

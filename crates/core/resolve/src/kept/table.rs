@@ -67,11 +67,6 @@ impl KeptEvidence {
         &self.identity
     }
 
-    /// Returns a file name for the bytes, determined by the identity: letters, digits, `-` and `.`.
-    pub fn file_name(&self) -> String {
-        identity::file_name(&self.identity)
-    }
-
     /// Returns true if evidence was added after decoding.
     pub fn is_changed(&self) -> bool {
         self.changed
