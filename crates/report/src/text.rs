@@ -15,6 +15,7 @@ use std::fmt::{self, Write};
 
 use relayout_contend::finding::{SharedElements, UnresolvedLines};
 use relayout_contend::{DeclaringFunction, Finding, FindingSubject, Findings};
+use relayout_layout::word_lists::word_list;
 use relayout_profile::UnseenStringCode;
 use relayout_profile::program::COMPILED_IN_COLLECTOR;
 
@@ -245,17 +246,14 @@ fn write_unseen_strings(out: &mut String, code: &[UnseenStringCode]) -> fmt::Res
     let instructions = code.iter().map(|function| u64::from(function.instructions));
     let mut functions: Vec<&UnseenStringCode> = code.iter().collect();
     functions.sort_by_key(|function| std::cmp::Reverse(function.instructions));
-    let names = functions.iter().take(UNSEEN_FUNCTIONS_MAX);
-    let names: Vec<&str> = names.map(|function| &*function.function).collect();
-    let more = match functions.len().saturating_sub(UNSEEN_FUNCTIONS_MAX) {
-        0 => String::new(),
-        count => format!(" and {count} more"),
-    };
+    let names: Vec<&str> = { functions.iter() }
+        .map(|function| &*function.function)
+        .collect();
     let sentence = format!(
-        "{} in {} were not seen (rep movs, rep stos and the like): {}{more}.",
+        "{} in {} were not seen (rep movs, rep stos and the like): {}.",
         counted(instructions.sum(), "rep-string instruction"),
         counted(code.len() as u64, "function"),
-        names.join(", "),
+        word_list(&names, UNSEEN_FUNCTIONS_MAX),
     );
     for row in wrap_words(sentence.split(' '), WIDTH) {
         writeln!(out, "  {row}")?;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use relayout_files::{DebugFile, DebugPlaces, RecordingProgress};
 use relayout_layout::dwarf::{DwarfFile, SectionStore};
 use relayout_layout::kernel_module::link_module;
+use relayout_layout::word_lists::word_list;
 use relayout_profile::{LoadedModule, Profile, ProfileMeta};
 use relayout_resolve::{DebugImages, modules_used};
 
@@ -209,19 +210,9 @@ impl UnprovenFiles {
         progress.warn(&format!(
             "the profile names {}, but no build id that would tell whether that is what was recorded; \
              name the file with --debug if it is not",
-            first_names(named.collect())
+            word_list(&named.collect::<Vec<_>>(), LIBRARIES_NAMED_MAX)
         ));
     }
-}
-
-/// Joins the first names of a list, and counts the others.
-fn first_names(mut names: Vec<String>) -> String {
-    let count = names.len();
-    if count > LIBRARIES_NAMED_MAX {
-        names.truncate(LIBRARIES_NAMED_MAX);
-        names.push(format!("{} more", count - LIBRARIES_NAMED_MAX));
-    }
-    names.join(", ")
 }
 
 fn read_main_file<'a>(
@@ -361,7 +352,7 @@ impl LibraryNotes {
         progress.warn(&format!(
             "{count} of {library_count} libraries or modules without debug information ({}): only their \
              symbols are known; install their debug packages (-dbgsym, debuginfo)",
-            first_names(self.without_debug_info.clone())
+            word_list(&self.without_debug_info, LIBRARIES_NAMED_MAX)
         ));
     }
 }

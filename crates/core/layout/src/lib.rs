@@ -46,6 +46,7 @@ mod type_pattern;
 pub mod type_words;
 mod types;
 mod unused;
+pub mod word_lists;
 mod wrappers;
 
 pub use bindings::is_binding_scope;

@@ -57,16 +57,6 @@ pub fn close_names(close: &[String]) -> Option<String> {
     (!close.is_empty()).then(|| format!("close: {}", close.join(", ")))
 }
 
-/// Names in a list, of which a long one ends in `and 12 more`.
-pub fn shortened_list<'n>(names: impl IntoIterator<Item = &'n String>) -> String {
-    let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
-    let (shown, rest) = names.split_at(names.len().min(SHOWN_MAX));
-    match rest.len() {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::similar_names;

@@ -17,6 +17,7 @@ use relayout_layout::abi::{
     AtomArrangement, ElementSpread, LayoutAtom, PaddingMember, StructShape,
 };
 use relayout_layout::suggestions;
+use relayout_layout::word_lists::word_list;
 
 /// Error in a list of members. Lines count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,7 +66,7 @@ pub enum OrderError {
     /// The list lacks members.
     #[error(
         "these members of struct {type_name} are not in the list: {}{}",
-        shortened(names),
+        word_list(names, NAMES_SHOWN),
         in_last_clause(misspelt)
     )]
     Missing {
@@ -112,15 +113,6 @@ impl OrderError {
 
 /// Maximum number of names in a message.
 const NAMES_SHOWN: usize = 12;
-
-fn shortened(names: &[String]) -> String {
-    let shown = &names[..names.len().min(NAMES_SHOWN)];
-    let more = match names.len() - shown.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    shown.join(", ") + &more
-}
 
 /// A line of a layout: a member, several that move as one, or a new member.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -56,7 +56,8 @@ impl ChangeVerdict {
 }
 
 /// Unit in which a change is expressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ChangeScale {
     /// Ratio of after to before, less 1.
     Ratio,
@@ -68,6 +69,15 @@ pub enum ChangeScale {
 }
 
 impl ChangeScale {
+    /// Name of the unit in documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ratio => "ratio",
+            Self::Points => "points",
+            Self::Difference => "difference",
+        }
+    }
+
     /// Formats a change with its sign, in percent or percentage points.
     pub fn change_text(self, fraction: f64) -> String {
         let unit = if self == Self::Points { "" } else { "%" };

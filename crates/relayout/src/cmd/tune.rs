@@ -132,7 +132,7 @@ pub struct Args {
     /// Forget what an earlier run with these settings did
     #[arg(long)]
     restart: bool,
-    /// Print JSON (schema relayout/tune/1)
+    /// Print JSON (schema relayout/tune/2)
     #[arg(long)]
     json: bool,
     #[command(flatten)]

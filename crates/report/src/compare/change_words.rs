@@ -1,6 +1,7 @@
 //! Words about changes and their causes, which text, mail and document share.
 
 use relayout_diff::TypeDiffDetail;
+use relayout_layout::word_lists::word_series;
 use relayout_profile::ProfileMeta;
 use relayout_profile::program::COMPILED_IN_COLLECTOR;
 use relayout_session::compare::{
@@ -10,7 +11,7 @@ use relayout_session::compare::{
 use relayout_verify::judge::ChangeVerdict;
 
 use crate::diff::hot::pair_sentences;
-use crate::diff::shape_pair::{ShapePair, join_names};
+use crate::diff::shape_pair::ShapePair;
 use crate::text::access_words::shown_name;
 use crate::text::subject_name;
 use crate::verify::table::value;
@@ -106,7 +107,7 @@ pub(super) fn outcome_words(comparison: &RecordingComparison) -> String {
             })
             .collect();
         (!names.is_empty())
-            .then(|| format!("{}: {}", wanted.as_str(), join_names(&names, TYPES_MAX)))
+            .then(|| format!("{}: {}", wanted.as_str(), word_series(&names, TYPES_MAX)))
     };
     let totals = { comparison.workloads.iter() }
         .filter(|workload| workload.total.verdict == ChangeVerdict::Worse)

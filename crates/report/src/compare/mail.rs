@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use relayout_layout::word_lists::word_series;
 use relayout_session::compare::{RecordingComparison, WorkloadComparison};
 use relayout_verify::judge::ChangeVerdict;
 
@@ -10,7 +11,6 @@ use super::change_words::{
     cause_sentences, collector_words, member_words, names_with_verdict, outcome_words, rate_words,
     side_words,
 };
-use crate::diff::shape_pair::join_names;
 use crate::text::subject_name;
 use crate::wrap::wrap_text_at;
 
@@ -90,7 +90,7 @@ fn workload_mail(workload: &WorkloadComparison) -> String {
     ] {
         let names = names_with_verdict(workload, verdict);
         if !names.is_empty() {
-            let words = format!("{words}: {}.", join_names(&names, SAME_MAX));
+            let words = format!("{words}: {}.", word_series(&names, SAME_MAX));
             let _ = writeln!(text, "\n  {}", wrap_text_at(WIDTH, &words, 2));
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use relayout_layout::word_lists::word_series;
 use relayout_session::compare::{
     RateChange, RecordingComparison, SubjectChange, WorkloadComparison,
 };
@@ -11,7 +12,6 @@ use super::change_words::{
     cause_sentences, change_words, collector_words, interval_words, member_words,
     names_with_verdict, outcome_words, side_words,
 };
-use crate::diff::shape_pair::join_names;
 use crate::text::subject_name;
 use crate::verify::table::value;
 use crate::wrap::wrap_text;
@@ -56,7 +56,7 @@ fn workload_text(workload: &WorkloadComparison) -> String {
     }
     let same = names_with_verdict(workload, ChangeVerdict::Same);
     if !same.is_empty() {
-        let words = format!("  same: {}", join_names(&same, SAME_MAX));
+        let words = format!("  same: {}", word_series(&same, SAME_MAX));
         let _ = writeln!(text, "{}", wrap_text(&words, 8));
     }
     for note in &workload.notes {

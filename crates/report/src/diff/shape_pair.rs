@@ -51,20 +51,3 @@ pub(crate) fn place_text(field: &PlacedMember) -> String {
         None => field.offset.to_string(),
     }
 }
-
-/// Joins names: `a`, `a and b`, `a, b and c`, `a, b, c and 7 more`.
-pub(crate) fn join_names<S: AsRef<str>>(names: &[S], max: usize) -> String {
-    let mut words: Vec<String> = names
-        .iter()
-        .take(max)
-        .map(|name| name.as_ref().to_owned())
-        .collect();
-    if names.len() > max {
-        words.push(format!("{} more", names.len() - words.len()));
-    }
-    match words.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        Some((last, _)) => last.clone(),
-        None => String::new(),
-    }
-}

@@ -9,8 +9,9 @@ use std::fmt::Write as _;
 
 use rayon::prelude::*;
 use relayout_diff::{DiffStatus, LayoutDiff, TypeDiff, TypeDiffDetail, TypeLayout};
+use relayout_layout::word_lists::word_series;
 
-use super::shape_pair::{ShapePair, join_names, size_text};
+use super::shape_pair::{ShapePair, size_text};
 use relayout_session::diff::size_growth;
 
 use super::DiffContents;
@@ -127,7 +128,7 @@ fn held_changes(diff: &LayoutDiff, index: usize, each: &TypeDiff) -> Option<Stri
         }
     };
     let direct: Vec<String> = each.held.iter().map(name).collect();
-    let mut text = format!("holds {}", join_names(&direct, 8));
+    let mut text = format!("holds {}", word_series(&direct, 8));
     let origins: Vec<String> = diff
         .origins(index)
         .iter()
@@ -135,7 +136,7 @@ fn held_changes(diff: &LayoutDiff, index: usize, each: &TypeDiff) -> Option<Stri
         .map(name)
         .collect();
     if !origins.is_empty() {
-        let _ = write!(text, ", because of {}", join_names(&origins, HOLDERS_MAX));
+        let _ = write!(text, ", because of {}", word_series(&origins, HOLDERS_MAX));
     }
     Some(text + ", which changed")
 }
@@ -182,7 +183,7 @@ fn holders_text(diff: &LayoutDiff, index: usize, contents: &DiffContents<'_>) ->
     let types = counted(affected.len() as u64, "type");
     Some(format!(
         "and {types} that {verb} it: {}",
-        join_names(&named, HOLDERS_MAX)
+        word_series(&named, HOLDERS_MAX)
     ))
 }
 

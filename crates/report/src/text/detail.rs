@@ -7,6 +7,7 @@ use relayout_contend::finding::{
     ConflictPair, ElementRun, FindingMember, LinePlace, SharedElements,
 };
 use relayout_contend::{CONFIDENCE_MIN_PERCENT, Finding, FindingKind, SiteSource};
+use relayout_layout::word_lists::word_list;
 
 use super::access_words::{access_words, shown_name, source_words};
 use super::adjacent;
@@ -209,19 +210,15 @@ fn element_notes(elements: &SharedElements, context_noun: ContextNoun) -> Vec<St
 
 /// Returns `[2] by thread 3`, or `[0..24] by thread 1`.
 fn run_words(run: &ElementRun, noun: &str) -> String {
-    let contexts = run.contexts.iter().take(NAMES_MAX);
+    let contexts = run.contexts.iter();
     let contexts: Vec<String> = contexts.map(|context| context.0.to_string()).collect();
-    let more = match run.contexts.len().saturating_sub(NAMES_MAX) {
-        0 => String::new(),
-        count => format!(" and {count} more"),
-    };
     let plural = if run.contexts.len() == 1 { "" } else { "s" };
-    let contexts = contexts.join(", ");
+    let contexts = word_list(&contexts, NAMES_MAX);
     let elements = match run.element_count() {
         1 => format!("[{}]", run.first),
         _ => format!("[{}..{}]", run.first, run.last),
     };
-    format!("{elements} by {noun}{plural} {contexts}{more}")
+    format!("{elements} by {noun}{plural} {contexts}")
 }
 
 /// Returns the offsets of its lines, if there are several.
@@ -235,18 +232,14 @@ fn line_places(finding: &Finding) -> Option<String> {
             counted(place.objects, "object")
         )
     };
-    let (count, first) = (finding.places.len(), finding.places.iter().take(PLACES_MAX));
-    let list: Vec<String> = first.map(place_words).collect();
-    let more = match count.saturating_sub(PLACES_MAX) {
-        0 => String::new(),
-        count => format!(", {count} more"),
-    };
-    (count > 1).then(|| {
+    let places: Vec<String> = finding.places.iter().map(place_words).collect();
+    (places.len() > 1).then(|| {
         let reason = match finding.phase() {
             None => "Objects begin at several places in a line",
             Some(_) => "It lies on several lines",
         };
-        format!("{reason}; lines begin at {}{more}.", list.join(", "))
+        let places = word_list(&places, PLACES_MAX);
+        format!("{reason}; lines begin at {places}.")
     })
 }
 

@@ -1,4 +1,4 @@
-//! `relayout/tune/1`: everything that a run tried, for scripts.
+//! `relayout/tune/2`: everything that a run tried, for scripts.
 
 use relayout_session::tune::{
     ChangeFate, CountedEffect, MeasuredEffect, PredictedEffect, TriedChange, TuneOutcome,
@@ -46,7 +46,7 @@ pub struct TuneDocument<'a> {
 }
 
 impl Document for TuneDocument<'_> {
-    const SCHEMA: &'static str = "relayout/tune/1";
+    const SCHEMA: &'static str = "relayout/tune/2";
 }
 
 /// Machine that measured.
@@ -153,10 +153,12 @@ struct MeasuredDocument<'a> {
     before: f64,
     /// Median after the change.
     after: f64,
-    /// With its unit: `+12.3%`.
-    change: Option<&'a str>,
-    /// 95% interval of the change, in words; null if it cannot be told.
-    ci95: Option<&'a [String; 2]>,
+    /// Change in percent; null if it cannot be told.
+    change_percent: Option<f64>,
+    /// 95% interval of the change in percent; null if it cannot be told.
+    ci95_percent: Option<[f64; 2]>,
+    /// How the change is computed: `ratio`, `points` or `difference`.
+    change_is: &'static str,
     /// `better`, `worse`, `same` or `unclear`.
     verdict: &'static str,
     /// Number of pairs of starts.
@@ -262,8 +264,9 @@ fn measured_document(effect: &MeasuredEffect) -> MeasuredDocument<'_> {
         unit: effect.unit.as_deref(),
         before: effect.before,
         after: effect.after,
-        change: effect.change.as_deref(),
-        ci95: effect.interval.as_ref(),
+        change_percent: effect.change.map(|change| 100.0 * change),
+        ci95_percent: effect.interval.map(|ends| ends.map(|end| 100.0 * end)),
+        change_is: effect.scale.as_str(),
         verdict: effect.verdict.as_str(),
         pairs: effect.pairs,
     }

@@ -1,7 +1,7 @@
 //! `relayout/verify/1`: an experiment for scripts.
 
 use relayout_session::verify::JudgedRuns;
-use relayout_verify::judge::{ChangeScale, ExperimentOutcome, JudgedMetric, SideSummary};
+use relayout_verify::judge::{ExperimentOutcome, JudgedMetric, SideSummary};
 use relayout_verify::metric::BetterDirection;
 use relayout_verify::runs::{ExperimentEnding, ExperimentRuns, ExperimentSetup, StartFate};
 use schemars::JsonSchema;
@@ -298,11 +298,7 @@ fn metric_document(metric: &JudgedMetric) -> MetricDocument<'_> {
         after: side_document(&metric.after),
         change_percent: metric.change.map(percent),
         ci95_percent: metric.interval.map(|ends| ends.map(percent)),
-        change_is: match metric.scale {
-            ChangeScale::Ratio => "ratio",
-            ChangeScale::Points => "points",
-            ChangeScale::Difference => "difference",
-        },
+        change_is: metric.scale.as_str(),
         p_value: metric.p_value,
         change_why: metric.why_no_change,
         margin_percent: metric.margin.map(percent),

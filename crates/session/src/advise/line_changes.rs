@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use relayout_layout::abi::AtomPlace;
+use relayout_layout::word_lists::word_series;
 use relayout_profile::AccessKind;
 use relayout_search::{LayoutAdvice, ScoredLayout};
 
@@ -162,26 +163,23 @@ pub(super) fn placement_reason(
             .collect::<Vec<&str>>()
     };
     let written_names = parted_names(true);
-    if let Some((last, first)) = written_names.split_last() {
-        let verb = if first.is_empty() { "is" } else { "are" };
-        let names = join_names(first, last);
+    if !written_names.is_empty() {
+        let verb = if written_names.len() == 1 {
+            "is"
+        } else {
+            "are"
+        };
+        let names = word_series(&written_names, usize::MAX);
         return Some(format!(
             "Kept off the cache line of {names}, which {verb} written."
         ));
     }
     let read_names = parted_names(false);
-    let (last, first) = read_names
-        .split_last()
-        .filter(|_| own_uses().any(|line_use| line_use.is_written))?;
-    let names = join_names(first, last);
-    Some(format!("Written: kept off the cache line of {names}."))
-}
-
-fn join_names(first: &[&str], last: &str) -> String {
-    match first {
-        [] => last.to_owned(),
-        first => format!("{} and {last}", first.join(", ")),
+    if read_names.is_empty() || !own_uses().any(|line_use| line_use.is_written) {
+        return None;
     }
+    let names = word_series(&read_names, usize::MAX);
+    Some(format!("Written: kept off the cache line of {names}."))
 }
 
 fn line_uses<'a>(

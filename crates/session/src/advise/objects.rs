@@ -1,5 +1,6 @@
 //! The recorded objects of a type: whole objects, and parts of objects of other types.
 
+use relayout_layout::word_lists::word_list;
 use relayout_profile::Addr;
 use relayout_profile::RunId;
 use std::borrow::Cow;
@@ -8,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 use relayout_check::TypePattern;
 use relayout_contend::{TraceIndex, TypeConfidence, strip_type_tag};
-use relayout_layout::{Aggregate, AggregateKind, SourceLine, Type, TypeArena, TypeId, suggestions};
+use relayout_layout::{Aggregate, AggregateKind, SourceLine, Type, TypeArena, TypeId};
 use relayout_profile::{CoherenceEvent, ConflictRow, RangeKind, RangeRow};
 use relayout_resolve::{ObjectKind, ResolvedObject};
 use relayout_search::{ObjectHome, RecordedInstance};
@@ -20,6 +21,8 @@ use crate::UserError;
 
 /// Deepest nesting of aggregates; more than this is damaged debug information.
 const NESTING_MAX: u64 = 32;
+/// Types that a message names.
+const MEANT_MAX: usize = 5;
 /// Elements of an array that are searched for structs.
 const ELEMENTS_MAX: u64 = 64;
 
@@ -436,7 +439,7 @@ pub(crate) fn recorded_struct_name(
         0 | 1 => Ok(meant.into_iter().next()),
         _ => {
             let name = strip_type_tag(name.trim());
-            let list = suggestions::shortened_list(&meant);
+            let list = word_list(&Vec::from_iter(&meant), MEANT_MAX);
             let message = format!("{name} may be several types of the profile: {list}");
             Err(UserError::input(message).with_remedy("give one of them"))
         }

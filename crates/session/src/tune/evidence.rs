@@ -1,6 +1,6 @@
 //! Evidence for and against a change, and the decision.
 
-use relayout_verify::judge::ChangeVerdict;
+use relayout_verify::judge::{ChangeScale, ChangeVerdict};
 use serde::{Deserialize, Serialize};
 
 /// Effect of a layout by replaying the recording of one benchmark.
@@ -51,10 +51,12 @@ pub struct MeasuredEffect {
     pub before: f64,
     /// Median with it.
     pub after: f64,
-    /// Change with its unit: `+12.3%`; `None` where it cannot be told.
-    pub change: Option<String>,
-    /// Ends of its 95% interval, with units.
-    pub interval: Option<[String; 2]>,
+    /// Unit of `change` and `interval`.
+    pub scale: ChangeScale,
+    /// Change as a fraction: 0.2 for 20% more; `None` where it cannot be told.
+    pub change: Option<f64>,
+    /// Its 95% interval.
+    pub interval: Option<[f64; 2]>,
     /// Verdict.
     pub verdict: ChangeVerdict,
     /// Pairs of starts.
@@ -176,7 +178,7 @@ impl CountedEffect {
             Some(name) => format!(" on {name}"),
             None => String::new(),
         };
-        let percent = |fraction: f64| format!("{:+.1}%", 100.0 * fraction);
+        let percent = |fraction| ChangeScale::Ratio.change_text(fraction);
         let values = [self.before, self.after].map(|value| format!("{value:.3}"));
         let change = self.change.map(percent);
         let interval = self.interval.map(|ends| ends.map(percent));
@@ -197,13 +199,10 @@ impl MeasuredEffect {
             _ => format!("{value:.4}{unit}"),
         };
         let values = [self.before, self.after].map(number);
-        effect_words(
-            &self.metric,
-            &values,
-            true,
-            self.change.clone(),
-            self.interval.clone(),
-        )
+        let change_text = |change| self.scale.change_text(change);
+        let change = self.change.map(change_text);
+        let interval = self.interval.map(|ends| ends.map(change_text));
+        effect_words(&self.metric, &values, true, change, interval)
     }
 }
 
@@ -293,8 +292,9 @@ mod tests {
             unit: None,
             before: 12_500_000.0,
             after: 13_000_000.0,
-            change: Some("+4.0%".to_owned()),
-            interval: Some(["+3.0%".to_owned(), "+5.0%".to_owned()]),
+            scale: ChangeScale::Ratio,
+            change: Some(0.04),
+            interval: Some([0.03, 0.05]),
             verdict,
             pairs: 10,
         }

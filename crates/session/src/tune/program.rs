@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use relayout_files::{ProblemReason, cannot, write_atomically};
 use relayout_measure::ProgramCommand;
-use relayout_verify::judge::{ChangeScale, JudgedMetric, JudgingRules};
+use relayout_verify::judge::{JudgedMetric, JudgingRules};
 use relayout_verify::metric::Metric;
 
 use super::count::count_effects;
@@ -292,16 +292,15 @@ pub(super) fn write_patch(path: &Path, diff: &str) -> Result<(), UserError> {
 }
 
 fn measured_effect(bench: &str, metric: &JudgedMetric, pairs: usize) -> MeasuredEffect {
-    let scale: ChangeScale = metric.scale;
-    let interval = metric.interval;
     MeasuredEffect {
         bench: bench.to_owned(),
         metric: metric.description.name.clone(),
         unit: metric.description.unit.clone(),
         before: metric.before.median,
         after: metric.after.median,
-        change: metric.change.map(|change| scale.change_text(change)),
-        interval: interval.map(|ends| ends.map(|end| scale.change_text(end))),
+        scale: metric.scale,
+        change: metric.change,
+        interval: metric.interval,
         verdict: metric.verdict,
         pairs,
     }

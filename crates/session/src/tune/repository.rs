@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use relayout_files::{cannot, git_author, run_git, run_program, write_atomically};
+use relayout_layout::word_lists::word_list;
 
 use crate::UserError;
 use crate::logged_command::require_space;
@@ -80,14 +81,10 @@ impl UserSource {
         let text = String::from_utf8_lossy(&changed.stdout);
         let files: Vec<&str> = text.lines().filter_map(|line| line.get(3..)).collect();
         if !files.is_empty() {
-            let more = match files.len().saturating_sub(FILES_NAMED_MAX) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            let named = files[..files.len().min(FILES_NAMED_MAX)].join(", ");
             let message = format!(
-                "{} has changes that are not committed: {named}{more}",
-                self.path.display()
+                "{} has changes that are not committed: {}",
+                self.path.display(),
+                word_list(&files, FILES_NAMED_MAX)
             );
             return Err(UserError::input(message).with_remedy(
                 "commit or stash them, so that each change of the run can be told from yours",

@@ -9,6 +9,7 @@ use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, elf};
 use relayout_files::{DebugFile, is_owned_by_user_or_root, map_named_elf};
 use relayout_layout::dwarf::DwarfFile;
+use relayout_layout::word_lists::word_list;
 use relayout_perf_data::{MappedFile, PerfRecording, kernel_text, process_modules};
 use relayout_profile::LoadedModule;
 
@@ -100,7 +101,7 @@ impl ModuleFiles {
         let others = paths(|found| matches!(found, LocalFile::OtherBuild));
         let unproven: Vec<&str> = self.unproven.iter().map(String::as_str).collect();
         let note_paths = |paths: &[&str], text: &str| {
-            (!paths.is_empty()).then(|| format!("{text}: {}", join_paths(paths)))
+            (!paths.is_empty()).then(|| format!("{text}: {}", word_list(paths, NAMED_PATHS_MAX)))
         };
         [
             note_paths(&missing, "mapped files that are not here"),
@@ -111,14 +112,6 @@ impl ModuleFiles {
         .flatten()
         .collect()
     }
-}
-
-fn join_paths(paths: &[&str]) -> String {
-    let mut text = paths[..paths.len().min(NAMED_PATHS_MAX)].join(", ");
-    if paths.len() > NAMED_PATHS_MAX {
-        text.push_str(&format!(" and {} more", paths.len() - NAMED_PATHS_MAX));
-    }
-    text
 }
 
 /// The file, and its build id: the recording's, else its own.

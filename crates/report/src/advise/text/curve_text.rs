@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use relayout_layout::word_lists::word_list;
 use relayout_timed::{CurvePoint, PredictedCurve};
 
 use crate::wrap::wrap_text;
@@ -138,23 +139,17 @@ fn context_sentence(curve: &PredictedCurve, point: &CurvePoint) -> Option<String
                 .to_owned(),
         );
     }
-    let gains = point.by_context.iter().take(CONTEXTS_SHOWN);
+    let gains = point.by_context.iter();
     let words: Vec<String> = gains
         .map(|gain| {
             let [ratio, low, high] = [gain.ratio, gain.low, gain.high];
             format!("{} {ratio:.2} ({low:.2} to {high:.2})", gain.context)
         })
         .collect();
-    let rest = point.by_context.len().saturating_sub(CONTEXTS_SHOWN);
-    let more = if rest > 0 {
-        format!(", and {rest} more")
-    } else {
-        String::new()
-    };
     Some(format!(
-        "No operations are marked: gain is that of the time for what each context did. By context on {} CPUs: {}{more}.",
+        "No operations are marked: gain is that of the time for what each context did. By context on {} CPUs: {}.",
         point.cpus,
-        words.join(", ")
+        word_list(&words, CONTEXTS_SHOWN)
     ))
 }
 

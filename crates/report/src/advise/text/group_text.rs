@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use relayout_layout::abi::StructShape;
+use relayout_layout::word_lists::word_list;
 use relayout_search::{LineGroups, RankedLayout};
 
 use super::given_name;
@@ -17,21 +18,17 @@ pub(super) fn push_group_crossings(text: &mut String, shape: &StructShape, given
     if crossings.is_empty() {
         return;
     }
-    let words: Vec<String> = { crossings.iter().take(CROSSINGS_MAX) }
+    let words: Vec<String> = { crossings.iter() }
         .map(|crossing| {
             let verb = if crossing.leaves { "leaves" } else { "enters" };
             format!("'{}' {verb} the group {}", crossing.member, crossing.group)
         })
         .collect();
-    let more = match crossings.len().saturating_sub(CROSSINGS_MAX) {
-        0 => String::new(),
-        more => format!(", and {more} more"),
-    };
     let line = format!(
         "{} crosses the marks of cache line groups, of which code elsewhere asserts members and \
-         size: {}{more}.",
+         size: {}.",
         given_name(given),
-        words.join(", ")
+        word_list(&words, CROSSINGS_MAX)
     );
     let _ = writeln!(text, "{}", wrap_text(&line, 2));
 }

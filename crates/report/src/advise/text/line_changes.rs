@@ -1,5 +1,6 @@
 //! Sentences about members that leave cache lines.
 
+use relayout_layout::word_lists::word_list;
 use relayout_search::RankedLayout;
 use relayout_session::advise::{LineChange, NamedUses, line_changes};
 
@@ -44,15 +45,10 @@ fn line_sentence(change: &LineChange) -> String {
 }
 
 fn name_list(uses: &[NamedUses]) -> String {
-    let shown = uses.iter().take(NAMES_MAX);
-    let mut names: Vec<String> = shown
-        .map(|uses| match uses.is_written {
-            true => format!("'{}' (written)", uses.name),
-            false => format!("'{}'", uses.name),
-        })
-        .collect();
-    if uses.len() > NAMES_MAX {
-        names.push(format!("{} more", uses.len() - NAMES_MAX));
-    }
-    names.join(", ")
+    let name = |uses: &NamedUses| match uses.is_written {
+        true => format!("'{}' (written)", uses.name),
+        false => format!("'{}'", uses.name),
+    };
+    let names: Vec<String> = uses.iter().map(name).collect();
+    word_list(&names, NAMES_MAX)
 }

@@ -1,5 +1,6 @@
 //! Sentences about the recommended layout.
 
+use relayout_layout::word_lists::word_series;
 use relayout_search::{
     AdviceVerdict, ComparedBy, EditSize, LayoutAdvice, RankedLayout, Recommendation, change,
 };
@@ -143,10 +144,9 @@ pub(in crate::advise) fn edit_words(edit: &EditSize) -> String {
     if edit.grown_bytes > 0 {
         words.push(format!("{} of growth", counted(edit.grown_bytes, "byte")));
     }
-    match words.split_last() {
-        None => "no change of the struct".to_owned(),
-        Some((last, [])) => last.clone(),
-        Some((last, first)) => format!("{} and {last}", first.join(", ")),
+    match words.as_slice() {
+        [] => "no change of the struct".to_owned(),
+        words => word_series(words, usize::MAX),
     }
 }
 

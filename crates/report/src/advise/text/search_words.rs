@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use relayout_contend::throughput::{GainRatio, ThroughputGain};
+use relayout_layout::word_lists::word_list;
 use relayout_search::{
     AdviceVerdict, ChangeInterval, LayoutAdvice, LineGroups, RankedLayout, ScoredLayout,
     SkippedCandidates,
@@ -535,12 +536,9 @@ fn bound_sentence(advice: &LayoutAdvice) -> String {
 
 fn shorten_names(names: &[String]) -> String {
     const SHOWN: usize = 6;
-    match names.len() {
-        0 => "in no one object".to_owned(),
-        count if count > SHOWN => {
-            format!("{} and {} more", names[..SHOWN].join(", "), count - SHOWN)
-        }
-        _ => names.join(", "),
+    match names {
+        [] => "in no one object".to_owned(),
+        names => word_list(names, SHOWN),
     }
 }
 

@@ -3,9 +3,10 @@
 
 use relayout_diff::MoveCause;
 use relayout_layout::LocatedMember;
+use relayout_layout::word_lists::word_series;
 
 use super::pushed;
-use crate::diff::shape_pair::{ShapePair, join_names, place_text};
+use crate::diff::shape_pair::{ShapePair, place_text};
 use crate::words::counted;
 use relayout_session::diff::{HotDiff, HotMove, HotPair};
 
@@ -174,7 +175,7 @@ fn cause_text(pair: &ShapePair<'_>, group: &HotGroup) -> String {
     let rest: Vec<&str> = group.holders[1..].iter().map(|at| pair.name(*at)).collect();
     let rest = match rest.as_slice() {
         [] => String::new(),
-        rest => format!(", with {}", join_names(rest, 6)),
+        rest => format!(", with {}", word_series(rest, 6)),
     };
     let way = format!("from {} to {}{rest}", place_text(old), place_text(new));
     match member.cause {
@@ -222,8 +223,8 @@ fn effect_text(pair: &ShapePair<'_>, hot: &HotDiff, group: &HotGroup) -> String 
         let now = if group.together { "now" } else { "no longer" };
         return format!("{names} {now} share line {}", group.line);
     }
-    let moved = join_names(&names(by_place(&group.moved)), 6);
-    let others = join_names(&names(by_place(&group.others)), 6);
+    let moved = word_series(&names(by_place(&group.moved)), 6);
+    let others = word_series(&names(by_place(&group.others)), 6);
     let s = if group.moved.len() == 1 { "s" } else { "" };
     if group.together {
         format!("{moved} now share{s} line {} with {others}", group.line)
@@ -280,7 +281,7 @@ pub(super) fn moves(hot: &HotDiff, line_bytes: u64) -> Vec<String> {
         gone.dedup();
         lines.push(format!(
             "hot members that are gone: {}",
-            join_names(&gone, MOVES_MAX)
+            word_series(&gone, MOVES_MAX)
         ));
     }
     lines

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::diff::shape_pair::{ShapePair, join_names};
+use relayout_layout::word_lists::word_series;
+
+use crate::diff::shape_pair::ShapePair;
 use crate::words::counted;
 
 /// Largest number of neighbours that a sentence names.
@@ -88,7 +90,7 @@ fn crossing_groups(pair: &ShapePair<'_>, line_bytes: u64) -> Vec<CrossingGroup> 
 fn group_sentence(pair: &ShapePair<'_>, group: &CrossingGroup) -> String {
     let names = |members: &[usize]| {
         let names: Vec<&str> = members.iter().map(|at| pair.name(*at)).collect();
-        join_names(&names, NEIGHBOURS_MAX)
+        word_series(&names, NEIGHBOURS_MAX)
     };
     let plural = group.members.len() > 1;
     let mut text = format!(

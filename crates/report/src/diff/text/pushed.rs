@@ -1,8 +1,9 @@
 //! Members that moved because of others: one sentence per pusher, not one per member.
 
 use relayout_diff::{MemberMove, MemberPush, MoveCause, PusherAction};
+use relayout_layout::word_lists::word_series;
 
-use crate::diff::shape_pair::{ShapePair, join_names, place_text, size_text};
+use crate::diff::shape_pair::{ShapePair, place_text, size_text};
 use crate::words::counted;
 
 /// A sentence for each push; with `verbose` also each member that it moved.
@@ -100,10 +101,10 @@ pub(super) fn push_text(pair: &ShapePair<'_>, push: &MemberPush, moved: &str) ->
         if pushers.is_empty() {
             pushers.push("alignment".to_owned());
         }
-        return format!("{} pushed {moved}", join_names(&pushers, 3));
+        return format!("{} pushed {moved}", word_series(&pushers, 3));
     }
-    let left = join_names(&names(&[PusherAction::Left, PusherAction::MovedOut], ""), 3);
-    let smaller = join_names(&names(&[PusherAction::Resized], "the smaller "), 3);
+    let left = word_series(&names(&[PusherAction::Left, PusherAction::MovedOut], ""), 3);
+    let smaller = word_series(&names(&[PusherAction::Resized], "the smaller "), 3);
     match (left.is_empty(), smaller.is_empty()) {
         (true, true) => format!("with less alignment, {moved} moved"),
         (true, false) => format!("{smaller} moved {moved}"),

@@ -1,5 +1,6 @@
 //! Text of an experiment with kernels: changed types, tables, replays, sentences and verdict.
 
+use relayout_layout::word_lists::word_list;
 use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgedMetric};
 use relayout_verify::plan::ExperimentSide;
 
@@ -72,7 +73,7 @@ fn head(contents: &KernelContents<'_>) -> String {
 
 fn changed_text(changed_type: &ChangedType) -> String {
     let [old, new] = changed_type.size;
-    let mut moves: Vec<String> = { changed_type.moved.iter().take(MOVES_MAX) }
+    let moves: Vec<String> = { changed_type.moved.iter() }
         .map(|moved| {
             format!(
                 "{} {} -> {}",
@@ -80,16 +81,13 @@ fn changed_text(changed_type: &ChangedType) -> String {
             )
         })
         .collect();
-    if changed_type.moved.len() > MOVES_MAX {
-        moves.push(format!("and {} more", changed_type.moved.len() - MOVES_MAX));
-    }
-    if moves.is_empty() {
-        moves.push("no member moves".to_owned());
-    }
+    let moves = match moves.as_slice() {
+        [] => "no member moves".to_owned(),
+        moves => word_list(moves, MOVES_MAX),
+    };
     format!(
-        "  struct {}: {old} -> {new} bytes; {}\n",
+        "  struct {}: {old} -> {new} bytes; {moves}\n",
         changed_type.name,
-        moves.join(", ")
     )
 }
 

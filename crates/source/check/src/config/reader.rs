@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use relayout_layout::suggestions;
+use relayout_layout::word_lists::word_series;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -329,12 +330,11 @@ impl<'r, 't> TomlValue<'r, 't> {
     }
 }
 
-/// Joins the quoted names: `a, b or c`.
+/// Joins the quoted names: `a, b and c`.
 pub(crate) fn quoted_list(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    match quoted.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
-        None => "none".to_owned(),
+    match quoted.as_slice() {
+        [] => "none".to_owned(),
+        quoted => word_series(quoted, usize::MAX),
     }
 }

@@ -1,5 +1,7 @@
 //! Descriptions of member positions in words.
 
+use relayout_layout::word_lists::{word_list, word_series};
+
 use crate::members::MatchedMember;
 
 /// Maximum number of members that a description lists.
@@ -15,28 +17,21 @@ pub(super) fn describe_places(places: &[&MatchedMember], line_bytes: u64) -> Str
         };
         format!("{} at {} on {lines}", place.path, place.offset())
     };
-    let mut shown: Vec<String> = places.iter().take(SHOWN_MAX).map(describe).collect();
-    let more = places.len().saturating_sub(SHOWN_MAX);
-    if more > 0 {
-        shown.push(format!("and {more} more"));
-    }
-    shown.join(", ")
+    let described: Vec<String> = places.iter().map(describe).collect();
+    word_list(&described, SHOWN_MAX)
 }
 
-/// Joins names: `a`, `a and b`, `a, b and c`, `a, b and 7 more`.
+/// Joins names: `nothing`, `a`, `a and b`, `a, b and 7 more`.
 pub(super) fn join_names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
-    match &names[..] {
+    // "and 1 more" says less than the name, and takes its place.
+    let shown_max = match names.len() {
+        count if count > SHOWN_MAX => SHOWN_MAX - 1,
+        count => count,
+    };
+    match names.as_slice() {
         [] => "nothing".to_owned(),
-        [only] => (*only).to_owned(),
-        [first @ .., last] if names.len() <= SHOWN_MAX => {
-            format!("{} and {last}", first.join(", "))
-        }
-        _ => format!(
-            "{} and {} more",
-            names[..SHOWN_MAX - 1].join(", "),
-            names.len() - (SHOWN_MAX - 1)
-        ),
+        names => word_series(names, shown_max),
     }
 }
 
