@@ -331,7 +331,7 @@ fn verdict_words(verdict: &AdviceVerdict) -> &'static str {
     }
 }
 
-/// What is known of the types of a profile, from all searches before.
+/// Question for the judgements that all searches of a profile have left.
 #[derive(Serialize)]
 struct JudgementsQuestion;
 

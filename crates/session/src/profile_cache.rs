@@ -72,7 +72,7 @@ impl<Q: ProfileQuestion> CachedRequest for ProfileRequest<'_, Q> {
     const KIND: &'static str = Q::KIND;
 }
 
-/// What changes with the profile, its debug files, this program, and the machine that it runs on.
+/// Identity of a profile, its debug files, this program, and the machine that it runs on: it differs if one of them does.
 #[derive(Debug, Serialize)]
 struct ProfileIdentity {
     /// Text of the profile's meta data.

@@ -199,8 +199,8 @@ mod tests {
     use super::*;
 
     impl CachedFiles {
-        /// Returns an empty folder, which goes with the other one.
-        pub(crate) fn of_test() -> (tempfile::TempDir, Self) {
+        /// Returns an empty folder of kept files, within a temporary one that removes it.
+        pub(crate) fn in_test_folder() -> (tempfile::TempDir, Self) {
             let dir = tempfile::tempdir().expect("a folder");
             let files = Self {
                 folder: dir.path().join("cache").join(RESULTS.folder),
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_private_and_comes_back() {
-        let (_dir, files) = CachedFiles::of_test();
+        let (_dir, files) = CachedFiles::in_test_folder();
         assert_eq!(files.read("a.kept"), None);
         files.write("a.kept", b"one");
         files.write("a.kept", b"two");
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn copies_are_private_and_stay() {
-        let (dir, files) = CachedFiles::of_test();
+        let (dir, files) = CachedFiles::in_test_folder();
         let original = dir.path().join("program");
         fs::write(&original, b"one").expect("written");
         files.copy_from("id", &original);
@@ -241,7 +241,7 @@ mod tests {
     /// A copy that was damaged is no copy, and the next one takes its place.
     #[test]
     fn damaged_files_are_absent_and_replaced() {
-        let (dir, files) = CachedFiles::of_test();
+        let (dir, files) = CachedFiles::in_test_folder();
         let original = dir.path().join("program");
         fs::write(&original, b"one").expect("written");
         files.copy_from("id", &original);
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn what_others_could_have_written_is_not_there() {
-        let (_dir, files) = CachedFiles::of_test();
+        let (_dir, files) = CachedFiles::in_test_folder();
         files.write("a.kept", b"one");
         let path = files.folder.join("a.kept");
         fs::set_permissions(&path, Permissions::from_mode(0o666)).expect("it is ours");
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn what_was_used_longest_ago_gives_way() {
-        let (_dir, files) = CachedFiles::of_test();
+        let (_dir, files) = CachedFiles::in_test_folder();
         for (n, name) in ["old", "used", "new"].iter().enumerate() {
             files.write(name, &[0; 100]);
             let file = fs::File::options()

@@ -93,21 +93,21 @@ mod tests {
     use super::*;
 
     #[derive(Serialize)]
-    struct Question {
+    struct NamedQuestion {
         name: &'static str,
         top: Option<usize>,
     }
 
-    impl CachedRequest for Question {
+    impl CachedRequest for NamedQuestion {
         const KIND: &'static str = "answer";
     }
 
-    fn question(name: &'static str, top: Option<usize>) -> Question {
-        Question { name, top }
+    fn question(name: &'static str, top: Option<usize>) -> NamedQuestion {
+        NamedQuestion { name, top }
     }
 
     fn store() -> (tempfile::TempDir, CachedValues) {
-        let (dir, files) = CachedFiles::of_test();
+        let (dir, files) = CachedFiles::in_test_folder();
         (dir, CachedValues { files })
     }
 

@@ -1,4 +1,4 @@
-//! What a user asks of a report: all that decides about its text, beside the profile.
+//! The question that a report answers: all that decides about its text, beside the profile.
 
 use relayout_session::{
     ProfileCache, ProfileQuestion, TypeJudgements, UserError, pair_coefficient_or_measured,

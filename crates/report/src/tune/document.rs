@@ -157,7 +157,7 @@ struct MeasuredDocument<'a> {
     change_percent: Option<f64>,
     /// 95% interval of the change in percent; null if it cannot be told.
     ci95_percent: Option<[f64; 2]>,
-    /// How the change is computed: `ratio`, `points` or `difference`.
+    /// Unit of the change: `ratio`, `points` or `difference`.
     change_is: &'static str,
     /// `better`, `worse`, `same` or `unclear`.
     verdict: &'static str,

@@ -8,14 +8,14 @@ use std::thread;
 const THREADS: u32 = 50;
 
 #[derive(Debug, Default)]
-struct Tally {
+struct RoundTally {
     rounds: AtomicU64,
 }
 
 fn main() {
     let rounds = std::env::args().nth(1).and_then(|text| text.parse().ok());
     let rounds = rounds.unwrap_or(60_000) / THREADS;
-    let tally = Arc::new(Tally::default());
+    let tally = Arc::new(RoundTally::default());
     for _ in 0..THREADS {
         let shared = tally.clone();
         let other = thread::spawn(move || {
