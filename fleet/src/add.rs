@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use relayout_files::RecordingProgress;
+use relayout_messages::RecordingProgress;
+use relayout_messages::UserError;
 use relayout_profile::parquet::{META_FILE, parse_meta};
 use relayout_profile::{AccessCoverage, ProfileMeta};
-use relayout_session::UserError;
 use relayout_session::compare::{ComparedWorkload, refuse_cut_off, refuse_samples};
 use relayout_session::{NamedTraffic, complete_recordings, read_named_traffic};
 

@@ -18,7 +18,7 @@ use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::logical_expr::{Expr, col, lit};
 use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::prelude::{DataFrame, SessionConfig, SessionContext};
-use relayout_files::ProblemReason;
+use relayout_messages::ProblemReason;
 
 use crate::FleetError;
 use crate::counted::{CountedEntries, CountedFiles, StoredSizes};

@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use datafusion::error::DataFusionError;
-use relayout_files::ProblemReason;
-use relayout_session::UserError;
+use relayout_messages::ProblemReason;
+use relayout_messages::UserError;
 
 use crate::tables::FORMAT_VERSION;
 

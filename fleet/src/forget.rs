@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use relayout_files::ProblemReason;
+use relayout_messages::ProblemReason;
 
 use crate::FleetError;
 use crate::answer::{AnswerColumn, AnswerTable, FleetAnswer};

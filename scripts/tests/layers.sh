@@ -8,27 +8,28 @@ FAILED=no
 # A crate, and the crates of this workspace that it may depend on.
 LAYERS="
 relayout-shadow:
-relayout-layout:
-relayout-patch:
+relayout-layout: relayout-messages
+relayout-patch: relayout-messages
 relayout-statistics:
-relayout-verify: relayout-statistics
+relayout-verify: relayout-messages relayout-statistics
+relayout-messages:
 relayout-diff: relayout-layout
 relayout-pahole-text: relayout-layout
-relayout-check: relayout-diff relayout-layout
+relayout-check: relayout-diff relayout-layout relayout-messages
 relayout-perf-data:
-relayout-profile: relayout-perf-data relayout-shadow relayout-temporary
-relayout-resolve: relayout-layout relayout-profile
+relayout-profile: relayout-messages relayout-perf-data relayout-shadow relayout-temporary
+relayout-resolve: relayout-layout relayout-messages relayout-profile
 relayout-contend: relayout-layout relayout-profile relayout-statistics
 relayout-timed: relayout-profile relayout-statistics
-relayout-search: relayout-contend relayout-layout relayout-profile relayout-statistics relayout-timed
-relayout-session: relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-statistics relayout-temporary relayout-timed relayout-toolchain relayout-verify
+relayout-search: relayout-contend relayout-layout relayout-messages relayout-profile relayout-statistics relayout-timed
+relayout-session: relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-messages relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-statistics relayout-temporary relayout-timed relayout-toolchain relayout-verify
 relayout-report: relayout-check relayout-contend relayout-diff relayout-layout relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-resolve relayout-search relayout-session relayout-timed relayout-verify
-relayout-files: relayout-layout relayout-temporary
-relayout-measure: relayout-files
-relayout-probe: relayout-files relayout-statistics
-relayout-record: relayout-files relayout-layout relayout-perf-data relayout-profile relayout-shadow relayout-statistics
-relayout-toolchain: relayout-files relayout-measure
-relayout: relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-report relayout-resolve relayout-search relayout-session relayout-timed relayout-toolchain relayout-verify
+relayout-files: relayout-layout relayout-messages relayout-temporary
+relayout-measure: relayout-files relayout-messages
+relayout-probe: relayout-files relayout-messages relayout-statistics
+relayout-record: relayout-files relayout-layout relayout-messages relayout-perf-data relayout-profile relayout-shadow relayout-statistics
+relayout-toolchain: relayout-files relayout-measure relayout-messages
+relayout: relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-messages relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-report relayout-resolve relayout-search relayout-session relayout-timed relayout-toolchain relayout-verify
 relayout-temporary:
 relayout-testkit:
 xtask: relayout-testkit
@@ -39,11 +40,11 @@ relayout-qemu-api4: relayout-qemu-core
 "
 
 # What fleet/ may depend on. It is a workspace of its own, whose packages take half an hour to compile.
-FLEET="relayout-contend relayout-diff relayout-files relayout-layout relayout-profile relayout-report relayout-resolve relayout-session relayout-testkit"
+FLEET="relayout-contend relayout-diff relayout-files relayout-layout relayout-messages relayout-profile relayout-report relayout-resolve relayout-session relayout-testkit"
 
 # Values in, values out: no files, processes, terminal, environment or clock. So is relayout-profile
 # but for its file `store.rs`; it is checked with those that depend on it.
-PURE="perf-data layout statistics resolve contend timed search patch check diff pahole-text report verify"
+PURE="messages perf-data layout statistics resolve contend timed search patch check diff pahole-text report verify"
 # Libraries that exist to reach what those crates do not.
 OUTSIDE="memmap2 tempfile libc rustix nix clap anyhow indicatif crossterm ratatui-crossterm"
 

@@ -1,9 +1,10 @@
 //! Values of options: types and parsers that several commands use, and forms of output.
 
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use relayout_session::UserError;
+use relayout_messages::UserError;
 use relayout_verify::runs::PAIRS_MAX;
 use serde::Serialize;
 
@@ -172,6 +173,22 @@ pub fn verify_source(tree: Option<&Path>) -> Result<(), UserError> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// Lets the command compute in `jobs` threads; `None` for as many as there are CPUs.
+///
+/// # Errors
+/// A thread cannot be started.
+pub fn limit_threads(jobs: Option<u16>) -> Result<(), UserError> {
+    let Some(jobs) = jobs else {
+        return Ok(());
+    };
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(usize::from(jobs))
+        .build_global()
+        .map_err(|error| {
+            UserError::input("cannot start threads").caused_by(io::Error::other(error))
+        })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use relayout_files::ErrorCategory;
+use relayout_messages::ErrorCategory;
 use relayout_report::ErrorDocument;
 
 use crate::print::print_error_document;

@@ -20,7 +20,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
-use relayout_session::UserError;
+use relayout_messages::UserError;
 
 use crate::common_options::{ColorWhen, CommonOptions};
 use crate::exit::ExitStatus;

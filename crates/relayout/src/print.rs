@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use relayout_messages::UserError;
 pub use relayout_report::TextKind;
 use relayout_report::{Document as _, ErrorDocument, escape_text, highlight};
-use relayout_session::UserError;
 
 use crate::pager::Pager;
 

@@ -7,7 +7,7 @@ use std::thread::{Builder, sleep};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use relayout_files::RecordingProgress;
+use relayout_messages::RecordingProgress;
 use relayout_report::escape_text;
 use relayout_session::verify::ExperimentProgress;
 

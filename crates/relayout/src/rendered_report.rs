@@ -6,13 +6,14 @@ mod question;
 use std::path::{Path, PathBuf};
 
 use relayout_contend::Findings;
+use relayout_messages::UserError;
 use relayout_report::{
     Document as _, FindingSelection, ReportContents, explain_document, explain_text, json, text,
 };
 use relayout_session::{
-    ProductionBuild, ProfileCache, ResolvedNames, ResolvedProfile, UserError, explain_finding,
-    judge_findings, rank_findings, read_source_files, read_subject_layouts, recorded_name,
-    sort_by_saving, with_resolved_profile,
+    ProductionBuild, ProfileCache, ResolvedNames, ResolvedProfile, explain_finding, judge_findings,
+    rank_findings, read_source_files, read_subject_layouts, recorded_name, sort_by_saving,
+    with_resolved_profile,
 };
 
 use crate::arguments::FindingOrder;

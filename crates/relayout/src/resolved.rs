@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use relayout_messages::UserError;
 use relayout_resolve::DebugImages;
-use relayout_session::{ResolvedProfile, UserError};
+use relayout_session::ResolvedProfile;
 
 use crate::progress::TerminalProgress;
 

@@ -3,10 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use relayout_messages::{SilentProgress, UserError};
 use relayout_session::advise::{AdviceRequest, PatchOutcome, advise_types};
-use relayout_session::{
-    ProbedMachine, ResolvedNames, SilentProgress, UserError, rank_findings, with_resolved_profile,
-};
+use relayout_session::{ProbedMachine, ResolvedNames, rank_findings, with_resolved_profile};
 
 fn main() -> Result<(), UserError> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);

@@ -29,9 +29,10 @@ use std::error::Error;
 use std::fmt;
 use std::path::Path;
 
+use relayout_messages::SilentProgress;
 use relayout_profile::{Addr, Profile, RangeKind, RangeRow, RunId};
 use relayout_resolve::{DebugImages, Resolution, ResolvedObject, SourceMaps};
-use relayout_session::{ResolvedProfile, SilentProgress, with_resolved_profile};
+use relayout_session::{ResolvedProfile, with_resolved_profile};
 
 /// Lower ends of the bands, in percent.
 const BANDS: [u8; 12] = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 100];
@@ -58,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     counts.add(path, &allocation, expected, has_option("--wrong"));
                 }
             }
-            Ok::<(), relayout_session::UserError>(())
+            Ok::<(), relayout_messages::UserError>(())
         };
         with_resolved_profile(Path::new(path), &[], &SilentProgress, add)?;
     }

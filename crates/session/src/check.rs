@@ -2,7 +2,7 @@
 //!
 //! ```no_run
 //! use relayout_session::check::{CheckRequest, CheckRules, check_subjects, open_subjects};
-//! use relayout_session::SilentProgress;
+//! use relayout_messages::SilentProgress;
 //!
 //! let request = CheckRequest {
 //!     files: vec!["vmlinux".into()],
@@ -13,7 +13,7 @@
 //! let subjects = open_subjects(&request, &rules.config, &SilentProgress, &notify)?;
 //! let outcome = check_subjects(&request, &rules, &subjects, &notify)?;
 //! println!("{} violations", outcome.violations.len());
-//! # Ok::<(), relayout_session::UserError>(())
+//! # Ok::<(), relayout_messages::UserError>(())
 //! ```
 
 mod headers;
@@ -28,8 +28,8 @@ use relayout_check::{CheckOutcome, CheckSettings, Date, FileFacts, LayoutCheck};
 use relayout_files::cannot;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 
-use crate::UserError;
 use crate::with_types;
+use relayout_messages::UserError;
 
 pub use headers::{CompiledHeader, HeaderSources, NamedDatabase};
 pub use lock_update::{HotProfiles, UpdatedLock, update_lock};

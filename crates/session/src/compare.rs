@@ -4,7 +4,7 @@
 //! ```no_run
 //! use std::path::Path;
 //!
-//! use relayout_session::SilentProgress;
+//! use relayout_messages::SilentProgress;
 //! use relayout_session::compare::{ComparedSide, CompareSettings, compare_sides};
 //!
 //! let read = |path| ComparedSide::read(Path::new(path), &[], &SilentProgress);
@@ -13,7 +13,7 @@
 //! for workload in &comparison.workloads {
 //!     println!("{} {:?}", workload.workload.name, workload.total.verdict);
 //! }
-//! # Ok::<(), relayout_session::UserError>(())
+//! # Ok::<(), relayout_messages::UserError>(())
 //! ```
 
 mod bisect;

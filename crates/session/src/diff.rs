@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, TypeDiff, compare_sides};
-use relayout_files::{ProblemReason, RecordingProgress};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
+use relayout_messages::{ProblemReason, RecordingProgress};
 
-use crate::UserError;
 use crate::type_files::unreadable_types;
 use crate::with_both_types;
+use relayout_messages::UserError;
 
 pub(crate) use hot::ComparedFiles;
 pub use hot::{HotDiff, HotMove, HotPair, HotTypeTraffic};

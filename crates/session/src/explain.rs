@@ -6,8 +6,8 @@ use relayout_contend::identify::{AddressNamer as _, SiteSource};
 use relayout_contend::{Finding, Findings};
 use relayout_resolve::{CountedOpinion, ObjectId, ResolvedObject};
 
-use crate::UserError;
 use crate::{ResolvedNames, ResolvedProfile};
+use relayout_messages::UserError;
 
 /// A finding with the evidence for its type.
 #[derive(Debug)]

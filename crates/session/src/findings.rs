@@ -7,9 +7,9 @@ use relayout_contend::finding::FindingMember;
 use relayout_contend::{FindSettings, Findings, find_with, strip_type_tag};
 use relayout_layout::suggestions;
 
-use crate::UserError;
 use crate::advise::{recorded_struct_name, struct_names};
 use crate::{ResolvedNames, ResolvedProfile};
+use relayout_messages::UserError;
 
 /// Ranks the contended cache lines of a profile.
 ///

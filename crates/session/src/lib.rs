@@ -3,15 +3,14 @@
 //! This is the library behind the command: it opens profiles and debug files, ranks contended cache
 //! lines, searches better layouts, predicts their gain, and writes and compiles patches. It has no
 //! flags and prints nothing. Steps and warnings go to a
-//! [`RecordingProgress`](relayout_files::RecordingProgress); documents and text are made by
+//! [`RecordingProgress`](relayout_messages::RecordingProgress); documents and text are made by
 //! `relayout-report`.
 //!
 //! ```no_run
 //! use std::path::Path;
 //!
-//! use relayout_session::{
-//!     ResolvedNames, SilentProgress, UserError, rank_findings, with_resolved_profile,
-//! };
+//! use relayout_session::{//!     ResolvedNames, rank_findings, with_resolved_profile, //!};
+//! use relayout_messages::{SilentProgress, UserError};
 //!
 //! with_resolved_profile(Path::new("out.relayout"), &[], &SilentProgress, |resolved, images| {
 //!     let names = ResolvedNames::new(resolved, images);
@@ -53,7 +52,6 @@ pub mod suite;
 pub mod survey;
 pub mod tune;
 mod type_files;
-mod user_error;
 pub mod verify;
 
 pub use declarations::MemberDeclarations;
@@ -70,7 +68,6 @@ pub use misplaced_paths::{verify_debug_path, verify_profile_path};
 pub use names::{ResolvedNames, is_library_file};
 pub use production::{ProductionBuild, ProductionPlacement};
 pub use profile_cache::{FindingsQuestion, ProfileCache, ProfileQuestion, RankedProfile};
-pub use progress::SilentProgress;
 pub use recorded_traffic::{
     NamedTraffic, ProfileTraffic, RecordedOperations, RecordingExtent, complete_recordings,
     read_named_traffic,
@@ -80,4 +77,3 @@ pub use shell_word::shell_word;
 pub use source_files::{SourceFile, read_source_file, read_source_files};
 pub use subject_layouts::{SubjectLayout, SubjectMember, read_subject_layouts};
 pub use type_files::{debug_places, type_names_of, with_both_types, with_types};
-pub use user_error::UserError;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use relayout_files::{InterruptFlag, cannot, free_bytes, open_own_file};
 use relayout_measure::{ProgramCommand, ProgramLaunch, ProgramStarter};
 
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Bytes that are free at least where a failure is blamed on the command and not on the disk.
 const FREE_BYTES_MIN: u64 = 32 << 20;

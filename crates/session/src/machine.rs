@@ -11,7 +11,7 @@ use relayout_timed::{MachineRules, TimedMachine};
 
 use timed::timed_machine;
 
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Costs of a probed machine.
 #[derive(Clone, Debug, Default)]

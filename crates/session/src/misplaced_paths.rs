@@ -5,7 +5,7 @@ use std::path::Path;
 
 use relayout_profile::parquet::META_FILE;
 
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Profiles that are named beside one that is missing.
 const PROFILES_SHOWN: usize = 4;

@@ -1,19 +1,8 @@
-//! Progress for callers that show none, or less.
+//! Progress of a part of a longer work.
 
-use relayout_files::RecordingProgress;
+use relayout_messages::RecordingProgress;
 
 use crate::verify::ExperimentProgress;
-
-/// Ignores steps, numbers and warnings.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SilentProgress;
-
-impl RecordingProgress for SilentProgress {
-    fn step(&self, _: &str) {}
-    fn window(&self, _: u64, _: u64, _: u64) {}
-    fn program(&self, _: u64, _: u64, _: u64) {}
-    fn warn(&self, _: &str) {}
-}
 
 /// Progress of a part of a longer work: its steps are shown on a terminal only.
 pub(crate) struct PrefixedProgress<'s> {

@@ -12,8 +12,8 @@ use relayout_record::RecordingOutcome;
 use relayout_resolve::insn::x86::X86InsnSet;
 use relayout_resolve::insn::{DecodedInsn, InstructionSet as _};
 
-use crate::UserError;
 use crate::kept_programs::keep_programs;
+use relayout_messages::UserError;
 
 /// Profiles of several recordings, up to the first that failed.
 #[derive(Debug)]

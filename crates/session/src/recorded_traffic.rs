@@ -8,13 +8,13 @@ use relayout_contend::{
     AddressNamer as _, FindingSubject, RecordingTraffic, SiteSource, count_traffic,
 };
 use relayout_diff::TypeLayout;
-use relayout_files::RecordingProgress;
+use relayout_messages::RecordingProgress;
 use relayout_profile::{AccessCoverage, ProfileMeta, RecordedRun, RecordedTime, SiteId};
 
-use crate::UserError;
 use crate::declarations::find_object;
 use crate::findings::recorded_names;
 use crate::{ResolvedNames, ResolvedProfile, with_resolved_profile};
+use relayout_messages::UserError;
 
 /// Complete recordings of a profile.
 #[derive(Clone, Debug)]

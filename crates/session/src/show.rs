@@ -13,7 +13,7 @@ use relayout_layout::{TypeArena, TypeId};
 
 use filter::{SeenExtremes, TypeFilter};
 
-use crate::UserError;
+use relayout_messages::UserError;
 
 pub use filter::{TypeLimits, TypeMeasures};
 pub use named::{NamedTypes, RUNNING_KERNEL};

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use relayout_files::{DebugFile, DebugPlaces, DebuginfodClient};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 
-use crate::UserError;
 use crate::profile_cache::named_debug_file;
+use relayout_messages::UserError;
 
 /// Environment variable with the folders of debug files, instead of `/usr/lib/debug`.
 const FOLDERS_VARIABLE: &str = "RELAYOUT_DEBUG_PATH";

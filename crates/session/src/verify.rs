@@ -2,22 +2,22 @@
 
 mod budget;
 mod experiment;
+mod interrupted;
 pub mod kernel;
 mod sides;
 
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use relayout_files::{
-    InterruptFlag, RecordingProgress, cannot, read_regular_text, write_atomically,
-};
+use relayout_files::{InterruptFlag, cannot, read_regular_text, write_atomically};
+use relayout_messages::RecordingProgress;
 use relayout_verify::judge::{ExperimentOutcome, JudgedMetric, JudgingRules, judge_runs};
 use relayout_verify::metric::Metric;
 use relayout_verify::runs::ExperimentRuns;
 
 use experiment::ProgramExperiment;
 
-use crate::UserError;
+use relayout_messages::UserError;
 
 pub use sides::{ComparedPrograms, PatchedBuild};
 pub(crate) use sides::{ComparedSides, prepare_sides};

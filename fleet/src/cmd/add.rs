@@ -47,7 +47,7 @@ pub async fn run(args: &Args) -> Result<u8, FleetError> {
     let (mut added, mut known, mut failed) = (0, 0, 0);
     for (index, profile) in profiles.iter().enumerate() {
         let step = format!("{} of {}: {}", index + 1, profiles.len(), profile.display());
-        relayout_files::RecordingProgress::step(&progress, &step);
+        relayout_messages::RecordingProgress::step(&progress, &step);
         match adder.add(profile, &progress).await {
             Ok(AddedProfile::Added {
                 recordings,

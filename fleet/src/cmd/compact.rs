@@ -1,9 +1,9 @@
 //! `relayout fleet compact`
 
-use relayout_files::ProblemReason;
 use relayout_fleet::FleetError;
 use relayout_fleet::compact::compact;
 use relayout_fleet::data_set::DataSet;
+use relayout_messages::ProblemReason;
 
 use super::output::EngineArgs;
 

@@ -8,7 +8,6 @@ use arrow::array::RecordBatch;
 use arrow::csv::WriterBuilder;
 use futures::StreamExt as _;
 use parquet::arrow::ArrowWriter;
-use relayout_files::ProblemReason;
 use relayout_fleet::FleetError;
 use relayout_fleet::answer::FleetAnswer;
 use relayout_fleet::data_set::DataSet;
@@ -16,6 +15,7 @@ use relayout_fleet::day::Day;
 use relayout_fleet::engine::{EngineSettings, MEMORY_DEFAULT, QueryEngine};
 use relayout_fleet::questions::RecordingSelection;
 use relayout_fleet::rows::writer_properties;
+use relayout_messages::ProblemReason;
 use relayout_report::fleet::{FleetDocument, fleet_text};
 use relayout_report::{Document as _, escape_text, page};
 

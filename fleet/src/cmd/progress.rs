@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::time::{Duration, Instant};
 
-use relayout_files::RecordingProgress;
+use relayout_messages::RecordingProgress;
 use relayout_report::escape_text;
 
 /// Time after which a step is shown.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use relayout_contend::strip_type_tag;
 use relayout_layout::suggestions::similar_names;
-use relayout_session::UserError;
+use relayout_messages::UserError;
 
 use super::cells::{QueryRow, QueryRows};
 use super::selection::quote;

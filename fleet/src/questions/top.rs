@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use relayout_files::ProblemReason;
+use relayout_messages::ProblemReason;
 
 use super::RecordingSelection;
 use super::cells::QueryRows;

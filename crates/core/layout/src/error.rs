@@ -1,4 +1,6 @@
 //! Errors of reading type information.
+use relayout_messages::UserFacingError;
+
 use crate::dwarf::{DieOffset, MissingCompanion};
 
 /// Error of reading type information. The message names a remedy where there is one.
@@ -130,5 +132,11 @@ impl Error {
     pub(crate) fn dwarf(place: impl Into<String>) -> impl FnOnce(gimli::Error) -> Self {
         let place = place.into();
         move |cause| Self::Dwarf { place, cause }
+    }
+}
+
+impl UserFacingError for Error {
+    fn user_remedy(&self) -> Option<String> {
+        self.remedy()
     }
 }

@@ -1,5 +1,7 @@
 //! Similar names, for messages about an unknown name.
 
+use relayout_messages::close_names;
+
 use crate::abi::StructShape;
 
 /// Most names in a message.
@@ -50,11 +52,6 @@ pub fn similar_members(shape: &StructShape, wanted: &str) -> Vec<String> {
 /// Suffix `; close: a, b` of a message; empty without similar names.
 pub fn suggestion_suffix(close: &[String]) -> String {
     close_names(close).map_or(String::new(), |names| format!("; {names}"))
-}
-
-/// Remedy `close: a, b` of a message; `None` without similar names.
-pub fn close_names(close: &[String]) -> Option<String> {
-    (!close.is_empty()).then(|| format!("close: {}", close.join(", ")))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Several recordings of one thing, made one profile.
 
+use relayout_messages::UserFacingError;
 use rustc_hash::FxHashMap;
 
 use crate::ids::{RunId, SiteId};
@@ -32,6 +33,8 @@ pub enum Error {
     #[error("more sites than a profile can hold")]
     TooManySites,
 }
+
+impl UserFacingError for Error {}
 
 /// Merges profiles of the same build and line size: their runs are numbered one after the other,
 /// and equal instructions (address and bytes) become one site, where programs had the same modules

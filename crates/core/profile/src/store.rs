@@ -9,6 +9,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use relayout_messages::UserFacingError;
 use relayout_temporary::{PARTIAL_PREFIX, TemporaryFolder, parent_folder, remove_abandoned};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
@@ -88,6 +89,12 @@ impl Error {
             Self::Occupied { .. } => Some(LEFT_ALONE),
             _ => None,
         }
+    }
+}
+
+impl UserFacingError for Error {
+    fn user_remedy(&self) -> Option<String> {
+        self.remedy().map(str::to_owned)
     }
 }
 

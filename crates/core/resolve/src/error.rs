@@ -1,5 +1,7 @@
 //! Errors of resolving a profile.
 
+use relayout_messages::UserFacingError;
+
 /// Mismatch of a profile and its debug file.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -36,5 +38,11 @@ impl Error {
     /// Returns the remedy, which stands behind the last semicolon of the message.
     pub fn remedy(&self) -> Option<&'static str> {
         matches!(self, Self::BuildId { .. }).then_some(RECORDED_BUILD)
+    }
+}
+
+impl UserFacingError for Error {
+    fn user_remedy(&self) -> Option<String> {
+        self.remedy().map(str::to_owned)
     }
 }

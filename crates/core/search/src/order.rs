@@ -18,6 +18,7 @@ use relayout_layout::abi::{
 };
 use relayout_layout::suggestions;
 use relayout_layout::word_lists::word_list;
+use relayout_messages::UserFacingError;
 
 /// Error in a list of members. Lines count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -104,10 +105,16 @@ impl OrderError {
             Self::Alignment { .. } => POWER_OF_TWO,
             Self::Trailing { .. } => MEMBER_A_LINE,
             Self::Missing { misspelt, .. } => return misspelt.clone(),
-            Self::NoMember { close, .. } => return suggestions::close_names(close),
+            Self::NoMember { close, .. } => return relayout_messages::close_names(close),
             Self::NotLast { .. } => return None,
         };
         Some(remedy.to_owned())
+    }
+}
+
+impl UserFacingError for OrderError {
+    fn user_remedy(&self) -> Option<String> {
+        self.remedy()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use relayout_messages::UserFacingError;
 use serde_json::Value;
 
 use crate::json_steps::values_at;
@@ -86,6 +87,12 @@ impl ExtractError {
                 found,
             }),
         }
+    }
+}
+
+impl UserFacingError for ExtractError {
+    fn user_remedy(&self) -> Option<String> {
+        self.remedy()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Metrics to measure, and the parser of `--metric`.
 
 use regex::Regex;
+use relayout_messages::UserFacingError;
 use serde::{Deserialize, Serialize};
 
 /// Forms of `--metric`, for help texts and errors.
@@ -111,6 +112,12 @@ impl MetricError {
     /// Returns the remedy, which stands behind the last semicolon of the message.
     pub fn remedy(&self) -> Option<&'static str> {
         matches!(self, Self::Form { .. }).then_some(LIST_FORMS)
+    }
+}
+
+impl UserFacingError for MetricError {
+    fn user_remedy(&self) -> Option<String> {
+        self.remedy().map(str::to_owned)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use relayout_messages::UserFacingError;
 use serde::{Deserialize, Serialize};
 
 use crate::extract::Values;
@@ -153,6 +154,12 @@ impl RunsError {
     /// Returns the remedy, which stands behind the last semicolon of the message.
     pub fn remedy(&self) -> Option<&'static str> {
         matches!(self, Self::Schema { .. }).then_some(SAVE_AGAIN)
+    }
+}
+
+impl UserFacingError for RunsError {
+    fn user_remedy(&self) -> Option<String> {
+        self.remedy().map(str::to_owned)
     }
 }
 

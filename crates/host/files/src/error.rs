@@ -2,20 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::{DISTRIBUTION, FileError, system_package};
+use relayout_messages::{ErrorCategory, UserFacingError};
 
-/// Kinds of error, by who has to act. The command maps each to an exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErrorCategory {
-    /// The input cannot be used.
-    Input,
-    /// The environment lacks something.
-    Environment,
-    /// The recorded or measured program failed.
-    Guest,
-    /// The user stopped the command.
-    Interrupted,
-}
+use crate::{DISTRIBUTION, FileError, system_package};
 
 /// An error that names the file or program, and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -106,6 +95,16 @@ impl Error {
             Self::Interrupted => ErrorCategory::Interrupted,
             Self::File(_) | Self::Debug { .. } | Self::NoDebugFile { .. } => ErrorCategory::Input,
         }
+    }
+}
+
+impl UserFacingError for Error {
+    fn user_remedy(&self) -> Option<String> {
+        self.remedy()
+    }
+
+    fn user_category(&self) -> ErrorCategory {
+        self.category()
     }
 }
 

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use relayout_messages::UserFacingError;
+
 /// Failed operation on a file.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {}", path.display())]
@@ -15,6 +17,8 @@ pub struct FileError {
     #[source]
     pub source: io::Error,
 }
+
+impl UserFacingError for FileError {}
 
 /// Makes a function for `map_err` that adds the operation and the path to an I/O error.
 ///

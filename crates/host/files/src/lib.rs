@@ -30,9 +30,7 @@ mod installed;
 mod kept_index;
 mod kept_seal;
 mod lost_cpu;
-mod problem_reason;
 mod processes;
-mod progress;
 mod regular_files;
 mod signals;
 mod source_files;
@@ -48,7 +46,7 @@ pub use cpus::{allowed_cpus, parse_cpu_list, request_fifo, run_on_cpus};
 pub use debug_file::DebugFile;
 pub use debug_search::{DebugPlaces, find_separate_file};
 pub use debuginfod::{DebuginfodClient, ServedFile};
-pub use error::{Error, ErrorCategory};
+pub use error::Error;
 pub use file_error::{FileError, cannot};
 pub use file_identity::{file_identity, fnv1a};
 pub use files::{
@@ -63,9 +61,7 @@ pub use installed::{
 };
 pub use kept_seal::KeptMap;
 pub use lost_cpu::CpuCounters;
-pub use problem_reason::ProblemReason;
 pub use processes::{die_with_parent, find_in_path, find_system_program, program_in};
-pub use progress::RecordingProgress;
 pub use regular_files::{open_own_file, open_regular, read_regular, read_regular_text};
 pub use relayout_temporary::{TemporaryFolder, parent_folder};
 pub use signals::{InterruptFlag, leave_interrupts_to_child, signal_name};

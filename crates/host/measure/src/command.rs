@@ -1,6 +1,6 @@
 //! Commands as a user writes them in one argument.
 
-use relayout_files::ProblemReason;
+use relayout_messages::ProblemReason;
 
 use super::Error;
 

@@ -4,7 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use relayout_files::{ErrorCategory, FileError, ProblemReason, signal_name};
+use relayout_files::{FileError, signal_name};
+use relayout_messages::{ErrorCategory, ProblemReason, UserFacingError};
 
 /// Why a program could not be measured. Each names the command or file and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -141,6 +142,16 @@ impl Error {
             Self::Files(error) => error.category(),
             _ => ErrorCategory::Input,
         }
+    }
+}
+
+impl UserFacingError for Error {
+    fn user_remedy(&self) -> Option<String> {
+        self.remedy()
+    }
+
+    fn user_category(&self) -> ErrorCategory {
+        self.category()
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use relayout_files::{ErrorCategory, FileError};
+use relayout_files::FileError;
+use relayout_messages::{ErrorCategory, UserFacingError};
 
 use crate::schema::{FILE_BYTES_MAX, SCHEMA};
 
@@ -41,6 +42,16 @@ impl Error {
             Self::Interrupted => ErrorCategory::Interrupted,
             Self::File(_) | Self::MachineFile { .. } => ErrorCategory::Input,
         }
+    }
+}
+
+impl UserFacingError for Error {
+    fn user_remedy(&self) -> Option<String> {
+        self.remedy().map(str::to_owned)
+    }
+
+    fn user_category(&self) -> ErrorCategory {
+        self.category()
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use relayout_files::{InterruptFlag, RecordingProgress};
+use relayout_files::InterruptFlag;
+use relayout_messages::RecordingProgress;
 
 use super::crew::{self, MeasuredWindows, MeasurementPlan, ProbeWindow, REST, WINDOW};
 use super::estimate::{self, ProbeEstimate, RoundCosts, TooNoisy};

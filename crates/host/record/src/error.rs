@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use crate::program::MemoryLimit;
-use relayout_files::{
-    DISTRIBUTION, ErrorCategory, FileError, ProblemReason, setup_command, system_package,
-};
+use relayout_files::{DISTRIBUTION, FileError, setup_command, system_package};
+use relayout_messages::{ErrorCategory, ProblemReason, UserFacingError};
 
 /// An error that names the file or program, and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -382,6 +381,16 @@ impl Error {
             Self::Interrupted => ErrorCategory::Interrupted,
             _ => ErrorCategory::Input,
         }
+    }
+}
+
+impl UserFacingError for Error {
+    fn user_remedy(&self) -> Option<String> {
+        self.remedy()
+    }
+
+    fn user_category(&self) -> ErrorCategory {
+        self.category()
     }
 }
 

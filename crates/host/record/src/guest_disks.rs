@@ -5,7 +5,8 @@ mod image;
 
 use std::path::Path;
 
-use relayout_files::{InterruptFlag, RecordingProgress};
+use relayout_files::InterruptFlag;
+use relayout_messages::RecordingProgress;
 
 use self::drivers::DiskDrivers;
 use self::image::DiskImage;

@@ -6,8 +6,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use relayout_files::{ProblemReason, cannot, map_file, setup_command};
+use relayout_files::{cannot, map_file, setup_command};
 use relayout_layout::kernel_module::module_description;
+use relayout_messages::ProblemReason;
 
 use crate::Error;
 use crate::guest::is_similar_name;

@@ -10,7 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use relayout_files::{CacheFolder, InterruptFlag, RecordingProgress, cannot};
+use relayout_files::{CacheFolder, InterruptFlag, cannot};
+use relayout_messages::RecordingProgress;
 
 use self::modules::ModuleFiles;
 use self::watch::{WindowEnding, watch_window};

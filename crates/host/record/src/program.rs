@@ -22,7 +22,7 @@ use std::ffi::OsString;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use relayout_files::RecordingProgress;
+use relayout_messages::RecordingProgress;
 
 pub use self::backend::ProgramBackend;
 pub use self::inspect::{find_program, inspect_program};

@@ -12,7 +12,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use object::{Object, ObjectSymbol};
-use relayout_files::{CacheFolder, RecordingProgress};
+use relayout_files::CacheFolder;
+use relayout_messages::RecordingProgress;
 use relayout_profile::{CoherenceEvent, ConflictRow, Profile, RangeKind, RecordedRun, VisitRow};
 use relayout_record::{
     CountedAccesses, Error, ProgramBackend, ProgramRecording, RecordingOutcome, SlicePlan,

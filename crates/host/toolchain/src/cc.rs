@@ -19,9 +19,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use relayout_files::{
-    CacheFolder, Error, ErrorCategory, ProblemReason, RUNTIME, cannot, find_installed_library,
-};
+use relayout_files::{CacheFolder, Error, RUNTIME, cannot, find_installed_library};
+use relayout_messages::{ErrorCategory, ProblemReason, UserFacingError};
 
 use self::arguments::{BuildStage, CompilerRequest, parse_request};
 use self::compiler::CompilerFamily;
@@ -129,6 +128,16 @@ impl CompilerError {
             Self::Files(error) => error.category(),
             Self::WrapsItself { .. } | Self::RefusedArgument { .. } => ErrorCategory::Input,
         }
+    }
+}
+
+impl UserFacingError for CompilerError {
+    fn user_remedy(&self) -> Option<String> {
+        self.remedy()
+    }
+
+    fn user_category(&self) -> ErrorCategory {
+        self.category()
     }
 }
 

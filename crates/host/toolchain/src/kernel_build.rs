@@ -20,10 +20,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use relayout_files::{
-    CacheFolder, FolderLock, InterruptFlag, RecordingProgress, cannot, free_bytes, last_lines,
-};
+use relayout_files::{CacheFolder, FolderLock, InterruptFlag, cannot, free_bytes, last_lines};
 use relayout_measure::{ProgramCommand, ProgramLaunch, ProgramStarter};
+use relayout_messages::RecordingProgress;
 
 pub use self::compile_test::{
     ConfigurationBase, ConfigurationParseError, KernelConfiguration, TestedObject,

@@ -10,9 +10,9 @@ use std::process::Command;
 use std::{env, fs};
 
 use relayout_files::{
-    CacheFolder, LIBRARIES, RecordingProgress, TemporaryFolder, find_in_path,
-    find_installed_library, source_tree,
+    CacheFolder, LIBRARIES, TemporaryFolder, find_in_path, find_installed_library, source_tree,
 };
+use relayout_messages::{ErrorCategory, RecordingProgress, UserFacingError};
 
 include!(concat!(env!("OUT_DIR"), "/setup_files.rs"));
 
@@ -67,8 +67,18 @@ impl LibrariesError {
     }
 
     /// Kind of the error.
-    pub fn category(&self) -> relayout_files::ErrorCategory {
-        relayout_files::ErrorCategory::Environment
+    pub fn category(&self) -> ErrorCategory {
+        ErrorCategory::Environment
+    }
+}
+
+impl UserFacingError for LibrariesError {
+    fn user_remedy(&self) -> Option<String> {
+        self.remedy().map(str::to_owned)
+    }
+
+    fn user_category(&self) -> ErrorCategory {
+        self.category()
     }
 }
 

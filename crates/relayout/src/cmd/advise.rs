@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap_complete::ArgValueCandidates;
 use relayout_layout::suggestions;
+use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::advise::{AdviceTextOptions, advise_document, advise_text, patch_mail};
 use relayout_session::advise::{
@@ -11,7 +12,7 @@ use relayout_session::advise::{
     read_layout_files, rejected_path, verify_layout_files, write_hardware_script, write_mails,
 };
 use relayout_session::{
-    ProbedMachine, ProfileCache, ResolvedNames, ResolvedProfile, UserError, run_judgements,
+    ProbedMachine, ProfileCache, ResolvedNames, ResolvedProfile, run_judgements,
     verify_profile_path,
 };
 use relayout_timed::{MACHINES, MachineRules, TimedMachine, find_machine};

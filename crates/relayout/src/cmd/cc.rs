@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 
 use clap::CommandFactory;
-use relayout_session::UserError;
+use relayout_messages::UserError;
 use relayout_toolchain::cc::{CompilerDriver, become_compiler, rust_flags};
 
 use crate::exit::ExitStatus;

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use relayout_check::emit::EmitForm;
 use relayout_check::{CheckOutcome, Date};
-use relayout_files::ErrorCategory;
 use relayout_layout::catalog::DebugInfoFormat;
+use relayout_messages::ErrorCategory;
+use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::check::{check_document, render_lock_update, render_text, warning_text};
 use relayout_report::sarif;
-use relayout_session::UserError;
 use relayout_session::check::{
     CheckRequest, CheckRules, CheckedSubject, HeaderSources, HotProfiles, NamedDatabase,
     check_subjects, emit_assertions, open_subjects, update_lock,

@@ -5,7 +5,7 @@
 
 use clap_complete::CompleteEnv;
 use clap_complete::env::{EnvCompleter, Shells};
-use relayout_session::UserError;
+use relayout_messages::UserError;
 
 use crate::exit::ExitStatus;
 use crate::print::print_text;

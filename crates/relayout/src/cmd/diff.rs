@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap_complete::ArgValueCandidates;
 use relayout_diff::DiffStatus;
 use relayout_layout::catalog::DebugInfoFormat;
+use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::diff::{DiffContents, diff_document, render_text};
 use relayout_session::diff::{DiffRequest, DiffSelection, TypeOrder, compare_builds};
-use relayout_session::{UserError, verify_debug_path};
+use relayout_session::verify_debug_path;
 
 use super::document_files::DocumentArgs;
 use crate::arguments;
@@ -114,11 +115,8 @@ pub enum DiffSort {
 /// # Errors
 /// A file cannot be read or has no types, neither file has a named type, or standard output fails.
 pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
-    let threads = rayon::ThreadPoolBuilder::new()
-        .num_threads(args.jobs.map_or(0, usize::from))
-        .build()
-        .map_err(UserError::wrap("cannot start threads"))?;
-    let (rendered, differs) = threads.install(|| compare(args))?;
+    arguments::limit_threads(args.jobs)?;
+    let (rendered, differs) = compare(args)?;
     print_rendered(&rendered, args.json, TextKind::Differences)?;
     Ok(ExitStatus::failed_if(args.exit_code && differs))
 }

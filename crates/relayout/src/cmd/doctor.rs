@@ -1,8 +1,8 @@
 //! `relayout doctor`: what works here, and what to install.
 
-use relayout_files::RecordingProgress as _;
+use relayout_messages::RecordingProgress as _;
+use relayout_messages::UserError;
 use relayout_report::{Document as _, survey_document, survey_text};
-use relayout_session::UserError;
 use relayout_session::survey::survey_machine;
 
 use crate::exit::ExitStatus;

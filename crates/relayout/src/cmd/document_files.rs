@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use relayout_files::{write_atomically, write_files};
+use relayout_messages::UserError;
 use relayout_report::{csv_tables, page};
-use relayout_session::UserError;
 use serde_json::Value;
 
 use crate::print::print_note;

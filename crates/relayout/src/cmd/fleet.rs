@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use relayout_files::find_sister_command;
-use relayout_session::UserError;
+use relayout_messages::UserError;
 
 use crate::exit::ExitStatus;
 use crate::print::print_failure;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap_mangen::Man;
 use relayout_files::{cannot, write_atomically};
-use relayout_session::UserError;
+use relayout_messages::UserError;
 use roff::{Roff, roman};
 
 use crate::exit::ExitStatus;

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use relayout_files::{ErrorCategory, InterruptFlag};
+use relayout_files::InterruptFlag;
+use relayout_messages::ErrorCategory;
+use relayout_messages::UserError;
 use relayout_probe::{MachineFile, ProbeDepth, UnknownValue};
 use relayout_report::{Document as _, machines_document, machines_text, probe_text};
-use relayout_session::UserError;
 
 use crate::exit::ExitStatus;
 use crate::print::{print_failure, print_note, print_text};

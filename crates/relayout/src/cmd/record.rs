@@ -6,9 +6,9 @@ pub mod run;
 
 use std::path::{Path, PathBuf};
 
+use relayout_messages::UserError;
 use relayout_profile::Profile;
 use relayout_record::{Error, RecordingOutcome};
-use relayout_session::UserError;
 use relayout_session::record::record_repeatedly;
 
 use crate::exit::ExitStatus;

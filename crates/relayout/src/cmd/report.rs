@@ -5,7 +5,8 @@ pub(crate) mod exports;
 use std::path::PathBuf;
 
 use clap_complete::ArgValueCandidates;
-use relayout_session::{UserError, verify_profile_path};
+use relayout_messages::UserError;
+use relayout_session::verify_profile_path;
 
 use super::document_files::DocumentArgs;
 use crate::arguments::{self, FindingOrder, TextForm};

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::process::Command;
 
 use clap_complete::ArgValueCandidates;
-use relayout_session::UserError;
+use relayout_messages::UserError;
 use relayout_toolchain::libraries::{build_missing_libraries, find_setup_script};
 
 use crate::complete;

@@ -6,6 +6,7 @@ use clap::ArgGroup;
 use clap_complete::ArgValueCandidates;
 use relayout_layout::TypeArena;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
+use relayout_messages::UserError;
 use relayout_pahole_text::{Options, PaholeVersion};
 use relayout_report::show::{
     layout_text, packable_text, packed_text, place_text, sizes_text, type_json,
@@ -13,7 +14,7 @@ use relayout_report::show::{
 use relayout_session::show::{
     NamedTypes, PackedType, ShownType, TypeMeasures, TypeSelection, render_types,
 };
-use relayout_session::{UserError, verify_debug_path, with_types};
+use relayout_session::{verify_debug_path, with_types};
 
 use crate::arguments;
 use crate::complete;
@@ -174,12 +175,7 @@ impl From<PaholeRelease> for PaholeVersion {
 /// The file cannot be read or has no types, a name has no type, no type fits the selection, or
 /// standard output fails.
 pub fn run(args: &Args) -> Result<(), UserError> {
-    if let Some(jobs) = args.jobs {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(usize::from(jobs))
-            .build_global()
-            .map_err(UserError::wrap("cannot start threads"))?;
-    }
+    arguments::limit_threads(args.jobs)?;
     let names = { args.types.iter() }.chain(&args.class_names).cloned();
     let NamedTypes { file, names } = NamedTypes::find(args.file.as_deref(), names.collect());
     verify_debug_path("show", &file, &names)?;

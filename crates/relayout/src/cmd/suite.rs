@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clap_complete::ArgValueCandidates;
 use relayout_files::InterruptFlag;
+use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::suite::{render_list, render_text, suite_document};
-use relayout_session::UserError;
 use relayout_session::suite::{
     JobShard, JobState, SuiteOutcome, SuiteRequest, SuiteTools, run_suite,
 };

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use clap_complete::ArgValueCandidates;
 use relayout_files::{InterruptFlag, cannot};
+use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::tune::{TuneWriter, render_text, tune_document};
-use relayout_session::UserError;
 use relayout_session::tune::{
     TuneLimits, TuneRequest, TuneSettings, TuneTarget, TuneTools, TunedKernel, TunedProgram, tune,
 };

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use relayout_files::InterruptFlag;
+use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::verify::{VerifyContents, render_text, verify_document};
-use relayout_session::UserError;
 use relayout_session::verify::{
     ComparedPrograms, MeasuredRuns, PatchedBuild, ProgramSettings, judge, load_runs,
     measure_programs,

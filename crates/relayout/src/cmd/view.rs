@@ -9,10 +9,9 @@ use std::time::Duration;
 
 use crossterm::event;
 use relayout_files::{InterruptFlag, wait_for_key};
+use relayout_messages::UserError;
 use relayout_report::view::{ReportView, ViewOutcome, ViewPalette};
-use relayout_session::{
-    ProbedMachine, ProfileCache, UserError, read_source_file, verify_profile_path,
-};
+use relayout_session::{ProbedMachine, ProfileCache, read_source_file, verify_profile_path};
 
 use crate::arguments;
 use crate::exit::ExitStatus;

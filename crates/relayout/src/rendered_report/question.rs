@@ -1,7 +1,8 @@
 //! The question that a report answers: all that decides about its text, beside the profile.
 
+use relayout_messages::UserError;
 use relayout_session::{
-    ProfileCache, ProfileQuestion, TypeJudgements, UserError, pair_coefficient_or_measured,
+    ProfileCache, ProfileQuestion, TypeJudgements, pair_coefficient_or_measured,
 };
 use serde::Serialize;
 

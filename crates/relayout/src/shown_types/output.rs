@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use relayout_messages::UserError;
 use relayout_report::TextKind;
-use relayout_session::UserError;
 
 use crate::print;
 

@@ -26,7 +26,8 @@ use super::scenarios::{GuardedType, ScenarioScores, add_workload_scores, score_c
 use super::searched::SearchedType;
 use super::subject::{AdvisedSubject, find_subject};
 use super::variables::{ContendedVariable, split_advised_variables};
-use crate::{ProbedMachine, ResolvedNames, ResolvedProfile, UserError};
+use crate::{ProbedMachine, ResolvedNames, ResolvedProfile};
+use relayout_messages::UserError;
 
 /// Types that are advised on if none is named.
 const UNNAMED_TYPES_MAX: usize = 3;

@@ -15,7 +15,7 @@ use relayout_toolchain::kernel_build::{
 use super::configuration::shape_in_catalog;
 use super::gathered::GatheredType;
 use crate::ResolvedProfile;
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Result of compiling a patch in one configuration.
 #[derive(Clone, Debug)]

@@ -6,9 +6,9 @@ use relayout_layout::abi::StructShape;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 
 use super::gathered::GatheredType;
-use crate::UserError;
 use crate::type_files::unreadable_types;
 use crate::{ResolvedProfile, with_types};
+use relayout_messages::UserError;
 
 /// A build of another configuration.
 pub(super) struct ConfigurationBuild {

@@ -15,7 +15,7 @@ use super::order::{OrderEvidence, OrderNames};
 use super::rust_struct::RustStructRules;
 use super::subject::{AdvisedSubject, find_subject, named_subjects};
 use crate::ResolvedProfile;
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// A struct with its recorded objects and accesses.
 pub struct GatheredType<'a> {

@@ -5,7 +5,7 @@ use relayout_search::UserLayout;
 use relayout_search::order::MemberOrder;
 
 use super::gathered::no_member;
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Largest padding in bytes; a larger one is a slip of the pen.
 const PADDING_MAX: u64 = 1 << 20;

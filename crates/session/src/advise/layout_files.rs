@@ -14,8 +14,8 @@ use relayout_search::UserLayout;
 use relayout_search::order::{self, MemberOrder, OrderEntry, OrderError, OrderList};
 
 use crate::ResolvedProfile;
-use crate::UserError;
 use crate::resolved_profile::LINE_BYTES_DEFAULT;
+use relayout_messages::UserError;
 
 const EXPECTED: &str = "a struct as C or as pahole prints it, or one member per line, is needed";
 

@@ -17,7 +17,7 @@ use relayout_search::{ObjectHome, RecordedInstance};
 use super::object_rows::{ObjectPlace, group_into_rows};
 use super::subject::{AdvisedSubject, as_single_member, element_type};
 use crate::ResolvedProfile;
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Deepest nesting of aggregates; more than this is damaged debug information.
 const NESTING_MAX: u64 = 32;

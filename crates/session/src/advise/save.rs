@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use relayout_files::{write_atomically, write_program_atomically};
 use relayout_patch::PatchMail;
 
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Script that measures a patch on hardware.
 pub const HARDWARE_SCRIPT: &str = include_str!("hardware-ab.sh");

@@ -12,8 +12,8 @@ use super::configuration::ConfigurationBuild;
 use super::guards::{GuardAdvice, StoreCounts};
 use super::objects::find_objects;
 use super::searched::{SearchedType, score_layouts};
-use crate::UserError;
 use crate::{ResolvedNames, ResolvedProfile, with_resolved_profile};
+use relayout_messages::UserError;
 
 /// A workload or configuration besides the one that was searched, with the scores of a type's
 /// layouts.

@@ -7,7 +7,7 @@ use super::crowded::CrowdedLayouts;
 use super::forbidden::ForbiddenLayout;
 use super::gathered::{GatheredType, gather_type};
 use crate::ResolvedProfile;
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// A type with the layouts that were scored by replay.
 pub struct SearchedType<'a> {

@@ -13,7 +13,7 @@ use relayout_resolve::{ResolvedObject, StackVariable};
 use super::gathered::GatheredType;
 use super::objects::{is_complete_and_called, recorded_struct_name, struct_names};
 use crate::ResolvedProfile;
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Deepest chain of typedefs; more is damaged debug information.
 const TYPEDEFS_MAX: usize = 64;

@@ -3,12 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use relayout_files::{InterruptFlag, RecordingProgress, cannot};
+use relayout_files::{InterruptFlag, cannot};
+use relayout_messages::RecordingProgress;
 use relayout_toolchain::compile::{
     CompileDatabase, CompileRecipe, Error, HeaderUnit, UnitCompiler,
 };
 
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Name of a compilation database.
 const DATABASE: &str = "compile_commands.json";

@@ -8,13 +8,14 @@ use relayout_check::{
 };
 use relayout_contend::Finding;
 use relayout_contend::finding::LinePlace;
-use relayout_files::{RecordingProgress, write_atomically};
+use relayout_files::write_atomically;
+use relayout_messages::RecordingProgress;
 use relayout_resolve::FileId;
 
 use super::{CheckRequest, CheckRules, with_file};
-use crate::UserError;
 use crate::findings::recorded_member;
 use crate::{ResolvedNames, rank_findings, with_resolved_profile};
+use relayout_messages::UserError;
 
 /// Profiles that show which members are hot.
 #[derive(Clone, Copy, Debug)]

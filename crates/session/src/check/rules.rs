@@ -5,10 +5,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, io};
 
 use relayout_check::{CheckConfig, ConfigError, Date, FileFacts, KernelConfig, LayoutLock};
-use relayout_files::{ProblemReason, cannot, read_regular_text};
+use relayout_files::{cannot, read_regular_text};
+use relayout_messages::ProblemReason;
 
 use super::CheckRequest;
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// File of the rules, in the current folder or above.
 const CONFIG_NAME: &str = "relayout.toml";

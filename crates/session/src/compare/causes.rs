@@ -11,15 +11,15 @@ use std::path::PathBuf;
 use relayout_check::RecordedHotMember;
 use relayout_contend::strip_type_tag;
 use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, TypeDiff, TypeLayout, compare_sides};
-use relayout_files::RecordingProgress;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::{canonical_type, readable_type_name};
+use relayout_messages::RecordingProgress;
 use relayout_verify::judge::ChangeVerdict;
 
 use super::{MemberChange, MemberSide, SubjectChange, WorkloadComparison};
-use crate::UserError;
 use crate::diff::{ComparedFiles, HotDiff, HotPair, HotTypeTraffic, load_matching};
 use crate::with_both_types;
+use relayout_messages::UserError;
 
 /// Transfers of a pair that are evidence, as a fraction of those of its type on the side with more.
 const PAIR_SHARE_MIN: f64 = 0.05;

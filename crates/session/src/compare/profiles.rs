@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use relayout_profile::parquet::META_FILE;
 
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Folders inside each other that are searched.
 const DEPTH_MAX: usize = 8;

@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use relayout_files::RecordingProgress;
+use relayout_messages::RecordingProgress;
 use relayout_profile::ProfileMeta;
 use relayout_resolve::DebugImages;
 
 use super::ComparedWorkload;
 use super::profiles::find_profiles;
-use crate::UserError;
 use crate::debug_images::main_debug_path;
 use crate::recorded_traffic::{ProfileTraffic, RecordedOperations};
 use crate::resolved_profile::{read_profile, resolve_read_profile};
 use crate::{ResolvedNames, ResolvedProfile};
+use relayout_messages::UserError;
 
 /// Recordings of one side.
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::Path;
 
 use relayout_contend::strip_type_tag;
-use relayout_files::RecordingProgress;
 use relayout_layout::suggestions;
+use relayout_messages::RecordingProgress;
 use relayout_profile::boot::COMMAND_LINE_SETTING;
 use relayout_profile::{AccessCoverage, ProfileMeta};
 use relayout_verify::judge::ChangeVerdict;
@@ -16,7 +16,7 @@ use super::rates::judge_rates;
 use super::subjects::{SubjectChange, compare_subjects};
 use super::{ComparedSide, RateChange, SideWorkload};
 use crate::RecordedOperations;
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Changes below this fraction do not matter, unless the user says otherwise.
 const MARGIN_DEFAULT: f64 = 0.05;

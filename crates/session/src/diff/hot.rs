@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use relayout_check::RecordedHotMember;
 use relayout_contend::Findings;
 use relayout_diff::{DiffStatus, LayoutDiff, TypeDiff, TypeLayout, entries_named, lines_overlap};
-use relayout_files::RecordingProgress;
 use relayout_layout::catalog::TypeCatalog;
 use relayout_layout::{
     ArrayElements, LocatedMember, TypeArena, TypeId, canonical_type, readable_type_name,
 };
+use relayout_messages::RecordingProgress;
 
-use crate::UserError;
 use crate::findings::recorded_member;
 use crate::{ResolvedNames, rank_findings, with_resolved_profile};
+use relayout_messages::UserError;
 
 /// Hot members of a type that are compared, most transfers first.
 const MEMBERS_MAX: usize = 256;

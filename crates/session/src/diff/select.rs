@@ -8,7 +8,7 @@ use relayout_layout::{TypePattern, suggestions};
 
 use super::hot::HotDiff;
 use super::{DiffRequest, size_growth};
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Types to show, and their order.
 #[derive(Clone, Debug, Default)]

@@ -10,11 +10,11 @@ use relayout_verify::plan::ExperimentSide;
 use super::evidence::KitEvidence;
 use super::files::{KitFiles, command_words, patch_subject};
 use super::manifest::{FORMAT, KitManifest};
-use crate::UserError;
 use crate::verify::{
     ComparedPrograms, ComparedSides, ExperimentProgress, ProgramSettings, prepare_sides,
     seed_from_clock,
 };
+use relayout_messages::UserError;
 
 /// Kit to make.
 #[derive(Clone, Debug)]

@@ -11,9 +11,9 @@ use super::evidence::KitEvidence;
 use super::export::{ExportedKit, partial_folder};
 use super::files::{KitFiles, command_words, patch_subject};
 use super::manifest::{FORMAT, KitKernels, KitManifest};
-use crate::UserError;
 use crate::verify::ExperimentProgress;
 use crate::verify::kernel::{KernelSettings, no_cache_folder, open_builder};
+use relayout_messages::UserError;
 
 /// Kit with kernels to make.
 #[derive(Clone, Debug)]

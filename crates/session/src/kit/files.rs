@@ -9,8 +9,8 @@ use relayout_files::cannot;
 use relayout_measure::ProgramCommand;
 
 use super::manifest::KitManifest;
-use crate::UserError;
 use crate::shell_word;
+use relayout_messages::UserError;
 
 /// Script that measures.
 const RUN_SCRIPT: &str = include_str!("run.sh");

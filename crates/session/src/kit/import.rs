@@ -15,8 +15,8 @@ use relayout_verify::runs::{
 use serde::{Deserialize, Serialize};
 
 use super::manifest::{FORMAT, KitManifest};
-use crate::UserError;
 use crate::verify::{JudgedRuns, judge};
+use relayout_messages::UserError;
 
 /// CPUs of a machine that are believed.
 const CPUS_MAX: u32 = 65536;

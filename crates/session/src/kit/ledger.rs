@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::KitEvidence;
 use super::import::{ImportedResult, KitMachine};
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// A metric of a measured change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

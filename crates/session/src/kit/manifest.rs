@@ -8,7 +8,7 @@ use relayout_verify::plan::ExperimentPlan;
 use serde::{Deserialize, Serialize};
 
 use super::evidence::KitEvidence;
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Format of the document.
 pub(super) const FORMAT: &str = "relayout/kit/1";

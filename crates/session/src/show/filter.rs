@@ -7,7 +7,7 @@ use relayout_layout::{
     Aggregate, AggregateKind, InlineNamespaces, Member, Type, TypeArena, TypeId,
 };
 
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Aggregates inside each other are followed this deep; more is damaged debug information.
 const DEPTH_MAX: u32 = 64;

@@ -8,7 +8,7 @@ use relayout_layout::catalog::{CatalogEntry, LoadedTypes, TypeCatalog};
 use relayout_layout::{Type, TypeArena, TypeId, suggestions};
 
 use super::{ShownType, TypeSelection};
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Most types of one name that a sentence describes.
 const DESCRIBED_MAX: usize = 12;

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::jobs::SuiteJob;
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Format of the documents.
 const FORMAT: &str = "relayout/suite-job/1";

@@ -12,8 +12,8 @@ use super::file::WordsVerifier;
 use super::folder::{JobResult, JobState, SuiteFolder};
 use super::jobs::{JobShard, SuiteJob};
 use super::{SuiteFile, SuiteTools};
-use crate::UserError;
 use crate::logged_command::{CommandRunner, FailedCommand, require_space};
+use relayout_messages::UserError;
 
 /// Exit code of a recording that lacks something on this machine.
 const ENVIRONMENT_CODE: i32 = 3;

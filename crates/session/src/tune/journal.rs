@@ -19,7 +19,7 @@ use relayout_files::cannot;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Remedy for a journal that cannot be used.
 const RESTART: &str = "begin again with --restart";

@@ -16,9 +16,9 @@ use super::recorded::RecordedBuild;
 use super::repository::TuneRepository;
 use super::state::{StateFolder, no_state_folder};
 use super::{TuneSettings, TuneTools, TunedKernel};
-use crate::UserError;
 use crate::logged_command::CommandRunner;
 use crate::verify::kernel::{BootSetting, KERNEL, KernelSettings, PatchedStep, verify_kernel};
+use relayout_messages::UserError;
 
 /// Accesses after which a CPU of a guest pauses.
 const YIELD_EVERY: u32 = 1000;

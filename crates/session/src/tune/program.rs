@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use relayout_files::{ProblemReason, cannot, write_atomically};
+use relayout_files::{cannot, write_atomically};
 use relayout_measure::ProgramCommand;
+use relayout_messages::ProblemReason;
 use relayout_verify::judge::{JudgedMetric, JudgingRules};
 use relayout_verify::metric::Metric;
 
@@ -15,10 +16,10 @@ use super::recorded::RecordedBuild;
 use super::repository::TuneRepository;
 use super::state::StateFolder;
 use super::{TuneSettings, TuneTools, TunedProgram};
-use crate::UserError;
 use crate::logged_command::{CommandRunner, FailedCommand};
 use crate::progress::PrefixedProgress;
 use crate::verify::{ComparedPrograms, PatchedBuild, ProgramSettings, judge, measure_programs};
+use relayout_messages::UserError;
 
 /// Seed of recordings and experiments, so that a run that goes on does the same.
 pub(super) const SEED: u64 = 1;

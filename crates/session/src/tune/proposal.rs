@@ -2,19 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use relayout_files::RecordingProgress;
+use relayout_messages::RecordingProgress;
 use relayout_search::{RecommendationRules, recommend};
 use serde::{Deserialize, Serialize};
 
 use super::ChangeWriter;
 use super::evidence::PredictedEffect;
 use super::outcome::{ChangeDescription, ChangeProposal};
-use crate::UserError;
 use crate::advise::{
     AdviceRequest, LayoutChoice, LayoutPool, OtherScenario, PatchOutcome, PatchedType,
     WrittenPatch, advise_types,
 };
 use crate::{ProbedMachine, ResolvedNames, ResolvedProfile, TypeJudgement, with_resolved_profile};
+use relayout_messages::UserError;
 
 /// Candidates that are scored in the other recordings.
 const TOP: usize = 5;

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use relayout_files::RecordingProgress;
+use relayout_messages::RecordingProgress;
 
 use super::outcome::RankedType;
-use crate::UserError;
 use crate::{
     ProfileCache, ResolvedNames, finding_saving, judge_findings, judged_type_name, rank_findings,
     with_resolved_profile,
 };
+use relayout_messages::UserError;
 
 /// Saving that is worth a change, as a fraction of all transfers of the main benchmark.
 pub const SHARE_MIN: f64 = 0.01;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Settings of a run that decide its results. A run with the same settings goes on where an earlier
 /// one stopped.

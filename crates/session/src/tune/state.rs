@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::TuneSettings;
 use super::journal::StepJournal;
-use crate::UserError;
+use relayout_messages::UserError;
 
 const SETTINGS_FILE: &str = "settings.json";
 const LOCK_FILE: &str = "lock";

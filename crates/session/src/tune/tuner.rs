@@ -18,8 +18,8 @@ use super::recorded::RecordedBuild;
 use super::repository::{TuneRepository, UserSource};
 use super::state::{StateFolder, remove_if_there};
 use super::{TuneLimits, TuneSettings, TuneTarget, TuneTools};
-use crate::UserError;
 use crate::progress::PrefixedProgress;
+use relayout_messages::UserError;
 
 /// Layouts of one type that are tried.
 const ATTEMPTS_MAX: usize = 3;

@@ -10,12 +10,12 @@ use relayout_verify::runs::{
 };
 
 use super::budget::TimeBudget;
+use super::interrupted::or_interrupted;
 use super::sides::ComparedSides;
 use super::{
     ComparedPrograms, ExperimentProgress, ProgramSettings, changes_so_far, seed_from_clock,
 };
-use crate::UserError;
-use crate::user_error::or_interrupted;
+use relayout_messages::UserError;
 
 /// Repetitions of a disturbed start before it counts as it is.
 const RETRIES_MAX: usize = 3;

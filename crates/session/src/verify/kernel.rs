@@ -21,9 +21,9 @@ use relayout_toolchain::kernel_build::{
 use relayout_verify::judge::JudgingRules;
 
 use super::{ExperimentProgress, JudgedRuns, judge, save_runs};
-use crate::UserError;
 use boots::PreparedKernels;
 use experiment::KernelExperiment;
+use relayout_messages::UserError;
 
 pub use boots::BootSetting;
 pub use changed::{ChangedType, MovedMember, PatchedLayout};

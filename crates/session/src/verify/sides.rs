@@ -6,9 +6,9 @@ use relayout_files::InterruptFlag;
 use relayout_measure::{ProgramCommand, ProgramLaunch, ProgramStarter, SourceTrees};
 use relayout_verify::plan::ExperimentSide;
 
+use super::interrupted::or_interrupted;
 use super::{ExperimentProgress, ProgramSettings};
-use crate::UserError;
-use crate::user_error::or_interrupted;
+use relayout_messages::UserError;
 
 /// The two programs of an experiment.
 #[derive(Clone, Debug)]

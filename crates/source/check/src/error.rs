@@ -1,5 +1,7 @@
 //! Errors of a check of a file.
 
+use relayout_messages::UserFacingError;
+
 use crate::ConfigPosition;
 
 /// Error that prevents a verdict on a file.
@@ -110,5 +112,11 @@ impl Error {
             Self::Layout { source, .. } => source.remedy(),
             Self::NotOfConfiguration { .. } | Self::Unknown { .. } => None,
         }
+    }
+}
+
+impl UserFacingError for Error {
+    fn user_remedy(&self) -> Option<String> {
+        self.remedy()
     }
 }

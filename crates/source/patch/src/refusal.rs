@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use relayout_messages::UserFacingError;
+
 /// A line of a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileLine {
@@ -389,3 +391,5 @@ impl EditRefusal {
         words.split([' ', '(']).take(1).collect()
     }
 }
+
+impl UserFacingError for EditRefusal {}

@@ -1,4 +1,6 @@
 //! Errors of the C ABI engine.
+use relayout_messages::UserFacingError;
+
 use crate::AggregateKind;
 
 /// Reason why a type cannot be laid out again.
@@ -99,6 +101,8 @@ pub enum AbiError {
         why: String,
     },
 }
+
+impl UserFacingError for AbiError {}
 
 /// Words for a member: its name, if it has one.
 fn member_words(name: &str) -> &str {

@@ -28,7 +28,7 @@ fn what_it_wrote_and_used() {
 fn check_failure(text: &str, expect: &str) {
     let error = run(text, Some(5.0)).unwrap_err();
     assert_eq!(error.to_string(), expect);
-    assert_eq!(error.category(), relayout_files::ErrorCategory::Guest);
+    assert_eq!(error.category(), relayout_messages::ErrorCategory::Guest);
 }
 
 #[test]
@@ -94,5 +94,5 @@ fn program_is_not_there() {
         })
         .unwrap_err();
     assert_eq!(error.to_string(), "cannot run './no-such-program'");
-    assert_eq!(error.category(), relayout_files::ErrorCategory::Input);
+    assert_eq!(error.category(), relayout_messages::ErrorCategory::Input);
 }

@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use relayout_files::{
-    InterruptFlag, ProblemReason, RecordingProgress, cannot, die_with_parent, find_system_program,
-    free_bytes, last_lines,
+    InterruptFlag, cannot, die_with_parent, find_system_program, free_bytes, last_lines,
 };
+use relayout_messages::{ProblemReason, RecordingProgress};
 
 use crate::Error;
 use crate::child::OwnedChild;

@@ -3,7 +3,8 @@
 use std::sync::atomic::Ordering::*;
 use std::time::{Duration, Instant};
 
-use relayout_files::{InterruptFlag, RecordingProgress};
+use relayout_files::InterruptFlag;
+use relayout_messages::RecordingProgress;
 use relayout_shadow::control::RecordingStage;
 
 use super::KernelRecording;

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use object::{Architecture, Object};
-use relayout_files::{DebugPlaces, ProblemReason, RUNTIME, cannot, find_separate_file, map_file};
+use relayout_files::{DebugPlaces, RUNTIME, cannot, find_separate_file, map_file};
+use relayout_messages::ProblemReason;
 
 use crate::Error;
 use crate::elf::{LibraryNeeds, library_needs, requested_loader};

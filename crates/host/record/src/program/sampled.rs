@@ -1,7 +1,7 @@
 //! Programs whose accesses hardware samples: run under perf, whose file is then imported as any
 //! other.
 
-use relayout_files::{ProblemReason, RecordingProgress};
+use relayout_messages::{ProblemReason, RecordingProgress};
 use relayout_profile::RecordingSetting;
 
 use super::inspect::InspectedProgram;

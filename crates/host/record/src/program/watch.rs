@@ -4,7 +4,8 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::time::{Duration, Instant};
 
-use relayout_files::{RUNTIME, RecordingProgress};
+use relayout_files::RUNTIME;
+use relayout_messages::RecordingProgress;
 use relayout_profile::RecordedTime;
 use relayout_shadow::control::{RecordingControl, RecordingStage};
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use relayout_files::ProblemReason;
+use relayout_messages::ProblemReason;
 
 use super::CompilerError;
 use crate::compile::flags::{FlagHandling, flag_handling};

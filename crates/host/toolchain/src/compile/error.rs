@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use relayout_files::{ErrorCategory, FileError};
+use relayout_files::FileError;
+use relayout_messages::{ErrorCategory, UserFacingError};
 
 /// Why a unit could not be compiled. Each names the file and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -121,5 +122,15 @@ impl Error {
             Self::Interrupted => ErrorCategory::Interrupted,
             _ => ErrorCategory::Input,
         }
+    }
+}
+
+impl UserFacingError for Error {
+    fn user_remedy(&self) -> Option<String> {
+        self.remedy().map(str::to_owned)
+    }
+
+    fn user_category(&self) -> ErrorCategory {
+        self.category()
     }
 }

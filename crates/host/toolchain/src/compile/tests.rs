@@ -331,7 +331,10 @@ fn names_a_compiler_that_is_not_there() {
         text.starts_with("there is no compiler 'no-such-gcc', which "),
         "{text}"
     );
-    assert_eq!(error.category(), relayout_files::ErrorCategory::Environment);
+    assert_eq!(
+        error.category(),
+        relayout_messages::ErrorCategory::Environment
+    );
 }
 
 #[test]

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use relayout_files::{
-    DISTRIBUTION, ErrorCategory, FileError, KERNEL_SOURCE_PACKAGE, install_command,
-};
+use relayout_files::{DISTRIBUTION, FileError, KERNEL_SOURCE_PACKAGE, install_command};
+use relayout_messages::{ErrorCategory, UserFacingError};
 
 /// Why a kernel could not be built. Each names the file or program and the remedy.
 #[derive(Debug, thiserror::Error)]
@@ -163,5 +162,15 @@ impl Error {
             Self::Interrupted => ErrorCategory::Interrupted,
             _ => ErrorCategory::Input,
         }
+    }
+}
+
+impl UserFacingError for Error {
+    fn user_remedy(&self) -> Option<String> {
+        self.remedy()
+    }
+
+    fn user_category(&self) -> ErrorCategory {
+        self.category()
     }
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use clap_complete::ArgValueCandidates;
 use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
+use relayout_messages::UserError;
 use relayout_record::{
     GuestKernel, GuestTools, GuestWork, GuestWorkload, IdleWindow, KernelRecording, ModuleFolder,
     ProgramWindow, ProgramWork, find_workload, record_kernel, workloads,
 };
 use relayout_report::record::{idle_text, kernel_summary};
-use relayout_session::UserError;
 use relayout_session::record::{KernelFiles, require_writable};
 
 use super::{RepeatedRecording, default_profile};

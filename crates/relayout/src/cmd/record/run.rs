@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use relayout_messages::UserError;
 use relayout_record::{
     CountedAccesses, ProgramBackend, ProgramRecording, SlicePlan, StopSignals, record_program,
 };
 use relayout_report::record::program_summary;
-use relayout_session::UserError;
 use relayout_session::record::{decode_sampled_instruction, require_writable};
 
 use super::{RepeatedRecording, default_profile};

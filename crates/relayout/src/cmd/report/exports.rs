@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use relayout_contend::line_moves;
 use relayout_files::write_atomically;
+use relayout_messages::UserError;
 use relayout_report::{ReportContents, render_firefox_profile, sarif};
-use relayout_session::{MemberDeclarations, ResolvedNames, ResolvedProfile, UserError};
+use relayout_session::{MemberDeclarations, ResolvedNames, ResolvedProfile};
 
 use super::super::document_files::reject_folder;
 use crate::print::print_note;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clap_complete::ArgValueCandidates;
 use relayout_files::InterruptFlag;
+use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::verify::kernel::{KernelContents, kernel_document, render_text};
-use relayout_session::UserError;
 use relayout_session::verify::kernel::{KernelSettings, verify_kernel};
 use relayout_verify::judge::JudgingRules;
 

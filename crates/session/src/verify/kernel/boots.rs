@@ -1,7 +1,8 @@
 //! Both kernels, opened for recording.
 
-use relayout_files::{DebugFile, ErrorCategory, InterruptFlag, RecordingProgress};
+use relayout_files::{DebugFile, InterruptFlag};
 use relayout_layout::dwarf::DwarfFile;
+use relayout_messages::{ErrorCategory, RecordingProgress};
 use relayout_profile::Profile;
 use relayout_record::{
     GuestKernel, GuestTools, GuestWork, KernelRecording, ModuleFolder, record_kernel,
@@ -11,7 +12,7 @@ use relayout_toolchain::kernel_build::BuiltKernel;
 use relayout_verify::plan::ExperimentSide;
 
 use super::{FailedVerification, KernelSettings, PatchedStep};
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// A workload with a number of CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]

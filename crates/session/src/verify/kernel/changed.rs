@@ -8,8 +8,8 @@ use relayout_layout::suggestions;
 use relayout_search::order::OrderEntry;
 
 use super::bare_name;
-use crate::UserError;
 use crate::with_both_types;
+use relayout_messages::UserError;
 
 /// Bytes of a cache line.
 const LINE_BYTES: u64 = 64;

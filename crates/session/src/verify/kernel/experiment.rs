@@ -13,11 +13,11 @@ use super::boots::{BootSetting, PreparedKernels};
 use super::counts::count_transfers;
 use super::samples::{BootSample, BootSamples, DetailSelection};
 use super::{FailedVerification, KernelSettings};
-use crate::UserError;
 use crate::progress::PrefixedProgress;
 use crate::record::sign_profile;
 use crate::verify::budget::TimeBudget;
 use crate::verify::{ExperimentProgress, changes_so_far, seed_from_clock};
+use relayout_messages::UserError;
 
 /// Recordings of the first kernel that are kept for replay, for each setting.
 const KEPT_MAX: usize = 2;

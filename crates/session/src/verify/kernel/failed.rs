@@ -1,6 +1,6 @@
 //! Failures of an experiment with kernels.
 
-use crate::UserError;
+use relayout_messages::UserError;
 
 /// Step that fails because of the patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

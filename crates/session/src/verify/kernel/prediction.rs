@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use relayout_files::RecordingProgress;
 use relayout_layout::abi::StructShape;
+use relayout_messages::RecordingProgress;
 use relayout_profile::{Profile, merge};
 use relayout_search::order::{self, MemberOrder};
 use relayout_search::{ChangeInterval, Options, ScoredLayout, UserLayout};
@@ -13,9 +13,9 @@ use relayout_verify::plan::ExperimentSide;
 use super::boots::PreparedKernels;
 use super::changed::{ChangedType, PatchedLayout};
 use crate::ResolvedProfile;
-use crate::UserError;
 use crate::advise::score_layouts;
 use crate::verify::ExperimentProgress;
+use relayout_messages::UserError;
 
 /// Bytes of a cache line.
 const LINE_BYTES: u32 = 64;

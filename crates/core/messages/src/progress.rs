@@ -15,3 +15,14 @@ pub trait RecordingProgress {
     /// Reports something that makes the result worth less, which the user may want to stop for.
     fn warn(&self, text: &str);
 }
+
+/// Ignores steps, numbers and warnings.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SilentProgress;
+
+impl RecordingProgress for SilentProgress {
+    fn step(&self, _: &str) {}
+    fn window(&self, _: u64, _: u64, _: u64) {}
+    fn program(&self, _: u64, _: u64, _: u64) {}
+    fn warn(&self, _: &str) {}
+}

@@ -5,7 +5,7 @@ use std::fmt;
 /// Reason of an error, and its remedy where it has one. The text is `problem; remedy`.
 ///
 /// ```
-/// use relayout_files::ProblemReason;
+/// use relayout_messages::ProblemReason;
 ///
 /// let reason = ProblemReason::new("'|' is for a shell").with_remedy("--shell runs commands by one");
 /// assert_eq!(reason.to_string(), "'|' is for a shell; --shell runs commands by one");
@@ -31,7 +31,7 @@ impl ProblemReason {
     /// example where the output of a program follows.
     ///
     /// ```
-    /// use relayout_files::ProblemReason;
+    /// use relayout_messages::ProblemReason;
     ///
     /// let reason = ProblemReason::from_sentence("no `b`; did you mean `a`?".into(), Some("did you mean `a`?".into()));
     /// assert_eq!(reason.problem, "no `b`");

@@ -4,8 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 
-use relayout_files::{ErrorCategory, InterruptFlag, ProblemReason};
-use relayout_layout::suggestions;
+use crate::{ErrorCategory, ProblemReason, UserFacingError, close_names};
 
 /// Failed command: what happened, the remedy, and who has to act.
 ///
@@ -13,7 +12,7 @@ use relayout_layout::suggestions;
 /// the crates below become one by `?`.
 ///
 /// ```
-/// use relayout_session::UserError;
+/// use relayout_messages::UserError;
 ///
 /// let cause = std::io::Error::from(std::io::ErrorKind::NotFound);
 /// let error = UserError::input("cannot read the debug file vmlinux")
@@ -63,7 +62,7 @@ impl UserError {
     pub fn unknown_name(message: impl Into<String>, close: &[String], list: Option<&str>) -> Self {
         let message = message.into();
         let list = list.map_or(String::new(), |list| format!(" ({list})"));
-        match suggestions::close_names(close) {
+        match close_names(close) {
             Some(names) => Self::input(message).with_remedy(names + &list),
             None => Self::input(message + &list),
         }
@@ -170,147 +169,9 @@ impl From<ProblemReason> for UserError {
     }
 }
 
-/// Takes over errors of other crates, with their remedy and category.
-macro_rules! take_over {
-    ($remedy:expr, $category:expr; $($error:ty),+ $(,)?) => {
-        $(impl From<$error> for UserError {
-            fn from(error: $error) -> Self {
-                let remedy: fn(&$error) -> Option<String> = $remedy;
-                let category: fn(&$error) -> ErrorCategory = $category;
-                Self::from_typed(&error, remedy(&error), category(&error))
-            }
-        })+
-    };
-}
-
-take_over!(
-    |_| None, |_| ErrorCategory::Input;
-    io::Error,
-    serde_json::Error,
-    relayout_files::FileError,
-    relayout_layout::abi::AbiError,
-    relayout_patch::EditRefusal,
-    relayout_profile::merge::Error,
-    rayon::ThreadPoolBuildError,
-);
-
-take_over!(
-    |error| error.remedy(), |_| ErrorCategory::Input;
-    relayout_check::Error,
-    relayout_layout::Error,
-    relayout_search::order::OrderError,
-    relayout_verify::extract::ExtractError,
-);
-
-take_over!(
-    |error| error.remedy().map(str::to_owned), |_| ErrorCategory::Input;
-    relayout_profile::Error,
-    relayout_resolve::Error,
-    relayout_verify::metric::MetricError,
-    relayout_verify::runs::RunsError,
-);
-
-take_over!(
-    |error| error.remedy(), |error| error.category();
-    relayout_files::Error,
-    relayout_measure::Error,
-    relayout_record::Error,
-    relayout_toolchain::cc::CompilerError,
-    relayout_toolchain::kernel_build::Error,
-);
-
-take_over!(
-    |error| error.remedy().map(str::to_owned), |error| error.category();
-    relayout_probe::Error,
-    relayout_toolchain::compile::Error,
-    relayout_toolchain::libraries::LibrariesError,
-);
-
-/// Reports an interrupt instead of the failure of a child process, which Ctrl-C reaches too.
-pub(crate) fn or_interrupted<T, E: Into<UserError>>(
-    result: Result<T, E>,
-    interrupt: InterruptFlag,
-) -> Result<T, UserError> {
-    match result {
-        Err(_) if interrupt.is_set() => Err(UserError::interrupted()),
-        result => result.map_err(Into::into),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::PathBuf;
-
-    use relayout_profile::perf::ImportError;
-
-    use super::*;
-
-    /// Tests the message, the remedy and the category of an error that comes from another crate.
-    #[track_caller]
-    fn check(error: impl Into<UserError>, expect: (&str, Option<&str>, ErrorCategory)) {
-        let error = error.into();
-        let (message, remedy) = (error.chain_message(), error.chain_remedy());
-        assert_eq!((&*message, remedy.as_deref(), error.category()), expect);
-    }
-
-    #[test]
-    fn remedies_of_causes_come_along() {
-        let imported = relayout_record::Error::Perf {
-            path: PathBuf::from("perf.data"),
-            source: ImportError::NoProcess {
-                pid: 7,
-                others: "8 and 9".to_owned(),
-            },
-        };
-        check(
-            imported,
-            (
-                "perf.data: no memory sample of process 7",
-                Some("there are some of 8 and 9"),
-                ErrorCategory::Input,
-            ),
-        );
-        let debug = relayout_files::Error::Debug {
-            path: PathBuf::from("a.out"),
-            source: relayout_layout::Error::LinkTime,
-        };
-        check(
-            relayout_record::Error::Files(debug),
-            (
-                "cannot read the debug information of a.out: an object of link-time optimisation (-flto) has no debug \
-                 information yet",
-                Some("give the linked program, or compile with -ffat-lto-objects"),
-                ErrorCategory::Input,
-            ),
-        );
-    }
-
-    #[test]
-    fn a_full_disk_is_the_environments() {
-        let full = relayout_files::cannot("write", "a".as_ref())(io::ErrorKind::StorageFull.into());
-        check(
-            relayout_record::Error::from(full),
-            (
-                "cannot write a: no storage space",
-                None,
-                ErrorCategory::Environment,
-            ),
-        );
-    }
-
-    #[test]
-    fn a_failed_boot_is_the_guests() {
-        let failed = relayout_record::Error::Guest {
-            why: "panicked".to_owned(),
-            console: Vec::new(),
-        };
-        check(
-            UserError::input("the kernel with the patch").caused_by(failed),
-            (
-                "the kernel with the patch: the guest panicked\nlast lines of its console: (nothing)",
-                None,
-                ErrorCategory::Guest,
-            ),
-        );
+/// Takes over an error of a library, with its remedy, its category and its causes.
+impl<E: UserFacingError> From<E> for UserError {
+    fn from(error: E) -> Self {
+        Self::from_typed(&error, error.user_remedy(), error.user_category())
     }
 }
