@@ -7,8 +7,8 @@ use relayout_messages::RecordingProgress;
 use relayout_messages::UserError;
 use relayout_profile::parquet::{META_FILE, parse_meta};
 use relayout_profile::{AccessCoverage, ProfileMeta};
-use relayout_session::compare::{ComparedWorkload, refuse_cut_off, refuse_samples};
 use relayout_session::{NamedTraffic, complete_recordings, read_named_traffic};
+use relayout_workflows::compare::{ComparedWorkload, refuse_cut_off, refuse_samples};
 
 use crate::FleetError;
 use crate::counted::{CountedEntries, StoredSizes};

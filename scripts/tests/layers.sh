@@ -22,14 +22,16 @@ relayout-resolve: relayout-layout relayout-messages relayout-profile
 relayout-contend: relayout-layout relayout-profile relayout-statistics
 relayout-timed: relayout-profile relayout-statistics
 relayout-search: relayout-contend relayout-layout relayout-messages relayout-profile relayout-statistics relayout-timed
-relayout-session: relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-messages relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-statistics relayout-temporary relayout-timed relayout-toolchain relayout-verify
-relayout-report: relayout-check relayout-contend relayout-diff relayout-layout relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-resolve relayout-search relayout-session relayout-timed relayout-verify
+relayout-advice: relayout-check relayout-contend relayout-layout relayout-messages relayout-patch relayout-profile relayout-resolve relayout-search relayout-timed
+relayout-session: relayout-advice relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-messages relayout-patch relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-statistics relayout-timed relayout-toolchain
+relayout-workflows: relayout-advice relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-messages relayout-probe relayout-profile relayout-record relayout-resolve relayout-search relayout-session relayout-statistics relayout-temporary relayout-toolchain relayout-verify
+relayout-report: relayout-advice relayout-check relayout-contend relayout-diff relayout-layout relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-resolve relayout-search relayout-session relayout-timed relayout-verify relayout-workflows
 relayout-files: relayout-layout relayout-messages relayout-temporary
 relayout-measure: relayout-files relayout-messages
 relayout-probe: relayout-files relayout-messages relayout-statistics
 relayout-record: relayout-files relayout-layout relayout-messages relayout-perf-data relayout-profile relayout-shadow relayout-statistics
 relayout-toolchain: relayout-files relayout-measure relayout-messages
-relayout: relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-messages relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-report relayout-resolve relayout-search relayout-session relayout-timed relayout-toolchain relayout-verify
+relayout: relayout-advice relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-messages relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-report relayout-resolve relayout-search relayout-session relayout-timed relayout-toolchain relayout-verify relayout-workflows
 relayout-temporary:
 relayout-testkit:
 xtask: relayout-testkit
@@ -40,11 +42,11 @@ relayout-qemu-api4: relayout-qemu-core
 "
 
 # What fleet/ may depend on. It is a workspace of its own, whose packages take half an hour to compile.
-FLEET="relayout-contend relayout-diff relayout-files relayout-layout relayout-messages relayout-profile relayout-report relayout-resolve relayout-session relayout-testkit"
+FLEET="relayout-advice relayout-contend relayout-diff relayout-files relayout-layout relayout-messages relayout-profile relayout-report relayout-resolve relayout-session relayout-testkit relayout-workflows"
 
 # Values in, values out: no files, processes, terminal, environment or clock. So is relayout-profile
 # but for its file `store.rs`; it is checked with those that depend on it.
-PURE="messages perf-data layout statistics resolve contend timed search patch check diff pahole-text report verify"
+PURE="messages perf-data layout statistics resolve contend timed search patch check diff pahole-text report verify advice"
 # Libraries that exist to reach what those crates do not.
 OUTSIDE="memmap2 tempfile libc rustix nix clap anyhow indicatif crossterm ratatui-crossterm"
 

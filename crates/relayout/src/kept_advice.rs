@@ -1,8 +1,9 @@
 //! Texts of advice that `relayout view` shows again.
 
+use relayout_advice::{ProbedMachine, SearchRequest};
 use relayout_report::advise::AdviceTextOptions;
+use relayout_session::ProfileQuestion;
 use relayout_session::advise::AdviceRequest;
-use relayout_session::{ProbedMachine, ProfileQuestion};
 use serde::Serialize;
 
 /// Question whose answer is the text of `relayout advise` on one type.
@@ -22,7 +23,7 @@ impl AdviceQuestion {
     /// Questions of users who say nothing but the type, without tag, or not even that: then less is searched.
     pub fn plain(type_name: &str, machine: &ProbedMachine) -> [Self; 2] {
         let options = AdviceTextOptions {
-            top: AdviceRequest::TOP_DEFAULT,
+            top: SearchRequest::TOP_DEFAULT,
             diffs: true,
             ..AdviceTextOptions::default()
         };
@@ -34,17 +35,16 @@ impl AdviceQuestion {
 
     /// Question of a user whose request led to the advice on one type.
     pub fn on_type(type_name: &str, request: &AdviceRequest, options: &AdviceTextOptions) -> Self {
+        let mut request = request.clone();
+        // An array, a variable or a wrapper may have led to the type.
+        for name in &mut request.search.types {
+            *name = type_name.to_owned();
+        }
+        // They are a part of what identifies the profile.
+        request.debug = Vec::new();
         Self {
             type_name: type_name.to_owned(),
-            request: AdviceRequest {
-                // An array, a variable or a wrapper may have led to the type.
-                types: { request.types.iter() }
-                    .map(|_| type_name.to_owned())
-                    .collect(),
-                // They are a part of what identifies the profile.
-                debug: Vec::new(),
-                ..request.clone()
-            },
+            request,
             options: options.clone(),
         }
     }
@@ -71,7 +71,7 @@ mod tests {
         let named = |name: &str| AdviceRequest::plain(vec![name.into()], ProbedMachine::default());
         let plain = named("worker");
         let shown = AdviceTextOptions {
-            top: AdviceRequest::TOP_DEFAULT,
+            top: SearchRequest::TOP_DEFAULT,
             diffs: true,
             ..AdviceTextOptions::default()
         };
@@ -83,10 +83,8 @@ mod tests {
             ..plain.clone()
         };
         check_shown(&with_debug, &shown, true);
-        let fewer = AdviceRequest {
-            top: 1,
-            ..plain.clone()
-        };
+        let mut fewer = plain.clone();
+        fewer.search.top = 1;
         check_shown(&fewer, &shown, false);
         let with_source = AdviceRequest {
             source: Some("linux".into()),

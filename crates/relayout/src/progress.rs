@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use relayout_messages::RecordingProgress;
 use relayout_report::escape_text;
-use relayout_session::verify::ExperimentProgress;
+use relayout_workflows::verify::ExperimentProgress;
 
 use crate::print::{self, print_line, print_warning};
 

@@ -5,14 +5,16 @@ mod question;
 
 use std::path::{Path, PathBuf};
 
+use relayout_advice::{
+    ResolvedNames, ResolvedProfile, judge_findings, rank_findings, recorded_name, sort_by_saving,
+};
 use relayout_contend::Findings;
 use relayout_messages::UserError;
 use relayout_report::{
     Document as _, FindingSelection, ReportContents, explain_document, explain_text, json, text,
 };
 use relayout_session::{
-    ProductionBuild, ProfileCache, ResolvedNames, ResolvedProfile, explain_finding, judge_findings,
-    rank_findings, read_source_files, read_subject_layouts, recorded_name, sort_by_saving,
+    ProductionBuild, ProfileCache, explain_finding, read_source_files, read_subject_layouts,
     with_resolved_profile,
 };
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use relayout_advice::ResolvedProfile;
 use relayout_messages::UserError;
 use relayout_resolve::DebugImages;
-use relayout_session::ResolvedProfile;
 
 use crate::progress::TerminalProgress;
 

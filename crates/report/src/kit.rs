@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use relayout_session::kit::{
+use relayout_workflows::kit::{
     Agreement, ExportedKit, ImportedResult, KitEvidence, LedgerEntry, PredictedChange,
 };
 use schemars::JsonSchema;

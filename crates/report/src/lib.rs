@@ -57,9 +57,10 @@ pub mod view;
 mod words;
 mod wrap;
 
+use relayout_advice::TypeJudgements;
 use relayout_contend::Findings;
 use relayout_profile::ProfileMeta;
-use relayout_session::{ProductionBuild, SourceFile, SubjectLayout, TypeJudgements};
+use relayout_session::{ProductionBuild, SourceFile, SubjectLayout};
 
 pub use csv_tables::{CsvTable, csv_tables};
 pub use doctor::{DoctorDocument, survey_document, survey_text};

@@ -3,8 +3,9 @@
 //! All sentences about layouts that save, and about those that do not, are made here, so that no
 //! output denies what another one says.
 
+use relayout_advice::{LayoutOutlook, TypeJudgements, layout_outlook};
 use relayout_contend::{Finding, Findings};
-use relayout_session::{LayoutOutlook, TypeJudgements, layout_outlook, shell_word};
+use relayout_workflows::shell_word;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -201,7 +202,7 @@ impl<'a> OutlookWords<'a> {
 
 #[cfg(test)]
 mod tests {
-    use relayout_session::FindingSaving;
+    use relayout_advice::FindingSaving;
 
     use super::*;
 

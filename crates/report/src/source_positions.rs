@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use relayout_advice::is_library_file;
 use relayout_contend::{Findings, SiteSource};
-use relayout_session::is_library_file;
 
 /// Renders sources; knows the directory of the source tree.
 pub(crate) struct SourcePositions {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use relayout_session::suite::{JobReport, JobResult, JobState, SuiteOutcome};
+use relayout_workflows::suite::{JobReport, JobResult, JobState, SuiteOutcome};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -5,9 +5,9 @@ pub mod kernel;
 pub(crate) mod table;
 mod text;
 
-use relayout_session::verify::JudgedRuns;
 use relayout_verify::judge::ExperimentOutcome;
 use relayout_verify::runs::ExperimentRuns;
+use relayout_workflows::verify::JudgedRuns;
 
 pub use document::{VerifyDocument, verify_document};
 pub use text::render_text;

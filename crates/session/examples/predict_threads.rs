@@ -17,7 +17,6 @@ use std::path::Path;
 use relayout_contend::throughput::{SpinWait, find_spin_waits};
 use relayout_contend::{ObjectExtent, ObjectTrace, TraceIndex};
 use relayout_profile::{AccessKind, Addr, ContextId, Profile, RunId, SiteId};
-use relayout_session::ProbedMachine;
 use relayout_timed::{
     BytePlace, CurveInputs, LineLayout, LineName, OperationLog, PlacedOperations, SiteRole,
     SiteRoles,
@@ -90,7 +89,7 @@ fn predict(arguments: &[String]) -> Result<(), String> {
         return Err("PROFILE MACHINE OBJECT:BYTES CPUS CHANGE...".to_owned());
     };
     let profile = relayout_profile::read(Path::new(path)).map_err(|e| format!("{path}: {e:?}"))?;
-    let probed = ProbedMachine::read(Some(Path::new(machine)), None, None);
+    let probed = relayout_session::read_machine(Some(Path::new(machine)), None, None);
     let probed = probed.map_err(|e| e.to_string())?.timed;
     let (machine, rules) = probed.ok_or("the machine was not probed")?;
     let cpus: u32 = cpus.parse().map_err(|e| format!("{cpus}: {e}"))?;

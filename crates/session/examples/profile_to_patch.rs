@@ -3,18 +3,17 @@
 
 use std::path::{Path, PathBuf};
 
+use relayout_advice::{ResolvedNames, rank_findings};
 use relayout_messages::{SilentProgress, UserError};
 use relayout_session::advise::{AdviceRequest, PatchOutcome, advise_types};
-use relayout_session::{ProbedMachine, ResolvedNames, rank_findings, with_resolved_profile};
+use relayout_session::{read_machine, with_resolved_profile};
 
 fn main() -> Result<(), UserError> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let profile = arguments.next().unwrap_or_else(|| "out.relayout".into());
     let request = AdviceRequest {
         source: arguments.next(),
-        top: 5,
-        machine: ProbedMachine::read(None, None, None)?,
-        ..AdviceRequest::default()
+        ..AdviceRequest::plain(Vec::new(), read_machine(None, None, None)?)
     };
     print_advice(&profile, &request)
 }

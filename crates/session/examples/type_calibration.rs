@@ -29,10 +29,11 @@ use std::error::Error;
 use std::fmt;
 use std::path::Path;
 
+use relayout_advice::ResolvedProfile;
 use relayout_messages::SilentProgress;
 use relayout_profile::{Addr, Profile, RangeKind, RangeRow, RunId};
 use relayout_resolve::{DebugImages, Resolution, ResolvedObject, SourceMaps};
-use relayout_session::{ResolvedProfile, with_resolved_profile};
+use relayout_session::with_resolved_profile;
 
 /// Lower ends of the bands, in percent.
 const BANDS: [u8; 12] = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 100];

@@ -114,10 +114,7 @@ fn debug_path(given: Option<&Path>, meta: &ProfileMeta) -> Result<PathBuf, UserE
 ///
 /// # Errors
 /// The file cannot be read, or is of another build.
-pub(crate) fn main_debug_path(
-    given_files: &[PathBuf],
-    meta: &ProfileMeta,
-) -> Result<PathBuf, UserError> {
+pub fn main_debug_path(given_files: &[PathBuf], meta: &ProfileMeta) -> Result<PathBuf, UserError> {
     let mut files = given_files.to_vec();
     let own = take_by_build_id(&mut files, &meta.build_id).or_else(|| files.first().cloned());
     let path = debug_path(own.as_deref(), meta)?;

@@ -7,7 +7,7 @@ use relayout_contend::{Finding, FindingSubject};
 use relayout_layout::SourceLine;
 use relayout_resolve::ResolvedObject;
 
-use crate::ResolvedProfile;
+use relayout_advice::ResolvedProfile;
 
 /// Source lines that declare the members of findings, by the offset of the member in its subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

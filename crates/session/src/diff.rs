@@ -14,10 +14,9 @@ use crate::type_files::unreadable_types;
 use crate::with_both_types;
 use relayout_messages::UserError;
 
-pub(crate) use hot::ComparedFiles;
-pub use hot::{HotDiff, HotMove, HotPair, HotTypeTraffic};
-pub(crate) use select::load_matching;
-pub use select::{DiffSelection, TypeOrder};
+pub use hot::{ComparedFiles, HotDiff, HotMove, HotPair, HotTypeTraffic};
+
+pub use select::{DiffSelection, TypeOrder, load_matching};
 
 /// Two builds and the types of them to compare.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use relayout_contend::identify::{AddressNamer as _, SiteSource};
 use relayout_contend::{Finding, Findings};
 use relayout_resolve::{CountedOpinion, ObjectId, ResolvedObject};
 
-use crate::{ResolvedNames, ResolvedProfile};
+use relayout_advice::{ResolvedNames, ResolvedProfile};
 use relayout_messages::UserError;
 
 /// A finding with the evidence for its type.

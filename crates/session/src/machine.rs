@@ -4,93 +4,62 @@ mod timed;
 
 use std::path::Path;
 
+use relayout_advice::ProbedMachine;
 use relayout_contend::throughput::{LineHabit, MachineCosts};
 use relayout_probe::{AccessCost, MachineFile, load_machine_file};
-use relayout_profile::{ClockUnit, Profile};
-use relayout_timed::{MachineRules, TimedMachine};
 
 use timed::timed_machine;
 
 use relayout_messages::UserError;
 
-/// Costs of a probed machine.
-#[derive(Clone, Debug, Default)]
-pub struct ProbedMachine {
-    /// Cost of a pair transfer, in transfers; 0 where it is unknown.
-    pub pair_coefficient: f64,
-    /// Costs of accesses; `None` where the machine was not probed.
-    pub costs: Option<MachineCosts>,
-    /// Number of CPUs to predict for; `None` for as many as were recorded.
-    pub cpus: Option<u32>,
-    /// The machine as the timed model takes it, and what is known of its rules; `None` where it was not probed.
-    pub timed: Option<(TimedMachine, MachineRules)>,
-    /// True if the user named the machine, its pair coefficient or its number of CPUs.
-    pub is_given: bool,
-    /// Sentence that says why a probed machine has no costs.
-    missing_costs_note: Option<String>,
-    /// Sentence that says why a probed machine has no model.
-    missing_visits_note: Option<String>,
-}
-
-impl ProbedMachine {
-    /// Reads `machine_file`, or the file of this machine. `pair_coefficient` replaces the measured
-    /// one.
-    ///
-    /// # Errors
-    /// The file cannot be read, or `machine_file` has no costs of accesses.
-    pub fn read(
-        machine_file: Option<&Path>,
-        pair_coefficient: Option<f64>,
-        cpus: Option<u32>,
-    ) -> Result<Self, UserError> {
-        let file = match machine_file {
-            Some(path) => Some(MachineFile::read(path).map_err(machine_file_error)?),
-            None => load_machine_file()?,
-        };
-        let measured = file.as_ref().and_then(|file| file.pair_coefficient.value);
-        let costs = file.as_ref().and_then(costs_from_file);
-        let timed = file.as_ref().and_then(timed_machine);
-        let missing_costs_note = match (machine_file, &costs) {
-            _ if file.is_none() => None,
-            (_, Some(_)) => None,
-            (Some(path), None) => match timed {
-                None => return Err(missing_costs(path, "relayout probe -o FILE")),
-                Some(_) => Some(missing_costs(path, "relayout probe -o FILE")),
-            },
-            (None, None) => {
-                let path = MachineFile::default_path().unwrap_or_default();
-                Some(missing_costs(&path, "relayout probe"))
-            }
-        };
-        let missing_costs_note =
-            missing_costs_note.map(|error| format!("No throughput is predicted: {error}."));
-        let missing_visits_note = match (&file, &timed) {
-            (Some(_), None) => Some(
-                "No throughput is predicted for the probed machine: its two CPUs did not take lines from each other, \
-                 as threads of one core do, or it was too noisy; `relayout probe` measures again."
-                    .to_owned(),
-            ),
-            _ => None,
-        };
-        Ok(Self {
-            pair_coefficient: pair_coefficient.or(measured).unwrap_or(0.0),
-            costs,
-            cpus,
-            timed,
-            is_given: machine_file.is_some() || pair_coefficient.is_some() || cpus.is_some(),
-            missing_costs_note,
-            missing_visits_note,
-        })
-    }
-
-    /// Says why nothing is predicted of a profile on a machine that was probed. One whose clock counts instructions needs
-    /// the costs of visits, and others those of accesses.
-    pub(crate) fn missing_note(&self, profile: &Profile) -> Option<String> {
-        match profile.meta.clock {
-            Some(ClockUnit::Instructions) => self.missing_visits_note.clone(),
-            _ => self.missing_costs_note.clone(),
+/// Reads `machine_file`, or the file of this machine. `pair_coefficient` replaces the measured
+/// one.
+///
+/// # Errors
+/// The file cannot be read, or `machine_file` has no costs of accesses.
+pub fn read_machine(
+    machine_file: Option<&Path>,
+    pair_coefficient: Option<f64>,
+    cpus: Option<u32>,
+) -> Result<ProbedMachine, UserError> {
+    let file = match machine_file {
+        Some(path) => Some(MachineFile::read(path).map_err(machine_file_error)?),
+        None => load_machine_file()?,
+    };
+    let measured = file.as_ref().and_then(|file| file.pair_coefficient.value);
+    let costs = file.as_ref().and_then(costs_from_file);
+    let timed = file.as_ref().and_then(timed_machine);
+    let missing_costs_note = match (machine_file, &costs) {
+        _ if file.is_none() => None,
+        (_, Some(_)) => None,
+        (Some(path), None) => match timed {
+            None => return Err(missing_costs(path, "relayout probe -o FILE")),
+            Some(_) => Some(missing_costs(path, "relayout probe -o FILE")),
+        },
+        (None, None) => {
+            let path = MachineFile::default_path().unwrap_or_default();
+            Some(missing_costs(&path, "relayout probe"))
         }
-    }
+    };
+    let missing_costs_note =
+        missing_costs_note.map(|error| format!("No throughput is predicted: {error}."));
+    let missing_visits_note = match (&file, &timed) {
+        (Some(_), None) => Some(
+            "No throughput is predicted for the probed machine: its two CPUs did not take lines from each other, \
+             as threads of one core do, or it was too noisy; `relayout probe` measures again."
+                .to_owned(),
+        ),
+        _ => None,
+    };
+    Ok(ProbedMachine {
+        pair_coefficient: pair_coefficient.or(measured).unwrap_or(0.0),
+        costs,
+        cpus,
+        timed,
+        is_given: machine_file.is_some() || pair_coefficient.is_some() || cpus.is_some(),
+        missing_costs_note,
+        missing_visits_note,
+    })
 }
 
 /// Returns `given`, or else the pair coefficient that was measured on this machine.

@@ -12,8 +12,9 @@ use relayout_messages::RecordingProgress;
 use relayout_profile::{AccessCoverage, ProfileMeta, RecordedRun, RecordedTime, SiteId};
 
 use crate::declarations::find_object;
-use crate::findings::recorded_names;
-use crate::{ResolvedNames, ResolvedProfile, with_resolved_profile};
+use crate::with_resolved_profile;
+use relayout_advice::recorded_names;
+use relayout_advice::{ResolvedNames, ResolvedProfile};
 use relayout_messages::UserError;
 
 /// Complete recordings of a profile.
@@ -76,19 +77,19 @@ pub fn complete_recordings(meta: &ProfileMeta) -> Vec<RecordingExtent> {
 
 impl RecordedOperations {
     /// Returns a count as a rate per operation.
-    pub(crate) fn rate(&self, count: u64) -> f64 {
+    pub fn rate(&self, count: u64) -> f64 {
         count as f64 / self.operations
     }
 
     /// Returns true if both are one recording, maybe in two profiles.
-    pub(crate) fn is_same_recording(&self, other: &Self) -> bool {
+    pub fn is_same_recording(&self, other: &Self) -> bool {
         self.extent == other.extent
     }
 }
 
 impl ProfileTraffic {
     /// Counts the traffic of a profile that was read from `path`.
-    pub(crate) fn count(
+    pub fn count(
         path: &Path,
         resolved: &ResolvedProfile<'_>,
         names: &ResolvedNames<'_, '_>,

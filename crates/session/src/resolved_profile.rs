@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use relayout_advice::{LINE_BYTES_DEFAULT, ResolvedProfile};
 use relayout_messages::RecordingProgress;
 use relayout_profile::Profile;
-use relayout_resolve::{DebugImages, Resolution};
+use relayout_resolve::DebugImages;
 
 use crate::debug_images::with_debug_images;
 use crate::resolution_cache::resolve_with_cache;
@@ -12,22 +13,6 @@ use relayout_messages::UserError;
 
 /// Environment variable with the memory in GB that the rows of a profile may take.
 const MEMORY_VARIABLE: &str = "RELAYOUT_PROFILE_GB";
-
-/// Size of a cache line in bytes where the profile has none.
-pub(crate) const LINE_BYTES_DEFAULT: u32 = 64;
-
-/// A profile, resolved.
-#[derive(Clone, Copy)]
-pub struct ResolvedProfile<'a> {
-    /// The recording.
-    pub profile: &'a Profile,
-    /// Objects, types and members of its accesses.
-    pub resolution: &'a Resolution,
-    /// Bytes of a cache line.
-    pub line_bytes: u32,
-    /// Receiver of steps and warnings.
-    pub progress: &'a dyn RecordingProgress,
-}
 
 /// Reads the profile and its debug files, resolves it, and calls `then` with the result.
 ///
@@ -65,7 +50,7 @@ pub fn with_verified_profile<T, E: From<UserError>>(
 ///
 /// # Errors
 /// A debug file cannot be read or is of another build; and those of `verify` and `then`.
-pub(crate) fn resolve_read_profile<T, E: From<UserError>>(
+pub fn resolve_read_profile<T, E: From<UserError>>(
     profile: &Profile,
     debug: &[PathBuf],
     progress: &dyn RecordingProgress,
@@ -95,10 +80,7 @@ pub(crate) fn resolve_read_profile<T, E: From<UserError>>(
 ///
 /// # Errors
 /// The profile cannot be read, which an error says that names it.
-pub(crate) fn read_profile(
-    path: &Path,
-    progress: &dyn RecordingProgress,
-) -> Result<Profile, UserError> {
+pub fn read_profile(path: &Path, progress: &dyn RecordingProgress) -> Result<Profile, UserError> {
     progress.step("reading the profile");
     let Some(allowed) = std::env::var_os(MEMORY_VARIABLE) else {
         return Ok(relayout_profile::read(path)?);

@@ -7,8 +7,8 @@ use relayout_contend::{Finding, FindingSubject};
 use relayout_layout::abi::AbiEngine;
 use relayout_layout::{Aggregate, Member, TypeArena};
 
-use crate::ResolvedProfile;
 use crate::declarations::find_object;
+use relayout_advice::ResolvedProfile;
 
 /// Members of a type that are listed: a class may have more than anybody looks at.
 const MEMBERS_MAX: usize = 2000;

@@ -7,7 +7,7 @@ use relayout_fleet::add::{AddedProfile, ProfileAdder};
 use relayout_fleet::data_set::DataSet;
 use relayout_fleet::day::Day;
 use relayout_report::escape_text;
-use relayout_session::compare::find_profiles;
+use relayout_workflows::compare::find_profiles;
 
 use super::progress::LineProgress;
 

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use relayout_advice::ProbedMachine;
+use relayout_advice::{LayoutEdits, LayoutFile, score_given_layouts, verify_layout_files};
 use relayout_contend::strip_type_tag;
 use relayout_messages::RecordingProgress;
 use relayout_messages::UserError;
-use relayout_session::advise::{
-    LayoutEdits, LayoutFile, read_layout_files, score_given_layouts, verify_layout_files,
-};
-use relayout_session::{ProbedMachine, complete_recordings, with_verified_profile};
+use relayout_session::advise::read_layout_files;
+use relayout_session::{complete_recordings, with_verified_profile};
 
 use super::RecordingSelection;
 use super::cells::QueryRows;

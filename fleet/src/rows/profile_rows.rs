@@ -6,8 +6,8 @@ use relayout_contend::{AccessMeeting, FindingSubject, MemberTraffic, SiteSource,
 use relayout_diff::TypeLayout;
 use relayout_profile::{ProfileMeta, SiteId};
 use relayout_report::json::access_key;
-use relayout_session::compare::ComparedWorkload;
 use relayout_session::{NamedTraffic, RecordedOperations, RecordingExtent};
+use relayout_workflows::compare::ComparedWorkload;
 
 use super::{CellValue, TableRow};
 use crate::day::Day;

@@ -3,18 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use clap_complete::ArgValueCandidates;
+use relayout_advice::{CurveRequest, LayoutChoice, SearchRequest, verify_layout_files};
+use relayout_advice::{ProbedMachine, ResolvedNames, ResolvedProfile};
 use relayout_layout::suggestions;
 use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::advise::{AdviceTextOptions, advise_document, advise_text, patch_mail};
 use relayout_session::advise::{
-    AdviceRequest, AdviceRun, CurveRequest, LayoutChoice, PatchOutcome, advise_types,
-    read_layout_files, rejected_path, verify_layout_files, write_hardware_script, write_mails,
+    AdviceRequest, AdviceRun, PatchOutcome, advise_types, read_layout_files, rejected_path,
+    write_hardware_script, write_mails,
 };
-use relayout_session::{
-    ProbedMachine, ProfileCache, ResolvedNames, ResolvedProfile, run_judgements,
-    verify_profile_path,
-};
+use relayout_session::{ProfileCache, read_machine, run_judgements, verify_profile_path};
 use relayout_timed::{MACHINES, MachineRules, TimedMachine, find_machine};
 use relayout_toolchain::kernel_build::KernelConfiguration;
 
@@ -93,7 +92,7 @@ pub struct Args {
     #[arg(long, requires = "source")]
     pub force: bool,
     /// Show the first N candidates, and all that nothing else beats
-    #[arg(long, value_name = "N", default_value_t = AdviceRequest::TOP_DEFAULT, value_parser = arguments::whole::<usize>)]
+    #[arg(long, value_name = "N", default_value_t = SearchRequest::TOP_DEFAULT, value_parser = arguments::whole::<usize>)]
     pub top: usize,
     /// Recommend only layouts that move at most N members
     #[arg(long, value_name = "N", value_parser = arguments::whole::<usize>)]
@@ -177,7 +176,7 @@ impl MachineArgs {
             [only] if *only > 1 => Some(*only),
             _ => None,
         };
-        let probed = ProbedMachine::read(file, pair_coefficient, cpus)?;
+        let probed = read_machine(file, pair_coefficient, cpus)?;
         let only_of_curves = self.cpus.len() > 1 || self.cpus == [1] || self.think > 0;
         if !is_named && probed.timed.is_none() && only_of_curves {
             return Err(UserError::input(
@@ -297,24 +296,26 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
 fn advice_request(args: &Args, layout_type: &str) -> Result<AdviceRequest, UserError> {
     let machine = args.machine.read_probed(args.pair_coefficient)?;
     Ok(AdviceRequest {
-        types: args.types.clone(),
+        search: SearchRequest {
+            types: args.types.clone(),
+            pinned: args.keep.clone(),
+            top: args.top,
+            moves_max: args.max_moves,
+            curve: args.machine.curve_request(&machine),
+            machine,
+            force: args.force,
+        },
         layout_files: read_layout_files(layout_type, &args.layout)?,
-        pinned: args.keep.clone(),
         debug: args.debug.clone(),
         workloads: args.also.clone(),
         configurations: args.other_builds.clone(),
         source: args.source.clone(),
         compile: args.compile.clone(),
-        top: args.top,
-        moves_max: args.max_moves,
         choice: match args.pick {
             Some(number) => LayoutChoice::Picked(number),
             None if !args.layout.is_empty() => LayoutChoice::Given,
             None => LayoutChoice::Recommended,
         },
-        curve: args.machine.curve_request(&machine),
-        machine,
-        force: args.force,
     })
 }
 

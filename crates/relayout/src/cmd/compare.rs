@@ -7,10 +7,10 @@ use relayout_messages::ErrorCategory;
 use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::compare::{compare_document, render_mail, render_text};
-use relayout_session::compare::{
+use relayout_session::verify_profile_path;
+use relayout_workflows::compare::{
     BisectVerdict, CompareSettings, ComparedSide, RecordingComparison, compare_sides,
 };
-use relayout_session::verify_profile_path;
 
 use super::document_files::DocumentArgs;
 use crate::complete;

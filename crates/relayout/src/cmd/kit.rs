@@ -8,14 +8,14 @@ use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::kit::{kit_result_document, render_export, render_ledger, render_result};
 use relayout_report::verify::VerifyContents;
-use relayout_session::kit::{
+use relayout_verify::judge::{ChangeVerdict, JudgingRules};
+use relayout_verify::metric::Metric;
+use relayout_workflows::kit::{
     KernelKitRequest, KitEvidence, KitRequest, add_to_ledger, export_kernel_kit, export_kit,
     import_result, read_ledger,
 };
-use relayout_session::verify::ProgramSettings;
-use relayout_session::verify::kernel::KernelSettings;
-use relayout_verify::judge::{ChangeVerdict, JudgingRules};
-use relayout_verify::metric::Metric;
+use relayout_workflows::verify::ProgramSettings;
+use relayout_workflows::verify::kernel::KernelSettings;
 
 use super::document_files::DocumentArgs;
 use crate::exit::ExitStatus;

@@ -9,7 +9,7 @@ use relayout_files::InterruptFlag;
 use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::suite::{render_list, render_text, suite_document};
-use relayout_session::suite::{
+use relayout_workflows::suite::{
     JobShard, JobState, SuiteOutcome, SuiteRequest, SuiteTools, run_suite,
 };
 

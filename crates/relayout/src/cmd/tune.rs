@@ -8,10 +8,10 @@ use relayout_files::{InterruptFlag, cannot};
 use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::tune::{TuneWriter, render_text, tune_document};
-use relayout_session::tune::{
+use relayout_verify::metric::Metric;
+use relayout_workflows::tune::{
     TuneLimits, TuneRequest, TuneSettings, TuneTarget, TuneTools, TunedKernel, TunedProgram, tune,
 };
-use relayout_verify::metric::Metric;
 
 use super::document_files::DocumentArgs;
 use crate::arguments;

@@ -9,12 +9,12 @@ use relayout_files::InterruptFlag;
 use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::verify::{VerifyContents, render_text, verify_document};
-use relayout_session::verify::{
+use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgingRules};
+use relayout_verify::metric::{FORMS, Metric};
+use relayout_workflows::verify::{
     ComparedPrograms, MeasuredRuns, PatchedBuild, ProgramSettings, judge, load_runs,
     measure_programs,
 };
-use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgingRules};
-use relayout_verify::metric::{FORMS, Metric};
 
 use super::document_files::DocumentArgs;
 use super::kit::KitArgs;

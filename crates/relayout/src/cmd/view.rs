@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crossterm::event;
+use relayout_advice::ProbedMachine;
 use relayout_files::{InterruptFlag, wait_for_key};
 use relayout_messages::UserError;
 use relayout_report::view::{ReportView, ViewOutcome, ViewPalette};
-use relayout_session::{ProbedMachine, ProfileCache, read_source_file, verify_profile_path};
+use relayout_session::{ProfileCache, read_machine, read_source_file, verify_profile_path};
 
 use crate::arguments;
 use crate::exit::ExitStatus;
@@ -76,7 +77,7 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     let files = ViewFiles {
         tree: args.source.as_deref(),
         cache: ProfileCache::locate(&args.profile, &args.debug),
-        machine: ProbedMachine::read(None, None, None)?,
+        machine: read_machine(None, None, None)?,
     };
     let interrupt = InterruptFlag::catch();
     let mut screen = TakenScreen::take().map_err(UserError::wrap("cannot use the terminal"))?;

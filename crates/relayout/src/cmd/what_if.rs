@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 
 use clap_complete::ArgValueCandidates;
+use relayout_advice::ResolvedNames;
+use relayout_advice::{
+    LayoutEdits, MemberBytes, MemberMove, predict_curves, score_given_layouts, verify_layout_files,
+};
 use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::advise::{what_if_document, what_if_text};
-use relayout_session::advise::{
-    LayoutEdits, MemberBytes, MemberMove, predict_curves, read_layout_files, score_given_layouts,
-    verify_layout_files,
-};
-use relayout_session::{ResolvedNames, verify_profile_path};
+use relayout_session::advise::read_layout_files;
+use relayout_session::verify_profile_path;
 
 use super::advise::MachineArgs;
 use super::document_files::DocumentArgs;

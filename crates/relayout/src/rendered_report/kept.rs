@@ -1,10 +1,9 @@
 //! A report from what an earlier one has kept: the findings, and why the first of them are taken for their types.
 
+use relayout_advice::{ResolvedNames, ResolvedProfile};
 use relayout_contend::Findings;
 use relayout_report::{FindingSelection, ReportContents, explain_text};
-use relayout_session::{
-    FindingsQuestion, ProfileCache, RankedProfile, ResolvedNames, ResolvedProfile, explain_finding,
-};
+use relayout_session::{FindingsQuestion, ProfileCache, RankedProfile, explain_finding};
 
 use super::question::{ReportForm, ReportQuestion};
 use super::{TOP_DEFAULT, render_text};

@@ -1,9 +1,8 @@
 //! The question that a report answers: all that decides about its text, beside the profile.
 
+use relayout_advice::TypeJudgements;
 use relayout_messages::UserError;
-use relayout_session::{
-    ProfileCache, ProfileQuestion, TypeJudgements, pair_coefficient_or_measured,
-};
+use relayout_session::{ProfileCache, ProfileQuestion, pair_coefficient_or_measured};
 use serde::Serialize;
 
 use crate::arguments::{self, FindingOrder, TextForm};

@@ -1,5 +1,10 @@
 //! The documents of `advise` and `what-if`, made of a session's values.
 
+use relayout_advice::ResolvedProfile;
+use relayout_advice::{
+    AdviceDoubt, AdvisedType, ContendedVariable, GuardAdvice, GuardableStore, LayoutPool,
+    MemberAccesses, OtherScenario, PoolLayout, SearchedType,
+};
 use relayout_contend::CoherenceTally;
 use relayout_contend::throughput::{GainRatio, ThroughputGain};
 use relayout_layout::abi::StructShape;
@@ -9,11 +14,9 @@ use relayout_search::{
     AdviceVerdict, ChangeInterval, ComparedBy, EditSize, GroupCrossing, LayoutAdvice, LineGroups,
     PlaceChanges, RankedLayout, Recommendation, ScoredLayout, SkippedCandidates, change,
 };
-use relayout_session::ResolvedProfile;
 use relayout_session::advise::{
-    AdviceDoubt, AdviceRun, AdvisedType, CompileTest, CompileVerdict, ContendedVariable,
-    EditedCandidate, GuardAdvice, GuardableStore, LayoutPool, MemberAccesses, OtherScenario,
-    PatchOutcome, PatchedType, PoolLayout, SearchedType, WrittenPatch,
+    AdviceRun, CompileTest, CompileVerdict, EditedCandidate, PatchOutcome, PatchedType,
+    WrittenPatch,
 };
 
 use super::curve_document::CurveDocument;

@@ -2,16 +2,14 @@
 
 use std::fmt::Write as _;
 
+use relayout_advice::ResolvedProfile;
+use relayout_advice::{AdvisedType, GatheredType, LayoutPool, MemberAccesses, OtherScenario};
 use relayout_patch::PatchMail;
 use relayout_profile::AccessCoverage;
 use relayout_search::{LayoutAdvice, RankedLayout, ScoredLayout};
-use relayout_session::ResolvedProfile;
-use relayout_session::advise::{
-    AdvisedType, CompileTest, GatheredType, LayoutPool, MemberAccesses, OtherScenario,
-    PatchOutcome, PatchedType, WrittenPatch,
-};
+use relayout_session::advise::{CompileTest, PatchOutcome, PatchedType, WrittenPatch};
 
-use relayout_session::tune::ChangeDescription;
+use relayout_workflows::tune::ChangeDescription;
 
 use super::text::guard_text::{GUARD_RACE_NOTE, guard_sentences};
 use super::text::scenario_text::seen_store_words;
@@ -56,7 +54,7 @@ pub fn patch_description(
     resolved: &ResolvedProfile<'_>,
     patched: &PatchedType<'_>,
 ) -> Option<ChangeDescription> {
-    let mail = patch_mail(resolved, patched, patched.limits.top, None)?;
+    let mail = patch_mail(resolved, patched, patched.advised.limits.top, None)?;
     let Some(PatchOutcome::Diff(written)) = &patched.patch else {
         return None;
     };

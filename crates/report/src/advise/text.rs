@@ -18,12 +18,12 @@ mod variable_text;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use relayout_search::{AdviceVerdict, LayoutAdvice, RankedLayout, ScoredLayout, change};
-use relayout_session::ResolvedProfile;
-use relayout_session::advise::{
-    AdviceRun, AdvisedType, CompileTest, GatheredType, GuardableStore, InnerType, LayoutPool,
-    PatchOutcome, PatchedType, SearchedType, WrittenPatch, inner_types,
+use relayout_advice::ResolvedProfile;
+use relayout_advice::{
+    AdvisedType, GatheredType, GuardableStore, InnerType, LayoutPool, SearchedType, inner_types,
 };
+use relayout_search::{AdviceVerdict, LayoutAdvice, RankedLayout, ScoredLayout, change};
+use relayout_session::advise::{AdviceRun, CompileTest, PatchOutcome, PatchedType, WrittenPatch};
 use serde::Serialize;
 
 use crate::words::{counted, recorded_time_words};
@@ -207,7 +207,7 @@ fn push_patch(
 /// Returns the transfers of a layout that took the place of the recommended one, in words.
 fn instead_transfers(patched: &PatchedType<'_>, written: &RankedLayout) -> String {
     let transfers = written.tally.transfers();
-    let recommended = patched.most_recommended();
+    let recommended = patched.advised.most_recommended();
     match recommended.map(|(pool, found)| advice_transfers(pool, found.index)) {
         Some(most) if most != transfers => format!("{transfers} transfers instead of {most}"),
         _ => format!("as many transfers: {transfers}"),

@@ -4,11 +4,11 @@ use relayout_diff::TypeDiffDetail;
 use relayout_layout::word_lists::word_series;
 use relayout_profile::ProfileMeta;
 use relayout_profile::program::COMPILED_IN_COLLECTOR;
-use relayout_session::compare::{
+use relayout_verify::judge::ChangeVerdict;
+use relayout_workflows::compare::{
     ChangeCause, LayoutCause, MemberChange, MemberSide, RateChange, RecordingComparison,
     SideWorkload, SubjectChange, WorkloadComparison,
 };
-use relayout_verify::judge::ChangeVerdict;
 
 use crate::diff::hot::pair_sentences;
 use crate::diff::shape_pair::ShapePair;

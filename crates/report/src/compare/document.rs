@@ -2,7 +2,7 @@
 //!
 //! Rates are transfers per operation. Changes and intervals are in percent of the old rate.
 
-use relayout_session::compare::{
+use relayout_workflows::compare::{
     ChangeCause, ComparedWorkload, MemberChange, MemberSide, RateChange, RecordingComparison,
     SideWorkload, SubjectChange, WorkloadComparison,
 };

@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use relayout_layout::word_lists::word_series;
-use relayout_session::compare::{RecordingComparison, WorkloadComparison};
 use relayout_verify::judge::ChangeVerdict;
+use relayout_workflows::compare::{RecordingComparison, WorkloadComparison};
 
 use super::change_words::{
     cause_sentences, collector_words, member_words, names_with_verdict, outcome_words, rate_words,

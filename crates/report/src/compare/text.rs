@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use relayout_layout::word_lists::word_series;
-use relayout_session::compare::{
+use relayout_verify::judge::ChangeVerdict;
+use relayout_workflows::compare::{
     RateChange, RecordingComparison, SubjectChange, WorkloadComparison,
 };
-use relayout_verify::judge::ChangeVerdict;
 
 use super::change_words::{
     cause_sentences, change_words, collector_words, interval_words, member_words,

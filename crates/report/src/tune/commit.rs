@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use relayout_advice::ResolvedProfile;
+use relayout_probe::MachineIdentity;
 use relayout_session::advise::PatchedType;
-use relayout_session::tune::{ChangeDescription, ChangeWriter, TriedChange, TuneSettings};
-use relayout_session::{MachineIdentity, ResolvedProfile};
+use relayout_workflows::tune::{ChangeDescription, ChangeWriter, TriedChange, TuneSettings};
 
 use super::effects::{counted_words, measured_words};
 use crate::advise::patch_description;

@@ -1,6 +1,6 @@
 //! `relayout/tune/2`: everything that a run tried, for scripts.
 
-use relayout_session::tune::{
+use relayout_workflows::tune::{
     ChangeFate, CountedEffect, MeasuredEffect, PredictedEffect, TriedChange, TuneOutcome,
     TuneTarget,
 };

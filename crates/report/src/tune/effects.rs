@@ -1,7 +1,7 @@
 //! Ways in which the numbers of a run came about. No sentence mixes two of them.
 
-use relayout_session::MachineIdentity;
-use relayout_session::tune::{CountedEffect, MeasuredEffect, TuneSettings, TuneTarget};
+use relayout_probe::MachineIdentity;
+use relayout_workflows::tune::{CountedEffect, MeasuredEffect, TuneSettings, TuneTarget};
 
 use crate::words::counted;
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use relayout_session::tune::{ChangeFate, SHARE_MIN, TriedChange, TuneEnding, TuneOutcome};
+use relayout_workflows::tune::{ChangeFate, SHARE_MIN, TriedChange, TuneEnding, TuneOutcome};
 
 use super::effects::{counted_words, measured_words};
 use crate::words::counted;

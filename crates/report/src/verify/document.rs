@@ -1,9 +1,9 @@
 //! `relayout/verify/1`: an experiment for scripts.
 
-use relayout_session::verify::JudgedRuns;
 use relayout_verify::judge::{ExperimentOutcome, JudgedMetric, SideSummary};
 use relayout_verify::metric::BetterDirection;
 use relayout_verify::runs::{ExperimentEnding, ExperimentRuns, ExperimentSetup, StartFate};
+use relayout_workflows::verify::JudgedRuns;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -7,8 +7,8 @@ mod text;
 
 use std::path::Path;
 
-use relayout_session::verify::kernel::KernelVerification;
 use relayout_verify::judge::ExperimentOutcome;
+use relayout_workflows::verify::kernel::KernelVerification;
 
 pub use document::kernel_document;
 pub use text::render_text;

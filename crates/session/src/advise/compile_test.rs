@@ -12,9 +12,9 @@ use relayout_toolchain::kernel_build::{
     BuildWatch, KernelBuilder, KernelConfiguration, TestedObject,
 };
 
-use super::configuration::shape_in_catalog;
-use super::gathered::GatheredType;
-use crate::ResolvedProfile;
+use relayout_advice::GatheredType;
+use relayout_advice::ResolvedProfile;
+use relayout_advice::shape_in_catalog;
 use relayout_messages::UserError;
 
 /// Result of compiling a patch in one configuration.

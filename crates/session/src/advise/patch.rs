@@ -9,12 +9,12 @@ use std::path::Path;
 use relayout_patch::FileLine;
 use relayout_search::{RankedLayout, Recommendation, RecommendationRules, recommend};
 
-use super::advised_type::AdvisedType;
 use super::compile_test::CompileTest;
-use super::guards::GuardableStore;
-use super::layout_pool::LayoutPool;
-use super::recommended::{LayoutChoice, PoolLayout, RecommendationLimits};
-use crate::ResolvedProfile;
+use relayout_advice::AdvisedType;
+use relayout_advice::GuardableStore;
+use relayout_advice::LayoutPool;
+use relayout_advice::ResolvedProfile;
+use relayout_advice::{LayoutChoice, PoolLayout, RecommendationLimits};
 
 use source_tree::SourceTree;
 
@@ -161,8 +161,8 @@ pub(super) fn write_chosen_layout(
     advised: &AdvisedType<'_>,
     source: &Path,
     choice: LayoutChoice,
-    limits: RecommendationLimits,
 ) -> Option<Result<ChosenEdit, String>> {
+    let limits = advised.limits;
     let pool = advised.unguarded_pool()?;
     let tree = SourceTree::new(resolved, source);
     let layout = match choice {
@@ -203,7 +203,7 @@ fn write_recommended(
     limits: RecommendationLimits,
 ) -> Option<Result<ChosenEdit, String>> {
     let mut guards_refused = None;
-    if let Some((pool, recommended)) = advised.guarded_recommendations(limits) {
+    if let Some((pool, recommended)) = advised.guarded_recommendations() {
         match tree.write_first_editable(advised, pool, &recommended, limits.top) {
             Some(Ok(chosen)) => return Some(Ok(chosen)),
             Some(Err(reason)) => guards_refused = Some(reason),

@@ -13,8 +13,9 @@ use relayout_messages::RecordingProgress;
 use relayout_resolve::FileId;
 
 use super::{CheckRequest, CheckRules, with_file};
-use crate::findings::recorded_member;
-use crate::{ResolvedNames, rank_findings, with_resolved_profile};
+use crate::with_resolved_profile;
+use relayout_advice::recorded_member;
+use relayout_advice::{ResolvedNames, rank_findings};
 use relayout_messages::UserError;
 
 /// Profiles that show which members are hot.

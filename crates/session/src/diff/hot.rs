@@ -13,8 +13,9 @@ use relayout_layout::{
 };
 use relayout_messages::RecordingProgress;
 
-use crate::findings::recorded_member;
-use crate::{ResolvedNames, rank_findings, with_resolved_profile};
+use crate::with_resolved_profile;
+use relayout_advice::recorded_member;
+use relayout_advice::{ResolvedNames, rank_findings};
 use relayout_messages::UserError;
 
 /// Hot members of a type that are compared, most transfers first.
@@ -178,9 +179,12 @@ pub(super) fn compare_hot_types(
 }
 
 /// Both files.
-pub(crate) struct ComparedFiles<'c, 'o, 'n> {
+pub struct ComparedFiles<'c, 'o, 'n> {
+    /// Types of the earlier build.
     pub old: &'c TypeCatalog<'o>,
+    /// Types of the later build.
     pub new: &'c TypeCatalog<'n>,
+    /// Bytes of a cache line.
     pub line_bytes: u64,
 }
 
@@ -189,7 +193,7 @@ impl ComparedFiles<'_, '_, '_> {
     ///
     /// # Errors
     /// Malformed debug information.
-    pub(crate) fn compare(
+    pub fn compare(
         &self,
         diff: &LayoutDiff,
         type_diff: &TypeDiff,

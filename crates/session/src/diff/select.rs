@@ -72,7 +72,7 @@ pub(super) fn load_named(
 }
 
 /// Loads the types that `asked` names; with `with_copies`, also copies of C types in Rust code.
-pub(crate) fn load_matching(
+pub fn load_matching(
     side: &mut DiffSide<'_, '_>,
     asked: &str,
     with_copies: bool,

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use relayout_advice::{ResolvedNames, ResolvedProfile};
 use relayout_contend::line_moves;
 use relayout_files::write_atomically;
 use relayout_messages::UserError;
 use relayout_report::{ReportContents, render_firefox_profile, sarif};
-use relayout_session::{MemberDeclarations, ResolvedNames, ResolvedProfile};
+use relayout_session::MemberDeclarations;
 
 use super::super::document_files::reject_folder;
 use crate::print::print_note;

@@ -9,8 +9,8 @@ use relayout_files::InterruptFlag;
 use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::verify::kernel::{KernelContents, kernel_document, render_text};
-use relayout_session::verify::kernel::{KernelSettings, verify_kernel};
 use relayout_verify::judge::JudgingRules;
+use relayout_workflows::verify::kernel::{KernelSettings, verify_kernel};
 
 use super::super::kit::KernelKitArgs;
 use crate::arguments;

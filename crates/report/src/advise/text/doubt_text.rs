@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use relayout_advice::{AdviceDoubt, AdvisedType};
 use relayout_search::RankedLayout;
-use relayout_session::advise::{AdviceDoubt, AdvisedType};
 
 use crate::wrap::wrap_text;
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use relayout_advice::{AdvisedType, GuardAdvice, StoreCounts};
 use relayout_search::{LayoutAdvice, RankedLayout};
-use relayout_session::advise::{AdvisedType, GuardAdvice, StoreCounts};
 
 use super::{PoolView, search_words, table};
 use crate::words::counted;

@@ -1,8 +1,8 @@
 //! Sentences about members that leave cache lines.
 
+use relayout_advice::{LineChange, NamedUses, line_changes};
 use relayout_layout::word_lists::word_list;
 use relayout_search::RankedLayout;
-use relayout_session::advise::{LineChange, NamedUses, line_changes};
 
 use super::PoolView;
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use relayout_advice::{FirstMember, FirstMemberPin, GatheredType, OrderEvidence};
 use relayout_patch::{BorderSide, FirstMemberReliance, OrderFact, OrderReliance, RangeBorder};
-use relayout_session::advise::{FirstMember, FirstMemberPin, GatheredType, OrderEvidence};
 
 use crate::words::{count_more, counted};
 use crate::wrap::wrap_text;

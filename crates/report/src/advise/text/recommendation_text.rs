@@ -154,7 +154,7 @@ fn no_recommendation_sentence(patched: &PatchedType<'_>) -> String {
     let Some(pool) = patched.advised.unguarded_pool() else {
         return "Nothing was searched.".to_owned();
     };
-    let limit = patched.limits.moves_max;
+    let limit = patched.advised.limits.moves_max;
     let found = match limit {
         Some(most) => format!(
             "No layout that moves at most {}",

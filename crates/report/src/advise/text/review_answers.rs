@@ -2,11 +2,9 @@
 
 use std::fmt::Write as _;
 
+use relayout_advice::{AdviceDoubt, OtherScenario, PoolLayout, ScenarioKind, element_instructions};
 use relayout_search::{ChangeInterval, RankedLayout, Recommendation};
-use relayout_session::advise::{
-    AdviceDoubt, CompileTest, OtherScenario, PatchOutcome, PatchedType, PoolLayout, ScenarioKind,
-    WrittenPatch, element_instructions,
-};
+use relayout_session::advise::{CompileTest, PatchOutcome, PatchedType, WrittenPatch};
 
 use super::recommendation_text::recommendation_reason;
 use super::{PoolView, change_words, doubt_text, order_text, place_text, search_words};
@@ -130,7 +128,7 @@ pub(super) fn reviewed_layout<'a>(
     if let Some(PatchOutcome::Diff(written)) = &patched.patch {
         let edited = &written.edited;
         let pool = edited.pool(advised)?;
-        let recommended = pool.recommendations(patched.limits);
+        let recommended = pool.recommendations(patched.advised.limits);
         let is_written =
             |found: &Recommendation| PoolLayout::Candidate(found.index) == edited.layout;
         return Some(ReviewedLayout {

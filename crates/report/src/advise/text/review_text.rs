@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use relayout_advice::PoolLayout;
 use relayout_search::EditSize;
-use relayout_session::advise::{PatchedType, PoolLayout};
+use relayout_session::advise::PatchedType;
 
 use super::recommendation_text::{limited_sentence, recommendation_reason};
 use super::review_answers::{LayoutReview, reviewed_layout};

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use relayout_advice::{GuardableStore, LayoutPool, OtherScenario, StoreCounts};
 use relayout_search::VariantScore;
-use relayout_session::advise::{GuardableStore, LayoutPool, OtherScenario, StoreCounts};
 
 use super::search_words;
 use crate::wrap::wrap_text;

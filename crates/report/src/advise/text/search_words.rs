@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
+use relayout_advice::{GatheredType, MemberAccesses};
 use relayout_contend::throughput::{GainRatio, ThroughputGain};
 use relayout_layout::word_lists::word_list;
 use relayout_search::{
     AdviceVerdict, ChangeInterval, LayoutAdvice, LineGroups, RankedLayout, ScoredLayout,
     SkippedCandidates,
 };
-use relayout_session::advise::{GatheredType, MemberAccesses};
 
 use super::{PoolView, change_words, given_name, line_changes, order_text, place_text};
 use crate::words::{count_more, counted};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use relayout_advice::ContendedVariable;
 use relayout_contend::Finding;
 use relayout_profile::ProfileMeta;
-use relayout_session::advise::ContendedVariable;
 
 use crate::json::source_position;
 use crate::remedy::{RemedyContext, remedy_sentence};

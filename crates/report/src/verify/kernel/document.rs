@@ -1,6 +1,6 @@
 //! The part of `relayout/verify/1` that only experiments with kernels have.
 
-use relayout_session::verify::kernel::{
+use relayout_workflows::verify::kernel::{
     BuiltKernel, ChangedType, ReplayPrediction, ReplayedChange,
 };
 

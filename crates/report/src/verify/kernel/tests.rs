@@ -4,11 +4,11 @@ use relayout_contend::CoherenceTally;
 use relayout_verify::judge::{JudgingRules, judge_runs};
 use relayout_verify::runs::{ExperimentEnding, ExperimentSetup};
 
-use relayout_session::verify::kernel::{
-    BootCounts, BootSample, BootSamples, DetailSelection, TypeCounts,
-};
 use relayout_verify::judge::ChangeVerdict;
 use relayout_verify::plan::ExperimentSide;
+use relayout_workflows::verify::kernel::{
+    BootCounts, BootSample, BootSamples, DetailSelection, TypeCounts,
+};
 
 use super::text::sentences;
 

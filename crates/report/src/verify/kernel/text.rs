@@ -4,7 +4,7 @@ use relayout_layout::word_lists::word_list;
 use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgedMetric};
 use relayout_verify::plan::ExperimentSide;
 
-use relayout_session::verify::kernel::{
+use relayout_workflows::verify::kernel::{
     BootSamples, ChangedType, DetailSelection, FALSE_BY_FIRST_TOUCH, KERNEL, ReplayPrediction,
     member_metric_name,
 };

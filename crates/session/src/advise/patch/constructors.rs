@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use relayout_files::{c_source_files, read_regular};
 use relayout_patch::SourceText;
 
-use super::super::rust_struct::source_name;
+use super::super::rust_sources::source_name;
 
 /// Bytes of a file that is read: larger ones are generated tables.
 const FILE_BYTES_MAX: u64 = 8 << 20;

@@ -4,7 +4,7 @@ use relayout_layout::abi::{LayoutAtom, StructShape};
 use relayout_patch::{MemberPosition, SourceChange as Edit, WrittenAlignment};
 use relayout_search::{LayoutChange, OrderBorder};
 
-use super::super::gathered::GatheredType;
+use relayout_advice::GatheredType;
 
 /// Reason why a place in the source cannot be named.
 const NAMELESS: &str = "a place in it is beside a member without a name";

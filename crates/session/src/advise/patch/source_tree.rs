@@ -13,16 +13,16 @@ use relayout_patch::{
 };
 use relayout_search::{LayoutChange, ObjectHome, RankedLayout, Recommendation};
 
-use super::super::advised_type::AdvisedType;
-use super::super::gathered::{GatheredType, element_instructions};
-use super::super::layout_pool::LayoutPool;
-use super::super::line_changes::placement_reason;
-use super::super::recommended::PoolLayout;
-use super::super::subject::{AdvisedSubject, LocalDeclaration};
 use super::constructors::constructor_files;
 use super::edits::{struct_edits, union_edits};
 use super::{ChosenEdit, CommentToReview, EditedCandidate, PatchReach};
-use crate::ResolvedProfile;
+use relayout_advice::AdvisedType;
+use relayout_advice::LayoutPool;
+use relayout_advice::PoolLayout;
+use relayout_advice::ResolvedProfile;
+use relayout_advice::placement_reason;
+use relayout_advice::{AdvisedSubject, LocalDeclaration};
+use relayout_advice::{GatheredType, element_instructions};
 
 /// Candidates whose edits are tried before giving up.
 const CANDIDATES_TRIED_MAX: usize = 100;
@@ -269,7 +269,7 @@ impl<'a> SourceTree<'a> {
         };
         let comments_to_review = comments.to_review.into_inner();
         let line = declaration.line;
-        let reach = match &gathered.rust_struct {
+        let reach = match gathered.rust_struct() {
             Some(rules) => {
                 let name = gathered.declared_name();
                 let (edited, others) =

@@ -8,8 +8,9 @@ use relayout_patch::{
     CrateFile, EditRefusal, SourceChange as Edit, WrappedField, edit_struct, wrap_rust_field,
 };
 
-use super::super::super::rust_struct::{RustStructRules, crate_folder};
+use super::super::super::rust_sources::crate_folder;
 use super::EditedFile;
+use relayout_advice::RustStructRules;
 
 /// Bytes of a file that is read: larger ones are generated tables.
 const FILE_BYTES_MAX: u64 = 4 << 20;
