@@ -21,6 +21,7 @@ mod configuration;
 mod crowded;
 mod curves;
 mod doubts;
+mod experiment;
 mod findings;
 mod forbidden;
 mod gains;
@@ -55,6 +56,10 @@ pub use configuration::{ConfigurationBuild, shape_in_catalog};
 pub use crowded::CrowdedLayouts;
 pub use curves::{CurveRequest, predict_curves};
 pub use doubts::AdviceDoubt;
+pub use experiment::{
+    BenchEffect, ChangeRejection, EffectSubject, LayoutExperiment, LayoutOutcome, LayoutTrial,
+    TrialRules, TrialStage, TriedLayout, effects_of,
+};
 pub use findings::{rank_findings, recorded_member, recorded_name, recorded_names};
 pub use forbidden::ForbiddenLayout;
 pub use gains::predict_gains;

@@ -134,7 +134,11 @@ pub fn kit_result_document<'a>(
             })
             .collect(),
         predicted: evidence.predicted.iter().map(predicted_document).collect(),
-        counted: evidence.counted.iter().map(counted_document).collect(),
+        counted: evidence
+            .counted
+            .iter()
+            .filter_map(counted_document)
+            .collect(),
         agreements: { imported.ledger_entries().into_iter() }
             .map(|entry| AgreementDocument {
                 metric: entry.metric,
@@ -228,7 +232,7 @@ fn evidence_words(evidence: &KitEvidence) -> Vec<(&'static str, String)> {
         }
     }
     words.extend(evidence.counted.iter().map(|effect| {
-        let recordings = counted(effect.recordings as u64, "recording");
+        let recordings = counted(effect.samples as u64, "recording");
         let words = effect.words();
         (
             "counted",
@@ -242,8 +246,9 @@ fn evidence_words(evidence: &KitEvidence) -> Vec<(&'static str, String)> {
 }
 
 fn measured_words(entry: &LedgerEntry) -> String {
-    let change = entry.change.as_deref().unwrap_or("cannot be told");
-    let interval = match &entry.interval {
+    let change = entry.judged.change_text();
+    let change = change.as_deref().unwrap_or("cannot be told");
+    let interval = match entry.judged.interval_text() {
         Some([low, high]) => format!(", 95% interval {low} to {high}"),
         None => String::new(),
     };
@@ -251,7 +256,7 @@ fn measured_words(entry: &LedgerEntry) -> String {
         "{}: {change}{interval}, in {}: {}",
         entry.metric,
         counted(entry.pairs as u64, "pair"),
-        entry.verdict.as_str()
+        entry.judged.verdict.as_str()
     )
 }
 
@@ -271,7 +276,8 @@ fn agreement_words(entry: &LedgerEntry) -> &'static str {
 pub fn render_ledger(entries: &[LedgerEntry]) -> String {
     let mut text = String::new();
     for entry in entries {
-        let change = entry.change.as_deref().unwrap_or("-");
+        let change = entry.judged.change_text();
+        let change = change.as_deref().unwrap_or("-");
         let _ = writeln!(
             text,
             "{:<10} {change:>8} {}  {}, {}: {}",

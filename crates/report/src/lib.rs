@@ -36,6 +36,7 @@ mod firefox;
 pub mod fleet;
 mod highlight;
 pub mod json;
+mod judged_change;
 pub mod kit;
 mod machines;
 mod page;

@@ -61,10 +61,11 @@ fn changes_of_split(
     let is_told = |verdict| matches!(verdict, ChangeVerdict::Better | ChangeVerdict::Worse);
     let mut names = Vec::new();
     for workload in &compared.workloads {
-        if is_told(workload.total.verdict) {
+        if is_told(workload.total.judged.verdict) {
             names.push(format!("{} in all", workload.workload));
         }
-        let changes = { workload.subjects.iter() }.filter(|change| is_told(change.rate.verdict));
+        let changes =
+            { workload.subjects.iter() }.filter(|change| is_told(change.rate.judged.verdict));
         names.extend(changes.map(|change| format!("{:?}", change.subject)));
     }
     Ok(names)

@@ -9,10 +9,10 @@
 //! machine for programs, counted under QEMU for kernels.
 
 mod count;
-mod evidence;
 mod journal;
 mod kernel;
 mod outcome;
+mod predicted_effect;
 mod program;
 mod proposal;
 mod ranking;
@@ -31,11 +31,12 @@ use crate::verify::ExperimentProgress;
 use relayout_advice::ResolvedProfile;
 use relayout_session::advise::PatchedType;
 
-pub use evidence::{ChangeRejection, CountedEffect, MeasuredEffect, PredictedEffect, TuneStage};
+pub(crate) use count::counted_effect;
 pub use outcome::{
     ChangeDescription, ChangeFate, ChangeProposal, RankedType, TriedChange, TuneEnding,
     TuneOutcome, TunedBranch,
 };
+pub use predicted_effect::PredictedEffect;
 pub use ranking::SHARE_MIN;
 pub use settings::{TuneLimits, TuneSettings, TuneTarget, TunedKernel, TunedProgram};
 pub use tuner::{TuneRequest, tune};

@@ -138,7 +138,10 @@ pub(crate) fn save_runs(path: Option<&Path>, runs: &ExperimentRuns) -> Result<()
 /// Describes the first changes of an interim outcome.
 pub(crate) fn changes_so_far(outcome: &ExperimentOutcome) -> String {
     let describe = |metric: &JudgedMetric| {
-        let change = metric.change.map(|change| metric.scale.change_text(change));
+        let change = metric
+            .judged
+            .change
+            .map(|change| metric.judged.scale.change_text(change));
         format!(
             "{} {}",
             metric.description.name,

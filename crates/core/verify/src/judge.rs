@@ -8,6 +8,7 @@ pub use summary::SideSummary;
 use serde::{Deserialize, Serialize};
 
 use self::compare::{MetricComparison, compare_series};
+use crate::judged_change::{ChangeBasis, JudgedChange};
 use crate::metric::{BetterDirection, MetricDescription};
 use crate::plan::{ALPHA, ExperimentPlan};
 use crate::runs::{ExperimentRuns, MetricSeries};
@@ -94,14 +95,10 @@ pub struct JudgedMetric {
     pub before: SideSummary,
     /// Summary of the side after the change.
     pub after: SideSummary,
-    /// Unit of `change`, `interval` and `margin`.
-    pub scale: ChangeScale,
-    /// Change from before to after, as a fraction. It is `None` with fewer than two pairs, or if it
-    /// is not 0 and would be relative to a median of 0, or is too large for a percentage.
-    pub change: Option<f64>,
-    /// Confidence interval of the change, as fractions. It contains the true change in at least 95%
+    /// Change of the medians' sides. It is `None` with fewer than two pairs, or if it is not 0 and would be relative
+    /// to a median of 0, or is too large for a percentage. The interval contains the true change in at least 95%
     /// of experiments, also if the experiment was judged several times.
-    pub interval: Option<[f64; 2]>,
+    pub judged: JudgedChange,
     /// Probability of a change at least this large if there is no real change, corrected for the
     /// number of looks.
     pub p_value: Option<f64>,
@@ -114,8 +111,6 @@ pub struct JudgedMetric {
     /// Smallest margin that would hold the interval, as a fraction: the starts exclude larger
     /// changes.
     pub margin_reached: Option<f64>,
-    /// Verdict on this metric.
-    pub verdict: ChangeVerdict,
     /// Reason for the verdict [`ChangeVerdict::Unclear`].
     pub why: Option<&'static str>,
     /// Number of pairs in which a side has no value of this thread.
@@ -141,7 +136,7 @@ impl ExperimentOutcome {
     pub fn is_decided(&self) -> bool {
         self.metrics
             .iter()
-            .all(|metric| metric.verdict != ChangeVerdict::Unclear)
+            .all(|metric| metric.judged.verdict != ChangeVerdict::Unclear)
     }
 }
 
@@ -150,6 +145,7 @@ pub fn judge_runs(runs: &ExperimentRuns, rules: &JudgingRules) -> ExperimentOutc
     let series = runs.series();
     judge_series(
         &series,
+        runs.basis(),
         runs.plan(),
         runs.complete_pairs(),
         rules,
@@ -160,6 +156,7 @@ pub fn judge_runs(runs: &ExperimentRuns, rules: &JudgingRules) -> ExperimentOutc
 /// Judges series of pairs like [`judge_runs`], without the document that holds them.
 pub fn judge_series(
     series: &[MetricSeries],
+    basis: ChangeBasis,
     plan: ExperimentPlan,
     pairs: usize,
     rules: &JudgingRules,
@@ -181,7 +178,7 @@ pub fn judge_series(
         .zip(comparisons)
         .zip(p_values.iter().zip(rejected))
         .map(|((series, comparison), (&p_value, rejected))| {
-            comparison.into_judged(series, p_value, rejected)
+            comparison.into_judged(series, basis, p_value, rejected)
         })
         .collect();
     ExperimentOutcome {
@@ -193,7 +190,11 @@ pub fn judge_series(
 }
 
 fn overall_verdict(metrics: &[JudgedMetric]) -> ChangeVerdict {
-    let any = |verdict| metrics.iter().any(|metric| metric.verdict == verdict);
+    let any = |verdict| {
+        metrics
+            .iter()
+            .any(|metric| metric.judged.verdict == verdict)
+    };
     let order = [
         ChangeVerdict::Worse,
         ChangeVerdict::Better,

@@ -5,7 +5,7 @@
 //! - [`plan`] decides the order in which the two sides start, and the number of pairs after which
 //!   the results are judged.
 //! - [`runs`] holds the numbers of every start, and is the document that `--save` writes.
-//! - [`judge`] gives each metric a verdict.
+//! - [`judge`] gives each metric a verdict, as a [`judged_change`].
 //!
 //! `docs/verify.md` describes the method and its sources.
 //!
@@ -15,6 +15,7 @@
 pub mod extract;
 mod json_steps;
 pub mod judge;
+pub mod judged_change;
 pub mod kit_result;
 pub mod metric;
 pub mod plan;

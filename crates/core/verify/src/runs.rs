@@ -7,6 +7,7 @@ use relayout_messages::UserFacingError;
 use serde::{Deserialize, Serialize};
 
 use crate::extract::Values;
+use crate::judged_change::ChangeBasis;
 use crate::metric::MetricDescription;
 use crate::plan::{ExperimentPlan, ExperimentSide};
 use relayout_statistics::median;
@@ -181,6 +182,14 @@ pub struct MetricSeries {
 }
 
 impl ExperimentRuns {
+    /// Returns how the numbers came about: transfers of kernels are counted under an emulator.
+    pub fn basis(&self) -> ChangeBasis {
+        match self.setup.are_boots {
+            true => ChangeBasis::Counted,
+            false => ChangeBasis::Measured,
+        }
+    }
+
     /// Reads a saved document.
     ///
     /// # Errors

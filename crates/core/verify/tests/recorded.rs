@@ -9,6 +9,7 @@ mod common;
 use common::judge_by_looks;
 use relayout_statistics::random::SplitMix64;
 use relayout_verify::judge::{ChangeVerdict, JudgingRules, MARGIN, judge_series};
+use relayout_verify::judged_change::ChangeBasis;
 use relayout_verify::metric::{BetterDirection, MetricDescription};
 use relayout_verify::plan::ExperimentPlan;
 use relayout_verify::runs::MetricSeries;
@@ -137,7 +138,8 @@ fn many_at_once() {
         let rules = JudgingRules {
             margin: WIDE_MARGIN,
         };
-        judge_series(&all, plan, PAIRS, &rules, true).verdict == ChangeVerdict::Same
+        judge_series(&all, ChangeBasis::Measured, plan, PAIRS, &rules, true).verdict
+            == ChangeVerdict::Same
     });
     let same = same.count();
     eprintln!("same in {same} of 100");

@@ -8,6 +8,7 @@ use relayout_statistics::random::SplitMix64;
 use relayout_verify::judge::{
     ChangeScale, ChangeVerdict, JudgedMetric, JudgingRules, judge_series,
 };
+use relayout_verify::judged_change::ChangeBasis;
 use relayout_verify::metric::{BetterDirection, MetricDescription};
 use relayout_verify::plan::ExperimentPlan;
 use relayout_verify::runs::MetricSeries;
@@ -68,7 +69,15 @@ fn nothing_is_found_among_many() {
             .map(|_| common::series(Noise::Normal, 0.01, 1.0, 30, &mut random))
             .collect();
         let plan = ExperimentPlan { pairs: 30, seed };
-        judge_series(&series, plan, 30, &JudgingRules::default(), true).verdict
+        judge_series(
+            &series,
+            ChangeBasis::Measured,
+            plan,
+            30,
+            &JudgingRules::default(),
+            true,
+        )
+        .verdict
     };
     let same = (0..200)
         .filter(|&seed| outcome(seed) == ChangeVerdict::Same)
@@ -101,7 +110,7 @@ fn intervals_hold_the_truth() {
                 let holds = |seed| {
                     let outcome =
                         experiment(noise, 0.03, change, pairs, seed, &JudgingRules::default());
-                    let [low, high] = outcome.metrics[0].interval.unwrap();
+                    let [low, high] = outcome.metrics[0].judged.interval.unwrap();
                     (low..=high).contains(&(change - 1.0))
                 };
                 let held = (0..EXPERIMENTS).filter(|&seed| holds(seed)).count();
@@ -132,7 +141,7 @@ fn judged(series: MetricSeries, seed: u64) -> JudgedMetric {
 fn judged_with(series: MetricSeries, seed: u64, rules: &JudgingRules) -> JudgedMetric {
     let pairs = series.pairs.len();
     let plan = ExperimentPlan { pairs, seed };
-    let mut outcome = judge_series(&[series], plan, pairs, rules, true);
+    let mut outcome = judge_series(&[series], ChangeBasis::Measured, plan, pairs, rules, true);
     outcome.metrics.remove(0)
 }
 
@@ -178,9 +187,13 @@ fn check_constant(
 ) {
     let found = judged(series(vec![(before, after); 6], BetterDirection::Lower), 1);
     let name = format!("{before} against {after}: {found:?}");
-    assert_eq!(found.verdict, verdict, "{name}");
-    assert_eq!(found.change, change, "{name}");
-    assert_eq!(found.interval, change.map(|change| [change; 2]), "{name}");
+    assert_eq!(found.judged.verdict, verdict, "{name}");
+    assert_eq!(found.judged.change, change, "{name}");
+    assert_eq!(
+        found.judged.interval,
+        change.map(|change| [change; 2]),
+        "{name}"
+    );
     assert_eq!(found.why_no_change, why, "{name}");
     assert_eq!(found.margin.is_none(), why.is_some(), "{name}");
 }
@@ -208,7 +221,10 @@ fn zeros_and_signs() {
 fn zeros_for_the_most_part() {
     let pairs = [0.0, 0.0, 0.0, 0.0, 2.0, 4.0].map(|before| (before, 0.0));
     let found = judged(series(pairs.to_vec(), BetterDirection::Lower), 1);
-    assert!(found.change.is_none_or(|change| change == 0.0), "{found:?}");
+    assert!(
+        found.judged.change.is_none_or(|change| change == 0.0),
+        "{found:?}"
+    );
     assert_eq!(found.why_no_change, ZERO_BEFORE);
 }
 
@@ -219,8 +235,8 @@ proptest! {
         let there = judged(series(pairs.clone(), BetterDirection::Higher), seed);
         let exchanged = pairs.into_iter().map(|(a, b)| (b, a)).collect();
         let back = judged(series(exchanged, BetterDirection::Higher), seed);
-        prop_assert!(close((1.0 + there.change.unwrap()) * (1.0 + back.change.unwrap()), 1.0));
-        prop_assert_eq!(there.verdict, opposite(back.verdict));
+        prop_assert!(close((1.0 + there.judged.change.unwrap()) * (1.0 + back.judged.change.unwrap()), 1.0));
+        prop_assert_eq!(there.judged.verdict, opposite(back.judged.verdict));
         prop_assert!(close(there.margin.unwrap(), back.margin.unwrap()));
         prop_assert_eq!(there.before.median, back.after.median);
     }
@@ -233,8 +249,8 @@ proptest! {
         let there = judged(series(pairs.clone(), BetterDirection::Lower), seed);
         let exchanged = pairs.into_iter().map(|(a, b)| (b, a)).collect();
         let back = judged(series(exchanged, BetterDirection::Lower), seed);
-        prop_assert_eq!(there.scale, ChangeScale::Difference);
-        prop_assert_eq!(there.verdict, opposite(back.verdict));
+        prop_assert_eq!(there.judged.scale, ChangeScale::Difference);
+        prop_assert_eq!(there.judged.verdict, opposite(back.judged.verdict));
     }
 
     /// A metric that is never negative cannot fall by more than 100%.
@@ -242,8 +258,8 @@ proptest! {
     fn at_most_all_is_gone(before in prop::collection::vec(0.0..3.0, 6..20), seed: u64) {
         let pairs = before.into_iter().map(|before| (before, 0.0)).collect();
         let found = judged(series(pairs, BetterDirection::Lower), seed);
-        prop_assert!(found.change.is_none_or(|change| change >= -1.0));
-        prop_assert!(found.interval.is_none_or(|[low, high]| -1.0 <= low && low <= high));
+        prop_assert!(found.judged.change.is_none_or(|change| change >= -1.0));
+        prop_assert!(found.judged.interval.is_none_or(|[low, high]| -1.0 <= low && low <= high));
     }
 
     /// Neither the unit nor the direction of a metric affects the size of the change.
@@ -252,10 +268,10 @@ proptest! {
         let judged_metric = judged(series(pairs.clone(), BetterDirection::Higher), seed);
         let scaled = pairs.iter().map(|(a, b)| (scale * a, scale * b)).collect();
         let other = judged(series(scaled, BetterDirection::Higher), seed);
-        prop_assert!(close(judged_metric.change.unwrap(), other.change.unwrap()));
-        prop_assert_eq!(judged_metric.verdict, other.verdict);
+        prop_assert!(close(judged_metric.judged.change.unwrap(), other.judged.change.unwrap()));
+        prop_assert_eq!(judged_metric.judged.verdict, other.judged.verdict);
         let lower = judged(series(pairs, BetterDirection::Lower), seed);
-        prop_assert_eq!(judged_metric.verdict, opposite(lower.verdict));
+        prop_assert_eq!(judged_metric.judged.verdict, opposite(lower.judged.verdict));
     }
 
     /// The interval of the ratio alone decides: "same" within the margin, else "better" or "worse"
@@ -273,7 +289,7 @@ proptest! {
         let rules = JudgingRules { margin };
         let found = judged_with(series(pairs, BetterDirection::Higher), seed, &rules);
         prop_assert!(close(found.margin.unwrap(), margin));
-        let [low, high] = found.interval.unwrap().map(|end| 1.0 + end);
+        let [low, high] = found.judged.interval.unwrap().map(|end| 1.0 + end);
         let reached = found.margin_reached.unwrap();
         prop_assert!(close(1.0 + reached, high.max(1.0 / low)));
         prop_assume!((reached - margin).abs() > 1e-9);
@@ -286,7 +302,7 @@ proptest! {
         } else {
             ChangeVerdict::Unclear
         };
-        prop_assert_eq!(found.verdict, expect);
+        prop_assert_eq!(found.judged.verdict, expect);
         prop_assert_eq!(found.why.is_some(), expect == ChangeVerdict::Unclear);
     }
 
@@ -296,7 +312,7 @@ proptest! {
         let finite = |&(a, b): &(f64, f64)| a.is_finite() && b.is_finite();
         let pairs: Vec<_> = pairs.into_iter().filter(finite).collect();
         let found = judged(series(pairs, BetterDirection::Higher), seed);
-        match (found.verdict, found.interval) {
+        match (found.judged.verdict, found.judged.interval) {
             (ChangeVerdict::Better, Some([low, _])) => prop_assert!(low > 0.0),
             (ChangeVerdict::Worse, Some([_, high])) => prop_assert!(high < 0.0),
             (ChangeVerdict::Unclear, _) => prop_assert!(found.why.is_some()),
@@ -312,16 +328,16 @@ proptest! {
         seed: u64,
     ) {
         let found = judged(series(pairs.clone(), BetterDirection::Higher), seed);
-        let fractions = [found.change, found.margin, found.margin_reached];
-        let ends = found.interval.into_iter().flatten();
+        let fractions = [found.judged.change, found.margin, found.margin_reached];
+        let ends = found.judged.interval.into_iter().flatten();
         for fraction in fractions.into_iter().flatten().chain(ends) {
             prop_assert!((100.0 * fraction).is_finite(), "{found:?}");
             prop_assert!(fraction != 0.0 || fraction.is_sign_positive(), "{found:?}");
         }
-        let is_missing = found.change.is_none() || found.margin.is_none();
+        let is_missing = found.judged.change.is_none() || found.margin.is_none();
         prop_assert_eq!(is_missing, found.why_no_change.is_some(), "{:?}", found);
         if pairs.iter().all(|(before, after)| before == after) {
-            prop_assert_eq!((found.verdict, found.change), (ChangeVerdict::Same, Some(0.0)));
+            prop_assert_eq!((found.judged.verdict, found.judged.change), (ChangeVerdict::Same, Some(0.0)));
         }
         prop_assert!(found.before.mean.is_finite() && found.before.median.is_finite());
     }

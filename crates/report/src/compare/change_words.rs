@@ -56,8 +56,8 @@ pub(super) fn side_words(side: &SideWorkload) -> String {
 pub(super) fn rate_words(change: &RateChange) -> String {
     format!(
         "{} -> {} transfers per operation, {}{}",
-        value(change.old_mean()),
-        value(change.new_mean()),
+        value(change.judged.before),
+        value(change.judged.after),
         change_words(change),
         interval_words(change),
     )
@@ -65,7 +65,7 @@ pub(super) fn rate_words(change: &RateChange) -> String {
 
 /// Says the change, or why there is none: only what is judged to be there now is new.
 pub(super) fn change_words(change: &RateChange) -> String {
-    match change.change {
+    match change.judged.change {
         Some(fraction) => fraction_words(fraction),
         None if change.is_new() => "new".to_owned(),
         None if change.is_without_estimate() => "one recording cannot tell".to_owned(),
@@ -78,7 +78,7 @@ pub(super) fn interval_words(change: &RateChange) -> String {
         let [low, high] = ends.map(fraction_words);
         format!(" [{low}, {high}]")
     };
-    change.interval.map_or(String::new(), words)
+    change.judged.interval.map_or(String::new(), words)
 }
 
 /// `-12.3%`, or `25x` for a large increase.
@@ -100,7 +100,7 @@ pub(super) fn outcome_words(comparison: &RecordingComparison) -> String {
     let has_several = comparison.workloads.len() > 1;
     let named = |wanted: ChangeVerdict| {
         let names: Vec<String> = subjects()
-            .filter(|(_, change)| change.rate.verdict == wanted)
+            .filter(|(_, change)| change.rate.judged.verdict == wanted)
             .map(|(workload, change)| match has_several {
                 true => format!("{} ({})", subject_name(&change.subject), workload.workload),
                 false => subject_name(&change.subject),
@@ -110,7 +110,7 @@ pub(super) fn outcome_words(comparison: &RecordingComparison) -> String {
             .then(|| format!("{}: {}", wanted.as_str(), word_series(&names, TYPES_MAX)))
     };
     let totals = { comparison.workloads.iter() }
-        .filter(|workload| workload.total.verdict == ChangeVerdict::Worse)
+        .filter(|workload| workload.total.judged.verdict == ChangeVerdict::Worse)
         .filter(|_| !comparison.is_partial)
         .map(|workload| match has_several {
             true => format!("all memory worse in {}", workload.workload),
@@ -120,7 +120,8 @@ pub(super) fn outcome_words(comparison: &RecordingComparison) -> String {
         .chain(totals)
         .chain(named(ChangeVerdict::Better))
         .collect();
-    let has_few = subjects().any(|(_, change)| change.rate.verdict == ChangeVerdict::Unclear);
+    let has_few =
+        subjects().any(|(_, change)| change.rate.judged.verdict == ChangeVerdict::Unclear);
     match (told.is_empty(), has_few) {
         (false, _) => told.join("; "),
         (true, true) => {
@@ -188,7 +189,7 @@ fn layout_sentences(cause: &LayoutCause) -> Vec<String> {
 
 /// `write_protect_seq 0.10 -> 2.30, owner (new) 0.00 -> 1.10`
 pub(super) fn member_words(change: &SubjectChange) -> String {
-    let needed = MEMBER_SHARE_MIN * (change.rate.new_mean() - change.rate.old_mean()).abs();
+    let needed = MEMBER_SHARE_MIN * (change.rate.judged.after - change.rate.judged.before).abs();
     let large = { change.members.iter() }
         .filter(|member| member.difference().abs() >= needed && member.difference() != 0.0);
     let words: Vec<String> = large.take(MEMBERS_MAX).map(moved_words).collect();
@@ -212,7 +213,7 @@ pub(super) fn names_with_verdict(
 ) -> Vec<String> {
     let changes = workload.subjects.iter();
     changes
-        .filter(|change| change.rate.verdict == wanted)
+        .filter(|change| change.rate.judged.verdict == wanted)
         .map(|change| subject_name(&change.subject))
         .collect()
 }

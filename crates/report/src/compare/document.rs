@@ -83,6 +83,8 @@ struct ComparedRecordingDocument {
 
 #[derive(Serialize, JsonSchema)]
 struct RateDocument<'a> {
+    /// How the rates came about: `counted` in recordings.
+    basis: &'static str,
     /// `better`, `worse`, `same` or `unclear`.
     verdict: &'static str,
     /// Mean transfers per operation in OLD.
@@ -217,13 +219,14 @@ fn side_document(side: &SideWorkload) -> CompareSideDocument<'_> {
 fn rate_document(rate: &RateChange) -> RateDocument<'_> {
     let percent = |fraction: f64| 100.0 * fraction;
     RateDocument {
-        verdict: rate.verdict.as_str(),
-        old_mean: rate.old_mean(),
-        new_mean: rate.new_mean(),
+        basis: rate.judged.basis.as_str(),
+        verdict: rate.judged.verdict.as_str(),
+        old_mean: rate.judged.before,
+        new_mean: rate.judged.after,
         old: &rate.old,
         new: &rate.new,
-        change_percent: rate.change.map(percent),
-        ci95_percent: rate.interval.map(|ends| ends.map(percent)),
+        change_percent: rate.judged.change.map(percent),
+        ci95_percent: rate.judged.interval.map(|ends| ends.map(percent)),
         p_value: rate.p_value,
         ranges_apart: rate.is_apart(),
     }

@@ -51,13 +51,13 @@ fn workload_mail(workload: &WorkloadComparison) -> String {
     }
     let all = format!(
         "All memory, {}: {}.",
-        workload.total.verdict.as_str(),
+        workload.total.judged.verdict.as_str(),
         rate_words(&workload.total)
     );
     let _ = writeln!(text, "\n  {}", wrap_text_at(WIDTH, &all, 2));
     for change in &workload.subjects {
         if !matches!(
-            change.rate.verdict,
+            change.rate.judged.verdict,
             ChangeVerdict::Better | ChangeVerdict::Worse
         ) {
             continue;
@@ -65,7 +65,7 @@ fn workload_mail(workload: &WorkloadComparison) -> String {
         let head = format!(
             "{}, {}: {}.",
             subject_name(&change.subject),
-            change.rate.verdict.as_str(),
+            change.rate.judged.verdict.as_str(),
             rate_words(&change.rate)
         );
         let _ = writeln!(text, "\n  {}", wrap_text_at(WIDTH, &head, 2));

@@ -49,7 +49,7 @@ fn workload_text(workload: &WorkloadComparison) -> String {
     );
     text.push_str(&row(&workload.total, "all memory"));
     for change in &workload.subjects {
-        if change.rate.verdict != ChangeVerdict::Same {
+        if change.rate.judged.verdict != ChangeVerdict::Same {
             text.push_str(&row(&change.rate, &subject_name(&change.subject)));
             text.push_str(&details(change));
         }
@@ -69,9 +69,9 @@ fn row(change: &RateChange, name: &str) -> String {
     let interval = format!("{}{}", change_words(change), interval_words(change));
     format!(
         "  {:<7} {:>8} {:>10}  {interval:<26}  {name}\n",
-        change.verdict.as_str(),
-        value(change.old_mean()),
-        value(change.new_mean()),
+        change.judged.verdict.as_str(),
+        value(change.judged.before),
+        value(change.judged.after),
     )
 }
 

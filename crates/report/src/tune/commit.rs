@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 
 use relayout_advice::ResolvedProfile;
+use relayout_advice::effects_of;
 use relayout_probe::MachineIdentity;
 use relayout_session::advise::PatchedType;
+use relayout_verify::judged_change::ChangeBasis;
 use relayout_workflows::tune::{ChangeDescription, ChangeWriter, TriedChange, TuneSettings};
 
 use super::effects::{counted_words, measured_words};
@@ -46,14 +48,14 @@ impl ChangeWriter for TuneWriter {
             description.subject,
             description.body.trim_end()
         );
-        let measured: Vec<_> = change.measured.iter().collect();
+        let measured = effects_of(&change.effects, ChangeBasis::Measured);
         if !measured.is_empty() {
             let effects = measured
                 .iter()
                 .map(|effect| (&effect.bench, effect.words()));
             push_effects(&mut text, &measured_words(machine, &measured), effects);
         }
-        let counted: Vec<_> = change.counted.iter().collect();
+        let counted = effects_of(&change.effects, ChangeBasis::Counted);
         if !counted.is_empty() {
             let effects = counted.iter().map(|effect| (&effect.bench, effect.words()));
             push_effects(&mut text, &counted_words(settings, &counted), effects);

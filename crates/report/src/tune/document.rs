@@ -1,14 +1,13 @@
 //! `relayout/tune/2`: everything that a run tried, for scripts.
 
-use relayout_workflows::tune::{
-    ChangeFate, CountedEffect, MeasuredEffect, PredictedEffect, TriedChange, TuneOutcome,
-    TuneTarget,
-};
+use relayout_advice::{BenchEffect, EffectSubject};
+use relayout_workflows::tune::{ChangeFate, PredictedEffect, TriedChange, TuneOutcome, TuneTarget};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::text::outcome_words;
 use crate::Document;
+use crate::judged_change::JudgedChangeDocument;
 
 /// The document of `tune --json`.
 #[derive(Serialize, JsonSchema)]
@@ -127,16 +126,9 @@ pub(crate) struct CountedDocument<'a> {
     /// Null for all memory.
     #[serde(rename = "type")]
     type_name: Option<&'a str>,
-    /// Mean of the recordings of a program; median of boots in pairs.
-    before: f64,
-    /// Median transfers per operation after the change.
-    after: f64,
-    /// Of boots in pairs, the change within pairs.
-    change_percent: Option<f64>,
-    /// 95% interval of the change in percent; null if it cannot be told.
-    ci95_percent: Option<[f64; 2]>,
-    /// `better`, `worse`, `same` or `unclear`.
-    verdict: &'static str,
+    /// Transfers per operation: means of the recordings of a program, medians of boots in pairs.
+    #[serde(flatten)]
+    judged: JudgedChangeDocument,
     /// Number of recordings of each side.
     recordings: usize,
 }
@@ -149,18 +141,9 @@ struct MeasuredDocument<'a> {
     metric: &'a str,
     /// Unit of the values; null if there is none.
     unit: Option<&'a str>,
-    /// Median before the change.
-    before: f64,
-    /// Median after the change.
-    after: f64,
-    /// Change in percent; null if it cannot be told.
-    change_percent: Option<f64>,
-    /// 95% interval of the change in percent; null if it cannot be told.
-    ci95_percent: Option<[f64; 2]>,
-    /// Unit of the change: `ratio`, `points` or `difference`.
-    change_is: &'static str,
-    /// `better`, `worse`, `same` or `unclear`.
-    verdict: &'static str,
+    /// Medians of the metric.
+    #[serde(flatten)]
+    judged: JudgedChangeDocument,
     /// Number of pairs of starts.
     pairs: usize,
 }
@@ -231,8 +214,12 @@ fn change_document(change: &TriedChange) -> TriedChangeDocument<'_> {
         rejected_at: rejection.map(|rejection| rejection.stage.as_str()),
         reason: rejection.map(|rejection| rejection.reason.as_str()),
         predicted: predicted.map(predicted_document).collect(),
-        counted: change.counted.iter().map(counted_document).collect(),
-        measured: change.measured.iter().map(measured_document).collect(),
+        counted: { change.effects.iter() }
+            .filter_map(counted_document)
+            .collect(),
+        measured: { change.effects.iter() }
+            .filter_map(measured_document)
+            .collect(),
     }
 }
 
@@ -244,30 +231,27 @@ fn predicted_document(effect: &PredictedEffect) -> PredictedDocument<'_> {
     }
 }
 
-pub(crate) fn counted_document(effect: &CountedEffect) -> CountedDocument<'_> {
-    CountedDocument {
+/// Returns the document of an effect on transfers; `None` for one on a metric.
+pub(crate) fn counted_document(effect: &BenchEffect) -> Option<CountedDocument<'_>> {
+    let is_metric = matches!(effect.subject, EffectSubject::Metric { .. });
+    (!is_metric).then(|| CountedDocument {
         bench: &effect.bench,
-        type_name: effect.type_name.as_deref(),
-        before: effect.before,
-        after: effect.after,
-        change_percent: effect.change.map(|change| 100.0 * change),
-        ci95_percent: effect.interval.map(|ends| ends.map(|end| 100.0 * end)),
-        verdict: effect.verdict.as_str(),
-        recordings: effect.recordings,
-    }
+        type_name: effect.subject.type_name(),
+        judged: JudgedChangeDocument::new(&effect.judged),
+        recordings: effect.samples,
+    })
 }
 
-fn measured_document(effect: &MeasuredEffect) -> MeasuredDocument<'_> {
-    MeasuredDocument {
+/// Returns the document of an effect on a metric; `None` for one on transfers.
+fn measured_document(effect: &BenchEffect) -> Option<MeasuredDocument<'_>> {
+    let EffectSubject::Metric { name, unit } = &effect.subject else {
+        return None;
+    };
+    Some(MeasuredDocument {
         bench: &effect.bench,
-        metric: &effect.metric,
-        unit: effect.unit.as_deref(),
-        before: effect.before,
-        after: effect.after,
-        change_percent: effect.change.map(|change| 100.0 * change),
-        ci95_percent: effect.interval.map(|ends| ends.map(|end| 100.0 * end)),
-        change_is: effect.scale.as_str(),
-        verdict: effect.verdict.as_str(),
-        pairs: effect.pairs,
-    }
+        metric: name,
+        unit: unit.as_deref(),
+        judged: JudgedChangeDocument::new(&effect.judged),
+        pairs: effect.samples,
+    })
 }

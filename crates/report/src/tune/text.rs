@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use relayout_advice::effects_of;
+use relayout_verify::judged_change::ChangeBasis;
 use relayout_workflows::tune::{ChangeFate, SHARE_MIN, TriedChange, TuneEnding, TuneOutcome};
 
 use super::effects::{counted_words, measured_words};
@@ -90,21 +92,21 @@ fn change_text(outcome: &TuneOutcome, change: &TriedChange) -> String {
     let mut detail = |words: String| {
         let _ = writeln!(text, "{:INDENT$}{}", "", wrap_text(&words, INDENT + 2));
     };
-    for effect in &change.measured {
+    for effect in effects_of(&change.effects, ChangeBasis::Measured) {
         let how = measured_words(&outcome.machine, &[effect]);
         detail(format!(
             "{how}: {}: {}: {}",
             effect.bench,
-            effect.verdict.as_str(),
+            effect.judged.verdict.as_str(),
             effect.words()
         ));
     }
-    for effect in &change.counted {
+    for effect in effects_of(&change.effects, ChangeBasis::Counted) {
         let how = counted_words(&outcome.settings, &[effect]);
         detail(format!(
             "{how}: {}: {}: {}",
             effect.bench,
-            effect.verdict.as_str(),
+            effect.judged.verdict.as_str(),
             effect.words()
         ));
     }

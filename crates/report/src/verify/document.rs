@@ -89,6 +89,8 @@ pub(super) struct MetricDocument<'a> {
     before: SideDocument,
     /// Values after the change.
     after: SideDocument,
+    /// How the values came about: `measured` on hardware, or `counted` in recordings of kernels.
+    basis: &'static str,
     /// Change in percent; null if it cannot be told, or has no percentage.
     change_percent: Option<f64>,
     /// 95% interval of the change in percent; null if it cannot be told, or has no percentage.
@@ -296,15 +298,16 @@ fn metric_document(metric: &JudgedMetric) -> MetricDocument<'_> {
         },
         before: side_document(&metric.before),
         after: side_document(&metric.after),
-        change_percent: metric.change.map(percent),
-        ci95_percent: metric.interval.map(|ends| ends.map(percent)),
-        change_is: metric.scale.as_str(),
+        basis: metric.judged.basis.as_str(),
+        change_percent: metric.judged.change.map(percent),
+        ci95_percent: metric.judged.interval.map(|ends| ends.map(percent)),
+        change_is: metric.judged.scale.as_str(),
         p_value: metric.p_value,
         change_why: metric.why_no_change,
         margin_percent: metric.margin.map(percent),
         margin_reached_percent: metric.margin_reached.map(percent),
         ranges_apart: metric.before.is_apart_from(&metric.after),
-        verdict: metric.verdict.as_str(),
+        verdict: metric.judged.verdict.as_str(),
         why: metric.why,
     }
 }

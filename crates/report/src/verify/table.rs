@@ -62,16 +62,19 @@ fn render_table(metrics: &[JudgedMetric]) -> String {
 }
 
 fn interval(metric: &JudgedMetric) -> String {
-    metric.interval.map_or("unknown".to_owned(), |[low, high]| {
-        let [low, high] = [low, high].map(|end| metric.scale.change_text(end));
-        format!("[{low}, {high}]")
-    })
+    metric
+        .judged
+        .interval
+        .map_or("unknown".to_owned(), |[low, high]| {
+            let [low, high] = [low, high].map(|end| metric.judged.scale.change_text(end));
+            format!("[{low}, {high}]")
+        })
 }
 
 fn verdict(metric: &JudgedMetric) -> String {
-    match (metric.verdict, metric.margin) {
+    match (metric.judged.verdict, metric.margin) {
         (ChangeVerdict::Same, Some(margin)) => {
-            let is_points = metric.scale == ChangeScale::Points;
+            let is_points = metric.judged.scale == ChangeScale::Points;
             format!("same (within {})", percent(margin, is_points))
         }
         (verdict, _) => verdict.as_str().to_owned(),
@@ -88,10 +91,10 @@ fn side_cell(summary: &SideSummary) -> String {
 }
 
 fn change_cell(metric: &JudgedMetric) -> String {
-    let Some(change) = metric.change else {
+    let Some(change) = metric.judged.change else {
         return format!("{:>CHANGE$}", "-");
     };
-    match metric.scale {
+    match metric.judged.scale {
         // LKP prints a space instead of the percent sign if the change is absolute.
         ChangeScale::Points => format!("{:>+9.1} ", 100.0 * change),
         _ => format!("{:>+9.1}%", 100.0 * change),

@@ -32,7 +32,7 @@ fn verdict_text(outcome: &ExperimentOutcome) -> String {
         outcome
             .metrics
             .iter()
-            .filter(|metric| metric.verdict == verdict)
+            .filter(|metric| metric.judged.verdict == verdict)
             .count()
     };
     let total = outcome.metrics.len();
@@ -154,14 +154,14 @@ fn said_disturbed_note(runs: &ExperimentRuns) -> Option<String> {
 
 fn metric_note(metric: &JudgedMetric) -> Option<String> {
     let name = &metric.description.name;
-    let is_points = metric.scale == ChangeScale::Points;
+    let is_points = metric.judged.scale == ChangeScale::Points;
     let mut parts = Vec::new();
     if let Some(why) = metric.why {
         parts.push(why.to_owned());
     }
     parts.extend(metric.why_no_change.map(str::to_owned));
     let margins = metric.margin.zip(metric.margin_reached);
-    if let (ChangeVerdict::Unclear, Some((margin, reached))) = (metric.verdict, margins) {
+    if let (ChangeVerdict::Unclear, Some((margin, reached))) = (metric.judged.verdict, margins) {
         let [margin, reached] = [margin, reached].map(|margin| table::percent(margin, is_points));
         parts.push(format!(
             "the margin is {margin}, and the interval reaches {reached}"

@@ -25,8 +25,9 @@ impl RecordingComparison {
         }
         let is_open = self.judged_changes().any(|change| {
             let recordings = change.old.len().min(change.new.len());
-            let is_beyond = change.change.is_none_or(|found| found > self.margin);
-            recordings < RECORDINGS_MIN || change.verdict == ChangeVerdict::Unclear && is_beyond
+            let is_beyond = change.judged.change.is_none_or(|found| found > self.margin);
+            recordings < RECORDINGS_MIN
+                || change.judged.verdict == ChangeVerdict::Unclear && is_beyond
         });
         match is_open {
             true => BisectVerdict::Untestable,

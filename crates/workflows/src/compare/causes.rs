@@ -96,7 +96,7 @@ pub(super) fn find_causes(
 
 fn is_told(change: &SubjectChange) -> bool {
     matches!(
-        change.rate.verdict,
+        change.rate.judged.verdict,
         ChangeVerdict::Better | ChangeVerdict::Worse
     )
 }
@@ -199,8 +199,8 @@ fn layout_cause(
     ) else {
         return Ok(None);
     };
-    let needed = PAIR_SHARE_MIN * change.rate.old_mean().max(change.rate.new_mean());
-    let is_worse = change.rate.verdict == ChangeVerdict::Worse;
+    let needed = PAIR_SHARE_MIN * change.rate.judged.before.max(change.rate.judged.after);
+    let is_worse = change.rate.judged.verdict == ChangeVerdict::Worse;
     let is_evidence = |[before, now]: [f64; 2]| {
         let added = if is_worse { now - before } else { before - now };
         added >= needed && added > 0.0

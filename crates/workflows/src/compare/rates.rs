@@ -1,7 +1,8 @@
 //! Rates of two samples of recordings, and the verdict on their difference.
 
 use relayout_statistics::{MeanDifference, reject_hypotheses};
-use relayout_verify::judge::ChangeVerdict;
+use relayout_verify::judge::{ChangeScale, ChangeVerdict};
+use relayout_verify::judged_change::{ChangeBasis, JudgedChange};
 
 /// Part of all confidence intervals that miss the true change.
 const ALPHA: f64 = 0.05;
@@ -20,32 +21,18 @@ pub struct RateChange {
     pub old: Vec<f64>,
     /// Rate in each recording of the new side.
     pub new: Vec<f64>,
-    /// Change as a fraction of the old rate: 0.1 for 10% more. `None` where the old rate is 0 and
-    /// the new one is not, or a side has fewer than two recordings.
-    pub change: Option<f64>,
-    /// 95% confidence interval of `change`.
-    pub interval: Option<[f64; 2]>,
+    /// Change of the mean rates, with all subjects of the workload taken into account. It is `None` where the old rate
+    /// is 0 and the new one is not, or a side has fewer than two recordings.
+    pub judged: JudgedChange,
     /// Probability of a difference at least as large between recordings of one build.
     pub p_value: f64,
-    /// Verdict with all subjects of the workload taken into account.
-    pub verdict: ChangeVerdict,
 }
 
 impl RateChange {
-    /// Returns the mean rate of the old side.
-    pub fn old_mean(&self) -> f64 {
-        mean(&self.old)
-    }
-
-    /// Returns the mean rate of the new side.
-    pub fn new_mean(&self) -> f64 {
-        mean(&self.new)
-    }
-
     /// Returns true if the old side has no transfers, and the verdict is that the new side has
     /// some.
     pub fn is_new(&self) -> bool {
-        self.verdict == ChangeVerdict::Worse && self.old_mean() == 0.0
+        self.judged.verdict == ChangeVerdict::Worse && self.judged.before == 0.0
     }
 
     /// Returns true if a side has too few recordings to estimate a change.
@@ -68,24 +55,35 @@ impl RateChange {
             false => change_by_ratio(&old, &new),
         };
         Self {
+            judged: JudgedChange {
+                basis: ChangeBasis::Counted,
+                before: mean(&old),
+                after: mean(&new),
+                scale: ChangeScale::Ratio,
+                change,
+                interval,
+                verdict: ChangeVerdict::Unclear,
+            },
             old,
             new,
-            change,
-            interval,
             p_value,
-            verdict: ChangeVerdict::Unclear,
         }
     }
 
     fn judge(&mut self, is_rejected: bool, margin: f64) {
         let recordings = self.old.len().min(self.new.len());
         let is_within =
-            { self.interval }.is_some_and(|[low, high]| low >= -margin && high <= margin);
+            { self.judged.interval }.is_some_and(|[low, high]| low >= -margin && high <= margin);
         let is_told = is_rejected && (recordings >= RECORDINGS_ENOUGH || self.is_apart());
-        let is_large = self.change.is_none_or(|change| change.abs() >= margin);
-        self.verdict = match recordings {
+        let is_large = self
+            .judged
+            .change
+            .is_none_or(|change| change.abs() >= margin);
+        self.judged.verdict = match recordings {
             ..RECORDINGS_MIN => ChangeVerdict::Unclear,
-            _ if is_told && is_large && self.new_mean() > self.old_mean() => ChangeVerdict::Worse,
+            _ if is_told && is_large && self.judged.after > self.judged.before => {
+                ChangeVerdict::Worse
+            }
             _ if is_told && is_large => ChangeVerdict::Better,
             _ if is_within => ChangeVerdict::Same,
             _ => ChangeVerdict::Unclear,
@@ -154,7 +152,7 @@ mod tests {
     #[track_caller]
     fn check(old: &[f64], new: &[f64], expect: ChangeVerdict) {
         let judged = judge_rates(vec![[old.to_vec(), new.to_vec()]], 0.05);
-        assert_eq!(judged[0].verdict, expect, "{:?}", judged[0]);
+        assert_eq!(judged[0].judged.verdict, expect, "{:?}", judged[0]);
     }
 
     #[test]
@@ -196,14 +194,14 @@ mod tests {
         };
         let nothing = judged(&[0.0; 3], &[0.0; 3]);
         assert_eq!(
-            (nothing.change, nothing.interval),
+            (nothing.judged.change, nothing.judged.interval),
             (Some(0.0), Some([0.0; 2]))
         );
         assert!(!nothing.is_new());
         let told = judged(&[0.0; 3], &[3.0, 3.1, 3.2]);
-        assert_eq!((told.change, told.is_new()), (None, true));
+        assert_eq!((told.judged.change, told.is_new()), (None, true));
         let untold = judged(&[0.0; 3], &[0.0, 0.0, 3.0]);
-        assert_eq!((untold.change, untold.is_new()), (None, false));
+        assert_eq!((untold.judged.change, untold.is_new()), (None, false));
         let single = judged(&[0.0], &[3.0]);
         assert!(single.is_without_estimate() && !single.is_new());
     }
@@ -211,8 +209,8 @@ mod tests {
     #[test]
     fn change_and_interval() {
         let judged = judge_rates(vec![[vec![1.0, 1.0, 1.0], vec![1.5, 1.5, 1.5]]], 0.05);
-        assert!((judged[0].change.unwrap() - 0.5).abs() < 1e-12);
-        let [low, high] = judged[0].interval.unwrap();
+        assert!((judged[0].judged.change.unwrap() - 0.5).abs() < 1e-12);
+        let [low, high] = judged[0].judged.interval.unwrap();
         assert!((low - 0.5).abs() < 1e-12 && (high - 0.5).abs() < 1e-12);
     }
 }

@@ -215,12 +215,13 @@ fn pair_rates(
 /// Worse ones first, then better, unclear and same ones; in each group the largest difference
 /// first.
 fn shown_order(a: &SubjectChange, b: &SubjectChange) -> Ordering {
-    let group = |change: &SubjectChange| match change.rate.verdict {
+    let group = |change: &SubjectChange| match change.rate.judged.verdict {
         ChangeVerdict::Worse => 0,
         ChangeVerdict::Better => 1,
         ChangeVerdict::Unclear => 2,
         ChangeVerdict::Same => 3,
     };
-    let size = |change: &SubjectChange| (change.rate.new_mean() - change.rate.old_mean()).abs();
+    let size =
+        |change: &SubjectChange| (change.rate.judged.after - change.rate.judged.before).abs();
     { group(a).cmp(&group(b)) }.then_with(|| size(b).total_cmp(&size(a)))
 }

@@ -128,7 +128,7 @@ impl RecordingComparison {
     /// Returns true if a type, a variable or the whole got worse.
     pub fn is_worse(&self) -> bool {
         self.judged_changes()
-            .any(|change| change.verdict == ChangeVerdict::Worse)
+            .any(|change| change.judged.verdict == ChangeVerdict::Worse)
     }
 }
 

@@ -9,7 +9,8 @@ use relayout_verify::judge::ChangeVerdict;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::{CompareSettings, ComparedSide, compare_sides};
-use crate::tune::CountedEffect;
+use crate::tune::counted_effect;
+use relayout_advice::BenchEffect;
 use relayout_messages::UserError;
 
 /// Schema of the documents that `advise` writes.
@@ -21,7 +22,7 @@ pub struct KitEvidence {
     /// Predictions by replay, one for each type.
     pub predicted: Vec<PredictedChange>,
     /// Counts of recordings of both builds.
-    pub counted: Vec<CountedEffect>,
+    pub counted: Vec<BenchEffect>,
 }
 
 /// Transfers on a type by replaying a recording.
@@ -60,7 +61,7 @@ impl KitEvidence {
     pub fn count(
         profiles: [&Path; 2],
         progress: &dyn RecordingProgress,
-    ) -> Result<Vec<CountedEffect>, UserError> {
+    ) -> Result<Vec<BenchEffect>, UserError> {
         let [old, new] = profiles.map(|profile| ComparedSide::read(profile, &[], progress));
         let (old, new) = (old?, new?);
         let settings = CompareSettings::default();
@@ -68,11 +69,11 @@ impl KitEvidence {
         let mut counted = Vec::new();
         for workload in &comparison.workloads {
             let name = workload.workload.to_string();
-            counted.push(CountedEffect::new(&name, None, &workload.total));
+            counted.push(counted_effect(&name, None, &workload.total));
             for subject in &workload.subjects {
                 let type_name = strip_type_tag(subject.subject.type_name());
-                let effect = CountedEffect::new(&name, Some(type_name), &subject.rate);
-                let verdict = effect.verdict;
+                let effect = counted_effect(&name, Some(type_name), &subject.rate);
+                let verdict = effect.judged.verdict;
                 if matches!(verdict, ChangeVerdict::Better | ChangeVerdict::Worse) {
                     counted.push(effect);
                 }

@@ -5,8 +5,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use relayout_advice::EffectSubject;
 use relayout_files::{cannot, read_regular_text, write_atomically};
 use relayout_verify::judge::{ChangeVerdict, JudgedMetric};
+use relayout_verify::judged_change::JudgedChange;
 use serde::{Deserialize, Serialize};
 
 use super::evidence::KitEvidence;
@@ -28,12 +30,9 @@ pub struct LedgerEntry {
     pub machine: KitMachine,
     /// Metric.
     pub metric: String,
-    /// Change with its unit: `+12.3%`; `None` where it cannot be told.
-    pub change: Option<String>,
-    /// Ends of its 95% interval, with units.
-    pub interval: Option<[String; 2]>,
-    /// Verdict.
-    pub verdict: ChangeVerdict,
+    /// Change of the metric.
+    #[serde(flatten)]
+    pub judged: JudgedChange,
     /// Pairs of starts.
     pub pairs: usize,
     /// What was predicted and counted before.
@@ -85,8 +84,8 @@ impl KitEvidence {
         let mut totals = self
             .counted
             .iter()
-            .filter(|counted| counted.type_name.is_none());
-        let clear = totals.find_map(|counted| match counted.verdict {
+            .filter(|counted| counted.subject == EffectSubject::Memory);
+        let clear = totals.find_map(|counted| match counted.judged.verdict {
             ChangeVerdict::Better => Some(true),
             ChangeVerdict::Worse => Some(false),
             ChangeVerdict::Same | ChangeVerdict::Unclear => None,
@@ -110,7 +109,6 @@ impl ImportedResult {
     }
 
     fn entry(&self, metric: &JudgedMetric) -> LedgerEntry {
-        let text = |change: f64| metric.scale.change_text(change);
         LedgerEntry {
             result: self.id.clone(),
             kit: self.manifest.id.clone(),
@@ -118,12 +116,10 @@ impl ImportedResult {
             command: self.manifest.before.clone(),
             machine: self.machine.clone(),
             metric: metric.description.name.clone(),
-            change: metric.change.map(text),
-            interval: metric.interval.map(|ends| ends.map(text)),
-            verdict: metric.verdict,
+            judged: metric.judged.clone(),
             pairs: self.judged.outcome.pairs,
             evidence: self.manifest.evidence.clone(),
-            agreement: Agreement::judge(&self.manifest.evidence, metric.verdict),
+            agreement: Agreement::judge(&self.manifest.evidence, metric.judged.verdict),
         }
     }
 }

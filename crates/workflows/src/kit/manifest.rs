@@ -11,7 +11,7 @@ use super::evidence::KitEvidence;
 use relayout_messages::UserError;
 
 /// Format of the document.
-pub(super) const FORMAT: &str = "relayout/kit/1";
+pub(super) const FORMAT: &str = "relayout/kit/2";
 
 /// What a kit is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use relayout_advice::{BenchEffect, EffectSubject};
 use relayout_contend::strip_type_tag;
 use relayout_messages::RecordingProgress;
 
-use super::evidence::CountedEffect;
 use crate::compare::{CompareSettings, ComparedSide, RateChange, compare_sides};
 use relayout_messages::UserError;
 
@@ -16,7 +16,7 @@ pub(super) fn count_effects(
     bench: &str,
     type_name: &str,
     progress: &dyn RecordingProgress,
-) -> Result<Vec<CountedEffect>, UserError> {
+) -> Result<Vec<BenchEffect>, UserError> {
     let [before, after] =
         profiles.map(|profile| ComparedSide::read_if_marked(&profile, &[], progress));
     let (before, after) = match (before, after) {
@@ -28,30 +28,28 @@ pub(super) fn count_effects(
     let comparison = compare_sides(&before, &after, &settings, progress)?;
     let mut effects = Vec::new();
     for workload in &comparison.workloads {
-        effects.push(CountedEffect::new(bench, None, &workload.total));
+        effects.push(counted_effect(bench, None, &workload.total));
         let is_of_type = |name: &str| strip_type_tag(name) == type_name;
         for subject in &workload.subjects {
             if is_of_type(subject.subject.type_name()) {
-                effects.push(CountedEffect::new(bench, Some(type_name), &subject.rate));
+                effects.push(counted_effect(bench, Some(type_name), &subject.rate));
             }
         }
     }
     Ok(effects)
 }
 
-impl CountedEffect {
-    /// Effect on all memory, or a type, by the rates of recordings of both builds.
-    pub(crate) fn new(bench: &str, type_name: Option<&str>, rate: &RateChange) -> Self {
-        Self {
-            bench: bench.to_owned(),
-            type_name: type_name.map(str::to_owned),
-            before: rate.old_mean(),
-            after: rate.new_mean(),
-            change: rate.change,
-            interval: rate.interval,
-            verdict: rate.verdict,
-            is_paired: false,
-            recordings: rate.old.len().min(rate.new.len()),
-        }
+/// Returns the effect on all memory, or a type, by the rates of recordings of both builds.
+pub(crate) fn counted_effect(
+    bench: &str,
+    type_name: Option<&str>,
+    rate: &RateChange,
+) -> BenchEffect {
+    BenchEffect {
+        bench: bench.to_owned(),
+        subject: EffectSubject::transfers(type_name),
+        judged: rate.judged.clone(),
+        is_paired: false,
+        samples: rate.old.len().min(rate.new.len()),
     }
 }

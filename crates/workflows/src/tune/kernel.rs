@@ -1,6 +1,7 @@
 //! Steps of a run with a kernel.
 
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,15 +10,14 @@ use relayout_measure::ProgramCommand;
 use relayout_toolchain::kernel_build::{BuildWatch, BuiltKernel, KernelBuilder};
 use relayout_verify::judge::{JudgedMetric, JudgingRules};
 
-use super::evidence::{ChangeRejection, CountedEffect, TuneStage};
 use super::outcome::RankedType;
-use super::program::SEED;
 use super::recorded::RecordedBuild;
 use super::repository::TuneRepository;
 use super::state::{StateFolder, no_state_folder};
 use super::{TuneSettings, TuneTools, TunedKernel};
 use crate::logged_command::CommandRunner;
 use crate::verify::kernel::{BootSetting, KERNEL, KernelSettings, PatchedStep, verify_kernel};
+use relayout_advice::{BenchEffect, ChangeRejection, EffectSubject, LayoutOutcome, TrialStage};
 use relayout_messages::UserError;
 
 /// Accesses after which a CPU of a guest pauses.
@@ -36,7 +36,7 @@ pub(super) struct KernelSteps<'k> {
 
 impl KernelSteps<'_> {
     /// Builds the kernel of the commit that is checked out, and records all workloads.
-    pub(super) fn record(&self, folder: &str) -> Result<(), UserError> {
+    pub(super) fn record(&self, folder: &str, seeds: &Range<u64>) -> Result<(), UserError> {
         let path = self.state.join(folder);
         fs::create_dir_all(&path).map_err(cannot("create", &path))?;
         let built = self.build()?;
@@ -46,7 +46,7 @@ impl KernelSteps<'_> {
             self.tools
                 .progress
                 .step(&format!("{folder}: recording {workload}"));
-            let command = self.recording_command(&built, workload, &recorded.profile(index));
+            let command = self.recording_command(&built, workload, &recorded.profile(index), seeds);
             let log = path.join(format!("record-{index}.log"));
             let ended = runner.run(&command, &path, &log)?;
             ended.map_err(|failed| failed.of_base(&format!("recording of {workload}")))?;
@@ -73,6 +73,7 @@ impl KernelSteps<'_> {
         built: &BuiltKernel,
         workload: &str,
         profile: &Path,
+        seeds: &Range<u64>,
     ) -> ProgramCommand {
         let path = |path: &Path| path.display().to_string();
         let mut words = vec![path(&self.tools.relayout)];
@@ -81,8 +82,8 @@ impl KernelSteps<'_> {
         let options = [
             ("--workload", workload.to_owned()),
             ("--cpus", self.kernel.cpus.to_string()),
-            ("--seed", SEED.to_string()),
-            ("--repeat", self.settings.repeats.to_string()),
+            ("--seed", seeds.start.to_string()),
+            ("--repeat", (seeds.end - seeds.start).to_string()),
             ("--time-limit", self.kernel.limit_s.to_string()),
             ("-o", path(profile)),
         ];
@@ -111,11 +112,12 @@ impl KernelSteps<'_> {
         folder: &str,
         patch: &Path,
         ranked: &RankedType,
-    ) -> Result<Result<Vec<CountedEffect>, ChangeRejection>, UserError> {
+        seed: u64,
+    ) -> Result<LayoutOutcome, UserError> {
         let rules = JudgingRules {
             margin: self.settings.margin,
         };
-        let settings = self.verify_settings(folder, patch, ranked);
+        let settings = self.verify_settings(folder, patch, ranked, seed);
         let (progress, interrupt) = (self.tools.progress, self.tools.interrupt);
         match verify_kernel(&settings, &rules, progress, interrupt) {
             Ok(verified) => {
@@ -127,8 +129,8 @@ impl KernelSteps<'_> {
             }
             Err(failed) => {
                 let stage = match failed.failed_step {
-                    Some(PatchedStep::Build) => TuneStage::Build,
-                    Some(PatchedStep::Boot) => TuneStage::Test,
+                    Some(PatchedStep::Build) => TrialStage::Build,
+                    Some(PatchedStep::Boot) => TrialStage::Test,
                     None => return Err(failed.error),
                 };
                 let text = failed.error.chain_text();
@@ -138,7 +140,13 @@ impl KernelSteps<'_> {
         }
     }
 
-    fn verify_settings(&self, folder: &str, patch: &Path, ranked: &RankedType) -> KernelSettings {
+    fn verify_settings(
+        &self,
+        folder: &str,
+        patch: &Path,
+        ranked: &RankedType,
+        seed: u64,
+    ) -> KernelSettings {
         let is_held = ranked.counted != ranked.name;
         KernelSettings {
             source: Some(self.repository.source()),
@@ -156,7 +164,7 @@ impl KernelSteps<'_> {
             early_stop: true,
             budget: None,
             types: { is_held.then(|| ranked.counted.clone()).into_iter() }.collect(),
-            seed: Some(SEED),
+            seed: Some(seed),
             yield_every: YIELD_EVERY,
             memory_bytes: MEMORY_BYTES,
             time_limit: Duration::from_secs(self.kernel.limit_s),
@@ -170,7 +178,7 @@ impl KernelSteps<'_> {
     }
 
     /// Returns the effect that a metric tells; `None` for one of another setting.
-    fn counted_effect(&self, metric: &JudgedMetric, pairs: usize) -> Option<CountedEffect> {
+    fn counted_effect(&self, metric: &JudgedMetric, pairs: usize) -> Option<BenchEffect> {
         let name = metric.description.name.strip_suffix(']')?;
         let (subject, setting) = name.split_once('[')?;
         let is_of = |workload: &&&str| {
@@ -182,16 +190,13 @@ impl KernelSteps<'_> {
         };
         let benches = self.settings.benches();
         let bench = benches.iter().find(is_of)?;
-        Some(CountedEffect {
+        let type_name = (subject != KERNEL).then_some(subject);
+        Some(BenchEffect {
             bench: (*bench).to_owned(),
-            type_name: (subject != KERNEL).then(|| subject.to_owned()),
-            before: metric.before.median,
-            after: metric.after.median,
-            change: metric.change,
-            interval: metric.interval,
-            verdict: metric.verdict,
+            subject: EffectSubject::transfers(type_name),
+            judged: metric.judged.clone(),
             is_paired: true,
-            recordings: pairs,
+            samples: pairs,
         })
     }
 }

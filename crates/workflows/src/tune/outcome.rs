@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use relayout_probe::MachineIdentity;
 use serde::{Deserialize, Serialize};
 
-use super::evidence::{ChangeRejection, CountedEffect, MeasuredEffect, PredictedEffect};
+use super::predicted_effect::PredictedEffect;
 use super::{TuneSettings, TuneTarget};
+use relayout_advice::{BenchEffect, ChangeRejection};
+use relayout_verify::judged_change::ChangeBasis;
 
 /// A run, complete or stopped by a limit.
 #[derive(Clone, Debug)]
@@ -43,8 +45,15 @@ impl TuneOutcome {
 
 /// Returns what the user should know besides the changes.
 pub(super) fn outcome_notes(settings: &TuneSettings, changes: &[TriedChange]) -> Vec<String> {
-    let is_uncounted =
-        |change: &TriedChange| !change.measured.is_empty() && change.counted.is_empty();
+    let is_uncounted = |change: &TriedChange| {
+        let has = |basis| {
+            change
+                .effects
+                .iter()
+                .any(|effect| effect.judged.basis == basis)
+        };
+        has(ChangeBasis::Measured) && !has(ChangeBasis::Counted)
+    };
     let mut notes = Vec::new();
     if changes.iter().any(is_uncounted) {
         notes.push(
@@ -137,10 +146,8 @@ pub struct TriedChange {
     pub ranked: RankedType,
     /// The patch; `None` if none could be proposed.
     pub proposal: Option<ChangeProposal>,
-    /// Counts of both builds.
-    pub counted: Vec<CountedEffect>,
-    /// Measurements of both builds.
-    pub measured: Vec<MeasuredEffect>,
+    /// Counts and measurements of both builds.
+    pub effects: Vec<BenchEffect>,
     /// Decision.
     pub fate: ChangeFate,
 }

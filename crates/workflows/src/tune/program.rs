@@ -1,6 +1,7 @@
 //! Steps of a run with a program.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,7 +12,6 @@ use relayout_verify::judge::{JudgedMetric, JudgingRules};
 use relayout_verify::metric::Metric;
 
 use super::count::count_effects;
-use super::evidence::{ChangeRejection, CountedEffect, MeasuredEffect, TuneStage, judge_measured};
 use super::recorded::RecordedBuild;
 use super::repository::TuneRepository;
 use super::state::StateFolder;
@@ -19,10 +19,8 @@ use super::{TuneSettings, TuneTools, TunedProgram};
 use crate::logged_command::{CommandRunner, FailedCommand};
 use crate::progress::PrefixedProgress;
 use crate::verify::{ComparedPrograms, PatchedBuild, ProgramSettings, judge, measure_programs};
+use relayout_advice::{BenchEffect, ChangeRejection, EffectSubject, TrialStage};
 use relayout_messages::UserError;
-
-/// Seed of recordings and experiments, so that a run that goes on does the same.
-pub(super) const SEED: u64 = 1;
 /// Folder of a build for recording, in that of its base or change.
 pub(super) const RECORDED_TREE: &str = "recorded";
 /// Folder of a build as users have it.
@@ -81,6 +79,7 @@ impl ProgramSteps<'_> {
         folder: &str,
         commit: &str,
         patch: Option<&Path>,
+        seeds: &Range<u64>,
     ) -> Result<Result<(), (String, FailedCommand)>, UserError> {
         let source = self.export(folder, RECORDED_TREE, commit, patch)?;
         self.tools
@@ -97,7 +96,7 @@ impl ProgramSteps<'_> {
                 .progress
                 .step(&format!("{folder}: recording {bench}"));
             let log = self.log(folder, &format!("record-{index}"));
-            let command = self.recording_command(bench, &recorded.profile(index))?;
+            let command = self.recording_command(bench, &recorded.profile(index), seeds)?;
             if let Err(failed) = runner.run(&command, &source, &log)? {
                 return Ok(Err((format!("recording of {bench}"), failed)));
             }
@@ -111,7 +110,7 @@ impl ProgramSteps<'_> {
         base: &RecordedBuild,
         changed: &RecordedBuild,
         type_name: &str,
-    ) -> Result<Vec<CountedEffect>, UserError> {
+    ) -> Result<Vec<BenchEffect>, UserError> {
         let mut effects = Vec::new();
         let progress = PrefixedProgress::quiet(self.tools.progress);
         for (index, bench) in self.settings.benches().into_iter().enumerate() {
@@ -128,7 +127,8 @@ impl ProgramSteps<'_> {
         index: usize,
         commit: &str,
         patch: &Path,
-    ) -> Result<Vec<MeasuredEffect>, UserError> {
+        seed: u64,
+    ) -> Result<Vec<BenchEffect>, UserError> {
         self.repository.check_out(commit)?;
         let bench = self.settings.benches()[index];
         self.tools
@@ -160,7 +160,7 @@ impl ProgramSteps<'_> {
             lost_max: 0.03,
             disturbed_code: None,
             time_limit: Some(Duration::from_secs(self.program.limit_s)),
-            seed: Some(SEED),
+            seed: Some(seed),
         };
         let rules = JudgingRules {
             margin: self.settings.margin,
@@ -176,11 +176,6 @@ impl ProgramSteps<'_> {
         let outcome = judge(&measured.runs, &rules).outcome;
         let effect = |metric: &JudgedMetric| measured_effect(bench, metric, outcome.pairs);
         Ok(outcome.metrics.iter().map(effect).collect())
-    }
-
-    /// Judges the measurements of the benchmarks so far.
-    pub(super) fn judge(&self, effects: &[MeasuredEffect]) -> Result<(), ChangeRejection> {
-        judge_measured(effects, self.settings.main_bench())
     }
 
     fn export(
@@ -245,7 +240,12 @@ impl ProgramSteps<'_> {
         command
     }
 
-    fn recording_command(&self, bench: &str, profile: &Path) -> Result<ProgramCommand, UserError> {
+    fn recording_command(
+        &self,
+        bench: &str,
+        profile: &Path,
+        seeds: &Range<u64>,
+    ) -> Result<ProgramCommand, UserError> {
         let bench = match self.program.shell {
             true => ProgramCommand::for_shell(bench),
             false => ProgramCommand::parse(bench)?,
@@ -253,9 +253,9 @@ impl ProgramSteps<'_> {
         let mut words = vec![self.tools.relayout.display().to_string()];
         words.extend(["record", "run", "--force", "--seed"].map(str::to_owned));
         words.extend([
-            SEED.to_string(),
+            seeds.start.to_string(),
             "--repeat".to_owned(),
-            self.settings.repeats.to_string(),
+            (seeds.end - seeds.start).to_string(),
         ]);
         words.extend([
             "-o".to_owned(),
@@ -281,7 +281,7 @@ impl FailedCommand {
 }
 
 /// Makes a failed command the rejection of a change.
-pub(super) fn rejected_by(stage: TuneStage, failed: &FailedCommand) -> ChangeRejection {
+pub(super) fn rejected_by(stage: TrialStage, failed: &FailedCommand) -> ChangeRejection {
     ChangeRejection::new(stage, failed.words())
 }
 
@@ -292,17 +292,15 @@ pub(super) fn write_patch(path: &Path, diff: &str) -> Result<(), UserError> {
     Ok(write_atomically(path, diff.as_bytes())?)
 }
 
-fn measured_effect(bench: &str, metric: &JudgedMetric, pairs: usize) -> MeasuredEffect {
-    MeasuredEffect {
+fn measured_effect(bench: &str, metric: &JudgedMetric, pairs: usize) -> BenchEffect {
+    BenchEffect {
         bench: bench.to_owned(),
-        metric: metric.description.name.clone(),
-        unit: metric.description.unit.clone(),
-        before: metric.before.median,
-        after: metric.after.median,
-        scale: metric.scale,
-        change: metric.change,
-        interval: metric.interval,
-        verdict: metric.verdict,
-        pairs,
+        subject: EffectSubject::Metric {
+            name: metric.description.name.clone(),
+            unit: metric.description.unit.clone(),
+        },
+        judged: metric.judged.clone(),
+        is_paired: true,
+        samples: pairs,
     }
 }

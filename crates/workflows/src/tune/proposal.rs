@@ -7,8 +7,8 @@ use relayout_search::{RecommendationRules, recommend};
 use serde::{Deserialize, Serialize};
 
 use super::ChangeWriter;
-use super::evidence::PredictedEffect;
 use super::outcome::{ChangeDescription, ChangeProposal};
+use super::predicted_effect::PredictedEffect;
 use relayout_advice::{LayoutChoice, LayoutPool, OtherScenario};
 use relayout_advice::{ResolvedNames, ResolvedProfile, SearchRequest, TypeJudgement};
 use relayout_messages::UserError;

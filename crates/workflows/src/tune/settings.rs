@@ -1,10 +1,14 @@
 //! Settings of a run.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use relayout_messages::UserError;
+
+/// First seed of all recordings and measurements of a run, so that the same run ends the same way.
+const FIRST_SEED: u64 = 1;
 
 /// Settings of a run that decide its results. A run with the same settings goes on where an earlier
 /// one stopped.
@@ -82,6 +86,11 @@ pub struct TuneLimits {
 }
 
 impl TuneSettings {
+    /// Returns the seeds of the recordings of a build.
+    pub(super) fn seeds(&self) -> Range<u64> {
+        FIRST_SEED..FIRST_SEED + u64::from(self.repeats)
+    }
+
     /// Returns the benchmarks, the one that must gain first.
     pub fn benches(&self) -> Vec<&str> {
         let (main, also) = match &self.target {

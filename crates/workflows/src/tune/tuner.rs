@@ -1,10 +1,10 @@
 //! Order of the steps of a run.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use relayout_probe::{MachineIdentity, identify_machine};
 
-use super::evidence::{ChangeRejection, CountedChange, CountedEffect, MeasuredEffect, TuneStage};
 use super::journal::StepJournal;
 use super::kernel::KernelSteps;
 use super::outcome::{
@@ -19,7 +19,12 @@ use super::repository::{TuneRepository, UserSource};
 use super::state::{StateFolder, remove_if_there};
 use super::{TuneLimits, TuneSettings, TuneTarget, TuneTools};
 use crate::progress::PrefixedProgress;
+use relayout_advice::{
+    BenchEffect, ChangeRejection, LayoutExperiment, LayoutOutcome, LayoutTrial, TrialRules,
+    TrialStage, TriedLayout,
+};
 use relayout_messages::UserError;
+use relayout_verify::judged_change::ChangeBasis;
 
 /// Layouts of one type that are tried.
 const ATTEMPTS_MAX: usize = 3;
@@ -128,13 +133,6 @@ struct Tuner<'t> {
     changes: Vec<TriedChange>,
 }
 
-/// Evidence of a proposal, up to the step that rejected it.
-#[derive(Default)]
-struct GatheredEvidence {
-    counted: Vec<CountedEffect>,
-    measured: Vec<MeasuredEffect>,
-}
-
 impl<'t> Tuner<'t> {
     /// Tries changes. Returns why it ended, and the types that were not tried.
     fn run(&mut self) -> Result<(TuneEnding, Vec<RankedType>), UserError> {
@@ -217,7 +215,7 @@ impl<'t> Tuner<'t> {
         if let Some(kernels) = self.kernels() {
             let record = || {
                 self.repository.check_out(commit)?;
-                kernels.record(folder)
+                kernels.record(folder, &self.request.settings.seeds())
             };
             return self.journal.run_step(&step("record"), record);
         }
@@ -231,7 +229,7 @@ impl<'t> Tuner<'t> {
             programs.test_base(folder, commit)
         })?;
         self.journal.run_step(&step("record"), || {
-            let recorded = programs.record(folder, commit, None)?;
+            let recorded = programs.record(folder, commit, None, &self.request.settings.seeds())?;
             recorded.map_err(|(what, failed)| failed.of_base(&what))
         })
     }
@@ -281,9 +279,8 @@ impl<'t> Tuner<'t> {
             number,
             ranked: ranked.clone(),
             proposal: None,
-            counted: Vec::new(),
-            measured: Vec::new(),
-            fate: ChangeFate::Rejected(ChangeRejection::new(TuneStage::Advice, reason)),
+            effects: Vec::new(),
+            fate: ChangeFate::Rejected(ChangeRejection::new(TrialStage::Advice, reason)),
         });
     }
 
@@ -328,17 +325,15 @@ impl<'t> Tuner<'t> {
         let folder = format!("change-{number}");
         let patch = self.state.join(&format!("{folder}/change.patch"));
         write_patch(&patch, &proposal.diff)?;
-        let mut evidence = GatheredEvidence::default();
-        let judged = match self.apply_patch(&folder, &patch)? {
-            Err(rejection) => Err(rejection),
-            Ok(()) => self.gather_evidence(&folder, &patch, ranked, &mut evidence)?,
+        let (effects, judged) = match self.apply_patch(&folder, &patch)? {
+            Err(rejection) => (Vec::new(), Err(rejection)),
+            Ok(()) => self.try_layout(&folder, ranked, &proposal.diff)?,
         };
         let mut change = TriedChange {
             number,
             ranked: ranked.clone(),
             proposal: Some(proposal),
-            counted: evidence.counted,
-            measured: evidence.measured,
+            effects,
             fate: ChangeFate::Kept {
                 commit: String::new(),
             },
@@ -367,33 +362,63 @@ impl<'t> Tuner<'t> {
         })?;
         let rejection = |reason| {
             let reason = format!("git does not apply the patch: {reason}");
-            ChangeRejection::new(TuneStage::Advice, reason)
+            ChangeRejection::new(TrialStage::Advice, reason)
         };
         Ok(refused.map_or(Ok(()), |reason| Err(rejection(reason))))
     }
 
-    fn gather_evidence(
+    /// Tries the layout of a patch: what is cheap to know comes first. Returns its effects, and the reason for which it
+    /// is not kept.
+    fn try_layout(
         &mut self,
         folder: &str,
-        patch: &Path,
         ranked: &RankedType,
-        evidence: &mut GatheredEvidence,
-    ) -> Result<Result<(), ChangeRejection>, UserError> {
-        match self.request.settings.target {
-            TuneTarget::Program(_) => self.gather_of_program(folder, patch, ranked, evidence),
-            TuneTarget::Kernel(_) => self.gather_of_kernel(folder, patch, ranked, evidence),
+        diff: &str,
+    ) -> Result<(Vec<BenchEffect>, Result<(), ChangeRejection>), UserError> {
+        let settings = &self.request.settings;
+        let (is_kernel, benches) = (
+            matches!(settings.target, TuneTarget::Kernel(_)),
+            settings.benches().len(),
+        );
+        let layout = TriedLayout {
+            type_name: &ranked.name,
+            diff,
+        };
+        let rules = TrialRules {
+            counted_type: &ranked.counted,
+            main_bench: settings.main_bench(),
+            counts_decide: is_kernel,
+        };
+        let mut trial = LayoutTrial::new(layout, settings.seeds(), rules);
+        let mut kept = trial.run(&mut PatchCounts {
+            tuner: self,
+            folder,
+            ranked,
+        })?;
+        // Kernels are counted only.
+        let measurements = 0..if is_kernel { 0 } else { benches };
+        for bench_index in measurements {
+            if kept.is_err() {
+                break;
+            }
+            kept = trial.run(&mut BenchMeasurement {
+                tuner: self,
+                folder,
+                bench_index,
+            })?;
         }
+        Ok((trial.into_effects(), kept))
     }
 
-    fn gather_of_program(
+    /// Builds, tests and records a program with the patch, and counts; the inner error names the step that failed.
+    fn count_program(
         &mut self,
-        folder: &str,
-        patch: &Path,
+        (folder, patch): (&str, &Path),
         ranked: &RankedType,
-        evidence: &mut GatheredEvidence,
-    ) -> Result<Result<(), ChangeRejection>, UserError> {
+        seeds: &Range<u64>,
+    ) -> Result<LayoutOutcome, UserError> {
         let Some(programs) = self.programs() else {
-            return Ok(Ok(()));
+            return Ok(Ok(Vec::new()));
         };
         let commit = self.base.commit.clone();
         let step = |name: &str| format!("{folder}/{name}");
@@ -401,83 +426,74 @@ impl<'t> Tuner<'t> {
         let built = self.run_step(&step("build"), || {
             progress.step(&format!("{folder}, {}: building and testing", ranked.name));
             let built = programs.build_plain(folder, &commit, Some(patch))?;
-            Ok(built.map_err(|failed| rejected_by(TuneStage::Build, &failed)))
+            Ok(built.map_err(|failed| rejected_by(TrialStage::Build, &failed)))
         })?;
         if let Err(rejection) = built {
             return Ok(Err(rejection));
         }
         let tested = self.run_step(&step("test"), || {
             let tested = programs.test(folder)?;
-            Ok(tested.map_err(|failed| rejected_by(TuneStage::Test, &failed)))
+            Ok(tested.map_err(|failed| rejected_by(TrialStage::Test, &failed)))
         })?;
         if let Err(rejection) = tested {
             return Ok(Err(rejection));
         }
         let recorded = self.run_step(&step("record"), || {
-            let recorded = programs.record(folder, &commit, Some(patch))?;
-            Ok(recorded.map_err(|(_, failed)| rejected_by(TuneStage::Count, &failed)))
+            let recorded = programs.record(folder, &commit, Some(patch), seeds)?;
+            Ok(recorded.map_err(|(_, failed)| rejected_by(TrialStage::Count, &failed)))
         })?;
         if let Err(rejection) = recorded {
             return Ok(Err(rejection));
         }
         let (base, changed) = (self.recorded_base(), RecordedBuild::new(self.state, folder));
-        evidence.counted = self.run_step(&step("count"), || {
+        let counted = self.run_step(&step("count"), || {
             programs.count(&base, &changed, &ranked.counted)
         })?;
-        if let Err(rejection) = self.counted_change(ranked, false).judge(&evidence.counted) {
-            return Ok(Err(rejection));
-        }
-        for index in 0..self.request.settings.benches().len() {
-            let measured = self.run_step(&step(&format!("measure-{index}")), || {
-                programs.measure(folder, index, &commit, patch)
-            })?;
-            evidence.measured.extend(measured);
-            if let Err(rejection) = programs.judge(&evidence.measured) {
-                return Ok(Err(rejection));
-            }
-        }
-        Ok(Ok(()))
+        Ok(Ok(counted))
     }
 
-    fn gather_of_kernel(
+    /// Builds and boots kernels without and with the patch, and counts.
+    fn count_kernel(
         &mut self,
-        folder: &str,
-        patch: &Path,
+        (folder, patch): (&str, &Path),
         ranked: &RankedType,
-        evidence: &mut GatheredEvidence,
-    ) -> Result<Result<(), ChangeRejection>, UserError> {
+        seeds: &Range<u64>,
+    ) -> Result<LayoutOutcome, UserError> {
         let Some(kernels) = self.kernels() else {
-            return Ok(Ok(()));
+            return Ok(Ok(Vec::new()));
         };
         let (repository, progress) = (self.repository, self.tools.progress);
         let commit = self.base.commit.clone();
-        let counted = self.run_step(&format!("{folder}/count"), || {
+        self.run_step(&format!("{folder}/count"), || {
             progress.step(&format!(
                 "{folder}, {}: building and recording both kernels",
                 ranked.name
             ));
             repository.check_out(&commit)?;
-            kernels.count(folder, patch, ranked)
-        })?;
-        match counted {
-            Err(rejection) => Ok(Err(rejection)),
-            Ok(counted) => {
-                evidence.counted = counted;
-                Ok(self.counted_change(ranked, true).judge(&evidence.counted))
-            }
-        }
+            kernels.count(folder, patch, ranked, seeds.start)
+        })
     }
 
-    fn counted_change<'c>(
-        &'c self,
-        ranked: &'c RankedType,
-        is_decisive: bool,
-    ) -> CountedChange<'c> {
-        CountedChange {
-            type_name: &ranked.counted,
-            main_bench: self.request.settings.main_bench(),
-            is_decisive,
-        }
+    fn measure_program(
+        &mut self,
+        (folder, patch): (&str, &Path),
+        bench_index: usize,
+        seed: u64,
+    ) -> Result<Vec<BenchEffect>, UserError> {
+        let Some(programs) = self.programs() else {
+            return Ok(Vec::new());
+        };
+        let commit = self.base.commit.clone();
+        self.run_step(&format!("{folder}/measure-{bench_index}"), || {
+            programs.measure(folder, bench_index, &commit, patch, seed)
+        })
+    }
+
+    /// Writes the patch that makes a layout, and returns its path.
+    fn write_layout(&self, folder: &str, layout: &TriedLayout<'_>) -> Result<PathBuf, UserError> {
+        let patch = self.state.join(&format!("{folder}/change.patch"));
+        write_patch(&patch, layout.diff)?;
+        Ok(patch)
     }
 
     fn run_step<T: serde::Serialize + serde::de::DeserializeOwned>(
@@ -555,5 +571,73 @@ impl<'t> Tuner<'t> {
             commit: self.base.commit.clone(),
             repository,
         }))
+    }
+}
+
+/// Folder of a layout in the state folder, beside those of others that are tried with it.
+fn layout_folder(folder: &str, index: usize) -> String {
+    match index {
+        0 => folder.to_owned(),
+        _ => format!("{folder}-{}", index + 1),
+    }
+}
+
+/// Counts transfers of the base and of layouts by recording both.
+struct PatchCounts<'a, 't> {
+    tuner: &'a mut Tuner<'t>,
+    folder: &'a str,
+    ranked: &'a RankedType,
+}
+
+impl LayoutExperiment for PatchCounts<'_, '_> {
+    fn basis(&self) -> ChangeBasis {
+        ChangeBasis::Counted
+    }
+
+    fn run_layouts(
+        &mut self,
+        layouts: &[TriedLayout<'_>],
+        seeds: Range<u64>,
+    ) -> Result<Vec<LayoutOutcome>, UserError> {
+        let count = |(index, layout)| {
+            let folder = layout_folder(self.folder, index);
+            let patch = self.tuner.write_layout(&folder, layout)?;
+            let patched = (folder.as_str(), patch.as_path());
+            match self.tuner.request.settings.target {
+                TuneTarget::Program(_) => self.tuner.count_program(patched, self.ranked, &seeds),
+                TuneTarget::Kernel(_) => self.tuner.count_kernel(patched, self.ranked, &seeds),
+            }
+        };
+        layouts.iter().enumerate().map(count).collect()
+    }
+}
+
+/// Measures one benchmark of the base and of layouts on this machine.
+struct BenchMeasurement<'a, 't> {
+    tuner: &'a mut Tuner<'t>,
+    folder: &'a str,
+    bench_index: usize,
+}
+
+impl LayoutExperiment for BenchMeasurement<'_, '_> {
+    fn basis(&self) -> ChangeBasis {
+        ChangeBasis::Measured
+    }
+
+    fn run_layouts(
+        &mut self,
+        layouts: &[TriedLayout<'_>],
+        seeds: Range<u64>,
+    ) -> Result<Vec<LayoutOutcome>, UserError> {
+        let measure = |(index, layout)| {
+            let folder = layout_folder(self.folder, index);
+            let patch = self.tuner.write_layout(&folder, layout)?;
+            let patched = (folder.as_str(), patch.as_path());
+            let tuner = &mut self.tuner;
+            tuner
+                .measure_program(patched, self.bench_index, seeds.start)
+                .map(Ok)
+        };
+        layouts.iter().enumerate().map(measure).collect()
     }
 }

@@ -1,6 +1,7 @@
 //! Comparison of one metric's pairs: size of the change and its uncertainty.
 
 use super::{ChangeScale, ChangeVerdict, JudgedMetric, SideSummary, verdict_of_direction};
+use crate::judged_change::{ChangeBasis, JudgedChange};
 use crate::runs::MetricSeries;
 use relayout_statistics::{LocationEstimate, estimate_location, median};
 
@@ -86,6 +87,7 @@ impl MetricComparison {
     pub(super) fn into_judged(
         self,
         series: &MetricSeries,
+        basis: ChangeBasis,
         p_value: f64,
         rejected: bool,
     ) -> JudgedMetric {
@@ -97,16 +99,21 @@ impl MetricComparison {
         let fraction = |change: f64| self.fraction(change);
         JudgedMetric {
             description: series.description.clone(),
+            judged: JudgedChange {
+                basis,
+                before: self.before.median,
+                after: self.after.median,
+                scale: self.scale,
+                change: self.estimate.and_then(|found| fraction(found.location)),
+                interval: interval.and_then(|[low, high]| Some([fraction(low)?, fraction(high)?])),
+                verdict,
+            },
             before: self.before,
             after: self.after,
-            scale: self.scale,
-            change: self.estimate.and_then(|found| fraction(found.location)),
-            interval: interval.and_then(|[low, high]| Some([fraction(low)?, fraction(high)?])),
             p_value: self.estimate.map(|_| p_value),
             why_no_change: self.why_no_change(),
             margin: fraction(self.margin).filter(|_| !self.is_relative_to_zero()),
             margin_reached: interval.and_then(|[low, high]| fraction(high.max(-low))),
-            verdict,
             why,
             unmatched: series.unmatched,
         }

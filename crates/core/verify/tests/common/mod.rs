@@ -3,6 +3,7 @@
 
 use relayout_statistics::random::SplitMix64;
 use relayout_verify::judge::{ExperimentOutcome, JudgingRules, judge_series};
+use relayout_verify::judged_change::ChangeBasis;
 use relayout_verify::metric::{BetterDirection, MetricDescription};
 use relayout_verify::plan::ExperimentPlan;
 use relayout_verify::runs::MetricSeries;
@@ -91,7 +92,10 @@ pub fn judge_by_looks(series: &MetricSeries, seed: u64, rules: &JudgingRules) ->
             ..series.clone()
         };
         let is_last = look == plan.pairs;
-        (is_last, judge_series(&[part], plan, look, rules, is_last))
+        (
+            is_last,
+            judge_series(&[part], ChangeBasis::Measured, plan, look, rules, is_last),
+        )
     });
     let found = outcomes.find(|(is_last, outcome)| *is_last || outcome.is_decided());
     found.expect("the last look is one").1

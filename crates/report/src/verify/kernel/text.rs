@@ -103,7 +103,7 @@ fn prediction_text(outcome: &ExperimentOutcome, prediction: &ReplayPrediction) -
                 false => "",
             };
             let recorded = recorded
-                .and_then(|metric| metric.change)
+                .and_then(|metric| metric.judged.change)
                 .map_or("-".to_owned(), percent);
             format!("predicted {change}{partial}, recorded {recorded}")
         }
@@ -195,7 +195,7 @@ fn type_sentence(
     }
     let first_touch = format!("{name}{FALSE_BY_FIRST_TOUCH}");
     let first_touch = { find_metric(details, &first_touch, setting) }
-        .filter(|found| found.verdict == ChangeVerdict::Better);
+        .filter(|found| found.judged.verdict == ChangeVerdict::Better);
     if let Some(first_touch) = first_touch {
         text.push_str(&format!(
             "; false by first touch: {}",
@@ -208,13 +208,16 @@ fn type_sentence(
                 ". Misses moved {moved} per operation: at each of these members, all boots with the patch lie \
                  beyond all without it"
             ));
-            text.push_str(lines_move_text(metric.verdict));
+            text.push_str(lines_move_text(metric.judged.verdict));
         }
         None if first_touch.is_some()
-            && matches!(metric.verdict, ChangeVerdict::Same | ChangeVerdict::Worse) =>
+            && matches!(
+                metric.judged.verdict,
+                ChangeVerdict::Same | ChangeVerdict::Worse
+            ) =>
         {
             text.push_str(". So misses moved from one member to another");
-            text.push_str(lines_move_text(metric.verdict));
+            text.push_str(lines_move_text(metric.judged.verdict));
         }
         None => {}
     }
@@ -234,13 +237,13 @@ fn lines_move_text(verdict: ChangeVerdict) -> &'static str {
 
 /// A change in words, with its interval.
 fn change_text(metric: &JudgedMetric) -> String {
-    let is = match metric.verdict {
+    let is = match metric.judged.verdict {
         ChangeVerdict::Better => "fewer",
         ChangeVerdict::Worse => "more",
         ChangeVerdict::Same => "the same",
         ChangeVerdict::Unclear => "unclear",
     };
-    let numbers = match (metric.change, metric.interval) {
+    let numbers = match (metric.judged.change, metric.judged.interval) {
         (Some(change), Some([low, high])) => format!(
             " ({}, 95% interval {} to {})",
             percent(change),
@@ -249,7 +252,7 @@ fn change_text(metric: &JudgedMetric) -> String {
         ),
         _ => String::new(),
     };
-    let within = match (metric.verdict, metric.margin) {
+    let within = match (metric.judged.verdict, metric.margin) {
         (ChangeVerdict::Same, Some(margin)) => format!(" within {:.1}%", 100.0 * margin),
         _ => String::new(),
     };
