@@ -3,12 +3,17 @@
 //! The debug information does not tell whether a struct is `#[repr(C)]`. The source does; without it,
 //! an order of fields that the compiler would not choose is taken for `#[repr(C)]`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use relayout_layout::abi::StructShape;
 use relayout_layout::{Aggregate, SourceLine};
-use relayout_patch::{FieldWrapper, is_repr_c, source_path_candidates};
+use relayout_patch::{
+    StructSource, WrittenAlignment, bare_type_name, crate_folder, is_repr_c, source_language,
+    source_path_candidates,
+};
 use relayout_search::{RustFieldRules, may_be_compiler_ordered};
+
+use super::patch::TreeFiles;
 
 /// Bytes of `CachePadded` on x86-64, whose processors may fetch pairs of lines.
 const PADDED_BYTES: u64 = 128;
@@ -18,25 +23,26 @@ const PADDED_BYTES: u64 = 128;
 pub struct RustStructRules {
     /// Rules for its candidates.
     pub fields: RustFieldRules,
-    /// Type that fields are wrapped in.
-    pub wrapper: FieldWrapper,
+    /// Alignment of the type that fields are wrapped in.
+    pub wrapper: WrittenAlignment,
 }
 
 impl RustStructRules {
-    /// Returns the rules by the layout alone; `None` for a type of another language.
+    /// Returns the rules by the layout alone; `None` for a type of a language that orders no members.
     pub fn from_layout(
         aggregate: &Aggregate,
         shape: &StructShape,
         line_bytes: u32,
     ) -> Option<Self> {
         let declaration = aggregate.decl.as_ref()?;
-        declaration.file.ends_with(".rs").then(|| Self {
+        let language = source_language(&declaration.file, "");
+        language.compiler_orders_members().then(|| Self {
             fields: RustFieldRules {
                 is_repr_c: !may_be_compiler_ordered(shape),
                 wrapper_bytes: u64::from(line_bytes),
                 line_bytes: u64::from(line_bytes),
             },
-            wrapper: FieldWrapper::Added { bytes: line_bytes },
+            wrapper: WrittenAlignment::Bytes(line_bytes),
         })
     }
 
@@ -55,36 +61,28 @@ impl RustStructRules {
             return rules;
         };
         if let Ok(text) = relayout_files::read_regular_text(&source.join(&path))
-            && let Ok(found) =
-                is_repr_c(&path, &text, source_name(type_name), Some(declaration.line))
+            && let name = bare_type_name(type_name)
+            && let Ok(found) = is_repr_c(StructSource::new(
+                &path,
+                &text,
+                name,
+                Some(declaration.line),
+            ))
         {
             rules.fields.is_repr_c = found;
         }
-        if let Some(folder) = crate_folder(source, &source.join(&path))
-            && let Ok(manifest) = relayout_files::read_regular_text(&folder.join("Cargo.toml"))
+        if let Some(folder) = crate_folder(&TreeFiles::new(source, false), &path)
+            && let manifest = source.join(folder).join("Cargo.toml")
+            && let Ok(manifest) = relayout_files::read_regular_text(&manifest)
             && let Some(module) = padding_module(&manifest)
         {
             rules.fields.wrapper_bytes = PADDED_BYTES;
-            rules.wrapper = FieldWrapper::Padded {
+            rules.wrapper = WrittenAlignment::CachePadded {
                 module: module.to_owned(),
             };
         }
         rules
     }
-}
-
-/// Returns the name of a type in the source, without its module and the values of its parameters.
-pub fn source_name(type_name: &str) -> &str {
-    let name = type_name.split('<').next().unwrap_or(type_name);
-    name.rsplit("::").next().unwrap_or(name).trim()
-}
-
-/// Returns the closest folder around a file of the tree that has a `Cargo.toml`.
-pub fn crate_folder(source: &Path, file: &Path) -> Option<PathBuf> {
-    let folders = file.ancestors().skip(1);
-    let mut folders = folders.take_while(|folder| folder.starts_with(source));
-    let found = folders.find(|folder| folder.join("Cargo.toml").is_file());
-    found.map(Path::to_owned)
 }
 
 /// Returns the module that has `CachePadded`, if the manifest depends on its crate by that name.
@@ -112,13 +110,6 @@ fn padding_module(manifest: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_the_source_have_no_module_and_no_values() {
-        for name in ["Stats", "Stats<u64>", "five::Stats<alloc::vec::Vec<u8>>"] {
-            assert_eq!(source_name(name), "Stats", "{name}");
-        }
-    }
 
     #[test]
     fn the_crate_with_padding_is_a_dependency() {
