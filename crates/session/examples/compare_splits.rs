@@ -9,7 +9,7 @@ use std::path::Path;
 
 use relayout_session::SilentProgress;
 use relayout_session::compare::{CompareSettings, ComparedSide, compare_sides};
-use relayout_statistics::random::SplitMix64;
+use relayout_statistics::random::{RandomSequence, SplitMix64};
 use relayout_verify::judge::ChangeVerdict;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
