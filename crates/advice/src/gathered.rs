@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use relayout_contend::TypeConfidence;
 use relayout_layout::abi::{AbiEngine, StructLayout, StructShape};
 use relayout_layout::{Aggregate, suggestions};
-use relayout_patch::OrderQuery;
+use relayout_patch::{OrderQuery, SpreadElements, source_language};
 use relayout_search::{
     AdviceSubject, LayoutChange, Options, RecordedInstance, ScoredLayout, change, refusal,
 };
@@ -221,23 +221,13 @@ fn spread_words(
     element_bytes: u64,
     [stride, align]: [u64; 2],
 ) -> String {
-    if gathered.is_rust() {
-        return format!(
-            "declare `#[repr(align({stride}))] struct OwnLine<T>(T);`, make the elements of `{array}` \
-             ({element_bytes} bytes) OwnLine<T>, and let each use name the field `.0` of the element"
-        );
-    }
-    let is_c = { gathered.aggregate.decl.as_ref() }
-        .is_some_and(|decl| decl.file.ends_with(".c") || decl.file.ends_with(".h"));
-    let wrapper = match (align > 1, is_c) {
-        (true, false) => format!("struct alignas({stride}) {{ T value; }}"),
-        (true, true) => format!("struct {{ _Alignas({stride}) T value; }}"),
-        (false, _) => format!("struct {{ T value; char pad[{stride} - sizeof(T)]; }}"),
-    };
-    format!(
-        "make the elements of `{array}` ({element_bytes} bytes) `{wrapper}`, where T is their type of today, \
-         and let each use name the member `value` of the element"
-    )
+    let declared = { gathered.aggregate.decl.as_ref() }.map_or("", |decl| decl.file.as_str());
+    source_language(declared, "").spread_elements(&SpreadElements {
+        array,
+        element_bytes,
+        stride,
+        align,
+    })
 }
 
 /// Returns the way to align an array; `calls` allocate it, none a variable or a member.

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use relayout_check::TypePattern;
 use relayout_contend::{TraceIndex, TypeConfidence, strip_type_tag};
 use relayout_layout::{Aggregate, AggregateKind, SourceLine, Type, TypeArena, TypeId};
+use relayout_patch::source_language;
 use relayout_profile::{CoherenceEvent, ConflictRow, RangeKind, RangeRow};
 use relayout_resolve::{ObjectKind, ResolvedObject};
 use relayout_search::{ObjectHome, RecordedInstance};
@@ -346,7 +347,8 @@ impl<'r, 'a> HeapAllocations<'r, 'a> {
             Some(array) => (array.base, array.count),
             None => (base, 1),
         };
-        let is_rust = declared.is_some_and(|place| place.file.ends_with(".rs"));
+        let is_rust = declared
+            .is_some_and(|place| source_language(&place.file, "").compiler_orders_members());
         // Where the program takes objects from, it has to give what their type declares.
         let is_own = object.kind == ObjectKind::Named;
         let follows_type = is_rust || is_own || site.starts_with("operator new");

@@ -5,7 +5,7 @@
 
 use relayout_layout::Aggregate;
 use relayout_layout::abi::StructShape;
-use relayout_patch::FieldWrapper;
+use relayout_patch::{WrittenAlignment, source_language};
 use relayout_search::{RustFieldRules, may_be_compiler_ordered};
 
 /// Bytes of `CachePadded` on x86-64, whose processors may fetch pairs of lines.
@@ -16,25 +16,26 @@ const PADDED_BYTES: u64 = 128;
 pub struct RustStructRules {
     /// Rules for its candidates.
     pub fields: RustFieldRules,
-    /// Type that fields are wrapped in.
-    pub wrapper: FieldWrapper,
+    /// Alignment of the type that fields are wrapped in.
+    pub wrapper: WrittenAlignment,
 }
 
 impl RustStructRules {
-    /// Returns the rules by the layout alone; `None` for a type of another language.
+    /// Returns the rules by the layout alone; `None` for a type of a language that orders no members.
     pub fn from_layout(
         aggregate: &Aggregate,
         shape: &StructShape,
         line_bytes: u32,
     ) -> Option<Self> {
         let declaration = aggregate.decl.as_ref()?;
-        declaration.file.ends_with(".rs").then(|| Self {
+        let language = source_language(&declaration.file, "");
+        language.compiler_orders_members().then(|| Self {
             fields: RustFieldRules {
                 is_repr_c: !may_be_compiler_ordered(shape),
                 wrapper_bytes: u64::from(line_bytes),
                 line_bytes: u64::from(line_bytes),
             },
-            wrapper: FieldWrapper::Added { bytes: line_bytes },
+            wrapper: WrittenAlignment::Bytes(line_bytes),
         })
     }
 
@@ -47,7 +48,7 @@ impl RustStructRules {
         }
         if let Some(module) = source.padding_module {
             rules.fields.wrapper_bytes = PADDED_BYTES;
-            rules.wrapper = FieldWrapper::Padded {
+            rules.wrapper = WrittenAlignment::CachePadded {
                 module: module.to_owned(),
             };
         }

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use relayout_messages::SilentProgress;
-use relayout_statistics::random::SplitMix64;
+use relayout_statistics::random::{RandomSequence, SplitMix64};
 use relayout_verify::judge::ChangeVerdict;
 use relayout_workflows::compare::{CompareSettings, ComparedSide, compare_sides};
 

@@ -6,19 +6,15 @@ use std::time::Duration;
 
 use relayout_contend::{LineScores, ObjectTrace, PreparedTrace, TraceAccess};
 use relayout_profile::{AccessKind, ContextId, SiteId};
+use relayout_statistics::random::{RandomSequence, SplitMix64};
 
 const ACCESSES: u32 = 1_000_000;
 const PLACEMENTS: u32 = 50;
 
-/// CPUs take turns of 1 to 16 accesses; offsets and kinds are pseudo-random (xorshift).
+/// CPUs take turns of 1 to 16 accesses; offsets and kinds are pseudo-random.
 fn trace(contexts: u16, object_bytes: u32) -> ObjectTrace {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut random = move |below: u32| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u32 % below
-    };
+    let mut numbers = SplitMix64::new(1);
+    let mut random = move |below: u32| numbers.below(below as usize) as u32;
     let mut context = 0;
     let mut left = 0;
     let accesses = (0..ACCESSES).map(|site| {

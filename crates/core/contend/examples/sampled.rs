@@ -8,6 +8,7 @@ use std::path::Path;
 
 use relayout_contend::rates;
 use relayout_profile::{AccessCoverage, CoherenceEvent, ConflictRow, Profile};
+use relayout_statistics::random::{RandomSequence, SplitMix64};
 
 #[path = "../tests/common/spearman.rs"]
 mod spearman;
@@ -51,7 +52,8 @@ fn compare(path: &str, mut profile: Profile) {
     for period in PERIODS {
         let mut rows: BTreeMap<&str, Vec<[f64; 4]>> = BTreeMap::new();
         for seed in 0..if period == 1 { 1 } else { SEEDS } {
-            let mut random = ThinningRandom(seed.wrapping_mul(0x9e37_79b9) + period);
+            let mut random =
+                ThinningRandom(SplitMix64::new(seed.wrapping_mul(0x9e37_79b9) + period));
             let sampled = thin(&profile, period, &mut random);
             let estimated = by_line(&rates::estimate(&sampled), line_bytes);
             let thinned_hitm = thin_map(&hitm, period, &mut random);
@@ -168,18 +170,10 @@ fn thin_map(map: &ByLine, period: u64, random: &mut ThinningRandom) -> ByLine {
         .collect()
 }
 
-/// splitmix64
-struct ThinningRandom(u64);
+/// Draws of samples.
+struct ThinningRandom(SplitMix64);
 
 impl ThinningRandom {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ z >> 31) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
     /// Draws the number of samples of `count` accesses with one sample per `period`, by Poisson's
     /// distribution.
     fn samples(&mut self, count: u64, period: u64) -> u64 {
@@ -188,13 +182,13 @@ impl ThinningRandom {
         }
         let mean = count as f64 / period as f64;
         if mean > 50.0 {
-            let normal = (-2.0 * self.uniform().max(1e-300).ln()).sqrt()
-                * (std::f64::consts::TAU * self.uniform()).cos();
+            let normal = (-2.0 * self.0.unit().max(1e-300).ln()).sqrt()
+                * (std::f64::consts::TAU * self.0.unit()).cos();
             return (mean + normal * mean.sqrt()).round().max(0.0) as u64;
         }
-        let (limit, mut product, mut n) = ((-mean).exp(), self.uniform(), 0);
+        let (limit, mut product, mut n) = ((-mean).exp(), self.0.unit(), 0);
         while product > limit {
-            product *= self.uniform();
+            product *= self.0.unit();
             n += 1;
         }
         n

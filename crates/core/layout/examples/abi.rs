@@ -16,14 +16,15 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
 use compiled::{
-    ArrangementCase, ComparisonCounts, SplitMix, TestCompiler, compare, reproduces_own_layout,
-    structs,
+    ArrangementCase, ComparisonCounts, TestCompiler, aligned_arrangement, compare,
+    reproduces_own_layout, shuffled_arrangement, structs,
 };
 use relayout_layout::abi::emit::EmitLanguage;
 use relayout_layout::abi::{AbiEngine, AbiError, StructShape, TargetAbi};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 use relayout_layout::{Aggregate, SourceLine};
+use relayout_statistics::random::SplitMix64;
 
 /// Number of names whose definitions share a translation unit.
 const UNIT_NAMES: usize = 1000;
@@ -118,7 +119,7 @@ fn options() -> Options {
 
 fn run(catalog: &TypeCatalog<'_>, compiler: &TestCompiler, seed: u64) -> AbiTotals {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut random = SplitMix(seed);
+    let mut random = SplitMix64::new(seed);
     let mut totals = AbiTotals::default();
     let mut seen: HashSet<(Option<String>, Option<SourceLine>, u64, usize)> = HashSet::new();
     let entries = catalog.aggregates();
@@ -166,11 +167,11 @@ fn run(catalog: &TypeCatalog<'_>, compiler: &TestCompiler, seed: u64) -> AbiTota
         totals
             .own
             .add(compare(&cases(&mut |shape| shape.current_arrangement())));
-        totals
-            .shuffled
-            .add(compare(&cases(&mut |shape| random.shuffle(shape))));
+        totals.shuffled.add(compare(&cases(&mut |shape| {
+            shuffled_arrangement(&mut random, shape)
+        })));
         totals.aligned.add(compare(&cases(&mut |shape| {
-            random.shuffle_and_align(shape)
+            aligned_arrangement(&mut random, shape)
         })));
     }
     totals

@@ -1,7 +1,7 @@
 //! Confidence intervals of a change, by resampling stretches of the recording.
 
-use relayout_statistics::SortedSample;
 use relayout_statistics::random::XorShift64;
+use relayout_statistics::{SortedSample, resample};
 
 /// Number of resamples.
 const RESAMPLES: usize = 2000;
@@ -48,12 +48,10 @@ impl ChangeInterval {
         let pairs: Vec<(u64, u64)> = before.iter().copied().zip(after.iter().copied()).collect();
         let change = relative_change(pairs.iter().copied())?;
         let mut random = XorShift64::new(1);
-        let drawn = (0..RESAMPLES)
-            .filter_map(|_| {
-                relative_change((0..pairs.len()).map(|_| pairs[random.below(pairs.len())]))
-            })
-            .collect();
-        let drawn = SortedSample::new(drawn);
+        let drawn = resample(&pairs, RESAMPLES, &mut random, |drawn| {
+            relative_change(drawn.iter().copied())
+        });
+        let drawn = SortedSample::new(drawn.into_iter().flatten().collect());
         let quantile = |share| drawn.lower_quantile(share).unwrap_or(change);
         Some(Self {
             change,

@@ -5,12 +5,13 @@ mod common;
 #[path = "../../layout/tests/common/compiled.rs"]
 mod compiled;
 
-use compiled::{ArrangementCase, SplitMix, TestCompiler, compare};
+use compiled::{ArrangementCase, TestCompiler, compare};
 use relayout_contend::TraceAccess;
 use relayout_layout::abi::emit::EmitLanguage;
 use relayout_layout::abi::{AbiEngine, StructShape, TargetAbi};
 use relayout_profile::AccessKind;
 use relayout_search::{ObjectHome, Options, ScoredLayout, advise};
+use relayout_statistics::random::{RandomSequence, SplitMix64};
 
 use common::{access, instance, structure, subject};
 
@@ -20,7 +21,7 @@ const STRUCTS: usize = 24;
 const CANDIDATES: usize = 40;
 
 /// The first member stays in every other struct, and the last has no length in some.
-fn sizes(random: &mut SplitMix) -> Vec<u64> {
+fn sizes(random: &mut SplitMix64) -> Vec<u64> {
     let count = 3 + random.below(8);
     (0..count)
         .map(|_| [1, 2, 4, 8, 16, 24, 72][random.below(7)])
@@ -28,7 +29,7 @@ fn sizes(random: &mut SplitMix) -> Vec<u64> {
 }
 
 /// Members by name, size and offset, each at its natural alignment; and the size of the struct.
-fn laid_out(random: &mut SplitMix) -> (Vec<(String, u64, u64)>, u64) {
+fn laid_out(random: &mut SplitMix64) -> (Vec<(String, u64, u64)>, u64) {
     let mut end = 0u64;
     let mut members: Vec<(String, u64, u64)> = Vec::new();
     for (index, size) in sizes(random).into_iter().enumerate() {
@@ -43,7 +44,7 @@ fn laid_out(random: &mut SplitMix) -> (Vec<(String, u64, u64)>, u64) {
 }
 
 /// Accesses to members, by four contexts.
-fn accesses(random: &mut SplitMix, members: &[(String, u64, u64)]) -> Vec<TraceAccess> {
+fn accesses(random: &mut SplitMix64, members: &[(String, u64, u64)]) -> Vec<TraceAccess> {
     let random_access = |_| {
         let (_, size, offset) = &members[random.below(members.len())];
         let kind = [AccessKind::Read, AccessKind::Read, AccessKind::Write][random.below(3)];
@@ -82,7 +83,7 @@ fn check_legal(candidate: &ScoredLayout, shape: &StructShape, first_is_kept: boo
 fn candidates_are_what_gcc_makes_of_them() {
     let compiler = TestCompiler::new("gcc", EmitLanguage::C, TargetAbi::X86_64);
     compiler.require();
-    let mut random = SplitMix(5);
+    let mut random = SplitMix64::new(5);
     let folder = tempfile::tempdir().unwrap();
     let mut compared = 0;
     for number in 0..STRUCTS {

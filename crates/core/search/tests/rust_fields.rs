@@ -8,11 +8,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use compiled::SplitMix;
 use relayout_layout::abi::{AbiEngine, StructShape};
 use relayout_layout::dwarf::{DwarfFile, DwarfTypeLoader, SectionStore};
 use relayout_layout::{Aggregate, TypeArena};
 use relayout_search::RustFieldRules;
+use relayout_statistics::random::{RandomSequence, SplitMix64};
 
 /// Structs to compare.
 const STRUCTS: usize = 120;
@@ -99,7 +99,7 @@ impl ComparedStruct {
 /// alignment, so that the niche is near an end of the struct.
 const FIELDS_WITH_NICHE: [&str; 3] = ["bool", "Option<u32>", "core::ptr::NonNull<u8>"];
 
-fn random_struct(random: &mut SplitMix, types: &[&'static str]) -> ComparedStruct {
+fn random_struct(random: &mut SplitMix64, types: &[&'static str]) -> ComparedStruct {
     let count = 2 + random.below(7);
     let fields: Vec<&str> = (0..count)
         .map(|_| types[random.below(types.len())])
@@ -171,7 +171,7 @@ struct ComparedLayouts {
 }
 
 fn compare(seed: u64, types: &[&'static str]) -> Vec<ComparedLayouts> {
-    let mut random = SplitMix(seed);
+    let mut random = SplitMix64::new(seed);
     let structs: Vec<ComparedStruct> = (0..STRUCTS)
         .map(|_| random_struct(&mut random, types))
         .collect();

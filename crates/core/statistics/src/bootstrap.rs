@@ -2,7 +2,7 @@
 
 use crate::median::hodges_lehmann_in;
 use crate::random::SplitMix64;
-use crate::{hodges_lehmann, t_cdf, t_quantile};
+use crate::{SortedSample, hodges_lehmann, resample, t_cdf, t_quantile};
 
 /// Efron and Tibshirani (*An Introduction to the Bootstrap*, 1993, 6.4) find 200 enough for a
 /// standard error.
@@ -33,25 +33,14 @@ pub fn estimate_location(values: &[f64], seed: u64) -> Option<LocationEstimate> 
         return None;
     }
     let location = hodges_lehmann(values)?;
-    let mut random = SplitMix64::new(seed);
-    let mut resample = vec![0.0; count];
     let mut means = Vec::new();
-    let mut locations = Vec::with_capacity(RESAMPLES);
-    for _ in 0..RESAMPLES {
-        for value in &mut resample {
-            *value = values[random.below(count)];
-        }
-        locations.extend(hodges_lehmann_in(&resample, &mut means));
-    }
-    locations.sort_by(f64::total_cmp);
-    let quantile = |share: f64| locations[(share * (RESAMPLES - 1) as f64).round() as usize];
+    let locations = resample(values, RESAMPLES, &mut SplitMix64::new(seed), |drawn| {
+        hodges_lehmann_in(drawn, &mut means).unwrap_or(location)
+    });
+    let locations = SortedSample::new(locations);
+    let quantile = |share: f64| locations.nearest_quantile(share).unwrap_or(location);
     let width = 0.5 * (quantile(0.841_345) - quantile(0.158_655));
-    let mean = locations.iter().sum::<f64>() / RESAMPLES as f64;
-    let squares: f64 = locations
-        .iter()
-        .map(|location| (location - mean).powi(2))
-        .sum();
-    let width = width.max((squares / RESAMPLES as f64).sqrt());
+    let width = width.max(locations.deviation());
     let count_f = count as f64;
     Some(LocationEstimate {
         location,
@@ -93,6 +82,7 @@ impl LocationEstimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::RandomSequence;
 
     #[test]
     fn few_and_equal_values() {

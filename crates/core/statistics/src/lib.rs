@@ -2,11 +2,11 @@
 //! with.
 //!
 //! - [`median`] and [`hodges_lehmann`] locate values; a few wild ones do not move them;
-//! - [`estimate_location`] adds a standard error by the bootstrap, [`SortedSample`] reads the
-//!   quantiles of resampled statistics;
+//! - [`resample`] is the bootstrap, [`SortedSample`] reads the quantiles of resampled statistics, and
+//!   [`estimate_location`] adds a standard error to a location;
 //! - [`MeanDifference`] compares the means of two samples;
 //! - [`reject_hypotheses`] controls the false discovery rate of many comparisons;
-//! - [`random`] holds the generators. Each seeded stream is the same on every machine and in every
+//! - [`random`] holds the generators. Each seeded sequence is the same on every machine and in every
 //!   version, so results can be repeated.
 //!
 //! ```
@@ -23,6 +23,7 @@ mod bootstrap;
 mod median;
 mod multiple;
 pub mod random;
+mod resample;
 mod sample;
 mod student;
 mod welch;
@@ -30,6 +31,7 @@ mod welch;
 pub use bootstrap::{LocationEstimate, estimate_location};
 pub use median::{hodges_lehmann, median};
 pub use multiple::reject_hypotheses;
+pub use resample::resample;
 pub use sample::SortedSample;
 pub use student::{t_cdf, t_quantile};
 pub use welch::MeanDifference;

@@ -26,8 +26,18 @@ impl SortedSample {
         self.0.get((last as f64 * share).round() as usize).copied()
     }
 
+    /// Returns the standard deviation of the values, by their number.
+    pub(crate) fn deviation(&self) -> f64 {
+        let count = self.0.len() as f64;
+        let mean = self.0.iter().sum::<f64>() / count;
+        let squares: f64 = self.0.iter().map(|value| (value - mean).powi(2)).sum();
+        (squares / count).sqrt()
+    }
+
     /// Returns the value with `share` of the sample before it, rounded down; `None` for no values,
-    /// and for a share of 1.
+    /// and for a share of 1. The upper end of an interval is one rank above that of
+    /// [`nearest_quantile`](Self::nearest_quantile). Shown intervals of layouts have it, so it stays;
+    /// a new interval takes the other.
     pub fn lower_quantile(&self, share: f64) -> Option<f64> {
         self.0.get((share * self.0.len() as f64) as usize).copied()
     }

@@ -81,7 +81,7 @@ impl MeanError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::SplitMix64;
+    use crate::random::{RandomSequence, SplitMix64};
 
     #[test]
     fn few_and_equal_values() {

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 use relayout_profile::ContextId;
-use relayout_statistics::SortedSample;
-use relayout_statistics::random::SplitMix64;
+use relayout_statistics::random::{RandomSequence, SplitMix64};
+use relayout_statistics::{SortedSample, median};
 
 use crate::PUBLISHED_CPUS;
 use crate::machine::TimedMachine;
@@ -405,9 +405,8 @@ fn median_and_interval(
     drawn: &[RunPair],
     ratio_of: impl Fn(&RunPair) -> f64,
 ) -> [f64; 3] {
-    let mut ratios: Vec<f64> = expected.iter().map(&ratio_of).collect();
-    ratios.sort_by(f64::total_cmp);
-    let ratio = ratios.get(ratios.len() / 2).copied().unwrap_or(1.0);
+    let ratios: Vec<f64> = expected.iter().map(&ratio_of).collect();
+    let ratio = median(&ratios).unwrap_or(1.0);
     let drawn = SortedSample::new(drawn.iter().map(ratio_of).collect());
     let low = drawn.nearest_quantile(0.025).unwrap_or(ratio).min(ratio);
     let high = drawn.nearest_quantile(0.975).unwrap_or(ratio).max(ratio);

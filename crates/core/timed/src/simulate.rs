@@ -10,6 +10,7 @@ use crate::machine::TimedMachine;
 use crate::placed::{PlacedAccess, PlacedKind, PlacedOperation, PlacedOperations};
 use crate::rules::ModelRules;
 use events::EventQueue;
+use relayout_statistics::random::RandomSequence;
 use tasks::{SimulatedCpu, SimulatedTask, TaskStep};
 
 /// Operations of each CPU before counting begins, and that are counted.

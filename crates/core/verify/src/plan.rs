@@ -1,6 +1,6 @@
 //! Order in which the two sides start, and the numbers of pairs after which the results are judged.
 
-use relayout_statistics::random::SplitMix64;
+use relayout_statistics::random::{RandomSequence, SplitMix64};
 
 /// Share of experiments without a real difference that may report one, over all looks at one
 /// metric.

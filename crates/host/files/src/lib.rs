@@ -65,7 +65,7 @@ pub use processes::{die_with_parent, find_in_path, find_system_program, program_
 pub use regular_files::{open_own_file, open_regular, read_regular, read_regular_text};
 pub use relayout_temporary::{TemporaryFolder, parent_folder};
 pub use signals::{InterruptFlag, leave_interrupts_to_child, signal_name};
-pub use source_files::{c_source_files, rust_source_files};
+pub use source_files::source_files;
 pub use system_package::{DISTRIBUTION, KERNEL_SOURCE_PACKAGE, install_command, system_package};
 pub use terminal::{terminal_columns, wait_for_key};
 pub use truncation::catch_truncation;

@@ -5,19 +5,19 @@ use std::path::{Path, PathBuf};
 /// Files that are listed, at most: the kernel has 60,000.
 const FILES_MAX: usize = 1_000_000;
 
-/// Returns the regular files of C and C++ below `folder`, sorted. Links are not followed: they lead
-/// to files that are listed anyway, or in circles. Folders that cannot be read are left out.
-pub fn c_source_files(folder: &Path) -> Vec<PathBuf> {
-    files_below(folder, &is_c_source)
-}
-
-/// Returns the regular files of Rust below `folder`, sorted, without those that cargo builds.
-/// Links and folders that cannot be read are left out.
-pub fn rust_source_files(folder: &Path) -> Vec<PathBuf> {
-    let built = folder.join("target");
+/// Returns the regular files below `folder` whose names have one of the extensions, sorted, without
+/// those in `built_folder`. Links are not followed: they lead to files that are listed anyway, or in
+/// circles. Folders that cannot be read are left out.
+pub fn source_files(
+    folder: &Path,
+    extensions: &[&str],
+    built_folder: Option<&str>,
+) -> Vec<PathBuf> {
+    let built = built_folder.map(|built| folder.join(built));
     files_below(folder, &|path| {
-        let is_rust = path.extension().is_some_and(|extension| extension == "rs");
-        is_rust && !path.starts_with(&built)
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        let is_built = || built.as_ref().is_some_and(|built| path.starts_with(built));
+        extension.is_some_and(|extension| extensions.contains(&extension)) && !is_built()
     })
 }
 
@@ -42,16 +42,6 @@ fn files_below(folder: &Path, is_listed: &dyn Fn(&Path) -> bool) -> Vec<PathBuf>
     files
 }
 
-fn is_c_source(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|extension| {
-        matches!(
-            extension,
-            "c" | "h" | "cc" | "cpp" | "cxx" | "hh" | "hpp" | "hxx" | "inc"
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,15 +60,11 @@ mod tests {
         for name in ["d.rs", "target/e.rs"] {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
-        assert_eq!(
-            rust_source_files(folder.path()),
-            [folder.path().join("d.rs")]
-        );
+        let files = |extensions: &[&str]| source_files(folder.path(), extensions, Some("target"));
+        assert_eq!(files(&["rs"]), [folder.path().join("d.rs")]);
         let expect = [folder.path().join("a.c"), inner.join("c.hpp")];
-        assert_eq!(c_source_files(folder.path()), expect);
-        assert_eq!(
-            c_source_files(&folder.path().join("none")),
-            [] as [PathBuf; 0]
-        );
+        assert_eq!(files(&["c", "hpp"]), expect);
+        let missing = folder.path().join("none");
+        assert_eq!(source_files(&missing, &["c"], None), [] as [PathBuf; 0]);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
 use std::time::{Duration, Instant};
 
 use relayout_files::{InterruptFlag, request_fifo, run_on_cpus};
-use relayout_statistics::random::XorShift64Star;
+use relayout_statistics::random::{RandomSequence, SplitMix64};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::loops::{ProbeLoop, ProbeWords, WordDistance, follow, lead};
@@ -249,7 +249,7 @@ impl CrewState {
 }
 
 fn plan_jobs(plan: &MeasurementPlan) -> Vec<WindowJob> {
-    let mut random = XorShift64Star::new(plan.loops.len() as u64);
+    let mut random = SplitMix64::new(plan.loops.len() as u64);
     let mut jobs = Vec::new();
     for round in 0..plan.rounds_max {
         let span_offset = random.below(ARENA_BYTES / WORDS_SPAN_BYTES) * WORDS_SPAN_BYTES;
@@ -261,9 +261,7 @@ fn plan_jobs(plan: &MeasurementPlan) -> Vec<WindowJob> {
             span_offset,
             odd_line,
         }));
-        for last in (1..plan.loops.len()).rev() {
-            jobs.swap(begin + last, begin + random.below(last + 1));
-        }
+        random.shuffle(&mut jobs[begin..]);
     }
     jobs
 }

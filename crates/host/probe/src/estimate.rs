@@ -3,8 +3,8 @@
 //!
 //! Values in, values out; the same samples give the same numbers.
 
-use relayout_statistics::SortedSample;
-use relayout_statistics::random::XorShift64Star;
+use relayout_statistics::random::SplitMix64;
+use relayout_statistics::{SortedSample, resample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -149,7 +149,7 @@ pub fn spread(costs: &[f64]) -> Option<f64> {
 }
 
 /// Median of `values`; NaN for none.
-pub fn median(values: &[f64]) -> f64 {
+fn median(values: &[f64]) -> f64 {
     relayout_statistics::median(values).unwrap_or(f64::NAN)
 }
 
@@ -176,16 +176,8 @@ fn estimate<const N: usize>(
     // The seeded draws are by rank.
     values.sort_unstable_by(f64::total_cmp);
     let middle = median(&values);
-    let mut random = XorShift64Star::new(values.len() as u64);
-    let mut drawn = vec![0.0; values.len()];
-    let medians = (0..RESAMPLES)
-        .map(|_| {
-            for place in &mut drawn {
-                *place = values[random.below(values.len())];
-            }
-            median(&drawn)
-        })
-        .collect();
+    let mut random = SplitMix64::new(values.len() as u64);
+    let medians = resample(&values, RESAMPLES, &mut random, median);
     let medians = SortedSample::new(medians);
     let quantile = |share: f64| medians.nearest_quantile(share).unwrap_or(middle);
     Ok(ProbeEstimate::new(middle, quantile(0.025), quantile(0.975)))
@@ -208,6 +200,7 @@ fn wide_error(estimate: ProbeEstimate) -> TooNoisy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use relayout_statistics::random::RandomSequence;
 
     fn rounds<const N: usize>(
         count: usize,
@@ -218,7 +211,7 @@ mod tests {
 
     /// Up to `size` more or less, in a fixed order without a pattern.
     fn noise(i: usize, size: f64) -> f64 {
-        let mut random = XorShift64Star::new(i as u64 + 1);
+        let mut random = SplitMix64::new(i as u64 + 1);
         random.below(3);
         1.0 + size * (random.below(2001) as f64 / 1000.0 - 1.0)
     }

@@ -96,7 +96,7 @@ pub fn measure_machine(
         None => tally.note_single_cpu(),
     }
     measure_alone(&mut file, &mut tally)?;
-    file.noise = Some(estimate::median(&tally.spreads)).filter(|noise| noise.is_finite());
+    file.noise = relayout_statistics::median(&tally.spreads).filter(|noise| noise.is_finite());
     file.unknown = tally.unknown;
     file.windows = WindowSummary {
         taken: tally.taken,

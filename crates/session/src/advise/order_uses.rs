@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use relayout_files::{c_source_files, read_regular};
+use relayout_files::{read_regular, source_files};
 use relayout_patch::{
-    OrderQuery, find_member_macros, find_order_facts, find_typedef_names, may_rely_on_order,
+    C_EXTENSIONS, OrderQuery, find_member_macros, find_order_facts, find_typedef_names,
+    may_rely_on_order,
 };
 
 use relayout_advice::{SourceSearch, SourceUses};
@@ -28,7 +29,7 @@ struct NamingFile {
 /// Searches the tree for uses of the structs of `queries`. Only files that name a struct are read
 /// as code.
 pub fn scan_source_tree(source: &Path, queries: &[OrderQuery]) -> Vec<SourceUses> {
-    let paths = c_source_files(source);
+    let paths = source_files(source, C_EXTENSIONS, None);
     let mut queries = queries.to_vec();
     let first_pass = naming_files(source, &paths, &queries, |query| vec![query.tag.clone()]);
     let (mut files, unread) = first_pass;

@@ -1,8 +1,8 @@
 //! The best candidate as an edit of the source.
 
-mod constructors;
 mod edits;
 mod source_tree;
+mod tree_files;
 
 use std::path::Path;
 
@@ -17,6 +17,7 @@ use relayout_advice::ResolvedProfile;
 use relayout_advice::{LayoutChoice, PoolLayout, RecommendationLimits};
 
 use source_tree::SourceTree;
+pub(super) use tree_files::TreeFiles;
 
 /// Outcome for a type with better candidates.
 #[derive(Clone, Debug)]

@@ -1,11 +1,15 @@
 //! Facts about Rust structs that their source trees have: attributes, and the crates that their projects use.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use relayout_advice::RustSourceFacts;
 use relayout_files::read_regular_text;
 use relayout_layout::SourceLine;
-use relayout_patch::{is_repr_c, source_path_candidates};
+use relayout_patch::{
+    StructSource, bare_type_name, crate_folder, is_repr_c, source_path_candidates,
+};
+
+use super::patch::TreeFiles;
 
 /// Returns what the tree `source` says of a struct. What cannot be read is unknown.
 pub fn read_rust_facts(
@@ -19,28 +23,21 @@ pub fn read_rust_facts(
         return RustSourceFacts::default();
     };
     let text = read_regular_text(&source.join(&path)).ok();
-    let manifest = crate_folder(source, &source.join(&path))
-        .and_then(|folder| read_regular_text(&folder.join("Cargo.toml")).ok());
+    let manifest = crate_folder(&TreeFiles::new(source, false), &path)
+        .and_then(|folder| read_regular_text(&source.join(folder).join("Cargo.toml")).ok());
     RustSourceFacts {
         is_repr_c: text.and_then(|text| {
-            is_repr_c(&path, &text, source_name(type_name), Some(declaration.line)).ok()
+            let name = bare_type_name(type_name);
+            is_repr_c(StructSource::new(
+                &path,
+                &text,
+                name,
+                Some(declaration.line),
+            ))
+            .ok()
         }),
         padding_module: manifest.and_then(|manifest| padding_module(&manifest)),
     }
-}
-
-/// Returns the name of a type in the source, without its module and the values of its parameters.
-pub fn source_name(type_name: &str) -> &str {
-    let name = type_name.split('<').next().unwrap_or(type_name);
-    name.rsplit("::").next().unwrap_or(name).trim()
-}
-
-/// Returns the closest folder around a file of the tree that has a `Cargo.toml`.
-pub fn crate_folder(source: &Path, file: &Path) -> Option<PathBuf> {
-    let folders = file.ancestors().skip(1);
-    let mut folders = folders.take_while(|folder| folder.starts_with(source));
-    let found = folders.find(|folder| folder.join("Cargo.toml").is_file());
-    found.map(Path::to_owned)
 }
 
 /// Returns the module that has `CachePadded`, if the manifest depends on its crate by that name.
@@ -68,13 +65,6 @@ fn padding_module(manifest: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_the_source_have_no_module_and_no_values() {
-        for name in ["Stats", "Stats<u64>", "five::Stats<alloc::vec::Vec<u8>>"] {
-            assert_eq!(source_name(name), "Stats", "{name}");
-        }
-    }
 
     #[test]
     fn the_crate_with_padding_is_a_dependency() {

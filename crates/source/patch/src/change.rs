@@ -1,6 +1,7 @@
 //! Changes of a struct definition.
 
-pub use crate::edit::spacing::MoveSpacing;
+use crate::refusal::EditRefusal;
+pub use crate::spacing::MoveSpacing;
 
 /// A change of a struct definition. Members are named as in C, nested ones by path
 /// (`stats.count`), members of anonymous structs by their own name.
@@ -34,8 +35,7 @@ pub enum SourceChange {
         /// condition.
         line: Option<String>,
     },
-    /// Aligns a member. The type of a Rust field is wrapped in one that is added beside the struct;
-    /// [`wrap_rust_field`](crate::wrap_rust_field) does so for a crate of several files.
+    /// Aligns a member. The type of a Rust field is wrapped in one that has the alignment.
     AlignMember {
         /// The member.
         member: String,
@@ -81,6 +81,44 @@ pub enum SourceChange {
     },
 }
 
+impl SourceChange {
+    /// Returns the request of a move of members; `None` for other changes.
+    pub fn as_move(&self) -> Option<MoveRequest<'_>> {
+        match self {
+            Self::MoveMembers {
+                members,
+                to,
+                spacing,
+                reason,
+            } => Some(MoveRequest {
+                members,
+                to,
+                spacing: *spacing,
+                reason: reason.as_deref(),
+            }),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the struct has other members behind the change than before.
+    pub(crate) fn changes_members(&self) -> bool {
+        matches!(self, Self::AddPadding { .. } | Self::RemovePadding { .. })
+    }
+}
+
+/// A requested move: the fields of [`SourceChange::MoveMembers`].
+#[derive(Clone, Copy, Debug)]
+pub struct MoveRequest<'a> {
+    /// Members that move together.
+    pub members: &'a [String],
+    /// Target of the move.
+    pub to: &'a MemberPosition,
+    /// Blank lines after the move; `None`: by the style of the file.
+    pub spacing: Option<MoveSpacing>,
+    /// Reason of the move.
+    pub reason: Option<&'a str>,
+}
+
 /// A position in a struct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemberPosition {
@@ -122,9 +160,30 @@ impl MemberPosition {
 /// An alignment to write into source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WrittenAlignment {
-    /// In bytes: `__aligned(N)` in kernel source, `__attribute__((aligned(N)))` elsewhere.
+    /// In bytes: `__aligned(N)` in kernel source, `__attribute__((aligned(N)))` elsewhere in C,
+    /// `alignas(N)` in C++. In Rust, a type of that alignment is added beside the struct.
     Bytes(u32),
     /// A macro such as `____cacheline_aligned_in_smp`. A macro of `<linux/cache.h>` brings its
     /// `#include`; any other has to be defined in the file.
     Macro(String),
+    /// `CachePadded` of a crate that a Rust project uses, by the path of its module:
+    /// `crossbeam_utils`. A field is wrapped in it.
+    CachePadded {
+        /// Path of the module.
+        module: String,
+    },
+}
+
+impl WrittenAlignment {
+    /// Refusal of an alignment that a file has no meaning for.
+    pub(crate) fn unknown_refusal(&self, file: &str) -> EditRefusal {
+        EditRefusal::UnknownMacro {
+            file: file.to_owned(),
+            name: match self {
+                Self::Bytes(bytes) => bytes.to_string(),
+                Self::Macro(name) => name.clone(),
+                Self::CachePadded { module } => format!("{module}::CachePadded"),
+            },
+        }
+    }
 }

@@ -1,8 +1,6 @@
 //! The comment that a member stands under. A new comment beside the member is read together with
 //! it, so the two must not contradict each other.
 
-use crate::cxx;
-use crate::file_kind::is_rust;
 use crate::lex::{TokenIndex, TokenKind};
 use crate::lines::{is_first_on_line, line_start};
 use crate::refusal::FileLine;
@@ -26,7 +24,8 @@ impl CoveringComment {
     ///
     /// ```
     /// let source = "struct s {\n\t/* Need no separate cache lines. */\n\tint a;\n\tint b;\n};\n";
-    /// let comment = relayout_patch::find_covering_comment("s.h", source, "s", None, "b").unwrap();
+    /// let source = relayout_patch::StructSource::new("s.h", source, "s", None);
+    /// let comment = source.language().covering_comment(source, "b").unwrap();
     /// assert!(comment.speaks_of_lines());
     /// assert_eq!(comment.place.line, 2);
     /// ```
@@ -39,35 +38,11 @@ impl CoveringComment {
     }
 }
 
-/// Returns the comment that `member` of a struct of C or a class of C++ stands under; `None` if there
-/// is none, in Rust, or where the member is not found. `decl_line_hint` is that of
-/// [`edit_struct`](crate::edit_struct).
-pub fn find_covering_comment(
-    file_name: &str,
-    source: &str,
-    struct_name: &str,
-    decl_line_hint: Option<u32>,
-    member: &str,
-) -> Option<CoveringComment> {
-    if is_rust(file_name) {
-        return None;
-    }
-    let file = TokenizedFile::new(file_name, source);
-    let as_class = || cxx::member_token(&file, struct_name, member);
-    let as_struct = || {
-        let definition = file.find_definition(struct_name, decl_line_hint).ok()?;
-        let path = definition.find_member(&file, member).ok()?;
-        Some(definition.statement(&path).first)
-    };
-    let first = match cxx::is_cxx(file_name, &file) {
-        true => as_class().or_else(as_struct),
-        false => as_struct(),
-    };
-    comment_above_run(&file, first?)
-}
-
 /// Comment above the lines without a blank one that end with token `first`.
-fn comment_above_run(file: &TokenizedFile<'_>, first: TokenIndex) -> Option<CoveringComment> {
+pub(crate) fn comment_above_run(
+    file: &TokenizedFile<'_>,
+    first: TokenIndex,
+) -> Option<CoveringComment> {
     let mut below = first;
     for at in first.all_before().rev() {
         let token = &file.tokens[at];
@@ -104,7 +79,13 @@ fn whole_comment(file: &TokenizedFile<'_>, last: TokenIndex) -> CoveringComment 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::CoveringComment;
+    use crate::language::StructSource;
+
+    fn find_comment(file: &str, text: &str, name: &str, member: &str) -> Option<CoveringComment> {
+        let source = StructSource::new(file, text, name, None);
+        source.language().covering_comment(source, member)
+    }
 
     /// As the lists of `struct super_block`.
     const LISTS: &str = "\
@@ -129,7 +110,7 @@ struct sb {
 ";
 
     fn comment_line(member: &str) -> Option<(u32, bool)> {
-        let comment = find_covering_comment("fs.h", LISTS, "sb", None, member)?;
+        let comment = find_comment("fs.h", LISTS, "sb", member)?;
         Some((comment.place.line, comment.speaks_of_lines()))
     }
 
@@ -151,7 +132,7 @@ struct sb {
     #[test]
     fn classes_have_such_comments() {
         let source = "class P {\n public:\n  P();\n  // false sharing is no matter here\n  std::atomic<int> a{0}, b{0};\n};\n";
-        let comment = find_covering_comment("p.cc", source, "P", None, "b").unwrap();
+        let comment = find_comment("p.cc", source, "P", "b").unwrap();
         assert!(comment.speaks_of_lines());
         assert_eq!(comment.place.line, 4);
     }

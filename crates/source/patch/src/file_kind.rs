@@ -1,9 +1,7 @@
 //! Kinds of source files, by their names and texts.
 
-/// Returns true if the file is read as Rust.
-pub(crate) fn is_rust(file_name: &str) -> bool {
-    file_name.ends_with(".rs")
-}
+/// Extensions of files that may have code of C or C++.
+pub const C_EXTENSIONS: &[&str] = &["c", "h", "cc", "cpp", "cxx", "hh", "hpp", "hxx", "inc"];
 
 /// Returns true for headers of the user-space ABI, by their path in the kernel's source or by the
 /// exception in their licence.

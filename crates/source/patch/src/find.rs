@@ -2,6 +2,7 @@
 
 use crate::body::{BodyStatement, BracedBody, parse_body};
 use crate::declarator::{StatementKind, is_attribute, is_keyword};
+use crate::language::StructSource;
 use crate::lex::{TokenIndex, TokenKind, lex};
 use crate::refusal::{EditRefusal, FileLine};
 use crate::tokenized::TokenizedFile;
@@ -35,7 +36,7 @@ impl TokenizedFile<'_> {
     }
 
     /// As [`find_definition`](Self::find_definition), also of a union.
-    pub fn find_type_definition(
+    fn find_type_definition(
         &self,
         name: &str,
         line_hint: Option<u32>,
@@ -56,6 +57,14 @@ impl TokenizedFile<'_> {
                     second: self.place(*second),
                 }),
             },
+        }
+    }
+
+    /// Finds the struct or union of `source`, by its number where it is known.
+    pub fn find_struct(&self, source: StructSource<'_>) -> Result<StructDefinition, EditRefusal> {
+        match source.number {
+            Some(number) => self.nth_type_definition(source.name, number),
+            None => self.find_type_definition(source.name, source.line),
         }
     }
 

@@ -26,6 +26,7 @@
 //! ```
 
 mod body;
+mod c;
 mod change;
 mod condition;
 mod covering_comment;
@@ -33,36 +34,42 @@ mod cxx;
 mod declarator;
 mod declared;
 mod diff;
-mod edit;
 mod encoding;
 mod file_kind;
 mod find;
+mod language;
 mod lex;
 mod lines;
 mod mail;
+mod operations;
 mod order;
 mod paths;
 mod printed_cxx;
 mod refusal;
 mod rust;
+mod source_files;
+mod spacing;
+mod text_edit;
 mod tokenized;
 mod uses;
 
-pub use change::{MemberPosition, MoveSpacing, SourceChange, WrittenAlignment};
-pub use covering_comment::{CoveringComment, find_covering_comment};
+pub use c::guard_store;
+pub use change::{MemberPosition, MoveRequest, MoveSpacing, SourceChange, WrittenAlignment};
+pub use covering_comment::CoveringComment;
 pub use declared::{DeclaredAlignment, DeclaredMember, DeclaredStruct, read_declared_struct};
 pub use diff::unified_diff;
-pub use edit::{
-    EditedTree, SourceText, conditional_members, edit_struct, edit_struct_in_tree, guard_store,
-    inverse_changes, member_order,
-};
 pub use encoding::{EncodingError, decode_source};
+pub use file_kind::C_EXTENSIONS;
+pub use language::{SourceLanguage, SpreadElements, StructOutline, StructSource, source_language};
 pub use mail::PatchMail;
+pub use operations::{EditedTree, edit_struct, edit_struct_in_tree, inverse_changes, member_order};
 pub use order::{
     AssertedSize, BorderSide, FirstMemberReliance, OrderFact, OrderQuery, OrderReliance,
     RangeBorder, find_member_macros, find_order_facts, find_typedef_names, may_rely_on_order,
 };
 pub use paths::source_path_candidates;
+pub use printed_cxx::bare_type_name;
 pub use refusal::{EditRefusal, FileLine};
-pub use rust::{CrateFile, FieldWrapper, WrappedField, is_repr_c, wrap_rust_field};
+pub use rust::{crate_folder, is_repr_c};
+pub use source_files::{SourceFiles, SourceText, WantedFiles};
 pub use uses::{SuspiciousUse, UseKind, find_suspicious_uses};

@@ -20,6 +20,12 @@ pub(crate) fn line_start(source: &str, at: usize) -> usize {
         .map_or(0, |newline| newline + 1)
 }
 
+/// White space at the start of the line that holds byte `at`.
+pub(crate) fn indent_at(source: &str, at: usize) -> &str {
+    let line = &source[line_start(source, at)..];
+    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+}
+
 /// First byte after the newline of the line that holds byte `at`; the text's end on the last.
 pub(crate) fn next_line_start(source: &str, at: usize) -> usize {
     source.as_bytes()[at..]

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 const OTHER_TYPE: &str = "struct relayout_other_type";
 
 /// Returns the name of a type without scope and arguments: `Slot` of `tokio::util::Slot<u8>`.
-pub(crate) fn bare_type_name(name: &str) -> &str {
+pub fn bare_type_name(name: &str) -> &str {
     let path = match name.find('<') {
         Some(end) if end > 0 => name[..end].trim_end(),
         _ => name,

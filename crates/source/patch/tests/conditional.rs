@@ -1,9 +1,14 @@
 //! Members that only some configurations have.
 
-use relayout_patch::conditional_members;
+use relayout_patch::{EditRefusal, StructSource};
+
+fn conditional(source: &str, line: Option<u32>) -> Result<Vec<String>, EditRefusal> {
+    let source = StructSource::new("s.h", source, "s", line);
+    source.language().conditional_members(source)
+}
 
 fn check(source: &str, line: Option<u32>, expect: &[&str]) {
-    let found = conditional_members("s.h", source, "s", line).unwrap();
+    let found = conditional(source, line).unwrap();
     assert_eq!(found, expect, "{source}");
 }
 
@@ -51,7 +56,7 @@ struct s {
 ";
     check(source, Some(2), &[]);
     check(source, Some(6), &["b"]);
-    assert!(conditional_members("s.h", source, "s", None).is_err());
+    assert!(conditional(source, None).is_err());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! C++ classes.
 
 use relayout_patch::{
-    MemberPosition, SourceChange, WrittenAlignment, conditional_members, edit_struct, member_order,
+    MemberPosition, SourceChange, StructSource, WrittenAlignment, edit_struct, member_order,
 };
 
 const SOURCE: &str = "\
@@ -389,8 +389,9 @@ fn members_of_classes_are_listed() {
     let members = member_order("pool.cc", POOL, "Pool").unwrap();
     let expect = ["served", "in_use_", "limit_", "fd_", "copy_", "traced_"];
     assert_eq!(members, expect);
-    let conditional = conditional_members("pool.cc", POOL, "Pool", None).unwrap();
-    assert_eq!(conditional, ["traced_"]);
+    let source = StructSource::new("pool.cc", POOL, "Pool", None);
+    let conditional = source.language().conditional_members(source);
+    assert_eq!(conditional.unwrap(), ["traced_"]);
 }
 
 #[test]

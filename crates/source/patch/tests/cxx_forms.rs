@@ -9,7 +9,8 @@ use relayout_layout::abi::AbiEngine;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 use relayout_patch::{
-    MemberPosition, SourceChange, SourceText, WrittenAlignment, edit_struct, edit_struct_in_tree,
+    MemberPosition, SourceChange, SourceText, StructSource, WrittenAlignment, edit_struct,
+    edit_struct_in_tree,
 };
 use relayout_testkit::require_programs;
 
@@ -414,7 +415,11 @@ fn in_tree(unit: &str, class: &str, change: SourceChange) -> Result<(String, Str
         file: "pool.cc".to_owned(),
         text: unit.to_owned(),
     }];
-    let edited = edit_struct_in_tree("pool.h", HEADER, class, None, &[change], &others);
+    let edited = edit_struct_in_tree(
+        StructSource::new("pool.h", HEADER, class, None),
+        &[change],
+        &others,
+    );
     let edited = edited.map_err(|refusal| refusal.to_string())?;
     let unit = { edited.others.first() }.map_or(unit.to_owned(), |other| other.text.clone());
     Ok((edited.definition, unit))

@@ -4,6 +4,7 @@ use relayout_patch::{
     EditRefusal, MemberPosition, SourceChange, WrittenAlignment, edit_struct, inverse_changes,
     member_order, unified_diff,
 };
+use relayout_statistics::random::{RandomSequence, SplitMix64};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,18 +19,6 @@ fn move_to(member: &str, after: Option<&str>) -> SourceChange {
         to: MemberPosition::after(after),
         spacing: None,
         reason: None,
-    }
-}
-
-/// xorshift64*, so that the sample is the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % bound
     }
 }
 
@@ -189,7 +178,7 @@ fn random_moves_apply_and_change_the_order_alone() {
     init.args(["init", "-q"]).current_dir(dir.path());
     assert!(init.status().unwrap().success());
     let structs = candidates(&root);
-    let mut random = Random(SEED);
+    let mut random = SplitMix64::new(SEED);
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let (mut tried, mut returned) = (0, 0);
     let wanted =

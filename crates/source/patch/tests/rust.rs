@@ -1,8 +1,8 @@
 //! Rust structs.
 
 use relayout_patch::{
-    CrateFile, FieldWrapper, MemberPosition, SourceChange, WrappedField, WrittenAlignment,
-    edit_struct, inverse_changes, member_order, wrap_rust_field,
+    MemberPosition, SourceChange, SourceText, StructSource, WrittenAlignment, edit_struct,
+    edit_struct_in_tree, inverse_changes, member_order,
 };
 
 const SOURCE: &str = r#"
@@ -194,25 +194,32 @@ fn wrapped(
     field: &str,
     module: Option<&str>,
 ) -> Result<Vec<String>, String> {
-    let files: Vec<CrateFile> = { files.iter() }
-        .map(|(path, text)| CrateFile {
-            path: (*path).to_owned(),
-            text: (*text).to_owned(),
-        })
-        .collect();
-    let wrapper = match module {
-        Some(module) => FieldWrapper::Padded {
+    let alignment = match module {
+        Some(module) => WrittenAlignment::CachePadded {
             module: module.to_owned(),
         },
-        None => FieldWrapper::Added { bytes: 64 },
+        None => WrittenAlignment::Bytes(64),
     };
-    let request = WrappedField {
-        struct_name: "Stats",
-        field,
-        wrapper: &wrapper,
+    let change = SourceChange::AlignMember {
+        member: field.to_owned(),
+        alignment,
         reason: None,
     };
-    wrap_rust_field(&files, 0, &request).map_err(|refusal| refusal.to_string())
+    let others = { files[1..].iter() }.map(|(path, text)| SourceText {
+        file: (*path).to_owned(),
+        text: (*text).to_owned(),
+    });
+    let mut others: Vec<SourceText> = others.collect();
+    let (file, text) = files[0];
+    let source = StructSource::new(file, text, "Stats", None);
+    let edited = edit_struct_in_tree(source, &[change], &others);
+    let edited = edited.map_err(|refusal| refusal.to_string())?;
+    for new in edited.others {
+        let old = others.iter_mut().find(|old| old.file == new.file);
+        old.expect("a file of the crate").text = new.text;
+    }
+    let others = others.into_iter().map(|other| other.text);
+    Ok(std::iter::once(edited.definition).chain(others).collect())
 }
 
 const STATS: &str = r#"//! Counters.

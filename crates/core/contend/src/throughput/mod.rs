@@ -53,8 +53,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use costs::{LineHabit, MachineCosts};
 pub use load::{CodeTime, RecordedLoad};
-use relayout_statistics::SortedSample;
 use relayout_statistics::random::XorShift64;
+use relayout_statistics::{SortedSample, resample};
 pub use spin_waits::{SpinWait, find_spin_waits};
 pub use store_guards::GuardCounts;
 use store_guards::GuardedLoad;
@@ -209,18 +209,13 @@ impl ThroughputInputs<'_> {
         let whole: Vec<&ReplayedStretch> = stretches.iter().collect();
         let found = self.ratios(&whole, replayed, EXPECTED)?;
         let mut random = XorShift64::new(1);
-        let drawn: Vec<Vec<f64>> = (0..RESAMPLES)
-            .flat_map(|_| {
-                let draw = |_| &stretches[random.below(stretches.len())];
-                let sample: Vec<&ReplayedStretch> = (0..stretches.len()).map(draw).collect();
-                let replayed = sample
-                    .iter()
-                    .map(|stretch| total_waits(&stretch.today))
-                    .sum();
-                ENDS.map(|assumed| self.ratios(&sample, replayed, assumed))
-            })
-            .flatten()
-            .collect();
+        let drawn = resample(&whole, RESAMPLES, &mut random, |sample| {
+            let replayed = { sample.iter() }
+                .map(|stretch| total_waits(&stretch.today))
+                .sum();
+            ENDS.map(|assumed| self.ratios(sample, replayed, assumed))
+        });
+        let drawn: Vec<Vec<f64>> = drawn.into_iter().flatten().flatten().collect();
         let ratio = |place: usize| {
             let sample = SortedSample::new(drawn.iter().map(|ratios| ratios[place]).collect());
             let value = found[place];

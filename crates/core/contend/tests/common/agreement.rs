@@ -12,6 +12,7 @@ use relayout_profile::{
     AccessCoverage, AccessKind, Addr, BurstRow, CoherenceEvent, ContextId, CountRow, Profile,
     ProfileMeta, RecordedRun, RegionRow, RunId, Site, SiteId,
 };
+use relayout_statistics::random::{RandomSequence, XorShift64};
 
 #[path = "spearman.rs"]
 mod spearman;
@@ -338,12 +339,6 @@ impl Counts {
 
 fn shuffled(count: u32, seed: u64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..count).collect();
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    for last in (1..order.len()).rev() {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        order.swap(last, (state % (last as u64 + 1)) as usize);
-    }
+    XorShift64::new(seed).shuffle(&mut order);
     order
 }

@@ -41,13 +41,14 @@ mod vmlinux;
 use std::path::Path;
 
 use compiled::{
-    ArrangementCase, ComparisonCounts, SplitMix, TestCompiler, compare, reproduces_own_layout,
-    structs,
+    ArrangementCase, ComparisonCounts, TestCompiler, aligned_arrangement, compare,
+    reproduces_own_layout, shuffled_arrangement, structs,
 };
 use relayout_layout::abi::emit::EmitLanguage;
 use relayout_layout::abi::{AbiEngine, AbiError, StructShape, TargetAbi};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
+use relayout_statistics::random::SplitMix64;
 
 /// Compiler of a command line such as `gcc -m32`. Fails the test where it is not installed.
 #[track_caller]
@@ -80,7 +81,7 @@ fn compare_object(object: &[u8], compiler: &TestCompiler, folder: &Path) -> Obje
     assert_eq!(TargetAbi::from_elf(object), Some(compiler.target));
     let abi = AbiEngine::for_target(&loaded.types, compiler.target).alignments_recorded(true);
     let mut outcome = ObjectOutcome::default();
-    let mut random = SplitMix(1);
+    let mut random = SplitMix64::new(1);
     let mut shapes = Vec::new();
     for (_, aggregate) in structs(&loaded.types) {
         match abi.shape(aggregate) {
@@ -94,10 +95,10 @@ fn compare_object(object: &[u8], compiler: &TestCompiler, folder: &Path) -> Obje
             Err(e) => outcome.refused.push(e),
         }
     }
-    let arrange: [&mut dyn FnMut(&StructShape, &mut SplitMix) -> _; 3] = [
+    let arrange: [&mut dyn FnMut(&StructShape, &mut SplitMix64) -> _; 3] = [
         &mut |shape, _| shape.current_arrangement(),
-        &mut |shape, random| random.shuffle(shape),
-        &mut |shape, random| random.shuffle_and_align(shape),
+        &mut |shape, random| shuffled_arrangement(random, shape),
+        &mut |shape, random| aligned_arrangement(random, shape),
     ];
     for arrange in arrange {
         let cases: Vec<ArrangementCase<'_>> = shapes

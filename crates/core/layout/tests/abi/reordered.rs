@@ -8,9 +8,10 @@ use relayout_layout::abi::{AbiEngine, AtomArrangement, LayoutAttribute, StructSh
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 use relayout_layout::{Aggregate, TypeId};
+use relayout_statistics::random::SplitMix64;
 
 use super::generate::{Field, PREAMBLE, Struct, any_struct};
-use super::{SplitMix, TestCompiler, compiler};
+use super::{TestCompiler, compiler, shuffled_arrangement};
 
 /// Layout of a reordered struct by the engine.
 struct PredictedStruct {
@@ -75,7 +76,7 @@ fn predict(
         // `packed` changed nothing: all members have their natural offsets.
         return None;
     }
-    let arrangement = SplitMix(index as u64).shuffle(shape);
+    let arrangement = shuffled_arrangement(&mut SplitMix64::new(index as u64), shape);
     let order = fields_in_order(definition, &arrangement);
     Some(PredictedStruct {
         index,

@@ -7,8 +7,9 @@ use relayout_layout::abi::{AbiEngine, LayoutAttribute, StructShape, TargetAbi};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 use relayout_layout::{Aggregate, AggregateKind};
+use relayout_statistics::random::SplitMix64;
 
-use super::compiled::{ArrangementCase, SplitMix, compare};
+use super::compiled::{ArrangementCase, aligned_arrangement, compare};
 use super::{compiler, reproduces_own_layout};
 
 #[test]
@@ -49,14 +50,14 @@ fn structs_of_a_kernel() {
 
 fn check_other_orders(abi: &AbiEngine<'_>, shapes: &[(&Aggregate, StructShape)]) {
     let compiler = compiler("gcc", TargetAbi::X86_64);
-    let mut random = SplitMix(1);
+    let mut random = SplitMix64::new(1);
     let cases: Vec<ArrangementCase<'_>> = shapes
         .iter()
         .map(|(aggregate, shape)| ArrangementCase {
             name: shape.name.clone(),
             aggregate,
             shape,
-            arrangement: random.shuffle_and_align(shape),
+            arrangement: aligned_arrangement(&mut random, shape),
         })
         .collect();
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -12,6 +12,7 @@ use object::{Object, ObjectSection, ObjectSymbol};
 use relayout_layout::abi::emit::{EmitLanguage, EmittedStruct, StructEmitter};
 use relayout_layout::abi::{AbiEngine, AtomArrangement, StructShape, TargetAbi};
 use relayout_layout::{Aggregate, AggregateKind, Type, TypeArena, TypeId};
+use relayout_statistics::random::{RandomSequence, SplitMix64};
 
 /// Compiler, its language and its target.
 #[derive(Clone, Debug)]
@@ -274,47 +275,28 @@ fn differences(
     (!wrong.is_empty()).then(|| wrong.join("; "))
 }
 
-/// SplitMix64 generator: the same numbers everywhere from the same seed.
-pub struct SplitMix(pub u64);
+/// Random order. A flexible atom stays last.
+pub fn shuffled_arrangement(random: &mut SplitMix64, shape: &StructShape) -> AtomArrangement {
+    let mut arrangement = shape.current_arrangement();
+    let fixed = shape.atoms.last().is_some_and(|atom| atom.flexible);
+    let count = arrangement.order.len() - usize::from(fixed);
+    random.shuffle(&mut arrangement.order[..count]);
+    arrangement
+}
 
-impl SplitMix {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end as u64).expect("below a usize")
-    }
-
-    /// Random order. A flexible atom stays last.
-    pub fn shuffle(&mut self, shape: &StructShape) -> AtomArrangement {
-        let mut arrangement = shape.current_arrangement();
-        let fixed = shape.atoms.last().is_some_and(|atom| atom.flexible);
-        let count = arrangement.order.len() - usize::from(fixed);
-        for index in (1..count).rev() {
-            arrangement.order.swap(index, self.below(index + 1));
+/// Random order with alignments as the search adds them: on some members and on some types, none
+/// smaller than the unit of a bitfield.
+pub fn aligned_arrangement(random: &mut SplitMix64, shape: &StructShape) -> AtomArrangement {
+    let mut arrangement = shuffled_arrangement(random, shape);
+    for align in &mut arrangement.align {
+        if random.below(4) == 0 {
+            *align = 8 << random.below(5);
         }
-        arrangement
     }
-
-    /// Random order with alignments as the search adds them: on some members and on some types,
-    /// none smaller than the unit of a bitfield.
-    pub fn shuffle_and_align(&mut self, shape: &StructShape) -> AtomArrangement {
-        let mut arrangement = self.shuffle(shape);
-        for align in &mut arrangement.align {
-            if self.below(4) == 0 {
-                *align = 8 << self.below(5);
-            }
-        }
-        if self.below(4) == 0 {
-            arrangement.type_align = 8 << self.below(5);
-        }
-        arrangement
+    if random.below(4) == 0 {
+        arrangement.type_align = 8 << random.below(5);
     }
+    arrangement
 }
 
 /// Structs and classes of an arena whose members are known, by id.

@@ -1,6 +1,6 @@
 //! Members on lines: annealing over the contents of lines, then descent.
 
-use relayout_statistics::random::XorShift64;
+use relayout_statistics::random::{RandomSequence, XorShift64};
 use rustc_hash::FxHashMap;
 
 use super::pieces::AccessedPieces;

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use relayout_statistics::random::SplitMix64;
+use relayout_statistics::random::{RandomSequence, SplitMix64};
 
 use super::NO_WORD;
 use crate::locking::{LockComer, LockCopy};

@@ -1,7 +1,7 @@
 //! Synthetic and recorded experiments.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use relayout_statistics::random::SplitMix64;
+use relayout_statistics::random::{RandomSequence, SplitMix64};
 use relayout_verify::judge::{ExperimentOutcome, JudgingRules, judge_series};
 use relayout_verify::judged_change::ChangeBasis;
 use relayout_verify::metric::{BetterDirection, MetricDescription};

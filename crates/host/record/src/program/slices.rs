@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::time::{Duration, Instant};
 
 use relayout_profile::RecordedTime;
-use relayout_statistics::random::XorShift64Star;
+use relayout_statistics::random::{RandomSequence, SplitMix64};
 
 use super::processes::ProcessTable;
 use super::recording_cost::{RecordingCost, affordable_share};
@@ -32,7 +32,7 @@ pub enum SlicePlan {
 pub struct SliceClock<'c> {
     processes: &'c ProcessTable<'c>,
     ended: &'c AtomicBool,
-    random: XorShift64Star,
+    random: SplitMix64,
     time: RecordedTime,
     last: Instant,
 }
@@ -43,7 +43,7 @@ impl<'c> SliceClock<'c> {
         Self {
             processes,
             ended,
-            random: XorShift64Star::new(seed),
+            random: SplitMix64::new(seed),
             time: RecordedTime {
                 slice_ns: nanoseconds(SLICE_DURATION),
                 ..RecordedTime::default()

@@ -11,15 +11,34 @@ const NAMELESS: &str = "a place in it is beside a member without a name";
 /// Comment of padding at the end of a type.
 const PADDING_REASON: &str = "Keeps the next element off the cache lines of this one.";
 
+/// Forms in which alignments are written.
+pub struct AlignmentForms {
+    /// Bytes of a cache line, for the kernel's source, which has a macro for them.
+    pub kernel_line: Option<u64>,
+    /// Alignment of every aligned member, where the language has a type for it.
+    pub member: Option<WrittenAlignment>,
+}
+
+impl AlignmentForms {
+    fn form_of(&self, bytes: u64) -> WrittenAlignment {
+        match self.kernel_line {
+            Some(line) if line == bytes => {
+                WrittenAlignment::Macro("____cacheline_aligned_in_smp".to_owned())
+            }
+            _ => WrittenAlignment::Bytes(u32::try_from(bytes).unwrap_or(u32::MAX)),
+        }
+    }
+}
+
 /// Returns the edits for `changes`.
 ///
 /// `borders` are those that no member may cross. `reason` returns the comment for the new place of
-/// an atom. `kernel_line` is the size of a cache line in bytes, for the kernel's source.
+/// an atom.
 pub fn struct_edits(
     shape: &StructShape,
     changes: &[LayoutChange],
     borders: &[OrderBorder],
-    kernel_line: Option<u64>,
+    alignments: &AlignmentForms,
     reason: &dyn Fn(usize) -> Option<String>,
 ) -> Result<Vec<Edit>, String> {
     // The alignment of a member that also moves carries the comment.
@@ -42,7 +61,7 @@ pub fn struct_edits(
         };
         let next = atom_behind_border(shape, changes, change, borders);
         match (
-            struct_edit(shape, change, kernel_line, &unsaid_reason)?,
+            struct_edit(shape, change, alignments, &unsaid_reason)?,
             next,
         ) {
             (
@@ -100,15 +119,9 @@ fn first_name(shape: &StructShape, atom: usize) -> Result<String, String> {
 fn struct_edit(
     shape: &StructShape,
     change: &LayoutChange,
-    kernel_line: Option<u64>,
+    alignments: &AlignmentForms,
     reason: &dyn Fn(usize) -> Option<String>,
 ) -> Result<Edit, String> {
-    let alignment = |to: u64| match kernel_line {
-        Some(line) if line == to => {
-            WrittenAlignment::Macro("____cacheline_aligned_in_smp".to_owned())
-        }
-        _ => WrittenAlignment::Bytes(u32::try_from(to).unwrap_or(u32::MAX)),
-    };
     let names = |atom: usize| shape.atoms[atom].declared_names();
     let single = |atom: usize| match &shape.atoms[atom] {
         // C has no place for an attribute on it.
@@ -134,11 +147,11 @@ fn struct_edit(
         }),
         LayoutChange::AlignMember { atom, to } => Ok(Edit::AlignMember {
             member: single(atom)?,
-            alignment: alignment(to),
+            alignment: { alignments.member.clone() }.unwrap_or_else(|| alignments.form_of(to)),
             reason: reason(atom),
         }),
         LayoutChange::AlignType { to } => Ok(Edit::AlignType {
-            alignment: alignment(to),
+            alignment: alignments.form_of(to),
             reason: None,
         }),
         LayoutChange::Pad { before, bytes } => Ok(Edit::AddPadding {

@@ -1,20 +1,17 @@
 //! A candidate as edits of the files of a source tree.
 
-mod rust_crate;
-
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use relayout_patch::{
-    CoveringComment, EditRefusal, SourceChange, SourceText, conditional_members, decode_source,
-    edit_struct_in_tree, find_covering_comment, guard_store, unified_diff,
+    CoveringComment, EditRefusal, SourceChange, SourceText, StructSource, decode_source,
+    edit_struct_in_tree, guard_store, source_language, unified_diff,
 };
 use relayout_search::{LayoutChange, ObjectHome, RankedLayout, Recommendation};
 
-use super::constructors::constructor_files;
-use super::edits::{struct_edits, union_edits};
+use super::edits::{AlignmentForms, struct_edits, union_edits};
+use super::tree_files::TreeFiles;
 use super::{ChosenEdit, CommentToReview, EditedCandidate, PatchReach};
 use relayout_advice::AdvisedType;
 use relayout_advice::LayoutPool;
@@ -61,10 +58,8 @@ const GUARD_COMMENT: &str = "A store of the same value would take the line from 
 pub struct SourceTree<'a> {
     resolved: &'a ResolvedProfile<'a>,
     source: &'a Path,
-    /// Bytes of a cache line, for the kernel's source.
-    kernel_line: Option<u64>,
-    /// Files that may have constructors, by the class and the file of its definition.
-    constructors: RefCell<BTreeMap<(String, String), Vec<SourceText>>>,
+    is_kernel: bool,
+    files: TreeFiles<'a>,
 }
 
 impl<'a> SourceTree<'a> {
@@ -73,34 +68,10 @@ impl<'a> SourceTree<'a> {
         Self {
             resolved,
             source,
-            kernel_line: is_kernel.then_some(u64::from(resolved.line_bytes)),
-            constructors: RefCell::default(),
+            is_kernel,
+            // The kernel is C.
+            files: TreeFiles::new(source, is_kernel),
         }
-    }
-
-    /// Returns the files that may have constructors of a class, with the edits so far.
-    fn constructors_of(
-        &self,
-        class: &str,
-        definition: &str,
-        edited: &[EditedFile],
-    ) -> Vec<SourceText> {
-        // The kernel is C.
-        if self.kernel_line.is_some() {
-            return Vec::new();
-        }
-        let mut known = self.constructors.borrow_mut();
-        let key = (class.to_owned(), definition.to_owned());
-        let found = known
-            .entry(key)
-            .or_insert_with(|| constructor_files(self.source, class, definition));
-        let mut texts = found.clone();
-        for text in &mut texts {
-            if let Some(file) = edited.iter().find(|file| file.path == text.file) {
-                text.text.clone_from(&file.new);
-            }
-        }
-        texts
     }
 
     /// Writes the first of the `recommended` candidates that can be edited, or a candidate that is
@@ -179,7 +150,7 @@ impl<'a> SourceTree<'a> {
         let mut files: Vec<EditedFile> = Vec::new();
         for statement in pool.statements {
             let file = self.open_source_file(&mut files, &statement.file)?;
-            if !is_unit(&file.path) {
+            if !source_language(&file.path, &file.new).is_unit(&file.path) {
                 return Err(format!(
                     "{}: a header has the store to {}, and all that include it would get the check",
                     statement.source_position(),
@@ -257,51 +228,29 @@ impl<'a> SourceTree<'a> {
             let reason = placement_reason(gathered, pool.advice, scored, line_bytes, name)?;
             comments.is_free(atom).then_some(reason)
         };
+        let alignments = AlignmentForms {
+            kernel_line: self.is_kernel.then_some(u64::from(line_bytes)),
+            member: gathered.rust_struct().map(|rules| rules.wrapper.clone()),
+        };
         let edits = match gathered.is_whole {
             true => union_edits(gathered, &scored.changes)?,
             false => struct_edits(
                 &gathered.shape,
                 &scored.changes,
                 &gathered.order.rules.borders,
-                self.kernel_line,
+                &alignments,
                 &reason,
             )?,
         };
         let comments_to_review = comments.to_review.into_inner();
         let line = declaration.line;
-        let reach = match gathered.rust_struct() {
-            Some(rules) => {
-                let name = gathered.declared_name();
-                let (edited, others) =
-                    rust_crate::edit_rust_crate(self.source, file, line, name, &edits, rules)?;
-                files.insert(0, edited);
-                files.extend(others);
-                PatchReach::All
-            }
-            None => self.edit_class(gathered, scored, &edits, (file, line), files)?,
-        };
-        Ok(DefinitionEdit {
-            reach,
-            comments_to_review,
-        })
-    }
-
-    /// Edits the definition of a C or C++ type at a line of a file, and its constructors in others.
-    fn edit_class(
-        &self,
-        gathered: &GatheredType<'_>,
-        scored: &RankedLayout,
-        edits: &[SourceChange],
-        (file, line): (EditedFile, u32),
-        files: &mut Vec<EditedFile>,
-    ) -> Result<PatchReach, String> {
         let name = gathered.declared_name();
-        let others = self.constructors_of(name, &file.path, files);
         let (mut reach, mut changed) = (PatchReach::All, Vec::new());
         let edited = file.apply_edit(line, |file, line| {
-            reach = patch_reach(gathered, &scored.changes, file, line)?;
-            let (path, text) = (&file.path, &file.new);
-            let edited = edit_struct_in_tree(path, text, name, Some(line), edits, &others)?;
+            let source = StructSource::new(&file.path, &file.new, name, Some(line));
+            reach = patch_reach(gathered, &scored.changes, source)?;
+            let others = self.files_beside(source, &edits, files);
+            let edited = edit_struct_in_tree(source, &edits, &others)?;
             changed = edited.others;
             Ok(edited.definition)
         })?;
@@ -310,7 +259,26 @@ impl<'a> SourceTree<'a> {
             let other = self.open_source_file(files, &file)?;
             files.push(EditedFile { new: text, ..other });
         }
-        Ok(reach)
+        Ok(DefinitionEdit {
+            reach,
+            comments_to_review,
+        })
+    }
+
+    /// Returns the other files of the tree that the changes may reach, with the edits so far.
+    fn files_beside(
+        &self,
+        source: StructSource<'_>,
+        changes: &[SourceChange],
+        edited: &[EditedFile],
+    ) -> Vec<SourceText> {
+        let mut texts = { source.language() }.files_beside(&self.files, source, changes);
+        for text in &mut texts {
+            if let Some(file) = edited.iter().find(|file| file.path == text.file) {
+                text.text.clone_from(&file.new);
+            }
+        }
+        texts
     }
 
     /// Returns the file that the debug information calls `name`: out of `files`, or from the tree.
@@ -381,7 +349,8 @@ impl CommentWriter<'_> {
         };
         let (path, text) = (&self.file.path, &self.file.old);
         let name = self.gathered.declared_name();
-        let comment = find_covering_comment(path, text, name, Some(self.line), member);
+        let source = StructSource::new(path, text, name, Some(self.line));
+        let comment = source.language().covering_comment(source, member);
         let Some(comment) = comment.filter(CoveringComment::speaks_of_lines) else {
             return true;
         };
@@ -433,13 +402,11 @@ impl EditedFile {
     }
 }
 
-/// Returns the configurations in which the changes have an effect. The struct is at `line` of the
-/// file.
+/// Returns the configurations in which the changes of the struct have an effect.
 fn patch_reach(
     gathered: &GatheredType<'_>,
     changes: &[LayoutChange],
-    file: &EditedFile,
-    line: u32,
+    source: StructSource<'_>,
 ) -> Result<PatchReach, EditRefusal> {
     let names_member = |change: &LayoutChange| {
         matches!(
@@ -450,8 +417,7 @@ fn patch_reach(
     if !changes.iter().any(names_member) {
         return Ok(PatchReach::All);
     }
-    let conditional =
-        conditional_members(&file.path, &file.new, gathered.declared_name(), Some(line))?;
+    let conditional = source.language().conditional_members(source)?;
     let is_conditional = |atom: usize| {
         let names = gathered.shape.atoms[atom].declared_names();
         names.iter().any(|name| conditional.contains(name))
@@ -502,16 +468,7 @@ fn local_refusal(name: &str, element: &str, local: &LocalDeclaration, line_bytes
         line,
     } = local;
     let file_name = file.rsplit('/').next().unwrap_or(file);
-    let extension = file_name.rsplit('.').next().unwrap_or_default();
-    let wrapper = match extension {
-        "rs" => format!(
-            "`CachePadded<{element}>` of crossbeam-utils, or a struct with `#[repr(align({line_bytes}))]`"
-        ),
-        "c" | "h" => {
-            format!("`struct {{ {element} value; }} __attribute__((aligned({line_bytes})))`")
-        }
-        _ => format!("`struct alignas({line_bytes}) padded {{ {element} value; }}`"),
-    };
+    let wrapper = source_language(file_name, "").padded_element(element, line_bytes);
     format!(
         "every use of {name} in {function} ({file_name}:{line}) would change: make its elements {wrapper}, or let \
          each thread compute in a variable of its own and store the result once, at its end"
@@ -549,14 +506,4 @@ fn allocated_scalars_refusal(gathered: &GatheredType<'_>, count: u64, line_bytes
          {line} to each instead of {size}, and use element {stride} * i in place of element i",
         count.saturating_mul(stride * size)
     )
-}
-
-/// True for a file that is compiled and not included.
-fn is_unit(path: &str) -> bool {
-    let extension = Path::new(path).extension();
-    extension.is_some_and(|extension| {
-        ["c", "cc", "cpp", "cxx"]
-            .iter()
-            .any(|unit_extension| extension == *unit_extension)
-    })
 }

@@ -5,6 +5,7 @@ use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
 use relayout_layout::{Aggregate, Type};
 use relayout_patch::{EditRefusal, MemberPosition, SourceChange, edit_struct, inverse_changes};
+use relayout_statistics::random::{RandomSequence, SplitMix64};
 
 use crate::pick::Candidate;
 use crate::unit::Compiler;
@@ -44,18 +45,6 @@ impl Trial {
             outcome,
             new,
         }
-    }
-}
-
-/// xorshift64*.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % bound
     }
 }
 
@@ -161,7 +150,7 @@ fn pick(shape: &StructShape, seed: u64) -> Option<(usize, Option<usize>, AtomArr
     if movable.len() < 2 {
         return None;
     }
-    let mut random = Random(seed | 1);
+    let mut random = SplitMix64::new(seed | 1);
     let atom = movable[random.below(movable.len())];
     let mut order = current.order.clone();
     order.remove(atom);

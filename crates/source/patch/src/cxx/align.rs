@@ -1,12 +1,12 @@
 //! Alignments: `alignas(64)` on a member or on the class.
 
 use super::class::{CxxClass, lone_member};
+use crate::c::comment::render_comment;
+use crate::c::include::defines_macro;
 use crate::change::WrittenAlignment;
 use crate::declarator::is_alignment;
-use crate::edit::comment::render_comment;
-use crate::edit::include::defines_macro;
 use crate::lex::TokenIndex;
-use crate::lines::line_start;
+use crate::lines::{indent_at, line_start};
 use crate::refusal::{EditRefusal, FileLine};
 use crate::tokenized::TokenizedFile;
 
@@ -76,21 +76,14 @@ fn insert_alignas(
         });
     }
     let value = match alignment {
-        WrittenAlignment::Bytes(bytes) if bytes.is_power_of_two() => bytes.to_string(),
-        WrittenAlignment::Bytes(bytes) => return Err(EditRefusal::BadAlignment { bytes: *bytes }),
+        WrittenAlignment::Bytes(bytes) => bytes.to_string(),
         WrittenAlignment::Macro(name) if defines_macro(file, name) => name.clone(),
-        WrittenAlignment::Macro(name) => {
-            return Err(EditRefusal::UnknownMacro {
-                file: file.name.to_owned(),
-                name: name.clone(),
-            });
-        }
+        _ => return Err(alignment.unknown_refusal(file.name)),
     };
     let at = file.tokens[before].start;
     let line = line_start(source, file.tokens[first].start);
-    let white = source[line..].len() - source[line..].trim_start_matches([' ', '\t']).len();
     let comment = match reason {
-        Some(reason) => render_comment(source, &source[line..line + white], &[reason], name)?,
+        Some(reason) => render_comment(source, indent_at(source, line), &[reason], name)?,
         None => String::new(),
     };
     let attribute = format!("alignas({value}) ");

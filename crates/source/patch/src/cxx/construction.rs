@@ -9,6 +9,7 @@ use super::member::{CxxMember, is_annotation};
 use super::scope::{enclosing_scopes, names_class};
 use crate::lex::{TokenIndex, TokenKind};
 use crate::refusal::{EditRefusal, FileLine};
+use crate::text_edit::{TextEdit, apply_edits};
 use crate::tokenized::TokenizedFile;
 
 /// Initialisation of one member, by its declaration or by a constructor.
@@ -135,7 +136,13 @@ pub(super) fn reorder_lists(
     orders: MemberOrders<'_>,
 ) -> Result<String, EditRefusal> {
     let rank = |order: &[String], entry: &ListEntry| order.iter().position(|n| *n == entry.name);
-    let mut replaced: Vec<(Range<usize>, &str)> = Vec::new();
+    let mut edits = Vec::new();
+    let mut replace = |old: &Range<usize>, new: &Range<usize>| {
+        edits.push(TextEdit {
+            bytes: old.clone(),
+            text: file.source[new.clone()].to_owned(),
+        });
+    };
     let lists = constructor_lists(file, class, home);
     for list in &lists {
         let slots: Vec<&ListEntry> = { list.entries.iter() }
@@ -155,18 +162,13 @@ pub(super) fn reorder_lists(
             });
         }
         for (slot, entry) in slots.iter().zip(&sorted) {
-            replaced.push((slot.bytes.clone(), &file.source[entry.bytes.clone()]));
+            replace(&slot.bytes, &entry.bytes);
             if let (Some(old), Some(new)) = (&slot.comment, &entry.comment) {
-                replaced.push((old.clone(), &file.source[new.clone()]));
+                replace(old, new);
             }
         }
     }
-    replaced.sort_by_key(|(bytes, _)| bytes.start);
-    let mut text = file.source.to_owned();
-    for (bytes, new) in replaced.into_iter().rev() {
-        text.replace_range(bytes, new);
-    }
-    Ok(text)
+    Ok(apply_edits(file.source, edits))
 }
 
 fn initializers(sources: ClassSources<'_>) -> Vec<MemberInitializer> {

@@ -7,6 +7,7 @@
 mod align;
 mod class;
 mod construction;
+mod constructors;
 mod member;
 mod move_members;
 mod own_lines;
@@ -14,42 +15,151 @@ mod padding;
 mod scope;
 mod units;
 
-use construction::{ClassSources, ConstructorHome, MemberOrders};
-
-use crate::change::{MemberPosition, SourceChange};
-use crate::edit::padding::BytePadding;
-use crate::edit::situation::MoveRequest;
+use crate::c::padding::BytePadding;
+use crate::c::{CLanguage, change_struct, refuse_asserted};
+use crate::change::{MemberPosition, MoveRequest, SourceChange};
+use crate::covering_comment::{CoveringComment, comment_above_run};
+use crate::language::{SourceLanguage, SpreadElements, StructOutline, StructSource};
 use crate::lex::TokenIndex;
+use crate::operations::{EditedTree, make_in_turn};
 use crate::refusal::EditRefusal;
+use crate::source_files::{SourceFiles, SourceText};
 use crate::tokenized::TokenizedFile;
+use construction::ClassSources;
+pub(crate) use constructors::{constructor_files, follow_order};
+
+/// C++, and files of unknown kinds: a struct that reads as C is edited as C.
+pub(crate) struct CxxLanguage;
+
+impl SourceLanguage for CxxLanguage {
+    fn recognizes(&self, _: &str, _: &str) -> bool {
+        true
+    }
+
+    fn is_unit(&self, file_name: &str) -> bool {
+        matches!(extension(file_name), "cc" | "cpp" | "cxx")
+    }
+
+    // A class first: what C++ adds to a member may not read as C.
+    fn read_struct(&self, source: StructSource<'_>) -> Result<StructOutline, EditRefusal> {
+        let file = TokenizedFile::new(source.file, source.text);
+        let Ok(class) = class::CxxClass::find(&file, source.name) else {
+            return CLanguage.read_struct(source);
+        };
+        let members = class::data_members(&file, &class).into_iter();
+        Ok(StructOutline {
+            // The only definition.
+            number: 0,
+            place: file.place(class.keyword),
+            members: members.flat_map(|member| member.names).collect(),
+        })
+    }
+
+    fn conditional_members(&self, source: StructSource<'_>) -> Result<Vec<String>, EditRefusal> {
+        let as_struct = CLanguage.conditional_members(source);
+        if !matches!(as_struct, Err(EditRefusal::StructNotFound { .. })) {
+            return as_struct;
+        }
+        let file = TokenizedFile::new(source.file, source.text);
+        let class = class::CxxClass::find(&file, source.name)?;
+        let members = class::data_members(&file, &class).into_iter();
+        let conditional = members.filter(|member| class::is_conditional(&file, &class, member));
+        Ok(conditional.flat_map(|member| member.names).collect())
+    }
+
+    fn covering_comment(&self, source: StructSource<'_>, member: &str) -> Option<CoveringComment> {
+        let file = TokenizedFile::new(source.file, source.text);
+        match member_token(&file, source.name, member) {
+            Some(first) => comment_above_run(&file, first),
+            None => CLanguage.covering_comment(source, member),
+        }
+    }
+
+    fn files_beside(
+        &self,
+        tree: &dyn SourceFiles,
+        source: StructSource<'_>,
+        _: &[SourceChange],
+    ) -> Vec<SourceText> {
+        constructor_files(tree, source)
+    }
+
+    fn edit(
+        &self,
+        source: StructSource<'_>,
+        changes: &[SourceChange],
+        others: &[SourceText],
+    ) -> Result<EditedTree, EditRefusal> {
+        refuse_asserted(source)?;
+        let tokenized = { others.iter() }.map(|other| TokenizedFile::new(&other.file, &other.text));
+        let other_files: Vec<TokenizedFile<'_>> = tokenized.collect();
+        let definition = make_in_turn(self, source, changes, |source, change| {
+            let file = TokenizedFile::new(source.file, source.text);
+            let as_c = || change_struct(&file, source, change);
+            apply_change(&file, source.name, change, &other_files, as_c)
+        })?;
+        follow_order(source, definition, others)
+    }
+
+    fn moves_back(
+        &self,
+        source: StructSource<'_>,
+        request: MoveRequest<'_>,
+    ) -> Result<Vec<Vec<SourceChange>>, EditRefusal> {
+        CLanguage.moves_back(source, request)
+    }
+
+    fn padded_element(&self, element: &str, line_bytes: u32) -> String {
+        format!("`struct alignas({line_bytes}) padded {{ {element} value; }}`")
+    }
+
+    fn spread_elements(&self, spread: &SpreadElements<'_>) -> String {
+        let stride = spread.stride;
+        spread.wrapped_in(&match spread.align > 1 {
+            true => format!("struct alignas({stride}) {{ T value; }}"),
+            false => spread.filled_struct(),
+        })
+    }
+}
+
+fn extension(file_name: &str) -> &str {
+    file_name.rsplit('.').next().unwrap_or("")
+}
 
 /// Returns true if the text is C++, by the file's name or by syntax that C does not have.
-pub(crate) fn is_cxx(file_name: &str, file: &TokenizedFile<'_>) -> bool {
-    let extension = file_name.rsplit('.').next().unwrap_or("");
-    if matches!(
+pub(crate) fn is_cxx(file_name: &str, text: &str) -> bool {
+    let extension = extension(file_name);
+    matches!(
         extension,
         "cc" | "cpp" | "cxx" | "hh" | "hpp" | "hxx" | "ipp"
-    ) {
-        return true;
+    ) || extension == "h" && is_cxx_text(text)
+}
+
+/// Returns true if the text has syntax of C++ that C does not have.
+pub(crate) fn is_cxx_text(text: &str) -> bool {
+    // Reading the tokens of a large header takes longer than this.
+    let words = ["namespace", "template", "public", "private", "protected"];
+    if !words.iter().any(|word| text.contains(word)) {
+        return false;
     }
-    extension == "h"
-        && file.tokens.indexes().any(|at| {
-            // C may have members and tags of these names: `unsigned private:1;`.
-            let begins = at == TokenIndex::FIRST || matches!(file.text(at - 1), ";" | "{" | "}");
-            let next = file.text(at + 1);
-            match file.text(at) {
-                "namespace" => begins && (next == "{" || file.text(at + 2) == "{"),
-                "template" => begins && next == "<",
-                "public" | "private" | "protected" => begins && next == ":",
-                _ => false,
-            }
-        })
+    let file = TokenizedFile::new("", text);
+    file.tokens.indexes().any(|at| {
+        // C may have members and tags of these names: `unsigned private:1;`.
+        let begins = at == TokenIndex::FIRST || matches!(file.text(at - 1), ";" | "{" | "}");
+        let next = file.text(at + 1);
+        match file.text(at) {
+            "namespace" => begins && (next == "{" || file.text(at + 2) == "{"),
+            "template" => begins && next == "<",
+            "public" | "private" | "protected" => begins && next == ":",
+            _ => false,
+        }
+    })
 }
 
 /// Returns the text with one change of a class. Changes that classes have in common with structs of C
 /// are made by `as_c`. `others` are the other files of the tree that may have constructors of the
 /// class.
-pub(crate) fn apply_change(
+fn apply_change(
     file: &TokenizedFile<'_>,
     name: &str,
     change: &SourceChange,
@@ -89,51 +199,20 @@ pub(crate) fn apply_change(
             };
             padding::add_class_padding(&file, name, padding, to, reason.as_deref())
         }),
-        SourceChange::MoveMembers {
-            members,
-            to,
-            spacing,
-            reason,
-        } => {
-            let request = MoveRequest {
-                members,
-                to,
-                spacing: *spacing,
-                reason: reason.as_deref(),
-            };
-            move_members(file, name, request, others, as_c)
-        }
-        _ => as_c(),
+        _ => match change.as_move() {
+            Some(request) => move_members(file, name, request, others, as_c),
+            None => as_c(),
+        },
     }
 }
 
 /// Returns the first token of the declaration of a class's member.
-pub(crate) fn member_token(
-    file: &TokenizedFile<'_>,
-    class_name: &str,
-    member: &str,
-) -> Option<TokenIndex> {
+fn member_token(file: &TokenizedFile<'_>, class_name: &str, member: &str) -> Option<TokenIndex> {
     let class = class::CxxClass::find(file, class_name).ok()?;
     let mut members = class::data_members(file, &class).into_iter();
     members
         .find(|declared| declared.declares(member))
         .map(|declared| declared.first)
-}
-
-/// Returns the data members of a class in the order of the text, and whether each is inside of an
-/// `#if` group.
-pub(crate) fn class_members(
-    file: &TokenizedFile<'_>,
-    class_name: &str,
-) -> Result<Vec<(String, bool)>, EditRefusal> {
-    let class = class::CxxClass::find(file, class_name)?;
-    let members = class::data_members(file, &class).into_iter();
-    let named = members.flat_map(|member| {
-        let is_conditional = class::is_conditional(file, &class, &member);
-        let names = member.names.into_iter();
-        names.map(move |name| (name, is_conditional))
-    });
-    Ok(named.collect())
 }
 
 /// Returns the text with members of a class moved, if they are initialised without each other. A class
@@ -178,23 +257,4 @@ fn move_members(
         true => as_class(),
         false => as_c().or_else(|_| as_class()),
     }
-}
-
-/// Returns `other`, a file of the tree, with the constructors' lists of a class in the order that its
-/// members have in `new`, where they were in that of `old`.
-pub(crate) fn follow_order(
-    old: &TokenizedFile<'_>,
-    new: &TokenizedFile<'_>,
-    class_name: &str,
-    other: &TokenizedFile<'_>,
-) -> Result<String, EditRefusal> {
-    let class = class::CxxClass::find(old, class_name)?;
-    let new_class = class::CxxClass::find(new, class_name)?;
-    let scopes = scope::enclosing_scopes(old, class.keyword);
-    let orders = MemberOrders {
-        before: &class::member_names(old, &class),
-        after: &class::member_names(new, &new_class),
-    };
-    let home = ConstructorHome::OtherFile(&scopes);
-    construction::reorder_lists(other, &class, home, orders)
 }

@@ -8,9 +8,9 @@ use super::class::{
 };
 use super::construction::{ConstructorHome, MemberOrders, reorder_lists};
 use super::member::CxxMember;
+use crate::c::comment::render_comment;
 use crate::change::MemberPosition;
-use crate::edit::comment::render_comment;
-use crate::edit::situation::MoveRequest;
+use crate::change::MoveRequest;
 use crate::lex::{TokenIndex, TokenKind};
 use crate::lines::{is_blank_line, is_first_on_line, line_ending, line_start, next_line_start};
 use crate::refusal::EditRefusal;

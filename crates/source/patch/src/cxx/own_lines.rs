@@ -3,10 +3,11 @@
 
 use super::class::{AccessLevel, CxxClass, data_members};
 use super::member::{CxxMember, read_statement};
+use crate::c::shared_declaration::{DeclaratorCuts, SharedDeclaration};
 use crate::change::MemberPosition;
-use crate::edit::shared_declaration::{DeclaratorCuts, SharedDeclaration};
 use crate::lex::TokenIndex;
 use crate::lines::line_ending;
+use crate::text_edit::apply_edits;
 use crate::tokenized::TokenizedFile;
 
 /// Returns the text in which `members`, and the member at `to`, share no line and no declaration
@@ -60,18 +61,17 @@ fn split_declarations(
     to: &MemberPosition,
 ) -> Option<String> {
     let class = CxxClass::find(file, class_name).ok()?;
-    let mut text = file.source.to_owned();
-    // From the back, so that places before stay what they are.
-    for declared in data_members(file, &class).iter().rev() {
+    let mut edits = Vec::new();
+    for declared in &data_members(file, &class) {
         if !declared.is_shared() {
             continue;
         }
         let Some(cuts) = DeclaratorCuts::new(&declared.names, members, to) else {
             continue;
         };
-        let split = shared_declaration(file, declared)?.split_lines(file, &cuts)?;
-        text.replace_range(split.bytes, &split.lines);
+        edits.push(shared_declaration(file, declared)?.split_lines(file, &cuts)?);
     }
+    let text = apply_edits(file.source, edits);
     (text != file.source && has_same_members(file, &class, &text)).then_some(text)
 }
 

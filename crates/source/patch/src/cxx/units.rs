@@ -3,7 +3,7 @@
 use super::class::{CxxClass, data_members};
 use super::member::CxxMember;
 use crate::change::MemberPosition;
-use crate::edit::situation::MoveRequest;
+use crate::change::MoveRequest;
 use crate::refusal::EditRefusal;
 use crate::tokenized::TokenizedFile;
 

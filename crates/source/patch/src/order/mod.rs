@@ -185,7 +185,7 @@ pub fn find_order_facts(file: &str, text: &str, query: &OrderQuery) -> Vec<Order
     let line_starts: Vec<usize> = std::iter::once(0)
         .chain(newlines.map(|(at, _)| at + 1))
         .collect();
-    let is_cxx = crate::cxx::is_cxx(file, &whole);
+    let is_cxx = crate::cxx::is_cxx(file, text);
     let mut facts = Vec::new();
     let view = CodeView::new(&whole, &line_starts, is_cxx, query);
     collect_facts(&view, &mut facts);

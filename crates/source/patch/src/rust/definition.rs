@@ -5,6 +5,7 @@ use std::ops::Range;
 use proc_macro2::{Delimiter, Group, TokenTree};
 
 use super::tokens::{RustTokens, StructKeyword, angle_depth, comment_end, is_punct};
+use crate::language::StructSource;
 use crate::lines::{is_first_on_line, line_number, line_start, next_line_start};
 use crate::refusal::{EditRefusal, FileLine};
 
@@ -12,7 +13,9 @@ use crate::refusal::{EditRefusal, FileLine};
 pub(super) struct RustStruct<'a> {
     pub file: &'a str,
     pub source: &'a str,
-    pub name: String,
+    pub name: &'a str,
+    /// Number among the definitions of that name in the file, from 0.
+    pub number: usize,
     /// First byte of `pub struct`, behind attributes and comments.
     pub head: usize,
     /// The opening brace.
@@ -51,13 +54,14 @@ struct FieldTokens {
 }
 
 impl<'a> RustStruct<'a> {
-    /// Finds the definition: the only one of that name, or the one whose `struct` is on the line.
-    pub fn find(
-        file: &'a str,
-        source: &'a str,
-        name: &str,
-        line_hint: Option<u32>,
-    ) -> Result<Self, EditRefusal> {
+    /// Finds the definition: the only one of that name, or the one that `wanted` selects.
+    pub fn find(wanted: StructSource<'a>) -> Result<Self, EditRefusal> {
+        let StructSource {
+            file,
+            text: source,
+            name,
+            ..
+        } = wanted;
         let place = |at: usize| FileLine {
             file: file.to_owned(),
             line: line_number(source, at),
@@ -71,19 +75,20 @@ impl<'a> RustStruct<'a> {
             .map_err(|at| refused(at, "from here on, the file cannot be read as Rust"))?;
         let mut keywords = tokens.struct_keywords(name);
         let at = |keyword: &StructKeyword| tokens.bytes(&keyword.siblings[keyword.index]).start;
-        let hinted = keywords
-            .iter()
-            .position(|keyword| Some(place(at(keyword)).line) == line_hint);
-        let keyword = match (keywords.as_slice(), hinted) {
+        let hinted = wanted.number.or_else(|| {
+            let mut lines = keywords.iter().map(|keyword| place(at(keyword)).line);
+            lines.position(|line| Some(line) == wanted.line)
+        });
+        let number = match (keywords.as_slice(), hinted) {
             ([], _) => {
                 return Err(EditRefusal::StructNotFound {
                     file: file.to_owned(),
                     name: name.to_owned(),
                 });
             }
-            ([_], _) => keywords.swap_remove(0),
-            (_, Some(hinted)) => keywords.swap_remove(hinted),
-            ([first, second, ..], None) => {
+            ([_], _) => 0,
+            (all, Some(hinted)) if hinted < all.len() => hinted,
+            ([first, second, ..], _) => {
                 return Err(EditRefusal::DefinedTwice {
                     name: name.to_owned(),
                     first: place(at(first)),
@@ -91,13 +96,15 @@ impl<'a> RustStruct<'a> {
                 });
             }
         };
+        let keyword = keywords.swap_remove(number);
         let braces = braces(&keyword.siblings[keyword.index + 2..])
             .ok_or_else(|| refused(at(&keyword), "it has no named fields"))?;
         let head = head(&keyword);
         let mut definition = RustStruct {
             file,
             source,
-            name: name.to_owned(),
+            name,
+            number,
             head: tokens.bytes(&keyword.siblings[head]).start,
             open: tokens.open(braces),
             fields: Vec::new(),
@@ -105,6 +112,17 @@ impl<'a> RustStruct<'a> {
         };
         definition.fields = definition.read_fields(&tokens, braces)?;
         Ok(definition)
+    }
+
+    /// Finds the definition again in a text with edits.
+    pub fn find_again(&self, text: &'a str) -> Result<Self, EditRefusal> {
+        Self::find(StructSource {
+            file: self.file,
+            text,
+            name: self.name,
+            line: None,
+            number: Some(self.number),
+        })
     }
 
     /// Reads the fields between the braces, up to the first that has no name.

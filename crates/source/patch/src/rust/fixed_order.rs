@@ -1,8 +1,8 @@
 //! `#[repr(C)]` with an order of the fields, for a struct whose fields the compiler orders.
 
 use super::definition::RustStruct;
-use super::move_fields;
-use crate::change::MemberPosition;
+use super::move_fields::move_fields;
+use crate::change::{MemberPosition, MoveRequest};
 use crate::lines::line_ending;
 use crate::refusal::EditRefusal;
 
@@ -11,7 +11,6 @@ use crate::refusal::EditRefusal;
 pub(super) fn fix_field_order(
     item: &RustStruct<'_>,
     order: &[String],
-    line_hint: Option<u32>,
 ) -> Result<String, EditRefusal> {
     for field in order {
         item.field_index(field)?;
@@ -25,11 +24,15 @@ pub(super) fn fix_field_order(
         if !moved.contains(field) {
             continue;
         }
-        let new = RustStruct::find(item.file, &text, &item.name, line_hint)
-            .or_else(|_| RustStruct::find(item.file, &text, &item.name, None))?;
+        let new = item.find_again(&text)?;
         let before = place.checked_sub(1).and_then(|before| order.get(before));
-        let to = MemberPosition::after(before.cloned());
-        match move_fields(&new, std::slice::from_ref(field), &to, None, None) {
+        let request = MoveRequest {
+            members: std::slice::from_ref(field),
+            to: &MemberPosition::after(before.cloned()),
+            spacing: None,
+            reason: None,
+        };
+        match move_fields(&new, request) {
             Ok(moved) => text = moved,
             Err(EditRefusal::NothingToDo { .. }) => {}
             Err(refusal) => return Err(refusal),

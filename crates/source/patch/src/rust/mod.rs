@@ -7,175 +7,150 @@
 //! The order of fields is also the order in which they are dropped and in which `derive` compares
 //! them: a move is refused where a comparison or a hash is derived.
 
+mod align;
+mod crate_files;
 mod definition;
 mod fixed_order;
+mod move_fields;
 mod syntax;
 mod tokens;
 mod wrap;
 
-use crate::change::{MemberPosition, SourceChange, WrittenAlignment};
-use crate::edit::spacing::{MoveSpacing, MovedLines};
-use crate::lines::{line_ending, line_number, line_start, next_line_start};
+use crate::change::{MoveRequest, SourceChange};
+use crate::language::{SourceLanguage, SpreadElements, StructOutline, StructSource};
+use crate::lines::{indent_at, line_ending, line_number};
+use crate::operations::{EditedTree, make_in_turn};
 use crate::refusal::{EditRefusal, FileLine};
+use crate::source_files::{SourceFiles, SourceText};
+pub use crate_files::crate_folder;
 use definition::{RustField, RustStruct};
-pub use wrap::{CrateFile, FieldWrapper, WrappedField, wrap_rust_field};
+use wrap::{WrappedField, wrap_field};
 
-/// Makes `changes` to the struct, as [`edit_struct`](crate::edit_struct) does for C.
-pub(crate) fn edit_rust_struct(
-    file_name: &str,
-    source: &str,
-    name: &str,
-    line_hint: Option<u32>,
-    changes: &[SourceChange],
-) -> Result<String, EditRefusal> {
-    let mut text = source.to_owned();
-    for change in changes {
-        if let SourceChange::AlignMember {
-            member,
-            alignment,
-            reason,
-        } = change
-        {
-            text = wrap_in_file(
-                file_name,
-                &text,
-                (name, member),
-                alignment,
-                reason.as_deref(),
-            )?;
-            continue;
-        }
-        let item = RustStruct::find(file_name, &text, name, line_hint)?;
-        let new = match change {
-            SourceChange::FixOrder { fields } => {
-                fixed_order::fix_field_order(&item, fields, line_hint)?
-            }
-            _ => apply_change(&item, change)?,
-        };
-        let read_back = RustStruct::find(file_name, &new, name, line_hint);
-        let sorted = |item: &RustStruct<'_>| {
-            let mut names: Vec<String> = item.fields.iter().map(|f| f.name.clone()).collect();
-            names.sort();
-            names
-        };
-        if read_back.is_ok_and(|read| sorted(&read) != sorted(&item)) {
-            return Err(EditRefusal::NotAsIntended {
-                name: name.to_owned(),
-                place: item.place(),
-            });
-        }
-        text = new;
+/// Rust.
+pub(crate) struct RustLanguage;
+
+impl SourceLanguage for RustLanguage {
+    fn recognizes(&self, file_name: &str, _: &str) -> bool {
+        file_name.ends_with(".rs")
     }
-    Ok(text)
-}
 
-/// Wraps a field in a type of the alignment, which is added beside the struct. The file is taken
-/// for the whole crate.
-fn wrap_in_file(
-    file_name: &str,
-    source: &str,
-    (name, member): (&str, &str),
-    alignment: &WrittenAlignment,
-    reason: Option<&str>,
-) -> Result<String, EditRefusal> {
-    let files = [CrateFile {
-        path: file_name.to_owned(),
-        text: source.to_owned(),
-    }];
-    let bytes = alignment_bytes(file_name, alignment)?;
-    let request = WrappedField {
-        struct_name: name,
-        field: member,
-        wrapper: &FieldWrapper::Added { bytes },
-        reason,
-    };
-    let texts = wrap_rust_field(&files, 0, &request)?;
-    Ok(texts.into_iter().next().unwrap_or_default())
+    fn is_unit(&self, _: &str) -> bool {
+        false
+    }
+
+    fn compiler_orders_members(&self) -> bool {
+        true
+    }
+
+    fn read_struct(&self, source: StructSource<'_>) -> Result<StructOutline, EditRefusal> {
+        let item = RustStruct::find(source)?;
+        Ok(StructOutline {
+            number: item.number,
+            place: item.place(),
+            members: item.fields.into_iter().map(|field| field.name).collect(),
+        })
+    }
+
+    // A field is wrapped wherever the struct is built.
+    fn files_beside(
+        &self,
+        tree: &dyn SourceFiles,
+        source: StructSource<'_>,
+        changes: &[SourceChange],
+    ) -> Vec<SourceText> {
+        let wraps = |change: &SourceChange| matches!(change, SourceChange::AlignMember { .. });
+        match changes.iter().any(wraps) {
+            true => crate_files::other_crate_files(tree, source),
+            false => Vec::new(),
+        }
+    }
+
+    fn edit(
+        &self,
+        source: StructSource<'_>,
+        changes: &[SourceChange],
+        others: &[SourceText],
+    ) -> Result<EditedTree, EditRefusal> {
+        let mut new_others = others.to_vec();
+        let definition = make_in_turn(self, source, changes, |source, change| {
+            change_struct(source, &mut new_others, change)
+        })?;
+        let changed = { new_others.into_iter().zip(others) }.filter(|(new, old)| new != *old);
+        Ok(EditedTree {
+            definition,
+            others: changed.map(|(new, _)| new).collect(),
+        })
+    }
+
+    fn moves_back(
+        &self,
+        source: StructSource<'_>,
+        request: MoveRequest<'_>,
+    ) -> Result<Vec<Vec<SourceChange>>, EditRefusal> {
+        move_fields::moves_back(&RustStruct::find(source)?, request)
+    }
+
+    fn padded_element(&self, element: &str, line_bytes: u32) -> String {
+        format!(
+            "`CachePadded<{element}>` of crossbeam-utils, or a struct with `#[repr(align({line_bytes}))]`"
+        )
+    }
+
+    fn spread_elements(&self, spread: &SpreadElements<'_>) -> String {
+        let SpreadElements {
+            array,
+            element_bytes,
+            stride,
+            ..
+        } = spread;
+        format!(
+            "declare `#[repr(align({stride}))] struct OwnLine<T>(T);`, make the elements of `{array}` \
+             ({element_bytes} bytes) OwnLine<T>, and let each use name the field `.0` of the element"
+        )
+    }
 }
 
 /// Returns true if the struct has `#[repr(C)]`.
 ///
 /// ```
+/// use relayout_patch::{StructSource, is_repr_c};
+///
 /// let text = "#[repr(C)]\nstruct S {\n    a: u8,\n}\n";
-/// assert_eq!(relayout_patch::is_repr_c("s.rs", text, "S", None), Ok(true));
+/// assert_eq!(is_repr_c(StructSource::new("s.rs", text, "S", None)), Ok(true));
 /// ```
 ///
 /// # Errors
 /// An [`EditRefusal`] if the definition is not found or has no named fields.
-pub fn is_repr_c(
-    file_name: &str,
-    source: &str,
-    struct_name: &str,
-    line_hint: Option<u32>,
-) -> Result<bool, EditRefusal> {
-    let item = RustStruct::find(file_name, source, struct_name, line_hint)?;
-    Ok(item.has_repr("C"))
+pub fn is_repr_c(source: StructSource<'_>) -> Result<bool, EditRefusal> {
+    Ok(RustStruct::find(source)?.has_repr("C"))
 }
 
-/// The names of its fields, in the order of the text.
-pub(crate) fn field_order(
-    file_name: &str,
-    source: &str,
-    name: &str,
-) -> Result<Vec<String>, EditRefusal> {
-    let item = RustStruct::find(file_name, source, name, None)?;
-    Ok(item.fields.into_iter().map(|field| field.name).collect())
-}
-
-/// The move that gives `source` back, as [`inverse_changes`](crate::inverse_changes) does for C.
-pub(crate) fn inverse_change(
-    file_name: &str,
-    source: &str,
-    name: &str,
-    line_hint: Option<u32>,
+/// Returns the text with one change. A field is wrapped in the other files of the crate, too.
+fn change_struct(
+    source: StructSource<'_>,
+    others: &mut [SourceText],
     change: &SourceChange,
-) -> Result<SourceChange, EditRefusal> {
-    let item = RustStruct::find(file_name, source, name, line_hint)?;
-    let SourceChange::MoveMembers { members, to, .. } = change else {
-        return Err(EditRefusal::NoInverse);
-    };
-    let new = apply_change(&item, change)?;
-    let (first, last) = field_run(&item, members)?;
-    let (start, end) = (item.fields[first].start, item.fields[last].end);
-    let target = match to {
-        MemberPosition::First => next_line_start(source, item.open),
-        MemberPosition::Last => item.fields.last().map_or(item.open, |last| last.end),
-        MemberPosition::After(anchor) => item.field(anchor)?.end,
-        MemberPosition::Before(anchor) | MemberPosition::Below(anchor) => item.field(anchor)?.start,
-    };
-    let spacing = MoveSpacing::before_move(source, (start, end), target);
-    let before = first.checked_sub(1).map(|at| item.fields[at].name.clone());
-    let behind = item.fields.get(last + 1).map(|field| field.name.clone());
-    let places = [
-        before.map_or(MemberPosition::First, MemberPosition::After),
-        behind.map_or(MemberPosition::First, MemberPosition::Before),
-    ];
-    let back = places.into_iter().map(|to| SourceChange::MoveMembers {
-        members: members.clone(),
-        to,
-        spacing: Some(spacing),
-        reason: None,
-    });
-    let new_item = RustStruct::find(file_name, &new, name, line_hint)?;
-    back.into_iter()
-        .find(|back| apply_change(&new_item, back).as_deref() == Ok(source))
-        .ok_or(EditRefusal::NoInverse)
-}
-
-fn apply_change(item: &RustStruct<'_>, change: &SourceChange) -> Result<String, EditRefusal> {
+) -> Result<String, EditRefusal> {
+    if let SourceChange::AlignMember {
+        member,
+        alignment,
+        reason,
+    } = change
+    {
+        let field = WrappedField {
+            name: member,
+            alignment,
+            reason: reason.as_deref(),
+        };
+        return wrap_field(source, others, &field);
+    }
+    let item = RustStruct::find(source)?;
     match change {
-        SourceChange::MoveMembers {
-            members,
-            to,
-            spacing,
-            reason,
-        } => move_fields(item, members, to, *spacing, reason.as_deref()),
         SourceChange::AlignType { alignment, reason } => {
-            align_type(item, alignment, reason.as_deref())
+            align::align_type(&item, alignment, reason.as_deref())
         }
-        SourceChange::RemoveAlignment { member: None } => remove_alignment(item),
-        SourceChange::AlignMember { member, .. }
-        | SourceChange::RemoveAlignment {
+        SourceChange::RemoveAlignment { member: None } => align::remove_alignment(&item),
+        SourceChange::RemoveAlignment {
             member: Some(member),
         } => {
             let field = item.field(member)?;
@@ -184,7 +159,7 @@ fn apply_change(item: &RustStruct<'_>, change: &SourceChange) -> Result<String, 
                 "a field has no alignment of its own, but its type has: take the wrapper away by hand",
             ))
         }
-        SourceChange::FixOrder { .. } => Err(EditRefusal::NoInverse),
+        SourceChange::FixOrder { fields } => fixed_order::fix_field_order(&item, fields),
         SourceChange::JoinDeclarations { text } => Err(EditRefusal::NotJoined {
             text: text.clone(),
             place: item.place_of(item.open),
@@ -197,202 +172,37 @@ fn apply_change(item: &RustStruct<'_>, change: &SourceChange) -> Result<String, 
             item.open,
             "every place that builds the struct would have to name a padding field: align instead",
         )),
+        SourceChange::MoveMembers { .. } | SourceChange::AlignMember { .. } => {
+            let request = change.as_move().ok_or(EditRefusal::NoMembers)?;
+            move_fields::move_fields(&item, request)
+        }
     }
 }
 
-fn move_fields(
-    item: &RustStruct<'_>,
-    members: &[String],
-    to: &MemberPosition,
-    spacing: Option<MoveSpacing>,
-    reason: Option<&str>,
-) -> Result<String, EditRefusal> {
-    if !item.has_repr("C") {
-        return Err(item.refused(
-            item.open,
-            "without #[repr(C)] the compiler orders the fields itself: align the type, or add #[repr(C)] first",
-        ));
-    }
-    if item.has_repr("packed") {
-        return Err(EditRefusal::Packed {
-            name: item.name.clone(),
-            place: item.place(),
-        });
-    }
-    if let Some(derived) = item.derives(&["PartialOrd", "Ord", "Hash"]) {
-        return Err(item.refused(
-            item.open,
-            match derived {
-                "Hash" => "a hash is derived, which is made of the fields in their order",
-                _ => "an order is derived, which compares the fields in their order",
-            },
-        ));
-    }
-    let (first, last) = field_run(item, members)?;
-    let anchor = match to.anchor() {
-        None => None,
-        Some(name) => Some(item.field_index(name)?),
-    };
-    if let (MemberPosition::Below(_), Some(at)) = (to, anchor) {
-        return Err(item.refused(
-            item.fields[at].own_line,
-            "comments and attributes above a field belong to it: name a place above them",
-        ));
-    }
-    let gap = match (to, anchor) {
-        (MemberPosition::Last, _) => item.fields.len(),
-        (MemberPosition::Before(_), Some(at)) => at,
-        (_, Some(at)) => at + 1,
-        _ => 0,
-    };
-    let stays = (first..=last + 1).contains(&gap);
-    let inside = anchor.is_some_and(|at| (first..=last).contains(&at));
-    if inside || (stays && spacing.is_none()) {
-        return Err(EditRefusal::NothingToDo {
-            member: members[0].clone(),
-            place: item.place_of(item.fields[first].own_line),
-        });
-    }
-    let ends = item.fields.iter().all(|field| field.has_comma);
-    let source = match ends {
-        true => item.source.to_owned(),
-        // What moves to the end needs one, and what came to be last may keep it.
-        false => item.with_last_comma(),
-    };
-    let shift = source.len() - item.source.len();
-    let fields = &item.fields;
-    let end_of =
-        |index: usize| fields[index].end + if index + 1 == fields.len() { shift } else { 0 };
-    let (start, end) = (fields[first].start, end_of(last));
-    let target = match to {
-        MemberPosition::First => next_line_start(&source, item.open),
-        MemberPosition::Before(_) | MemberPosition::Below(_) => fields[gap].start,
-        MemberPosition::Last | MemberPosition::After(_) => end_of(gap - 1),
-    };
-    splice(
-        &source,
-        item,
-        (start, fields[first].own_line, end),
-        target,
-        spacing,
-        reason,
-    )
-}
-
-/// First and last of fields that stand together.
-fn field_run(item: &RustStruct<'_>, members: &[String]) -> Result<(usize, usize), EditRefusal> {
-    let indexes: Result<Vec<usize>, EditRefusal> = members
-        .iter()
-        .map(|member| item.field_index(member))
-        .collect();
-    let indexes = indexes?;
-    let (Some(&first), Some(&last)) = (indexes.iter().min(), indexes.iter().max()) else {
-        return Err(EditRefusal::NoMembers);
-    };
-    match (first..=last).find(|index| !indexes.contains(index)) {
-        None => Ok((first, last)),
-        Some(between) => Err(EditRefusal::NotTogether {
-            member: members[0].clone(),
-            place: item.place_of(item.fields[between].own_line),
-        }),
-    }
-}
-
-/// Puts the lines `start..end`, whose first field begins at `own`, where `target` is.
-fn splice(
+/// Returns a line with the comment at the indent of byte `at`; nothing without a reason.
+fn reason_line(
     source: &str,
-    item: &RustStruct<'_>,
-    (start, own, end): (usize, usize, usize),
-    target: usize,
-    spacing: Option<MoveSpacing>,
+    at: usize,
     reason: Option<&str>,
+    name: &str,
 ) -> Result<String, EditRefusal> {
-    let mut text = String::new();
-    if let Some(reason) = reason {
-        let line = line_start(source, start);
-        let white = source[line..].len() - source[line..].trim_start_matches([' ', '\t']).len();
-        let indent = &source[line..line + white];
-        if reason.contains(['\n', '\r']) {
-            return Err(EditRefusal::BadReason {
-                name: item.name.clone(),
-            });
-        }
-        text = format!("{indent}// {}{}", reason.trim(), line_ending(source));
-    }
-    let moved = MovedLines {
-        cut: (start, end),
-        text: text + &source[start..end],
-        has_comment: start < own,
-        has_heading: false,
+    let Some(reason) = reason else {
+        return Ok(String::new());
     };
-    Ok(moved.insert_at(source, target, spacing))
-}
-
-fn alignment_bytes(file_name: &str, alignment: &WrittenAlignment) -> Result<u32, EditRefusal> {
-    match alignment {
-        WrittenAlignment::Bytes(bytes) if bytes.is_power_of_two() => Ok(*bytes),
-        WrittenAlignment::Bytes(bytes) => Err(EditRefusal::BadAlignment { bytes: *bytes }),
-        WrittenAlignment::Macro(name) => Err(EditRefusal::UnknownMacro {
-            file: file_name.to_owned(),
-            name: name.clone(),
-        }),
-    }
-}
-
-/// The text with `align(N)` in a `#[repr]` of the type.
-fn align_type(
-    item: &RustStruct<'_>,
-    alignment: &WrittenAlignment,
-    reason: Option<&str>,
-) -> Result<String, EditRefusal> {
-    let bytes = alignment_bytes(item.file, alignment)?;
-    if item.has_repr("align") {
-        return Err(EditRefusal::AlreadyAligned {
-            name: item.name.clone(),
-            place: item.place(),
+    if reason.contains(['\n', '\r']) {
+        return Err(EditRefusal::BadReason {
+            name: name.to_owned(),
         });
     }
-    if item.has_repr("packed") || item.has_repr("transparent") {
-        return Err(item.refused(item.open, "a packed or transparent type takes no alignment"));
-    }
-    let source = item.source;
-    let eol = line_ending(source);
-    let (at, text) = match item.repr_end() {
-        Some(close) => (close, format!(", align({bytes})")),
-        None => (
-            item.head,
-            format!("#[repr(align({bytes}))]{eol}{}", item.indent()),
-        ),
-    };
-    let mut new = [&source[..at], &text, &source[at..]].concat();
-    if let Some(reason) = reason {
-        if reason.contains(['\n', '\r']) {
-            return Err(EditRefusal::BadReason {
-                name: item.name.clone(),
-            });
-        }
-        let line = line_start(source, item.repr_start().unwrap_or(item.head));
-        new.insert_str(line, &format!("{}// {}{eol}", item.indent(), reason.trim()));
-    }
-    Ok(new)
-}
-
-/// The text without `align(N)`.
-fn remove_alignment(item: &RustStruct<'_>) -> Result<String, EditRefusal> {
-    let Some(cut) = item.align_range() else {
-        return Err(EditRefusal::NotAligned {
-            name: item.name.clone(),
-            place: item.place(),
-        });
-    };
-    Ok([&item.source[..cut.start], &item.source[cut.end..]].concat())
+    let (indent, eol) = (indent_at(source, at), line_ending(source));
+    Ok(format!("{indent}// {}{eol}", reason.trim()))
 }
 
 impl RustStruct<'_> {
     fn field_index(&self, member: &str) -> Result<usize, EditRefusal> {
         let found = self.fields.iter().position(|field| field.name == member);
         found.ok_or_else(|| EditRefusal::MemberNotFound {
-            name: self.name.clone(),
+            name: self.name.to_owned(),
             member: member.to_owned(),
             place: self.place(),
         })
@@ -404,7 +214,7 @@ impl RustStruct<'_> {
 
     fn refused(&self, at: usize, why: &'static str) -> EditRefusal {
         EditRefusal::RustNotEdited {
-            name: self.name.clone(),
+            name: self.name.to_owned(),
             why,
             place: self.place_of(at),
         }

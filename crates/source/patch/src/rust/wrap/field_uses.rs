@@ -9,7 +9,8 @@ use syn::{
 };
 
 use super::names::{CrateNames, StructDefinitionTree};
-use super::{ChosenWrapper, EditObstacle, TextEdit, bytes_of, start_of};
+use super::{ChosenWrapper, EditObstacle, bytes_of, start_of};
+use crate::text_edit::TextEdit;
 
 /// Methods that a wrapper has itself, and that only look at the value.
 const METHODS_OF_REFERENCE: [&str; 13] = [

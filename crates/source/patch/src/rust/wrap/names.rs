@@ -6,7 +6,8 @@ use std::ops::Range;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Fields, ItemMod, ItemStruct, Type, UseTree};
 
-use super::{CrateFile, WrappedField, bytes_of, start_of};
+use super::{DEFINITION, byte_order_mark, bytes_of, start_of};
+use crate::language::StructSource;
 use crate::lines::line_number;
 use crate::refusal::{EditRefusal, FileLine};
 
@@ -158,40 +159,35 @@ impl CrateNames {
         }
     }
 
-    /// Returns the definition in the file.
+    /// Returns the definition in the file of the struct.
     pub fn definition(
         &self,
-        file_index: usize,
-        file: &CrateFile,
-        request: &WrappedField<'_>,
+        source: StructSource<'_>,
     ) -> Result<StructDefinitionTree, EditRefusal> {
-        let name = request.struct_name.to_owned();
-        let text = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
-        let place = |at: usize| FileLine {
-            file: file.path.clone(),
-            line: line_number(text, at),
+        let name = source.name.to_owned();
+        let text = &source.text[byte_order_mark(source.text)..];
+        let mut mine = self
+            .definitions
+            .iter()
+            .filter(|found| found.0 == DEFINITION);
+        let Some((_, name_start, tree)) = mine.next() else {
+            return Err(EditRefusal::StructNotFound {
+                file: source.file.to_owned(),
+                name,
+            });
         };
-        let mine: Vec<&(usize, usize, Option<StructDefinitionTree>)> = { self.definitions.iter() }
-            .filter(|found| found.0 == file_index)
-            .collect();
-        let (first, others) = match (mine.as_slice(), self.definitions.as_slice()) {
-            ([], _) => {
-                return Err(EditRefusal::StructNotFound {
-                    file: file.path.clone(),
-                    name,
-                });
-            }
-            ([first, ..], all) => (first, all.len() - 1),
+        let place = FileLine {
+            file: source.file.to_owned(),
+            line: line_number(text, *name_start),
         };
-        if others > 0 {
+        if self.definitions.len() > 1 {
             let why = "another struct of the crate has its name, so its uses cannot be told: rename one of them";
-            let place = place(first.1);
             return Err(EditRefusal::RustNotEdited { name, why, place });
         }
-        first.2.clone().ok_or_else(|| EditRefusal::MemberNotFound {
+        tree.clone().ok_or_else(|| EditRefusal::MemberNotFound {
             name,
-            member: request.field.to_owned(),
-            place: place(first.1),
+            member: self.field.clone(),
+            place,
         })
     }
 }

@@ -6,6 +6,7 @@ use crate::declarator::{StatementKind, is_attribute};
 use crate::find::{StatementPath, StructDefinition};
 use crate::lex::TokenIndex;
 use crate::refusal::EditRefusal;
+use crate::text_edit::apply_edits;
 use crate::tokenized::TokenizedFile;
 
 use super::kernel_doc;
@@ -40,10 +41,9 @@ pub(crate) fn split_declarations(
         member: cuts[0].2.clone(),
         place: file.place(definition.statement(&cuts[0].0).first),
     };
-    // From the back, so that places before stay what they are.
+    // The last first, as they are joined again.
     cuts.sort_by_key(|(path, ..)| std::cmp::Reverse(definition.statement(path).first));
-    let mut text = file.source.to_owned();
-    let mut originals = Vec::new();
+    let (mut edits, mut originals) = (Vec::new(), Vec::new());
     for (path, cuts, member) in cuts {
         let statement = definition.statement(&path);
         let split = shared_declaration(file, statement)
@@ -57,8 +57,9 @@ pub(crate) fn split_declarations(
             file.tokens[statement.last].end,
         );
         originals.push(file.source[start..end].to_owned());
-        text.replace_range(split.bytes, &split.lines);
+        edits.push(split);
     }
+    let text = apply_edits(file.source, edits);
     // A word before a later name may be a macro that stands for nothing alone.
     let names = |body: &BracedBody| {
         let mut names = Vec::new();

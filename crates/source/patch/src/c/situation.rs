@@ -3,23 +3,13 @@
 
 use super::conditional::entered_depths;
 use super::gap::{anchor_statement, statement_behind};
-use super::spacing::MoveSpacing;
 use super::unit::{MovedUnit, find_unit, last_name_in, shared_branches};
 use crate::body::{BodyStatement, BracedBody, IfBranch};
-use crate::change::MemberPosition;
+use crate::change::{MemberPosition, MoveRequest};
 use crate::declarator::StatementKind;
 use crate::find::{StatementPath, StructDefinition};
 use crate::refusal::EditRefusal;
 use crate::tokenized::TokenizedFile;
-
-/// A requested move.
-#[derive(Clone, Copy)]
-pub(crate) struct MoveRequest<'a> {
-    pub members: &'a [String],
-    pub to: &'a MemberPosition,
-    pub spacing: Option<MoveSpacing>,
-    pub reason: Option<&'a str>,
-}
 
 /// The moved statements and the statement beside the target.
 pub(crate) struct MoveSituation<'a> {

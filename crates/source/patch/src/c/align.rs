@@ -246,9 +246,6 @@ fn alignment_attribute(
     alignment: &WrittenAlignment,
 ) -> Result<String, EditRefusal> {
     match alignment {
-        WrittenAlignment::Bytes(bytes) if !bytes.is_power_of_two() => {
-            Err(EditRefusal::BadAlignment { bytes: *bytes })
-        }
         WrittenAlignment::Bytes(bytes) if is_kernel(file.source) => {
             Ok(format!("__aligned({bytes})"))
         }
@@ -257,6 +254,7 @@ fn alignment_attribute(
             include::require_known_macro(file, name)?;
             Ok(name.clone())
         }
+        WrittenAlignment::CachePadded { .. } => Err(alignment.unknown_refusal(file.name)),
     }
 }
 
@@ -286,6 +284,6 @@ fn finish_alignment(
     }
     match alignment {
         WrittenAlignment::Macro(name) => include::ensure_include(&new_file, name),
-        WrittenAlignment::Bytes(_) => Ok(new),
+        WrittenAlignment::Bytes(_) | WrittenAlignment::CachePadded { .. } => Ok(new),
     }
 }

@@ -6,16 +6,17 @@
 
 use super::conditional::{entered_depths, is_whole_branch};
 use super::gap::find_gap;
-use super::situation::{MoveRequest, MoveSituation};
-use super::spacing::BlankLines;
+use super::situation::MoveSituation;
 use super::unit::{last_name_in, shared_branches};
 use crate::body::{BracedBody, DirectiveKind, IfBranch, directive_kind};
-use crate::change::SourceChange;
+use crate::change::{MoveRequest, SourceChange};
 use crate::condition::{opening_directive, statement_texts};
 use crate::find::{StatementPath, StructDefinition};
 use crate::lex::{TokenIndex, TokenKind};
 use crate::lines::{line_ending, line_start, next_line_start};
 use crate::refusal::EditRefusal;
+use crate::spacing::BlankLines;
+use crate::text_edit::{TextEdit, apply_edits};
 use crate::tokenized::TokenizedFile;
 
 /// A text with groups split.
@@ -25,11 +26,9 @@ pub(crate) struct SplitGroups {
     pub joins: Vec<SourceChange>,
 }
 
-/// Lines to write instead of others, from the first byte of a line to that of another.
+/// Lines to write instead of others, and the changes that take this back.
 struct GroupSeam {
-    start: usize,
-    end: usize,
-    text: String,
+    edit: TextEdit,
     joins: Vec<SourceChange>,
 }
 
@@ -59,14 +58,15 @@ pub(crate) fn split_groups(
     if seams.is_empty() {
         return Ok(None);
     }
-    // From the back, so that places before stay what they are.
-    seams.sort_by_key(|seam| std::cmp::Reverse(seam.start));
-    let mut text = file.source.to_owned();
-    let mut joins = Vec::new();
+    // The last first, as they are joined again.
+    seams.sort_by_key(|seam| std::cmp::Reverse(seam.edit.bytes.start));
+    let (mut edits, mut joins) = (Vec::new(), Vec::new());
     for seam in seams {
-        text.replace_range(seam.start..seam.end, &seam.text);
+        edits.push(seam.edit);
         joins.extend(seam.joins);
     }
+    edits.reverse();
+    let text = apply_edits(file.source, edits);
     let kept = keeps_conditions(file, definition, &situation.unit.path(), &text);
     Ok(kept.then_some(SplitGroups { text, joins }))
 }
@@ -121,9 +121,10 @@ fn split_left_group(
         .trim_end_matches(['\r', '\n'])
         .to_owned();
     Some(GroupSeam {
-        start,
-        end,
-        text: format!("#endif{eol}{reopened}{eol}"),
+        edit: TextEdit {
+            bytes: start..end,
+            text: format!("#endif{eol}{reopened}{eol}"),
+        },
         joins: vec![SourceChange::JoinGroups {
             behind,
             line: Some(line),
@@ -184,14 +185,15 @@ fn split_entered_groups(
             .collect::<String>()
     };
     Ok(Some(GroupSeam {
-        start: around.start,
-        end: around.end,
-        text: [
-            lines(closings.iter().map(|&text| text.to_owned()).collect()),
-            eol.repeat(around.above + around.below),
-            lines(openings),
-        ]
-        .concat(),
+        edit: TextEdit {
+            bytes: around.start..around.end,
+            text: [
+                lines(closings.iter().map(|&text| text.to_owned()).collect()),
+                eol.repeat(around.above + around.below),
+                lines(openings),
+            ]
+            .concat(),
+        },
         joins: vec![SourceChange::JoinGroups { behind, line: None }; split.len()],
     }))
 }

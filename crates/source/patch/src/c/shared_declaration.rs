@@ -1,11 +1,10 @@
 //! A declaration of several members, taken apart: `int a, *b;` as `int a;` and `int *b;`.
 
-use std::ops::Range;
-
 use super::unit::last_name;
 use crate::change::MemberPosition;
 use crate::lex::{TokenIndex, TokenKind};
 use crate::lines::{is_first_on_line, line_ending, line_start};
+use crate::text_edit::TextEdit;
 use crate::tokenized::TokenizedFile;
 
 /// Cuts of one declaration.
@@ -73,14 +72,6 @@ pub(crate) struct DeclarationPiece<'a> {
     pub comment: &'a str,
 }
 
-/// Lines that take the place of a declaration.
-pub(crate) struct SplitLines {
-    /// Bytes of the declaration, with the comment behind it.
-    pub bytes: Range<usize>,
-    /// A line for each piece, without the first indent and the last line break.
-    pub lines: String,
-}
-
 /// Comment behind token `last`, with the white space before it.
 pub(crate) fn trailing_comment<'a>(file: &TokenizedFile<'a>, last: TokenIndex) -> &'a str {
     let end = file.tokens[last].end;
@@ -91,13 +82,10 @@ pub(crate) fn trailing_comment<'a>(file: &TokenizedFile<'a>, last: TokenIndex) -
 }
 
 impl SharedDeclaration<'_> {
-    /// Returns the lines of the pieces; `None` where the text has comments or directives that belong
+    /// Returns the edit that puts a line for each piece in place of the declaration, with the comment
+    /// behind it; `None` where the text has comments or directives that belong
     /// to no piece, or other code is on its first line.
-    pub fn split_lines(
-        &self,
-        file: &TokenizedFile<'_>,
-        cuts: &DeclaratorCuts,
-    ) -> Option<SplitLines> {
+    pub fn split_lines(&self, file: &TokenizedFile<'_>, cuts: &DeclaratorCuts) -> Option<TextEdit> {
         let pieces = self.pieces(file, cuts)?;
         let start = file.tokens[self.first].start;
         let end = file.tokens[self.last].end + trailing_comment(file, self.last).len();
@@ -106,9 +94,9 @@ impl SharedDeclaration<'_> {
         let lines: Vec<String> = { pieces.iter() }
             .map(|piece| [piece.text.as_str(), piece.comment].concat())
             .collect();
-        Some(SplitLines {
+        Some(TextEdit {
             bytes: start..end,
-            lines: lines.join(&line_break),
+            text: lines.join(&line_break),
         })
     }
 

@@ -5,13 +5,13 @@ use super::comment::render_comment;
 use super::conditional::entered_group;
 use super::gap::{anchor_statement, find_gap};
 use super::situation::anchor_path;
-use super::spacing::BlankLines;
 use crate::body::BodyStatement;
 use crate::change::MemberPosition;
 use crate::declarator::{StatementKind, is_keyword};
 use crate::find::{StatementPath, StructDefinition};
-use crate::lines::{line_ending, line_start};
+use crate::lines::{indent_at, line_ending};
 use crate::refusal::{EditRefusal, FileLine};
+use crate::spacing::BlankLines;
 use crate::tokenized::TokenizedFile;
 
 /// A padding member: an array of bytes.
@@ -69,13 +69,7 @@ pub(crate) fn add_padding(
         .first()
         .map_or("\t", |statement: &BodyStatement| {
             let first = file.tokens[statement.first].start;
-            let line = line_start(source, first);
-            let white = |c: char| c == ' ' || c == '\t';
-            &source[line..line
-                + source[line..first]
-                    .chars()
-                    .take_while(|&c| white(c))
-                    .count()]
+            indent_at(&source[..first], first)
         });
     let eol = line_ending(source);
     let mut text = match reason {

@@ -1,11 +1,10 @@
 //! Current positions of a unit, as targets of a move.
 
 use super::move_members::spacing_before;
-use super::situation::MoveRequest;
-use super::spacing::MoveSpacing;
 use super::unit::{edge_name, find_unit, last_name};
-use crate::change::{MemberPosition, SourceChange};
+use crate::change::{MemberPosition, MoveRequest, SourceChange};
 use crate::find::StructDefinition;
+use crate::spacing::MoveSpacing;
 use crate::tokenized::TokenizedFile;
 
 /// Largest number of blank lines to try behind a declaration that a member returns to.

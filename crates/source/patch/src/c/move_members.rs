@@ -4,18 +4,18 @@
 use super::block::{LineBlock, StatementSharesLine, is_heading_comment, lines_of_statements};
 use super::conditional::{ConditionalsPlan, plan_conditionals};
 use super::gap::{InsertionGap, find_gap};
-use super::situation::{MoveRequest, MoveSituation};
-use super::spacing::{MoveSpacing, MovedLines};
+use super::situation::MoveSituation;
 use super::split;
 use super::unit::MovedUnit;
 use super::{border, comment, groups, kernel_doc, one_line};
 use crate::body::BracedBody;
-use crate::change::SourceChange;
+use crate::change::{MoveRequest, SourceChange};
 use crate::condition::statement_texts;
 use crate::declarator::StatementKind;
 use crate::find::StructDefinition;
 use crate::lines::{line_ending, line_start};
 use crate::refusal::EditRefusal;
+use crate::spacing::{MoveSpacing, MovedLines};
 use crate::tokenized::TokenizedFile;
 
 /// Returns the text with the members moved.
