@@ -59,7 +59,7 @@ pub use layout_files::{LayoutFile, read_layout_files, verify_layout_files};
 pub use layout_pool::LayoutPool;
 pub use line_changes::{LineChange, NamedUses, line_changes};
 pub use objects::{ContendedType, SizeEffects, struct_offsets};
-pub(crate) use objects::{recorded_struct_name, struct_names};
+pub(crate) use objects::{known_structs, struct_names};
 pub use order::{BorderReason, FirstMember, FirstMemberPin, OrderEvidence, SourceSearch};
 pub use patch::{CommentToReview, EditedCandidate, PatchOutcome, PatchReach, WrittenPatch};
 pub(crate) use quick_search::judge_quickly;

@@ -16,7 +16,6 @@ use crate::with_both_types;
 
 pub(crate) use hot::ComparedFiles;
 pub use hot::{HotDiff, HotMove, HotPair, HotTypeTraffic};
-pub(crate) use select::load_matching;
 pub use select::{DiffSelection, TypeOrder};
 
 /// Two builds and the types of them to compare.

@@ -1,11 +1,16 @@
 //! The error that a user sees.
 
+use std::collections::BTreeSet;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 
 use relayout_files::{ErrorCategory, InterruptFlag, ProblemReason};
 use relayout_layout::suggestions;
+use relayout_layout::word_lists::word_list;
+
+/// Types that a message names.
+const MEANT_MAX: usize = 5;
 
 /// Failed command: what happened, the remedy, and who has to act.
 ///
@@ -67,6 +72,15 @@ impl UserError {
             Some(names) => Self::input(message).with_remedy(names + &list),
             None => Self::input(message + &list),
         }
+    }
+
+    /// Makes the error of a name that means several types of a profile.
+    pub fn ambiguous_name<S: AsRef<str>>(name: &str, meant: &BTreeSet<S>) -> Self {
+        let list = word_list(&Vec::from_iter(meant), MEANT_MAX);
+        Self::input(format!(
+            "{name} may be several types of the profile: {list}"
+        ))
+        .with_remedy("give one of them")
     }
 
     /// Adds the remedy.

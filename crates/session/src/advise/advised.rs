@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use relayout_layout::TypePattern;
 use relayout_search::{Options, Recommendation};
 use relayout_toolchain::kernel_build::KernelConfiguration;
 use serde::{Serialize, Serializer};
@@ -374,7 +375,8 @@ fn lone_number(
     resolved: &ResolvedProfile<'_>,
     name: &str,
 ) -> Result<Option<ContendedType>, UserError> {
-    let subject = find_subject(resolved, name)?;
+    let pattern = TypePattern::parse(name).map_err(UserError::input)?;
+    let subject = find_subject(resolved, &pattern)?;
     let Some(subject @ AdvisedSubject::Scalars { .. }) = subject else {
         return Ok(None);
     };
