@@ -39,7 +39,7 @@ relayout-qemu-api4: relayout-qemu-core
 "
 
 # What fleet/ may depend on. It is a workspace of its own, whose packages take half an hour to compile.
-FLEET="relayout-contend relayout-diff relayout-files relayout-layout relayout-profile relayout-report relayout-resolve relayout-session relayout-testkit"
+FLEET="relayout-contend relayout-diff relayout-files relayout-layout relayout-profile relayout-report relayout-resolve relayout-session relayout-temporary relayout-testkit"
 
 # Values in, values out: no files, processes, terminal, environment or clock. So is relayout-profile
 # but for its file `store.rs`; it is checked with those that depend on it.
