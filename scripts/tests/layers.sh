@@ -42,7 +42,7 @@ relayout-qemu-api4: relayout-qemu-core
 "
 
 # What fleet/ may depend on. It is a workspace of its own, whose packages take half an hour to compile.
-FLEET="relayout-advice relayout-contend relayout-diff relayout-files relayout-layout relayout-messages relayout-profile relayout-report relayout-resolve relayout-session relayout-testkit relayout-workflows"
+FLEET="relayout-advice relayout-contend relayout-diff relayout-files relayout-layout relayout-messages relayout-profile relayout-report relayout-resolve relayout-session relayout-temporary relayout-testkit relayout-workflows"
 
 # Values in, values out: no files, processes, terminal, environment or clock. So is relayout-profile
 # but for its file `store.rs`; it is checked with those that depend on it.

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use relayout_check::RecordedHotMember;
 use relayout_contend::finding::FindingMember;
-use relayout_contend::{FindSettings, Findings, find_with, strip_type_tag};
-use relayout_layout::suggestions;
+use relayout_contend::{FindSettings, Findings, find_with};
+use relayout_layout::TypePattern;
+use relayout_layout::known_names::{KnownName, NameMatch, list_meant};
 
-use crate::objects::{recorded_struct_name, struct_names};
+use crate::objects::{known_structs, struct_names};
 use crate::{ResolvedNames, ResolvedProfile};
 use relayout_messages::UserError;
 
@@ -56,26 +57,28 @@ pub fn recorded_name(
     resolved: &ResolvedProfile<'_>,
     findings: &Findings,
 ) -> Result<String, UserError> {
-    let wanted = strip_type_tag(name);
-    if findings
-        .findings
-        .iter()
-        .any(|finding| finding.is_about(wanted))
-    {
+    let pattern = TypePattern::parse(name).map_err(UserError::input)?;
+    let wanted = pattern.bare_name();
+    let mut findings_about = findings.findings.iter();
+    if findings_about.any(|finding| finding.is_about(wanted)) {
         return Ok(wanted.to_owned());
     }
-    let names = recorded_names(resolved);
-    if names.contains(wanted) {
-        return Ok(wanted.to_owned());
+    let objects = resolved.resolution.objects().iter();
+    let variables = { objects.filter_map(|object| object.variable()) }
+        .map(|variable| KnownName::printed(variable, variable.to_owned()));
+    let known: Vec<KnownName<'_, String>> = known_structs(resolved).chain(variables).collect();
+    let inline = resolved.resolution.types().inline_namespaces();
+    match pattern.find_known(&known, inline) {
+        NameMatch::Unique(name) => Ok(name),
+        NameMatch::Several(names) => Err(UserError::ambiguous_name(wanted, &list_meant(&names))),
+        NameMatch::Unknown => {
+            let mut close = findings.similar_names(wanted);
+            if close.is_empty() {
+                close = pattern.similar_printed(known.iter().map(|name| &*name.printed));
+            }
+            let message = format!("no type or variable of the profile is named `{wanted}`");
+            let list = "`relayout report PROFILE --top 0` lists those that are contended";
+            Err(UserError::unknown_name(message, &close, Some(list)))
+        }
     }
-    if let Some(name) = recorded_struct_name(resolved, name)? {
-        return Ok(name);
-    }
-    let mut close = findings.similar_names(wanted);
-    if close.is_empty() {
-        close = suggestions::similar_names(names.iter().map(String::as_str), wanted);
-    }
-    let message = format!("no type or variable of the profile is named `{wanted}`");
-    let list = "`relayout report PROFILE --top 0` lists those that are contended";
-    Err(UserError::unknown_name(message, &close, Some(list)))
 }

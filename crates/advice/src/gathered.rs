@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use relayout_contend::TypeConfidence;
 use relayout_layout::abi::{AbiEngine, StructLayout, StructShape};
-use relayout_layout::{Aggregate, suggestions};
+use relayout_layout::{Aggregate, TypePattern, suggestions};
 use relayout_patch::{OrderQuery, SpreadElements, source_language};
 use relayout_search::{
     AdviceSubject, LayoutChange, Options, RecordedInstance, ScoredLayout, change, refusal,
@@ -252,19 +252,19 @@ pub(super) fn element_offset(instance: &RecordedInstance, offset: u32) -> u64 {
     u64::from(instance.locate(offset).1)
 }
 
-/// Returns the objects of a tag, or of what else a report calls `name`; `None` if there are none.
+/// Returns the objects of a tag, or of what else a report calls so; `None` if there are none.
 ///
 /// # Errors
-/// `name` means several structs.
+/// The name means several structs.
 fn find_named_objects<'a>(
     resolved: &ResolvedProfile<'a>,
-    name: &str,
+    pattern: &TypePattern,
 ) -> Result<Option<(AdvisedSubject, TypeObjects<'a>)>, UserError> {
-    let tagged = AdvisedSubject::from_tag(name);
+    let tagged = AdvisedSubject::from_tag(pattern.bare_name());
     if let Some(objects) = find_objects(resolved, &tagged) {
         return Ok(Some((tagged.with_keyword(objects.kind), objects)));
     }
-    let Some(subject) = find_subject(resolved, name)? else {
+    let Some(subject) = find_subject(resolved, pattern)? else {
         return Ok(None);
     };
     let objects = find_objects(resolved, &subject);
@@ -284,10 +284,11 @@ pub fn gather_type<'a>(
 ) -> Result<GatheredType<'a>, UserError> {
     let step = format!("gathering accesses to {}", name.trim());
     resolved.progress.step(&step);
-    let Some((subject, objects)) = find_named_objects(resolved, name)? else {
+    let pattern = TypePattern::parse(name).map_err(UserError::input)?;
+    let Some((subject, objects)) = find_named_objects(resolved, &pattern)? else {
         let names = named_subjects(resolved);
-        let similar = suggestions::similar_names(names.keys().map(String::as_str), name.trim());
-        return Err(no_object(name.trim(), &similar));
+        let similar = pattern.similar_printed(names.keys().map(String::as_str));
+        return Err(no_object(pattern.bare_name(), &similar));
     };
     let Some(held) = struct_in_wrapper(resolved, subject.name()) else {
         return gather_objects(resolved, &subject, objects, pinned);

@@ -1,14 +1,13 @@
 //! The recorded objects of a type: whole objects, and parts of objects of other types.
 
-use relayout_layout::word_lists::word_list;
+use relayout_layout::known_names::KnownName;
 use relayout_profile::Addr;
 use relayout_profile::RunId;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
-use relayout_check::TypePattern;
-use relayout_contend::{TraceIndex, TypeConfidence, strip_type_tag};
+use relayout_contend::{TraceIndex, TypeConfidence};
 use relayout_layout::{Aggregate, AggregateKind, SourceLine, Type, TypeArena, TypeId};
 use relayout_patch::source_language;
 use relayout_profile::{CoherenceEvent, ConflictRow, RangeKind, RangeRow};
@@ -18,12 +17,9 @@ use relayout_search::{ObjectHome, RecordedInstance};
 use super::object_rows::{ObjectPlace, group_into_rows};
 use super::subject::{AdvisedSubject, as_single_member, element_type};
 use crate::ResolvedProfile;
-use relayout_messages::UserError;
 
 /// Deepest nesting of aggregates; more than this is damaged debug information.
 const NESTING_MAX: u64 = 32;
-/// Types that a message names.
-const MEANT_MAX: usize = 5;
 /// Elements of an array that are searched for structs.
 const ELEMENTS_MAX: u64 = 64;
 
@@ -407,45 +403,26 @@ pub(crate) fn struct_names(resolved: &ResolvedProfile<'_>) -> BTreeSet<String> {
         .collect()
 }
 
-/// Returns the readable name of the struct that `name` means: the only one in the profile, or the only one that
-/// is no mere member of others. `None` if the profile has no such struct.
-///
-/// # Errors
-/// `name` means several structs.
-pub(crate) fn recorded_struct_name(
-    resolved: &ResolvedProfile<'_>,
-    name: &str,
-) -> Result<Option<String>, UserError> {
-    let Ok(pattern) = TypePattern::parse(name) else {
-        return Ok(None);
-    };
+/// Returns all structs in the profile by their readable names.
+pub(crate) fn known_structs<'r>(
+    resolved: &ResolvedProfile<'r>,
+) -> impl Iterator<Item = KnownName<'r, String>> {
     let types = resolved.resolution.types();
-    let meant_name = |id: TypeId| {
-        let aggregate = types.aggregate(id)?;
-        let tag = aggregate.name.as_deref().unwrap_or_default();
-        let scope = aggregate.scope.as_deref();
-        let is_meant = pattern.matches_in(scope, tag, types.inline_namespaces());
-        is_meant.then(|| aggregate.readable_name()).flatten()
-    };
     let objects = resolved.resolution.objects().iter();
-    let whole: BTreeSet<String> = { objects.map(|object| element_type(types, object)) }
-        .filter_map(meant_name)
+    let whole: BTreeSet<TypeId> = objects
+        .map(|object| types.strip_typedefs(element_type(types, object)))
         .collect();
-    let meant: BTreeSet<String> = match whole.len() {
-        1 => whole,
-        _ => { recorded_structs(resolved).into_iter() }
-            .filter_map(meant_name)
-            .collect(),
-    };
-    match meant.len() {
-        0 | 1 => Ok(meant.into_iter().next()),
-        _ => {
-            let name = strip_type_tag(name.trim());
-            let list = word_list(&Vec::from_iter(&meant), MEANT_MAX);
-            let message = format!("{name} may be several types of the profile: {list}");
-            Err(UserError::input(message).with_remedy("give one of them"))
-        }
-    }
+    recorded_structs(resolved)
+        .into_iter()
+        .filter_map(move |id| {
+            let definition = types.aggregate(id)?;
+            let name = definition.readable_name()?;
+            Some(KnownName {
+                definition: Some(definition),
+                is_whole: whole.contains(&id),
+                ..KnownName::printed(name.clone(), name)
+            })
+        })
 }
 
 /// Returns what the struct with the readable name `name` holds by value, by its readable name, if it is

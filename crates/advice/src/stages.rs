@@ -2,6 +2,7 @@
 //!
 //! The caller reads source trees, builds and other recordings between them: see `relayout_session::advise`.
 
+use relayout_layout::TypePattern;
 use relayout_search::Options;
 
 use crate::accesses::member_accesses;
@@ -53,7 +54,8 @@ fn lone_number(
     resolved: &ResolvedProfile<'_>,
     name: &str,
 ) -> Result<Option<ContendedType>, UserError> {
-    let subject = find_subject(resolved, name)?;
+    let pattern = TypePattern::parse(name).map_err(UserError::input)?;
+    let subject = find_subject(resolved, &pattern)?;
     let Some(subject @ AdvisedSubject::Scalars { .. }) = subject else {
         return Ok(None);
     };

@@ -7,11 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_contend::strip_type_tag;
-use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeArena, TypeId, canonical_type};
+use relayout_layout::known_names::{KnownName, NameMatch, list_meant};
+use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeArena, TypeId, TypePattern};
 use relayout_resolve::{ResolvedObject, StackVariable};
 
 use super::gathered::GatheredType;
-use super::objects::{is_complete_and_called, recorded_struct_name, struct_names};
+use super::objects::{is_complete_and_called, known_structs, struct_names};
 use crate::ResolvedProfile;
 use relayout_messages::UserError;
 
@@ -100,9 +101,9 @@ impl AdvisedSubject {
         }
     }
 
-    /// Returns the struct, union or class called `name`, with or without its keyword.
+    /// Returns the struct called `name`; [`with_keyword`](Self::with_keyword) corrects the kind.
     pub(super) fn from_tag(name: &str) -> Self {
-        Self::tagged(AggregateKind::Struct, plain_name(name))
+        Self::tagged(AggregateKind::Struct, name)
     }
 
     /// Returns the subject with the keyword of its definition.
@@ -166,32 +167,34 @@ impl AdvisedSubject {
     }
 }
 
-/// Returns the subject called `name`: a tag, a typedef, a variable, a type as a report prints it,
+/// Returns the subject that a user names: a tag, a typedef, a variable, a type as a report prints it,
 /// or a part of exactly one of these names. `None` if there is none.
 ///
 /// # Errors
-/// `name` means several structs.
+/// The name means several structs.
 pub(super) fn find_subject(
     resolved: &ResolvedProfile<'_>,
-    name: &str,
+    pattern: &TypePattern,
 ) -> Result<Option<AdvisedSubject>, UserError> {
     let subjects = named_subjects(resolved);
-    let plain = plain_name(name);
-    if let Some(subject) = subjects.get(plain).or_else(|| subjects.get(name.trim())) {
-        return Ok(Some(subject.clone()));
+    let named = { subjects.iter() }.map(|(name, subject)| KnownName::printed(name, subject));
+    let structs = known_structs(resolved).filter_map(|known| {
+        let subject = subjects.get(&*known.printed)?;
+        Some(known.with_meaning(subject))
+    });
+    let known: Vec<KnownName<'_, &AdvisedSubject>> = named.chain(structs).collect();
+    let inline = resolved.resolution.types().inline_namespaces();
+    match pattern.find_known(&known, inline) {
+        NameMatch::Unique(subject) => Ok(Some(subject.clone())),
+        NameMatch::Several(found) => {
+            let names: BTreeSet<&str> = found.into_iter().map(AdvisedSubject::name).collect();
+            Err(UserError::ambiguous_name(
+                pattern.bare_name(),
+                &list_meant(&names),
+            ))
+        }
+        NameMatch::Unknown => Ok(None),
     }
-    if let Some(tag) = recorded_struct_name(resolved, name)? {
-        return Ok(Some(AdvisedSubject::from_tag(&tag)));
-    }
-    let part = canonical_type(plain);
-    let containing = { subjects.iter() }.filter(|(known, _)| canonical_type(known).contains(&part));
-    let mut found: Vec<&AdvisedSubject> = containing.map(|(_, subject)| subject).collect();
-    found.sort();
-    found.dedup();
-    Ok(match found.as_slice() {
-        [subject] if !plain.is_empty() => Some((*subject).clone()),
-        _ => None,
-    })
 }
 
 /// Returns all names that lead to a subject.
@@ -205,7 +208,7 @@ pub(super) fn named_subjects(resolved: &ResolvedProfile<'_>) -> BTreeMap<String,
             let is_own = !matches!(subject, AdvisedSubject::Scalars { .. });
             // A variable's name stands for the variable even if an allocation is called like it.
             if is_own || !names.contains_key(name) {
-                names.insert(plain_name(name).to_owned(), subject.clone());
+                names.insert(strip_type_tag(name).to_owned(), subject.clone());
             }
         }
     }
@@ -239,11 +242,6 @@ pub(crate) fn subject_names(
         .map(|(name, _)| name)
         .chain([gathered.name.clone()])
         .collect()
-}
-
-/// Returns a name without the keyword and the spaces in front.
-fn plain_name(name: &str) -> &str {
-    strip_type_tag(name.trim())
 }
 
 /// Returns the type of an object's elements.

@@ -16,7 +16,7 @@ use relayout_messages::UserError;
 
 pub use hot::{ComparedFiles, HotDiff, HotMove, HotPair, HotTypeTraffic};
 
-pub use select::{DiffSelection, TypeOrder, load_matching};
+pub use select::{DiffSelection, TypeOrder};
 
 /// Two builds and the types of them to compare.
 #[derive(Clone, Debug)]

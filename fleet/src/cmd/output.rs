@@ -18,6 +18,10 @@ use relayout_fleet::rows::writer_properties;
 use relayout_messages::ProblemReason;
 use relayout_report::fleet::{FleetDocument, fleet_text};
 use relayout_report::{Document as _, escape_text, page};
+use relayout_temporary::{PARTIAL_PREFIX, TemporaryFile, parent_folder};
+
+/// Permissions of a new file, less the user's mask.
+const FILE_MODE: u32 = 0o666;
 
 /// Form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -231,7 +235,7 @@ fn file_error(path: &Path, source: io::Error) -> FleetError {
 
 /// Rows that are written as they come.
 enum RowOutput<'p> {
-    Csv { file: TextFile, has_head: bool },
+    Csv { file: TextFile<'p>, has_head: bool },
     Parquet(Box<ParquetFile<'p>>),
 }
 
@@ -270,12 +274,12 @@ impl<'p> RowOutput<'p> {
 }
 
 /// Text that is written to a file, or to standard output.
-struct TextFile {
-    file: Option<(PartialFile, File)>,
+struct TextFile<'p> {
+    file: Option<PartialFile<'p>>,
 }
 
-impl TextFile {
-    fn open(path: Option<&Path>) -> Result<Self, FleetError> {
+impl<'p> TextFile<'p> {
+    fn open(path: Option<&'p Path>) -> Result<Self, FleetError> {
         Ok(Self {
             file: path.map(PartialFile::create).transpose()?,
         })
@@ -283,8 +287,8 @@ impl TextFile {
 
     /// Writes bytes; false if nobody reads them any more.
     fn write(&mut self, bytes: &[u8]) -> Result<bool, FleetError> {
-        let written = match &mut self.file {
-            Some((_, file)) => file.write_all(bytes),
+        let written = match &self.file {
+            Some(file) => file.partial.as_file().write_all(bytes),
             None => io::stdout()
                 .write_all(bytes)
                 .and_then(|()| io::stdout().flush()),
@@ -292,65 +296,52 @@ impl TextFile {
         match (written, &self.file) {
             (Ok(()), _) => Ok(true),
             (Err(error), None) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-            (Err(error), Some((partial, _))) => Err(file_error(&partial.target, error)),
+            (Err(error), Some(file)) => Err(file_error(file.target, error)),
             (Err(error), None) => Err(file_error(Path::new("standard output"), error)),
         }
     }
 
     fn finish(self) -> Result<(), FleetError> {
         match self.file {
-            Some((partial, _)) => partial.keep(),
+            Some(file) => file.keep(),
             None => Ok(()),
         }
     }
 }
 
 /// File beside its place, which it takes when it is whole.
-struct PartialFile {
-    partial: PathBuf,
-    target: PathBuf,
-    is_kept: bool,
+struct PartialFile<'p> {
+    partial: TemporaryFile,
+    target: &'p Path,
 }
 
-impl PartialFile {
-    fn create(target: &Path) -> Result<(Self, File), FleetError> {
-        let mut name = target.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".partial-{}", std::process::id()));
-        let partial = target.with_file_name(name);
-        let file = File::create_new(&partial).map_err(|source| file_error(target, source))?;
-        let created = Self {
-            partial,
-            target: target.to_owned(),
-            is_kept: false,
-        };
-        Ok((created, file))
+impl<'p> PartialFile<'p> {
+    fn create(target: &'p Path) -> Result<Self, FleetError> {
+        let partial = TemporaryFile::create(parent_folder(target), PARTIAL_PREFIX, FILE_MODE);
+        Ok(Self {
+            partial: partial.map_err(|source| file_error(target, source))?,
+            target,
+        })
     }
 
-    fn keep(mut self) -> Result<(), FleetError> {
-        let renamed = std::fs::rename(&self.partial, &self.target);
-        self.is_kept = renamed.is_ok();
-        renamed.map_err(|source| file_error(&self.target, source))
-    }
-}
-
-impl Drop for PartialFile {
-    fn drop(&mut self) {
-        if !self.is_kept {
-            let _ = std::fs::remove_file(&self.partial);
-        }
+    fn keep(self) -> Result<(), FleetError> {
+        let renamed = self.partial.rename_to(self.target);
+        renamed.map_err(|source| file_error(self.target, source))
     }
 }
 
 /// Rows that are written to a Parquet file, which is opened with the first of them.
 struct ParquetFile<'p> {
     path: Option<&'p Path>,
-    open: Option<(PartialFile, ArrowWriter<File>)>,
+    open: Option<(PartialFile<'p>, ArrowWriter<File>)>,
 }
 
 impl ParquetFile<'_> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), FleetError> {
         if let (None, Some(path)) = (&self.open, self.path) {
-            let (partial, file) = PartialFile::create(path)?;
+            let partial = PartialFile::create(path)?;
+            let file = partial.partial.as_file().try_clone();
+            let file = file.map_err(|source| file_error(path, source))?;
             let properties = Some(writer_properties());
             self.open = Some((
                 partial,

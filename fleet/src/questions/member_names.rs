@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use relayout_contend::strip_type_tag;
-use relayout_layout::suggestions::similar_names;
+use relayout_layout::TypePattern;
+use relayout_layout::word_lists::word_list;
 use relayout_messages::UserError;
 
 use super::cells::{QueryRow, QueryRows};
@@ -62,9 +62,17 @@ pub enum NameScope {
     Wide,
 }
 
-/// Returns the condition that selects the members that `name` may mean.
-pub fn name_condition(name: &str, scope: NameScope) -> String {
-    let name = strip_type_tag(name);
+/// Parses the name of a member, type or variable, with or without the keyword of the type.
+///
+/// # Errors
+/// It is no name.
+pub fn parse_name(name: &str) -> Result<TypePattern, FleetError> {
+    Ok(TypePattern::parse(name).map_err(UserError::input)?)
+}
+
+/// Returns the condition that selects the members that a name may mean.
+pub fn name_condition(pattern: &TypePattern, scope: NameScope) -> String {
+    let name = pattern.bare_name();
     let whole = quote(name);
     let owner = |text: &str| format!("(type = {0} OR variable = {0})", quote(text));
     let mut conditions = Vec::new();
@@ -113,12 +121,13 @@ pub fn is_within(path: &str, holder: &str) -> bool {
 /// # Errors
 /// No recording has it, or several members have it.
 pub async fn find_member(engine: &QueryEngine, name: &str) -> Result<NamedMember, FleetError> {
-    let mut found = members_where(engine, &name_condition(name, NameScope::Exact)).await?;
+    let pattern = parse_name(name)?;
+    let mut found = members_where(engine, &name_condition(&pattern, NameScope::Exact)).await?;
     if found.is_empty() {
-        let below = members_where(engine, &name_condition(name, NameScope::Below)).await?;
+        let below = members_where(engine, &name_condition(&pattern, NameScope::Below)).await?;
         found = below
             .iter()
-            .filter_map(|member| holder_of(member, name))
+            .filter_map(|member| holder_of(member, pattern.bare_name()))
             .collect();
     }
     if found.is_empty() {
@@ -126,13 +135,14 @@ pub async fn find_member(engine: &QueryEngine, name: &str) -> Result<NamedMember
     }
     let count = found.len();
     match (count, found.pop_first()) {
-        (_, None) => Err(unknown_name(engine, name).await?),
+        (_, None) => Err(unknown_name(engine, &pattern).await?),
         (1, Some(member)) => Ok(member),
         (_, Some(first)) => Err(FleetError::AmbiguousName {
             name: name.to_owned(),
             candidates: {
                 let others = found.iter().map(NamedMember::full_name);
-                listed([first.full_name()].into_iter().chain(others).collect())
+                let names: Vec<String> = [first.full_name()].into_iter().chain(others).collect();
+                word_list(&names, LISTED_MAX)
             },
         }),
     }
@@ -141,7 +151,7 @@ pub async fn find_member(engine: &QueryEngine, name: &str) -> Result<NamedMember
 /// Returns the member with the name that holds `member`.
 fn holder_of(member: &NamedMember, name: &str) -> Option<NamedMember> {
     let owns = |owner: &str| owner == member.type_name || owner == member.variable;
-    let split = name_splits(strip_type_tag(name));
+    let split = name_splits(name);
     let mut holders = split.filter(|(owner, path)| owns(owner) && is_within(&member.member, path));
     holders.next().map(|(_, path)| NamedMember {
         member: path.to_owned(),
@@ -162,27 +172,21 @@ async fn members_where(
 ///
 /// # Errors
 /// The names cannot be read.
-pub async fn unknown_name(engine: &QueryEngine, name: &str) -> Result<FleetError, FleetError> {
+pub async fn unknown_name(
+    engine: &QueryEngine,
+    pattern: &TypePattern,
+) -> Result<FleetError, FleetError> {
     let query = format!("SELECT DISTINCT type, variable, member FROM members LIMIT {KNOWN_MAX}");
     let rows = QueryRows::new(engine.query(&query).await?)?;
     let members = rows.iter().map(|row| NamedMember::of_row(&row));
     let known: BTreeSet<String> = members
         .flat_map(|member| [member.full_name(), member.type_name, member.variable])
         .collect();
-    let similar = similar_names(known.iter().map(String::as_str), strip_type_tag(name));
+    let similar = pattern.similar_printed(known.iter().map(String::as_str));
     let message = format!(
-        "no recording has transfers on a member, type or variable {name}, or in a function of that name"
+        "no recording has transfers on a member, type or variable {pattern}, or in a function of that name"
     );
     Ok(UserError::unknown_name(message, &similar, None).into())
-}
-
-fn listed(mut names: Vec<String>) -> String {
-    let rest = names.len().saturating_sub(LISTED_MAX);
-    names.truncate(LISTED_MAX);
-    match rest {
-        0 => names.join(", "),
-        rest => format!("{} and {rest} more", names.join(", ")),
-    }
 }
 
 #[cfg(test)]
@@ -191,17 +195,19 @@ mod tests {
 
     #[test]
     fn names_may_have_dots_in_the_type_or_in_the_member() {
+        let condition =
+            |name: &str, scope| name_condition(&TypePattern::parse(name).expect("a name"), scope);
         assert_eq!(
-            name_condition("struct a.b.c", NameScope::Exact),
+            condition("struct a.b.c", NameScope::Exact),
             "((variable = 'a.b.c' AND member = '') \
              OR ((type = 'a' OR variable = 'a') AND (member = 'b.c')) \
              OR ((type = 'a.b' OR variable = 'a.b') AND (member = 'c')))"
         );
         assert_eq!(
-            name_condition("x'", NameScope::Wide),
+            condition("x'", NameScope::Wide),
             "((variable = 'x''' AND member = '') OR (type = 'x''' OR variable = 'x''') OR member = 'x''')"
         );
-        assert_eq!(name_condition("x", NameScope::Below), "FALSE");
+        assert_eq!(condition("x", NameScope::Below), "FALSE");
     }
 
     #[test]
@@ -211,7 +217,7 @@ mod tests {
             variable: String::new(),
             member: "d_lockref.count".to_owned(),
         };
-        let holder = holder_of(&count, "struct dentry.d_lockref").expect("it holds the count");
+        let holder = holder_of(&count, "dentry.d_lockref").expect("it holds the count");
         assert_eq!(holder.full_name(), "dentry.d_lockref");
         assert_eq!(holder_of(&count, "dentry.d_lock"), None);
     }

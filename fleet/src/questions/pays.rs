@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use relayout_advice::ProbedMachine;
 use relayout_advice::{LayoutEdits, LayoutFile, score_given_layouts, verify_layout_files};
-use relayout_contend::strip_type_tag;
+use relayout_layout::TypePattern;
 use relayout_messages::RecordingProgress;
 use relayout_messages::UserError;
 use relayout_session::advise::read_layout_files;
@@ -13,7 +13,7 @@ use relayout_session::{complete_recordings, with_verified_profile};
 
 use super::RecordingSelection;
 use super::cells::QueryRows;
-use super::member_names::unknown_name;
+use super::member_names::{parse_name, unknown_name};
 use super::selection::quote;
 use crate::FleetError;
 use crate::add::read_meta;
@@ -77,9 +77,10 @@ pub async fn score_over_recordings(
 ) -> Result<FleetAnswer, FleetError> {
     let files = read_layout_files(&layouts.type_name, &layouts.files)?;
     let machine = ProbedMachine::read(None, None, None)?;
-    let profiles = profiles_with_type(engine, &layouts.type_name, selection).await?;
+    let pattern = parse_name(&layouts.type_name)?;
+    let profiles = profiles_with_type(engine, &pattern, selection).await?;
     if profiles.is_empty() {
-        return Err(unknown_name(engine, &layouts.type_name).await?);
+        return Err(unknown_name(engine, &pattern).await?);
     }
     let mut rows = Vec::new();
     let mut left_out: Vec<(PathBuf, String)> = Vec::new();
@@ -106,14 +107,14 @@ pub async fn score_over_recordings(
 
 async fn profiles_with_type(
     engine: &QueryEngine,
-    type_name: &str,
+    pattern: &TypePattern,
     selection: &RecordingSelection,
 ) -> Result<Vec<ReplayedProfile>, FleetError> {
     let query = format!(
         "SELECT r.profile, r.workload, r.cpus, r.release, r.recording, m.type_share FROM recordings r JOIN \
          (SELECT recording, SUM(share) AS type_share FROM members WHERE type = {}{} AND transfers > 0 \
          GROUP BY recording) m ON r.recording = m.recording",
-        quote(strip_type_tag(type_name)),
+        quote(pattern.bare_name()),
         selection.condition()
     );
     let found = QueryRows::new(engine.query(&query).await?)?;

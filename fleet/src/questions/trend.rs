@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use relayout_layout::word_lists::word_list;
+
 use super::cells::QueryRows;
 use super::layout_rows::{BuildKey, KeptLayout, read_layouts};
 use super::member_names::{NamedMember, find_member, is_within};
@@ -25,6 +27,9 @@ const COLUMNS: [AnswerColumn; 9] = [
     ("line", Integer),
     ("layout_change", Text),
 ];
+
+/// Workloads that are listed in a note.
+const LISTED_MAX: usize = 6;
 
 /// Workload with its CPUs: what is compared between builds.
 type WorkloadKey = (String, i64);
@@ -181,20 +186,14 @@ fn compared_workloads(builds: &[RecordedBuild], notes: &mut Vec<String>) -> BTre
         return all;
     }
     let words = |(name, cpus): &WorkloadKey| format!("{name} on {cpus}");
-    let names: Vec<String> = common.iter().take(6).map(words).collect();
-    let rest = common.len() - names.len();
-    let more = if rest > 0 {
-        format!(" and {rest} more")
-    } else {
-        String::new()
-    };
+    let names: Vec<String> = common.iter().map(words).collect();
     let left_out = match all.len() - common.len() {
         0 => String::new(),
         others => format!("; {others} that some did not are left out"),
     };
     notes.push(format!(
-        "Mean share: over recordings, then over the workloads that all builds recorded: {}{more}{left_out}.",
-        names.join(", ")
+        "Mean share: over recordings, then over the workloads that all builds recorded: {}{left_out}.",
+        word_list(&names, LISTED_MAX)
     ));
     common
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use relayout_diff::{MoveCause, TypeDiffDetail, TypeLayout};
+use relayout_layout::word_lists::word_list;
 
 use super::layout_rows::KeptLayout;
 use super::member_names::is_within;
@@ -198,19 +199,7 @@ fn pair_words(
             .map_or_else(String::new, |member| member.path.to_string())
     };
     let names: Vec<String> = others.map(name).collect();
-    let rest = names.len().saturating_sub(LISTED_MAX);
-    let more = if rest > 0 {
-        format!(" and {rest} more")
-    } else {
-        String::new()
-    };
-    let listed = names
-        .iter()
-        .take(LISTED_MAX)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ");
-    (!names.is_empty()).then(|| format!("{verb} {listed}{more}"))
+    (!names.is_empty()).then(|| format!("{verb} {}", word_list(&names, LISTED_MAX)))
 }
 
 #[cfg(test)]

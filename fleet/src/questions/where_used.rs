@@ -2,7 +2,7 @@
 
 use super::RecordingSelection;
 use super::cells::{QueryRow, QueryRows};
-use super::member_names::{NameScope, NamedMember, name_condition, unknown_name};
+use super::member_names::{NameScope, NamedMember, name_condition, parse_name, unknown_name};
 use super::selection::quote;
 use super::top::selected_recordings;
 use crate::FleetError;
@@ -45,10 +45,11 @@ pub async fn where_used(
 ) -> Result<FleetAnswer, FleetError> {
     let selected = selection.condition();
     selected_recordings(engine, &selected).await?;
+    let pattern = parse_name(name)?;
     let function = quote(name.trim_end_matches("()"));
     let condition = format!(
         "({} OR function = {function} OR other_function = {function}){selected}",
-        name_condition(name, NameScope::Wide)
+        name_condition(&pattern, NameScope::Wide)
     );
     let places = format!(
         "SELECT type, variable, member, access, function, inlined, file, line, other_member, other_access, \
@@ -60,7 +61,7 @@ pub async fn where_used(
     );
     let places = QueryRows::new(engine.query(&places).await?)?;
     if places.iter().next().is_none() {
-        return Err(unknown_name(engine, name).await?);
+        return Err(unknown_name(engine, &pattern).await?);
     }
     let workloads = format!(
         "WITH hits AS (SELECT workload, cpus, release, build_id, recording, \

@@ -1,12 +1,15 @@
 //! Patterns for the names of types, by which all commands find a type.
+//!
+//! A user writes `mm_struct`, `struct page`, `tcp_*` or `net::Socket<int>`. `show`, `diff`, `check` and `verify kernel`
+//! look for it among the definitions of a file ([`TypeCatalog::find_matching`](crate::catalog::TypeCatalog::find_matching)),
+//! `report`, `advise` and `compare` among the names of a recording ([`known_names`](crate::known_names)).
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::canonical::{UNNAMED_SCOPE, has_unnamed, without_unnamed};
 use crate::glob::GlobPattern;
-use crate::{canonical_type, is_binding_scope, readable_type_name};
+use crate::{InlineNamespaces, canonical_type, is_binding_scope, readable_type_name};
 
 /// Pattern for type names: `mm_struct`, `struct page`, `tcp_*`, `net::Socket<*>`.
 ///
@@ -17,6 +20,8 @@ use crate::{canonical_type, is_binding_scope, readable_type_name};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TypePattern {
     text: String,
+    /// The text without the keyword.
+    bare_name: String,
     keyword: Option<&'static str>,
     /// Components, outermost first; never empty.
     components: Vec<GlobPattern>,
@@ -26,73 +31,11 @@ pub struct TypePattern {
     readable: Vec<GlobPattern>,
 }
 
-/// Keywords that may precede a type name.
+/// Keywords that may precede a type's name.
 const KEYWORDS: [&str; 4] = ["struct", "union", "class", "enum"];
 
 /// Start of the names of standard types that reports print by an alias.
 const ALIASED_START: &str = "basic_string";
-
-/// Inline namespaces of a file. Their members are members of the namespace around them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct InlineNamespaces {
-    /// Paths with their scope: `std::__1`.
-    paths: BTreeSet<String>,
-}
-
-impl InlineNamespaces {
-    /// Namespaces of these paths.
-    pub fn new(paths: impl IntoIterator<Item = String>) -> Self {
-        Self {
-            paths: paths.into_iter().collect(),
-        }
-    }
-
-    /// Adds those of another file.
-    pub fn merge(&mut self, other: &Self) {
-        self.paths.extend(other.paths.iter().cloned());
-    }
-
-    /// Returns true if there are none.
-    pub fn is_empty(&self) -> bool {
-        self.paths.is_empty()
-    }
-
-    /// Components of a scope without the inline namespaces.
-    fn visible<'n>(&self, scope: &[&'n str]) -> Vec<&'n str> {
-        let is_visible = |end: usize| !self.paths.contains(&scope[..=end].join("::"));
-        let visible = (0..scope.len()).filter(|end| is_visible(*end));
-        visible.map(|end| scope[end]).collect()
-    }
-
-    /// Name without the inline namespaces among its template arguments.
-    fn without_inline<'n>(&self, name: &'n str) -> Cow<'n, str> {
-        let mut out = Cow::Borrowed(name);
-        // Longer paths come last in order, and have the shorter ones in front.
-        for path in self.paths.iter().rev() {
-            let outer = path.rfind("::").map_or("", |at| &path[..at + 2]);
-            let inner = format!("{path}::");
-            if out.contains(&inner) {
-                out = Cow::Owned(replace_paths(&out, &inner, outer));
-            }
-        }
-        out
-    }
-}
-
-/// Replaces `path` where it begins a path.
-fn replace_paths(text: &str, path: &str, by: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(path) {
-        let before = rest[..at].chars().next_back().or(out.chars().next_back());
-        let begins = before.is_none_or(|c| !c.is_alphanumeric() && !"_$:".contains(c));
-        out.push_str(&rest[..at]);
-        out.push_str(if begins { by } else { path });
-        rest = &rest[at + path.len()..];
-    }
-    out.push_str(rest);
-    out
-}
 
 /// Scope and name of a type in one of their spellings.
 struct SpelledName<'n> {
@@ -117,6 +60,8 @@ impl TypePattern {
                 break;
             }
         }
+        let bare_name = rest.to_owned();
+        let rest = element_of_array(rest);
         let components: Vec<GlobPattern> = split_components(rest)
             .into_iter()
             .map(GlobPattern::new)
@@ -137,6 +82,7 @@ impl TypePattern {
             .collect();
         Ok(Self {
             text: text.to_owned(),
+            bare_name,
             keyword,
             components,
             canonical,
@@ -147,6 +93,11 @@ impl TypePattern {
     /// Text of the pattern.
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// Text of the pattern without the keyword and the spaces around it.
+    pub fn bare_name(&self) -> &str {
+        &self.bare_name
     }
 
     /// Keyword that restricts the kind of type: `struct`, `union`, `class` or `enum`.
@@ -323,6 +274,20 @@ impl<'n> SpelledName<'n> {
     }
 }
 
+/// Type of the elements of an array, as reports name arrays: `Slot [4]`, `net::Job * [64][2]`. Other
+/// names stay as they are.
+fn element_of_array(name: &str) -> &str {
+    let Some((element, counts)) = name.rsplit_once(" [") else {
+        return name;
+    };
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let are_numbers = |text: &str| text.split("][").all(is_number);
+    match counts.strip_suffix(']').is_some_and(are_numbers) {
+        true => element.trim_end_matches([' ', '*']),
+        false => name,
+    }
+}
+
 /// Returns true if the last components of `path` match `globs`, one to one.
 fn ends_with(path: &[&str], globs: &[GlobPattern]) -> bool {
     let fits = |(glob, part): (&GlobPattern, &&str)| {
@@ -389,7 +354,8 @@ pub(crate) fn split_components(text: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{InlineNamespaces, TypePattern};
+    use super::TypePattern;
+    use crate::InlineNamespaces;
 
     #[track_caller]
     fn check(pattern: &str, scope: Option<&str>, name: &str, expect: bool) {
@@ -423,6 +389,17 @@ mod tests {
         let inner = "ArcInner<std::sync::mutex::Mutex<a::B>>";
         check("ArcInner<Mutex<a::B>>", Some("alloc::sync"), inner, true);
         check(inner, Some("alloc::sync"), inner, true);
+    }
+
+    #[test]
+    fn arrays_mean_the_type_of_their_elements() {
+        check("Slot [4]", None, "Slot", true);
+        check("struct net::Job * [64][2]", Some("net"), "Job", true);
+        check("Slot [n]", None, "Slot", false);
+        assert_eq!(
+            TypePattern::parse("struct Slot [4] ").unwrap().bare_name(),
+            "Slot [4]"
+        );
     }
 
     #[test]

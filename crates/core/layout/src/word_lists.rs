@@ -10,10 +10,26 @@
 /// assert_eq!(word_list::<&str>(&[], 2), "");
 /// ```
 pub fn word_list<S: AsRef<str>>(words: &[S], shown_max: usize) -> String {
+    word_list_with_rest(words, shown_max, |more| format!("{more} more"))
+}
+
+/// Joins words as [`word_list`] does, with other words for the number of those left out.
+///
+/// ```
+/// use relayout_layout::word_lists::word_list_with_rest;
+///
+/// let list = word_list_with_rest(&["a", "b", "c"], 1, |more| format!("{more} more types"));
+/// assert_eq!(list, "a and 2 more types");
+/// ```
+pub fn word_list_with_rest<S: AsRef<str>>(
+    words: &[S],
+    shown_max: usize,
+    rest_words: impl Fn(usize) -> String,
+) -> String {
     let (shown, rest) = split_words(words, shown_max);
     match rest {
         0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+        rest => format!("{} and {}", shown.join(", "), rest_words(rest)),
     }
 }
 

@@ -68,6 +68,14 @@ impl UserError {
         }
     }
 
+    /// Makes the error of a name that means several types of a profile, which are listed.
+    pub fn ambiguous_name(name: &str, listed: &str) -> Self {
+        Self::input(format!(
+            "{name} may be several types of the profile: {listed}"
+        ))
+        .with_remedy("give one of them")
+    }
+
     /// Adds the remedy.
     #[must_use]
     pub fn with_remedy(self, remedy: impl Into<String>) -> Self {

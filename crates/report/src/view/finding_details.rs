@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use relayout_layout::word_lists::word_list_with_rest;
 use relayout_session::SourceFile;
 
 use super::document::{
@@ -511,11 +512,8 @@ fn run_words(runs: &[ViewedElementRun]) -> String {
         };
         format!("{elements} by {}", contexts.join(" "))
     };
-    let mut listed: Vec<String> = runs.iter().take(RUNS_MAX).map(words).collect();
-    if runs.len() > RUNS_MAX {
-        listed.push(count_more((runs.len() - RUNS_MAX) as u64, "run"));
-    }
-    listed.join(", ")
+    let listed: Vec<String> = runs.iter().map(words).collect();
+    word_list_with_rest(&listed, RUNS_MAX, |more| count_more(more as u64, "run"))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use relayout_diff::{DiffSide, DiffStatus, LayoutDiff};
-use relayout_layout::{TypePattern, suggestions};
+use relayout_layout::TypePattern;
 
 use super::hot::HotDiff;
 use super::{DiffRequest, size_growth};
@@ -42,13 +42,14 @@ pub(super) fn load_named(
     new: &mut DiffSide<'_, '_>,
 ) -> Result<(), UserError> {
     for asked in &request.types {
-        let is_open = asked.contains(['*', '?']);
-        let mut in_old = load_matching(old, asked, asked.contains("::"))?;
-        let mut in_new = load_matching(new, asked, asked.contains("::"))?;
-        if !in_old && !in_new && !is_open {
+        let pattern = TypePattern::parse(asked).map_err(UserError::input)?;
+        let has_scope = pattern.components().len() > 1;
+        let mut in_old = old.load_matching(&pattern, has_scope)?;
+        let mut in_new = new.load_matching(&pattern, has_scope)?;
+        if !in_old && !in_new && !pattern.is_open() {
             // Only a copy has this name.
-            in_old = load_matching(old, asked, true)?;
-            in_new = load_matching(new, asked, true)?;
+            in_old = old.load_matching(&pattern, true)?;
+            in_new = new.load_matching(&pattern, true)?;
         }
         if !in_old && !in_new {
             let mut names: Vec<&str> = old
@@ -59,7 +60,7 @@ pub(super) fn load_named(
                 .collect();
             names.sort_unstable();
             names.dedup();
-            let similar = suggestions::similar_names(names, bare_name(asked));
+            let similar = pattern.similar_definitions(names);
             let message = format!(
                 "neither {} nor {} has a struct, union or class named `{asked}`",
                 request.old.display(),
@@ -69,26 +70,6 @@ pub(super) fn load_named(
         }
     }
     Ok(())
-}
-
-/// Loads the types that `asked` names; with `with_copies`, also copies of C types in Rust code.
-pub fn load_matching(
-    side: &mut DiffSide<'_, '_>,
-    asked: &str,
-    with_copies: bool,
-) -> Result<bool, UserError> {
-    match TypePattern::parse(asked) {
-        Ok(pattern) => Ok(side.load_matching(&pattern, with_copies)?),
-        Err(_) => Ok(false),
-    }
-}
-
-/// Returns the name without `struct`, `class` or `union`.
-fn bare_name(asked: &str) -> &str {
-    match asked.split_once(' ') {
-        Some(("struct" | "class" | "union", name)) => name.trim(),
-        _ => asked,
-    }
 }
 
 /// Returns the types to show, in order: indices in [`LayoutDiff::types`]. `asked` and `hot` have

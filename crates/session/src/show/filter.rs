@@ -2,9 +2,8 @@
 
 use std::collections::HashSet;
 
-use relayout_check::TypePattern;
 use relayout_layout::{
-    Aggregate, AggregateKind, InlineNamespaces, Member, Type, TypeArena, TypeId,
+    Aggregate, AggregateKind, InlineNamespaces, Member, Type, TypeArena, TypeId, TypePattern,
 };
 
 use relayout_messages::UserError;

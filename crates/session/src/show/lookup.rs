@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use relayout_check::TypePattern;
 use relayout_layout::catalog::{CatalogEntry, LoadedTypes, TypeCatalog};
-use relayout_layout::{Type, TypeArena, TypeId, suggestions};
+use relayout_layout::{Type, TypeArena, TypeId, TypePattern};
 
 use super::{ShownType, TypeSelection};
 use relayout_messages::UserError;
@@ -31,7 +30,6 @@ pub(super) fn selected_entries<'c>(
     }
     let mut entries = Vec::new();
     for name in &selection.names {
-        let name = array_element(name);
         let pattern = TypePattern::parse(name).map_err(UserError::input)?;
         let found = if pattern.is_open() {
             matching_entries(catalog, &pattern)?
@@ -39,7 +37,7 @@ pub(super) fn selected_entries<'c>(
             named_definitions(catalog, &pattern, same_text)?.take(selection.all, notify)
         };
         if found.is_empty() {
-            return Err(unknown_type(file, catalog, name, &pattern));
+            return Err(unknown_type(file, catalog, &pattern));
         }
         entries.extend(found);
     }
@@ -48,31 +46,11 @@ pub(super) fn selected_entries<'c>(
     Ok(entries)
 }
 
-/// Returns the type of the elements of an array, as reports name arrays: `Slot [4]`, `net::Job * [64][2]`. Other
-/// names are returned as they are.
-fn array_element(name: &str) -> &str {
-    let Some((element, count)) = name.trim_end().rsplit_once(" [") else {
-        return name;
-    };
-    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let are_numbers = |text: &str| text.split("][").all(is_number);
-    match count.strip_suffix(']').is_some_and(are_numbers) {
-        true => element.trim_end_matches([' ', '*']),
-        false => name,
-    }
-}
-
-fn unknown_type(
-    file: &Path,
-    catalog: &TypeCatalog<'_>,
-    name: &str,
-    pattern: &TypePattern,
-) -> UserError {
-    let plain = pattern.name().as_str().replace(['*', '?'], "");
-    let similar = suggestions::similar_names(catalog.type_names(), &plain);
-    let described = match name.contains(['*', '?']) {
-        true => format!("that matches `{name}`"),
-        false => format!("named `{name}`"),
+fn unknown_type(file: &Path, catalog: &TypeCatalog<'_>, pattern: &TypePattern) -> UserError {
+    let similar = pattern.similar_definitions(catalog.type_names());
+    let described = match pattern.is_open() {
+        true => format!("that matches `{pattern}`"),
+        false => format!("named `{pattern}`"),
     };
     let message = format!("{} has no type {described}", file.display());
     match similar.is_empty() {
@@ -201,8 +179,6 @@ fn ambiguity(
         true => String::new(),
         false => format!(" ({}{more})", described.join(", ")),
     };
-    let plain = pattern.as_str().trim();
-    let name = { pattern.keyword() }.and_then(|keyword| plain.strip_prefix(keyword));
-    let name = name.unwrap_or(plain).trim();
+    let name = pattern.bare_name();
     format!("{count} different types are named `{name}`{list}; this is the first, --all shows each")
 }

@@ -349,10 +349,7 @@ fn missing_type(
     };
     let close = match pattern.is_open() {
         true => Vec::new(),
-        false => relayout_layout::suggestions::similar_names(
-            file.catalog.type_names(),
-            pattern.name().as_str(),
-        ),
+        false => pattern.similar_definitions(file.catalog.type_names()),
     };
     let others = close.iter().filter(|name| *name != pattern.name().as_str());
     let others: Vec<&str> = others.map(String::as_str).collect();

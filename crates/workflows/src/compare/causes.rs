@@ -12,13 +12,13 @@ use relayout_check::RecordedHotMember;
 use relayout_contend::strip_type_tag;
 use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, TypeDiff, TypeLayout, compare_sides};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
-use relayout_layout::{canonical_type, readable_type_name};
+use relayout_layout::{TypePattern, canonical_type, readable_type_name};
 use relayout_messages::RecordingProgress;
 use relayout_verify::judge::ChangeVerdict;
 
 use super::{MemberChange, MemberSide, SubjectChange, WorkloadComparison};
 use relayout_messages::UserError;
-use relayout_session::diff::{ComparedFiles, HotDiff, HotPair, HotTypeTraffic, load_matching};
+use relayout_session::diff::{ComparedFiles, HotDiff, HotPair, HotTypeTraffic};
 use relayout_session::with_both_types;
 
 /// Transfers of a pair that are evidence, as a fraction of those of its type on the side with more.
@@ -121,9 +121,11 @@ fn compare_layouts(
 ) -> Result<(), UserError> {
     let mut sides = (DiffSide::new(old), DiffSide::new(new));
     for change in changes.iter() {
-        let name = strip_type_tag(change.subject.type_name());
-        load_matching(&mut sides.0, name, false)?;
-        load_matching(&mut sides.1, name, false)?;
+        let Ok(pattern) = TypePattern::parse(strip_type_tag(change.subject.type_name())) else {
+            continue;
+        };
+        sides.0.load_matching(&pattern, false)?;
+        sides.1.load_matching(&pattern, false)?;
     }
     let (diff, _) = compare_sides(sides.0, sides.1)?;
     let files = ComparedFiles {

@@ -3,9 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_contend::{
-    FindingSubject, MemberTraffic, SubjectTraffic, TrafficMember, strip_type_tag,
-};
+use relayout_contend::{FindingSubject, MemberTraffic, SubjectTraffic, TrafficMember};
 use relayout_verify::judge::ChangeVerdict;
 
 use super::rates::{judge_rates, mean};
@@ -96,14 +94,9 @@ fn select_subjects<'s>(
     sides: [&'s SideWorkload; 2],
     settings: &CompareSettings,
 ) -> BTreeSet<&'s FindingSubject> {
-    let names: Vec<&str> = settings
-        .names
-        .iter()
-        .map(|name| strip_type_tag(name))
-        .collect();
     let is_named = |subject: &FindingSubject| {
         let variable = subject.variable();
-        { names.iter() }.any(|name| subject.type_name() == *name || variable == Some(*name))
+        { settings.names.iter() }.any(|name| subject.type_name() == name || variable == Some(name))
     };
     let mut selected = BTreeSet::new();
     for side in sides {
@@ -118,7 +111,7 @@ fn select_subjects<'s>(
         }
         let is_large = |transfers: u64| transfers as f64 >= SHARE_MIN * all as f64 && transfers > 0;
         selected.extend({ sums.into_iter() }.filter_map(|(subject, transfers)| {
-            let is_selected = match names.is_empty() {
+            let is_selected = match settings.names.is_empty() {
                 true => is_large(transfers),
                 false => is_named(subject),
             };

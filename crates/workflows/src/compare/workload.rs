@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
-use relayout_contend::strip_type_tag;
-use relayout_layout::suggestions;
+use relayout_layout::known_names::{KnownName, NameMatch, list_meant};
+use relayout_layout::{InlineNamespaces, TypePattern};
 use relayout_messages::RecordingProgress;
 use relayout_profile::boot::COMMAND_LINE_SETTING;
 use relayout_profile::{AccessCoverage, ProfileMeta};
@@ -143,6 +143,24 @@ pub fn compare_sides(
     progress: &dyn RecordingProgress,
 ) -> Result<RecordingComparison, UserError> {
     reject_shared_recordings(old, new)?;
+    if !old
+        .workloads
+        .keys()
+        .any(|workload| new.workloads.contains_key(workload))
+    {
+        let message = format!(
+            "{} holds {}, {} holds {}: no workload is on both sides",
+            old.path.display(),
+            old.workload_names(),
+            new.path.display(),
+            new.workload_names()
+        );
+        return Err(UserError::input(message).with_remedy("record one workload on both builds"));
+    }
+    let settings = &CompareSettings {
+        names: meant_names(old, new, &settings.names)?,
+        ..*settings
+    };
     let mut comparison = RecordingComparison {
         workloads: Vec::new(),
         is_partial: !settings.names.is_empty(),
@@ -161,17 +179,6 @@ pub fn compare_sides(
     let unmatched = { new.workloads.keys() }.filter(|key| !old.workloads.contains_key(key));
     let unmatched = unmatched.map(|workload| unmatched_words(workload, &old.path));
     comparison.notes.extend(unmatched);
-    if comparison.workloads.is_empty() {
-        let message = format!(
-            "{} holds {}, {} holds {}: no workload is on both sides",
-            old.path.display(),
-            old.workload_names(),
-            new.path.display(),
-            new.workload_names()
-        );
-        return Err(UserError::input(message).with_remedy("record one workload on both builds"));
-    }
-    verify_names(&comparison, settings)?;
     find_causes(&mut comparison.workloads, progress, &mut comparison.notes);
     Ok(comparison)
 }
@@ -275,13 +282,18 @@ fn is_of_the_build(setting: &str) -> bool {
     matches!(setting, COMMAND_LINE_SETTING | "program" | "kernel")
 }
 
-/// Rejects a name that no recording of either side has.
-fn verify_names(
-    comparison: &RecordingComparison,
-    settings: &CompareSettings,
-) -> Result<(), UserError> {
-    let sides = { comparison.workloads.iter() }.flat_map(|each| [&each.old, &each.new]);
-    let known: BTreeSet<&str> = sides
+/// Returns the types and variables that the names mean, as findings call them.
+fn meant_names(
+    old: &ComparedSide,
+    new: &ComparedSide,
+    names: &[String],
+) -> Result<Vec<String>, UserError> {
+    let is_shared = |workload: &&ComparedWorkload| {
+        old.workloads.contains_key(workload) && new.workloads.contains_key(workload)
+    };
+    let sides = { old.workloads.keys().filter(is_shared) }
+        .flat_map(|workload| [&old.workloads[workload], &new.workloads[workload]]);
+    let printed: BTreeSet<&str> = sides
         .flat_map(|side| {
             side.names
                 .iter()
@@ -289,15 +301,25 @@ fn verify_names(
                 .chain(side.contended_names())
         })
         .collect();
-    for name in &settings.names {
-        let wanted = strip_type_tag(name);
-        if !known.contains(wanted) {
-            let similar = suggestions::similar_names(known.iter().copied(), wanted);
-            let message = format!("no type or variable of the recordings is called {name}");
-            return Err(UserError::unknown_name(message, &similar, None));
+    let known: Vec<_> = { printed.iter() }
+        .map(|name| KnownName::printed(*name, *name))
+        .collect();
+    let meant_name = |name: &String| {
+        let pattern = TypePattern::parse(name).map_err(UserError::input)?;
+        match pattern.find_known(&known, &InlineNamespaces::default()) {
+            NameMatch::Unique(meant) => Ok(meant.to_owned()),
+            NameMatch::Several(meant) => Err(UserError::ambiguous_name(
+                pattern.bare_name(),
+                &list_meant(&meant),
+            )),
+            NameMatch::Unknown => {
+                let similar = pattern.similar_printed(printed.iter().copied());
+                let message = format!("no type or variable of the recordings is called {name}");
+                Err(UserError::unknown_name(message, &similar, None))
+            }
         }
-    }
-    Ok(())
+    };
+    names.iter().map(meant_name).collect()
 }
 
 #[cfg(test)]

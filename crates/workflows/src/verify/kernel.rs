@@ -271,11 +271,6 @@ fn boot_settings(settings: &KernelSettings) -> Result<Vec<BootSetting>, UserErro
     Ok(boots)
 }
 
-/// Returns the name without `struct`.
-fn bare_name(name: &str) -> &str {
-    name.trim_start_matches("struct ").trim()
-}
-
 #[cfg(test)]
 mod tests {
     use super::code_changes_note;

@@ -1,5 +1,7 @@
 //! Drivers with which a kernel reads a disk, told from its symbols and from the files of its modules.
 
+use relayout_layout::word_lists::word_series;
+
 /// A part of a kernel that its configuration decides.
 struct KernelPart {
     /// Symbol of kernels that have it built in.
@@ -96,7 +98,7 @@ impl DiskDrivers {
 fn describe_models() -> String {
     let options = DISK_MODELS.iter().map(|model| {
         let names: Vec<_> = model.parts.iter().map(|part| part.option).collect();
-        names.join(" and ")
+        word_series(&names, usize::MAX)
     });
     options.collect::<Vec<_>>().join(", or ")
 }

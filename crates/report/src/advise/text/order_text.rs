@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use relayout_advice::{FirstMember, FirstMemberPin, GatheredType, OrderEvidence};
+use relayout_layout::word_lists::word_series;
 use relayout_patch::{BorderSide, FirstMemberReliance, OrderFact, OrderReliance, RangeBorder};
 
 use crate::words::{count_more, counted};
@@ -171,7 +172,7 @@ pub(in crate::advise) fn fact_words(fact: &OrderFact) -> String {
 
 fn is_or_are(words: &[String]) -> String {
     let verb = if words.len() == 1 { "is" } else { "are" };
-    format!("{} {verb}", words.join(" and "))
+    format!("{} {verb}", word_series(words, usize::MAX))
 }
 
 fn call_parentheses(operation: &str) -> &'static str {

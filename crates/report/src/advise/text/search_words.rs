@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use relayout_advice::{GatheredType, MemberAccesses};
 use relayout_contend::throughput::{GainRatio, ThroughputGain};
-use relayout_layout::word_lists::word_list;
+use relayout_layout::word_lists::{word_list, word_list_with_rest};
 use relayout_search::{
     AdviceVerdict, ChangeInterval, LayoutAdvice, LineGroups, RankedLayout, ScoredLayout,
     SkippedCandidates,
@@ -388,19 +388,15 @@ pub(in crate::advise) fn memory_sentences(
     if !holder_counts.is_empty() {
         let mut ranked: Vec<(&String, &u64)> = holder_counts.iter().collect();
         ranked.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        let shown = ranked.iter().take(HOLDERS_MAX);
-        let names: Vec<String> = shown
+        let names: Vec<String> = { ranked.iter() }
             .map(|(name, count)| format!("{count} {name}"))
             .collect();
-        let unnamed = match ranked.len().saturating_sub(HOLDERS_MAX) {
-            0 => String::new(),
-            count => format!(" and {}", count_more(count as u64, "type")),
-        };
+        let more_types = |more: usize| count_more(more as u64, "type");
         let _ = write!(
             text,
-            " It lies inside of {}{unnamed}: what is behind it there moves as its size changes, which is \
+            " It lies inside of {}: what is behind it there moves as its size changes, which is \
              not judged.",
-            names.join(", ")
+            word_list_with_rest(&names, HOLDERS_MAX, more_types)
         );
     }
     if gathered.size_effects.per_cpu_objects > 0 {

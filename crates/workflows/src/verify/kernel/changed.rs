@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, TypeDiffDetail};
+use relayout_layout::TypePattern;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
-use relayout_layout::suggestions;
 use relayout_search::order::OrderEntry;
 
-use super::bare_name;
 use relayout_messages::UserError;
 use relayout_session::with_both_types;
 
@@ -67,13 +66,13 @@ pub(super) fn changed_types(
             }
             false => {
                 for name in named {
-                    let plain = bare_name(name);
-                    if !old_side.load_name(plain, |_| true)? {
-                        let close = suggestions::similar_names(old.type_names(), plain);
-                        let message = format!("the kernel has no struct {plain}");
+                    let pattern = TypePattern::parse(name).map_err(UserError::input)?;
+                    if !old_side.load_matching(&pattern, false)? {
+                        let close = pattern.similar_definitions(old.type_names());
+                        let message = format!("the kernel has no struct {}", pattern.bare_name());
                         return Err(UserError::unknown_name(message, &close, None));
                     }
-                    new_side.load_name(plain, |_| true)?;
+                    new_side.load_matching(&pattern, false)?;
                 }
             }
         }
