@@ -9,6 +9,7 @@ mod common_options;
 mod complete;
 mod exit;
 mod kept_advice;
+mod option_groups;
 mod pager;
 mod print;
 mod progress;

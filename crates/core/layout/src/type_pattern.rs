@@ -9,7 +9,9 @@ use std::fmt;
 
 use crate::canonical::{UNNAMED_SCOPE, has_unnamed, without_unnamed};
 use crate::glob::GlobPattern;
-use crate::{InlineNamespaces, canonical_type, is_binding_scope, readable_type_name};
+use crate::{
+    AggregateKind, InlineNamespaces, Type, canonical_type, is_binding_scope, readable_type_name,
+};
 
 /// Pattern for type names: `mm_struct`, `struct page`, `tcp_*`, `net::Socket<*>`.
 ///
@@ -103,6 +105,21 @@ impl TypePattern {
     /// Keyword that restricts the kind of type: `struct`, `union`, `class` or `enum`.
     pub fn keyword(&self) -> Option<&'static str> {
         self.keyword
+    }
+
+    /// Returns true if the definition is of the kind that the keyword asks for, if there is one. A class is a struct
+    /// too, as in C++.
+    pub fn admits_kind(&self, definition: &Type) -> bool {
+        let is_union = match definition {
+            Type::Aggregate(aggregate) => Some(aggregate.kind == AggregateKind::Union),
+            _ => None,
+        };
+        match self.keyword {
+            None => true,
+            Some("struct" | "class") => is_union == Some(false),
+            Some("union") => is_union == Some(true),
+            Some(_) => matches!(definition, Type::Enum { .. }),
+        }
     }
 
     /// Components between `::`, outermost first; never empty.
@@ -355,7 +372,7 @@ pub(crate) fn split_components(text: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::TypePattern;
-    use crate::InlineNamespaces;
+    use crate::{Aggregate, AggregateKind, InlineNamespaces, Type};
 
     #[track_caller]
     fn check(pattern: &str, scope: Option<&str>, name: &str, expect: bool) {
@@ -428,6 +445,24 @@ mod tests {
         assert_eq!(TypePattern::parse("structure").unwrap().keyword(), None);
         assert!(TypePattern::parse("a::").is_err());
         assert!(TypePattern::parse("").is_err());
+    }
+
+    #[test]
+    fn a_class_is_a_struct_and_no_union() {
+        let admits = |asked: &str, kind| {
+            let definition = Type::Aggregate(Aggregate {
+                kind,
+                ..Aggregate::default()
+            });
+            TypePattern::parse(asked).unwrap().admits_kind(&definition)
+        };
+        for kind in [AggregateKind::Struct, AggregateKind::Class] {
+            let admitted = ["Pool", "struct Pool", "class Pool"].map(|asked| admits(asked, kind));
+            assert_eq!(admitted, [true; 3]);
+            assert!(!admits("union Pool", kind) && !admits("enum Pool", kind));
+        }
+        assert!(admits("union Pool", AggregateKind::Union));
+        assert!(!admits("struct Pool", AggregateKind::Union));
     }
 
     #[test]

@@ -19,6 +19,7 @@ use relayout_workflows::verify::kernel::KernelSettings;
 
 use super::document_files::DocumentArgs;
 use crate::exit::ExitStatus;
+use crate::option_groups::MetricArgs;
 use crate::print::{print_note, print_text};
 use crate::progress::TerminalProgress;
 
@@ -68,6 +69,7 @@ impl EvidenceArgs {
 
 /// Options of kits with kernels.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("metric", |metric| metric.requires("export")))]
 pub struct KernelKitArgs {
     /// Boot nothing; pack both kernels into this folder, with a script that measures them on another machine
     #[arg(long, value_name = "KIT", requires = "bench",
@@ -76,9 +78,8 @@ pub struct KernelKitArgs {
     /// Run this benchmark there; a program given by its path is packed
     #[arg(long, value_name = "CMD", requires = "export")]
     bench: Option<String>,
-    /// Measure this: wall, cpu, NAME=regex:PATTERN or NAME=json:/POINTER; may be given more than once [default: wall]
-    #[arg(short, long, value_name = "METRIC", requires = "export")]
-    metric: Vec<String>,
+    #[command(flatten)]
+    metrics: MetricArgs,
     /// Run the benchmark N times in each boot
     #[arg(long, value_name = "N", requires = "export", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     starts: u32,
@@ -96,14 +97,14 @@ impl KernelKitArgs {
         folder: &Path,
         settings: KernelSettings,
     ) -> Result<ExitStatus, UserError> {
-        Metric::parse_all(&self.metric)?;
+        Metric::parse_all(&self.metrics.metric)?;
         let interrupt = InterruptFlag::catch();
         let progress = TerminalProgress::new(String::new());
         let request = KernelKitRequest {
             folder: folder.to_owned(),
             settings,
             bench: ProgramCommand::parse(self.bench.as_deref().unwrap_or_default())?,
-            metrics: self.metric.clone(),
+            metrics: self.metrics.metric.clone(),
             runs: self.starts,
             evidence: self.evidence.read(&progress)?,
         };

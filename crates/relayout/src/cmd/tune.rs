@@ -17,6 +17,7 @@ use super::document_files::DocumentArgs;
 use crate::arguments;
 use crate::complete;
 use crate::exit::ExitStatus;
+use crate::option_groups::{KernelConfigArgs, MetricArgs, VerdictArgs, WorkArgs};
 use crate::print::{print_note, print_text};
 use crate::progress::TerminalProgress;
 
@@ -49,7 +50,12 @@ change; 130: interrupted.";
 /// Try layouts until nothing is left that is worth it: record, patch, build, test, record again,
 /// measure, and keep what gains, as commits of a branch
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("metric", |metric| metric.requires("build")),
+    mut_arg("iterations", |iterations| iterations.requires("kernel")),
+    mut_arg("kconfig", |kconfig| kconfig.requires("kernel"))
+)]
 pub struct Args {
     /// Build the program by this; `sh` runs it in the source folder
     #[arg(
@@ -72,10 +78,8 @@ pub struct Args {
     /// Test each change by this; `sh` runs it in the source folder
     #[arg(long, value_name = "CMD", requires = "build")]
     test: Option<String>,
-    /// Measure this: wall, cpu, NAME=regex:PATTERN or NAME=json:/POINTER, as `relayout verify`; may
-    /// be given more than once [default: wall]
-    #[arg(short, long, value_name = "METRIC", requires = "build")]
-    metric: Vec<String>,
+    #[command(flatten)]
+    metrics: MetricArgs,
     /// Let `sh` run the benchmarks, for pipes and the like; it is measured too
     #[arg(long, requires = "build")]
     shell: bool,
@@ -98,12 +102,10 @@ pub struct Args {
     #[arg(long, value_name = "N", requires = "kernel", default_value_t = 4,
         value_parser = clap::value_parser!(u16).range(2..=1024))]
     cpus: u16,
-    /// Do N operations in each thread of a guest [default: the workload's]
-    #[arg(long, value_name = "N", requires = "kernel", value_parser = clap::value_parser!(u64).range(1..))]
-    iterations: Option<u64>,
-    /// Set these options of the kernel's configuration too: a file with lines as CONFIG_NUMA=y
-    #[arg(long, alias = "config", value_name = "FILE", requires = "kernel")]
-    kconfig: Option<PathBuf>,
+    #[command(flatten)]
+    work: WorkArgs,
+    #[command(flatten)]
+    configuration: KernelConfigArgs,
     /// Begin no change after this much work (90, 90s, 5m, 2h) [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = arguments::time)]
     time: Option<Duration>,
@@ -116,9 +118,8 @@ pub struct Args {
     /// Start each side at most N times, or boot it [default: 30 starts, 12 boots]
     #[arg(short = 'n', long, value_name = "N", value_parser = arguments::pairs)]
     runs: Option<usize>,
-    /// Call it the same where the interval of a change lies within this many percent of none
-    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = arguments::margin)]
-    margin: f64,
+    #[command(flatten)]
+    verdict: VerdictArgs,
     /// Kill a build, test, recording or start after this, which counts as its failure [default: 10m]
     #[arg(long, value_name = "TIME", value_parser = arguments::time)]
     time_limit: Option<Duration>,
@@ -145,7 +146,7 @@ pub struct Args {
 /// Bad input, a command that fails without any change, a failed write, or Ctrl-C.
 pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     args.files.verify_files()?;
-    Metric::parse_all(&args.metric)?;
+    Metric::parse_all(&args.metrics.metric)?;
     let request = TuneRequest {
         settings: settings(args)?,
         limits: TuneLimits {
@@ -199,7 +200,7 @@ fn settings(args: &Args) -> Result<TuneSettings, UserError> {
         target,
         repeats: args.repeat,
         pairs: args.runs.unwrap_or(pairs),
-        margin: args.margin,
+        margin: args.verdict.margin,
     })
 }
 
@@ -216,7 +217,7 @@ fn tuned_program(args: &Args, limit_s: u64) -> Result<TunedProgram, UserError> {
         also: args.also.clone(),
         test: args.test.clone(),
         limit_s,
-        metrics: args.metric.clone(),
+        metrics: args.metrics.metric.clone(),
         shell: args.shell,
     })
 }
@@ -225,12 +226,17 @@ fn tuned_kernel(args: &Args, workload: &str, limit_s: u64) -> Result<TunedKernel
     for name in std::iter::once(workload).chain(args.also.iter().map(String::as_str)) {
         relayout_record::find_workload(name)?;
     }
-    let config = args.kconfig.as_deref().map(full_path).transpose()?;
+    let config = args
+        .configuration
+        .kconfig
+        .as_deref()
+        .map(full_path)
+        .transpose()?;
     Ok(TunedKernel {
         workload: workload.to_owned(),
         also: args.also.clone(),
         cpus: args.cpus,
-        iterations: args.iterations,
+        iterations: args.work.iterations,
         limit_s,
         config,
     })

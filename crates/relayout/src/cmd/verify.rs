@@ -20,6 +20,7 @@ use super::document_files::DocumentArgs;
 use super::kit::KitArgs;
 use crate::arguments;
 use crate::exit::ExitStatus;
+use crate::option_groups::{MetricArgs, PairArgs};
 use crate::print::print_text;
 use crate::progress::TerminalProgress;
 
@@ -72,25 +73,13 @@ pub struct Args {
     /// Judge what was saved, instead of starting anything
     #[arg(long, value_name = "FILE", conflicts_with_all = ["before", "patch", "save", "metric"])]
     load: Option<PathBuf>,
-    /// Measure this: wall, cpu, NAME=regex:PATTERN or NAME=json:/POINTER; `list` explains them; may
-    /// be given more than once [default: wall]
-    #[arg(short, long, value_name = "METRIC")]
-    metric: Vec<String>,
-    /// Start each side at most N times
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 30, value_parser = arguments::pairs)]
-    runs: usize,
-    /// Measure no longer than this (90, 90s, 5m, 1h); building does not count
-    #[arg(long, value_name = "TIME", value_parser = arguments::time)]
-    budget: Option<Duration>,
-    /// Make all N starts, also when it is decided before
-    #[arg(long = "all-runs", alias = "all")]
-    all_runs: bool,
+    #[command(flatten)]
+    metrics: MetricArgs,
+    #[command(flatten)]
+    pairs: PairArgs,
     /// Discard the first N starts of each side
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(..=100))]
     warmup: u16,
-    /// Call it the same where the interval of the change lies within this many percent of none
-    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = arguments::margin)]
-    margin: f64,
     /// Let both use only these CPUs (0-3,8) [default: all that relayout may use]
     #[arg(long, value_name = "CPUS")]
     pin: Option<String>,
@@ -140,19 +129,19 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     if let Some(VerifyTarget::Kernel(args)) = &args.target {
         return kernel::run(args);
     }
-    if args.metric.iter().any(|metric| metric == "list") {
+    if args.metrics.metric.iter().any(|metric| metric == "list") {
         print_text(&format!("{FORMS}\n"))?;
         return Ok(ExitStatus::Done);
     }
-    let rules = JudgingRules {
-        margin: args.margin,
-    };
+    let rules = args.pairs.verdict.rules();
     args.files.verify_files()?;
     if args.kit.is_import() {
         return args.kit.import(&rules, args.json, &args.files);
     }
     if let Some(folder) = &args.kit.export {
-        return args.kit.export_to(folder, settings(args)?, &args.metric);
+        return args
+            .kit
+            .export_to(folder, settings(args)?, &args.metrics.metric);
     }
     let measured = match &args.load {
         Some(path) => MeasuredRuns {
@@ -198,12 +187,12 @@ fn measure(args: &Args, rules: &JudgingRules) -> Result<MeasuredRuns, UserError>
 
 fn settings(args: &Args) -> Result<ProgramSettings, UserError> {
     Ok(ProgramSettings {
-        metrics: Metric::parse_all(&args.metric)?,
+        metrics: Metric::parse_all(&args.metrics.metric)?,
         programs: programs(args)?,
         shell: args.shell,
-        pairs: args.runs,
-        budget: args.budget,
-        early_stop: !args.all_runs,
+        pairs: args.pairs.runs,
+        budget: args.pairs.budget,
+        early_stop: !args.pairs.all_runs,
         warmups: args.warmup.into(),
         pin: args.pin.clone(),
         fifo: args.fifo,

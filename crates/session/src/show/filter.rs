@@ -177,9 +177,10 @@ impl<'a> TypeFilter<'a> {
     ) -> bool {
         let mut id = member.ty;
         for _ in 0..DEPTH_MAX {
-            let target = match types.get(id) {
+            let definition = types.get(id);
+            let target = match definition {
                 Type::Typedef { name, target, .. } => {
-                    if wanted.keyword().is_none() && wanted.matches(None, name) {
+                    if wanted.admits_kind(definition) && wanted.matches(None, name) {
                         return true;
                     }
                     *target
@@ -187,9 +188,8 @@ impl<'a> TypeFilter<'a> {
                 Type::Qualified { target, .. } => *target,
                 Type::Array { element, .. } => Some(*element),
                 Type::Aggregate(found) => {
-                    let keyword = wanted.keyword();
                     let named = found.name.as_deref().is_some_and(|name| {
-                        keyword.is_none_or(|keyword| keyword == found.kind.keyword())
+                        wanted.admits_kind(definition)
                             && wanted.matches_in(found.scope.as_deref(), name, self.inline)
                     });
                     // Members of an anonymous struct are those of the struct around it.

@@ -68,7 +68,7 @@ fn matching_entries<'c>(
     if pattern.keyword().is_none() {
         return Ok(entries);
     }
-    let fits = catalog.map_loaded(&entries, |types, id, _| has_keyword(types, id, pattern))?;
+    let fits = catalog.map_loaded(&entries, |types, id, _| pattern.admits_kind(types.get(id)))?;
     Ok(entries
         .into_iter()
         .zip(fits)
@@ -105,7 +105,7 @@ fn named_definitions<'c>(
     let entries = catalog.find_matching(pattern);
     let LoadedTypes { types, ids } = catalog.load(&entries)?;
     let mut found: Vec<(TypeId, CatalogEntry<'c>)> = ids.into_iter().zip(entries).collect();
-    found.retain(|(id, _)| has_keyword(&types, *id, pattern));
+    found.retain(|(id, _)| pattern.admits_kind(types.get(*id)));
     let types = &types;
     // A struct often shares its name with a typedef of it: the struct is meant.
     let is_tagged = |(id, _): &(TypeId, _)| matches!(types.get(*id), Type::Aggregate(_));
@@ -130,16 +130,6 @@ fn named_definitions<'c>(
         ambiguity: (found.len() > 1).then(|| ambiguity(catalog, types, pattern, &found)),
         entries: found.into_iter().map(|(_, entry)| entry).collect(),
     })
-}
-
-/// Tells whether a type has the keyword of the pattern, if that has one.
-fn has_keyword(types: &TypeArena, id: TypeId, pattern: &TypePattern) -> bool {
-    let keyword = match types.get(id) {
-        Type::Aggregate(aggregate) => Some(aggregate.kind.keyword()),
-        Type::Enum { .. } => Some("enum"),
-        _ => None,
-    };
-    { pattern.keyword() }.is_none_or(|wanted| keyword == Some(wanted))
 }
 
 /// Sentence about several types that `pattern` means, with their scopes where any is in one.

@@ -1,7 +1,7 @@
 //! Lookup of the types that a pattern matches.
 
 use relayout_layout::catalog::{CatalogEntry, TypeCatalog};
-use relayout_layout::{Aggregate, SourceLine, Type, TypeArena, TypeId};
+use relayout_layout::{SourceLine, Type, TypeArena, TypeId};
 
 use crate::members;
 use crate::{Error, FileFacts, GlobPattern, MemberPattern, TypePattern, TypeRules};
@@ -52,7 +52,7 @@ fn matching_definition(
     let decl = aggregate.and_then(|aggregate| aggregate.decl.clone());
     let file = decl.as_ref().map(|decl| decl.file.as_str());
     let fits = !pattern.is_about_other_than_copies(scope)
-        && has_keyword(types, id, own, pattern.keyword())
+        && pattern.admits_kind(types.get(id))
         && !(pattern.is_open() && fit == DefinitionFit::Scalar)
         && declared_in.is_none_or(|glob| file.is_some_and(|file| in_file(glob, file)));
     fits.then(|| FoundDefinition {
@@ -62,18 +62,6 @@ fn matching_definition(
             None => entry.name.to_owned(),
         },
         decl,
-    })
-}
-
-fn has_keyword(
-    types: &TypeArena,
-    id: TypeId,
-    own: Option<&Aggregate>,
-    keyword: Option<&'static str>,
-) -> bool {
-    keyword.is_none_or(|keyword| match own {
-        Some(own) => own.kind.to_string() == keyword,
-        None => keyword == "enum" && matches!(types.get(id), Type::Enum { .. }),
     })
 }
 

@@ -17,6 +17,7 @@ use super::{RepeatedRecording, default_profile};
 use crate::arguments;
 use crate::complete;
 use crate::exit::ExitStatus;
+use crate::option_groups::{GuestArgs, ProfileArgs, RepeatArgs, WorkArgs};
 use crate::print::print_text;
 use crate::progress::TerminalProgress;
 
@@ -31,7 +32,15 @@ Examples:
 /// The kernel is not modified and no hardware counters are needed. Without --image and --debug the
 /// kernel that `relayout setup` fetched is recorded.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("output", |output| output.help(
+        "Write the profile to this folder [default: the name of the workload or program, with .relayout]"
+    )),
+    mut_arg("seed", |seed| seed.help(
+        "Seed the workload, and where CPUs yield, with N; --repeat counts up from it"
+    ))
+)]
 pub struct Args {
     /// Run this workload in the guest; `list` names them
     #[arg(
@@ -52,12 +61,8 @@ pub struct Args {
     /// files FILE.ko; `relayout setup --module NAME` fetches them for the kernels in the cache folder
     #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
     module: Vec<String>,
-    /// Write the profile to this folder [default: the name of the workload or program, with .relayout]
-    #[arg(short, long, value_name = "OUT")]
-    output: Option<PathBuf>,
-    /// Replace an existing profile
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    profile: ProfileArgs,
     /// Record this kernel: one that `relayout setup --kernel` fetched (6.12, newest, 6.12-arm64), or
     /// the folder of a source tree that was built
     #[arg(long, value_name = "NAME|DIR", conflicts_with_all = ["image", "debug"],
@@ -76,18 +81,12 @@ pub struct Args {
     /// Run the workload in N threads [default: one per CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
-    /// Do N operations in each thread [default: the workload's]
-    #[arg(long, value_name = "N", value_parser = arguments::positive_count)]
-    iterations: Option<u64>,
-    /// Seed the workload, and where CPUs yield, with N; --repeat counts up from it
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// Let the host run another CPU after about N accesses of one; 0: leave it to the host
-    #[arg(long = "yield", value_name = "N", default_value_t = 1000)]
-    yield_every: u32,
-    /// Give the guest this much memory, in MiB or with a suffix: 2G
-    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = arguments::size)]
-    memory: u64,
+    #[command(flatten)]
+    work: WorkArgs,
+    #[command(flatten)]
+    repeat: RepeatArgs,
+    #[command(flatten)]
+    guest: GuestArgs,
     /// Append this to the kernel command line
     #[arg(
         long,
@@ -97,20 +96,6 @@ pub struct Args {
         allow_hyphen_values = true
     )]
     append: String,
-    /// Record N times with other seeds, and keep how stable each finding was
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
-    repeat: u16,
-    /// Keep N accesses in order, for replaying layouts, and a quarter as many with their time, for
-    /// `advise --machine` [default: 4M]
-    #[arg(long, value_name = "N", value_parser = arguments::count)]
-    bursts: Option<u64>,
-    /// Give up when booting, or the workload, takes longer than this (300, 300s, 5m)
-    #[arg(long, value_name = "TIME", default_value = "300s", value_parser = arguments::time)]
-    time_limit: Duration,
-    /// Use this QEMU [default: $RELAYOUT_QEMU ($RELAYOUT_QEMU_AARCH64 for arm64), the cached one, or
-    /// the one in $PATH]
-    #[arg(long, value_name = "PROGRAM")]
-    qemu: Option<PathBuf>,
     /// Open the window but record nothing, and print the CPU time used in it: the baseline for what
     /// recording costs. With =accesses, count what would be recorded; with =lines, follow which CPU
     /// has each line, too
@@ -238,10 +223,15 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     }
     let output = match args.idle {
         Some(_) => None,
-        None => Some(args.output.clone().unwrap_or_else(|| default_output(args))),
+        None => Some(
+            args.profile
+                .output
+                .clone()
+                .unwrap_or_else(|| default_output(args)),
+        ),
     };
     if let Some(output) = &output {
-        require_writable(output, args.force)?;
+        require_writable(output, args.profile.force)?;
     }
     let cache = CacheFolder::locate();
     let files = match &args.kernel {
@@ -250,14 +240,14 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     };
     let debug = DebugFile::open(&files.debug)?;
     let kernel = GuestKernel::open(&files.image, &debug)?;
-    let tools = GuestTools::find(kernel.machine, args.qemu.as_deref(), cache.as_ref())?;
+    let tools = GuestTools::find(kernel.machine, args.guest.qemu.as_deref(), cache.as_ref())?;
     let modules = match &files.modules {
         Some(folder) => ModuleFolder::read(folder)?,
         None => ModuleFolder::default(),
     };
     let interrupt = InterruptFlag::catch();
     let record = |number: u16, progress: &TerminalProgress| {
-        let seed = args.seed.wrapping_add(number.into());
+        let seed = args.repeat.seed.wrapping_add(number.into());
         let recording = recording(args, seed, modules.clone());
         record_kernel(&recording, &kernel, &tools, progress, interrupt)
     };
@@ -269,11 +259,11 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
         return Ok(ExitStatus::Done);
     };
     let repeated = RepeatedRecording {
-        times: args.repeat,
+        times: args.repeat.repeat,
         progress: TerminalProgress::new,
         signal_count: &|| interrupt.count(),
     };
-    repeated.run(&output, args.force, kernel_summary, record)
+    repeated.run(&output, args.profile.force, kernel_summary, record)
 }
 
 /// Returns the folder for a profile that the user gives no name.
@@ -309,15 +299,15 @@ fn recording(args: &Args, seed: u64, module_folder: ModuleFolder) -> KernelRecor
         modules: args.module.clone(),
         module_folder,
         threads: args.threads.unwrap_or_else(|| args.cpus.into()),
-        iterations: args.iterations,
+        iterations: args.work.iterations,
         cpus: args.cpus,
         seed,
-        yield_every: args.yield_every,
-        memory_bytes: args.memory,
+        yield_every: args.guest.yield_every,
+        memory_bytes: args.guest.memory,
         append: args.append.clone(),
         qemu_arguments: args.qemu_arguments.clone(),
-        bursts: args.bursts,
-        time_limit: args.time_limit,
+        bursts: args.repeat.bursts,
+        time_limit: args.guest.time_limit,
         idle: args.idle.map(IdleMeasure::window),
     }
 }

@@ -10,6 +10,7 @@ use relayout_session::record::{decode_sampled_instruction, require_writable};
 
 use super::{RepeatedRecording, default_profile};
 use crate::exit::ExitStatus;
+use crate::option_groups::ProfileArgs;
 use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
@@ -30,16 +31,17 @@ Of Arm SPE, make samples first: perf inject --itrace=M -i spe.data -o samples.da
 /// rates and from the order of the samples, and says so. Run it where the program's files are:
 /// instructions and types come from them.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("output", |output| output.help(
+        "Write the profile to this folder [default: the name of FILE without .data, with .relayout]"
+    ))
+)]
 pub struct Args {
     /// File written by perf
     file: PathBuf,
-    /// Write the profile to this folder [default: the name of FILE without .data, with .relayout]
-    #[arg(short, long, value_name = "OUT")]
-    output: Option<PathBuf>,
-    /// Replace an existing profile
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    profile: ProfileArgs,
     /// Import the accesses of process PID [default: the one with most samples]
     #[arg(long, value_name = "PID", conflicts_with = "kernel")]
     pid: Option<u32>,
@@ -58,8 +60,8 @@ pub struct Args {
 /// A file that cannot be read or holds no accesses to memory.
 pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     let default_output = || default_profile(&args.file.with_extension(""));
-    let output = args.output.clone().unwrap_or_else(default_output);
-    require_writable(&output, args.force)?;
+    let output = args.profile.output.clone().unwrap_or_else(default_output);
+    require_writable(&output, args.profile.force)?;
     let import = PerfImport {
         file: args.file.clone(),
         pid: args.pid,
@@ -72,8 +74,13 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
         // A signal ends the command.
         signal_count: &|| 0,
     };
-    repeated.run(&output, args.force, samples_summary, |_, progress| {
-        progress.step("reading samples");
-        import_perf(&import, &decode_sampled_instruction)
-    })
+    repeated.run(
+        &output,
+        args.profile.force,
+        samples_summary,
+        |_, progress| {
+            progress.step("reading samples");
+            import_perf(&import, &decode_sampled_instruction)
+        },
+    )
 }

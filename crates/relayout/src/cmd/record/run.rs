@@ -1,7 +1,6 @@
 //! `relayout record run`: a program.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use relayout_messages::UserError;
@@ -14,6 +13,7 @@ use relayout_session::record::{decode_sampled_instruction, require_writable};
 use super::{RepeatedRecording, default_profile};
 use crate::arguments;
 use crate::exit::ExitStatus;
+use crate::option_groups::{ProfileArgs, RepeatArgs};
 use crate::progress::TerminalProgress;
 
 const EXAMPLES: &str = "\
@@ -33,14 +33,18 @@ cases. Ctrl-C after the program's end writes no profile.";
 /// built so, which may also be one that a script starts, is recorded, and all such processes that
 /// are forked or executed from then on. The recording ends with the last of them.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("output", |output| output.help(
+        "Write the profile to this folder [default: the program's name, with .relayout]"
+    )),
+    mut_arg("seed", |seed| seed.help(
+        "Seed where threads yield and slices begin with N; --repeat counts up from it"
+    ))
+)]
 pub struct Args {
-    /// Write the profile to this folder [default: the program's name, with .relayout]
-    #[arg(short, long, value_name = "OUT")]
-    output: Option<PathBuf>,
-    /// Replace an existing profile
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    profile: ProfileArgs,
     /// Record in this way [default: as fits the program, and said]
     #[arg(long, value_name = "WAY")]
     with: Option<RecordBackend>,
@@ -60,20 +64,12 @@ pub struct Args {
     /// stores; costs time on lines that threads share. For programs built with 'relayout cc'
     #[arg(long)]
     values: bool,
-    /// Keep N accesses in order, for replaying layouts, and a quarter as many with their time, for
-    /// `advise --machine` [default: 4M]
-    #[arg(long, value_name = "N", value_parser = arguments::count)]
-    bursts: Option<u64>,
     /// Let another thread run after about N accesses of one, so that threads that share a CPU meet;
     /// 0: leave it to the system [default: 1000]
     #[arg(long = "yield", value_name = "N")]
     yield_every: Option<u32>,
-    /// Seed where threads yield and slices begin with N; --repeat counts up from it
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// Record N times with other seeds, and keep how stable each finding was
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
-    repeat: u16,
+    #[command(flatten)]
+    repeat: RepeatArgs,
     /// Record the processes that the program forks or executes, too, each with its own memory
     /// [default, if the program was built with 'relayout cc']
     #[arg(long, overrides_with = "no_follow_forks")]
@@ -114,21 +110,24 @@ enum CountedLines {
 /// # Errors
 /// Bad input, a missing tool, or a program of which nothing was recorded.
 pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
-    let output = args
-        .output
-        .clone()
-        .unwrap_or_else(|| default_profile(args.program[0].as_ref()));
-    require_writable(&output, args.force)?;
+    let default_output = || default_profile(args.program[0].as_ref());
+    let output = args.profile.output.clone().unwrap_or_else(default_output);
+    require_writable(&output, args.profile.force)?;
     let signals = StopSignals::catch();
     let repeated = RepeatedRecording {
-        times: args.repeat,
+        times: args.repeat.repeat,
         progress: TerminalProgress::beside_program,
         signal_count: &|| signals.count(),
     };
-    repeated.run(&output, args.force, program_summary, |number, progress| {
-        let recording = recording(args, args.seed.wrapping_add(number.into()));
-        record_program(&recording, progress, signals, &decode_sampled_instruction)
-    })
+    repeated.run(
+        &output,
+        args.profile.force,
+        program_summary,
+        |number, progress| {
+            let recording = recording(args, args.repeat.seed.wrapping_add(number.into()));
+            record_program(&recording, progress, signals, &decode_sampled_instruction)
+        },
+    )
 }
 
 fn slice_plan(args: &Args) -> Option<SlicePlan> {
@@ -155,7 +154,7 @@ fn recording(args: &Args, seed: u64) -> ProgramRecording {
             CountedLines::All => CountedAccesses::All,
         },
         values: args.values,
-        bursts: args.bursts,
+        bursts: args.repeat.bursts,
         yield_every: args.yield_every,
         seed,
         follow_forks: match (args.follow_forks, args.no_follow_forks) {

@@ -2,20 +2,19 @@
 //! with.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap_complete::ArgValueCandidates;
 use relayout_files::InterruptFlag;
 use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::verify::kernel::{KernelContents, kernel_document, render_text};
-use relayout_verify::judge::JudgingRules;
 use relayout_workflows::verify::kernel::{KernelSettings, verify_kernel};
 
 use super::super::kit::KernelKitArgs;
 use crate::arguments;
 use crate::complete;
 use crate::exit::ExitStatus;
+use crate::option_groups::{GuestArgs, KernelConfigArgs, PairArgs, WorkArgs};
 use crate::print::print_text;
 use crate::progress::TerminalProgress;
 
@@ -44,7 +43,16 @@ is missing; 4: a kernel does not build, does not boot, or fails in the workload.
 /// operation are compared, and what replaying the recordings of the first kernel predicts is set
 /// beside.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    mut_arg("runs", |runs| runs
+        .default_value("10")
+        .help("Boot each kernel at most N times for each workload and number of CPUs")),
+    mut_arg("all_runs", |all_runs| all_runs.help("Boot them N times also when it is decided before")),
+    mut_arg("budget", |budget| budget.help(
+        "Begin no boots that would end later than this (90, 90s, 5m, 1h); building does not count"
+    ))
+)]
 pub struct Args {
     /// The kernel's source, clean [default: the one that `relayout setup` fetched]
     #[arg(long, value_name = "DIR")]
@@ -66,21 +74,10 @@ pub struct Args {
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "4",
           value_parser = clap::value_parser!(u16).range(2..=1024))]
     cpus: Vec<u16>,
-    /// Do N operations in each thread [default: the workload's]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    iterations: Option<u64>,
-    /// Boot each kernel at most N times for each workload and number of CPUs
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = arguments::pairs)]
-    runs: usize,
-    /// Boot them N times also when it is decided before
-    #[arg(long = "all-runs", alias = "all")]
-    all_runs: bool,
-    /// Begin no boots that would end later than this (90, 90s, 5m, 1h); building does not count
-    #[arg(long, value_name = "TIME", value_parser = arguments::time)]
-    budget: Option<Duration>,
-    /// Call it the same where the interval of the change lies within this many percent of none
-    #[arg(long, value_name = "PERCENT", default_value = "2", value_parser = arguments::margin)]
-    margin: f64,
+    #[command(flatten)]
+    work: WorkArgs,
+    #[command(flatten)]
+    pairs: PairArgs,
     /// Count this type [default: those that the patch lays out differently]; may be given more than
     /// once
     #[arg(long = "type", value_name = "NAME")]
@@ -88,24 +85,13 @@ pub struct Args {
     /// Order the boots, and seed the workloads, by this [default: another one each time]
     #[arg(long, value_name = "N", value_parser = arguments::whole::<u64>)]
     seed: Option<u64>,
-    /// Let the host run another CPU after about N accesses of one; 0: leave it to the host
-    #[arg(long = "yield", value_name = "N", default_value_t = 1000, value_parser = arguments::whole::<u32>)]
-    yield_every: u32,
-    /// Give the guests this much memory, in MiB or with a suffix: 2G
-    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = arguments::size)]
-    memory: u64,
-    /// Give up when booting, or a workload, takes longer than this
-    #[arg(long, value_name = "TIME", default_value = "300s", value_parser = arguments::time)]
-    time_limit: Duration,
-    /// Set these options of the configuration too: a file with lines as CONFIG_NUMA=y
-    #[arg(long, alias = "config", value_name = "FILE")]
-    kconfig: Option<PathBuf>,
+    #[command(flatten)]
+    guest: GuestArgs,
+    #[command(flatten)]
+    configuration: KernelConfigArgs,
     /// Compile N files at a time [default: one per CPU]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Use this QEMU [default: $RELAYOUT_QEMU, the cached one, or the one in $PATH]
-    #[arg(long, value_name = "PROGRAM")]
-    qemu: Option<PathBuf>,
     /// Write what each boot gave to this file, for `relayout verify --load`
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
@@ -129,16 +115,14 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     }
     let interrupt = InterruptFlag::catch();
     let progress = TerminalProgress::new(String::new());
-    let rules = JudgingRules {
-        margin: args.margin,
-    };
+    let rules = args.pairs.verdict.rules();
     let verified = verify_kernel(&settings(args), &rules, &progress, interrupt);
     let verified = progress.finish_after(verified.map_err(|failed| failed.error))?;
     let contents = KernelContents {
         verification: &verified,
         patch: &args.patch,
         reverse: args.reverse,
-        yield_every: args.yield_every,
+        yield_every: args.guest.yield_every,
     };
     print_text(&match args.json {
         true => kernel_document(&contents).to_json()?,
@@ -156,18 +140,18 @@ fn settings(args: &Args) -> KernelSettings {
         reverse: args.reverse,
         workloads: workloads.cloned().collect(),
         cpus: args.cpus.clone(),
-        iterations: args.iterations,
-        pairs: args.runs,
-        early_stop: !args.all_runs,
-        budget: args.budget,
+        iterations: args.work.iterations,
+        pairs: args.pairs.runs,
+        early_stop: !args.pairs.all_runs,
+        budget: args.pairs.budget,
         types: args.types.clone(),
         seed: args.seed,
-        yield_every: args.yield_every,
-        memory_bytes: args.memory,
-        time_limit: args.time_limit,
-        config: args.kconfig.clone(),
+        yield_every: args.guest.yield_every,
+        memory_bytes: args.guest.memory,
+        time_limit: args.guest.time_limit,
+        config: args.configuration.kconfig.clone(),
         jobs: args.jobs.map(usize::from),
-        qemu: args.qemu.clone(),
+        qemu: args.guest.qemu.clone(),
         save: args.save.clone(),
         keep: args.keep.clone(),
         command: crate::cmd::record::command_line(),
