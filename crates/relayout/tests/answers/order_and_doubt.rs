@@ -2,9 +2,10 @@
 //! members that code relies on, and gains that may not hold in another recording.
 
 use crate::common::hot::two_counters;
-use crate::common::trace::{self, Word};
+use crate::common::trace;
 use crate::common::{KERNEL_FLAGS, Place, json, text};
 use relayout_profile::AccessKind::{Read, ReadWrite, Write};
+use relayout_testprofile::Word;
 use serde_json::Value;
 
 const HOT: &str = "\
