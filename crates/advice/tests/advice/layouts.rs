@@ -1,0 +1,329 @@
+//! Layouts that the user gives: as edits of today's, and as files.
+
+use std::path::Path;
+
+use relayout_advice::{
+    LayoutEdits, LayoutFile, MemberBytes, MemberMove, MovePosition, ProbedMachine,
+    is_standard_input, score_given_layouts, verify_layout_files,
+};
+use relayout_layout::abi::PaddingMember;
+use relayout_resolve::DebugImages;
+
+use crate::fixture::{PROGRAM, address_of};
+use crate::recording::{Recording, hot_turns, load};
+
+fn moves(text: &[&str]) -> Vec<MemberMove> {
+    let parse = |text: &&str| MemberMove::parse(text).expect("a move");
+    text.iter().map(parse).collect()
+}
+
+fn bytes(member: &str, bytes: u64) -> MemberBytes {
+    MemberBytes {
+        member: member.to_owned(),
+        bytes,
+    }
+}
+
+/// A recording of one load of a variable, whose type is called like it.
+fn loaded(variable: &str) -> Recording {
+    Recording::of_kernel(vec![load(0, address_of(variable))])
+}
+
+/// Tests the order of the members of a type after moves.
+#[track_caller]
+fn check_moves(variable: &str, text: &[&str], expect: &[usize]) {
+    let recording = loaded(variable);
+    let edits = LayoutEdits {
+        moves: moves(text),
+        ..LayoutEdits::default()
+    };
+    let layout = edits
+        .apply(&recording.gather(variable).shape)
+        .expect("members");
+    assert_eq!(layout.order.arrangement.order, expect, "{text:?}");
+    assert_eq!(layout.name, "given");
+}
+
+#[test]
+fn members_move_one_after_the_other() {
+    check_moves("hot", &[], &[0, 1, 2]);
+    check_moves("hot", &["unused:first"], &[2, 0, 1]);
+    check_moves("hot", &["first:after:second"], &[1, 0, 2]);
+    check_moves("hot", &["unused:before:second"], &[0, 2, 1]);
+    check_moves("hot", &["unused:first", "first:after:second"], &[2, 1, 0]);
+    // A member is where it is beside itself.
+    check_moves("hot", &["second:after:second"], &[0, 1, 2]);
+    check_moves("hot", &["second:before:second"], &[0, 1, 2]);
+}
+
+#[test]
+fn a_flexible_array_stays_last() {
+    check_moves("packet", &["payload:first"], &[0, 1, 2]);
+    check_moves("packet", &["used:after:payload"], &[1, 0, 2]);
+}
+
+#[test]
+fn alignments_and_paddings_are_of_their_members() {
+    let recording = loaded("hot");
+    let edits = LayoutEdits {
+        moves: moves(&["unused:before:second"]),
+        alignments: vec![bytes("second", 64)],
+        paddings: vec![bytes("second", 40), bytes("first", 8)],
+    };
+    assert!(!edits.is_empty());
+    let layout = edits
+        .apply(&recording.gather("hot").shape)
+        .expect("members");
+    assert_eq!(layout.order.arrangement.align, [1, 64, 1]);
+    let pad = |position: usize, size: u64| PaddingMember {
+        position,
+        size,
+        align: 1,
+    };
+    // `second` is the last one now.
+    assert_eq!(layout.order.pads, [pad(0, 8), pad(2, 40)]);
+}
+
+#[test]
+fn edits_are_empty_without_any() {
+    assert!(LayoutEdits::default().is_empty());
+    let moves = LayoutEdits {
+        moves: moves(&["first:first"]),
+        ..LayoutEdits::default()
+    };
+    let alignments = LayoutEdits {
+        alignments: vec![bytes("first", 64)],
+        ..LayoutEdits::default()
+    };
+    let paddings = LayoutEdits {
+        paddings: vec![bytes("first", 8)],
+        ..LayoutEdits::default()
+    };
+    assert!(
+        [moves, alignments, paddings]
+            .iter()
+            .all(|edits| !edits.is_empty())
+    );
+}
+
+#[test]
+fn an_edit_of_an_unknown_member_is_an_error() {
+    let shape = loaded("hot").gather("hot").shape;
+    let message = |edits: LayoutEdits| {
+        let error = edits.apply(&shape).expect_err("unknown");
+        error.to_string()
+    };
+    let unknown = "struct hot has no member 'cold'";
+    let anchor = MemberMove {
+        member: "first".to_owned(),
+        to: MovePosition::After("cold".to_owned()),
+    };
+    for member_move in [moves(&["cold:first"]).remove(0), anchor] {
+        let edits = LayoutEdits {
+            moves: vec![member_move],
+            ..LayoutEdits::default()
+        };
+        assert!(message(edits).starts_with(unknown));
+    }
+    let edits = LayoutEdits {
+        paddings: vec![bytes("cold", 8)],
+        ..LayoutEdits::default()
+    };
+    assert!(message(edits).starts_with(unknown));
+    let edits = LayoutEdits {
+        alignments: vec![bytes("_vptr.hot", 8)],
+        ..LayoutEdits::default()
+    };
+    let says = "struct hot: the compiler places '_vptr.hot', no order of members moves it";
+    assert_eq!(message(edits), says);
+}
+
+#[test]
+fn the_largest_alignment_and_padding_are_accepted() {
+    assert!(MemberBytes::parse_alignment("first=4096").is_ok());
+    assert!(MemberBytes::parse_alignment("first=1").is_ok());
+    assert!(MemberBytes::parse_padding("first=1048576").is_ok());
+    assert!(MemberBytes::parse_padding("first=1048577").is_err());
+    assert!(MemberBytes::parse_padding("first=1").is_ok());
+}
+
+fn layout_file(name: &str, text: &str, tag: &str) -> LayoutFile {
+    let parsed = LayoutFile::parse(Path::new(name), text.as_bytes().to_vec(), tag);
+    parsed.expect("a layout")
+}
+
+/// Orders, alignments and sizes of paddings that files give, or the message of the error.
+fn fitted(
+    variable: &str,
+    name: &str,
+    text: &str,
+) -> Result<(Vec<usize>, Vec<u64>, Vec<u64>), String> {
+    let recording = loaded(variable);
+    let machine = ProbedMachine::default();
+    let files = [layout_file(name, text, variable)];
+    let edits = LayoutEdits::default();
+    let resolved = recording.resolved();
+    let (searched, _) = score_given_layouts(&resolved, variable, &files, &edits, &machine)
+        .map_err(|error| error.chain_text())?;
+    let given = &searched.user_layouts[0].order;
+    let pads = given.pads.iter().map(|pad| pad.size).collect();
+    Ok((
+        given.arrangement.order.clone(),
+        given.arrangement.align.clone(),
+        pads,
+    ))
+}
+
+#[test]
+fn a_file_lists_members_or_declares_the_struct() {
+    let list = fitted("hot", "a.txt", "unused\nfirst @64\nsecond\n");
+    assert_eq!(list, Ok((vec![2, 0, 1], vec![64, 1, 1], vec![])));
+    let text = "struct hot { long unused[14]; long first; long second; };";
+    assert_eq!(
+        fitted("hot", "a.h", text),
+        Ok((vec![2, 0, 1], vec![1; 3], vec![]))
+    );
+    // A member that the type does not have is padding.
+    let text = "struct hot { long first; char pad[40]; long second; long unused[14]; };";
+    assert_eq!(
+        fitted("hot", "a.h", text),
+        Ok((vec![0, 1, 2], vec![1; 3], vec![40]))
+    );
+    let text = "struct hot { long first; long second ____cacheline_aligned; long unused[14]; };";
+    assert_eq!(
+        fitted("hot", "a.h", text),
+        Ok((vec![0, 1, 2], vec![1, 64, 1], vec![]))
+    );
+    let text =
+        "struct hot { long first; long second __attribute__((aligned(32))); long unused[14]; };";
+    assert_eq!(
+        fitted("hot", "a.h", text),
+        Ok((vec![0, 1, 2], vec![1, 32, 1], vec![]))
+    );
+}
+
+#[test]
+fn a_file_that_does_not_fit_is_refused_with_the_line() {
+    let check = |text: &str, says: &str| {
+        let message = fitted("hot", "a.h", text).expect_err("refused");
+        assert!(message.starts_with("a.h: "), "{message}");
+        assert!(message.contains(says), "{message}");
+    };
+    check(
+        "first\nsecond\n",
+        "these members of struct hot are not in the list: unused",
+    );
+    check(
+        "struct hot {\nlong first;\nint second;\nlong unused[14]; };",
+        "line 3: 'second' has 4 bytes here and 8 where it was recorded: only order and alignment can be judged",
+    );
+    check(
+        "struct hot {\nlong first;\nlong second;\nlong unused[14];\nstruct other news; };",
+        "line 5: 'news' is new, and the size of its type 'struct other' is not known: declare it as an array of char",
+    );
+    check(
+        "struct hot {\nlong first;\nlong second;\nlong unused[14];\nchar news[SIZE]; };",
+        "line 5: 'news' is new, and its length 'SIZE' is no number: write one",
+    );
+    check(
+        "struct hot {\nlong first;\nlong second;\nlong unused[14];\nlong news[1000000000]; };",
+        "line 5: larger than 4 GB",
+    );
+    let many = "long news[4294967296][4294967296]";
+    check(
+        &format!("struct hot {{\nlong first;\nlong second;\nlong unused[14];\n{many}; }};"),
+        "line 5: '4294967296' elements are too many",
+    );
+}
+
+#[test]
+fn the_length_of_a_known_array_need_not_be_a_number() {
+    let text = "struct hot { long first; long unused[REST]; long second; };";
+    assert_eq!(
+        fitted("hot", "a.h", text),
+        Ok((vec![0, 2, 1], vec![1; 3], vec![]))
+    );
+    let text = "struct packet { long size; long used; int payload[3]; };";
+    let order = fitted("packet", "a.h", text).map(|(order, ..)| order);
+    assert_eq!(order, Ok(vec![1, 0, 2]));
+}
+
+#[test]
+fn a_layout_is_called_like_its_file() {
+    let recording = loaded("hot");
+    let name = |file: &str| {
+        let files = [layout_file(file, "first\nsecond\nunused\n", "hot")];
+        let machine = ProbedMachine::default();
+        let edits = LayoutEdits::default();
+        let scored = score_given_layouts(&recording.resolved(), "hot", &files, &edits, &machine);
+        let (searched, _) = scored.expect("a layout");
+        searched.user_layouts[0].name.clone()
+    };
+    assert_eq!(name("layouts/apart.h"), "apart");
+    assert_eq!(name("-"), "given");
+    assert!(is_standard_input(Path::new("-")));
+    assert!(!is_standard_input(Path::new("--")));
+}
+
+#[test]
+fn a_file_that_is_no_layout_is_refused() {
+    let message = |bytes: &[u8]| {
+        let parsed = LayoutFile::parse(Path::new("a.h"), bytes.to_vec(), "hot");
+        parsed.expect_err("refused").chain_text()
+    };
+    let needed = "a struct as C or as pahole prints it, or one member per line, is needed";
+    assert_eq!(message(b" \n"), format!("a.h: it is empty; {needed}"));
+    assert_eq!(message(b"\xff\xfe"), format!("a.h: not text; {needed}"));
+    assert!(message(b"struct other { long a; };").contains("hot"));
+}
+
+/// Verifies a file by the debug information alone.
+fn verified(type_name: &str, text: &str) -> Result<(), String> {
+    let images = DebugImages::from_single_file(&PROGRAM);
+    let files = [layout_file("a.h", text, "hot")];
+    verify_layout_files(&images, type_name, &files).map_err(|error| error.chain_text())
+}
+
+#[test]
+fn a_file_is_verified_before_a_profile_is_resolved() {
+    assert_eq!(verified("struct hot", "first\nunused\nsecond\n"), Ok(()));
+    let message = verified("hot", "first\nsecond\n").expect_err("refused");
+    assert!(message.contains("unused"), "{message}");
+    // The recorded types may tell the size of a new member.
+    let new = "struct hot { long first; long second; long unused[14]; struct news news; };";
+    assert_eq!(verified("hot", new), Ok(()));
+    // A missing member stays missing.
+    let missing = "struct hot { long first; long unused[14]; struct news news; };";
+    assert!(verified("hot", missing).is_err());
+    // Of a type that no file has, nothing is known yet.
+    assert_eq!(verified("cold", "first\nsecond\n"), Ok(()));
+}
+
+#[test]
+fn given_layouts_are_scored_and_nothing_is_searched() {
+    let recording = Recording::of_kernel(hot_turns(100));
+    let edits = LayoutEdits {
+        moves: moves(&["first:after:unused"]),
+        ..LayoutEdits::default()
+    };
+    let files = [layout_file("same.txt", "first\nsecond\nunused\n", "hot")];
+    let machine = ProbedMachine::default();
+    let scored = score_given_layouts(&recording.resolved(), "hot", &files, &edits, &machine);
+    let (searched, notes) = scored.expect("layouts of hot");
+    let advice = searched.outcome.expect("scored");
+    assert!(advice.candidates.is_empty());
+    let transfers = advice
+        .user_layouts
+        .iter()
+        .map(|given| given.tally.transfers());
+    assert_eq!(transfers.collect::<Vec<_>>(), [199, 0]);
+    assert_eq!(notes, Vec::<String>::new());
+    let none = score_given_layouts(
+        &recording.resolved(),
+        "hot",
+        &[],
+        &LayoutEdits::default(),
+        &machine,
+    );
+    assert!(none.expect("no layouts").0.user_layouts.is_empty());
+}

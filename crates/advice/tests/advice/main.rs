@@ -1,0 +1,19 @@
+//! Decisions of advice on small recordings, which tests make up.
+
+mod fixture;
+mod recording;
+
+mod contended;
+mod crowded;
+mod doubts;
+mod elements;
+mod findings;
+mod gathering;
+mod guards;
+mod judgements;
+mod layouts;
+mod line_changes;
+mod order;
+mod recommended;
+mod scenarios;
+mod subjects;
