@@ -86,6 +86,30 @@ struct progress {
 };
 struct progress progress ON_A_LINE;
 
+/* An array of structs that is a member, and a struct that holds nothing but an array. */
+struct pool {
+	long total;
+	struct worker workers[2];
+	long rest[11];
+};
+struct pool pool ON_A_LINE;
+struct bits {
+	long words[4];
+};
+struct bitmap {
+	struct bits bits;
+	long total;
+};
+struct bitmap bitmap ON_A_LINE;
+
+struct many {
+	long a, b, c, d, e, f, g, h, i, j;
+};
+struct many many ON_A_LINE;
+
+/* Each CPU has a copy. */
+struct worker per_cpu_worker ON_A_LINE;
+
 struct __attribute__((packed)) frame {
 	char tag;
 	long count;
@@ -131,6 +155,41 @@ long load_state(struct job *job)
 	return job->state;
 }
 
+long draw_number(struct hot *hot)
+{
+	return __sync_fetch_and_add(&hot->first, 1);
+}
+
+void count_up(struct hot *hot)
+{
+	__sync_fetch_and_add(&hot->first, 1);
+}
+
+int release(struct hot *hot)
+{
+	return __sync_sub_and_fetch(&hot->first, 1) == 0;
+}
+
+void count_down(struct hot *hot)
+{
+	__sync_fetch_and_sub(&hot->first, 1);
+}
+
+long exchange(struct hot *hot, long value)
+{
+	return __atomic_exchange_n(&hot->first, value, __ATOMIC_SEQ_CST);
+}
+
+int compare_exchange(struct hot *hot, long value)
+{
+	return __sync_bool_compare_and_swap(&hot->first, 0, value);
+}
+
+void set_bit(struct hot *hot)
+{
+	__sync_fetch_and_or(&hot->first, 4);
+}
+
 __attribute__((noipa)) void *malloc(unsigned long bytes);
 __attribute__((noipa)) void *aligned_alloc(unsigned long align, unsigned long bytes);
 
@@ -155,6 +214,28 @@ void *aligned_alloc(unsigned long align, unsigned long bytes)
 void store_in_assembler(struct hot *hot, long value)
 {
 	hot->second = value;
+}
+
+#line 1 "include/linux/helper.h"
+static inline __attribute__((always_inline)) void set_word(long *word, long value)
+{
+	*word = value;
+}
+
+#line 1 "user.c"
+static inline __attribute__((always_inline)) void set_second(struct hot *hot, long value)
+{
+	hot->second = value;
+}
+
+void store_by_helper(struct hot *hot, long value)
+{
+	set_word(&hot->second, value);
+}
+
+void store_by_own(struct hot *hot, long value)
+{
+	set_second(hot, value);
 }
 
 #line 1 "include/uapi/linux/usage.h"

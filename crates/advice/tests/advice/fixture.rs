@@ -7,7 +7,7 @@ use relayout_layout::dwarf::DwarfFile;
 use relayout_testkit::compile_c;
 
 /// Flags that keep the variables in their order on one page, and need no C library.
-const FLAGS: [&str; 10] = [
+const FLAGS: [&str; 12] = [
     "-g",
     "-O1",
     "-nostdlib",
@@ -18,6 +18,8 @@ const FLAGS: [&str; 10] = [
     "-fcf-protection=none",
     "-fno-toplevel-reorder",
     "-fno-asynchronous-unwind-tables",
+    "-Wl,--defsym=__per_cpu_start=per_cpu_worker",
+    "-Wl,--defsym=__per_cpu_end=per_cpu_worker+16",
 ];
 
 /// The file of the program.
@@ -54,4 +56,16 @@ pub fn return_address(caller: &str, callee: &str) -> u64 {
     };
     let mut calls = (start..start + 256).filter(is_call);
     calls.next().expect("the call is in the function") + 5
+}
+
+/// Address of the atomic instruction of a function: of its lock prefix, or of an exchange.
+#[track_caller]
+pub fn atomic_instruction(function: &str) -> u64 {
+    let start = address_of(function);
+    let is_atomic = |address: &u64| {
+        let code = PROGRAM.bytes_at(*address, 2).unwrap_or_default();
+        code[0] == 0xf0 || code == [0x48, 0x87]
+    };
+    let found = (start..start + 32).find(is_atomic);
+    found.expect("the function has an atomic instruction")
 }

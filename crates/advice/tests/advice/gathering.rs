@@ -63,6 +63,36 @@ fn a_struct_is_gathered_inside_of_others_too() {
 }
 
 #[test]
+fn a_struct_is_gathered_in_arrays_that_are_members() {
+    let pool = address_of("pool");
+    let recording = Recording::of_kernel(turns([pool + 8, pool + 24], 20));
+    let gathered = recording.gather("worker");
+    assert_eq!((gathered.objects, gathered.contended_objects), (2, 2));
+    // Both share a line, and are replayed together.
+    let instance = &gathered.instances[0];
+    assert_eq!(instance.trace.base, Addr(pool + 8));
+    assert_eq!(instance.starts().collect::<Vec<_>>(), [0, 16]);
+    assert_eq!(instance.home, ObjectHome::Fixed);
+}
+
+#[test]
+fn copies_of_each_cpu_are_counted() {
+    let copies = address_of("per_cpu_worker");
+    let copy = |cpu: u32| RangeRow {
+        first: Addr((HEAP + u64::from(cpu) * 64).wrapping_sub(copies)),
+        id: cpu,
+        ..range(RangeKind::PerCpu, HEAP + u64::from(cpu) * 64, 16, "")
+    };
+    let steps = [store(0, HEAP), store(1, HEAP + 64 + 8)].repeat(20);
+    let recording = in_ranges("kernel", steps, vec![copy(0), copy(1)]);
+    let gathered = recording.gather("per_cpu_worker");
+    assert_eq!(gathered.name, "worker");
+    assert_eq!(gathered.size_effects.per_cpu_objects, 2);
+    let variable = Recording::of_kernel(vec![load(0, address_of("workers"))]);
+    assert_eq!(variable.gather("worker").size_effects.per_cpu_objects, 0);
+}
+
+#[test]
 fn numbers_and_unions_are_laid_out_as_a_whole() {
     let check = |variable: &str, size: u64| {
         let start = address_of(variable);
@@ -210,6 +240,24 @@ fn malloc_gives_sixteen_bytes_of_alignment_unless_the_recording_shows_less() {
     check([64, 256], 16);
     check([64, 256 + 16], 16);
     check([64, 256 + 8], 8);
+}
+
+#[test]
+fn an_array_is_one_allocation_of_its_elements() {
+    let stack = format!("{:x}", return_address("make_queues", "malloc"));
+    let elements = [0, 16, 32].map(|offset| in_function("load_head", load(0, HEAP + 64 + offset)));
+    let ranges = vec![range(RangeKind::Heap, HEAP + 64, 6000 * 16, &stack)];
+    let recording = in_ranges("program", elements.repeat(20), ranges);
+    let gathered = recording.gather("queue");
+    assert_eq!(gathered.objects, 3);
+    assert_eq!(gathered.size_effects.array_elements, 6000);
+    let home = ObjectHome::Heap {
+        first: Addr(HEAP + 64),
+        align: 16,
+        count: 6000,
+        follows_type: false,
+    };
+    check_home(&recording, "queue", &home);
 }
 
 #[test]

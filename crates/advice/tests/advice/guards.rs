@@ -202,3 +202,36 @@ fn uses_of_a_member_are_counted_by_kind_context_and_function() {
     );
     assert!(advised.accesses[1].functions.is_empty());
 }
+
+#[test]
+fn the_members_and_functions_with_the_most_accesses_are_listed() {
+    let many = address_of("many");
+    let member = |index: u64| vec![load(0, many + 8 * index); 1 + index as usize];
+    let recording = Recording::of_kernel((0..10).flat_map(member).collect());
+    let advised = recording.advise("many");
+    let names = advised.accesses.iter().map(|uses| uses.member.as_str());
+    assert_eq!(names.collect::<String>(), "jihgfedc");
+
+    let second = address_of("hot") + 8;
+    let functions = [
+        ("store_second", 4),
+        ("store_first", 3),
+        ("store_in_assembler", 2),
+        ("store_by_own", 1),
+    ];
+    let steps =
+        functions.map(|(function, count)| vec![in_function(function, store(0, second)); count]);
+    let recording = Recording::of_kernel(steps.concat());
+    let advised = recording.advise("hot");
+    let listed: Vec<(&str, u64)> = { advised.accesses[0].functions.iter() }
+        .map(|(function, count)| (function.as_str(), *count))
+        .collect();
+    assert_eq!(
+        listed,
+        [
+            ("store_second", 4),
+            ("store_first", 3),
+            ("store_in_assembler", 2)
+        ]
+    );
+}

@@ -6,6 +6,7 @@ use relayout_advice::{
     sort_by_saving,
 };
 use relayout_contend::Findings;
+use relayout_profile::{Addr, Profile};
 use relayout_testprofile::Step;
 
 use crate::fixture::address_of;
@@ -291,6 +292,27 @@ fn a_search_is_kept_by_all_names_of_its_type() {
 }
 
 #[test]
+fn a_variable_that_is_called_like_another_struct_is_no_name_of_its_own() {
+    // The variable `queue` is a `struct job`, and there is a `struct queue`, too.
+    let variable = address_of("queue");
+    let mut profile = made_profile("kernel", &[turns([variable, variable + 8], 100)]);
+    let advised_names = |profile: Profile| {
+        let recording = Recording::resolve(profile);
+        let advised = recording.advise("job");
+        let judgements = advised_judgements(&recording.resolved(), [&advised], true);
+        judgements.into_keys().collect::<Vec<_>>()
+    };
+    assert_eq!(advised_names(profile.clone()), ["job", "queue"]);
+    let mut row = profile.counts[0];
+    row.addr = Addr(HEAP);
+    profile.counts.push(row);
+    profile
+        .ranges
+        .push(named_objects("struct queue", HEAP, 16, 0));
+    assert_eq!(advised_names(profile), ["job"]);
+}
+
+#[test]
 fn structs_in_a_type_are_named_where_nothing_helps() {
     let recording = embedded();
     let judge = |recording: &Recording| {
@@ -308,6 +330,13 @@ fn structs_in_a_type_are_named_where_nothing_helps() {
         type_name: "Meter".to_owned(),
     };
     assert_eq!(base.words(), "its base class (Meter)");
+    // A struct that holds an array only has no order.
+    let mut profile = made_profile("kernel", &[turns([HEAP, HEAP + 8], 100)]);
+    profile.ranges = vec![named_objects("struct bitmap", HEAP, 40, 0)];
+    let recording = Recording::resolve(profile);
+    let advised = recording.advise("bitmap");
+    let judgements = advised_judgements(&recording.resolved(), [&advised], true);
+    assert_eq!(judgements["bitmap"].inner, []);
     // Of the struct in it, one member was accessed.
     let mut profile = made_profile("kernel", &[turns([HEAP, HEAP], 100)]);
     profile.ranges = vec![named_objects("struct embedded", HEAP, 128, 0)];

@@ -57,6 +57,12 @@ fn members_move_one_after_the_other() {
 }
 
 #[test]
+fn a_move_names_its_member() {
+    assert!(MemberMove::parse(":first").is_err());
+    assert!(MemberMove::parse(" :before:second").is_err());
+}
+
+#[test]
 fn a_flexible_array_stays_last() {
     check_moves("packet", &["payload:first"], &[0, 1, 2]);
     check_moves("packet", &["used:after:payload"], &[1, 0, 2]);

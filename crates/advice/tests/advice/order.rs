@@ -120,6 +120,24 @@ fn without_a_tree_a_struct_at_the_start_stays() {
 }
 
 #[test]
+fn code_is_sought_by_the_names_of_the_struct_and_of_what_is_at_its_start() {
+    let query = |variable: &str| {
+        let recording = loaded(variable);
+        let gathered = recording.gather(variable);
+        gathered.order_query().expect("members").clone()
+    };
+    let embedded = query("embedded");
+    assert_eq!(embedded.tag, "embedded");
+    assert_eq!(embedded.members, ["inner", "total", "rest"]);
+    assert_eq!(embedded.first_members, ["inner"]);
+    assert_eq!(embedded.first_types, ["worker"]);
+    assert_eq!(query("hot").first_members, ["first"]);
+    assert!(query("hot").first_types.is_empty());
+    // The compiler orders what is Rust's.
+    assert!(loaded("ring").gather("ring").order_query().is_none());
+}
+
+#[test]
 fn arrays_without_elements_are_borders() {
     for evidence in [blind("marked"), evidence("marked", &[])] {
         assert_eq!(evidence.markers, ["copy_begin", "copy_end"]);
@@ -409,6 +427,19 @@ fn a_layout_that_only_a_tree_forbids_is_named_with_the_limit() {
     assert_eq!(forbidden("hot", [0, 8], Some(&[])), None);
     let harmless = [range(7, "second", BorderSide::Before)];
     assert_eq!(forbidden("hot", [0, 8], Some(&harmless)), None);
+}
+
+#[test]
+fn borders_and_the_size_alone_forbid_a_layout_too() {
+    // Nothing passes `second`, and nothing is aligned.
+    let rules = [
+        range(3, "second", BorderSide::Before),
+        range(4, "second", BorderSide::After),
+        assertion(5, &[], Some(AssertedSize::Exact)),
+    ];
+    let (change, limit) = forbidden("hot", [0, 8], Some(&rules)).expect("forbidden");
+    assert_eq!(change, -1.0);
+    assert!(limit.starts_with("user.c:"), "{limit}");
 }
 
 #[test]
