@@ -1,13 +1,15 @@
 //! Reasons for which no throughput is predicted.
 
-use relayout_advice::{CurveRequest, ProbedMachine, SearchRequest, predict_curves, predict_gains};
+use relayout_advice::{
+    AdvisedType, CurveRequest, ProbedMachine, SearchRequest, predict_curves, predict_gains,
+};
 use relayout_contend::throughput::MachineCosts;
-use relayout_profile::{ClockUnit, Profile};
+use relayout_profile::{BurstRow, ClockUnit, Profile, VisitRow};
 use relayout_testprofile::Step;
 use relayout_timed::{MachineRules, TimedMachine, TransferTimes};
 
 use crate::fixture::address_of;
-use crate::recording::{Recording, hot_turns, load, made_profile, store};
+use crate::recording::{Recording, hot_turns, in_function, load, made_profile, store};
 
 /// A machine on which a moved line costs 50 ns.
 fn probed() -> ProbedMachine {
@@ -148,4 +150,77 @@ fn a_probed_machine_says_what_it_lacks_for_the_clock_of_the_recording() {
     assert_eq!(notes(None), ["no costs"]);
     assert_eq!(notes(Some(ClockUnit::Accesses)), ["no costs"]);
     assert_eq!(notes(Some(ClockUnit::Instructions)), ["no visits"]);
+}
+
+/// Adds a clock of instructions, which all accesses in order are visits by.
+fn with_visits(mut profile: Profile) -> Profile {
+    let visit = |row: &BurstRow| VisitRow {
+        run: row.run,
+        ticket: row.ticket,
+        context: row.context,
+        clock: 1000 + 30 * row.ticket,
+        operation: 0,
+        site: row.site,
+        addr: row.addr,
+        size: row.size,
+        access: row.access,
+        locked: false,
+        compare_exchange: false,
+        string: false,
+        stored: None,
+    };
+    profile.visits = profile.bursts.iter().map(visit).collect();
+    for region in &mut profile.regions {
+        region.visits_end_ticket = Some(profile.visits.len() as u64);
+    }
+    profile.meta.clock = Some(ClockUnit::Instructions);
+    profile
+}
+
+/// Turns that give each context enough pieces of what it did.
+const CLOCKED_TURNS: usize = 330;
+
+/// Calls `check` with a type whose curve on so many CPUs was asked for, and with what is said instead.
+fn with_curve(steps: &[Step], cpus: &[u32], check: impl FnOnce(&AdvisedType<'_>, Option<String>)) {
+    let steps = steps.repeat(CLOCKED_TURNS);
+    let recording = Recording::resolve(with_visits(made_profile("program", &[steps])));
+    let mut advised = recording.advise("hot");
+    let request = CurveRequest {
+        cpus: cpus.to_vec(),
+        ..CurveRequest::plain(large_machine(), MachineRules::default())
+    };
+    let resolved = recording.resolved();
+    let note = recording
+        .with_names(|names| predict_curves(&resolved, names, &mut advised.searched, &request, 1));
+    check(&advised, note);
+}
+
+/// Tests the reason for which there is no curve where every second access is by a function.
+#[track_caller]
+fn check_no_curve(function: &str, why: &str) {
+    let hot = address_of("hot");
+    let steps = [in_function(function, store(0, hot)), store(1, hot + 8)];
+    with_curve(&steps, &[2], |advised, note| {
+        let sentence = format!("No gain of hot over the number of CPUs is predicted: {why}.");
+        assert_eq!(note, Some(sentence));
+        let mut candidates = advised.advice().expect("searched").candidates.iter();
+        assert!(candidates.all(|candidate| candidate.curve.is_none()));
+    });
+}
+
+#[test]
+fn a_curve_needs_rules_for_all_that_contexts_do() {
+    check_no_curve(
+        "wait_for_completion",
+        "contexts wait for each other in wait_for_completion, and the model has no rule for that",
+    );
+    check_no_curve(
+        "mutex_lock",
+        "mutex_lock takes or gives back locks whose other end lies outside of the operation, and the model has no rule \
+         for that",
+    );
+    check_no_curve(
+        "osq_lock",
+        "50% of its accesses are waiting for locks (most in osq_lock), which the model replaces by a queue of its own",
+    );
 }

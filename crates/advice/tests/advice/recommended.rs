@@ -3,10 +3,11 @@
 use relayout_advice::{
     PoolLayout, ProbedMachine, RecommendationLimits, SearchRequest, add_workload_scores,
 };
+use relayout_search::AdviceVerdict;
 use relayout_testprofile::Step;
 
 use crate::fixture::address_of;
-use crate::recording::{Recording, add, hot_turns};
+use crate::recording::{Recording, add, hot_turns, made_profile};
 
 /// Each context uses both members in its turn.
 fn together(rounds: usize) -> Vec<Step> {
@@ -40,6 +41,24 @@ fn nothing_is_recommended_where_each_turn_uses_all_members() {
     assert_eq!(advised.recommended(None), None);
     assert!(advised.most_recommended().is_none());
     assert!(advised.finds_nothing());
+}
+
+#[test]
+fn a_layout_that_helps_in_some_recordings_only_is_not_recommended() {
+    let recorded = |second: Vec<Step>| {
+        let runs = [hot_turns(100), second];
+        Recording::resolve(made_profile("kernel", &runs))
+    };
+    let disagreeing = recorded(together(25));
+    let advised = disagreeing.advise("hot");
+    let verdict = &advised.advice().expect("searched").verdict;
+    assert_eq!(*verdict, AdviceVerdict::Unstable);
+    assert_eq!(advised.recommended(None), None);
+    let agreeing = recorded(hot_turns(25));
+    let advised = agreeing.advise("hot");
+    let verdict = &advised.advice().expect("searched").verdict;
+    assert_eq!(*verdict, AdviceVerdict::Better);
+    assert!(advised.recommended(None).is_some());
 }
 
 #[test]
