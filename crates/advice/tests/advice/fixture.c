@@ -30,7 +30,7 @@ union slot {
 	double fraction;
 };
 union slot slots[4] ON_A_LINE;
-long counters[8] ON_A_LINE;
+long counters[16] ON_A_LINE;
 
 /* Two variables without members on one line, and one that has a line to itself. */
 long served ON_A_LINE;

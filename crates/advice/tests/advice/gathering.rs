@@ -76,6 +76,25 @@ fn a_struct_is_gathered_in_arrays_that_are_members() {
 }
 
 #[test]
+fn elements_of_an_array_are_one_row_and_other_neighbours_at_most_eight() {
+    let starts = |recording: &Recording, name: &str| -> Vec<u32> {
+        let gathered = recording.gather(name);
+        let instances = gathered.instances.iter();
+        instances.map(|instance| instance.objects()).collect()
+    };
+    let counters = address_of("counters");
+    let steps = (0..16).map(|index| load(0, counters + 8 * index));
+    let recording = Recording::of_kernel(steps.collect());
+    assert_eq!(starts(&recording, "counters"), [16]);
+    // Each is an allocation of its own, 24 bytes behind the one before.
+    let object = |index: u64| HEAP + 24 * index;
+    let ranges = (0..10).map(|index| named_objects("struct queue", object(index), 16, 0));
+    let steps = (0..10).map(|index| load(0, object(index)));
+    let recording = in_ranges("program", steps.collect(), ranges.collect());
+    assert_eq!(starts(&recording, "queue"), [8, 2]);
+}
+
+#[test]
 fn copies_of_each_cpu_are_counted() {
     let copies = address_of("per_cpu_worker");
     let copy = |cpu: u32| RangeRow {

@@ -156,6 +156,38 @@ fn two_stores_to_one_line_are_guarded_together() {
 }
 
 #[test]
+fn a_second_guard_that_leaves_some_transfers_is_searched_for_too() {
+    let hot = address_of("hot");
+    let turn = [
+        in_function("store_first", known(true, store(0, hot))),
+        in_function("store_second", known(true, store(0, hot + 8))),
+        load(1, hot),
+        load(1, hot + 8),
+    ];
+    // Both add to a member of the second line.
+    let counted = [add(0, hot + 64), add(1, hot + 64)].repeat(10);
+    assert_eq!(guards([turn.repeat(100), counted].concat()).len(), 2);
+}
+
+#[test]
+fn guards_that_save_more_than_the_best_layout_are_preferred() {
+    // A third context adds to the member beside the flag, now and then.
+    let hot = address_of("hot");
+    let flag = shared_flag("store_second", 100);
+    let turns = flag.chunks(2).enumerate();
+    let steps = turns.flat_map(|(round, turn)| {
+        let third = (round % 3 == 0).then(|| add(2, hot));
+        turn.iter().copied().chain(third).collect::<Vec<_>>()
+    });
+    let recording = Recording::of_kernel(steps.collect());
+    let advised = recording.advise("hot");
+    assert!(advised.recommended(None).is_some());
+    let (pool, found) = advised.most_recommended().expect("a layout");
+    assert_eq!(pool.statements.len(), 1);
+    assert_eq!(pool.advice.candidates[found.index].tally.transfers(), 0);
+}
+
+#[test]
 fn a_guarded_access_is_one_of_its_statement() {
     let recording = Recording::of_kernel(shared_flag("store_second", 100));
     let advised = recording.advise("hot");

@@ -267,6 +267,39 @@ fn a_wrapper_is_judged_by_what_it_holds() {
 }
 
 #[test]
+fn no_more_than_twelve_types_are_searched() {
+    let variables = [
+        "hot",
+        "workers",
+        "stats",
+        "ports",
+        "slots",
+        "board",
+        "embedded",
+        "embedded_later",
+        "marked",
+        "packet",
+        "progress",
+        "pool",
+        "bitmap",
+        "many",
+        "frame",
+        "queue",
+        "usage",
+    ];
+    let steps = variables.map(|variable| {
+        let start = address_of(variable);
+        turns([start, start + 8], 3)
+    });
+    let recording = Recording::of_kernel(steps.concat());
+    let all = findings(&recording);
+    assert!(all.findings.len() > 12);
+    let mut judgements = TypeJudgements::new();
+    judge_findings(&recording.resolved(), &all, &mut judgements);
+    assert_eq!(judgements.len(), 12);
+}
+
+#[test]
 fn known_judgements_stay() {
     let recording = Recording::of_kernel(hot_turns(100));
     let all = findings(&recording);
