@@ -1,8 +1,9 @@
 //! Reasons for which a gain may not hold in another recording.
 
 use relayout_advice::AdviceDoubt;
+use relayout_contend::TypeConfidence;
 use relayout_profile::{Profile, RecordingSetting};
-use relayout_search::{JudgedPart, JudgedParts};
+use relayout_search::{JudgedPart, JudgedParts, LayoutChange};
 
 use crate::fixture::address_of;
 use crate::recording::{HEAP, Recording, add, hot_turns, made_profile, named_objects, turns};
@@ -133,6 +134,37 @@ fn a_layout_without_a_gain_on_a_part_is_in_doubt() {
 }
 
 #[test]
+fn a_gain_at_some_places_of_the_allocator_is_luck() {
+    // `h` and `i` are neighbours. With `h` behind `b` they are 48 bytes apart, and share a line at one place
+    // of the four that an allocator can give.
+    let mut profile = made_profile("program", &[turns([HEAP + 56, HEAP + 64], 100)]);
+    profile.ranges = vec![named_objects("struct many", HEAP, 80, 0)];
+    let recording = Recording::resolve(profile);
+    let advised = recording.advise("many");
+    let candidates = &advised.advice().expect("searched").candidates;
+    let (certain, others): (Vec<_>, Vec<_>) =
+        { candidates.iter() }.partition(|candidate| candidate.tally.transfers() == 0);
+    for candidate in certain {
+        assert_eq!(advised.doubts_about(candidate), []);
+    }
+    let behind_b = LayoutChange::Move {
+        atom: 7,
+        after: Some(1),
+    };
+    let mut others = others.into_iter();
+    let lucky = others.find(|candidate| candidate.changes == [behind_b.clone()]);
+    let doubts = advised.doubts_about(lucky.expect("a candidate"));
+    let [doubt @ AdviceDoubt::NoGainAtPlace(places)] = doubts.as_slice() else {
+        panic!("{doubts:?}");
+    };
+    assert_eq!((places.count, places.without_gain), (4, 1));
+    assert_eq!(doubt.key(), "no-gain-at-place");
+    let says = "the allocator decides where in a line an object begins, and at 1 of the 4 places that it can give \
+                nothing is saved (at worst transfers change by +0.0%)";
+    assert_eq!(doubt.to_string(), says);
+}
+
+#[test]
 fn a_doubt_about_all_layouts_is_one_about_each() {
     let recording = Recording::resolve(made_profile("kernel", &[hot_turns(50)]));
     let advised = recording.advise("hot");
@@ -159,5 +191,42 @@ fn each_doubt_has_a_key_and_a_sentence_with_its_numbers() {
         },
         "few-objects",
         "3 of 6 objects with transfers were recorded in order",
+    );
+    let confidence = TypeConfidence {
+        objects: 5,
+        uncertain: 2,
+        least_percent: 40,
+    };
+    check(
+        AdviceDoubt::UncertainType(confidence),
+        "uncertain-type",
+        "the type of 2 of 5 objects was elected, with a confidence from 40% (below 75%)",
+    );
+    check(
+        AdviceDoubt::MoreThreadsThanCpus {
+            threads: 8,
+            cpus: 2,
+        },
+        "more-threads-than-cpus",
+        "8 threads shared 2 CPUs, so that the scheduler made the order",
+    );
+    check(
+        AdviceDoubt::BusyHost { lost_percent: 40 },
+        "busy-host",
+        "the host was busy: others took 40% of the CPU time",
+    );
+    let no_gain = |are_recordings| AdviceDoubt::NoGainInPart {
+        change_percent: 3.06,
+        are_recordings,
+    };
+    check(
+        no_gain(true),
+        "no-gain-in-part",
+        "in one of the recordings transfers change by +3.1%",
+    );
+    check(
+        no_gain(false),
+        "no-gain-in-part",
+        "in a third of the recording transfers change by +3.1%",
     );
 }
