@@ -3,19 +3,24 @@
 mod fixture;
 mod recording;
 
+mod accesses;
 mod contended;
 mod crowded;
 mod doubts;
 mod elements;
 mod findings;
+mod forbidden;
 mod gathering;
 mod guards;
+mod homes;
 mod judgements;
-mod layouts;
+mod layout_edits;
+mod layout_files;
 mod line_changes;
 mod names;
 mod order;
 mod predictions;
 mod recommended;
 mod scenarios;
+mod searches;
 mod subjects;

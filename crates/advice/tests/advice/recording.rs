@@ -53,6 +53,11 @@ pub fn hot_turns(rounds: usize) -> Vec<Step> {
     turns([hot, hot + 8], rounds)
 }
 
+/// A recording of one load of a variable, whose type is called like it.
+pub fn loaded(variable: &str) -> Recording {
+    Recording::of_kernel(vec![load(0, address_of(variable))])
+}
+
 /// A range of memory in the first recording.
 pub fn range(kind: RangeKind, start: u64, bytes: u64, owner: &str) -> RangeRow {
     RangeRow {
