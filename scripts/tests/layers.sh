@@ -34,6 +34,7 @@ relayout-toolchain: relayout-files relayout-measure relayout-messages
 relayout: relayout-advice relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-messages relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-report relayout-resolve relayout-search relayout-session relayout-timed relayout-toolchain relayout-verify relayout-workflows
 relayout-temporary:
 relayout-testkit:
+relayout-testprofile: relayout-profile
 xtask: relayout-testkit
 relayout-rt: relayout-shadow
 relayout-qemu-core: relayout-shadow

@@ -13,7 +13,8 @@ WORK=$(mktemp -d)
 trap 'rm -rf "$WORK"' EXIT
 VERSION=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 
-run cargo package --quiet --workspace --no-verify --allow-dirty --exclude xtask --exclude relayout-testkit \
+run cargo package --quiet --workspace --no-verify --allow-dirty --exclude xtask \
+    --exclude relayout-testkit --exclude relayout-testprofile \
     --target-dir "$WORK/target"
 run cargo vendor --quiet --locked "$WORK/crates" >/dev/null
 for crate in "$WORK"/target/package/*.crate; do

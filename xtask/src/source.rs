@@ -19,9 +19,9 @@ pub struct SourceFile {
 impl SourceFile {
     /// True for a file that is built for tests only, by its path.
     pub fn is_test(&self) -> bool {
-        self.path
-            .iter()
-            .any(|part| part == "tests" || part == "tests.rs" || part == "testkit")
+        self.path.iter().any(|part| {
+            part == "tests" || part == "tests.rs" || part == "testkit" || part == "testprofile"
+        })
     }
 
     /// `path:line`, as editors and compilers write a place.

@@ -362,3 +362,41 @@ fn target_words(names: &ResolvedNames<'_, '_>, log: &OperationLog, addr: Addr, s
         AccessTarget::Unresolved(class) => class,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use relayout_timed::TransferTimes;
+
+    /// Tests the numbers of CPUs of a curve for a machine of one socket.
+    #[track_caller]
+    fn check_cpu_counts(cores: u32, given: &[u32], expect: &[u32]) {
+        let machine = TimedMachine {
+            name: String::new(),
+            sockets: 1,
+            cores,
+            cluster_cores: cores,
+            transfer: TransferTimes {
+                cluster: 1.0,
+                socket: 1.0,
+                other_socket: 1.0,
+            },
+        };
+        let request = CurveRequest {
+            cpus: given.to_vec(),
+            ..CurveRequest::plain(machine, MachineRules::default())
+        };
+        assert_eq!(request.cpu_counts(), expect);
+    }
+
+    #[test]
+    fn a_curve_has_powers_of_two_up_to_all_cpus() {
+        check_cpu_counts(1, &[], &[1]);
+        // Nobody contends on one CPU.
+        check_cpu_counts(8, &[], &[2, 4, 8]);
+        check_cpu_counts(12, &[], &[2, 4, 8, 12]);
+        // The number for which a result was published is among them.
+        check_cpu_counts(64, &[], &[2, 4, 8, 16, 20, 32, 64]);
+        check_cpu_counts(8, &[3, 5], &[3, 5]);
+    }
+}

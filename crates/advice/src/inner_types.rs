@@ -24,7 +24,7 @@ impl InnerType {
     /// base class have no path of their own, so nothing tells that they are in it.
     ///
     /// ```
-    /// use relayout_session::advise::InnerType;
+    /// use relayout_advice::InnerType;
     ///
     /// let inner = InnerType { member: Some("data".to_owned()), type_name: "Stats".to_owned() };
     /// assert_eq!(inner.path_within("data.hits"), Some("hits"));

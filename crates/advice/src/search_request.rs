@@ -59,3 +59,54 @@ impl SearchRequest {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_named_type_gets_all_of_the_effort() {
+        let request = SearchRequest {
+            types: vec!["pcpu_chunk".to_owned()],
+            top: 7,
+            ..SearchRequest::default()
+        };
+        let expect = Options {
+            intervals: 7,
+            ..Options::default()
+        };
+        assert_eq!(request.options(), expect);
+    }
+
+    #[test]
+    fn each_of_several_types_gets_a_tenth_of_it() {
+        let request = SearchRequest {
+            machine: ProbedMachine {
+                pair_coefficient: 0.5,
+                ..ProbedMachine::default()
+            },
+            ..SearchRequest::default()
+        };
+        let full = Options::default();
+        let expect = Options {
+            budget_accesses: full.budget_accesses / 10,
+            effort_rows: full.effort_rows / 10,
+            two_moves_max: full.two_moves_max / 10,
+            intervals: 0,
+            pair_coefficient: 0.5,
+            ..full
+        };
+        assert_eq!(request.options(), expect);
+    }
+
+    #[test]
+    fn a_request_without_options_shows_five_candidates_of_any_number_of_moves() {
+        let request = SearchRequest::plain(Vec::new(), ProbedMachine::default());
+        let limits = RecommendationLimits {
+            top: 5,
+            moves_max: None,
+        };
+        assert_eq!(request.limits(), limits);
+        assert!(!request.force);
+    }
+}

@@ -6,10 +6,11 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::trace::{self, Word};
+use common::trace;
 use common::{KERNEL_FLAGS, Place, hostile, hot, profile};
 use relayout_profile::AccessKind::{Read, ReadWrite};
 use relayout_testkit::{further_vmlinux, npm_packages, require_programs, vmlinux};
+use relayout_testprofile::Word;
 
 /// Three lines that move for different reasons.
 const SOURCE: &str = "\

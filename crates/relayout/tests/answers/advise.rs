@@ -93,40 +93,6 @@ fn ranked_by_the_build_where_each_does_worst() {
 }
 
 #[test]
-fn recordings_that_disagree_are_no_advice() {
-    let place = compiled_pair();
-    run_successfully(
-        &place,
-        "record run --repeat 2 -o both.relayout -- ./wide changing",
-    );
-    let advice = json(&place, "advise both.relayout pair --json");
-    assert_eq!(advice["types"][0]["verdict"], "unstable", "{advice:#}");
-    let text = run_successfully(&place, "advise both.relayout pair").stdout;
-    let said = "No advice: the best layout found has fewer transfers in some recordings and more in others";
-    assert!(
-        text.split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
-            .contains(said),
-        "{text}"
-    );
-    let source = data("pair.c");
-    let dir = source.parent().expect("a folder").display();
-    let text = run_successfully(
-        &place,
-        &format!("advise both.relayout pair --source {dir} --force"),
-    )
-    .stdout;
-    assert!(!text.contains("+++ b/"), "{text}");
-    // The report does not call it found either.
-    let report = run_successfully(&place, "report both.relayout").stdout;
-    assert!(
-        report.contains("Unstable: not the same thing in all recordings"),
-        "{report}"
-    );
-}
-
-#[test]
 fn what_if_of_a_layout_in_c() {
     let place = compiled_pair();
     place.write(

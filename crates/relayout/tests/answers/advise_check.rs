@@ -1,12 +1,13 @@
 //! `advise` where a store mostly changes nothing: a check before it beside layouts, and both in one
 //! patch.
 
-use crate::common::trace::{self, Word};
+use crate::common::trace;
 use crate::common::{KERNEL_FLAGS, Place, flowing, json, programs, text};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::AccessKind::{Read, Write};
 use relayout_profile::SiteId;
 use relayout_profile::{Site, WriteOptions};
+use relayout_testprofile::Word;
 use serde_json::Value;
 
 /// The owner of a node sets `cpu` and `prev` to what they are already, beside words that change.

@@ -97,6 +97,11 @@ fn recommended_candidate_has_a_reason_and_becomes_the_patch() {
         text.contains("Today's layout") && text.contains("Recommended: "),
         "{text}"
     );
+
+    let limited = json(&place, "advise apart.relayout pair --json --max-moves 0");
+    let limited = &limited["types"][0];
+    let recommended = limited["recommended"].as_u64().expect("an alignment helps") as usize;
+    assert_eq!(limited["candidates"][recommended]["moved"], 0);
 }
 
 #[test]
@@ -130,15 +135,6 @@ fn picked_and_given_layouts_become_patches() {
             .contains("+++ b/pair.c"),
         "{given:#}"
     );
-}
-
-#[test]
-fn moves_are_limited() {
-    let place = recorded_pair();
-    let advice = json(&place, "advise apart.relayout pair --json --max-moves 0");
-    let advised = &advice["types"][0];
-    let recommended = advised["recommended"].as_u64().expect("an alignment helps") as usize;
-    assert_eq!(advised["candidates"][recommended]["moved"], 0);
 }
 
 #[test]

@@ -10,10 +10,11 @@ use std::process::{Command, Stdio};
 use crate::common::disk::SmallDisk;
 use crate::common::hot::SOURCE;
 use crate::common::programs::recording_place;
-use crate::common::trace::{self, Word};
+use crate::common::trace;
 use crate::common::{KERNEL_FLAGS, Place, clocked, json, names, text};
 use relayout_profile::AccessKind::{Read, Write};
 use relayout_testkit::require_programs;
+use relayout_testprofile::Word;
 use serde_json::Value;
 
 /// A profile `p` in which one context stores to the word beside the other's.

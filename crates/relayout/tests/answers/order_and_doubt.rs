@@ -2,9 +2,10 @@
 //! members that code relies on, and gains that may not hold in another recording.
 
 use crate::common::hot::two_counters;
-use crate::common::trace::{self, Word};
+use crate::common::trace;
 use crate::common::{KERNEL_FLAGS, Place, json, text};
 use relayout_profile::AccessKind::{Read, ReadWrite, Write};
+use relayout_testprofile::Word;
 use serde_json::Value;
 
 const HOT: &str = "\
@@ -231,46 +232,6 @@ fn a_doubt_withholds_the_patch() {
     let place = place_with(HOT, "", &[apart(16, 400)]);
     assert_eq!(advised(&place, words)["doubts"], Value::Array(Vec::new()));
     assert!(place.path("out.patch").exists());
-}
-
-/// A host that was busy with others is a doubt, until three recordings agree.
-#[test]
-fn a_busy_host_is_a_doubt_until_recordings_agree() {
-    let check = |runs: usize, expect: &[&str]| {
-        let place = place_with(HOT, "", &vec![apart(16, 400); runs]);
-        let path = place.path("p/meta.json");
-        let mut meta: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-        for run in meta["runs"].as_array_mut().unwrap() {
-            run["lost_share"] = 0.4.into();
-        }
-        std::fs::write(&path, meta.to_string()).unwrap();
-        let found = advised(&place, "advise p hot");
-        let doubts = found["doubts"].as_array().unwrap().iter();
-        let kinds: Vec<&str> = doubts
-            .map(|doubt| doubt["kind"].as_str().unwrap())
-            .collect();
-        assert_eq!(kinds, expect, "{found:#}");
-    };
-    check(1, &["busy-host"]);
-    check(3, &[]);
-}
-
-/// More threads than CPUs took turns as the scheduler had them.
-#[test]
-fn more_threads_than_cpus_are_a_doubt() {
-    let kinds = |cpus: &str| {
-        let place = place_with(HOT, "", &[apart(16, 400)]);
-        let path = place.path("p/meta.json");
-        let mut meta: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-        meta["target"] = "program".into();
-        let setting = serde_json::json!({ "name": "cpus", "value": cpus });
-        meta["settings"].as_array_mut().unwrap().push(setting);
-        std::fs::write(&path, meta.to_string()).unwrap();
-        let found = advised(&place, "advise p hot");
-        found["doubts"].clone()
-    };
-    assert_eq!(kinds("1")[0]["kind"], "more-threads-than-cpus");
-    assert_eq!(kinds("2"), Value::Array(Vec::new()));
 }
 
 /// The gain is that of the recording where it is worst.

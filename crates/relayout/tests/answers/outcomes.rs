@@ -4,9 +4,10 @@
 mod cases;
 mod nothing;
 
-use crate::common::trace::{self, Step, Word};
+use crate::common::trace;
 use crate::common::{KERNEL_FLAGS, Place, flowing, hot, json, programs, text};
 use relayout_profile::AccessKind::Write;
+use relayout_testprofile::{Step, Word};
 use serde_json::Value;
 
 /// A place with a program of `source`, whose `variable` was accessed so.

@@ -4,10 +4,11 @@
 use std::process::Command;
 
 use crate::common::hot::SOURCE;
-use crate::common::trace::{self, Word};
+use crate::common::trace;
 use crate::common::{KERNEL_FLAGS, Place, json, programs, text};
 use relayout_profile::AccessKind::{Read, Write};
 use relayout_testkit::require_programs;
+use relayout_testprofile::Word;
 use serde_json::Value;
 
 /// A profile `p` in which one context stores to what lies beside the other's word.

@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use crate::common::hot::{SOURCE, two_counters};
-use crate::common::trace::{self, Word};
+use crate::common::trace;
 use crate::common::{KERNEL_FLAGS, Place, json, programs, text};
 use relayout_profile::AccessKind::{Read, ReadWrite, Write};
+use relayout_testprofile::Word;
 use serde_json::Value;
 
 const SPLIT: &str = "first\nunused\nsecond\n";

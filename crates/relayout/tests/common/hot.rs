@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use relayout_layout::dwarf::DwarfFile;
 
 use relayout_profile::AccessKind::ReadWrite;
+use relayout_testprofile::{LINE_BYTES, Word};
 
 use super::Place;
-use super::profile::{LINE_BYTES, write_stores};
-use super::trace::Word;
+use super::profile::write_stores;
 
 /// Two words that are used, on one of two lines.
 pub const SOURCE: &str = "\

@@ -5,16 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use relayout_profile::{
-    AccessKind, CoherenceEvent, ConflictRow, CountRow, LineRow, Profile, ProfileMeta, RangeKind,
-    RangeRow, RecordedRun, Site, WriteOptions,
+    AccessKind, CoherenceEvent, ConflictRow, CountRow, LineRow, Profile, ProfileMeta, RangeRow,
+    RecordedRun, Site, WriteOptions,
 };
+use relayout_testprofile::{LINE_BYTES, image};
 
 use super::Place;
 
-/// Bytes of a line in made-up profiles.
-pub const LINE_BYTES: u64 = 64;
-/// Of the part of the image that ranges and logs have.
-pub const IMAGE_BYTES: u64 = 4096;
 /// A line on which two contexts met, of the kernel's image.
 pub const LINE: u64 = 0x40_0000;
 
@@ -87,21 +84,6 @@ pub fn meta(debug: &Path, build_id: &str) -> ProfileMeta {
             ..RecordedRun::default()
         }],
         ..ProfileMeta::default()
-    }
-}
-
-/// The image in a recording, from `start` on.
-pub fn image(start: u64, run: u16) -> RangeRow {
-    RangeRow {
-        run: RunId(run),
-        kind: RangeKind::Image,
-        start: Addr(start),
-        bytes: IMAGE_BYTES,
-        owner: String::new(),
-        id: 0,
-        first: Addr(0),
-        stride: 0,
-        object_bytes: 0,
     }
 }
 

@@ -1,10 +1,7 @@
-/* Two members that two threads use: each its own ("apart"), or both by turns ("together"); "changing" is
- * the one or the other by whether the file `seen` is there, which it makes. */
+/* Two members that two threads use: each its own ("apart"), or both by turns ("together"). */
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 struct pair {
 	unsigned long head;
@@ -43,13 +40,6 @@ int main(int argc, char **argv)
 	pthread_t threads[2];
 
 	is_apart = argc > 1 && !strcmp(argv[1], "apart");
-	if (argc > 1 && !strcmp(argv[1], "changing")) {
-		is_apart = access("seen", F_OK) != 0;
-		FILE *seen = fopen("seen", "w");
-		if (!seen)
-			return 1;
-		fclose(seen);
-	}
 	rounds = is_apart ? 1000 : 150;
 	for (long i = 0; i < 2; i++)
 		pthread_create(&threads[i], NULL, work, (void *)i);

@@ -6,8 +6,8 @@ use relayout_profile::AccessKind::{self, Read, ReadWrite, Write};
 use serde_json::Value;
 
 use super::{MM_STRUCT, check_says, recorded, words};
-use crate::common::trace::Step;
 use crate::common::{Place, json, text};
+use relayout_testprofile::Step;
 
 /// Transfers with `count` at 112, 120 and 128.
 fn at_each_place(steps: Vec<Step>) -> [u64; 3] {
@@ -214,6 +214,7 @@ struct optimistic_spin_node osq_node __attribute__((aligned(64)));
             offset: row.addr - node.start,
             size: row.size,
             silent: row.silent,
+            pc: None,
         })
         .collect();
     assert!(steps.len() > 1000, "{}", steps.len());

@@ -1,0 +1,177 @@
+//! The layout that becomes the patch.
+
+use relayout_advice::{
+    PoolLayout, ProbedMachine, RecommendationLimits, SearchRequest, add_workload_scores,
+};
+use relayout_search::AdviceVerdict;
+use relayout_testprofile::Step;
+
+use crate::fixture::address_of;
+use crate::recording::{Recording, add, hot_turns, made_profile};
+
+/// Each context uses both members in its turn.
+fn together(rounds: usize) -> Vec<Step> {
+    let hot = address_of("hot");
+    let turn = |context| [add(context, hot), add(context, hot + 8)];
+    [turn(0), turn(1)].concat().repeat(rounds)
+}
+
+fn request() -> SearchRequest {
+    SearchRequest::plain(vec!["hot".to_owned()], ProbedMachine::default())
+}
+
+#[test]
+fn a_layout_that_parts_two_counters_is_recommended() {
+    let recording = Recording::of_kernel(hot_turns(100));
+    let advised = recording.advise("hot");
+    let found = advised.recommended(None).expect("a layout");
+    let advice = advised.advice().expect("searched");
+    assert_eq!(advice.current.tally.transfers(), 199);
+    assert_eq!(advice.candidates[found.index].tally.transfers(), 0);
+    assert_eq!(found.edit.members, 1);
+    assert!(!advised.finds_nothing());
+    let best = advised.best_candidate().expect("a better layout");
+    assert_eq!(best, &advice.candidates[0]);
+}
+
+#[test]
+fn nothing_is_recommended_where_each_turn_uses_all_members() {
+    let recording = Recording::of_kernel(together(100));
+    let advised = recording.advise("hot");
+    assert_eq!(advised.recommended(None), None);
+    assert!(advised.most_recommended().is_none());
+    assert!(advised.finds_nothing());
+}
+
+#[test]
+fn a_layout_that_helps_in_some_recordings_only_is_not_recommended() {
+    let recorded = |second: Vec<Step>| {
+        let runs = [hot_turns(100), second];
+        Recording::resolve(made_profile("kernel", &runs))
+    };
+    let disagreeing = recorded(together(25));
+    let advised = disagreeing.advise("hot");
+    let verdict = &advised.advice().expect("searched").verdict;
+    assert_eq!(*verdict, AdviceVerdict::Unstable);
+    assert_eq!(advised.recommended(None), None);
+    let agreeing = recorded(hot_turns(25));
+    let advised = agreeing.advise("hot");
+    let verdict = &advised.advice().expect("searched").verdict;
+    assert_eq!(*verdict, AdviceVerdict::Better);
+    assert!(advised.recommended(None).is_some());
+}
+
+#[test]
+fn a_search_of_few_transfers_denies_nothing() {
+    let recording = Recording::of_kernel(together(20));
+    let advised = recording.advise("hot");
+    assert_eq!(advised.recommended(None), None);
+    assert!(!advised.finds_nothing());
+}
+
+#[test]
+fn a_written_candidate_is_the_recommended_one() {
+    let recording = Recording::of_kernel(hot_turns(100));
+    let advised = recording.advise("hot");
+    let pool = advised.unguarded_pool().expect("searched");
+    let all = pool.recommendations(advised.limits);
+    assert!(all.len() > 1, "{all:?}");
+    let first = advised.recommended(None).expect("a layout");
+    assert_eq!(first, all[0]);
+    let written = advised.recommended(Some(PoolLayout::Candidate(all[1].index)));
+    assert_eq!(written.as_ref(), Some(&all[1]));
+    // A layout that is no candidate changes nothing.
+    let given = advised.recommended(Some(PoolLayout::Given(all[1].index)));
+    assert_eq!(given, Some(first));
+}
+
+#[test]
+fn no_more_members_move_than_the_user_allows() {
+    let recording = Recording::of_kernel(hot_turns(100));
+    let advised = recording.advise_with(SearchRequest {
+        moves_max: Some(0),
+        ..request()
+    });
+    assert_eq!(
+        advised.limits,
+        RecommendationLimits {
+            top: 5,
+            moves_max: Some(0)
+        }
+    );
+    let found = advised.recommended(None);
+    let moved = found.map(|found| (found.edit.members, found.edit.attributes));
+    assert_eq!(moved, Some((0, 1)));
+}
+
+#[test]
+fn a_layout_that_crowds_other_variables_is_not_recommended() {
+    let recording = Recording::of_kernel(hot_turns(100));
+    let mut advised = recording.advise("hot");
+    let first = advised.recommended(None).expect("a layout");
+    advised.searched.crowded.candidates.insert(first.index);
+    let next = advised.recommended(None).expect("another layout");
+    assert_ne!(next.index, first.index);
+}
+
+/// Scores of the layouts for one workload in another.
+fn scored_in(other: Vec<Step>, check: impl FnOnce(&mut relayout_advice::AdvisedType<'_>)) {
+    let recording = Recording::of_kernel(hot_turns(100));
+    let other = Recording::of_kernel(other);
+    let mut types = vec![recording.advise("hot")];
+    other.with_names(|names| {
+        add_workload_scores(&other.resolved(), names, &mut types, "other", &request());
+    });
+    check(&mut types[0]);
+}
+
+#[test]
+fn a_layout_that_hurts_another_workload_is_not_recommended() {
+    scored_in(together(100), |advised| {
+        assert_eq!(advised.recommended(None), None);
+        let pool = advised.unguarded_pool().expect("searched");
+        let hurt = pool.scenarios_hurt_by(0);
+        assert_eq!(hurt.len(), 1);
+        assert_eq!(hurt[0].name, "other");
+        assert!(!pool.is_harmless(advised.limits.top, 0));
+    });
+}
+
+#[test]
+fn a_layout_that_helps_another_workload_too_is_recommended() {
+    scored_in(hot_turns(50), |advised| {
+        let found = advised.recommended(None).expect("a layout");
+        let pool = advised.unguarded_pool().expect("searched");
+        assert!(pool.is_harmless(advised.limits.top, found.index));
+        assert!(pool.scenarios_hurt_by(0).is_empty());
+    });
+}
+
+#[test]
+fn a_layout_that_was_not_scored_in_a_workload_is_not_recommended() {
+    scored_in(hot_turns(50), |advised| {
+        // Only the first layouts were scored.
+        let pool = advised.unguarded_pool().expect("searched");
+        let shown = pool.advice.shown_candidates(advised.limits.top);
+        let all = 0..pool.advice.candidates.len();
+        let unlisted = all.into_iter().find(|index| !shown.contains(index));
+        let unlisted = unlisted.expect("a candidate that is not shown");
+        assert_eq!(pool.listed_index(advised.limits.top, unlisted), None);
+        assert!(!pool.is_harmless(advised.limits.top, unlisted));
+        assert_eq!(pool.listed_index(advised.limits.top, shown[1]), Some(1));
+    });
+}
+
+#[test]
+fn without_another_workload_all_layouts_are_harmless() {
+    let recording = Recording::of_kernel(hot_turns(100));
+    let advised = recording.advise("hot");
+    let pool = advised.unguarded_pool().expect("searched");
+    let last = pool.advice.candidates.len() - 1;
+    assert!(pool.is_harmless(advised.limits.top, last));
+    assert_eq!(PoolLayout::Candidate(last).listed_index(pool, 1), None);
+    assert_eq!(PoolLayout::Given(3).listed_index(pool, 1), Some(3));
+    assert!(PoolLayout::Given(0).ranked(pool).is_none());
+    let candidate = PoolLayout::Candidate(last).ranked(pool);
+    assert_eq!(candidate, pool.advice.candidates.last());
+}
