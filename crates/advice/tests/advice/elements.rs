@@ -1,7 +1,7 @@
 //! Changes that reach further than the definition of a type: elements of arrays, allocation calls, Rust.
 
 use relayout_advice::{AdvisedType, RustSourceFacts, element_instructions};
-use relayout_patch::FieldWrapper;
+use relayout_patch::WrittenAlignment;
 use relayout_search::{LayoutChange, ScoredLayout};
 use relayout_testprofile::Step;
 
@@ -167,7 +167,7 @@ fn the_source_tells_what_the_layout_of_a_rust_struct_does_not() {
             rules.wrapper,
         )
     };
-    let added = FieldWrapper::Added { bytes: 64 };
+    let added = WrittenAlignment::Bytes(64);
     assert_eq!(
         rules(RustSourceFacts::default()),
         (false, 64, added.clone())
@@ -181,7 +181,7 @@ fn the_source_tells_what_the_layout_of_a_rust_struct_does_not() {
         is_repr_c: None,
         padding_module: Some("crossbeam_utils"),
     };
-    let wrapper = FieldWrapper::Padded {
+    let wrapper = WrittenAlignment::CachePadded {
         module: "crossbeam_utils".to_owned(),
     };
     assert_eq!(rules(padded), (false, 128, wrapper));
