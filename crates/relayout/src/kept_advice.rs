@@ -1,6 +1,6 @@
 //! Texts of advice that `relayout view` shows again.
 
-use relayout_report::advise::AdviceTextOptions;
+use relayout_report::text::advise::AdviceTextOptions;
 use relayout_session::advise::AdviceRequest;
 use relayout_session::{ProbedMachine, ProfileQuestion};
 use serde::Serialize;

@@ -6,8 +6,9 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-pub use relayout_report::TextKind;
-use relayout_report::{Document as _, ErrorDocument, escape_text, highlight};
+pub use relayout_report::text::highlight::TextKind;
+use relayout_report::text::highlight::highlight;
+use relayout_report::{Document as _, ErrorDocument, escape_text};
 use relayout_session::UserError;
 
 use crate::pager::Pager;

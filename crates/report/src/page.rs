@@ -12,7 +12,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 
-use crate::escape::{escape_text, json_text};
+use crate::words::escape::{escape_text, json_text};
 
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPTS: [&str; 15] = [
@@ -86,7 +86,7 @@ fn markup_text(text: &str) -> String {
 mod tests {
     use relayout_contend::FindingKind;
 
-    use super::page;
+    use crate::page;
 
     #[test]
     fn every_kind_of_finding_has_its_words() {

@@ -8,10 +8,11 @@
 //! use ratatui_core::buffer::Buffer;
 //! use ratatui_core::layout::Rect;
 //! use relayout_report::view::{ReportView, ViewKey, ViewOutcome, ViewPalette};
-//! use relayout_report::{FindingSelection, ReportContents, json};
+//! use relayout_report::documents::report;
+//! use relayout_report::{FindingSelection, ReportContents};
 //!
 //! # fn main() -> Result<(), serde_json::Error> {
-//! let document = json::render(&ReportContents {
+//! let document = report::render(&ReportContents {
 //!     profile: "out.relayout",
 //!     meta: &relayout_profile::ProfileMeta::default(),
 //!     findings: &relayout_contend::Findings::default(),

@@ -1,4 +1,20 @@
-//! Words that several texts share.
+//! Words that several renderings share.
+
+pub(crate) mod access;
+pub(crate) mod effects;
+pub mod escape;
+pub(crate) mod experiment;
+pub(crate) mod finding;
+pub(crate) mod kernel_experiment;
+pub(crate) mod layout_changes;
+pub(crate) mod magnitude;
+pub(crate) mod percent;
+pub(crate) mod recording_changes;
+pub(crate) mod remedy;
+pub(crate) mod saving;
+pub(crate) mod source_excerpt;
+pub(crate) mod source_positions;
+pub(crate) mod wrap;
 
 use relayout_profile::{AccessCoverage, ProfileMeta, RecordedRun, RecordedTime};
 

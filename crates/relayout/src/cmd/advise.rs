@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use clap_complete::ArgValueCandidates;
 use relayout_layout::suggestions;
 use relayout_report::Document as _;
-use relayout_report::advise::{AdviceTextOptions, advise_document, advise_text, patch_mail};
+use relayout_report::documents::advise::advise_document;
+use relayout_report::exports::mail::patch::patch_mail;
+use relayout_report::text::advise::{AdviceTextOptions, advise_text};
 use relayout_session::advise::{
     AdviceRequest, AdviceRun, CurveRequest, LayoutChoice, PatchOutcome, advise_types,
     read_layout_files, rejected_path, verify_layout_files, write_hardware_script, write_mails,

@@ -8,8 +8,10 @@ use relayout_check::{CheckOutcome, Date};
 use relayout_files::ErrorCategory;
 use relayout_layout::catalog::DebugInfoFormat;
 use relayout_report::Document as _;
-use relayout_report::check::{check_document, render_lock_update, render_text, warning_text};
-use relayout_report::sarif;
+use relayout_report::documents::check::check_document;
+use relayout_report::exports::sarif;
+use relayout_report::text::check::{render_text, warning_text};
+use relayout_report::text::lock::render_lock_update;
 use relayout_session::UserError;
 use relayout_session::check::{
     CheckRequest, CheckRules, CheckedSubject, HeaderSources, HotProfiles, NamedDatabase,

@@ -1,7 +1,9 @@
 //! `relayout doctor`: what works here, and what to install.
 
 use relayout_files::RecordingProgress as _;
-use relayout_report::{Document as _, survey_document, survey_text};
+use relayout_report::Document as _;
+use relayout_report::documents::doctor::survey_document;
+use relayout_report::text::doctor::survey_text;
 use relayout_session::UserError;
 use relayout_session::survey::survey_machine;
 

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use relayout_files::InterruptFlag;
 use relayout_measure::ProgramCommand;
 use relayout_report::Document as _;
-use relayout_report::kit::{kit_result_document, render_export, render_ledger, render_result};
-use relayout_report::verify::VerifyContents;
+use relayout_report::documents::kit::kit_result_document;
+use relayout_report::documents::verify::contents::VerifyContents;
+use relayout_report::text::kit::{render_export, render_ledger, render_result};
 use relayout_session::UserError;
 use relayout_session::kit::{
     KernelKitRequest, KitEvidence, KitRequest, add_to_ledger, export_kernel_kit, export_kit,

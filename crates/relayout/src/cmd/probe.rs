@@ -5,7 +5,10 @@ use std::path::PathBuf;
 
 use relayout_files::{ErrorCategory, InterruptFlag};
 use relayout_probe::{MachineFile, ProbeDepth, UnknownValue};
-use relayout_report::{Document as _, machines_document, machines_text, probe_text};
+use relayout_report::Document as _;
+use relayout_report::documents::machines::machines_document;
+use relayout_report::text::machines::machines_text;
+use relayout_report::text::probe::probe_text;
 use relayout_session::UserError;
 
 use crate::exit::ExitStatus;

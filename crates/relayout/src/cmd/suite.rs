@@ -7,7 +7,8 @@ use std::time::Duration;
 use clap_complete::ArgValueCandidates;
 use relayout_files::InterruptFlag;
 use relayout_report::Document as _;
-use relayout_report::suite::{render_list, render_text, suite_document};
+use relayout_report::documents::suite::suite_document;
+use relayout_report::text::suite::{render_list, render_text};
 use relayout_session::UserError;
 use relayout_session::suite::{
     JobShard, JobState, SuiteOutcome, SuiteRequest, SuiteTools, run_suite,

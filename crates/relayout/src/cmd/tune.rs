@@ -6,7 +6,9 @@ use std::time::Duration;
 use clap_complete::ArgValueCandidates;
 use relayout_files::{InterruptFlag, cannot};
 use relayout_report::Document as _;
-use relayout_report::tune::{TuneWriter, render_text, tune_document};
+use relayout_report::documents::tune::tune_document;
+use relayout_report::exports::commit::TuneWriter;
+use relayout_report::text::tune::render_text;
 use relayout_session::UserError;
 use relayout_session::tune::{
     TuneLimits, TuneRequest, TuneSettings, TuneTarget, TuneTools, TunedKernel, TunedProgram, tune,

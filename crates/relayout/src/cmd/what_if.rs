@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap_complete::ArgValueCandidates;
 use relayout_report::Document as _;
-use relayout_report::advise::{what_if_document, what_if_text};
+use relayout_report::documents::advise::what_if_document;
+use relayout_report::text::advise::what_if_text;
 use relayout_session::advise::{
     LayoutEdits, MemberBytes, MemberMove, predict_curves, read_layout_files, score_given_layouts,
     verify_layout_files,

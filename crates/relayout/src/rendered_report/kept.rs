@@ -1,7 +1,8 @@
 //! A report from what an earlier one has kept: the findings, and why the first of them are taken for their types.
 
 use relayout_contend::Findings;
-use relayout_report::{FindingSelection, ReportContents, explain_text};
+use relayout_report::text::explain::explain_text;
+use relayout_report::{FindingSelection, ReportContents};
 use relayout_session::{
     FindingsQuestion, ProfileCache, RankedProfile, ResolvedNames, ResolvedProfile, explain_finding,
 };

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use relayout_report::TextKind;
+use relayout_report::text::highlight::TextKind;
 use relayout_session::UserError;
 
 use crate::print;

@@ -6,7 +6,7 @@ use super::document::ViewedFinding;
 use super::finding_details::{finding_heading, saving_words};
 use super::page_text::PageText;
 use super::text_fit::{shown_source_line, shown_text};
-use crate::wrap::fit_lines;
+use crate::words::wrap::fit_lines;
 
 /// Returns the name by which `relayout advise` takes the type of a finding.
 pub(super) fn advised_type(finding: &ViewedFinding) -> &str {

@@ -13,8 +13,8 @@ use super::line_picture::{LetteredMember, letter_members, line_picture};
 use super::page_text::PageText;
 use super::palette::TextRole;
 use super::text_fit::{fit_left, fit_right, shown_source_line, shown_text, text_width};
-use crate::source_excerpt::{line_start, lines_around};
-use crate::source_positions::shown_file;
+use crate::words::source_excerpt::{line_start, lines_around};
+use crate::words::source_positions::shown_file;
 use crate::words::{ContextNoun, count_more, counted};
 
 /// Lines of a type that have a picture.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use relayout_files::RecordingProgress as _;
 use relayout_record::perf::{PerfImport, import_perf};
-use relayout_report::record::samples_summary;
+use relayout_report::text::record::samples_summary;
 use relayout_session::UserError;
 use relayout_session::record::{decode_sampled_instruction, require_writable};
 
