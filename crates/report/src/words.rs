@@ -8,6 +8,7 @@ pub(crate) mod finding;
 pub(crate) mod kernel_experiment;
 pub(crate) mod layout_changes;
 pub(crate) mod magnitude;
+pub(crate) mod notes;
 pub(crate) mod percent;
 pub(crate) mod recording_changes;
 pub(crate) mod remedy;

@@ -259,7 +259,10 @@ fn hostile_document(findings: usize) -> Value {
         match value {
             Value::String(text) => text.push_str(HOSTILE),
             Value::Array(values) => values.iter_mut().for_each(replace_strings),
-            Value::Object(values) => values.values_mut().for_each(replace_strings),
+            // Kinds are words of the document: another one is refused.
+            Value::Object(values) => { values.iter_mut() }
+                .filter(|(key, _)| !["kind", "access"].contains(&key.as_str()))
+                .for_each(|(_, value)| replace_strings(value)),
             _ => {}
         }
     }

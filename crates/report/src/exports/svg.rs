@@ -14,6 +14,7 @@ use crate::words::finding::{
     MEMBERS_MAX, PAIRS_MAX, finding_heading, first_members, lettered_members, member_uses,
     pair_sentence, pictured_lines, recording_sentence,
 };
+use crate::words::notes::finding_notes;
 use crate::words::source_positions::SourcePositions;
 use crate::words::{ContextNoun, count_more};
 use canvas::{SvgCanvas, TextStyle};
@@ -105,6 +106,9 @@ fn draw_finding(
         finding_heading(finding, all_transfers)
     );
     canvas.add_paragraph(&heading, TextStyle::Heading, TEXT_COLUMNS);
+    for note in finding_notes(finding, noun) {
+        canvas.add_paragraph(&note.text, TextStyle::Prose, TEXT_COLUMNS);
+    }
     draw_ruler(canvas, finding.line_bytes);
     let lines = pictured_lines(finding);
     let listed = first_members(finding, MEMBERS_MAX);

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::words::notes::FindingNote;
+
 /// A report, as the view needs it.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct ViewedReport {
@@ -76,20 +78,17 @@ pub(super) struct ViewedFinding {
     pub objects: u64,
     pub uncertain_objects: u64,
     pub type_confidence_percent: u8,
-    pub rival_type: Option<String>,
     pub contexts: u32,
-    pub stability: Option<f64>,
     pub members: Vec<ViewedMember>,
     pub sites: Vec<ViewedSite>,
     pub pairs: Vec<ViewedPair>,
     pub adjacent: Option<ViewedAdjacent>,
-    pub unstable: bool,
-    pub kinds_by_run: BTreeMap<String, u32>,
+    #[serde(default)]
+    pub notes: Vec<FindingNote>,
     pub advice: Vec<ViewedAdvice>,
     pub neighbours: BTreeMap<String, u64>,
     #[serde(default)]
     pub allocated: BTreeMap<String, u64>,
-    pub elements: Option<ViewedElements>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -173,22 +172,6 @@ pub(super) struct ViewedAdjacentPair {
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct ViewedAdvice {
     pub words: String,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct ViewedElements {
-    pub stride: u64,
-    pub count: u64,
-    #[serde(default)]
-    pub runs: Vec<ViewedElementRun>,
-}
-
-/// Elements that the same contexts use.
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct ViewedElementRun {
-    pub first: u64,
-    pub last: u64,
-    pub contexts: Vec<u16>,
 }
 
 impl ViewedFinding {

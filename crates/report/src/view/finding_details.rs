@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use relayout_session::SourceFile;
 
 use super::document::{
-    ViewedElementRun, ViewedFinding, ViewedMember, ViewedPosition, ViewedReport, ViewedSaving,
-    ViewedSide,
+    ViewedFinding, ViewedMember, ViewedPosition, ViewedReport, ViewedSaving, ViewedSide,
 };
 use super::kind_words::kind_words;
 use super::line_picture::{LetteredMember, letter_members, line_picture};
@@ -15,7 +14,7 @@ use super::palette::TextRole;
 use super::text_fit::{fit_left, fit_right, shown_source_line, shown_text, text_width};
 use crate::words::source_excerpt::{line_start, lines_around};
 use crate::words::source_positions::shown_file;
-use crate::words::{ContextNoun, count_more, counted};
+use crate::words::{ContextNoun, counted};
 
 /// Lines of a type that have a picture.
 const PICTURES_MAX: usize = 32;
@@ -71,6 +70,10 @@ impl DetailsContext<'_> {
         page.push_fact("Meaning", kind_words(&finding.kind));
         for (name, value) in self.facts() {
             page.push_fact(name, &shown_text(&value));
+        }
+        for note in &finding.notes {
+            page.push_text(String::new());
+            page.push_sentence(&shown_text(&note.text));
         }
         for advice in &finding.advice {
             page.push_text(String::new());
@@ -129,22 +132,6 @@ impl DetailsContext<'_> {
         }
         if !finding.neighbours.is_empty() {
             facts.push(("Neighbours", object_counts(&finding.neighbours)));
-        }
-        if let Some(elements) = &finding.elements {
-            let array = format!("{} elements of {} bytes", elements.count, elements.stride);
-            facts.push(("Array", array));
-            if !elements.runs.is_empty() {
-                facts.push(("Elements", run_words(&elements.runs)));
-            }
-        }
-        if let Some(stability) = finding.stability {
-            let kept = format!("{} of the recordings", percent_words(stability));
-            facts.push(("Same rank", kept));
-        }
-        if finding.unstable {
-            let kinds =
-                { finding.kinds_by_run.iter() }.map(|(kind, runs)| format!("{kind} in {runs}"));
-            facts.push(("By recording", kinds.collect::<Vec<_>>().join(", ")));
         }
         if let Some(adjacent) = &finding.adjacent {
             let estimate = format!(
@@ -415,9 +402,6 @@ fn confidence_words(finding: &ViewedFinding) -> String {
             counted(finding.uncertain_objects, "object")
         ));
     }
-    if let Some(rival) = &finding.rival_type {
-        words.push_str(&format!("; other code takes the memory for {rival}"));
-    }
     words
 }
 
@@ -496,26 +480,6 @@ pub(super) fn percent_words(share: f64) -> String {
 
 fn part_words(part: u64, total: u64) -> String {
     percent_words(part as f64 / total.max(1) as f64)
-}
-
-/// Runs that are listed at most.
-const RUNS_MAX: usize = 8;
-
-/// Returns `[0..24] by 1, [25..49] by 2`.
-fn run_words(runs: &[ViewedElementRun]) -> String {
-    let words = |run: &ViewedElementRun| {
-        let contexts: Vec<String> = run.contexts.iter().map(u16::to_string).collect();
-        let elements = match run.first == run.last {
-            true => format!("[{}]", run.first),
-            false => format!("[{}..{}]", run.first, run.last),
-        };
-        format!("{elements} by {}", contexts.join(" "))
-    };
-    let mut listed: Vec<String> = runs.iter().take(RUNS_MAX).map(words).collect();
-    if runs.len() > RUNS_MAX {
-        listed.push(count_more((runs.len() - RUNS_MAX) as u64, "run"));
-    }
-    listed.join(", ")
 }
 
 #[cfg(test)]

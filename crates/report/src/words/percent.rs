@@ -31,3 +31,8 @@ pub(crate) fn fraction_words(fraction: f64, is_points: bool) -> String {
 pub(crate) fn signed_percent(change: f64) -> String {
     format!("{:+.1}%", 100.0 * change)
 }
+
+/// `12%`
+pub(crate) fn whole_percent(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
+}

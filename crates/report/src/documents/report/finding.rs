@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::documents::report::site::{SiteDocument, access_key, site_document};
 use crate::words::ContextNoun;
+use crate::words::notes::{FindingNote, finding_notes};
 use crate::words::remedy::{self, RemedyContext};
 use crate::words::saving::{OutlookWords, SavingDocument};
 use relayout_session::{ProductionBuild, ProductionPlacement};
@@ -99,6 +100,8 @@ pub(crate) struct FindingDocument<'a> {
     unstable: bool,
     /// Number of recordings by the kind that the finding has in each alone.
     kinds_by_run: BTreeMap<&'static str, u32>,
+    /// Sentences that explain the numbers, in the order in which they are shown.
+    notes: Vec<FindingNote>,
     /// Possible remedies.
     advice: Vec<AdviceDocument>,
     /// Transfers by the other object on the line.
@@ -410,6 +413,7 @@ pub(crate) fn finding_document<'a>(
             .iter()
             .map(|(kind, runs)| (kind.as_str(), *runs))
             .collect(),
+        notes: finding_notes(finding, ContextNoun::from_meta(meta)),
         advice: finding
             .remedies
             .iter()

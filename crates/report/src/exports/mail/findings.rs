@@ -12,6 +12,7 @@ use crate::words::finding::{
     MEMBERS_MAX, PAIRS_MAX, finding_heading, first_members, lettered_members, member_uses,
     pair_sentence, pictured_lines, recording_sentence,
 };
+use crate::words::notes::finding_notes;
 use crate::words::source_positions::SourcePositions;
 use crate::words::wrap::wrap_text_at;
 
@@ -60,6 +61,13 @@ fn write_finding(
 ) -> fmt::Result {
     let heading = finding_heading(finding, all_transfers);
     writeln!(out, "\n{}\n", wrap_text_at(WIDTH, &heading, 0))?;
+    let notes = finding_notes(finding, noun);
+    for note in &notes {
+        writeln!(out, "{}", wrap_text_at(WIDTH, &note.text, 0))?;
+    }
+    if !notes.is_empty() {
+        writeln!(out)?;
+    }
     let members = first_members(finding, MEMBERS_MAX);
     for line in pictured_lines(finding) {
         let picture = line_picture(&members, line, i64::from(line_bytes));

@@ -15,9 +15,10 @@ use crate::exports::sarif::format::{
 };
 use crate::exports::sarif::kinds::{kind_level, kind_rule};
 use crate::words::access::shown_name;
-use crate::words::counted;
 use crate::words::finding::{PAIRS_MAX, finding_heading, pair_sentence};
+use crate::words::notes::finding_notes;
 use crate::words::source_positions::SourcePositions;
+use crate::words::{ContextNoun, counted};
 
 /// Further members of a line that a result refers to.
 const OTHER_MEMBERS_MAX: usize = 8;
@@ -73,6 +74,7 @@ pub fn render_findings(
         context,
         sources: &sources,
         all_transfers: report.findings.totals.tally.transfers(),
+        noun: ContextNoun::from_meta(report.meta),
     };
     let results: Vec<SarifResult<'_>> = { shown.iter() }
         .filter_map(|finding| located.result(finding))
@@ -99,6 +101,7 @@ struct LocatedFindings<'a> {
     context: &'a SarifContext<'a>,
     sources: &'a SourcePositions,
     all_transfers: u64,
+    noun: ContextNoun,
 }
 
 impl LocatedFindings<'_> {
@@ -134,7 +137,7 @@ impl LocatedFindings<'_> {
                 main_member,
             ]),
             suppressions: Vec::new(),
-            properties: ResultProperties::Finding(finding_properties(finding)),
+            properties: ResultProperties::Finding(finding_properties(finding, self.noun)),
         })
     }
 
@@ -245,7 +248,7 @@ fn access_verb(access: AccessKind) -> &'static str {
     }
 }
 
-fn finding_properties(finding: &Finding) -> FindingProperties<'_> {
+fn finding_properties(finding: &Finding, noun: ContextNoun) -> FindingProperties<'_> {
     let tally = &finding.tally;
     FindingProperties {
         rank_in_report: finding.rank,
@@ -259,5 +262,6 @@ fn finding_properties(finding: &Finding) -> FindingProperties<'_> {
         false_first_touch: tally.false_first_touch,
         false_lifetime: tally.false_lifetime,
         share: finding.share,
+        notes: finding_notes(finding, noun),
     }
 }

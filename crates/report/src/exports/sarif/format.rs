@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::exports::sarif::SarifContext;
 use crate::words::escape::json_text;
+use crate::words::notes::FindingNote;
 
 /// Schema of the format.
 const SARIF_SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -241,6 +242,8 @@ pub(super) struct FindingProperties<'a> {
     pub false_lifetime: u64,
     /// Fraction of all transfers of the recording.
     pub share: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<FindingNote>,
 }
 
 #[derive(Clone, Serialize)]

@@ -3,29 +3,23 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-use relayout_contend::finding::{
-    ConflictPair, ElementRun, FindingMember, LinePlace, SharedElements,
-};
-use relayout_contend::{CONFIDENCE_MIN_PERCENT, Finding, FindingKind, SiteSource};
-use relayout_layout::word_lists::word_list;
+use relayout_contend::finding::{ConflictPair, FindingMember};
+use relayout_contend::{Finding, SiteSource};
 
 use crate::text::report::adjacent;
 use crate::words::access::{access_words, shown_name, source_words};
 use crate::words::finding::finding_name;
+use crate::words::notes::{FindingNote, NoteKind, finding_notes};
 use crate::words::percent::percent_of;
 use crate::words::remedy::{self, RemedyContext};
 use crate::words::saving::OutlookWords;
 use crate::words::source_positions::SourcePositions;
 use crate::words::wrap::wrap_words;
-use crate::words::{ContextNoun, count_more, counted};
+use crate::words::{ContextNoun, count_more};
 use relayout_session::ProductionPlacement;
 
 /// Names in a list, at most.
 const NAMES_MAX: usize = 4;
-/// Elements of an array in a list, at most.
-const ELEMENTS_SHOWN_MAX: usize = 8;
-/// Places of lines in a list, at most.
-const PLACES_MAX: usize = 4;
 /// Pairs shown, at most ...
 const PAIRS_SHOWN_MAX: usize = 6;
 /// ... and members.
@@ -52,7 +46,7 @@ pub(crate) fn write_finding(
     let DetailReader {
         sources,
         context_noun,
-        outlook,
+        ..
     } = reader;
     let path = finding.types_path.join(" > ");
     let path = if finding.types_path.len() > 1 {
@@ -67,8 +61,10 @@ pub(crate) fn write_finding(
         finding_name(finding),
         finding.kind.as_str()
     )?;
-    for note in finding_notes(finding, context_noun, sources, outlook)
-        .into_iter()
+    let notes = finding_notes(finding, context_noun);
+    for note in { notes.iter().flat_map(note_rows) }
+        .chain(remedy_rows(finding, reader))
+        .chain(origin_notes(finding))
         .chain(placement.map(production_note))
         .chain(saving.map_or(Vec::new(), |saving| wrap_words(saving.split(' '), WIDTH)))
     {
@@ -81,81 +77,33 @@ pub(crate) fn write_finding(
     write_pairs(out, finding, sources)
 }
 
-/// Returns sentences about misses that are false at first, but whose contexts go on to use what
-/// another wrote.
-fn lifetime_notes(finding: &Finding, context_noun: ContextNoun) -> Vec<String> {
-    let transfers = finding.tally.transfers();
-    let share = |count| percent_of(count, transfers);
-    let (false_first_touch, false_lifetime) = (
-        finding.tally.false_first_touch,
-        finding.tally.false_lifetime,
-    );
-    if false_first_touch <= transfers / 2 || false_lifetime > transfers / 2 {
-        return Vec::new();
+/// Returns the rows of a note. Those on places and on uncertain types are single rows, however long.
+fn note_rows(note: &FindingNote) -> Vec<String> {
+    match note.kind {
+        NoteKind::UncertainType | NoteKind::Places => vec![note.text.clone()],
+        _ => wrap_words(note.text.split(' '), WIDTH),
     }
-    let sentence = format!(
-        "{} of the misses hit data that no other {noun} had changed (first use), but most of those {noun}s use the changed \
-         data soon after: over the whole stay, {} of the transfers are false.",
-        share(false_first_touch),
-        share(false_lifetime),
-        noun = context_noun.singular()
-    );
-    wrap_words(sentence.split(' '), WIDTH)
 }
 
-/// Returns sentences that explain the numbers of a finding.
-fn finding_notes(
-    finding: &Finding,
-    context_noun: ContextNoun,
-    sources: &SourcePositions,
-    outlook: &OutlookWords<'_>,
-) -> Vec<String> {
-    let mut notes = Vec::new();
-    if finding.estimated {
-        notes.push("Estimated from rates of sampled accesses, not counted.".to_owned());
-    }
-    if let Some(observed) = finding.hitm {
-        notes.push(format!(
-            "Hardware told of {observed} transfers (HITM) of these lines."
-        ));
-    }
-    notes.extend(uncertainty_note(finding));
-    notes.extend(lifetime_notes(finding, context_noun));
-    match &finding.elements {
-        Some(elements) => notes.extend(element_notes(elements, context_noun)),
-        None => notes.extend(line_places(finding)),
-    }
-    match finding.kind {
-        FindingKind::LockWord => {
-            notes.push(
-                "Those who try to take the lock pull the line from under its holder.".to_owned(),
-            );
-        }
-        FindingKind::Straddle => notes.push("Lies on two lines and moves both.".to_owned()),
-        _ => {}
-    }
-    if finding.is_unstable() {
-        let kinds = finding.kinds_by_run.iter();
-        let kinds: Vec<String> = kinds
-            .map(|(kind, runs)| format!("{} in {runs}", kind.as_str()))
-            .collect();
-        notes.push(format!(
-            "Unstable: not the same thing in all recordings ({}), so no advice.",
-            kinds.join(", ")
-        ));
-    }
+/// Returns the rows of the finding's remedies.
+fn remedy_rows(finding: &Finding, reader: DetailReader<'_>) -> Vec<String> {
     let position = |source: &SiteSource| {
         let function = source.function.as_deref().unwrap_or("?");
-        format!("{function} {}", sources.position(source))
+        format!("{function} {}", reader.sources.position(source))
     };
-    for remedy in &finding.remedies {
-        let remedy_context = RemedyContext {
-            context_noun: context_noun.singular(),
-            outlook,
-        };
-        let sentence = remedy::remedy_sentence(remedy, remedy_context, position);
-        notes.extend(wrap_words(sentence.split(' '), WIDTH));
-    }
+    let context = RemedyContext {
+        context_noun: reader.context_noun.singular(),
+        outlook: reader.outlook,
+    };
+    { finding.remedies.iter() }
+        .map(|remedy| remedy::remedy_sentence(remedy, context, position))
+        .flat_map(|sentence| wrap_words(sentence.split(' '), WIDTH))
+        .collect()
+}
+
+/// Returns the other objects on the line, and the places of allocation.
+fn origin_notes(finding: &Finding) -> Vec<String> {
+    let mut notes = Vec::new();
     if !finding.neighbours.is_empty() && finding.elements.is_none() {
         let neighbours = most_frequent(&finding.neighbours);
         notes.push(format!(
@@ -166,82 +114,6 @@ fn finding_notes(
         notes.push(format!("Allocated: {}", most_frequent(&finding.origins)));
     }
     notes
-}
-
-/// Returns a sentence about elected types, if many of the objects have an uncertain one.
-fn uncertainty_note(finding: &Finding) -> Option<String> {
-    let confidence = finding.type_confidence;
-    let rival = finding.rival_type.as_ref().map_or(String::new(), |rival| {
-        format!(" Other code takes the same memory for {rival}: it is an arena, or was used again.")
-    });
-    confidence.is_doubtful().then(|| {
-        format!(
-            "The type of {} of {} was elected by evidence that hardly agrees, with a confidence from {}% (below \
-             {CONFIDENCE_MIN_PERCENT}%): see --explain {}.{rival}",
-            confidence.uncertain,
-            counted(confidence.objects, "object"),
-            confidence.least_percent,
-            finding.rank
-        )
-    })
-}
-
-/// Returns the stride of an array, and the contexts that use its elements.
-fn element_notes(elements: &SharedElements, context_noun: ContextNoun) -> Vec<String> {
-    let noun = context_noun.singular();
-    let shown = elements.runs.iter().take(ELEMENTS_SHOWN_MAX);
-    let mut users: Vec<String> = shown.map(|run| run_words(run, noun)).collect();
-    let rest = elements.runs.get(users.len()..).unwrap_or_default();
-    let elements_left: u64 = rest.iter().map(ElementRun::element_count).sum();
-    if elements_left > 0 {
-        users.push(count_more(elements_left, "element"));
-    }
-    let array = match &elements.member {
-        Some(member) => format!("`{member}` is an array"),
-        None => "An array".to_owned(),
-    };
-    let sentence = format!(
-        "{array} of {}, {} bytes each. Used on these lines: {}.",
-        counted(elements.count, "element"),
-        elements.stride,
-        users.join(", ")
-    );
-    wrap_words(sentence.split(' '), WIDTH)
-}
-
-/// Returns `[2] by thread 3`, or `[0..24] by thread 1`.
-fn run_words(run: &ElementRun, noun: &str) -> String {
-    let contexts = run.contexts.iter();
-    let contexts: Vec<String> = contexts.map(|context| context.0.to_string()).collect();
-    let plural = if run.contexts.len() == 1 { "" } else { "s" };
-    let contexts = word_list(&contexts, NAMES_MAX);
-    let elements = match run.element_count() {
-        1 => format!("[{}]", run.first),
-        _ => format!("[{}..{}]", run.first, run.last),
-    };
-    format!("{elements} by {noun}{plural} {contexts}")
-}
-
-/// Returns the offsets of its lines, if there are several.
-fn line_places(finding: &Finding) -> Option<String> {
-    let transfers = finding.tally.transfers();
-    let place_words = |place: &LinePlace| {
-        let part = percent_of(place.transfers, transfers);
-        format!(
-            "{:+} ({part}, {})",
-            place.line_offset,
-            counted(place.objects, "object")
-        )
-    };
-    let places: Vec<String> = finding.places.iter().map(place_words).collect();
-    (places.len() > 1).then(|| {
-        let reason = match finding.phase() {
-            None => "Objects begin at several places in a line",
-            Some(_) => "It lies on several lines",
-        };
-        let places = word_list(&places, PLACES_MAX);
-        format!("{reason}; lines begin at {places}.")
-    })
 }
 
 /// Widest line of a note.
