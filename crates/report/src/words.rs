@@ -6,6 +6,7 @@ pub mod escape;
 pub(crate) mod experiment;
 pub(crate) mod finding;
 pub(crate) mod kernel_experiment;
+pub(crate) mod kinds;
 pub(crate) mod layout_changes;
 pub(crate) mod magnitude;
 pub(crate) mod notes;
@@ -87,7 +88,12 @@ pub(crate) enum ContextNoun {
 
 impl ContextNoun {
     pub(crate) fn from_meta(meta: &ProfileMeta) -> Self {
-        match meta.target.as_str() {
+        Self::from_target(&meta.target)
+    }
+
+    /// Returns the noun for what was recorded: `kernel` or `program`.
+    pub(crate) fn from_target(target: &str) -> Self {
+        match target {
             "program" => Self::Threads,
             _ => Self::Cpus,
         }

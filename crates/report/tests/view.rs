@@ -261,7 +261,7 @@ fn hostile_document(findings: usize) -> Value {
             Value::Array(values) => values.iter_mut().for_each(replace_strings),
             // Kinds are words of the document: another one is refused.
             Value::Object(values) => { values.iter_mut() }
-                .filter(|(key, _)| !["kind", "access"].contains(&key.as_str()))
+                .filter(|(key, _)| !["kind", "access", "outlook"].contains(&key.as_str()))
                 .for_each(|(_, value)| replace_strings(value)),
             _ => {}
         }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::documents::Document;
 use crate::documents::advise::curve::CurveDocument;
-use crate::documents::report::{AdviceDocument, DeclaringDocument};
+use crate::documents::report::finding::{AdviceDocument, DeclaringDocument};
 
 /// The document of `advise --json`.
 #[derive(Serialize, JsonSchema)]
@@ -235,7 +235,7 @@ pub struct AdvisedVariableDocument<'a> {
     #[serde(rename = "type")]
     pub type_name: &'a str,
     /// Function that declares it; null for one that is not local.
-    pub(crate) declared_in: Option<DeclaringDocument<'a>>,
+    pub(crate) declared_in: Option<DeclaringDocument>,
     /// Read and write transfers on it.
     pub transfers: u64,
     /// Findings of `report` on its cache lines, which other variables may share.

@@ -1,34 +1,34 @@
-//! `relayout/report/1`: the report for scripts. The structs here are the format; a change to a key
-//! or its meaning needs a new version.
+//! `relayout/report/1`: the report, written for scripts and pages, and read by every other rendering of findings. The
+//! structs here are the format; a change to a key or its meaning needs a new version.
 
 mod excerpts;
-mod finding;
+pub(crate) mod finding;
+mod from_finding;
 mod layout;
-mod site;
+pub(crate) mod line_rows;
+mod recording;
+pub(crate) mod site;
 
 use std::collections::BTreeMap;
 
-use excerpts::{SourceDocument, source_documents};
-pub(crate) use finding::{
-    AdviceDocument, DeclaringDocument, advice_document, declaring_document, source_position,
-};
-use finding::{ElementsDocument, FindingDocument, finding_document};
-use layout::{SubjectLayoutDocument, subject_layout_document};
 use relayout_contend::finding::{LinePairs, UnresolvedLines};
 use relayout_contend::{CoherenceTally, UnreadMemory};
-use relayout_profile::boot::{BootChange, RecordedBoot, UnwatchedAccess};
-use relayout_profile::{
-    AccessCoverage, ProfileMeta, RecordedProcess, RecordedRun, RecordedTime, UnseenStringCode,
-};
+use relayout_profile::{AccessCoverage, RecordedRun, UnseenStringCode};
 use schemars::JsonSchema;
-use serde::Serialize;
-pub use site::access_key;
-use site::{SiteDocument, site_document};
+use serde::{Deserialize, Serialize};
 
+use super::Document;
 use crate::ReportContents;
-use crate::documents::Document;
+use crate::words::ContextNoun;
 use crate::words::saving::OutlookWords;
 use crate::words::source_positions::SourcePositions;
+use excerpts::{SourceDocument, source_documents};
+use finding::{ElementsDocument, FindingDocument};
+pub(crate) use from_finding::{advice_document, declaring_document, source_position};
+use layout::{SubjectLayoutDocument, subject_layout_document};
+use recording::{MachineDocument, RunDocument, machine_document, run_document};
+pub use site::access_key;
+use site::{SiteDocument, site_document};
 
 /// Renders `report` as indented JSON, ending in a line feed.
 ///
@@ -38,248 +38,159 @@ pub fn render(report: &ReportContents) -> Result<String, serde_json::Error> {
     report_document(report).to_json()
 }
 
-impl Document for ReportDocument<'_> {
+impl Document for ReportDocument {
     const SCHEMA: &'static str = "relayout/report/1";
 }
 
+impl ReportDocument {
+    /// Returns the noun for the contexts of the recording.
+    pub(crate) fn context_noun(&self) -> ContextNoun {
+        ContextNoun::from_target(&self.machine.target)
+    }
+
+    /// Returns the names of source files as they are shown.
+    pub(crate) fn source_positions(&self) -> SourcePositions {
+        SourcePositions::below(&self.source_root)
+    }
+}
+
 /// The document of `report --json`.
-#[derive(Serialize, JsonSchema)]
-pub struct ReportDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ReportDocument {
     /// Name and version of this document.
-    schema: &'static str,
+    pub(crate) schema: String,
     /// Version of relayout that recorded.
-    tool_version: &'a str,
+    pub(crate) tool_version: String,
     /// Machine.
-    machine: MachineDocument<'a>,
+    pub(crate) machine: MachineDocument,
     /// Name of the workload, or command of the program.
-    workload: &'a str,
+    pub(crate) workload: String,
     /// Settings of the recording by name.
-    settings: BTreeMap<&'a str, &'a str>,
+    pub(crate) settings: BTreeMap<String, String>,
     /// Recordings of the profile.
-    runs: Vec<RunDocument<'a>>,
+    pub(crate) runs: Vec<RunDocument>,
     /// Part of the accesses that the counts are of: `complete`; `sliced`: those of a part of the time;
     /// `samples`: single ones that hardware took.
-    coverage: &'static str,
+    pub(crate) coverage: String,
     /// Fraction of the time in which accesses were recorded: 1 if `coverage` is `complete`; null for
     /// samples, and where it is not known.
-    recorded_share: Option<f64>,
+    pub(crate) recorded_share: Option<f64>,
     /// Transfers and upgrades are not counted, but expected from rates of samples.
-    estimated: bool,
+    pub(crate) estimated: bool,
     /// Transfers that hardware told of; not among the others.
-    hitm_observed: Option<u64>,
+    pub(crate) hitm_observed: Option<u64>,
     /// All transfers of the profile.
-    transfers_total: u64,
+    pub(crate) transfers_total: u64,
     /// Least and most transfers in a recording; null with one recording.
-    transfers_range: Option<[u64; 2]>,
+    pub(crate) transfers_range: Option<[u64; 2]>,
     /// In some recording, others took more of the CPU time than the order of findings can be
     /// trusted with (`runs[].lost_share`).
-    host_was_busy: bool,
+    pub(crate) host_was_busy: bool,
     /// Transfers that loads waited for.
-    read_transfers: u64,
+    pub(crate) read_transfers: u64,
     /// Of them: reads of what a store left before another context had read it. Null where reads
     /// were not told apart.
-    first_reads: Option<u64>,
+    pub(crate) first_reads: Option<u64>,
     /// The other read transfers.
-    later_reads: Option<u64>,
+    pub(crate) later_reads: Option<u64>,
     /// Transfers that stores waited for.
-    write_transfers: u64,
+    pub(crate) write_transfers: u64,
     /// Upgrades: stores to a line that other CPUs shared.
-    upgrades: u64,
+    pub(crate) upgrades: u64,
     /// Transfers that brought nothing that was used at the access itself.
-    false_first_touch: u64,
+    pub(crate) false_first_touch: u64,
     /// Transfers that brought nothing that was used as long as the line stayed.
-    false_lifetime: u64,
+    pub(crate) false_lifetime: u64,
     /// Number of distinct cache lines.
-    lines: u64,
+    pub(crate) lines: u64,
     /// Read transfers that returned another value than the recorded order says; null where values were not recorded.
-    order_errors: Option<u64>,
+    pub(crate) order_errors: Option<u64>,
     /// Fraction of the transfers that are on a member of a typed object or on a scalar variable, from 0 to 1.
-    resolved_share: f64,
+    pub(crate) resolved_share: f64,
     /// The same fraction without the transfers on contents of files and pipes, which have no members, from 0 to 1.
-    resolved_share_without_content: f64,
+    pub(crate) resolved_share_without_content: f64,
     /// Other transfers by class.
-    unresolved: &'a BTreeMap<String, u64>,
+    pub(crate) unresolved: BTreeMap<String, u64>,
     /// Lines without a known object, by class.
-    unresolved_classes: Vec<UnresolvedDocument<'a>>,
+    pub(crate) unresolved_classes: Vec<UnresolvedDocument>,
     /// Readers of the recorded guest's memory that did not understand its kernel.
-    left_out_readers: Vec<LeftOutReaderDocument<'a>>,
+    pub(crate) left_out_readers: Vec<LeftOutReaderDocument>,
     /// Totals of line pairs.
-    line_pairs: LinePairsDocument,
+    pub(crate) line_pairs: LinePairsDocument,
     /// Code of a program whose repeated string instructions (`rep movs`) were not seen; null where
     /// nobody looked for it, and where the collector sees all instructions.
-    unseen_strings: Option<Vec<UnseenStringsDocument<'a>>>,
+    pub(crate) unseen_strings: Option<Vec<UnseenStringsDocument>>,
     /// Folder that the names of the program's own source files begin with; empty if they share none.
-    source_root: String,
+    pub(crate) source_root: String,
     /// Number of findings in the profile.
-    findings_total: usize,
+    pub(crate) findings_total: usize,
     /// Findings that are shown, most transfers first.
-    findings: Vec<FindingDocument<'a>>,
+    pub(crate) findings: Vec<FindingDocument>,
     /// Source lines around these findings' instructions, from the tree of `--source`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    sources: Vec<SourceDocument<'a>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) sources: Vec<SourceDocument>,
     /// Layouts of the types and variables of these findings.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    layouts: Vec<SubjectLayoutDocument<'a>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) layouts: Vec<SubjectLayoutDocument>,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct MachineDocument<'a> {
-    /// Architecture of the recorded code.
-    arch: &'a str,
-    /// `kernel` or `program`.
-    target: &'a str,
-    /// Release of the kernel; empty for programs.
-    release: &'a str,
-    /// Build id in hexadecimal.
-    build_id: &'a str,
-    /// What recorded.
-    collector: &'a str,
-    /// Number of CPUs or threads that were recorded.
-    contexts: u16,
-    /// Size of a cache line in bytes.
-    line_bytes: u32,
-    /// True if stored values were seen.
-    values_seen: bool,
-    /// Boot of the recorded kernel; null for programs, and for kernels that relayout did not boot.
-    boot: Option<BootDocument<'a>>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct BootDocument<'a> {
-    /// Differences from a boot in production: `no-slab-merging`, `no-kaslr`, `no-mitigations`,
-    /// `no-fast-strings`, `no-clock-watchdog`, `no-timer-check`.
-    changes: Vec<&'static str>,
-    /// Model and features of the emulated CPU, as QEMU was given them; null where the profile does
-    /// not hold them.
-    cpu_model: Option<&'a str>,
-    /// Accesses that were not seen: `user-space`, `bulk-functions`, `block-clears`, `page-walks`,
-    /// `dma`.
-    not_watched: Vec<&'static str>,
-    /// Functions of the kernel whose accesses were not seen; null where the profile does not hold
-    /// them.
-    unwatched_functions: Option<&'a [String]>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct RunDocument<'a> {
-    /// Seed of the order of CPUs or starts.
-    seed: u64,
-    /// False if the recording was cut off.
-    complete: bool,
-    /// How the recorded program or guest ended.
-    ended: &'a str,
-    /// Name of the signal that ended the program before its time, or at which the user ended the
-    /// recording.
-    signal: Option<&'a str>,
-    /// Process whose memory the run's addresses are of.
-    process: Option<ProcessDocument<'a>>,
-    /// Time of the recording in nanoseconds.
-    window_wall_ns: u64,
-    /// CPU time of the recording in nanoseconds.
-    window_cpu_ns: u64,
-    /// Fraction of the CPU time that the recorded processes wanted and did not get, because the
-    /// host ran others; null where nobody measured it.
-    lost_share: Option<f64>,
-    /// Time in which accesses were recorded; null if that was the whole window. All processes of a
-    /// recording have the same.
-    recorded_time: Option<RecordedTimeDocument>,
-    /// Number of accesses.
-    accesses: u64,
-    /// Number of operations.
-    operations: u64,
-    /// Accesses that were not kept in order, for lack of room.
-    bursts_dropped: u64,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct RecordedTimeDocument {
-    /// Wall time from the beginning on in which everything was recorded.
-    whole_ns: u64,
-    /// Wall time after that, in which only slices were recorded.
-    sliced_ns: u64,
-    /// Wall time of all slices together.
-    slices_ns: u64,
-    /// Length of a slice, as asked for.
-    slice_ns: u64,
-    /// Recorded fraction of the whole time.
-    share: f64,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct ProcessDocument<'a> {
-    /// Number of the process.
-    pid: u32,
-    /// Number of its parent.
-    parent_pid: u32,
-    /// Path of the program.
-    program: &'a str,
-    /// False for the first process of a recording.
-    is_further: bool,
-    /// Mappings that it could share with other processes. Transfers between processes are not
-    /// recorded.
-    shared_mappings: u32,
-    /// Of the first process: further ones that had no transfers, and have no run.
-    without_transfers: u32,
-    /// Of the first process: further ones that were not recorded.
-    left_out: u32,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct LinePairsDocument {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct LinePairsDocument {
     /// True if pair transfers were sampled.
-    recorded: bool,
+    pub(crate) recorded: bool,
     /// Cost of a pair transfer, in transfers.
-    coefficient: Option<f64>,
+    pub(crate) coefficient: Option<f64>,
     /// Pairs of lines that would be findings with a coefficient above 0.
-    candidates: u64,
+    pub(crate) candidates: u64,
     /// Number of samples.
-    samples: u64,
+    pub(crate) samples: u64,
     /// Pair transfers that the samples stand for; an estimate.
-    pair_transfers_estimated: u64,
+    pub(crate) pair_transfers_estimated: u64,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct UnseenStringsDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct UnseenStringsDocument {
     /// Module.
-    module: &'a str,
+    pub(crate) module: String,
     /// Function with string instructions that were not seen.
-    function: &'a str,
+    pub(crate) function: String,
     /// Number of such instructions in the function.
-    instructions: u32,
+    pub(crate) instructions: u32,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct LeftOutReaderDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct LeftOutReaderDocument {
     /// `slabs`, `stacks`, ...
-    reader: &'a str,
+    pub(crate) reader: String,
     /// Type, member or symbol that the kernel lacks.
-    missing: &'a str,
+    pub(crate) missing: String,
     /// Transfers without a name in the areas of memory that the reader describes.
-    transfers: u64,
+    pub(crate) transfers: u64,
     /// Their fraction of all transfers: the most that the reader adds to `resolved_share`.
-    share: f64,
+    pub(crate) share: f64,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct UnresolvedDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct UnresolvedDocument {
     /// Kind of memory.
-    class: &'a str,
+    pub(crate) class: String,
     /// Transfers: moves of a cache line to a CPU that another CPU had it.
-    transfers: u64,
+    pub(crate) transfers: u64,
     /// Upgrades: stores to a line that other CPUs shared.
-    upgrades: u64,
+    pub(crate) upgrades: u64,
     /// Fraction of all transfers of the profile, from 0 to 1.
-    share: f64,
+    pub(crate) share: f64,
     /// Number of distinct cache lines.
-    lines: u64,
+    pub(crate) lines: u64,
     /// Instructions, most transfers first.
-    sites: Vec<SiteDocument<'a>>,
+    pub(crate) sites: Vec<SiteDocument>,
     /// Memory that the program cuts into equal parts, one for each context.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    hand_cuts: Vec<ElementsDocument>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) hand_cuts: Vec<ElementsDocument>,
 }
 
-fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
+/// Returns the document of a report.
+pub fn report_document(report: &ReportContents<'_>) -> ReportDocument {
     let ReportContents {
         meta,
         findings,
@@ -297,18 +208,19 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
     } = totals.tally;
     let shown = finding_documents(report);
     let positions = shown.iter().flat_map(FindingDocument::positions).collect();
+    let sources = source_documents(sources, &positions);
     ReportDocument {
-        schema: ReportDocument::SCHEMA,
-        tool_version: &meta.tool_version,
+        schema: ReportDocument::SCHEMA.to_owned(),
+        tool_version: meta.tool_version.clone(),
         machine: machine_document(meta),
-        workload: &meta.workload,
+        workload: meta.workload.clone(),
         settings: meta
             .settings
             .iter()
-            .map(|setting| (setting.name.as_str(), setting.value.as_str()))
+            .map(|setting| (setting.name.clone(), setting.value.clone()))
             .collect(),
         runs: meta.runs.iter().map(run_document).collect(),
-        coverage: coverage_name(meta.coverage),
+        coverage: coverage_name(meta.coverage).to_owned(),
         recorded_share: meta.recorded_share(),
         estimated: findings.estimated,
         hitm_observed: totals.hitm,
@@ -326,7 +238,7 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
         order_errors: totals.order_errors,
         resolved_share: totals.resolved_share(),
         resolved_share_without_content: totals.resolved_share_without_content(),
-        unresolved: &totals.unresolved,
+        unresolved: totals.unresolved.clone(),
         unresolved_classes: findings
             .unresolved
             .iter()
@@ -341,72 +253,23 @@ fn report_document<'a>(report: &ReportContents<'a>) -> ReportDocument<'a> {
         source_root: SourcePositions::new(findings).root().to_owned(),
         findings_total: findings.findings.len(),
         findings: shown,
-        sources: source_documents(sources, &positions),
+        sources,
         layouts: layouts.iter().map(subject_layout_document).collect(),
     }
 }
 
 /// Returns the selected findings.
-fn finding_documents<'a>(report: &ReportContents<'a>) -> Vec<FindingDocument<'a>> {
+fn finding_documents(report: &ReportContents<'_>) -> Vec<FindingDocument> {
     let (shown, _) = report.selection.select_findings(report.findings);
+    let sources = SourcePositions::new(report.findings);
     { shown.into_iter() }
         .map(|finding| {
             let outlook =
                 OutlookWords::new(finding, report.findings, report.judgements, report.profile);
-            finding_document(finding, report.meta, report.production, &outlook)
+            let production = report.production.and_then(|all| all.get(finding.rank));
+            FindingDocument::new(finding, report, &sources, production, &outlook)
         })
         .collect()
-}
-
-fn machine_document(meta: &ProfileMeta) -> MachineDocument<'_> {
-    MachineDocument {
-        arch: &meta.machine,
-        target: &meta.target,
-        release: &meta.release,
-        build_id: &meta.build_id,
-        collector: &meta.collector,
-        contexts: meta.contexts,
-        line_bytes: meta.line_bytes,
-        values_seen: meta.values_seen,
-        boot: RecordedBoot::from_meta(meta).map(boot_document),
-    }
-}
-
-fn boot_document(boot: RecordedBoot<'_>) -> BootDocument<'_> {
-    let unwatched = boot.unwatched.into_iter();
-    BootDocument {
-        changes: boot.changes.into_iter().map(BootChange::as_str).collect(),
-        cpu_model: boot.cpu_model,
-        not_watched: unwatched.map(UnwatchedAccess::as_str).collect(),
-        unwatched_functions: boot.unwatched_functions,
-    }
-}
-
-fn run_document(run: &RecordedRun) -> RunDocument<'_> {
-    RunDocument {
-        seed: run.seed,
-        complete: run.complete,
-        ended: &run.ended,
-        signal: run.signal.as_deref(),
-        process: run.process.as_ref().map(process_document),
-        window_wall_ns: run.window_wall_ns,
-        window_cpu_ns: run.window_cpu_ns,
-        lost_share: run.lost_share,
-        recorded_time: run.recorded_time.map(recorded_time_document),
-        accesses: run.accesses,
-        operations: run.operations,
-        bursts_dropped: run.bursts_dropped,
-    }
-}
-
-fn recorded_time_document(time: RecordedTime) -> RecordedTimeDocument {
-    RecordedTimeDocument {
-        whole_ns: time.whole_ns,
-        sliced_ns: time.sliced_ns,
-        slices_ns: time.slices_ns,
-        slice_ns: time.slice_ns,
-        share: time.share(),
-    }
 }
 
 fn coverage_name(coverage: AccessCoverage) -> &'static str {
@@ -414,18 +277,6 @@ fn coverage_name(coverage: AccessCoverage) -> &'static str {
         AccessCoverage::Complete => "complete",
         AccessCoverage::Sliced => "sliced",
         AccessCoverage::Samples => "samples",
-    }
-}
-
-fn process_document(process: &RecordedProcess) -> ProcessDocument<'_> {
-    ProcessDocument {
-        pid: process.pid,
-        parent_pid: process.parent_pid,
-        program: &process.program,
-        is_further: process.is_further,
-        shared_mappings: process.shared_mappings,
-        without_transfers: process.without_transfers,
-        left_out: process.left_out,
     }
 }
 
@@ -439,26 +290,26 @@ fn line_pairs_document(pairs: &LinePairs) -> LinePairsDocument {
     }
 }
 
-fn unseen_strings_document(code: &UnseenStringCode) -> UnseenStringsDocument<'_> {
+fn unseen_strings_document(code: &UnseenStringCode) -> UnseenStringsDocument {
     UnseenStringsDocument {
-        module: &code.module,
-        function: &code.function,
+        module: code.module.clone(),
+        function: code.function.clone(),
         instructions: code.instructions,
     }
 }
 
-fn left_out_document(unread: &UnreadMemory) -> LeftOutReaderDocument<'_> {
+fn left_out_document(unread: &UnreadMemory) -> LeftOutReaderDocument {
     LeftOutReaderDocument {
-        reader: &unread.reader,
-        missing: &unread.missing,
+        reader: unread.reader.clone(),
+        missing: unread.missing.clone(),
         transfers: unread.transfers,
         share: unread.share,
     }
 }
 
-fn unresolved_document(class: &UnresolvedLines) -> UnresolvedDocument<'_> {
+fn unresolved_document(class: &UnresolvedLines) -> UnresolvedDocument {
     UnresolvedDocument {
-        class: &class.class,
+        class: class.class.clone(),
         transfers: class.tally.transfers(),
         upgrades: class.tally.upgrades,
         share: class.share,

@@ -44,7 +44,7 @@ impl DocumentSchema {
 /// Returns the schemas of all documents. A test compares them with the files in `docs/schema`.
 pub fn document_schemas() -> Vec<DocumentSchema> {
     vec![
-        DocumentSchema::new::<super::report::ReportDocument<'static>>(),
+        DocumentSchema::new::<super::report::ReportDocument>(),
         DocumentSchema::new::<super::diff::DiffDocument>(),
         DocumentSchema::new::<super::check::CheckDocument<'static>>(),
         DocumentSchema::new::<super::compare::CompareDocument<'static>>(),

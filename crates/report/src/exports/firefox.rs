@@ -16,6 +16,7 @@ use relayout_contend::{AddressNamer, LineMove, SiteSource};
 use relayout_profile::{AccessKind, Addr, ClockUnit, ContextId, ProfileMeta, RunId, SiteId};
 
 use crate::ReportContents;
+use crate::documents::report::report_document;
 use crate::words::escape::{escape_text, json_text};
 use crate::words::finding::recording_sentence;
 use crate::words::source_positions::SourcePositions;
@@ -152,7 +153,7 @@ impl<N: AddressNamer> StackNames<'_, N> {
 
     /// `lockref_get (arch_atomic_try_cmpxchg), stores`; an inlined function in brackets.
     fn code_name(&self, source: &SiteSource, access: AccessKind) -> String {
-        let function = self.sources.function_or_position(source);
+        let function = self.sources.function_or_position(&source.into());
         let verb = match access {
             AccessKind::Read => "loads",
             AccessKind::Write => "stores",
@@ -208,7 +209,7 @@ fn recording_facts(report: &ReportContents<'_>, moves: &[LineMove<'_>]) -> Extra
     );
     let tick = clock_tick(report.meta);
     let facts = [
-        ("Recording", recording_sentence(report)),
+        ("Recording", recording_sentence(&report_document(report))),
         ("Samples", samples),
         (
             "Time",

@@ -7,18 +7,16 @@
 mod canvas;
 mod line_row;
 
-use relayout_contend::Finding;
-
 use crate::ReportContents;
+use crate::documents::report::finding::FindingDocument;
+use crate::documents::report::line_rows::{LETTERS_MAX, LineRow, MemberUse};
+use crate::documents::report::{ReportDocument, report_document};
+use crate::words::count_more;
 use crate::words::finding::{
-    MEMBERS_MAX, PAIRS_MAX, finding_heading, first_members, lettered_members, member_uses,
-    pair_sentence, pictured_lines, recording_sentence,
+    PAIRS_MAX, finding_heading, member_uses, pair_sentence, recording_sentence,
 };
-use crate::words::notes::finding_notes;
-use crate::words::source_positions::SourcePositions;
-use crate::words::{ContextNoun, count_more};
 use canvas::{SvgCanvas, TextStyle};
-use line_row::{MemberUse, draw_line, draw_ruler, member_label};
+use line_row::{draw_line, draw_ruler, member_label};
 
 /// Lines of a finding that are drawn.
 const LINES_MAX: usize = 32;
@@ -46,11 +44,10 @@ const TEXT_COLUMNS: usize = 118;
 /// assert!(svg.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg "));
 /// ```
 pub fn render_svg(report: &ReportContents) -> String {
-    let ReportContents { meta, findings, .. } = report;
-    let noun = ContextNoun::from_meta(meta);
-    let sources = SourcePositions::new(findings);
-    let (shown, passed) = report.selection.select_findings(findings);
-    let title = format!("Contended cache lines of {}", meta.workload);
+    let (_, passed) = report.selection.select_findings(report.findings);
+    let report = &report_document(report);
+    let shown = &report.findings;
+    let title = format!("Contended cache lines of {}", report.workload);
     let sentence = recording_sentence(report);
     let mut canvas = SvgCanvas::new();
     canvas.add_paragraph(&title, TextStyle::Title, TEXT_COLUMNS);
@@ -63,9 +60,9 @@ pub fn render_svg(report: &ReportContents) -> String {
             TEXT_COLUMNS,
         );
     }
-    let all_transfers = findings.totals.tally.transfers();
-    for finding in &shown {
-        draw_finding(&mut canvas, finding, all_transfers, noun, &sources);
+    let all_transfers = report.transfers_total;
+    for finding in shown {
+        draw_finding(&mut canvas, finding, report);
     }
     let left_out = passed.saturating_sub(shown.len());
     if left_out > 0 {
@@ -92,41 +89,40 @@ fn draw_legend(canvas: &mut SvgCanvas) {
     ]);
 }
 
-fn draw_finding(
-    canvas: &mut SvgCanvas,
-    finding: &Finding,
-    all_transfers: u64,
-    noun: ContextNoun,
-    sources: &SourcePositions,
-) {
+fn draw_finding(canvas: &mut SvgCanvas, finding: &FindingDocument, report: &ReportDocument) {
+    let (noun, line_bytes) = (report.context_noun(), report.machine.line_bytes);
     canvas.add_space(18.0);
     let heading = format!(
         "{}. {}",
         finding.rank,
-        finding_heading(finding, all_transfers)
+        finding_heading(finding, report.transfers_total)
     );
     canvas.add_paragraph(&heading, TextStyle::Heading, TEXT_COLUMNS);
-    for note in finding_notes(finding, noun) {
+    for note in &finding.notes {
         canvas.add_paragraph(&note.text, TextStyle::Prose, TEXT_COLUMNS);
     }
-    draw_ruler(canvas, finding.line_bytes);
-    let lines = pictured_lines(finding);
-    let listed = first_members(finding, MEMBERS_MAX);
-    for &line in lines.iter().take(LINES_MAX) {
-        draw_line(canvas, finding, &listed, line, noun);
+    draw_ruler(canvas, line_bytes);
+    let lines = finding.line_offsets(line_bytes);
+    let members = finding.lettered_members();
+    for &offset in lines.iter().take(LINES_MAX) {
+        let row = LineRow::new(&members, offset, line_bytes);
+        draw_line(canvas, &row, line_bytes, noun);
     }
     add_rest(canvas, lines.len(), LINES_MAX, "line");
     canvas.add_space(4.0);
-    for (letter, member) in lettered_members(&listed) {
-        let uses = member_uses(member, noun);
-        let words = format!("{letter}  {}, {uses}", member_label(member));
-        canvas.add_member(MemberUse::from_counts(member), &words, TEXT_COLUMNS - 2);
+    for lettered in &members {
+        let member = lettered.member;
+        if let Some(letter) = lettered.letter {
+            let uses = member_uses(member, noun);
+            let words = format!("{letter}  {}, {uses}", member_label(member));
+            canvas.add_member(member.member_use(), &words, TEXT_COLUMNS - 2);
+        }
     }
-    add_rest(canvas, finding.members.len(), MEMBERS_MAX, "member");
+    add_rest(canvas, members.len(), LETTERS_MAX, "member");
     canvas.add_space(4.0);
     for pair in finding.pairs.iter().take(PAIRS_MAX) {
         canvas.add_paragraph(
-            &pair_sentence(pair, sources),
+            &pair_sentence(pair, &report.source_positions()),
             TextStyle::Listed,
             TEXT_COLUMNS,
         );

@@ -9,20 +9,21 @@ mod head;
 
 use std::fmt::{self, Write};
 
-use relayout_contend::finding::{SharedElements, UnresolvedLines};
-use relayout_contend::{Finding, Findings};
+use relayout_contend::Findings;
 use relayout_layout::word_lists::word_list;
-use relayout_profile::UnseenStringCode;
 use relayout_profile::program::COMPILED_IN_COLLECTOR;
 
 use crate::ReportContents;
+use crate::documents::report::finding::{ElementsDocument, FindingDocument};
+use crate::documents::report::{
+    ReportDocument, UnresolvedDocument, UnseenStringsDocument, report_document,
+};
 use crate::words::finding::finding_name;
-use crate::words::percent::{percent, percent_of, percent_to_thousandths};
-use crate::words::saving::OutlookWords;
+use crate::words::percent::{percent, percent_of, percent_to_thousandths, whole_percent};
+use crate::words::saving::OutlookKey;
 use crate::words::source_positions::SourcePositions;
 use crate::words::wrap::{fit_lines, wrap_words};
 use crate::words::{ContextNoun, counted};
-use detail::DetailReader;
 
 /// Sites shown for each class of unresolved lines.
 const UNRESOLVED_SITES_MAX: usize = 3;
@@ -49,22 +50,17 @@ pub fn render(report: &ReportContents) -> String {
     out
 }
 
-fn write_report(out: &mut String, report: &ReportContents, is_narrow: bool) -> fmt::Result {
+fn write_report(out: &mut String, contents: &ReportContents, is_narrow: bool) -> fmt::Result {
     let ReportContents {
         meta,
         findings,
         selection,
-        production,
-        judgements,
-        profile,
-        sources: _,
-        layouts: _,
-    } = *report;
-    let outlook = |finding: &Finding| OutlookWords::new(finding, findings, judgements, profile);
-    let context_noun = ContextNoun::from_meta(meta);
-    let sources = SourcePositions::new(findings);
-    let (shown, selected_count) = selection.select_findings(findings);
-    head::write(out, meta, findings, &sources)?;
+        ..
+    } = *contents;
+    let report = &report_document(contents);
+    let shown = &report.findings;
+    let sources = report.source_positions();
+    head::write(out, meta, report)?;
     writeln!(out)?;
     if shown.is_empty() {
         writeln!(
@@ -74,31 +70,24 @@ fn write_report(out: &mut String, report: &ReportContents, is_narrow: bool) -> f
         )?;
     } else {
         match is_narrow {
-            true => write_narrow_table(out, &shown, outlook, context_noun)?,
-            false => write_table(out, &shown, findings.estimated, context_noun, outlook)?,
+            true => write_narrow_table(out, report)?,
+            false => write_table(out, report)?,
         }
+        let (_, selected_count) = selection.select_findings(findings);
         if selected_count > shown.len() {
             let left = selected_count - shown.len();
             let lines = if left == 1 { "line" } else { "lines" };
             writeln!(out, "{left:>5} more {lines}; --top 0 shows all")?;
         }
-        for finding in &shown {
-            let placed = production.and_then(|all| all.get(finding.rank));
-            let outlook = outlook(finding);
-            let saving = judgements.and_then(|_| outlook.saving_sentence());
-            let reader = DetailReader {
-                sources: &sources,
-                context_noun,
-                outlook: &outlook,
-            };
-            detail::write_finding(out, finding, reader, placed, saving)?;
+        for finding in shown {
+            detail::write_finding(out, finding, report, contents.judgements.is_some())?;
         }
     }
-    write_unresolved(out, report, context_noun, &sources)?;
-    adjacent::write_summary(out, &findings.line_pairs)?;
-    write_limits(out, findings, &shown)?;
-    write_unseen_strings(out, meta.unseen_strings.as_deref().unwrap_or_default())?;
-    write_instrumented_note(out, report, &shown)
+    write_unresolved(out, report, &sources)?;
+    adjacent::write_summary(out, &report.line_pairs)?;
+    write_limits(out, report)?;
+    write_unseen_strings(out, report.unseen_strings.as_deref().unwrap_or_default())?;
+    write_instrumented_note(out, contents)
 }
 
 fn no_findings_sentence(findings: &Findings, type_name: Option<&str>) -> String {
@@ -114,20 +103,15 @@ fn no_findings_sentence(findings: &Findings, type_name: Option<&str>) -> String 
     }
 }
 
-fn write_table<'o>(
-    out: &mut String,
-    findings: &[&Finding],
-    estimated: bool,
-    context_noun: ContextNoun,
-    outlook: impl Fn(&Finding) -> OutlookWords<'o>,
-) -> fmt::Result {
+fn write_table(out: &mut String, report: &ReportDocument) -> fmt::Result {
+    let (findings, context_noun) = (&report.findings, report.context_noun());
     // The column is there where something is known of savings.
-    let has_saving = findings.iter().any(|finding| outlook(finding).saves());
+    let has_saving = { findings.iter() }.any(|finding| finding.outlook == OutlookKey::Saves);
     let saving_column = |cell: &dyn Fn() -> String| match has_saving {
         true => format!(" {:>8}", cell()),
         false => String::new(),
     };
-    let events = match estimated {
+    let events = match report.estimated {
         true => "------- estimated ------",
         false => "------- transfers ------",
     };
@@ -160,8 +144,7 @@ fn write_table<'o>(
         "Kind"
     )?;
     for finding in findings {
-        let tally = &finding.tally;
-        let transfers = tally.transfers();
+        let transfers = finding.transfers;
         let known_share =
             |part: Option<u64>| part.map_or("-".to_owned(), |part| percent_of(part, transfers));
         writeln!(
@@ -171,15 +154,15 @@ fn write_table<'o>(
             transfers,
             percent(finding.share),
             known_share(finding.first_reads),
-            known_share(finding.later_reads()),
-            percent_of(tally.write_transfers, transfers),
-            percent_of(tally.false_first_touch, transfers),
-            percent_of(tally.false_lifetime, transfers),
-            tally.upgrades,
+            known_share(finding.later_reads),
+            percent_of(finding.write_transfers, transfers),
+            percent_of(finding.false_first_touch, transfers),
+            percent_of(finding.false_lifetime, transfers),
+            finding.upgrades,
             finding.objects,
             finding.contexts,
             repeat_columns(finding),
-            saving_column(&|| outlook(finding).saving_cell()),
+            saving_column(&|| finding.saving_cell()),
             finding.kind.as_str(),
             finding_name(finding),
         )?;
@@ -188,12 +171,8 @@ fn write_table<'o>(
 }
 
 /// Writes the table with the columns that tell findings apart, in about 70 columns and the name.
-fn write_narrow_table<'o>(
-    out: &mut String,
-    shown: &[&Finding],
-    outlook: impl Fn(&Finding) -> OutlookWords<'o>,
-    context_noun: ContextNoun,
-) -> fmt::Result {
+fn write_narrow_table(out: &mut String, report: &ReportDocument) -> fmt::Result {
+    let context_noun = report.context_noun();
     writeln!(
         out,
         "Ranked by transfers. False: by first use, and by the whole stay on a {}.",
@@ -212,20 +191,19 @@ fn write_narrow_table<'o>(
         "Saving",
         "Kind"
     )?;
-    for finding in shown {
-        let tally = &finding.tally;
-        let transfers = tally.transfers();
+    for finding in &report.findings {
+        let transfers = finding.transfers;
         writeln!(
             out,
             "{:>4} {:>9} {:>6} {:>5} {:>5} {:>7} {:>5} {:>12}  {:<13} {}",
             finding.rank,
             transfers,
             percent(finding.share),
-            percent_of(tally.false_first_touch, transfers),
-            percent_of(tally.false_lifetime, transfers),
+            percent_of(finding.false_first_touch, transfers),
+            percent_of(finding.false_lifetime, transfers),
             finding.objects,
             finding.contexts,
-            outlook(finding).saving_cell(),
+            finding.saving_cell(),
             finding.kind.as_str(),
             finding_name(finding),
         )?;
@@ -234,12 +212,12 @@ fn write_narrow_table<'o>(
 }
 
 /// Writes how many string instructions of a program announced nothing, and the functions with most.
-fn write_unseen_strings(out: &mut String, code: &[UnseenStringCode]) -> fmt::Result {
+fn write_unseen_strings(out: &mut String, code: &[UnseenStringsDocument]) -> fmt::Result {
     if code.is_empty() {
         return Ok(());
     }
     let instructions = code.iter().map(|function| u64::from(function.instructions));
-    let mut functions: Vec<&UnseenStringCode> = code.iter().collect();
+    let mut functions: Vec<&UnseenStringsDocument> = code.iter().collect();
     functions.sort_by_key(|function| std::cmp::Reverse(function.instructions));
     let names: Vec<&str> = { functions.iter() }
         .map(|function| &*function.function)
@@ -257,22 +235,19 @@ fn write_unseen_strings(out: &mut String, code: &[UnseenStringCode]) -> fmt::Res
 }
 
 /// Columns of a finding of several recordings: its transfers in each, and its stability.
-fn repeat_columns(finding: &Finding) -> String {
+fn repeat_columns(finding: &FindingDocument) -> String {
     let Some(stability) = finding.stability else {
         return String::new();
     };
     let range = finding.transfers_range;
     let range = range.map_or("-".to_owned(), |[least, most]| format!("{least} to {most}"));
-    format!(" {range:>17} {:>6.0}%", stability * 100.0)
+    format!(" {range:>17} {:>7}", whole_percent(stability))
 }
 
 /// Of a program that was built to be recorded, and where nothing else said how variables lie in the
 /// build that is used.
-fn write_instrumented_note(
-    out: &mut String,
-    report: &ReportContents,
-    shown: &[&Finding],
-) -> fmt::Result {
+fn write_instrumented_note(out: &mut String, report: &ReportContents) -> fmt::Result {
+    let (shown, _) = report.selection.select_findings(report.findings);
     let variables = shown.iter().any(|finding| {
         finding.subject.variable().is_some()
             && (!finding.neighbours.is_empty() || !finding.subject.has_members())
@@ -290,13 +265,12 @@ fn write_instrumented_note(
 
 fn write_unresolved(
     out: &mut String,
-    report: &ReportContents,
-    noun: ContextNoun,
+    report: &ReportDocument,
     sources: &SourcePositions,
 ) -> fmt::Result {
-    let findings = &report.findings;
-    let line_bytes = report.meta.line_bytes;
-    if findings.unresolved.is_empty() {
+    let line_bytes = report.machine.line_bytes;
+    let noun = report.context_noun();
+    if report.unresolved_classes.is_empty() {
         return Ok(());
     }
     writeln!(out, "\nNot resolved to an object")?;
@@ -304,10 +278,11 @@ fn write_unresolved(
         out,
         "  Transfers   Share   Lines  Class                     Most from"
     )?;
-    for class in &findings.unresolved {
-        let UnresolvedLines {
+    for class in &report.unresolved_classes {
+        let UnresolvedDocument {
             class: name,
-            tally,
+            transfers,
+            upgrades: _,
             share,
             lines,
             sites,
@@ -317,12 +292,12 @@ fn write_unresolved(
             .iter()
             .filter(|site| site.transfers > 0)
             .take(UNRESOLVED_SITES_MAX)
-            .map(|site| sources.function_or_position(&site.source))
+            .map(|site| sources.function_or_position(&site.position))
             .collect();
         writeln!(
             out,
             "{:>11}  {:>6} {:>7}  {:<24}  {}",
-            tally.transfers(),
+            transfers,
             percent(*share),
             lines,
             name,
@@ -338,7 +313,7 @@ fn write_unresolved(
 }
 
 /// Returns the stride of memory that is cut by hand, and what would help.
-fn hand_cut_sentence(cut: &SharedElements, line_bytes: u32, noun: ContextNoun) -> String {
+fn hand_cut_sentence(cut: &ElementsDocument, line_bytes: u32, noun: ContextNoun) -> String {
     let noun = noun.singular();
     let padded = cut.stride.next_multiple_of(u64::from(line_bytes.max(1)));
     format!(
@@ -348,8 +323,8 @@ fn hand_cut_sentence(cut: &SharedElements, line_bytes: u32, noun: ContextNoun) -
     )
 }
 
-fn write_limits(out: &mut String, findings: &Findings, shown: &[&Finding]) -> fmt::Result {
-    if findings.estimated {
+fn write_limits(out: &mut String, report: &ReportDocument) -> fmt::Result {
+    if report.estimated {
         return writeln!(
             out,
             "
@@ -370,25 +345,24 @@ Limits
   False by first touch overstates what another layout can save, and false by lifetime estimates it: `relayout advise`
   counts what one saves, by replay."
     )?;
-    let mut members = shown.iter().flat_map(|finding| &finding.members);
-    if members.any(|member| !member.is_counted()) {
+    let mut members = { report.findings.iter() }.flat_map(|finding| &finding.members);
+    if members.any(|member| !member.counted) {
         writeln!(
             out,
             "  Reads and writes are counted from a line's first few coherence events on; ?: none was counted."
         )?;
     }
-    let totals = &findings.totals;
-    if totals.first_reads.is_none() && totals.tally.read_transfers > 0 {
+    if report.first_reads.is_none() && report.read_transfers > 0 {
         writeln!(
             out,
             "  This profile does not tell first reads from later ones."
         )?;
     }
-    match totals.order_errors {
-        Some(errors) if totals.tally.read_transfers > 0 => writeln!(
+    match report.order_errors {
+        Some(errors) if report.read_transfers > 0 => writeln!(
             out,
             "  {} of the loads that brought a line in returned another value than the recorded order says.",
-            percent_to_thousandths(errors as f64 / totals.tally.read_transfers as f64)
+            percent_to_thousandths(errors as f64 / report.read_transfers as f64)
         ),
         _ => Ok(()),
     }

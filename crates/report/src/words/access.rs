@@ -1,9 +1,9 @@
 //! Words for a side of a conflict: its member and its source line.
 
-use relayout_contend::finding::AccessSide;
 use relayout_profile::AccessKind;
 
-use crate::words::source_positions::SourcePositions;
+use super::source_positions::SourcePositions;
+use crate::documents::report::finding::SideDocument;
 
 /// Returns the name of a member; a hole has none.
 pub(crate) fn shown_name(member: &str) -> &str {
@@ -11,7 +11,7 @@ pub(crate) fn shown_name(member: &str) -> &str {
 }
 
 /// `R base_addr`
-pub(crate) fn access_words(side: &AccessSide) -> String {
+pub(crate) fn access_words(side: &SideDocument) -> String {
     let letter = match side.access {
         AccessKind::Read => "R ",
         AccessKind::Write => "W ",
@@ -21,11 +21,10 @@ pub(crate) fn access_words(side: &AccessSide) -> String {
 }
 
 /// `osq_lock kernel/locking/osq_lock.c:128 (vcpu_is_preempted)`; an inlined function in brackets.
-pub(crate) fn source_words(side: &AccessSide, sources: &SourcePositions) -> String {
-    let function = side.source.function.as_deref().unwrap_or("?");
-    let position = sources.position(&side.source);
-    match &side.source.inlined {
-        Some(inlined) => format!("{function} {position} ({inlined})"),
-        None => format!("{function} {position}"),
+pub(crate) fn source_words(side: &SideDocument, sources: &SourcePositions) -> String {
+    let place = sources.function_and_position(&side.position);
+    match &side.position.inlined {
+        Some(inlined) => format!("{place} ({inlined})"),
+        None => place,
     }
 }

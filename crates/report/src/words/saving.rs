@@ -6,29 +6,49 @@
 use relayout_contend::{Finding, Findings};
 use relayout_session::{LayoutOutlook, TypeJudgements, layout_outlook, shell_word};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::words::counted;
+use super::counted;
+use super::percent::signed_percent;
 
 /// Words where no layout of the type was searched.
 const NOT_SEARCHED: &str = "not searched";
 /// Words where there is nothing to move.
 const NO_MEMBERS: &str = "no members to move";
 
+/// Key of what is known of other layouts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum OutlookKey {
+    Saves,
+    NothingHelps,
+    NothingRecommended,
+    NotSearched,
+    NoMembers,
+}
+
+/// Effort of a search of layouts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum SearchEffort {
+    Quick,
+    Thorough,
+}
+
 /// What a layout of the finding's type, or of a struct in it, can save.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct SavingDocument {
     /// Name of the type whose layout it is.
     #[serde(rename = "type")]
-    type_name: String,
+    pub(crate) type_name: String,
     /// Transfers that the recommended layout saves, of all findings of the type.
-    transfers: f64,
+    pub(crate) transfers: f64,
     /// The same as a fraction of all transfers.
-    share: f64,
+    pub(crate) share: f64,
     /// Change of the transfers on the type: -0.33.
-    change: f64,
+    pub(crate) change: f64,
     /// Members that move.
-    moved: usize,
+    pub(crate) moved: usize,
 }
 
 /// Outlook for other layouts of a finding, with the profile that commands name.
@@ -58,11 +78,6 @@ impl<'a> OutlookWords<'a> {
             outlook: LayoutOutlook::NoMembers,
             profile: "",
         }
-    }
-
-    /// Returns true if a layout saves transfers.
-    pub(crate) fn saves(&self) -> bool {
-        matches!(self.outlook, LayoutOutlook::Saves(_))
     }
 
     /// Returns what layouts do for a line whose transfers bring what is used: the beginning of a
@@ -126,23 +141,32 @@ impl<'a> OutlookWords<'a> {
         }
     }
 
-    /// Returns the key of what is known: `saves`, `nothing-helps`.
-    pub(crate) fn key(&self) -> &'static str {
+    /// Returns the key of what is known.
+    pub(crate) fn key(&self) -> OutlookKey {
         match self.outlook {
-            LayoutOutlook::NoMembers => "no-members",
-            LayoutOutlook::NotSearched { .. } => "not-searched",
-            LayoutOutlook::Saves(_) => "saves",
-            LayoutOutlook::NothingRecommended { .. } => "nothing-recommended",
-            LayoutOutlook::NothingHelps { .. } => "nothing-helps",
+            LayoutOutlook::NoMembers => OutlookKey::NoMembers,
+            LayoutOutlook::NotSearched { .. } => OutlookKey::NotSearched,
+            LayoutOutlook::Saves(_) => OutlookKey::Saves,
+            LayoutOutlook::NothingRecommended { .. } => OutlookKey::NothingRecommended,
+            LayoutOutlook::NothingHelps { .. } => OutlookKey::NothingHelps,
         }
     }
 
-    /// Returns a sentence about the saving; `None` where there are no members to move.
-    pub(crate) fn saving_sentence(&self) -> Option<String> {
-        Some(format!("Saving: {}", self.saving_words()?))
+    /// Returns the effort of the search; `None` where nothing was searched.
+    pub(crate) fn search_effort(&self) -> Option<SearchEffort> {
+        let is_thorough = match &self.outlook {
+            LayoutOutlook::NoMembers | LayoutOutlook::NotSearched { .. } => return None,
+            LayoutOutlook::Saves(saving) => saving.is_thorough,
+            LayoutOutlook::NothingRecommended { is_thorough, .. } => *is_thorough,
+            LayoutOutlook::NothingHelps { .. } => true,
+        };
+        Some(match is_thorough {
+            true => SearchEffort::Thorough,
+            false => SearchEffort::Quick,
+        })
     }
 
-    /// Returns the sentence without its subject, for where that is a title.
+    /// Returns the saving in words; `None` where there are no members to move.
     pub(crate) fn saving_words(&self) -> Option<String> {
         Some(match &self.outlook {
             LayoutOutlook::NoMembers => return None,
@@ -178,24 +202,26 @@ impl<'a> OutlookWords<'a> {
         })
     }
 
-    /// Returns `-33.1%`, `none`, `unknown`, or `-` where there are no members to move.
-    pub(crate) fn saving_cell(&self) -> String {
-        match &self.outlook {
-            LayoutOutlook::NoMembers => "-".to_owned(),
-            LayoutOutlook::Saves(saving) => format!("{:+.1}%", saving.change * 100.0),
-            LayoutOutlook::NotSearched { .. }
-            | LayoutOutlook::NothingRecommended {
-                is_thorough: false, ..
-            } => "unknown".to_owned(),
-            LayoutOutlook::NothingRecommended { .. } | LayoutOutlook::NothingHelps { .. } => {
-                "none".to_owned()
-            }
-        }
-    }
-
     fn advise_command(&self, type_name: &str) -> String {
         let [profile, type_name] = [self.profile, type_name].map(shell_word);
         format!("`relayout advise {profile} {type_name}`")
+    }
+}
+
+/// Returns `-33.1%`, `none`, `unknown`, or `-` where there are no members to move.
+pub(crate) fn saving_cell(
+    outlook: OutlookKey,
+    effort: Option<SearchEffort>,
+    saving: Option<&SavingDocument>,
+) -> String {
+    match (outlook, saving) {
+        (OutlookKey::NoMembers, _) => "-".to_owned(),
+        (_, Some(saving)) => signed_percent(saving.change),
+        (OutlookKey::NotSearched, _) => "unknown".to_owned(),
+        (OutlookKey::NothingRecommended, _) if effort == Some(SearchEffort::Quick) => {
+            "unknown".to_owned()
+        }
+        _ => "none".to_owned(),
     }
 }
 
@@ -214,8 +240,12 @@ mod tests {
         let said = [
             words.true_sharing().to_owned(),
             words.search_sentence().unwrap_or_default(),
-            words.saving_sentence().unwrap_or_default(),
-            words.saving_cell(),
+            { words.saving_words() }.map_or(String::new(), |saving| format!("Saving: {saving}")),
+            saving_cell(
+                words.key(),
+                words.search_effort(),
+                words.saving_document().ok().as_ref(),
+            ),
         ];
         assert_eq!(said, expect);
     }

@@ -3,8 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use relayout_contend::{Findings, SiteSource};
+use relayout_contend::Findings;
 use relayout_session::is_library_file;
+
+use crate::documents::report::site::PositionDocument;
 
 /// Renders sources; knows the directory of the source tree.
 pub(crate) struct SourcePositions {
@@ -33,23 +35,33 @@ impl SourcePositions {
         }
     }
 
+    /// Returns names of files below the directory `root`, which ends in a slash; empty for none.
+    pub fn below(root: &str) -> Self {
+        Self {
+            root: root.to_owned(),
+        }
+    }
+
     /// The directory that is left out of file names; empty if none is.
     pub fn root(&self) -> &str {
         &self.root
     }
 
     /// `free_percpu`, or the file and line where there is no function.
-    pub fn function_or_position(&self, source: &SiteSource) -> String {
-        source
-            .function
-            .clone()
-            .unwrap_or_else(|| self.position(source))
+    pub fn function_or_position(&self, place: &PositionDocument) -> String {
+        { place.function.clone() }.unwrap_or_else(|| self.position(place))
+    }
+
+    /// `free_percpu mm/percpu.c:2259`
+    pub fn function_and_position(&self, place: &PositionDocument) -> String {
+        let function = place.function.as_deref().unwrap_or("?");
+        format!("{function} {}", self.position(place))
     }
 
     /// `mm/percpu.c:2259`
-    pub fn position(&self, source: &SiteSource) -> String {
-        let file = self.shown_file(source.file.as_deref().unwrap_or("?"));
-        match source.line {
+    pub fn position(&self, place: &PositionDocument) -> String {
+        let file = self.shown_file(place.file.as_deref().unwrap_or("?"));
+        match place.line {
             Some(line) => format!("{file}:{line}"),
             None => file.to_owned(),
         }

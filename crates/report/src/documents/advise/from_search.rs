@@ -29,10 +29,12 @@ use crate::documents::advise::{
     TypeDocument, VariableFindingDocument, WhatIfDocument, WhatIfOutcomeDocument,
     WhatIfScoresDocument,
 };
-use crate::documents::report::{advice_document, declaring_document};
+use crate::documents::report::{advice_document, declaring_document, source_position};
 use crate::text::advise::recommendation_text::recommendation_reason;
 use crate::text::advise::review_answers::LayoutReview;
 use crate::text::advise::{PoolView, order_text};
+use crate::words::ContextNoun;
+use crate::words::remedy::RemedyContext;
 use crate::words::saving::OutlookWords;
 
 /// Returns the document of `advise`, with the candidates worth showing for `top`.
@@ -67,6 +69,10 @@ fn variable_document<'a>(
     variable: &'a ContendedVariable,
 ) -> AdvisedVariableDocument<'a> {
     let outlook = OutlookWords::of_number();
+    let context = RemedyContext {
+        context_noun: ContextNoun::from_meta(meta).singular(),
+        outlook: &outlook,
+    };
     let findings = variable.findings.iter();
     AdvisedVariableDocument {
         name: &variable.name,
@@ -78,7 +84,7 @@ fn variable_document<'a>(
                 rank: finding.rank,
                 kind: finding.kind.as_str(),
                 advice: { finding.remedies.iter() }
-                    .map(|remedy| advice_document(remedy, meta, &outlook))
+                    .map(|remedy| advice_document(remedy, context, source_position))
                     .collect(),
             })
             .collect(),

@@ -4,36 +4,36 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_session::SourceFile;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::words::source_excerpt::{line_start, lines_around};
 
 /// A file of the tree of `--source`. The tree may be of another version than the recorded build.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct SourceDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct SourceDocument {
     /// Name of the file, as in `sites[].file`.
-    file: &'a str,
+    pub(crate) file: String,
     /// Path of the file below the tree.
-    path: &'a str,
+    pub(crate) path: String,
     /// Lines around the instructions of the document, in order.
-    excerpts: Vec<ExcerptDocument<'a>>,
+    pub(crate) excerpts: Vec<ExcerptDocument>,
 }
 
 /// Lines that follow each other.
-#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
-struct ExcerptDocument<'a> {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct ExcerptDocument {
     /// Number of the first line, from 1.
-    first_line: u32,
+    pub(crate) first_line: u32,
     /// Lines without line ends, each cut to 160 characters.
-    lines: Vec<&'a str>,
+    pub(crate) lines: Vec<String>,
 }
 
 /// Returns the lines around `positions`, which are names of files with numbers of lines from 1. A file that is
 /// shorter than the line has none for it.
-pub(crate) fn source_documents<'a>(
-    sources: &'a [SourceFile],
+pub(crate) fn source_documents(
+    sources: &[SourceFile],
     positions: &BTreeSet<(&str, u32)>,
-) -> Vec<SourceDocument<'a>> {
+) -> Vec<SourceDocument> {
     let mut lines_by_file: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for &(file, line) in positions {
         lines_by_file.entry(file).or_default().push(line);
@@ -41,8 +41,8 @@ pub(crate) fn source_documents<'a>(
     let documents = sources.iter().filter_map(|source| {
         let excerpts = excerpt_documents(&source.text, lines_by_file.get(&*source.name)?);
         (!excerpts.is_empty()).then_some(SourceDocument {
-            file: &source.name,
-            path: &source.path,
+            file: source.name.clone(),
+            path: source.path.clone(),
             excerpts,
         })
     });
@@ -50,9 +50,9 @@ pub(crate) fn source_documents<'a>(
 }
 
 /// Returns the lines of `text` around `positions`, which ascend.
-fn excerpt_documents<'a>(text: &'a str, positions: &[u32]) -> Vec<ExcerptDocument<'a>> {
+fn excerpt_documents(text: &str, positions: &[u32]) -> Vec<ExcerptDocument> {
     let lines: Vec<&str> = text.lines().collect();
-    let mut excerpts: Vec<ExcerptDocument<'a>> = Vec::new();
+    let mut excerpts: Vec<ExcerptDocument> = Vec::new();
     for &position in positions {
         let Some(around) = lines_around(position, lines.len()) else {
             continue;
@@ -66,14 +66,14 @@ fn excerpt_documents<'a>(text: &'a str, positions: &[u32]) -> Vec<ExcerptDocumen
         }
         if let Some(excerpt) = excerpts.last_mut() {
             let added = excerpt.end()..=last;
-            let added = added.map(|number| line_start(lines[number as usize - 1]));
+            let added = added.map(|number| line_start(lines[number as usize - 1]).to_owned());
             excerpt.lines.extend(added);
         }
     }
     excerpts
 }
 
-impl ExcerptDocument<'_> {
+impl ExcerptDocument {
     /// Number of the line behind the last.
     fn end(&self) -> u32 {
         self.first_line + self.lines.len() as u32

@@ -2,44 +2,44 @@
 
 use relayout_session::{SubjectLayout, SubjectMember};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Layout of a type or variable that findings are about.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct SubjectLayoutDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct SubjectLayoutDocument {
     /// As in `findings[].type`.
     #[serde(rename = "type")]
-    type_name: &'a str,
+    pub(crate) type_name: String,
     /// As in `findings[].variable`.
-    variable: Option<&'a str>,
+    pub(crate) variable: Option<String>,
     /// Bytes of an object.
-    size: u64,
+    pub(crate) size: u64,
     /// Members in the order of their declaration, at most 2,000.
-    members: Vec<SubjectMemberDocument<'a>>,
+    pub(crate) members: Vec<SubjectMemberDocument>,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct SubjectMemberDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct SubjectMemberDocument {
     /// Path of the member.
-    name: &'a str,
+    pub(crate) name: String,
     /// Offset in bytes from the start of the outermost type.
-    offset: u64,
+    pub(crate) offset: u64,
     /// Size in bytes.
-    size: u64,
+    pub(crate) size: u64,
 }
 
-pub(crate) fn subject_layout_document(layout: &SubjectLayout) -> SubjectLayoutDocument<'_> {
+pub(crate) fn subject_layout_document(layout: &SubjectLayout) -> SubjectLayoutDocument {
     SubjectLayoutDocument {
-        type_name: layout.subject.type_name(),
-        variable: layout.subject.variable(),
+        type_name: layout.subject.type_name().to_owned(),
+        variable: layout.subject.variable().map(str::to_owned),
         size: layout.size,
         members: layout.members.iter().map(member_document).collect(),
     }
 }
 
-fn member_document(member: &SubjectMember) -> SubjectMemberDocument<'_> {
+fn member_document(member: &SubjectMember) -> SubjectMemberDocument {
     SubjectMemberDocument {
-        name: &member.name,
+        name: member.name.clone(),
         offset: member.offset,
         size: member.size,
     }

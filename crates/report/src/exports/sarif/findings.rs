@@ -1,24 +1,25 @@
 //! Findings of a report: a result lies where the member with the most transfers is declared, and refers to the other
 //! members of the cache line and to the code that reads and writes them.
 
-use relayout_contend::finding::{AccessSide, FindingMember};
-use relayout_contend::{Finding, FindingKind, SiteSource};
+use relayout_contend::{Finding, FindingKind};
 use relayout_profile::AccessKind;
 use relayout_session::MemberDeclarations;
 
-use crate::ReportContents;
-use crate::exports::sarif::SarifContext;
-use crate::exports::sarif::format::{
+use super::SarifContext;
+use super::format::{
     FindingProperties, LogicalLocation, PartialFingerprints, PhysicalLocation, RelatedLocation,
     ResultLocation, ResultProperties, SarifNotification, SarifResult, SarifText, physical_location,
     render_log,
 };
-use crate::exports::sarif::kinds::{kind_level, kind_rule};
+use super::kinds::{kind_level, kind_rule};
+use crate::ReportContents;
+use crate::documents::report::finding::{FindingDocument, MemberDocument, SideDocument};
+use crate::documents::report::report_document;
+use crate::documents::report::site::PositionDocument;
 use crate::words::access::shown_name;
+use crate::words::counted;
 use crate::words::finding::{PAIRS_MAX, finding_heading, pair_sentence};
-use crate::words::notes::finding_notes;
 use crate::words::source_positions::SourcePositions;
-use crate::words::{ContextNoun, counted};
 
 /// Further members of a line that a result refers to.
 const OTHER_MEMBERS_MAX: usize = 8;
@@ -58,8 +59,9 @@ pub fn render_findings(
     declarations: &MemberDeclarations,
     context: &SarifContext<'_>,
 ) -> Result<String, serde_json::Error> {
-    let sources = SourcePositions::new(report.findings);
     let (shown, _) = report.selection.select_findings(report.findings);
+    let report = &report_document(report);
+    let sources = report.source_positions();
     let shared_folder = [sources.root().to_owned()];
     let source_roots = match context.source_roots {
         [] if !sources.root().is_empty() => &shared_folder,
@@ -73,13 +75,12 @@ pub fn render_findings(
         declarations,
         context,
         sources: &sources,
-        all_transfers: report.findings.totals.tally.transfers(),
-        noun: ContextNoun::from_meta(report.meta),
+        all_transfers: report.transfers_total,
     };
-    let results: Vec<SarifResult<'_>> = { shown.iter() }
-        .filter_map(|finding| located.result(finding))
+    let results: Vec<SarifResult<'_>> = { report.findings.iter().zip(shown) }
+        .filter_map(|(finding, declared)| located.result(finding, declared))
         .collect();
-    let left_out = shown.len() - results.len();
+    let left_out = report.findings.len() - results.len();
     let notifications = match left_out {
         0 => Vec::new(),
         _ => vec![SarifNotification {
@@ -101,22 +102,26 @@ struct LocatedFindings<'a> {
     context: &'a SarifContext<'a>,
     sources: &'a SourcePositions,
     all_transfers: u64,
-    noun: ContextNoun,
 }
 
 impl LocatedFindings<'_> {
-    /// Returns the result of a finding; `None` if nothing of it has a source position.
-    fn result<'f>(&self, finding: &'f Finding) -> Option<SarifResult<'f>> {
-        let mut members: Vec<&FindingMember> = finding.members.iter().collect();
+    /// Returns the result of a finding; `None` if nothing of it has a source position. `ranked` is the finding that
+    /// the declarations are of.
+    fn result<'f>(
+        &self,
+        finding: &'f FindingDocument,
+        ranked: &Finding,
+    ) -> Option<SarifResult<'f>> {
+        let mut members: Vec<&MemberDocument> = finding.members.iter().collect();
         members.sort_by_key(|member| std::cmp::Reverse(member.transfers));
         let main_member = members.first().map_or("", |member| member.name.as_str());
-        let declared: Vec<(&FindingMember, PhysicalLocation)> = { members.iter() }
-            .filter_map(|member| Some((*member, self.declaration(finding, member)?)))
+        let declared: Vec<(&MemberDocument, PhysicalLocation)> = { members.iter() }
+            .filter_map(|member| Some((*member, self.declaration(ranked, member)?)))
             .collect();
         let main_location = match declared.first() {
             Some((_, location)) => Some(location.clone()),
             None => { finding_sources(finding).into_iter() }
-                .find_map(|source| self.source_location(source)),
+                .find_map(|place| self.source_location(place)),
         };
         let kind = finding.kind;
         Some(SarifResult {
@@ -132,16 +137,16 @@ impl LocatedFindings<'_> {
             related_locations: self.related_locations(finding, &declared),
             partial_fingerprints: PartialFingerprints::from_parts([
                 kind.as_str(),
-                finding.subject.type_name(),
-                finding.subject.variable().unwrap_or_default(),
+                &finding.type_name,
+                finding.variable.as_deref().unwrap_or_default(),
                 main_member,
             ]),
             suppressions: Vec::new(),
-            properties: ResultProperties::Finding(finding_properties(finding, self.noun)),
+            properties: ResultProperties::Finding(finding_properties(finding)),
         })
     }
 
-    fn message(&self, finding: &Finding) -> String {
+    fn message(&self, finding: &FindingDocument) -> String {
         let heading = finding_heading(finding, self.all_transfers);
         match finding.pairs.first() {
             Some(pair) => format!("{heading} {}", pair_sentence(pair, self.sources)),
@@ -152,8 +157,8 @@ impl LocatedFindings<'_> {
     /// Returns the other members that are declared elsewhere, and the accesses of the first pairs.
     fn related_locations(
         &self,
-        finding: &Finding,
-        declared: &[(&FindingMember, PhysicalLocation)],
+        finding: &FindingDocument,
+        declared: &[(&MemberDocument, PhysicalLocation)],
     ) -> Vec<RelatedLocation> {
         let others =
             { declared.iter().skip(1).take(OTHER_MEMBERS_MAX) }.map(|(member, location)| {
@@ -173,10 +178,10 @@ impl LocatedFindings<'_> {
                     shown_name(&there.member),
                     access_verb(there.access)
                 );
-                let sides = [(waits, &here.source), (causes, &there.source)];
+                let sides = [(waits, &here.position), (causes, &there.position)];
                 sides
                     .into_iter()
-                    .filter_map(|(words, source)| Some((words, self.source_location(source)?)))
+                    .filter_map(|(words, place)| Some((words, self.source_location(place)?)))
             },
         );
         { (0..).zip(others.chain(accesses)) }
@@ -188,8 +193,8 @@ impl LocatedFindings<'_> {
             .collect()
     }
 
-    fn declaration(&self, finding: &Finding, member: &FindingMember) -> Option<PhysicalLocation> {
-        let declared = self.declarations.line_of(finding, member)?;
+    fn declaration(&self, ranked: &Finding, member: &MemberDocument) -> Option<PhysicalLocation> {
+        let declared = self.declarations.line_of(&ranked.subject, member.offset)?;
         Some(physical_location(
             &declared.file,
             declared.line,
@@ -197,17 +202,16 @@ impl LocatedFindings<'_> {
         ))
     }
 
-    fn source_location(&self, source: &SiteSource) -> Option<PhysicalLocation> {
-        let (file, line) = (source.file.as_deref()?, source.line?);
+    fn source_location(&self, place: &PositionDocument) -> Option<PhysicalLocation> {
+        let (file, line) = place.file_line()?;
         Some(physical_location(file, line, self.context))
     }
 }
 
-fn logical_location(finding: &Finding, member: &str) -> LogicalLocation {
-    let subject = &finding.subject;
-    let owner = match (subject.type_name(), subject.variable()) {
-        ("", Some(variable)) => variable,
-        (type_name, _) => type_name,
+fn logical_location(finding: &FindingDocument, member: &str) -> LogicalLocation {
+    let owner = match finding.type_name.as_str() {
+        "" => finding.subject(),
+        type_name => type_name,
     };
     let (fully_qualified_name, kind) = match member {
         "" => (owner.to_owned(), "type"),
@@ -221,22 +225,22 @@ fn logical_location(finding: &Finding, member: &str) -> LogicalLocation {
 }
 
 /// Returns the pairs of accesses that disturb each other, with the transfers of each.
-fn access_pairs(finding: &Finding) -> Vec<(&AccessSide, &AccessSide, u64)> {
+fn access_pairs(finding: &FindingDocument) -> Vec<(&SideDocument, &SideDocument, u64)> {
     match &finding.adjacent {
         Some(adjacent) => { adjacent.pairs.iter() }
-            .map(|pair| (&pair.here, &pair.there, pair.pair_transfers))
+            .map(|pair| (&pair.here, &pair.there, pair.pair_transfers_estimated))
             .collect(),
         None => { finding.pairs.iter() }
-            .map(|pair| (&pair.here, &pair.there, pair.tally.transfers()))
+            .map(|pair| (&pair.here, &pair.there, pair.transfers))
             .collect(),
     }
 }
 
 /// Returns the source positions of a finding, those with the most transfers first.
-fn finding_sources(finding: &Finding) -> Vec<&SiteSource> {
+fn finding_sources(finding: &FindingDocument) -> Vec<&PositionDocument> {
     let pairs = access_pairs(finding).into_iter();
-    let sides = pairs.flat_map(|(here, there, _)| [&here.source, &there.source]);
-    let sites = finding.sites.iter().map(|site| &site.source);
+    let sides = pairs.flat_map(|(here, there, _)| [&here.position, &there.position]);
+    let sites = finding.sites.iter().map(|site| &site.position);
     sides.chain(sites).collect()
 }
 
@@ -248,20 +252,19 @@ fn access_verb(access: AccessKind) -> &'static str {
     }
 }
 
-fn finding_properties(finding: &Finding, noun: ContextNoun) -> FindingProperties<'_> {
-    let tally = &finding.tally;
+fn finding_properties(finding: &FindingDocument) -> FindingProperties<'_> {
     FindingProperties {
         rank_in_report: finding.rank,
-        type_name: finding.subject.type_name(),
-        variable: finding.subject.variable(),
+        type_name: &finding.type_name,
+        variable: finding.variable.as_deref(),
         line_offset: finding.line_offset,
         estimated: finding.estimated || finding.adjacent.is_some(),
-        transfers: tally.transfers(),
-        read_transfers: tally.read_transfers,
-        write_transfers: tally.write_transfers,
-        false_first_touch: tally.false_first_touch,
-        false_lifetime: tally.false_lifetime,
+        transfers: finding.transfers,
+        read_transfers: finding.read_transfers,
+        write_transfers: finding.write_transfers,
+        false_first_touch: finding.false_first_touch,
+        false_lifetime: finding.false_lifetime,
         share: finding.share,
-        notes: finding_notes(finding, noun),
+        notes: &finding.notes,
     }
 }

@@ -242,8 +242,8 @@ pub(super) struct FindingProperties<'a> {
     pub false_lifetime: u64,
     /// Fraction of all transfers of the recording.
     pub share: f64,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<FindingNote>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub notes: &'a [FindingNote],
 }
 
 #[derive(Clone, Serialize)]

@@ -5,10 +5,15 @@ use relayout_contend::FindingKind;
 use crate::exports::sarif::format::{
     RuleConfiguration, RuleProperties, SarifHelp, SarifRule, SarifText,
 };
+use crate::words::kinds::{KindWords, kind_words};
 
 /// Returns the rule of a kind.
 pub(super) fn kind_rule(kind: FindingKind) -> SarifRule {
-    let (help, purpose) = (kind_help(kind), kind_purpose(kind));
+    let KindWords {
+        meaning: help,
+        remedy: purpose,
+        ..
+    } = kind_words(kind);
     let level = kind_level(kind);
     SarifRule {
         id: kind.as_str(),
@@ -56,58 +61,4 @@ fn rule_help(purpose: &str, mark: &str) -> String {
         "{purpose} {mark}relayout advise{mark} searches layouts of the type. {mark}docs/glossary.md{mark} of relayout \
          defines the kinds of findings."
     )
-}
-
-/// Returns a sentence that describes the kind.
-fn kind_help(kind: FindingKind) -> &'static str {
-    match kind {
-        FindingKind::FalseSharing => {
-            "CPUs or threads use different bytes of a cache line, and most of its transfers bring nothing that is used."
-        }
-        FindingKind::TrueSharing => {
-            "Most transfers of the cache line bring bytes that the CPU or thread uses."
-        }
-        FindingKind::Straddle => {
-            "An object, or an access to it, lies on two cache lines and moves both."
-        }
-        FindingKind::SilentStore => {
-            "Most transfers of the cache line follow stores that change nothing."
-        }
-        FindingKind::LockWord => {
-            "CPUs or threads try to take a lock while its holder uses data on the same cache line."
-        }
-        FindingKind::HotGlobal => {
-            "The linker placed variables of different CPUs or threads on one cache line."
-        }
-        FindingKind::ReadMostly => {
-            "A member that is seldom stored to shares a cache line with members that are stored to all the time."
-        }
-        FindingKind::RemoteRead => "Only CPUs or threads that do not store to the member read it.",
-        FindingKind::AdjacentLine => {
-            "Two cache lines are fetched together, and some CPUs or threads use one while others store to the other."
-        }
-    }
-}
-
-/// Returns the direction of a remedy.
-fn kind_purpose(kind: FindingKind) -> &'static str {
-    match kind {
-        FindingKind::FalseSharing => {
-            "Move the members to different cache lines, or align one of them to a line of its own."
-        }
-        FindingKind::TrueSharing => {
-            "Store to the member less often, or give each CPU or thread its own copy."
-        }
-        FindingKind::Straddle => "Align the object or the member, so that it lies on one line.",
-        FindingKind::SilentStore => {
-            "Compare the value first, and leave out the store where it is equal."
-        }
-        FindingKind::LockWord => "Move the data to another cache line than the lock.",
-        FindingKind::HotGlobal => "Align one of the variables to a cache line of its own.",
-        FindingKind::ReadMostly => "Move the member to a cache line with members that are read.",
-        FindingKind::RemoteRead => "Avoid the read, or keep a copy of the value with its reader.",
-        FindingKind::AdjacentLine => {
-            "Move the members to different aligned pairs of lines. The cost is an estimate from samples."
-        }
-    }
 }

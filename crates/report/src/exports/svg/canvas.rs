@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::exports::svg::line_row::MemberUse;
+use super::line_row::{border_width, fill};
+use crate::documents::report::line_rows::MemberUse;
 use crate::words::escape::escape_text;
 use crate::words::wrap::wrap_text_at;
 
@@ -119,7 +120,7 @@ impl SvgCanvas {
 
     /// Adds a box in the colour and with the border of a use.
     pub fn add_box(&mut self, member_use: MemberUse, area: PictureArea) {
-        let (fill, border) = (member_use.fill(), member_use.border_width());
+        let (fill, border) = (fill(member_use), border_width(member_use));
         let PictureArea {
             left,
             top,

@@ -1,11 +1,10 @@
 //! A line of a finding: a row whose boxes are the members to scale.
 
-use relayout_contend::Finding;
-use relayout_contend::finding::FindingMember;
-
+use crate::documents::report::finding::MemberDocument;
+use crate::documents::report::line_rows::{LetteredMember, LineRow, MemberUse};
 use crate::exports::svg::canvas::{MARGIN, PictureArea, SvgCanvas, TextStyle, WIDTH, text_width};
 use crate::words::access::shown_name;
-use crate::words::finding::{lettered_members, member_uses};
+use crate::words::finding::member_uses;
 use crate::words::{ContextNoun, counted};
 
 /// Space for the offset of a line.
@@ -18,43 +17,23 @@ const NAME_MARGIN: f64 = 4.0;
 /// Height of a member that shares its bytes with another.
 const STRIP_HEIGHT: f64 = 8.0;
 
-/// Use of a member, which decides its colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MemberUse {
-    OnlyRead,
-    WrittenByOne,
-    WrittenBySeveral,
-    NotCounted,
-    NotAccessed,
+/// Returns the colour of a member; as in `page/page.css`, on a light page.
+pub(crate) fn fill(member_use: MemberUse) -> &'static str {
+    match member_use {
+        MemberUse::OnlyRead => "#56b4e9",
+        MemberUse::WrittenByOne => "#e69f00",
+        MemberUse::WrittenBySeveral => "#e0701a",
+        MemberUse::NotCounted => "#e3e6ea",
+        MemberUse::NotAccessed => "url(#hatch)",
+    }
 }
 
-impl MemberUse {
-    pub fn from_counts(member: &FindingMember) -> Self {
-        match (member.writes, member.writers(), member.reads) {
-            (1.., 2.., _) => Self::WrittenBySeveral,
-            (1.., ..) => Self::WrittenByOne,
-            (0, _, 1..) => Self::OnlyRead,
-            (0, _, 0) => Self::NotCounted,
-        }
-    }
-
-    /// Returns the colour; as in `page/page.css`, on a light page.
-    pub fn fill(self) -> &'static str {
-        match self {
-            Self::OnlyRead => "#56b4e9",
-            Self::WrittenByOne => "#e69f00",
-            Self::WrittenBySeveral => "#e0701a",
-            Self::NotCounted => "#e3e6ea",
-            Self::NotAccessed => "url(#hatch)",
-        }
-    }
-
-    pub fn border_width(self) -> f64 {
-        match self {
-            Self::OnlyRead | Self::NotCounted | Self::NotAccessed => 0.5,
-            Self::WrittenByOne => 1.5,
-            Self::WrittenBySeveral => 3.0,
-        }
+/// Returns the width of the border of a member.
+pub(crate) fn border_width(member_use: MemberUse) -> f64 {
+    match member_use {
+        MemberUse::OnlyRead | MemberUse::NotCounted | MemberUse::NotAccessed => 0.5,
+        MemberUse::WrittenByOne => 1.5,
+        MemberUse::WrittenBySeveral => 3.0,
     }
 }
 
@@ -68,22 +47,16 @@ pub(crate) fn draw_ruler(canvas: &mut SvgCanvas, line_bytes: u32) {
     canvas.add_space(17.0);
 }
 
-/// Draws the line at `line` bytes from the beginning of the object. Members in `listed` have letters.
+/// Draws a line. Members whose names do not fit have their letters.
 pub(crate) fn draw_line(
     canvas: &mut SvgCanvas,
-    finding: &Finding,
-    listed: &[&FindingMember],
-    line: i64,
+    row: &LineRow<'_>,
+    line_bytes: u32,
     noun: ContextNoun,
 ) {
-    let line_bytes = finding.line_bytes;
-    let end = line + i64::from(line_bytes);
-    let mut inside: Vec<&FindingMember> = { finding.members.iter() }
-        .filter(|member| member.offset < end && member_end(member) > line)
-        .collect();
-    // Of members at one place, those around others come first.
-    inside.sort_by_key(|member| (member.offset, std::cmp::Reverse(member.size)));
-    canvas.begin_group(&line_sentence(&inside, line, end, noun));
+    let line = row.offset;
+    let end = line.saturating_add(line_bytes.into());
+    canvas.begin_group(&line_sentence(&row.members, line, end, noun));
     let top = canvas.top();
     canvas.add_text(
         MARGIN,
@@ -96,24 +69,27 @@ pub(crate) fn draw_line(
         byte_area(top, 0, line_bytes.into(), line_bytes),
     );
     let mut drawn_end = i64::MIN;
-    for member in inside {
+    for lettered in &row.members {
+        let member = lettered.member;
         let from = (member.offset - line).max(0);
-        let to = (member_end(member) - line).min(line_bytes.into());
+        let to = (member.end() - line).min(line_bytes.into());
         let area = byte_area(top, from, to, line_bytes);
         match member.offset < drawn_end {
             true => draw_inner_member(canvas, member, area),
-            false => draw_member(canvas, member, letter_of(member, listed), area),
+            false => draw_member(canvas, member, lettered.letter, area),
         }
-        drawn_end = drawn_end.max(member_end(member));
+        drawn_end = drawn_end.max(member.end());
     }
     canvas.end_group();
     canvas.add_space(ROW_HEIGHT + 4.0);
 }
 
 /// Returns the words of a line for screen readers.
-fn line_sentence(members: &[&FindingMember], line: i64, end: i64, noun: ContextNoun) -> String {
+fn line_sentence(members: &[LetteredMember<'_>], line: i64, end: i64, noun: ContextNoun) -> String {
     let words: Vec<String> = { members.iter() }
-        .map(|member| format!("{}, {}", member_label(member), member_uses(member, noun)))
+        .map(|LetteredMember { member, .. }| {
+            format!("{}, {}", member_label(member), member_uses(member, noun))
+        })
         .collect();
     let words = match words.is_empty() {
         true => "no member that was accessed".to_owned(),
@@ -122,21 +98,14 @@ fn line_sentence(members: &[&FindingMember], line: i64, end: i64, noun: ContextN
     format!("Bytes {line} to {}: {words}", end - 1)
 }
 
-/// Returns the letter of a member in the list below the lines.
-fn letter_of(member: &FindingMember, listed: &[&FindingMember]) -> Option<char> {
-    let mut letters = lettered_members(listed);
-    let own = letters.find(|(_, other)| std::ptr::eq(*other, member));
-    own.map(|(letter, _)| letter)
-}
-
 fn draw_member(
     canvas: &mut SvgCanvas,
-    member: &FindingMember,
+    member: &MemberDocument,
     letter: Option<char>,
     area: PictureArea,
 ) {
     canvas.begin_tip(&member_label(member));
-    canvas.add_box(MemberUse::from_counts(member), area);
+    canvas.add_box(member.member_use(), area);
     let width = area.width - 2.0 * NAME_MARGIN;
     if let Some(name) = fitting_name(shown_name(&member.name), letter, width) {
         let base = area.top + ROW_HEIGHT / 2.0 + 4.0;
@@ -146,31 +115,25 @@ fn draw_member(
 }
 
 /// Draws a member that shares its bytes with one before it, as a strip below the other's name.
-fn draw_inner_member(canvas: &mut SvgCanvas, member: &FindingMember, area: PictureArea) {
+fn draw_inner_member(canvas: &mut SvgCanvas, member: &MemberDocument, area: PictureArea) {
     let strip = PictureArea {
         top: area.top + area.height - STRIP_HEIGHT,
         height: STRIP_HEIGHT,
         ..area
     };
     canvas.begin_tip(&member_label(member));
-    canvas.add_box(MemberUse::from_counts(member), strip);
+    canvas.add_box(member.member_use(), strip);
     canvas.end_group();
 }
 
 /// `d_lockref.lock_count at 88, 8 bytes`
-pub(crate) fn member_label(member: &FindingMember) -> String {
+pub(crate) fn member_label(member: &MemberDocument) -> String {
     format!(
         "{} at {}, {}",
         shown_name(&member.name),
         member.offset,
         counted(member.size, "byte")
     )
-}
-
-fn member_end(member: &FindingMember) -> i64 {
-    member
-        .offset
-        .saturating_add_unsigned(member.size.min(i64::MAX as u64))
 }
 
 /// Returns the name if it fits, else the letter if that does.

@@ -7,7 +7,7 @@ use relayout_contend::Finding;
 use relayout_profile::ProfileMeta;
 use relayout_session::advise::ContendedVariable;
 
-use crate::documents::report::source_position;
+use crate::documents::report::{declaring_document, source_position};
 use crate::words::finding::declaring_words;
 use crate::words::remedy::{RemedyContext, remedy_sentence};
 use crate::words::saving::OutlookWords;
@@ -26,7 +26,10 @@ pub(crate) fn push_variables(
 ) {
     let mut first_names: BTreeMap<u32, &str> = BTreeMap::new();
     for variable in variables {
-        let declared = variable.declaring.as_ref().map(declaring_words);
+        let declared = variable
+            .declaring
+            .as_ref()
+            .map(|declaring| declaring_words(&declaring_document(declaring)));
         let declared = declared.map_or(String::new(), |words| format!(" of {words}"));
         let transfers = counted(variable.transfers, "transfer");
         let (name, type_name) = (&variable.name, &variable.type_name);

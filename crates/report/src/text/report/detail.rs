@@ -3,20 +3,18 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-use relayout_contend::finding::{ConflictPair, FindingMember};
-use relayout_contend::{Finding, SiteSource};
-
-use crate::text::report::adjacent;
+use super::adjacent;
+use crate::documents::report::ReportDocument;
+use crate::documents::report::finding::{
+    FindingDocument, MemberDocument, PairDocument, ProductionDocument,
+};
 use crate::words::access::{access_words, shown_name, source_words};
 use crate::words::finding::finding_name;
-use crate::words::notes::{FindingNote, NoteKind, finding_notes};
+use crate::words::notes::{FindingNote, NoteKind};
 use crate::words::percent::percent_of;
-use crate::words::remedy::{self, RemedyContext};
-use crate::words::saving::OutlookWords;
 use crate::words::source_positions::SourcePositions;
 use crate::words::wrap::wrap_words;
 use crate::words::{ContextNoun, count_more};
-use relayout_session::ProductionPlacement;
 
 /// Names in a list, at most.
 const NAMES_MAX: usize = 4;
@@ -27,27 +25,13 @@ const MEMBERS_SHOWN_MAX: usize = 16;
 /// Pairs with less than this fraction of the finding's transfers are left out after the first.
 const PAIR_SHARE_MIN: f64 = 0.01;
 
-/// Facts that the words of a finding need.
-#[derive(Clone, Copy)]
-pub(crate) struct DetailReader<'a> {
-    pub sources: &'a SourcePositions,
-    pub context_noun: ContextNoun,
-    /// Outlook for other layouts.
-    pub outlook: &'a OutlookWords<'a>,
-}
-
+/// Writes a finding of `report`; what other layouts save only if `tells_saving`.
 pub(crate) fn write_finding(
     out: &mut String,
-    finding: &Finding,
-    reader: DetailReader<'_>,
-    placement: Option<&ProductionPlacement>,
-    saving: Option<String>,
+    finding: &FindingDocument,
+    report: &ReportDocument,
+    tells_saving: bool,
 ) -> fmt::Result {
-    let DetailReader {
-        sources,
-        context_noun,
-        ..
-    } = reader;
     let path = finding.types_path.join(" > ");
     let path = if finding.types_path.len() > 1 {
         format!(", in {path}")
@@ -61,48 +45,39 @@ pub(crate) fn write_finding(
         finding_name(finding),
         finding.kind.as_str()
     )?;
-    let notes = finding_notes(finding, context_noun);
-    for note in { notes.iter().flat_map(note_rows) }
-        .chain(remedy_rows(finding, reader))
+    let saving = { finding.saving_words.as_ref() }
+        .filter(|_| tells_saving)
+        .map(|words| format!("Saving: {words}"));
+    let advice = finding.advice.iter().map(|advice| &advice.words);
+    let rows = { finding.notes.iter().flat_map(note_rows) }
+        .chain(advice.flat_map(|words| wrapped(words)))
         .chain(origin_notes(finding))
-        .chain(placement.map(production_note))
-        .chain(saving.map_or(Vec::new(), |saving| wrap_words(saving.split(' '), WIDTH)))
-    {
-        writeln!(out, "   {note}")?;
+        .chain(finding.production.as_ref().map(production_note))
+        .chain(saving.iter().flat_map(|words| wrapped(words)));
+    for row in rows {
+        writeln!(out, "   {row}")?;
     }
     if let Some(adjacent) = &finding.adjacent {
-        return adjacent::write_adjacent(out, finding, adjacent, context_noun, sources);
+        return adjacent::write_adjacent(out, finding, adjacent, report);
     }
-    write_members(out, finding, context_noun)?;
-    write_pairs(out, finding, sources)
+    write_members(out, finding, report.context_noun())?;
+    write_pairs(out, finding, &report.source_positions())
+}
+
+fn wrapped(words: &str) -> Vec<String> {
+    wrap_words(words.split(' '), WIDTH)
 }
 
 /// Returns the rows of a note. Those on places and on uncertain types are single rows, however long.
 fn note_rows(note: &FindingNote) -> Vec<String> {
     match note.kind {
         NoteKind::UncertainType | NoteKind::Places => vec![note.text.clone()],
-        _ => wrap_words(note.text.split(' '), WIDTH),
+        _ => wrapped(&note.text),
     }
 }
 
-/// Returns the rows of the finding's remedies.
-fn remedy_rows(finding: &Finding, reader: DetailReader<'_>) -> Vec<String> {
-    let position = |source: &SiteSource| {
-        let function = source.function.as_deref().unwrap_or("?");
-        format!("{function} {}", reader.sources.position(source))
-    };
-    let context = RemedyContext {
-        context_noun: reader.context_noun.singular(),
-        outlook: reader.outlook,
-    };
-    { finding.remedies.iter() }
-        .map(|remedy| remedy::remedy_sentence(remedy, context, position))
-        .flat_map(|sentence| wrap_words(sentence.split(' '), WIDTH))
-        .collect()
-}
-
 /// Returns the other objects on the line, and the places of allocation.
-fn origin_notes(finding: &Finding) -> Vec<String> {
+fn origin_notes(finding: &FindingDocument) -> Vec<String> {
     let mut notes = Vec::new();
     if !finding.neighbours.is_empty() && finding.elements.is_none() {
         let neighbours = most_frequent(&finding.neighbours);
@@ -110,8 +85,8 @@ fn origin_notes(finding: &Finding) -> Vec<String> {
             "Transfers against other objects on the line: {neighbours}"
         ));
     }
-    if !finding.origins.is_empty() {
-        notes.push(format!("Allocated: {}", most_frequent(&finding.origins)));
+    if !finding.allocated.is_empty() {
+        notes.push(format!("Allocated: {}", most_frequent(&finding.allocated)));
     }
     notes
 }
@@ -130,7 +105,7 @@ fn most_frequent(counts: &BTreeMap<String, u64>) -> String {
 }
 
 /// Returns the placement of the line's variables in the production build.
-fn production_note(placement: &ProductionPlacement) -> String {
+fn production_note(placement: &ProductionDocument) -> String {
     let list = |names: &[String], label: &str| {
         (!names.is_empty()).then(|| format!("{label} {}", names.join(", ")))
     };
@@ -143,7 +118,11 @@ fn production_note(placement: &ProductionPlacement) -> String {
     format!("In the production build {}", parts.join("; "))
 }
 
-fn write_members(out: &mut String, finding: &Finding, context_noun: ContextNoun) -> fmt::Result {
+fn write_members(
+    out: &mut String,
+    finding: &FindingDocument,
+    context_noun: ContextNoun,
+) -> fmt::Result {
     writeln!(
         out,
         "   Offset  Size  {:<36} {:>10} {:>10} {:>7}  {:>4} {:>7} {:>10}",
@@ -155,7 +134,7 @@ fn write_members(out: &mut String, finding: &Finding, context_noun: ContextNoun)
         "Writers",
         "Transfers"
     )?;
-    let mut members: Vec<(usize, &FindingMember)> = finding.members.iter().enumerate().collect();
+    let mut members: Vec<(usize, &MemberDocument)> = finding.members.iter().enumerate().collect();
     members.sort_by_key(|(_, member)| {
         std::cmp::Reverse((member.transfers, member.reads + member.writes))
     });
@@ -164,12 +143,12 @@ fn write_members(out: &mut String, finding: &Finding, context_noun: ContextNoun)
     members.sort_by_key(|(place, _)| *place);
     for (_, member) in members {
         let silent = match (member.silent_writes, member.writes) {
-            _ if !member.is_counted() => "?".to_owned(),
+            _ if !member.counted => "?".to_owned(),
             (_, 0) => "-".to_owned(),
             (None, _) => "?".to_owned(),
             (Some(silent), writes) => percent_of(silent, writes),
         };
-        let count_or_unknown = |count: u64| match member.is_counted() {
+        let count_or_unknown = |count: u64| match member.counted {
             true => count.to_string(),
             false => "?".to_owned(),
         };
@@ -183,8 +162,8 @@ fn write_members(out: &mut String, finding: &Finding, context_noun: ContextNoun)
             count_or_unknown(member.reads),
             count_or_unknown(member.writes),
             silent,
-            member.contexts(),
-            count_or_unknown(member.writers().into()),
+            member.contexts,
+            count_or_unknown(member.writers.into()),
             member.transfers,
         )?;
     }
@@ -195,39 +174,44 @@ fn write_members(out: &mut String, finding: &Finding, context_noun: ContextNoun)
 }
 
 /// Returns the name of a member; of an element, with the only CPU or thread that stores to it.
-fn row_name(member: &FindingMember, context_noun: ContextNoun) -> String {
+fn row_name(member: &MemberDocument, context_noun: ContextNoun) -> String {
     let name = shown_name(&member.name);
     match member.writer_ids[..] {
         [writer] if member.name != member.path => {
-            format!("{name} ({} {})", context_noun.singular(), writer.0)
+            format!("{name} ({} {})", context_noun.singular(), writer)
         }
         _ => name.to_string(),
     }
 }
 
-fn write_pairs(out: &mut String, finding: &Finding, sources: &SourcePositions) -> fmt::Result {
+fn write_pairs(
+    out: &mut String,
+    finding: &FindingDocument,
+    sources: &SourcePositions,
+) -> fmt::Result {
     writeln!(
         out,
         "   {:>9}  False (first use, whole stay)  {:>8}  {:<52} Invalidated by",
         "Transfers", "Upgrades", "Missed"
     )?;
-    let transfers_min = finding.tally.transfers() as f64 * PAIR_SHARE_MIN;
+    let transfers_min = finding.transfers as f64 * PAIR_SHARE_MIN;
     let shown = finding
         .pairs
         .iter()
         .take(PAIRS_SHOWN_MAX)
-        .take_while(|pair| pair.tally.transfers() as f64 >= transfers_min)
+        .take_while(|pair| pair.transfers as f64 >= transfers_min)
         .count()
         .max(1);
-    for ConflictPair { here, there, tally } in finding.pairs.iter().take(shown) {
-        let transfers = tally.transfers();
+    for pair in finding.pairs.iter().take(shown) {
+        let PairDocument { here, there, .. } = pair;
+        let transfers = pair.transfers;
         writeln!(
             out,
             "   {:>9}  {:>17} {:>11}  {:>8}  {:<52} {}",
             transfers,
-            percent_of(tally.false_first_touch, transfers),
-            percent_of(tally.false_lifetime, transfers),
-            tally.upgrades,
+            percent_of(pair.false_first_touch, transfers),
+            percent_of(pair.false_lifetime, transfers),
+            pair.upgrades,
             access_words(here),
             access_words(there),
         )?;
@@ -241,7 +225,7 @@ fn write_pairs(out: &mut String, finding: &Finding, sources: &SourcePositions) -
     }
     if finding.pairs.len() > shown {
         let rest = &finding.pairs[shown..];
-        let transfers: u64 = rest.iter().map(|pair| pair.tally.transfers()).sum();
+        let transfers: u64 = rest.iter().map(|pair| pair.transfers).sum();
         writeln!(
             out,
             "   {transfers:>9}  in {}",

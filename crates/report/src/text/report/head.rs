@@ -2,24 +2,18 @@
 
 use std::fmt::{self, Write};
 
-use relayout_contend::{Findings, UnreadMemory};
 use relayout_profile::boot::{BootChange, COMMAND_LINE_SETTING, RecordedBoot, UnwatchedAccess};
-use relayout_profile::{ProfileMeta, RecordedRun, RecordingSetting};
+use relayout_profile::{ProfileMeta, RecordedRun, RecordingSetting, is_plain_content};
 
+use crate::documents::report::{LeftOutReaderDocument, ReportDocument};
 use crate::words::percent::{percent, percent_of};
-use crate::words::source_positions::SourcePositions;
 use crate::words::wrap::wrap_words;
 use crate::words::{busy_host_words, recorded_time_words};
 
 /// Widest line.
 const WIDTH: usize = 116;
 
-pub(crate) fn write(
-    out: &mut String,
-    meta: &ProfileMeta,
-    findings: &Findings,
-    sources: &SourcePositions,
-) -> fmt::Result {
+pub(crate) fn write(out: &mut String, meta: &ProfileMeta, report: &ReportDocument) -> fmt::Result {
     writeln!(
         out,
         "relayout report: {} on {}",
@@ -52,12 +46,12 @@ pub(crate) fn write(
         let text = format!("{words}; all counts are of this time");
         write_labelled(out, "recorded", &text)?;
     }
-    write_totals(out, findings)?;
-    for unread in &findings.unread_memory {
+    write_totals(out, report)?;
+    for unread in &report.left_out_readers {
         write_labelled(out, "not read", &unread_words(unread))?;
     }
-    if !sources.root().is_empty() {
-        write_labelled(out, "sources", &format!("below {}", sources.root()))?;
+    if !report.source_root.is_empty() {
+        write_labelled(out, "sources", &format!("below {}", report.source_root))?;
     }
     Ok(())
 }
@@ -195,7 +189,7 @@ fn write_process_remarks(out: &mut String, runs: &[RecordedRun]) -> fmt::Result 
 }
 
 /// `slabs: member 'slab.slab_cache' is missing; at most 31% of transfers have no name for it`
-fn unread_words(unread: &UnreadMemory) -> String {
+fn unread_words(unread: &LeftOutReaderDocument) -> String {
     format!(
         "{}: {} is missing; at most {} of transfers have no name for it",
         unread.reader,
@@ -204,19 +198,17 @@ fn unread_words(unread: &UnreadMemory) -> String {
     )
 }
 
-fn write_totals(out: &mut String, findings: &Findings) -> fmt::Result {
-    let totals = &findings.totals;
-    let tally = &totals.tally;
-    let transfers = tally.transfers();
-    let estimated = match findings.estimated {
+fn write_totals(out: &mut String, report: &ReportDocument) -> fmt::Result {
+    let transfers = report.transfers_total;
+    let estimated = match report.estimated {
         true => "estimated from rates of samples: ",
         false => "",
     };
-    let reads = match totals.first_reads.zip(totals.later_reads()) {
+    let reads = match report.first_reads.zip(report.later_reads) {
         Some((first, later)) => format!("{first} first reads, {later} later reads"),
-        None => format!("{} reads", tally.read_transfers),
+        None => format!("{} reads", report.read_transfers),
     };
-    let range = totals.transfers_range;
+    let range = report.transfers_range;
     let range = range.map_or(String::new(), |[least, most]| {
         format!("; {least} to {most} transfers in each recording")
     });
@@ -225,17 +217,17 @@ fn write_totals(out: &mut String, findings: &Findings) -> fmt::Result {
         "transfers",
         &format!(
             "{transfers} ({estimated}{reads}, {} writes) and {} upgrades, on {} lines{range}",
-            tally.write_transfers, tally.upgrades, totals.lines,
+            report.write_transfers, report.upgrades, report.lines,
         ),
     )?;
     let false_words = format!(
         "{} of them by first touch, {} by lifetime",
-        percent_of(tally.false_first_touch, transfers),
-        percent_of(tally.false_lifetime, transfers),
+        percent_of(report.false_first_touch, transfers),
+        percent_of(report.false_lifetime, transfers),
     );
     write_labelled(out, "false", &false_words)?;
-    if findings.estimated {
-        let observed = match totals.hitm {
+    if report.estimated {
+        let observed = match report.hitm_observed {
             Some(count) => {
                 format!("{count} transfers (samples times their period), apart from these")
             }
@@ -243,17 +235,17 @@ fn write_totals(out: &mut String, findings: &Findings) -> fmt::Result {
         };
         write_labelled(out, "HITM", &format!("hardware told of {observed}"))?;
     }
-    let mut unresolved: Vec<(&String, &u64)> = totals.unresolved.iter().collect();
+    let mut unresolved: Vec<(&String, &u64)> = report.unresolved.iter().collect();
     unresolved.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     let mut words = vec![match transfers {
         0 => "nothing: there are no transfers".to_owned(),
         _ => {
-            let resolved = percent(totals.resolved_share());
-            let without_content = match totals.content_transfers() {
-                0 => String::new(),
-                _ => format!(
+            let resolved = percent(report.resolved_share);
+            let without_content = match has_content(report) {
+                false => String::new(),
+                true => format!(
                     " ({} without contents of files and pipes)",
-                    percent(totals.resolved_share_without_content())
+                    percent(report.resolved_share_without_content)
                 ),
             };
             format!("{resolved} of transfers to a member or variable{without_content}")
@@ -269,4 +261,10 @@ fn write_totals(out: &mut String, findings: &Findings) -> fmt::Result {
         words.push(format!("{class} {share}{comma}"));
     }
     write_wrapped(out, "resolved", words.into_iter())
+}
+
+/// Returns true if transfers are on contents of files and pipes.
+fn has_content(report: &ReportDocument) -> bool {
+    let mut classes = report.unresolved.iter();
+    classes.any(|(class, transfers)| is_plain_content(class) && *transfers > 0)
 }
