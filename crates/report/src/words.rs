@@ -20,6 +20,8 @@ pub(crate) mod wrap;
 
 use relayout_profile::{AccessCoverage, ProfileMeta, RecordedRun, RecordedTime};
 
+use percent::{percent, whole_percent};
+
 /// Returns `1 pair`, `2 pairs`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     let ending = match count {
@@ -40,8 +42,8 @@ pub(crate) fn busy_host_words(runs: &[RecordedRun]) -> Option<String> {
     let busy = runs.iter().filter(|run| run.was_host_busy());
     let lost_share = busy.filter_map(|run| run.lost_share).reduce(f64::max)?;
     Some(format!(
-        "the machine was too busy to trust the order of findings: others took {:.0}% of the CPU time",
-        lost_share * 100.0
+        "the machine was too busy to trust the order of findings: others took {} of the CPU time",
+        whole_percent(lost_share)
     ))
 }
 
@@ -50,7 +52,6 @@ pub(crate) fn recorded_time_words(meta: &ProfileMeta) -> Option<String> {
     if meta.coverage != AccessCoverage::Sliced {
         return None;
     }
-    let percent = |share: f64| format!("{:.1}%", share * 100.0);
     Some(match &*meta.recorded_times() {
         [] => "a part of the time, in slices".to_owned(),
         [time] => {

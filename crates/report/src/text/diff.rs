@@ -10,6 +10,7 @@ use relayout_diff::{DiffStatus, LayoutDiff, TypeDiff, TypeDiffDetail, TypeLayout
 use relayout_layout::word_lists::word_series;
 
 use crate::words::layout_changes::shape_pair::{ShapePair, size_text};
+use crate::words::percent::percent;
 use relayout_session::diff::size_growth;
 
 use crate::documents::diff::contents::DiffContents;
@@ -77,9 +78,9 @@ fn type_text(contents: &DiffContents<'_>, index: usize) -> String {
     };
     if let Some(hot) = hot {
         lines.push(format!(
-            "hot: {} transfers, {:.1}% of all in the profile",
+            "hot: {} transfers, {} of all in the profile",
             hot.transfers,
-            hot.share * 100.0
+            percent(hot.share)
         ));
         lines.extend(hot::sentences(&pair, hot, contents.line_bytes));
         lines.extend(hot::moves(hot, contents.line_bytes));

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::documents::fleet::{FleetDocument, FleetRow};
+use crate::words::percent::signed_percent;
 
 /// Characters of a column. Longer texts are cut in their middle, except in the last column.
 const WIDTH_MAX: usize = 60;
@@ -101,7 +102,7 @@ fn cell_text(column: &str, value: &Value) -> String {
         Value::Number(number) => match (number.as_i64(), number.as_f64()) {
             (Some(whole), _) => grouped(whole),
             (None, Some(value)) if column.ends_with("share") => format!("{:.2}%", 100.0 * value),
-            (None, Some(value)) if column.ends_with("change") => format!("{:+.1}%", 100.0 * value),
+            (None, Some(value)) if column.ends_with("change") => signed_percent(value),
             (None, Some(value)) => format!("{value:.4}"),
             (None, None) => number.to_string(),
         },

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use relayout_session::tune::{ChangeFate, TriedChange, TuneOutcome};
 
 use crate::words::effects::{counted_words, measured_words, outcome_words};
+use crate::words::percent::percent;
 use crate::words::wrap::wrap_text;
 
 /// Columns before the details of a change.
@@ -21,7 +22,7 @@ pub fn render_text(outcome: &TuneOutcome) -> String {
     }
     if !outcome.untried.is_empty() {
         let names: Vec<String> = { outcome.untried.iter().take(UNTRIED_MAX) }
-            .map(|ranked| format!("{} ({:.1}%)", ranked.name, 100.0 * ranked.share))
+            .map(|ranked| format!("{} ({})", ranked.name, percent(ranked.share)))
             .collect();
         let words = format!("not tried: {}", names.join(", "));
         let _ = writeln!(text, "\n{}", wrap_text(&words, 2));
@@ -56,10 +57,10 @@ fn change_text(outcome: &TuneOutcome, change: &TriedChange) -> String {
         None => String::new(),
     };
     let head = format!(
-        "{fate:<8} {:>2}  {}{edit} (at most {:.1}% of all transfers)",
+        "{fate:<8} {:>2}  {}{edit} (at most {} of all transfers)",
         change.number,
         change.ranked.name,
-        100.0 * change.ranked.share
+        percent(change.ranked.share)
     );
     let mut text = wrap_text(&head, INDENT) + "\n";
     let mut detail = |words: String| {

@@ -6,6 +6,7 @@ use relayout_session::tune::{
 };
 
 use crate::words::counted;
+use crate::words::percent::whole_percent;
 
 /// Says how measurements came about: `Measured on AMD EPYC, 2 CPUs of a virtual machine, in 10 pairs
 /// of starts`.
@@ -54,8 +55,8 @@ pub(crate) fn outcome_words(outcome: &TuneOutcome) -> String {
     let rejected = outcome.changes.len() as u64 - kept;
     let ending = match outcome.ending {
         TuneEnding::NothingLeft => format!(
-            "no other type is left of which a layout saves {:.0}% of the transfers of {}",
-            100.0 * SHARE_MIN,
+            "no other type is left of which a layout saves {} of the transfers of {}",
+            whole_percent(SHARE_MIN),
             outcome.settings.main_bench()
         ),
         TuneEnding::Time => {

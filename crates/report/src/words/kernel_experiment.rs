@@ -6,7 +6,7 @@ use relayout_session::verify::kernel::{
 use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgedMetric};
 
 use super::experiment::{boots_note, comparisons_note};
-use super::percent::signed_percent;
+use super::percent::{percent, signed_percent};
 use crate::documents::kernel_verify::contents::KernelContents;
 
 /// Least number of pairs for a statement that misses moved. With this number, the ranges of two
@@ -148,7 +148,7 @@ fn change_text(metric: &JudgedMetric) -> String {
         _ => String::new(),
     };
     let within = match (metric.verdict, metric.margin) {
-        (ChangeVerdict::Same, Some(margin)) => format!(" within {:.1}%", 100.0 * margin),
+        (ChangeVerdict::Same, Some(margin)) => format!(" within {}", percent(margin)),
         _ => String::new(),
     };
     let reasons = metric.why.iter().chain(&metric.why_no_change);

@@ -15,6 +15,7 @@ use crate::words::finding::subject_name;
 use crate::words::layout_changes::hot::pair_sentences;
 use crate::words::layout_changes::shape_pair::ShapePair;
 use crate::words::magnitude::value;
+use crate::words::percent::signed_percent;
 use crate::words::{count_more, counted};
 
 /// Sentences about the layout of one type.
@@ -84,7 +85,7 @@ pub(crate) fn interval_words(change: &RateChange) -> String {
 /// `-12.3%`, or `25x` for a large increase.
 fn fraction_words(change: f64) -> String {
     match change < TIMES_MIN - 1.0 {
-        true => format!("{:+.1}%", 100.0 * change),
+        true => signed_percent(change),
         false => format!("{:.0}x", change + 1.0),
     }
 }

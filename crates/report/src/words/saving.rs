@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::counted;
-use super::percent::signed_percent;
+use super::percent::{percent, signed_percent};
 
 /// Words where no layout of the type was searched.
 const NOT_SEARCHED: &str = "not searched";
@@ -175,8 +175,8 @@ impl<'a> OutlookWords<'a> {
                 format!("unknown; try `relayout report {profile} --by saving`.")
             }
             LayoutOutlook::Saves(saving) => format!(
-                "{:.1}% of the transfers on all lines of {} by another layout, with {} moved{}.",
-                -saving.change * 100.0,
+                "{} of the transfers on all lines of {} by another layout, with {} moved{}.",
+                percent(-saving.change),
                 saving.type_name,
                 counted(saving.moved as u64, "member"),
                 if saving.is_thorough {

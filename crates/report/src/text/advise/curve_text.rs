@@ -5,6 +5,7 @@ use std::fmt::Write;
 use relayout_layout::word_lists::word_list;
 use relayout_timed::{CurvePoint, PredictedCurve};
 
+use crate::words::percent::whole_percent;
 use crate::words::wrap::wrap_text;
 
 /// Rules that are named, most decisive first.
@@ -158,7 +159,7 @@ fn waiting_sentence(curve: &PredictedCurve, point: &CurvePoint) -> Option<String
     let lines = curve.waiting_lines(point).into_iter();
     let words: Vec<String> = { lines.filter(|(_, waiting)| *waiting >= WAITING_MIN) }
         .take(LINES_SHOWN)
-        .map(|(line, waiting)| format!("{line} {:.0}%", waiting * 100.0))
+        .map(|(line, waiting)| format!("{line} {}", whole_percent(waiting)))
         .collect();
     let cpus = point.cpus;
     (!words.is_empty()).then(|| {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use relayout_search::RankedLayout;
 use relayout_session::advise::{AdviceDoubt, AdvisedType};
 
+use crate::words::percent::{percent, signed_percent};
 use crate::words::wrap::wrap_text;
 
 /// Appends the gain of a layout on parts of the recording, and the doubts about it.
@@ -24,12 +25,7 @@ pub(crate) fn part_sentence(ranked: &RankedLayout) -> Option<String> {
     let judged = &ranked.parts;
     let worst = judged.worst()?;
     let changes: Vec<String> = { judged.parts.iter() }
-        .map(|part| {
-            format!(
-                "{:+.1}%",
-                100.0 * part.change.max(part.change_of_others_choice)
-            )
-        })
+        .map(|part| signed_percent(part.change.max(part.change_of_others_choice)))
         .collect();
     let parts = match (judged.are_recordings, changes.len()) {
         (true, count) => format!("{count} recordings"),
@@ -43,17 +39,14 @@ pub(crate) fn part_sentence(ranked: &RankedLayout) -> Option<String> {
     let over_all = ranked.interval.map_or(worst, |interval| interval.change);
     let promise = match judged.lacks_gain() {
         true => format!(
-            "no gain can be expected: {checks} is {:+.1}%",
-            100.0 * worst
+            "no gain can be expected: {checks} is {}",
+            signed_percent(worst)
         ),
         // Each part begins with a transfer less.
         false if worst < over_all => {
-            format!(
-                "expect at least {:.1}% fewer, as over all",
-                -100.0 * over_all
-            )
+            format!("expect at least {} fewer, as over all", percent(-over_all))
         }
-        false => format!("expect at least {:.1}% fewer ({checks})", -100.0 * worst),
+        false => format!("expect at least {} fewer ({checks})", percent(-worst)),
     };
     Some(format!(
         "Judged on {parts} that did not choose the layout, transfers change by {}: {promise}.",

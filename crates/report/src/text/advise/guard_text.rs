@@ -7,6 +7,7 @@ use relayout_session::advise::{AdvisedType, GuardAdvice, StoreCounts};
 
 use crate::text::advise::{PoolView, search_words, table};
 use crate::words::counted;
+use crate::words::percent::percent;
 use crate::words::wrap::wrap_text;
 
 /// Condition under which a guard may stand before a store.
@@ -29,11 +30,11 @@ pub(crate) fn guard_sentences(guards: &GuardAdvice, unguarded: &LayoutAdvice) ->
         let function = statement.function.as_ref();
         let _ = write!(
             text,
-            "The store to '{}'{} ({}) left the value as it was in {silent} of {all} recorded cases ({:.1}%). ",
+            "The store to '{}'{} ({}) left the value as it was in {silent} of {all} recorded cases ({}). ",
             statement.member,
             function.map_or(String::new(), |name| format!(" in {name}()")),
             statement.source_position(),
-            100.0 * silent as f64 / all.max(1) as f64,
+            percent(silent as f64 / all.max(1) as f64),
         );
     }
     let _ = write!(

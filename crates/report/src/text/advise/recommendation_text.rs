@@ -8,6 +8,7 @@ use relayout_session::advise::PatchedType;
 
 use crate::text::advise::search_words;
 use crate::words::counted;
+use crate::words::percent::{signed_percent, whole_percent};
 
 /// Returns the reason for the recommended candidate of a type, or the reason why there is none.
 pub(crate) fn recommendation_reason(
@@ -93,8 +94,8 @@ pub(crate) fn limited_sentence(patched: &PatchedType<'_>) -> Option<String> {
     let forbidden = searched.forbidden.as_ref()?;
     let changes = change::describe_edits(&forbidden.ranked.changes, &searched.gathered.shape);
     Some(format!(
-        "Without the limits that the source sets, transfers would change by {:+.1}% ({}): {}.",
-        100.0 * forbidden.change,
+        "Without the limits that the source sets, transfers would change by {} ({}): {}.",
+        signed_percent(forbidden.change),
         changes.join(", "),
         forbidden.limit
     ))
@@ -102,8 +103,8 @@ pub(crate) fn limited_sentence(patched: &PatchedType<'_>) -> Option<String> {
 
 fn kept_words(recommended: &Recommendation) -> String {
     format!(
-        "It keeps {:.0}% of the most gain found, with {}",
-        recommended.gain_kept * 100.0,
+        "It keeps {} of the most gain found, with {}",
+        whole_percent(recommended.gain_kept),
         edit_words(&recommended.edit)
     )
 }

@@ -13,6 +13,7 @@ use crate::text::advise::{
     PoolView, change_words, doubt_text, order_text, place_text, search_words,
 };
 use crate::words::counted;
+use crate::words::percent::signed_percent;
 
 /// Comments that are quoted.
 const COMMENTS_MAX: usize = 2;
@@ -177,9 +178,9 @@ fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> Strin
     if let Some(ChangeInterval { low, high, .. }) = then.interval {
         let _ = write!(
             text,
-            ", 95% interval {:+.1}% to {:+.1}%",
-            low * 100.0,
-            high * 100.0
+            ", 95% interval {} to {}",
+            signed_percent(low),
+            signed_percent(high)
         );
     }
     if let (Some(before), Some(after)) = (today.pair_transfers, then.pair_transfers) {
@@ -206,8 +207,8 @@ fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> Strin
     } else if let Some(interval) = advice.held_out {
         let _ = write!(
             text,
-            " Chosen on one half of it and counted on the other, the best changes them by {:+.1}%.",
-            interval.change * 100.0
+            " Chosen on one half of it and counted on the other, the best changes them by {}.",
+            signed_percent(interval.change)
         );
     }
     match &then.gain {
@@ -355,8 +356,8 @@ fn scenario_words(scenario: &OtherScenario, listed: Option<usize>) -> String {
             match before {
                 0 => format!("{name} {before} to {after}"),
                 _ => {
-                    let change = (after as f64 / before as f64 - 1.0) * 100.0;
-                    format!("{name} {change:+.1}%")
+                    let change = signed_percent(after as f64 / before as f64 - 1.0);
+                    format!("{name} {change}")
                 }
             }
         }

@@ -13,6 +13,7 @@ use relayout_session::advise::{GatheredType, MemberAccesses};
 use crate::text::advise::{
     PoolView, change_words, given_name, line_changes, order_text, place_text,
 };
+use crate::words::percent::{percent, signed_percent};
 use crate::words::wrap::wrap_text;
 use crate::words::{count_more, counted};
 
@@ -119,7 +120,7 @@ pub(crate) fn uneven_words(ranked: &RankedLayout) -> Option<String> {
         true => "in one of the recordings, which did not choose it,",
         false => "on a third of the recording that did not choose it",
     };
-    Some(format!("{part} they change by {:+.1}%", worst * 100.0))
+    Some(format!("{part} they change by {}", signed_percent(worst)))
 }
 
 /// Returns what is predicted of a candidate that has fewer transfers and loses throughput.
@@ -318,20 +319,19 @@ pub(crate) fn from_to_words(before: u64, after: u64) -> String {
     match before {
         0 => format!("{before} to {after}"),
         _ => format!(
-            "{before} to {after} ({:+.1}%)",
-            (after as f64 / before as f64 - 1.0) * 100.0
+            "{before} to {after} ({})",
+            signed_percent(after as f64 / before as f64 - 1.0)
         ),
     }
 }
 
 /// Returns `-3.7%, 95% interval -5.0% to -2.1%`.
 pub(crate) fn interval_words(interval: ChangeInterval) -> String {
-    let percent = |ratio: f64| ratio * 100.0;
     format!(
-        "{:+.1}%, 95% interval {:+.1}% to {:+.1}%",
-        percent(interval.change),
-        percent(interval.low),
-        percent(interval.high)
+        "{}, 95% interval {} to {}",
+        signed_percent(interval.change),
+        signed_percent(interval.low),
+        signed_percent(interval.high)
     )
 }
 
@@ -518,9 +518,9 @@ fn bound_sentence(advice: &LayoutAdvice) -> String {
         ),
         false => format!(
             " No layout of whole objects on lines of their own can have fewer than {} transfers in this \
-             recording, so the best found is within {:.1}% of the best there is.",
+             recording, so the best found is within {} of the best there is.",
             bound.transfers,
-            gap * 100.0
+            percent(gap)
         ),
     }
 }
