@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use relayout_messages::RecordingProgress;
-use relayout_messages::UserError;
+use relayout_messages::{RecordingProgress, UserError};
 use relayout_profile::parquet::{META_FILE, parse_meta};
 use relayout_profile::{AccessCoverage, ProfileMeta};
 use relayout_session::{NamedTraffic, complete_recordings, read_named_traffic};

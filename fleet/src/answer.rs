@@ -5,7 +5,7 @@ use arrow::datatypes::{Field, Schema};
 use arrow::json::WriterBuilder;
 use arrow::json::writer::JsonArray;
 use relayout_report::Document as _;
-use relayout_report::fleet::{FleetDocument, FleetRow, FleetTable};
+use relayout_report::documents::fleet::{FleetDocument, FleetRow, FleetTable};
 use std::sync::Arc;
 
 use crate::FleetError;

@@ -4,8 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use datafusion::error::DataFusionError;
-use relayout_messages::ProblemReason;
-use relayout_messages::UserError;
+use relayout_messages::{ProblemReason, UserError};
 
 use crate::tables::FORMAT_VERSION;
 

@@ -165,7 +165,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 
 fn rows_of(answer: &FleetAnswer) -> Vec<(String, f64, i64)> {
     let rows = answer.tables[0].json_rows().expect("rows");
-    let row = |row: &relayout_report::fleet::FleetRow| {
+    let row = |row: &relayout_report::documents::fleet::FleetRow| {
         (
             row["member"].as_str().expect("a name").to_owned(),
             row["mean_share"].as_f64().expect("a share"),

@@ -7,10 +7,10 @@ use relayout_contend::finding::FindingMember;
 use relayout_contend::{FindSettings, Findings, find_with};
 use relayout_layout::TypePattern;
 use relayout_layout::known_names::{KnownName, NameMatch, list_meant};
+use relayout_messages::UserError;
 
 use crate::objects::{known_structs, struct_names};
 use crate::{ResolvedNames, ResolvedProfile};
-use relayout_messages::UserError;
 
 /// Ranks the contended cache lines of a profile.
 ///

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use relayout_contend::TypeConfidence;
 use relayout_layout::abi::{AbiEngine, StructLayout, StructShape};
 use relayout_layout::{Aggregate, TypePattern, suggestions};
+use relayout_messages::UserError;
 use relayout_patch::{OrderQuery, SpreadElements, source_language};
 use relayout_search::{
     AdviceSubject, LayoutChange, Options, RecordedInstance, ScoredLayout, change, refusal,
@@ -16,7 +17,6 @@ use super::order::{OrderEvidence, OrderNames, SourceUses};
 use super::rust_struct::{RustSourceFacts, RustStructRules};
 use super::subject::{AdvisedSubject, find_subject, named_subjects};
 use crate::ResolvedProfile;
-use relayout_messages::UserError;
 
 /// A struct with its recorded objects and accesses.
 pub struct GatheredType<'a> {

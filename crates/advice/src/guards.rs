@@ -1,11 +1,10 @@
 //! Guards of stores that mostly change nothing: `if (x != v) x = v;`.
 
-use relayout_profile::SiteId;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use relayout_contend::{AddressNamer as _, TraceAccess};
-use relayout_profile::AccessKind;
+use relayout_profile::{AccessKind, SiteId};
 use relayout_search::order::MemberOrder;
 use relayout_search::{
     AccessingCode, AdviceSubject, GuardedAdvice, LayoutAdvice, Options, RecordedInstance,

@@ -1,11 +1,11 @@
 //! Layouts given as edits of today's: `a:after:b`, `x=64`.
 
 use relayout_layout::abi::{PaddingMember, StructShape};
+use relayout_messages::UserError;
 use relayout_search::UserLayout;
 use relayout_search::order::MemberOrder;
 
 use super::gathered::no_member;
-use relayout_messages::UserError;
 
 /// Largest padding in bytes; a larger one is a slip of the pen.
 const PADDING_MAX: u64 = 1 << 20;

@@ -6,6 +6,7 @@ use relayout_contend::strip_type_tag;
 use relayout_layout::abi::{AbiEngine, StructShape};
 use relayout_layout::dwarf::{DieOffset, DwarfTypeLoader};
 use relayout_layout::{TypeArena, suggestions, type_words};
+use relayout_messages::UserError;
 use relayout_patch::{DeclaredAlignment, DeclaredMember, DeclaredStruct};
 use relayout_resolve::DebugImages;
 use relayout_search::UserLayout;
@@ -13,7 +14,6 @@ use relayout_search::order::{self, MemberOrder, OrderEntry, OrderError, OrderLis
 
 use crate::ResolvedProfile;
 use crate::resolved_profile::LINE_BYTES_DEFAULT;
-use relayout_messages::UserError;
 
 const EXPECTED: &str = "a struct as C or as pahole prints it, or one member per line, is needed";
 

@@ -1,16 +1,14 @@
 //! The recorded objects of a type: whole objects, and parts of objects of other types.
 
-use relayout_layout::known_names::KnownName;
-use relayout_profile::Addr;
-use relayout_profile::RunId;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 use relayout_contend::{TraceIndex, TypeConfidence};
+use relayout_layout::known_names::KnownName;
 use relayout_layout::{Aggregate, AggregateKind, SourceLine, Type, TypeArena, TypeId};
 use relayout_patch::source_language;
-use relayout_profile::{CoherenceEvent, ConflictRow, RangeKind, RangeRow};
+use relayout_profile::{Addr, CoherenceEvent, ConflictRow, RangeKind, RangeRow, RunId};
 use relayout_resolve::{ObjectKind, ResolvedObject};
 use relayout_search::{ObjectHome, RecordedInstance};
 

@@ -1,5 +1,6 @@
 //! Scores of the layouts in other workloads and configurations.
 
+use relayout_messages::UserError;
 use relayout_search::order::MemberOrder;
 use relayout_search::{
     AccessingCode, LayoutAdvice, Options, RankedLayout, UserLayout, VariantScore,
@@ -13,7 +14,6 @@ use super::objects::find_objects;
 use super::search_request::SearchRequest;
 use super::searched::score_layouts;
 use crate::{ResolvedNames, ResolvedProfile};
-use relayout_messages::UserError;
 
 /// A workload or configuration besides the one that was searched, with the scores of a type's
 /// layouts.

@@ -1,13 +1,13 @@
 //! A type with scored layouts.
 
 use relayout_layout::abi::StructShape;
+use relayout_messages::UserError;
 use relayout_search::{AdviceRefusal, AdviceSubject, LayoutAdvice, Options, UserLayout};
 
 use super::crowded::CrowdedLayouts;
 use super::forbidden::ForbiddenLayout;
 use super::gathered::{GatheredType, gather_type};
 use crate::ResolvedProfile;
-use relayout_messages::UserError;
 
 /// A type with the layouts that were scored by replay.
 pub struct SearchedType<'a> {

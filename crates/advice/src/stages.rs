@@ -3,6 +3,7 @@
 //! The caller reads source trees, builds and other recordings between them: see `relayout_session::advise`.
 
 use relayout_layout::TypePattern;
+use relayout_messages::UserError;
 use relayout_search::Options;
 
 use crate::accesses::member_accesses;
@@ -21,7 +22,6 @@ use crate::search_request::SearchRequest;
 use crate::searched::SearchedType;
 use crate::subject::{AdvisedSubject, find_subject};
 use crate::{ResolvedNames, ResolvedProfile};
-use relayout_messages::UserError;
 
 /// Types that are advised on if none is named.
 const UNNAMED_TYPES_MAX: usize = 3;

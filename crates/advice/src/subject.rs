@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use relayout_contend::strip_type_tag;
 use relayout_layout::known_names::{KnownName, NameMatch, list_meant};
 use relayout_layout::{Aggregate, AggregateKind, Member, Type, TypeArena, TypeId, TypePattern};
+use relayout_messages::UserError;
 use relayout_resolve::{ResolvedObject, StackVariable};
 
 use super::gathered::GatheredType;
 use super::objects::{is_complete_and_called, known_structs, struct_names};
 use crate::ResolvedProfile;
-use relayout_messages::UserError;
 
 /// Deepest chain of typedefs; more is damaged debug information.
 const TYPEDEFS_MAX: usize = 64;

@@ -1,5 +1,6 @@
 //! Layouts that the user asks about, scored and predicted without a search.
 
+use relayout_messages::UserError;
 use relayout_search::Options;
 
 use super::gains::predict_gains;
@@ -7,7 +8,6 @@ use super::layout_edits::LayoutEdits;
 use super::layout_files::{LayoutFile, fit_layout_files};
 use super::searched::{SearchedType, score_layouts};
 use crate::{ProbedMachine, ResolvedProfile};
-use relayout_messages::UserError;
 
 /// Scores the layouts in `files` and the one that `edits` make of today's for the struct `name`, and
 /// predicts their gains; nothing else is searched. Also returns sentences that say why there is no

@@ -1,7 +1,7 @@
 //! Texts of advice that `relayout view` shows again.
 
 use relayout_advice::{ProbedMachine, SearchRequest};
-use relayout_report::advise::AdviceTextOptions;
+use relayout_report::text::advise::AdviceTextOptions;
 use relayout_session::ProfileQuestion;
 use relayout_session::advise::AdviceRequest;
 use serde::Serialize;

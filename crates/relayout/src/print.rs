@@ -7,8 +7,9 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use relayout_messages::UserError;
-pub use relayout_report::TextKind;
-use relayout_report::{Document as _, ErrorDocument, escape_text, highlight};
+pub use relayout_report::text::highlight::TextKind;
+use relayout_report::text::highlight::highlight;
+use relayout_report::{Document as _, ErrorDocument, escape_text};
 
 use crate::pager::Pager;
 

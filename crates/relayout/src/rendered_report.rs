@@ -10,9 +10,11 @@ use relayout_advice::{
 };
 use relayout_contend::Findings;
 use relayout_messages::UserError;
-use relayout_report::{
-    Document as _, FindingSelection, ReportContents, explain_document, explain_text, json, text,
-};
+use relayout_report::documents::explain::explain_document;
+use relayout_report::exports::mail::findings::render_mail;
+use relayout_report::exports::svg::render_svg;
+use relayout_report::text::explain::explain_text;
+use relayout_report::{Document as _, FindingSelection, ReportContents, documents, text};
 use relayout_session::{
     ProductionBuild, ProfileCache, explain_finding, read_source_files, read_subject_layouts,
     with_resolved_profile,
@@ -177,10 +179,10 @@ fn explain(
 
 fn render_text(form: ReportText, report: &ReportContents<'_>) -> String {
     match form {
-        ReportText::Mail => text::render_mail(report),
-        ReportText::Svg => text::render_svg(report),
-        ReportText::Terminal(Some(width)) => text::render_within(report, width),
-        ReportText::Terminal(None) => text::render(report),
+        ReportText::Mail => render_mail(report),
+        ReportText::Svg => render_svg(report),
+        ReportText::Terminal(Some(width)) => text::report::render_within(report, width),
+        ReportText::Terminal(None) => text::report::render(report),
     }
 }
 
@@ -214,7 +216,7 @@ fn render_document(
 ) -> Result<String, UserError> {
     let (shown, _) = report.selection.select_findings(report.findings);
     let sources = tree.map_or_else(Vec::new, |tree| read_source_files(&shown, tree));
-    Ok(json::render(&ReportContents {
+    Ok(documents::report::render(&ReportContents {
         sources: &sources,
         layouts: &read_subject_layouts(resolved, &shown),
         ..*report

@@ -7,9 +7,10 @@
 //! ```
 //! use relayout_contend::Findings;
 //! use relayout_profile::ProfileMeta;
-//! use relayout_report::{FindingSelection, ReportContents, text};
+//! use relayout_report::text::report;
+//! use relayout_report::{FindingSelection, ReportContents};
 //!
-//! let report = ReportContents {
+//! let contents = ReportContents {
 //!     profile: "out.relayout",
 //!     meta: &ProfileMeta::default(),
 //!     findings: &Findings::default(),
@@ -19,63 +20,26 @@
 //!     sources: &[],
 //!     layouts: &[],
 //! };
-//! assert!(text::render(&report).starts_with("relayout report"));
+//! assert!(report::render(&contents).starts_with("relayout report"));
 //! ```
 
-pub mod advise;
-pub mod check;
-pub mod compare;
-mod csv_tables;
-pub mod diff;
-mod doctor;
-mod document;
-mod error_document;
-mod escape;
-mod explain;
-mod firefox;
-pub mod fleet;
-mod highlight;
-pub mod json;
-mod judged_change;
-pub mod kit;
-mod machines;
+pub mod documents;
+pub mod exports;
 mod page;
-mod probe;
-pub mod record;
-mod remedy;
-pub mod sarif;
-mod saving;
-mod schema;
-mod select;
-pub mod show;
-mod source_excerpt;
-mod source_positions;
-pub mod suite;
 pub mod text;
-pub mod tune;
-pub mod verify;
 pub mod view;
 mod words;
-mod wrap;
 
 use relayout_advice::TypeJudgements;
 use relayout_contend::Findings;
 use relayout_profile::ProfileMeta;
 use relayout_session::{ProductionBuild, SourceFile, SubjectLayout};
 
-pub use csv_tables::{CsvTable, csv_tables};
-pub use doctor::{DoctorDocument, survey_document, survey_text};
-pub use document::Document;
-pub use error_document::ErrorDocument;
-pub use escape::escape_text;
-pub use explain::{ExplainDocument, explain_document, explain_text};
-pub use firefox::render_firefox_profile;
-pub use highlight::{TextKind, highlight};
-pub use machines::{MachinesDocument, machines_document, machines_text};
+pub use documents::Document;
+pub use documents::error::ErrorDocument;
+pub use documents::selection::FindingSelection;
 pub use page::page;
-pub use probe::probe_text;
-pub use schema::{DocumentSchema, document_schemas};
-pub use select::FindingSelection;
+pub use words::escape::escape_text;
 
 /// Input of a report's renderers.
 #[derive(Clone, Copy, Debug)]

@@ -8,10 +8,11 @@
 //! use ratatui_core::buffer::Buffer;
 //! use ratatui_core::layout::Rect;
 //! use relayout_report::view::{ReportView, ViewKey, ViewOutcome, ViewPalette};
-//! use relayout_report::{FindingSelection, ReportContents, json};
+//! use relayout_report::documents::report;
+//! use relayout_report::{FindingSelection, ReportContents};
 //!
 //! # fn main() -> Result<(), serde_json::Error> {
-//! let document = json::render(&ReportContents {
+//! let document = report::render(&ReportContents {
 //!     profile: "out.relayout",
 //!     meta: &relayout_profile::ProfileMeta::default(),
 //!     findings: &relayout_contend::Findings::default(),
@@ -30,12 +31,10 @@
 //! ```
 
 mod advice_page;
-mod document;
 mod finding_details;
 mod finding_list;
 mod help_page;
 mod key;
-mod kind_words;
 mod line_picture;
 mod list_pane;
 mod page_text;
@@ -49,7 +48,8 @@ use std::collections::BTreeMap;
 
 use relayout_session::SourceFile;
 
-use document::{ViewedFinding, ViewedReport};
+use crate::documents::report::ReportDocument;
+use crate::documents::report::finding::FindingDocument;
 use finding_details::{SourceMap, excerpt_positions};
 use finding_list::FindingList;
 use scrolled_page::ScrolledPage;
@@ -72,7 +72,7 @@ enum ViewScreen {
 /// The report, and the state of its screen.
 #[derive(Clone, Debug)]
 pub struct ReportView {
-    report: ViewedReport,
+    report: ReportDocument,
     /// Path of the profile, as the user named it.
     profile: String,
     palette: ViewPalette,
@@ -97,7 +97,7 @@ impl ReportView {
         profile: &str,
         palette: ViewPalette,
     ) -> Result<Self, serde_json::Error> {
-        let report: ViewedReport = serde_json::from_str(document)?;
+        let report: ReportDocument = serde_json::from_str(document)?;
         Ok(Self {
             list: FindingList::new(&report.findings),
             report,
@@ -163,7 +163,7 @@ impl ReportView {
         ViewOutcome::Stay
     }
 
-    fn selected_finding(&self) -> Option<&ViewedFinding> {
+    fn selected_finding(&self) -> Option<&FindingDocument> {
         let index = self.list.selected_finding()?;
         self.report.findings.get(index)
     }

@@ -1,6 +1,26 @@
-//! Words that several texts share.
+//! Words that several renderings share.
+
+pub(crate) mod access;
+pub(crate) mod effects;
+pub mod escape;
+pub(crate) mod experiment;
+pub(crate) mod finding;
+pub(crate) mod kernel_experiment;
+pub(crate) mod kinds;
+pub(crate) mod layout_changes;
+pub(crate) mod magnitude;
+pub(crate) mod notes;
+pub(crate) mod percent;
+pub(crate) mod recording_changes;
+pub(crate) mod remedy;
+pub(crate) mod saving;
+pub(crate) mod source_excerpt;
+pub(crate) mod source_positions;
+pub(crate) mod wrap;
 
 use relayout_profile::{AccessCoverage, ProfileMeta, RecordedRun, RecordedTime};
+
+use percent::{percent, whole_percent};
 
 /// Returns `1 pair`, `2 pairs`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
@@ -22,8 +42,8 @@ pub(crate) fn busy_host_words(runs: &[RecordedRun]) -> Option<String> {
     let busy = runs.iter().filter(|run| run.was_host_busy());
     let lost_share = busy.filter_map(|run| run.lost_share).reduce(f64::max)?;
     Some(format!(
-        "the machine was too busy to trust the order of findings: others took {:.0}% of the CPU time",
-        lost_share * 100.0
+        "the machine was too busy to trust the order of findings: others took {} of the CPU time",
+        whole_percent(lost_share)
     ))
 }
 
@@ -32,7 +52,6 @@ pub(crate) fn recorded_time_words(meta: &ProfileMeta) -> Option<String> {
     if meta.coverage != AccessCoverage::Sliced {
         return None;
     }
-    let percent = |share: f64| format!("{:.1}%", share * 100.0);
     Some(match &*meta.recorded_times() {
         [] => "a part of the time, in slices".to_owned(),
         [time] => {
@@ -70,7 +89,12 @@ pub(crate) enum ContextNoun {
 
 impl ContextNoun {
     pub(crate) fn from_meta(meta: &ProfileMeta) -> Self {
-        match meta.target.as_str() {
+        Self::from_target(&meta.target)
+    }
+
+    /// Returns the noun for what was recorded: `kernel` or `program`.
+    pub(crate) fn from_target(target: &str) -> Self {
+        match target {
             "program" => Self::Threads,
             _ => Self::Cpus,
         }

@@ -8,13 +8,13 @@ use relayout_contend::{
 use relayout_profile::{
     Addr, ContextId, LeftOutReader, PairRow, Profile, RangeKind, RangeRow, RunId, SiteId,
 };
-use relayout_report::{FindingSelection, ReportContents, json, text};
+use relayout_report::{FindingSelection, ReportContents, documents, text};
 
 use common::{CHUNK, Kernel, READ, STACK, WRITE, profile, rendered, rendered_of};
 
 #[test]
 fn text_of_all() {
-    insta::assert_snapshot!(rendered(&FindingSelection::default(), text::render));
+    insta::assert_snapshot!(rendered(&FindingSelection::default(), text::report::render));
 }
 
 /// The stack is in vmalloc space, so a reader of slabs would not have named it.
@@ -46,7 +46,7 @@ fn readers_that_were_left_out_are_told_of_with_their_cost() {
         area(RangeKind::DirectMap, CHUNK & !0xfff),
     ];
     let all = FindingSelection::default();
-    let text = rendered_of(&profile, &all, text::render);
+    let text = rendered_of(&profile, &all, text::report::render);
     for line in [
         "  not read   stacks: member 'stacks.next' is missing; at most 3.1% of transfers have no \
          name for it\n",
@@ -55,7 +55,9 @@ fn readers_that_were_left_out_are_told_of_with_their_cost() {
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
-    let document = rendered_of(&profile, &all, |report| json::render(report).unwrap());
+    let document = rendered_of(&profile, &all, |report| {
+        documents::report::render(report).unwrap()
+    });
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
     let stacks = &document["left_out_readers"][0];
     assert_eq!(stacks["missing"], "member 'stacks.next'");
@@ -102,7 +104,7 @@ fn uncertain_types_are_marked() {
     };
     let uncertain = find(&profile, &UncertainKernel);
     for width in [100, 160] {
-        let text = contents(&uncertain, text::render_within, width);
+        let text = contents(&uncertain, text::report::render_within, width);
         let in_table = text
             .lines()
             .find(|line| line.trim_start().starts_with("1 "));
@@ -115,10 +117,14 @@ fn uncertain_types_are_marked() {
                         confidence from 62% (below 75%): see --explain 1.";
         assert!(words.contains(sentence), "{text}");
         assert_eq!(text.matches("sure").count(), 2, "{text}");
-        let certain = contents(&find(&profile, &Kernel), text::render_within, width);
+        let certain = contents(&find(&profile, &Kernel), text::report::render_within, width);
         assert!(!certain.contains("sure"), "{certain}");
     }
-    let document = contents(&uncertain, |report, _| json::render(report).unwrap(), 0);
+    let document = contents(
+        &uncertain,
+        |report, _| documents::report::render(report).unwrap(),
+        0,
+    );
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
     assert_eq!(document["findings"][0]["uncertain_objects"], 2);
     assert_eq!(document["findings"][0]["type_confidence_percent"], 62);
@@ -131,7 +137,7 @@ fn older_profiles_do_not_tell_first_reads() {
     let conflicts = old.conflicts.iter_mut();
     conflicts.for_each(|row| row.first_reads = None);
     let all = FindingSelection::default();
-    let text = rendered_of(&old, &all, text::render);
+    let text = rendered_of(&old, &all, text::report::render);
     for said in [
         "4894 (4580 reads, 314 writes) and 900 upgrades",
         "80.6%     -     -    2%",
@@ -139,7 +145,9 @@ fn older_profiles_do_not_tell_first_reads() {
     ] {
         assert!(text.contains(said), "{said}: {text}");
     }
-    let document = rendered_of(&old, &all, |report| json::render(report).unwrap());
+    let document = rendered_of(&old, &all, |report| {
+        documents::report::render(report).unwrap()
+    });
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
     let finding = &document["findings"][0];
     for part in [&document, finding] {
@@ -155,7 +163,10 @@ fn json_of_one_type() {
         type_name: Some("struct pcpu_chunk".into()),
         ..Default::default()
     };
-    insta::assert_snapshot!(rendered(&selection, |report| json::render(report).unwrap()));
+    insta::assert_snapshot!(rendered(&selection, |report| documents::report::render(
+        report
+    )
+    .unwrap()));
 }
 
 #[test]
@@ -213,7 +224,7 @@ fn text_of_nothing() {
         sources: &[],
         layouts: &[],
     };
-    insta::assert_snapshot!(text::render(&report));
+    insta::assert_snapshot!(text::report::render(&report));
 }
 
 /// Of an object whose `bound_map`, on its second line, is stored to while others read `base_addr`.
@@ -256,13 +267,13 @@ fn adjacent(pair_coefficient: Option<f64>, render: impl Fn(&ReportContents) -> S
 
 #[test]
 fn text_of_adjacent_lines() {
-    insta::assert_snapshot!(adjacent(Some(0.25), text::render));
+    insta::assert_snapshot!(adjacent(Some(0.25), text::report::render));
 }
 
 #[test]
 fn adjacent_lines_that_may_be_are_told_of() {
     let assert_told = |coefficient, why: &str| {
-        let text = adjacent(coefficient, text::render);
+        let text = adjacent(coefficient, text::report::render);
         let place = text.find("Adjacent lines: possible, not measurable here: 1 pair of lines");
         let told = &text[place.expect("the line")..];
         assert!(told.contains("(65536 pair transfers, estimated)"), "{told}");
@@ -276,7 +287,9 @@ fn adjacent_lines_that_may_be_are_told_of() {
 #[test]
 fn adjacent_lines_are_in_no_sum() {
     let json = |coefficient| {
-        let text = adjacent(coefficient, |report| json::render(report).unwrap());
+        let text = adjacent(coefficient, |report| {
+            documents::report::render(report).unwrap()
+        });
         serde_json::from_str::<serde_json::Value>(&text).expect("JSON")
     };
     let (with, without) = (json(Some(0.25)), json(None));

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use relayout_report::document_schemas;
+use relayout_report::documents::schema::document_schemas;
 use serde_json::Value;
 
 #[test]

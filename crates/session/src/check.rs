@@ -27,9 +27,9 @@ use relayout_check::emit::{AssertionEmitter, EmitForm, EmittedAssertions};
 use relayout_check::{CheckOutcome, CheckSettings, Date, FileFacts, LayoutCheck};
 use relayout_files::cannot;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
+use relayout_messages::UserError;
 
 use crate::with_types;
-use relayout_messages::UserError;
 
 pub use headers::{CompiledHeader, HeaderSources, NamedDatabase};
 pub use lock_update::{HotProfiles, UpdatedLock, update_lock};

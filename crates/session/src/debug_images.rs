@@ -9,13 +9,12 @@ use relayout_files::{DebugFile, DebugPlaces};
 use relayout_layout::dwarf::{DwarfFile, SectionStore};
 use relayout_layout::kernel_module::link_module;
 use relayout_layout::word_lists::word_list;
-use relayout_messages::RecordingProgress;
+use relayout_messages::{RecordingProgress, UserError};
 use relayout_profile::{LoadedModule, Profile, ProfileMeta};
 use relayout_resolve::{DebugImages, modules_used};
 
 use crate::kept_programs::{build_id_of_bytes, build_id_of_file, stored_program};
 use crate::type_files::debug_places;
-use relayout_messages::UserError;
 
 /// Libraries without debug information that a warning names.
 const LIBRARIES_NAMED_MAX: usize = 4;

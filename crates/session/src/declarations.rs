@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use relayout_contend::finding::FindingMember;
 use relayout_contend::{Finding, FindingSubject};
 use relayout_layout::SourceLine;
 use relayout_resolve::ResolvedObject;
@@ -37,9 +36,9 @@ impl MemberDeclarations {
         Self(lines)
     }
 
-    /// Returns the line that declares a member of a finding.
-    pub fn line_of(&self, finding: &Finding, member: &FindingMember) -> Option<&SourceLine> {
-        self.0.get(&(finding.subject.clone(), member.offset))
+    /// Returns the line that declares the member of `subject` at `offset` bytes.
+    pub fn line_of(&self, subject: &FindingSubject, offset: i64) -> Option<&SourceLine> {
+        self.0.get(&(subject.clone(), offset))
     }
 }
 

@@ -8,11 +8,10 @@ use std::path::PathBuf;
 
 use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, TypeDiff, compare_sides};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
-use relayout_messages::{ProblemReason, RecordingProgress};
+use relayout_messages::{ProblemReason, RecordingProgress, UserError};
 
 use crate::type_files::unreadable_types;
 use crate::with_both_types;
-use relayout_messages::UserError;
 
 pub use hot::{ComparedFiles, HotDiff, HotMove, HotPair, HotTypeTraffic};
 

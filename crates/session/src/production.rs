@@ -10,10 +10,9 @@ use std::path::Path;
 use relayout_contend::{Finding, Findings};
 use relayout_files::DebugFile;
 use relayout_layout::dwarf::DwarfFile;
-use relayout_messages::RecordingProgress;
+use relayout_messages::{RecordingProgress, UserError};
 
 use crate::type_files::debug_places;
-use relayout_messages::UserError;
 
 /// Placement of the findings' variables in the production build.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

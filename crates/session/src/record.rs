@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use relayout_files::{CacheFolder, DISTRIBUTION, cannot, parent_folder, setup_command};
+use relayout_messages::UserError;
 use relayout_profile::perf::SampledInstruction;
 use relayout_profile::{Profile, WriteOptions};
 use relayout_record::RecordingOutcome;
@@ -13,7 +14,6 @@ use relayout_resolve::insn::x86::X86InsnSet;
 use relayout_resolve::insn::{DecodedInsn, InstructionSet as _};
 
 use crate::kept_programs::keep_programs;
-use relayout_messages::UserError;
 
 /// Profiles of several recordings, up to the first that failed.
 #[derive(Debug)]

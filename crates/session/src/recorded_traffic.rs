@@ -4,18 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use relayout_advice::{ResolvedNames, ResolvedProfile, recorded_names};
 use relayout_contend::{
     AddressNamer as _, FindingSubject, RecordingTraffic, SiteSource, count_traffic,
 };
 use relayout_diff::TypeLayout;
-use relayout_messages::RecordingProgress;
+use relayout_messages::{RecordingProgress, UserError};
 use relayout_profile::{AccessCoverage, ProfileMeta, RecordedRun, RecordedTime, SiteId};
 
 use crate::declarations::find_object;
 use crate::with_resolved_profile;
-use relayout_advice::recorded_names;
-use relayout_advice::{ResolvedNames, ResolvedProfile};
-use relayout_messages::UserError;
 
 /// Complete recordings of a profile.
 #[derive(Clone, Debug)]

@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use relayout_advice::{LINE_BYTES_DEFAULT, ResolvedProfile};
-use relayout_messages::RecordingProgress;
+use relayout_messages::{RecordingProgress, UserError};
 use relayout_profile::Profile;
 use relayout_resolve::DebugImages;
 
 use crate::debug_images::with_debug_images;
 use crate::resolution_cache::resolve_with_cache;
-use relayout_messages::UserError;
 
 /// Environment variable with the memory in GB that the rows of a profile may take.
 const MEMORY_VARIABLE: &str = "RELAYOUT_PROFILE_GB";

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use relayout_advice::ResolvedProfile;
 use relayout_contend::{Finding, FindingSubject};
 use relayout_layout::abi::AbiEngine;
 use relayout_layout::{Aggregate, Member, TypeArena};
 
 use crate::declarations::find_object;
-use relayout_advice::ResolvedProfile;
 
 /// Members of a type that are listed: a class may have more than anybody looks at.
 const MEMBERS_MAX: usize = 2000;

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use relayout_files::{DebugFile, DebugPlaces, DebuginfodClient};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
+use relayout_messages::UserError;
 
 use crate::profile_cache::named_debug_file;
-use relayout_messages::UserError;
 
 /// Environment variable with the folders of debug files, instead of `/usr/lib/debug`.
 const FOLDERS_VARIABLE: &str = "RELAYOUT_DEBUG_PATH";

@@ -24,12 +24,12 @@ mod tuner;
 
 use std::path::PathBuf;
 
+use relayout_advice::ResolvedProfile;
 use relayout_files::InterruptFlag;
 use relayout_probe::MachineIdentity;
+use relayout_session::advise::PatchedType;
 
 use crate::verify::ExperimentProgress;
-use relayout_advice::ResolvedProfile;
-use relayout_session::advise::PatchedType;
 
 pub(crate) use count::counted_effect;
 pub use outcome::{

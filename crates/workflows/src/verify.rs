@@ -9,15 +9,12 @@ mod sides;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use experiment::ProgramExperiment;
 use relayout_files::{InterruptFlag, cannot, read_regular_text, write_atomically};
-use relayout_messages::RecordingProgress;
+use relayout_messages::{RecordingProgress, UserError};
 use relayout_verify::judge::{ExperimentOutcome, JudgedMetric, JudgingRules, judge_runs};
 use relayout_verify::metric::Metric;
 use relayout_verify::runs::ExperimentRuns;
-
-use experiment::ProgramExperiment;
-
-use relayout_messages::UserError;
 
 pub use sides::{ComparedPrograms, PatchedBuild};
 pub(crate) use sides::{ComparedSides, prepare_sides};

@@ -5,7 +5,7 @@ use relayout_fleet::data_set::DataSet;
 use relayout_fleet::day::Day;
 use relayout_fleet::forget::{ForgottenEntries, entries_answer, forget};
 use relayout_report::escape_text;
-use relayout_report::fleet::fleet_text;
+use relayout_report::text::fleet::fleet_text;
 
 /// Remove the recordings of the days before a date
 ///

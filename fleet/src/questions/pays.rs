@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use relayout_advice::ProbedMachine;
-use relayout_advice::{LayoutEdits, LayoutFile, score_given_layouts, verify_layout_files};
+use relayout_advice::{
+    LayoutEdits, LayoutFile, ProbedMachine, score_given_layouts, verify_layout_files,
+};
 use relayout_layout::TypePattern;
-use relayout_messages::RecordingProgress;
-use relayout_messages::UserError;
+use relayout_messages::{RecordingProgress, UserError};
 use relayout_session::advise::read_layout_files;
 use relayout_session::{complete_recordings, with_verified_profile};
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use relayout_contend::{AccessMeeting, FindingSubject, MemberTraffic, SiteSource, TrafficMember};
 use relayout_diff::TypeLayout;
 use relayout_profile::{ProfileMeta, SiteId};
-use relayout_report::json::access_key;
+use relayout_report::documents::report::access_key;
 use relayout_session::{NamedTraffic, RecordedOperations, RecordingExtent};
 use relayout_workflows::compare::ComparedWorkload;
 

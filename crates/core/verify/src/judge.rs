@@ -5,6 +5,7 @@ mod summary;
 
 pub use summary::SideSummary;
 
+use relayout_statistics::reject_hypotheses;
 use serde::{Deserialize, Serialize};
 
 use self::compare::{MetricComparison, compare_series};
@@ -12,7 +13,6 @@ use crate::judged_change::{ChangeBasis, JudgedChange};
 use crate::metric::{BetterDirection, MetricDescription};
 use crate::plan::{ALPHA, ExperimentPlan};
 use crate::runs::{ExperimentRuns, MetricSeries};
-use relayout_statistics::reject_hypotheses;
 
 /// Default margin, as a fraction.
 pub const MARGIN: f64 = 0.02;

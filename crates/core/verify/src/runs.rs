@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_messages::UserFacingError;
+use relayout_statistics::median;
 use serde::{Deserialize, Serialize};
 
 use crate::extract::Values;
 use crate::judged_change::ChangeBasis;
 use crate::metric::MetricDescription;
 use crate::plan::{ExperimentPlan, ExperimentSide};
-use relayout_statistics::median;
 
 /// Schema name of the document.
 pub const SCHEMA: &str = "relayout/verify-runs/1";

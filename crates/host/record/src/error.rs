@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::program::MemoryLimit;
 use relayout_files::{DISTRIBUTION, FileError, setup_command, system_package};
 use relayout_messages::{ErrorCategory, ProblemReason, UserFacingError};
+
+use crate::program::MemoryLimit;
 
 /// An error that names the file or program, and the remedy.
 #[derive(Debug, thiserror::Error)]

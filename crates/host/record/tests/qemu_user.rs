@@ -3,7 +3,6 @@
 //! Needed: a C compiler; the cached qemu-user (scripts/setup.sh), or one in `$RELAYOUT_QEMU_USER`;
 //! and the plugin, built by `cargo build --release -p relayout-qemu-api1`.
 
-use relayout_profile::Addr;
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +13,9 @@ use std::sync::OnceLock;
 use object::{Object, ObjectSymbol};
 use relayout_files::CacheFolder;
 use relayout_messages::RecordingProgress;
-use relayout_profile::{CoherenceEvent, ConflictRow, Profile, RangeKind, RecordedRun, VisitRow};
+use relayout_profile::{
+    Addr, CoherenceEvent, ConflictRow, Profile, RangeKind, RecordedRun, VisitRow,
+};
 use relayout_record::{
     CountedAccesses, Error, ProgramBackend, ProgramRecording, RecordingOutcome, SlicePlan,
     StopSignals, find_program_collector, record_program,

@@ -3,12 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use clap_complete::ArgValueCandidates;
-use relayout_advice::{CurveRequest, LayoutChoice, SearchRequest, verify_layout_files};
-use relayout_advice::{ProbedMachine, ResolvedNames, ResolvedProfile};
+use relayout_advice::{
+    CurveRequest, LayoutChoice, ProbedMachine, ResolvedNames, ResolvedProfile, SearchRequest,
+    verify_layout_files,
+};
 use relayout_layout::suggestions;
 use relayout_messages::UserError;
 use relayout_report::Document as _;
-use relayout_report::advise::{AdviceTextOptions, advise_document, advise_text, patch_mail};
+use relayout_report::documents::advise::advise_document;
+use relayout_report::exports::mail::patch::patch_mail;
+use relayout_report::text::advise::{AdviceTextOptions, advise_text};
 use relayout_session::advise::{
     AdviceRequest, AdviceRun, PatchOutcome, advise_types, read_layout_files, rejected_path,
     write_hardware_script, write_mails,

@@ -6,11 +6,12 @@ use clap::ValueEnum;
 use relayout_check::emit::EmitForm;
 use relayout_check::{CheckOutcome, Date};
 use relayout_layout::catalog::DebugInfoFormat;
-use relayout_messages::ErrorCategory;
-use relayout_messages::UserError;
+use relayout_messages::{ErrorCategory, UserError};
 use relayout_report::Document as _;
-use relayout_report::check::{check_document, render_lock_update, render_text, warning_text};
-use relayout_report::sarif;
+use relayout_report::documents::check::check_document;
+use relayout_report::exports::sarif;
+use relayout_report::text::check::{render_text, warning_text};
+use relayout_report::text::lock::render_lock_update;
 use relayout_session::check::{
     CheckRequest, CheckRules, CheckedSubject, HeaderSources, HotProfiles, NamedDatabase,
     check_subjects, emit_assertions, open_subjects, update_lock,

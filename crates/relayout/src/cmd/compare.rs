@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap_complete::ArgValueCandidates;
-use relayout_messages::ErrorCategory;
-use relayout_messages::UserError;
+use relayout_messages::{ErrorCategory, UserError};
 use relayout_report::Document as _;
-use relayout_report::compare::{compare_document, render_mail, render_text};
+use relayout_report::documents::compare::compare_document;
+use relayout_report::exports::mail::compare::render_mail;
+use relayout_report::text::compare::render_text;
 use relayout_session::verify_profile_path;
 use relayout_workflows::compare::{
     BisectVerdict, CompareSettings, ComparedSide, RecordingComparison, compare_sides,

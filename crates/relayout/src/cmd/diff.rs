@@ -7,7 +7,9 @@ use relayout_diff::DiffStatus;
 use relayout_layout::catalog::DebugInfoFormat;
 use relayout_messages::UserError;
 use relayout_report::Document as _;
-use relayout_report::diff::{DiffContents, diff_document, render_text};
+use relayout_report::documents::diff::contents::DiffContents;
+use relayout_report::documents::diff::diff_document;
+use relayout_report::text::diff::render_text;
 use relayout_session::diff::{DiffRequest, DiffSelection, TypeOrder, compare_builds};
 use relayout_session::verify_debug_path;
 

@@ -1,8 +1,9 @@
 //! `relayout doctor`: what works here, and what to install.
 
-use relayout_messages::RecordingProgress as _;
-use relayout_messages::UserError;
-use relayout_report::{Document as _, survey_document, survey_text};
+use relayout_messages::{RecordingProgress as _, UserError};
+use relayout_report::Document as _;
+use relayout_report::documents::doctor::survey_document;
+use relayout_report::text::doctor::survey_text;
 use relayout_session::survey::survey_machine;
 
 use crate::exit::ExitStatus;

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use relayout_files::{write_atomically, write_files};
 use relayout_messages::UserError;
-use relayout_report::{csv_tables, page};
+use relayout_report::exports::csv::csv_tables;
+use relayout_report::page;
 use serde_json::Value;
 
 use crate::print::print_note;

@@ -6,8 +6,9 @@ use relayout_files::InterruptFlag;
 use relayout_measure::ProgramCommand;
 use relayout_messages::UserError;
 use relayout_report::Document as _;
-use relayout_report::kit::{kit_result_document, render_export, render_ledger, render_result};
-use relayout_report::verify::VerifyContents;
+use relayout_report::documents::kit::kit_result_document;
+use relayout_report::documents::verify::contents::VerifyContents;
+use relayout_report::text::kit::{render_export, render_ledger, render_result};
 use relayout_verify::judge::{ChangeVerdict, JudgingRules};
 use relayout_verify::metric::Metric;
 use relayout_workflows::kit::{

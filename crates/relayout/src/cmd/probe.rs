@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use relayout_files::InterruptFlag;
-use relayout_messages::ErrorCategory;
-use relayout_messages::UserError;
+use relayout_messages::{ErrorCategory, UserError};
 use relayout_probe::{MachineFile, ProbeDepth, UnknownValue};
-use relayout_report::{Document as _, machines_document, machines_text, probe_text};
+use relayout_report::Document as _;
+use relayout_report::documents::machines::machines_document;
+use relayout_report::text::machines::machines_text;
+use relayout_report::text::probe::probe_text;
 
 use crate::exit::ExitStatus;
 use crate::print::{print_failure, print_note, print_text};

@@ -8,9 +8,9 @@ use relayout_layout::TypeArena;
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_messages::UserError;
 use relayout_pahole_text::{Options, PaholeVersion};
-use relayout_report::show::{
-    layout_text, packable_text, packed_text, place_text, sizes_text, type_json,
-};
+use relayout_report::documents::show::type_json;
+use relayout_report::text::show::packed::{packable_text, packed_text};
+use relayout_report::text::show::{layout_text, place_text, sizes_text};
 use relayout_session::show::{
     NamedTypes, PackedType, ShownType, TypeMeasures, TypeSelection, render_types,
 };

@@ -8,7 +8,8 @@ use clap_complete::ArgValueCandidates;
 use relayout_files::InterruptFlag;
 use relayout_messages::UserError;
 use relayout_report::Document as _;
-use relayout_report::suite::{render_list, render_text, suite_document};
+use relayout_report::documents::suite::suite_document;
+use relayout_report::text::suite::{render_list, render_text};
 use relayout_workflows::suite::{
     JobShard, JobState, SuiteOutcome, SuiteRequest, SuiteTools, run_suite,
 };

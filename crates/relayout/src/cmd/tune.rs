@@ -7,7 +7,9 @@ use clap_complete::ArgValueCandidates;
 use relayout_files::{InterruptFlag, cannot};
 use relayout_messages::UserError;
 use relayout_report::Document as _;
-use relayout_report::tune::{TuneWriter, render_text, tune_document};
+use relayout_report::documents::tune::tune_document;
+use relayout_report::exports::commit::TuneWriter;
+use relayout_report::text::tune::render_text;
 use relayout_verify::metric::Metric;
 use relayout_workflows::tune::{
     TuneLimits, TuneRequest, TuneSettings, TuneTarget, TuneTools, TunedKernel, TunedProgram, tune,

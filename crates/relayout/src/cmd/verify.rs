@@ -8,7 +8,9 @@ use std::time::Duration;
 use relayout_files::InterruptFlag;
 use relayout_messages::UserError;
 use relayout_report::Document as _;
-use relayout_report::verify::{VerifyContents, render_text, verify_document};
+use relayout_report::documents::verify::contents::VerifyContents;
+use relayout_report::documents::verify::verify_document;
+use relayout_report::text::verify::render_text;
 use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgingRules};
 use relayout_verify::metric::{FORMS, Metric};
 use relayout_workflows::verify::{

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use clap_complete::ArgValueCandidates;
-use relayout_advice::ResolvedNames;
 use relayout_advice::{
-    LayoutEdits, MemberBytes, MemberMove, predict_curves, score_given_layouts, verify_layout_files,
+    LayoutEdits, MemberBytes, MemberMove, ResolvedNames, predict_curves, score_given_layouts,
+    verify_layout_files,
 };
 use relayout_messages::UserError;
 use relayout_report::Document as _;
-use relayout_report::advise::{what_if_document, what_if_text};
+use relayout_report::documents::advise::what_if_document;
+use relayout_report::text::advise::what_if_text;
 use relayout_session::advise::read_layout_files;
 use relayout_session::verify_profile_path;
 

@@ -2,7 +2,8 @@
 
 use relayout_advice::{ResolvedNames, ResolvedProfile};
 use relayout_contend::Findings;
-use relayout_report::{FindingSelection, ReportContents, explain_text};
+use relayout_report::text::explain::explain_text;
+use relayout_report::{FindingSelection, ReportContents};
 use relayout_session::{FindingsQuestion, ProfileCache, RankedProfile, explain_finding};
 
 use super::question::{ReportForm, ReportQuestion};

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use relayout_messages::UserError;
-use relayout_report::TextKind;
+use relayout_report::text::highlight::TextKind;
 
 use crate::print;
 

@@ -5,8 +5,7 @@ use crate::common::trace;
 use crate::common::{KERNEL_FLAGS, Place, flowing, json, programs, text};
 use relayout_layout::dwarf::DwarfFile;
 use relayout_profile::AccessKind::{Read, Write};
-use relayout_profile::SiteId;
-use relayout_profile::{Site, WriteOptions};
+use relayout_profile::{Site, SiteId, WriteOptions};
 use relayout_testprofile::Word;
 use serde_json::Value;
 

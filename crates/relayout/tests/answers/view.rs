@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::time::Instant;
 
+use relayout_layout::dwarf::DwarfFile;
+use relayout_profile::AccessKind::{Read, Write};
+use relayout_testprofile::Word;
+
 use crate::common::hot::SOURCE;
 use crate::common::terminal::{self, Terminal};
 use crate::common::trace;
 use crate::common::{KERNEL_FLAGS, Place, profile, text};
-use relayout_layout::dwarf::DwarfFile;
-use relayout_profile::AccessKind::{Read, Write};
-use relayout_testprofile::Word;
 
 /// Size of the terminal that everybody has.
 const USUAL: (u16, u16) = (80, 24);

@@ -1,11 +1,12 @@
 //! Options of every command: colours, silence, the pager, the version.
 
+use relayout_profile::AccessKind::{Read, Write};
+use relayout_testprofile::Word;
+
 use crate::common::hot::SOURCE;
 use crate::common::terminal::Terminal;
 use crate::common::trace;
 use crate::common::{KERNEL_FLAGS, Place, text};
-use relayout_profile::AccessKind::{Read, Write};
-use relayout_testprofile::Word;
 
 /// Colour of pahole's comments on holes.
 const YELLOW: &str = "\x1b[33m";

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
+use relayout_profile::AccessKind::{Read, Write};
+use relayout_testprofile::Word;
+
 use crate::common::hot::SOURCE;
 use crate::common::trace;
 use crate::common::{KERNEL_FLAGS, Place};
-use relayout_profile::AccessKind::{Read, Write};
-use relayout_testprofile::Word;
 
 /// Commands as they are typed. Each is wrong.
 const MISTAKES: [&str; 52] = [

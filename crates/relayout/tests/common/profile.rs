@@ -1,12 +1,11 @@
 //! A small profile, written as `relayout record` writes them.
 
-use relayout_profile::{Addr, ContextId, RunId, SiteId};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use relayout_profile::{
-    AccessKind, CoherenceEvent, ConflictRow, CountRow, LineRow, Profile, ProfileMeta, RangeRow,
-    RecordedRun, Site, WriteOptions,
+    AccessKind, Addr, CoherenceEvent, ConflictRow, ContextId, CountRow, LineRow, Profile,
+    ProfileMeta, RangeRow, RecordedRun, RunId, Site, SiteId, WriteOptions,
 };
 use relayout_testprofile::{LINE_BYTES, image};
 

@@ -2,8 +2,6 @@
 
 // Pictures of objects that begin at other offsets of a line.
 const PICTURES_MAX = 3;
-// Runs of elements of an array.
-const RUNS_MAX = 8;
 const FLOWS_MAX = 8;
 // Pairs and instructions, each with its lines of source, until all are asked for.
 const ROWS_MAX = 40;
@@ -16,6 +14,7 @@ function findingDetails(finding, doc, sources) {
   return [
     el("h2", { id: `finding-${finding.rank}`, tabindex: -1 }, `#${finding.rank} ${findingName(finding)} ${offsetWords(finding.line_offset)}: ${finding.kind}`),
     findingFacts(finding, noun),
+    finding.notes.map((note) => el("p", { class: "note" }, note.text)),
     finding.advice.map((advice) => el("p", {}, prose(advice.words))),
     el("h3", {}, "The line"), linePictures(finding, doc, noun, pairId),
     wholeStruct(finding, doc),
@@ -35,16 +34,7 @@ function findingFacts(finding, noun) {
     ["objects", `${count(finding.objects)}, used by ${counted(finding.contexts, noun)}`],
     [word("confidence", "type"), sure], [word("saving"), saving],
     ["allocated", countWords(finding.allocated)],
-    ["elements", runWords(finding.elements, noun)],
     ["over the recordings", finding.transfers_range ? `${count(finding.transfers_range[0])} to ${count(finding.transfers_range[1])} transfers` : null]])];
-}
-
-// The runs of elements of an array that the same contexts use.
-function runWords(elements, noun) {
-  const index = ({ first, last }) => (first === last ? `[${first}]` : `[${first}..${last}]`);
-  const runs = (elements?.runs || []).map((run) => `${index(run)} by ${noun} ${run.contexts.join(", ")}`);
-  const more = runs.length > RUNS_MAX ? `, ${runs.length - RUNS_MAX} more` : "";
-  return runs.length ? runs.slice(0, RUNS_MAX).join("; ") + more : null;
 }
 
 function countWords(counts) {

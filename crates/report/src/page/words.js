@@ -19,25 +19,13 @@ const WORDS = {
   padding: "Bytes that belong to no member.",
 };
 
-const KINDS = {
-  "false-sharing": WORDS["false sharing"],
-  "true-sharing": WORDS["true sharing"],
-  "lock-word": "CPUs take a lock in turn. What lies beside the lock is lost with it.",
-  "straddle": "Objects lie across two lines, and each use needs both.",
-  "silent-store": "Stores write what is there already, and take the line away for nothing.",
-  "hot-global": "The linker put variables on one line that CPUs store to.",
-  "remote-read": "A CPU reads a member that belongs to another CPU.",
-  "read-mostly": "All CPUs read it, and now and then one writes and takes the line from all.",
-  "adjacent-line": "Processors fetch lines in pairs, and a store to one line of the pair disturbs the other.",
-};
-
 function wordId(key) {
   return `word-${key.replaceAll(" ", "-")}`;
 }
 
-// The meaning of a kind of finding. `noun` is CPU or thread.
+// The meaning of a kind of finding, of which the page has the table. `noun` is CPU or thread.
 function kindWords(kind, noun) {
-  const words = (KINDS[kind] || "").replaceAll("CPU", noun);
+  const words = (KINDS[kind] || "").replaceAll("CPUs or threads", `${noun}s`).replaceAll("CPU or thread", noun);
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

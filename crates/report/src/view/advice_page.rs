@@ -2,21 +2,21 @@
 
 use relayout_contend::strip_type_tag;
 
-use super::document::ViewedFinding;
 use super::finding_details::{finding_heading, saving_words};
 use super::page_text::PageText;
 use super::text_fit::{shown_source_line, shown_text};
-use crate::wrap::fit_lines;
+use crate::documents::report::finding::FindingDocument;
+use crate::words::wrap::fit_lines;
 
 /// Returns the name by which `relayout advise` takes the type of a finding.
-pub(super) fn advised_type(finding: &ViewedFinding) -> &str {
+pub(super) fn advised_type(finding: &FindingDocument) -> &str {
     strip_type_tag(&finding.type_name)
 }
 
 /// Adds the advice on the type of a finding. `text` is what `relayout advise` printed; `None` if it has not run.
 pub(super) fn write_advice(
     page: &mut PageText,
-    finding: &ViewedFinding,
+    finding: &FindingDocument,
     profile: &str,
     text: Option<&str>,
 ) {

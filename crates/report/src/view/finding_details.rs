@@ -1,22 +1,23 @@
 //! The details of a finding: facts, advice, pictures of its lines, members, pairs of instructions, and source.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use relayout_layout::word_lists::word_list_with_rest;
 use relayout_session::SourceFile;
 
-use super::document::{
-    ViewedElementRun, ViewedFinding, ViewedMember, ViewedPosition, ViewedReport, ViewedSaving,
-    ViewedSide,
-};
-use super::kind_words::kind_words;
-use super::line_picture::{LetteredMember, letter_members, line_picture};
+use super::line_picture::{letter_mark, line_picture, member_role};
 use super::page_text::PageText;
 use super::palette::TextRole;
 use super::text_fit::{fit_left, fit_right, shown_source_line, shown_text, text_width};
-use crate::source_excerpt::{line_start, lines_around};
-use crate::source_positions::shown_file;
-use crate::words::{ContextNoun, count_more, counted};
+use crate::documents::report::ReportDocument;
+use crate::documents::report::finding::{FindingDocument, MemberDocument, SideDocument};
+use crate::documents::report::line_rows::{LetteredMember, LineRow};
+use crate::documents::report::site::{PositionDocument, access_key};
+use crate::words::counted;
+use crate::words::kinds::kind_words;
+use crate::words::percent::percent;
+use crate::words::saving::SavingDocument;
+use crate::words::source_excerpt::{line_start, lines_around};
+use crate::words::source_positions::shown_file;
 
 /// Lines of a type that have a picture.
 const PICTURES_MAX: usize = 32;
@@ -40,21 +41,11 @@ pub(super) type SourceMap = BTreeMap<String, Option<SourceFile>>;
 
 /// A finding, and what its words depend on.
 pub(super) struct DetailsContext<'r> {
-    pub report: &'r ViewedReport,
-    pub finding: &'r ViewedFinding,
+    pub report: &'r ReportDocument,
+    pub finding: &'r FindingDocument,
     pub sources: &'r SourceMap,
     /// True if the user named a source tree.
     pub has_tree: bool,
-}
-
-impl ViewedReport {
-    /// Returns the noun for the contexts of the recording.
-    pub fn context_noun(&self) -> ContextNoun {
-        match self.machine.target.as_str() {
-            "program" => ContextNoun::Threads,
-            _ => ContextNoun::Cpus,
-        }
-    }
 }
 
 impl DetailsContext<'_> {
@@ -69,9 +60,13 @@ impl DetailsContext<'_> {
     fn write_facts(&self, page: &mut PageText) {
         let finding = self.finding;
         page.push_heading(&finding_heading(finding));
-        page.push_fact("Meaning", kind_words(&finding.kind));
+        page.push_fact("Meaning", kind_words(finding.kind).clause);
         for (name, value) in self.facts() {
             page.push_fact(name, &shown_text(&value));
+        }
+        for note in &finding.notes {
+            page.push_text(String::new());
+            page.push_sentence(&shown_text(&note.text));
         }
         for advice in &finding.advice {
             page.push_text(String::new());
@@ -94,7 +89,7 @@ impl DetailsContext<'_> {
             format!(
                 "{} ({} of all{estimated}): {}{first}, {}; {}",
                 finding.transfers,
-                percent_words(finding.share),
+                percent(finding.share),
                 counted(finding.read_transfers, "read"),
                 counted(finding.write_transfers, "write"),
                 counted(finding.upgrades, "upgrade"),
@@ -131,22 +126,6 @@ impl DetailsContext<'_> {
         if !finding.neighbours.is_empty() {
             facts.push(("Neighbours", object_counts(&finding.neighbours)));
         }
-        if let Some(elements) = &finding.elements {
-            let array = format!("{} elements of {} bytes", elements.count, elements.stride);
-            facts.push(("Array", array));
-            if !elements.runs.is_empty() {
-                facts.push(("Elements", run_words(&elements.runs)));
-            }
-        }
-        if let Some(stability) = finding.stability {
-            let kept = format!("{} of the recordings", percent_words(stability));
-            facts.push(("Same rank", kept));
-        }
-        if finding.unstable {
-            let kinds =
-                { finding.kinds_by_run.iter() }.map(|(kind, runs)| format!("{kind} in {runs}"));
-            facts.push(("By recording", kinds.collect::<Vec<_>>().join(", ")));
-        }
         if let Some(adjacent) = &finding.adjacent {
             let estimate = format!(
                 "{} transfers between the lines of pairs, estimated from {}",
@@ -159,19 +138,21 @@ impl DetailsContext<'_> {
     }
 
     fn write_pictures(&self, page: &mut PageText) {
-        let members = letter_members(&self.finding.members);
-        let offsets: BTreeSet<i64> = { self.finding.places.iter() }
-            .map(|place| place.line_offset)
-            .chain([self.finding.line_offset])
-            .collect();
+        let members = self.finding.lettered_members();
+        let line_bytes = self.report.machine.line_bytes;
+        let offsets = self.finding.line_offsets(line_bytes);
         let noun = match offsets.len() {
             1 => "The line".to_owned(),
             count => format!("The {count} lines"),
         };
-        let line_bytes = self.report.machine.line_bytes;
         page.push_heading(&format!("{noun}, {line_bytes} bytes"));
         for &offset in offsets.iter().take(PICTURES_MAX) {
-            let picture = line_picture(&members, offset, line_bytes, page.width, page.palette);
+            let picture = line_picture(
+                &LineRow::new(&members, offset, line_bytes),
+                line_bytes,
+                page.width,
+                page.palette,
+            );
             match picture {
                 Some(picture) => page.push_line(picture),
                 None => page.push_text(format!("{offset:>+6} (the window is too narrow)")),
@@ -234,7 +215,7 @@ impl DetailsContext<'_> {
             if has_users {
                 row.push_str(&fit_right(&context_list(&member.context_ids), USER_COLUMNS));
             }
-            page.push_marked(lettered.mark(), lettered.role(), row);
+            page.push_marked(letter_mark(lettered), member_role(member), row);
         }
     }
 
@@ -243,7 +224,7 @@ impl DetailsContext<'_> {
             let member = lettered.member;
             let [reads, writes, writers] = member_uses(member);
             let name = format!(" {}", member_name(&member.name));
-            page.push_marked(lettered.mark(), lettered.role(), name);
+            page.push_marked(letter_mark(lettered), member_role(member), name);
             let words = format!(
                 "at {}, {}: {reads} reads, {writes} writes by {writers}, {} transfers",
                 member.offset,
@@ -294,7 +275,11 @@ impl DetailsContext<'_> {
                 "{:>11}{:>11}{:>11}",
                 site.count, site.transfers, site.caused
             );
-            let words = format!("{} in {}", site.access, self.position_words(&site.position));
+            let words = format!(
+                "{} in {}",
+                access_key(site.access),
+                self.position_words(&site.position)
+            );
             let indent = 3 * COUNT_COLUMNS + 2;
             match page.width > 2 * indent {
                 true => page.push_hanging(&counts, indent, &words),
@@ -324,17 +309,17 @@ impl DetailsContext<'_> {
         }
     }
 
-    fn side_words(&self, side: &ViewedSide) -> String {
+    fn side_words(&self, side: &SideDocument) -> String {
         format!(
             "{} {} in {}",
-            side.access,
+            access_key(side.access),
             member_name(&side.member),
             self.position_words(&side.position)
         )
     }
 
     /// Returns `free_percpu mm/percpu.c:2286`, with an inlined function in brackets.
-    fn position_words(&self, position: &ViewedPosition) -> String {
+    fn position_words(&self, position: &PositionDocument) -> String {
         let mut words = position.function.as_deref().unwrap_or("?").to_owned();
         if let Some(file) = &position.file {
             words.push(' ');
@@ -373,7 +358,7 @@ fn write_excerpt(page: &mut PageText, source: &SourceFile, line: u32, is_first: 
 }
 
 /// Returns the source lines of the accesses with the most transfers.
-pub(super) fn excerpt_positions(finding: &ViewedFinding) -> Vec<(String, u32)> {
+pub(super) fn excerpt_positions(finding: &FindingDocument) -> Vec<(String, u32)> {
     let pairs = finding.pairs.iter();
     let in_pairs = pairs.flat_map(|pair| [&pair.here.position, &pair.there.position]);
     let in_sites = finding.sites.iter().map(|site| &site.position);
@@ -392,7 +377,7 @@ pub(super) fn excerpt_positions(finding: &ViewedFinding) -> Vec<(String, u32)> {
 }
 
 /// Returns `#3 pcpu_chunk +0: true-sharing`.
-pub(super) fn finding_heading(finding: &ViewedFinding) -> String {
+pub(super) fn finding_heading(finding: &FindingDocument) -> String {
     let type_words = match &finding.variable {
         Some(variable) if *variable != finding.type_name && !finding.type_name.is_empty() => {
             format!(" ({})", shown_text(&finding.type_name))
@@ -404,11 +389,11 @@ pub(super) fn finding_heading(finding: &ViewedFinding) -> String {
         finding.rank,
         shown_text(finding.subject()),
         finding.line_words(),
-        shown_text(&finding.kind)
+        finding.kind.as_str()
     )
 }
 
-fn confidence_words(finding: &ViewedFinding) -> String {
+fn confidence_words(finding: &FindingDocument) -> String {
     let mut words = format!("{}% sure", finding.type_confidence_percent);
     if finding.uncertain_objects > 0 {
         words.push_str(&format!(
@@ -416,28 +401,26 @@ fn confidence_words(finding: &ViewedFinding) -> String {
             counted(finding.uncertain_objects, "object")
         ));
     }
-    if let Some(rival) = &finding.rival_type {
-        words.push_str(&format!("; other code takes the memory for {rival}"));
-    }
     words
 }
 
 /// Returns what another layout saves, or the reason why it saves nothing.
-pub(super) fn saving_words(finding: &ViewedFinding) -> String {
+pub(super) fn saving_words(finding: &FindingDocument) -> String {
     let reason = { finding.saving_words.as_ref() }.or(finding.saving_why.as_ref());
     match (&finding.saving, reason) {
         (
-            Some(ViewedSaving {
+            Some(SavingDocument {
                 type_name,
                 transfers,
                 share,
                 moved,
+                ..
             }),
             _,
         ) => format!(
             "{transfers:.0} transfers ({} of all) with {} of {type_name} moved",
-            percent_words(*share),
-            counted(*moved, "member")
+            percent(*share),
+            counted(*moved as u64, "member")
         ),
         (None, Some(reason)) => reason.clone(),
         (None, None) => "none".to_owned(),
@@ -445,7 +428,7 @@ pub(super) fn saving_words(finding: &ViewedFinding) -> String {
 }
 
 /// Returns the reads, writes and writers of a member; `?` for those that were not counted.
-fn member_uses(member: &ViewedMember) -> [String; 3] {
+fn member_uses(member: &MemberDocument) -> [String; 3] {
     match member.counted {
         true => [
             member.reads.to_string(),
@@ -490,30 +473,8 @@ fn context_list(contexts: &[u16]) -> String {
     }
 }
 
-/// Returns a fraction in percent.
-pub(super) fn percent_words(share: f64) -> String {
-    format!("{:.1}%", share * 100.0)
-}
-
 fn part_words(part: u64, total: u64) -> String {
-    percent_words(part as f64 / total.max(1) as f64)
-}
-
-/// Runs that are listed at most.
-const RUNS_MAX: usize = 8;
-
-/// Returns `[0..24] by 1, [25..49] by 2`.
-fn run_words(runs: &[ViewedElementRun]) -> String {
-    let words = |run: &ViewedElementRun| {
-        let contexts: Vec<String> = run.contexts.iter().map(u16::to_string).collect();
-        let elements = match run.first == run.last {
-            true => format!("[{}]", run.first),
-            false => format!("[{}..{}]", run.first, run.last),
-        };
-        format!("{elements} by {}", contexts.join(" "))
-    };
-    let listed: Vec<String> = runs.iter().map(words).collect();
-    word_list_with_rest(&listed, RUNS_MAX, |more| count_more(more as u64, "run"))
+    percent(part as f64 / total.max(1) as f64)
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The list of findings: which are shown, in which order, and which is selected.
 
-use super::document::ViewedFinding;
+use relayout_contend::FindingKind;
+
+use crate::documents::report::finding::FindingDocument;
 
 /// Order of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +44,12 @@ impl ListOrder {
 pub(super) struct FindingList {
     pub order: ListOrder,
     /// Kind of the findings that are shown; `None` for all.
-    pub kind: Option<String>,
+    pub kind: Option<FindingKind>,
     /// True if only findings with a saving are shown.
     pub is_saving_only: bool,
     pub search: String,
     /// Kinds of the report, the most frequent first.
-    kinds: Vec<String>,
+    kinds: Vec<FindingKind>,
     /// Texts to search in, by index of the finding; empty before the first search.
     search_texts: Vec<String>,
     /// Indexes of findings.
@@ -61,12 +63,12 @@ pub(super) struct FindingList {
 }
 
 impl FindingList {
-    pub fn new(findings: &[ViewedFinding]) -> Self {
-        let mut kinds: Vec<(usize, String)> = Vec::new();
+    pub fn new(findings: &[FindingDocument]) -> Self {
+        let mut kinds: Vec<(usize, FindingKind)> = Vec::new();
         for finding in findings {
             match kinds.iter_mut().find(|(_, kind)| *kind == finding.kind) {
                 Some((count, _)) => *count += 1,
-                None => kinds.push((1, finding.kind.clone())),
+                None => kinds.push((1, finding.kind)),
             }
         }
         kinds.sort_by_key(|&(count, _)| std::cmp::Reverse(count));
@@ -121,21 +123,21 @@ impl FindingList {
         self.move_selection(pages.saturating_mul(rows));
     }
 
-    pub fn use_next_order(&mut self, findings: &[ViewedFinding]) {
+    pub fn use_next_order(&mut self, findings: &[FindingDocument]) {
         self.order = self.order.next();
         self.choose_rows(findings);
     }
 
-    pub fn use_next_kind(&mut self, findings: &[ViewedFinding]) {
-        let index = { self.kind.as_ref() }
-            .and_then(|shown| self.kinds.iter().position(|kind| kind == shown));
+    pub fn use_next_kind(&mut self, findings: &[FindingDocument]) {
+        let index =
+            { self.kind }.and_then(|shown| self.kinds.iter().position(|kind| *kind == shown));
         let next = index.map_or(0, |index| index + 1);
-        self.kind = self.kinds.get(next).cloned();
+        self.kind = self.kinds.get(next).copied();
         self.choose_rows(findings);
     }
 
     /// Removes the conditions that hide findings. Returns false if there were none.
-    pub fn show_all(&mut self, findings: &[ViewedFinding]) -> bool {
+    pub fn show_all(&mut self, findings: &[FindingDocument]) -> bool {
         let had_conditions = self.has_conditions();
         self.kind = None;
         self.is_saving_only = false;
@@ -149,15 +151,15 @@ impl FindingList {
     }
 
     /// Chooses and sorts the rows. The selected finding stays selected if it is still in the list.
-    pub fn choose_rows(&mut self, findings: &[ViewedFinding]) {
+    pub fn choose_rows(&mut self, findings: &[FindingDocument]) {
         let selected = self.selected_finding();
         let search = self.search.to_lowercase();
         if !search.is_empty() && self.search_texts.is_empty() {
-            self.search_texts = findings.iter().map(ViewedFinding::search_text).collect();
+            self.search_texts = findings.iter().map(FindingDocument::search_text).collect();
         }
         let is_shown = |&index: &usize| {
             let finding = &findings[index];
-            self.kind.as_ref().is_none_or(|kind| *kind == finding.kind)
+            self.kind.is_none_or(|kind| kind == finding.kind)
                 && (!self.is_saving_only || finding.saving.is_some())
                 && (search.is_empty() || self.search_texts[index].contains(&search))
         };

@@ -1,7 +1,7 @@
 //! The help: keys, columns and kinds.
 
-use super::kind_words::KINDS;
 use super::page_text::PageText;
+use crate::words::kinds::{LISTED_KINDS, kind_words};
 
 const LIST_KEYS: [(&str, &str); 10] = [
     ("up, down", "select a finding; k and j do the same"),
@@ -50,8 +50,8 @@ pub(super) fn write_help(page: &mut PageText) {
     page.push_heading("Columns");
     page_rows(page, &COLUMNS);
     page.push_heading("Kinds");
-    for (kind, words) in KINDS {
-        page.push_hanging(kind, 15, words);
+    for kind in LISTED_KINDS {
+        page.push_hanging(kind.as_str(), 15, kind_words(kind).clause);
     }
     page.push_heading("Pictures of lines");
     page.push_sentence(

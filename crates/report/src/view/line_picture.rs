@@ -4,15 +4,12 @@
 //!    +0 |aaaaaaaa|........|BBBB....|........|
 //! ```
 
-use std::ops::Range;
-
 use ratatui_core::text::{Line, Span};
 
-use super::document::ViewedMember;
 use super::palette::{TextRole, ViewPalette};
+use crate::documents::report::finding::MemberDocument;
+use crate::documents::report::line_rows::{LetteredMember, LineRow, MemberUse};
 
-/// Members that have a letter; others are dots in the picture.
-const LETTERS_MAX: usize = 26;
 /// Columns of the offset before a picture.
 const OFFSET_COLUMNS: usize = 7;
 /// Bytes between two bars.
@@ -22,53 +19,18 @@ const BYTE_COLUMNS_MAX: usize = 2;
 /// Bytes in a column from which on there are no bars between words.
 const DENSE_BYTES: usize = 4;
 
-/// A member with its letter.
-#[derive(Clone, Copy)]
-pub(super) struct LetteredMember<'r> {
-    /// `None` for members beyond the first 26 by transfers.
-    pub letter: Option<char>,
-    pub member: &'r ViewedMember,
+/// Returns the letter of a member; a dash where the picture has no room for it.
+pub(super) fn letter_mark(lettered: &LetteredMember<'_>) -> String {
+    lettered.letter.unwrap_or('-').to_string()
 }
 
-impl LetteredMember<'_> {
-    fn overlaps(&self, bytes: &Range<i128>) -> bool {
-        let start = i128::from(self.member.offset);
-        start < bytes.end && bytes.start < start + i128::from(self.member.size)
+/// Returns the role of a member's bytes.
+pub(super) fn member_role(member: &MemberDocument) -> TextRole {
+    match member.member_use() {
+        MemberUse::WrittenBySeveral => TextRole::ContendedBytes,
+        MemberUse::WrittenByOne => TextRole::WrittenBytes,
+        MemberUse::OnlyRead | MemberUse::NotCounted | MemberUse::NotAccessed => TextRole::ReadBytes,
     }
-
-    /// Returns the letter; a dash where the picture has no room for the member.
-    pub fn mark(&self) -> String {
-        self.letter.unwrap_or('-').to_string()
-    }
-
-    pub fn role(&self) -> TextRole {
-        match (self.member.writes, self.member.writers) {
-            (0, _) => TextRole::ReadBytes,
-            (_, 0 | 1) => TextRole::WrittenBytes,
-            _ => TextRole::ContendedBytes,
-        }
-    }
-}
-
-/// Returns the members by offset. Those with the most transfers have letters.
-pub(super) fn letter_members(members: &[ViewedMember]) -> Vec<LetteredMember<'_>> {
-    let mut by_transfers: Vec<usize> = (0..members.len()).collect();
-    by_transfers.sort_by_key(|&index| std::cmp::Reverse(members[index].transfers));
-    by_transfers.truncate(LETTERS_MAX);
-    let mut lettered: Vec<(usize, &ViewedMember)> = members.iter().enumerate().collect();
-    lettered.sort_by_key(|(_, member)| member.offset);
-    let mut letters = 'a'..='z';
-    let with_letter = lettered.into_iter().map(|(index, member)| LetteredMember {
-        letter: { by_transfers.contains(&index) }
-            .then(|| letters.next())
-            .flatten()
-            .map(|letter| match member.writes {
-                0 => letter,
-                _ => letter.to_ascii_uppercase(),
-            }),
-        member,
-    });
-    with_letter.collect()
 }
 
 /// Scale of a picture.
@@ -107,27 +69,25 @@ impl PictureScale {
     }
 }
 
-/// Returns the picture of the line that begins at the offset `first`; `None` if it does not fit `width`.
+/// Returns the picture of a line; `None` if it does not fit `width`.
 pub(super) fn line_picture(
-    members: &[LetteredMember<'_>],
-    first: i64,
+    row: &LineRow<'_>,
     line_bytes: u32,
     width: usize,
     palette: ViewPalette,
 ) -> Option<Line<'static>> {
     let line_bytes = line_bytes as usize;
     let scale = PictureScale::fitting(line_bytes, width.checked_sub(OFFSET_COLUMNS + 3)?)?;
-    let mut spans = vec![Span::raw(format!("{first:>+6} |"))];
+    let mut spans = vec![Span::raw(format!("{:>+6} |", row.offset))];
     for byte in (0..line_bytes).step_by(scale.bytes) {
-        let start = i128::from(first) + byte as i128;
-        let bytes = start..start + scale.bytes.min(line_bytes - byte) as i128;
-        let inside =
-            { members.iter() }.filter(|member| member.letter.is_some() && member.overlaps(&bytes));
+        let inside = row.lettered_at(byte..line_bytes.min(byte + scale.bytes));
         // Where several members share a column, a written one is shown.
-        let shown = inside
-            .max_by_key(|member| (member.member.writes > 0, -i128::from(member.member.offset)));
+        let shown = inside.max_by_key(|(letter, member)| {
+            let order = letter.to_ascii_lowercase();
+            (member.writes > 0, -i128::from(member.offset), order)
+        });
         let (letter, role) = match shown {
-            Some(shown) => (shown.letter.unwrap_or('.'), shown.role()),
+            Some((letter, member)) => (letter, member_role(member)),
             None => ('.', TextRole::Plain),
         };
         let cells = letter.to_string().repeat(scale.columns);

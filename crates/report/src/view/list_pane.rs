@@ -4,11 +4,11 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::{Line, Span};
 
-use super::document::ViewedFinding;
-use super::finding_details::percent_words;
 use super::finding_list::FindingList;
 use super::palette::{TextRole, ViewPalette};
 use super::text_fit::{fit_left, fit_right, shown_text};
+use crate::documents::report::finding::FindingDocument;
+use crate::words::percent::percent;
 
 /// Columns of a row's mark.
 const MARK_COLUMNS: usize = 2;
@@ -70,18 +70,18 @@ impl ListColumn {
         }
     }
 
-    fn cell(self, finding: &ViewedFinding) -> String {
+    fn cell(self, finding: &FindingDocument) -> String {
         match self {
             Self::Rank => finding.rank.to_string(),
             Self::Transfers => finding.transfers.to_string(),
-            Self::Share => percent_words(finding.share),
+            Self::Share => percent(finding.share),
             Self::FalseLifetime => finding.false_lifetime.to_string(),
             Self::Upgrades => finding.upgrades.to_string(),
             Self::Saving => { finding.saving.as_ref() }.map_or_else(
                 || "-".to_owned(),
                 |saving| format!("{:.0}", saving.transfers),
             ),
-            Self::Kind => shown_text(&finding.kind).into_owned(),
+            Self::Kind => finding.kind.as_str().to_owned(),
             Self::Name => format!("{} {}", shown_text(finding.subject()), finding.line_words()),
         }
     }
@@ -132,7 +132,7 @@ pub(super) fn draw_list(
     area: Rect,
     buffer: &mut Buffer,
     list: &mut FindingList,
-    findings: &[ViewedFinding],
+    findings: &[FindingDocument],
     palette: ViewPalette,
 ) {
     let columns = fitting_columns(usize::from(area.width));
@@ -154,7 +154,7 @@ pub(super) fn draw_list(
 }
 
 fn finding_row(
-    finding: &ViewedFinding,
+    finding: &FindingDocument,
     columns: &[(ListColumn, usize)],
     is_selected: bool,
     palette: ViewPalette,
@@ -164,7 +164,7 @@ fn finding_row(
     for &(column, width) in columns {
         let text = column.fitted(&column.cell(finding), width);
         let role = match column {
-            ListColumn::Kind if !is_selected => ViewPalette::kind_role(&finding.kind),
+            ListColumn::Kind if !is_selected => ViewPalette::kind_role(finding.kind),
             _ => TextRole::Plain,
         };
         spans.push(Span::styled(text, palette.style(role)));

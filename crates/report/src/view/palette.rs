@@ -1,6 +1,7 @@
 //! Looks of text. Nothing is told by a colour alone: kinds are words, and written members have capitals.
 
 use ratatui_core::style::{Color, Modifier, Style};
+use relayout_contend::FindingKind;
 
 /// Means that a terminal has to set text apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,10 +55,12 @@ impl ViewPalette {
     }
 
     /// Returns the role of a kind of finding.
-    pub(super) fn kind_role(kind: &str) -> TextRole {
+    pub(super) fn kind_role(kind: FindingKind) -> TextRole {
         match kind {
-            "false-sharing" | "hot-global" | "lock-word" => TextRole::ContendedBytes,
-            "true-sharing" => TextRole::Plain,
+            FindingKind::FalseSharing | FindingKind::HotGlobal | FindingKind::LockWord => {
+                TextRole::ContendedBytes
+            }
+            FindingKind::TrueSharing => TextRole::Plain,
             _ => TextRole::WrittenBytes,
         }
     }

@@ -1,13 +1,13 @@
 //! The screen about the recording: what was recorded, and what was not.
 
-use super::document::ViewedReport;
-use super::finding_details::percent_words;
 use super::page_text::PageText;
 use super::text_fit::shown_text;
+use crate::documents::report::ReportDocument;
 use crate::words::counted;
+use crate::words::percent::percent;
 
 /// Adds the facts of the recording.
-pub(super) fn write_recording(page: &mut PageText, report: &ViewedReport) {
+pub(super) fn write_recording(page: &mut PageText, report: &ReportDocument) {
     let machine = &report.machine;
     page.push_heading(&format!("Recording of {}", shown_text(&report.workload)));
     for (name, value) in recording_facts(report) {
@@ -34,7 +34,7 @@ pub(super) fn write_recording(page: &mut PageText, report: &ViewedReport) {
     );
 }
 
-fn recording_facts(report: &ViewedReport) -> Vec<(&'static str, String)> {
+fn recording_facts(report: &ReportDocument) -> Vec<(&'static str, String)> {
     let machine = &report.machine;
     let noun = report.context_noun().singular();
     let release = match machine.release.as_str() {
@@ -75,12 +75,12 @@ fn recording_facts(report: &ViewedReport) -> Vec<(&'static str, String)> {
             "False",
             format!(
                 "{} of the transfers for the whole stay",
-                percent_words(report.false_lifetime as f64 / report.transfers_total.max(1) as f64)
+                percent(report.false_lifetime as f64 / report.transfers_total.max(1) as f64)
             ),
         ),
         (
             "Named",
-            format!("{} of the transfers", percent_words(report.resolved_share)),
+            format!("{} of the transfers", percent(report.resolved_share)),
         ),
         ("Cache line", format!("{} bytes", machine.line_bytes)),
         ("Findings", report.findings_total.to_string()),

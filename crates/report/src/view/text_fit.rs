@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use ratatui_core::text::Span;
 
-use crate::escape::escape_text;
-use crate::wrap::wrap_words;
+use crate::words::escape::escape_text;
+use crate::words::wrap::wrap_words;
 
 /// Mark of a text that was cut.
 const CUT_MARK: &str = "..";

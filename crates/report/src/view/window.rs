@@ -3,6 +3,7 @@
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::text::{Line, Span};
+use relayout_contend::FindingKind;
 
 use super::finding_details::DetailsContext;
 use super::page_text::PageText;
@@ -231,7 +232,7 @@ impl ReportView {
         let key = |key: &str, words: &str| (key.to_owned(), words.to_owned());
         match self.screen {
             ViewScreen::List | ViewScreen::Search => {
-                let kind = self.list.kind.as_deref().unwrap_or("all kinds");
+                let kind = { self.list.kind }.map_or("all kinds", FindingKind::as_str);
                 let search = match self.list.search.is_empty() {
                     true => "search".to_owned(),
                     false => format!("'{}'", cut_text(&shown_text(&self.list.search), 12)),

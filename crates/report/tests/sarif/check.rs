@@ -5,7 +5,7 @@ use relayout_check::{
     SeenMember, Violation, WaivedViolation,
 };
 use relayout_layout::SourceLine;
-use relayout_report::sarif::{self, SarifContext};
+use relayout_report::exports::sarif::{self, SarifContext};
 use serde_json::Value;
 
 use super::check_log;

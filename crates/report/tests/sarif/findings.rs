@@ -8,7 +8,7 @@ use relayout_profile::{
     AccessKind, Addr, CoherenceEvent, ConflictRow, ContextId, Profile, ProfileMeta, RunId, Site,
     SiteId,
 };
-use relayout_report::sarif::{SarifContext, render_findings};
+use relayout_report::exports::sarif::{SarifContext, render_findings};
 use relayout_report::{FindingSelection, ReportContents};
 use relayout_session::MemberDeclarations;
 use serde_json::Value;

@@ -2,20 +2,17 @@
 
 use std::path::Path;
 
+use relayout_advice::{GatheredType, ResolvedProfile, shape_in_catalog};
 use relayout_files::{CacheFolder, InterruptFlag};
 use relayout_layout::abi::{AtomArrangement, StructLayout, StructShape};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
+use relayout_messages::UserError;
 use relayout_search::ScoredLayout;
 use relayout_search::order::MemberOrder;
 use relayout_toolchain::kernel_build::{
     BuildWatch, KernelBuilder, KernelConfiguration, TestedObject,
 };
-
-use relayout_advice::GatheredType;
-use relayout_advice::ResolvedProfile;
-use relayout_advice::shape_in_catalog;
-use relayout_messages::UserError;
 
 /// Result of compiling a patch in one configuration.
 #[derive(Clone, Debug)]

@@ -6,16 +6,14 @@ mod tree_files;
 
 use std::path::Path;
 
+use super::compile_test::CompileTest;
+
+use relayout_advice::{
+    AdvisedType, GuardableStore, LayoutChoice, LayoutPool, PoolLayout, RecommendationLimits,
+    ResolvedProfile,
+};
 use relayout_patch::FileLine;
 use relayout_search::{RankedLayout, Recommendation, RecommendationRules, recommend};
-
-use super::compile_test::CompileTest;
-use relayout_advice::AdvisedType;
-use relayout_advice::GuardableStore;
-use relayout_advice::LayoutPool;
-use relayout_advice::ResolvedProfile;
-use relayout_advice::{LayoutChoice, PoolLayout, RecommendationLimits};
-
 use source_tree::SourceTree;
 pub(super) use tree_files::TreeFiles;
 

@@ -4,12 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use relayout_files::{InterruptFlag, cannot};
-use relayout_messages::RecordingProgress;
+use relayout_messages::{RecordingProgress, UserError};
 use relayout_toolchain::compile::{
     CompileDatabase, CompileRecipe, Error, HeaderUnit, UnitCompiler,
 };
-
-use relayout_messages::UserError;
 
 /// Name of a compilation database.
 const DATABASE: &str = "compile_commands.json";

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use relayout_advice::{ResolvedNames, rank_findings, recorded_member};
 use relayout_check::hot::{ContendedLine, HotSelection, select_hot};
 use relayout_check::{
     LayoutLock, LockRecord, LockUpdate, ProfileFacts, RecentProfile, record_layouts,
@@ -9,14 +10,11 @@ use relayout_check::{
 use relayout_contend::Finding;
 use relayout_contend::finding::LinePlace;
 use relayout_files::write_atomically;
-use relayout_messages::RecordingProgress;
+use relayout_messages::{RecordingProgress, UserError};
 use relayout_resolve::FileId;
 
 use super::{CheckRequest, CheckRules, with_file};
 use crate::with_resolved_profile;
-use relayout_advice::recorded_member;
-use relayout_advice::{ResolvedNames, rank_findings};
-use relayout_messages::UserError;
 
 /// Profiles that show which members are hot.
 #[derive(Clone, Copy, Debug)]

@@ -6,10 +6,9 @@ use std::{env, io};
 
 use relayout_check::{CheckConfig, ConfigError, Date, FileFacts, KernelConfig, LayoutLock};
 use relayout_files::{cannot, read_regular_text};
-use relayout_messages::ProblemReason;
+use relayout_messages::{ProblemReason, UserError};
 
 use super::CheckRequest;
-use relayout_messages::UserError;
 
 /// File of the rules, in the current folder or above.
 const CONFIG_NAME: &str = "relayout.toml";

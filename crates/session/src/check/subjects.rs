@@ -5,12 +5,11 @@ use std::path::Path;
 use relayout_check::{CheckConfig, FileFacts, KernelConfig, TypeRules, defines_type};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::dwarf::SectionStore;
-use relayout_messages::RecordingProgress;
+use relayout_messages::{RecordingProgress, UserError};
 
 use super::CheckRequest;
 use super::headers::{CompiledHeader, compile_headers};
 use super::rules::read_text;
-use relayout_messages::UserError;
 
 /// A file, or a header in one configuration.
 #[derive(Clone, Debug)]

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use relayout_advice::{ResolvedNames, rank_findings, recorded_member};
 use relayout_check::RecordedHotMember;
 use relayout_contend::Findings;
 use relayout_diff::{DiffStatus, LayoutDiff, TypeDiff, TypeLayout, entries_named, lines_overlap};
@@ -11,12 +12,9 @@ use relayout_layout::catalog::TypeCatalog;
 use relayout_layout::{
     ArrayElements, LocatedMember, TypeArena, TypeId, canonical_type, readable_type_name,
 };
-use relayout_messages::RecordingProgress;
+use relayout_messages::{RecordingProgress, UserError};
 
 use crate::with_resolved_profile;
-use relayout_advice::recorded_member;
-use relayout_advice::{ResolvedNames, rank_findings};
-use relayout_messages::UserError;
 
 /// Hot members of a type that are compared, most transfers first.
 const MEMBERS_MAX: usize = 256;

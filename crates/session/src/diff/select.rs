@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use relayout_diff::{DiffSide, DiffStatus, LayoutDiff};
 use relayout_layout::TypePattern;
+use relayout_messages::UserError;
 
 use super::hot::HotDiff;
 use super::{DiffRequest, size_growth};
-use relayout_messages::UserError;
 
 /// Types to show, and their order.
 #[derive(Clone, Debug, Default)]

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use relayout_layout::catalog::{CatalogEntry, LoadedTypes, TypeCatalog};
 use relayout_layout::{Type, TypeArena, TypeId, TypePattern};
+use relayout_messages::UserError;
 
 use super::{ShownType, TypeSelection};
-use relayout_messages::UserError;
 
 /// Most types of one name that a sentence describes.
 const DESCRIBED_MAX: usize = 12;

@@ -13,13 +13,12 @@ use relayout_contend::strip_type_tag;
 use relayout_diff::{DiffSide, DiffStatus, LayoutDiff, TypeDiff, TypeLayout, compare_sides};
 use relayout_layout::catalog::{DebugInfoFormat, TypeCatalog};
 use relayout_layout::{TypePattern, canonical_type, readable_type_name};
-use relayout_messages::RecordingProgress;
+use relayout_messages::{RecordingProgress, UserError};
+use relayout_session::diff::{ComparedFiles, HotDiff, HotPair, HotTypeTraffic};
+use relayout_session::with_both_types;
 use relayout_verify::judge::ChangeVerdict;
 
 use super::{MemberChange, MemberSide, SubjectChange, WorkloadComparison};
-use relayout_messages::UserError;
-use relayout_session::diff::{ComparedFiles, HotDiff, HotPair, HotTypeTraffic};
-use relayout_session::with_both_types;
 
 /// Transfers of a pair that are evidence, as a fraction of those of its type on the side with more.
 const PAIR_SHARE_MIN: f64 = 0.05;

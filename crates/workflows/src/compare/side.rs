@@ -3,17 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use relayout_messages::RecordingProgress;
+use relayout_advice::{ResolvedNames, ResolvedProfile};
+use relayout_messages::{RecordingProgress, UserError};
 use relayout_profile::ProfileMeta;
 use relayout_resolve::DebugImages;
+use relayout_session::{
+    ProfileTraffic, RecordedOperations, main_debug_path, read_profile, resolve_read_profile,
+};
 
 use super::ComparedWorkload;
 use super::profiles::find_profiles;
-use relayout_advice::{ResolvedNames, ResolvedProfile};
-use relayout_messages::UserError;
-use relayout_session::main_debug_path;
-use relayout_session::{ProfileTraffic, RecordedOperations};
-use relayout_session::{read_profile, resolve_read_profile};
 
 /// Recordings of one side.
 #[derive(Clone, Debug)]

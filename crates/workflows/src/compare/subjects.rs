@@ -4,11 +4,11 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_contend::{FindingSubject, MemberTraffic, SubjectTraffic, TrafficMember};
+use relayout_session::RecordedOperations;
 use relayout_verify::judge::ChangeVerdict;
 
 use super::rates::{judge_rates, mean};
 use super::{ChangeCause, CompareSettings, RateChange, SideWorkload};
-use relayout_session::RecordedOperations;
 
 /// Fraction of the transfers of a side that a subject needs to be compared. Smaller ones move little,
 /// and each comparison more makes all of them less certain.

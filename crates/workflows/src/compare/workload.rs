@@ -6,17 +6,16 @@ use std::path::Path;
 
 use relayout_layout::known_names::{KnownName, NameMatch, list_meant};
 use relayout_layout::{InlineNamespaces, TypePattern};
-use relayout_messages::RecordingProgress;
+use relayout_messages::{RecordingProgress, UserError};
 use relayout_profile::boot::COMMAND_LINE_SETTING;
 use relayout_profile::{AccessCoverage, ProfileMeta};
+use relayout_session::RecordedOperations;
 use relayout_verify::judge::ChangeVerdict;
 
 use super::causes::find_causes;
 use super::rates::judge_rates;
 use super::subjects::{SubjectChange, compare_subjects};
 use super::{ComparedSide, RateChange, SideWorkload};
-use relayout_messages::UserError;
-use relayout_session::RecordedOperations;
 
 /// Changes below this fraction do not matter, unless the user says otherwise.
 const MARGIN_DEFAULT: f64 = 0.05;

@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
+use relayout_advice::BenchEffect;
 use relayout_contend::strip_type_tag;
 use relayout_files::{cannot, read_regular_text};
-use relayout_messages::RecordingProgress;
+use relayout_messages::{RecordingProgress, UserError};
 use relayout_verify::judge::ChangeVerdict;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::{CompareSettings, ComparedSide, compare_sides};
 use crate::tune::counted_effect;
-use relayout_advice::BenchEffect;
-use relayout_messages::UserError;
 
 /// Schema of the documents that `advise` writes.
 const ADVICE_SCHEMA: &str = "relayout/advise/1";

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use relayout_files::{InterruptFlag, cannot};
 use relayout_measure::ProgramCommand;
+use relayout_messages::UserError;
 use relayout_temporary::{PARTIAL_PREFIX, TemporaryFolder};
 use relayout_verify::plan::ExperimentSide;
 
@@ -14,7 +15,6 @@ use crate::verify::{
     ComparedPrograms, ComparedSides, ExperimentProgress, ProgramSettings, prepare_sides,
     seed_from_clock,
 };
-use relayout_messages::UserError;
 
 /// Kit to make.
 #[derive(Clone, Debug)]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use relayout_files::{CacheFolder, InterruptFlag, cannot};
 use relayout_measure::ProgramCommand;
+use relayout_messages::UserError;
 use relayout_toolchain::kernel_build::{BuildWatch, KernelPatch};
 use relayout_verify::plan::ExperimentSide;
 
@@ -13,7 +14,6 @@ use super::files::{KitFiles, command_words, patch_subject};
 use super::manifest::{FORMAT, KitKernels, KitManifest};
 use crate::verify::ExperimentProgress;
 use crate::verify::kernel::{KernelSettings, no_cache_folder, open_builder};
-use relayout_messages::UserError;
 
 /// Kit with kernels to make.
 #[derive(Clone, Debug)]

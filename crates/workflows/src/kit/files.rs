@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use relayout_files::cannot;
 use relayout_measure::ProgramCommand;
+use relayout_messages::UserError;
 
 use super::manifest::KitManifest;
 use crate::shell_word;
-use relayout_messages::UserError;
 
 /// Script that measures.
 const RUN_SCRIPT: &str = include_str!("run.sh");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use relayout_files::{cannot, fnv1a, read_regular};
+use relayout_messages::UserError;
 use relayout_verify::extract::{ExtractError, StartOutput, extract_values};
 use relayout_verify::judge::JudgingRules;
 use relayout_verify::kit_result::{KitResult, KitStart};
@@ -16,7 +17,6 @@ use serde::{Deserialize, Serialize};
 
 use super::manifest::{FORMAT, KitManifest};
 use crate::verify::{JudgedRuns, judge};
-use relayout_messages::UserError;
 
 /// CPUs of a machine that are believed.
 const CPUS_MAX: u32 = 65536;

@@ -7,13 +7,13 @@ use std::path::Path;
 
 use relayout_advice::EffectSubject;
 use relayout_files::{cannot, read_regular_text, write_atomically};
+use relayout_messages::UserError;
 use relayout_verify::judge::{ChangeVerdict, JudgedMetric};
 use relayout_verify::judged_change::JudgedChange;
 use serde::{Deserialize, Serialize};
 
 use super::evidence::KitEvidence;
 use super::import::{ImportedResult, KitMachine};
-use relayout_messages::UserError;
 
 /// A metric of a measured change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,12 +3,12 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use relayout_files::fnv1a;
+use relayout_messages::UserError;
 use relayout_verify::metric::Metric;
 use relayout_verify::plan::ExperimentPlan;
 use serde::{Deserialize, Serialize};
 
 use super::evidence::KitEvidence;
-use relayout_messages::UserError;
 
 /// Format of the document.
 pub(super) const FORMAT: &str = "relayout/kit/2";

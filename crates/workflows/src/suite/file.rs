@@ -17,11 +17,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use relayout_files::{cannot, read_regular_text};
-use relayout_messages::ProblemReason;
+use relayout_messages::{ProblemReason, UserError};
 use serde::Deserialize;
 
 use super::jobs::{JobNames, RecordingOptions, SuiteJob};
-use relayout_messages::UserError;
 
 /// Jobs of a suite at most, so that a wrong number is an error.
 const JOBS_MAX: usize = 100_000;

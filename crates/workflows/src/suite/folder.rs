@@ -4,12 +4,12 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use relayout_files::{cannot, open_own_file, read_regular_text, write_files};
+use relayout_messages::UserError;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::jobs::SuiteJob;
-use relayout_messages::UserError;
 
 /// Format of the documents.
 const FORMAT: &str = "relayout/suite-job/1";

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use relayout_layout::suggestions;
 use relayout_measure::ProgramCommand;
+use relayout_messages::UserError;
 
 use super::file::WordsVerifier;
 use super::folder::{JobResult, JobState, SuiteFolder};
 use super::jobs::{JobShard, SuiteJob};
 use super::{SuiteFile, SuiteTools};
 use crate::logged_command::{CommandRunner, FailedCommand, require_space};
-use relayout_messages::UserError;
 
 /// Exit code of a recording that lacks something on this machine.
 const ENVIRONMENT_CODE: i32 = 3;

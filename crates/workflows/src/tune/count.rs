@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use relayout_advice::{BenchEffect, EffectSubject};
 use relayout_contend::strip_type_tag;
-use relayout_messages::RecordingProgress;
+use relayout_messages::{RecordingProgress, UserError};
 
 use crate::compare::{CompareSettings, ComparedSide, RateChange, compare_sides};
-use relayout_messages::UserError;
 
 /// Compares the recordings of a benchmark before and after a change: all memory, and the type.
 /// Returns nothing for a benchmark that marks no operations.

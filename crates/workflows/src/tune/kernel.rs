@@ -5,8 +5,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
 
+use relayout_advice::{BenchEffect, ChangeRejection, EffectSubject, LayoutOutcome, TrialStage};
 use relayout_files::{CacheFolder, cannot};
 use relayout_measure::ProgramCommand;
+use relayout_messages::UserError;
 use relayout_toolchain::kernel_build::{BuildWatch, BuiltKernel, KernelBuilder};
 use relayout_verify::judge::{JudgedMetric, JudgingRules};
 
@@ -17,8 +19,6 @@ use super::state::{StateFolder, no_state_folder};
 use super::{TuneSettings, TuneTools, TunedKernel};
 use crate::logged_command::CommandRunner;
 use crate::verify::kernel::{BootSetting, KERNEL, KernelSettings, PatchedStep, verify_kernel};
-use relayout_advice::{BenchEffect, ChangeRejection, EffectSubject, LayoutOutcome, TrialStage};
-use relayout_messages::UserError;
 
 /// Accesses after which a CPU of a guest pauses.
 const YIELD_EVERY: u32 = 1000;

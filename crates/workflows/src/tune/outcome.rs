@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
+use relayout_advice::{BenchEffect, ChangeRejection};
 use relayout_probe::MachineIdentity;
+use relayout_verify::judged_change::ChangeBasis;
 use serde::{Deserialize, Serialize};
 
 use super::predicted_effect::PredictedEffect;
 use super::{TuneSettings, TuneTarget};
-use relayout_advice::{BenchEffect, ChangeRejection};
-use relayout_verify::judged_change::ChangeBasis;
 
 /// A run, complete or stopped by a limit.
 #[derive(Clone, Debug)]

@@ -5,9 +5,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use relayout_advice::{BenchEffect, ChangeRejection, EffectSubject, TrialStage};
 use relayout_files::{cannot, write_atomically};
 use relayout_measure::ProgramCommand;
-use relayout_messages::ProblemReason;
+use relayout_messages::{ProblemReason, UserError};
 use relayout_verify::judge::{JudgedMetric, JudgingRules};
 use relayout_verify::metric::Metric;
 
@@ -19,8 +20,6 @@ use super::{TuneSettings, TuneTools, TunedProgram};
 use crate::logged_command::{CommandRunner, FailedCommand};
 use crate::progress::PrefixedProgress;
 use crate::verify::{ComparedPrograms, PatchedBuild, ProgramSettings, judge, measure_programs};
-use relayout_advice::{BenchEffect, ChangeRejection, EffectSubject, TrialStage};
-use relayout_messages::UserError;
 /// Folder of a build for recording, in that of its base or change.
 pub(super) const RECORDED_TREE: &str = "recorded";
 /// Folder of a build as users have it.

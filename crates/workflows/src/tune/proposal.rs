@@ -2,20 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use relayout_messages::RecordingProgress;
+use relayout_advice::{
+    LayoutChoice, LayoutPool, OtherScenario, ResolvedNames, ResolvedProfile, SearchRequest,
+    TypeJudgement,
+};
+use relayout_messages::{RecordingProgress, UserError};
 use relayout_search::{RecommendationRules, recommend};
+use relayout_session::advise::{
+    AdviceRequest, PatchOutcome, PatchedType, WrittenPatch, advise_types,
+};
+use relayout_session::{read_machine, with_resolved_profile};
 use serde::{Deserialize, Serialize};
 
 use super::ChangeWriter;
 use super::outcome::{ChangeDescription, ChangeProposal};
 use super::predicted_effect::PredictedEffect;
-use relayout_advice::{LayoutChoice, LayoutPool, OtherScenario};
-use relayout_advice::{ResolvedNames, ResolvedProfile, SearchRequest, TypeJudgement};
-use relayout_messages::UserError;
-use relayout_session::advise::{
-    AdviceRequest, PatchOutcome, PatchedType, WrittenPatch, advise_types,
-};
-use relayout_session::{read_machine, with_resolved_profile};
 
 /// Candidates that are scored in the other recordings.
 const TOP: usize = 5;

@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use relayout_messages::RecordingProgress;
-
-use super::outcome::RankedType;
 use relayout_advice::{
     ResolvedNames, finding_saving, judge_findings, judged_type_name, rank_findings,
 };
-use relayout_messages::UserError;
+use relayout_messages::{RecordingProgress, UserError};
 use relayout_session::{ProfileCache, with_resolved_profile};
+
+use super::outcome::RankedType;
 
 /// Saving that is worth a change, as a fraction of all transfers of the main benchmark.
 pub const SHARE_MIN: f64 = 0.01;

@@ -10,9 +10,9 @@ use std::process::{Command, Output};
 
 use relayout_files::{cannot, git_author, run_git, run_program, write_atomically};
 use relayout_layout::word_lists::word_list;
+use relayout_messages::UserError;
 
 use crate::logged_command::require_space;
-use relayout_messages::UserError;
 
 use super::state::remove_if_there;
 

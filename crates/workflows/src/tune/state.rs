@@ -5,12 +5,12 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use relayout_files::{CacheFolder, FolderLock, cannot, fnv1a, read_regular_text, write_atomically};
+use relayout_messages::UserError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::TuneSettings;
 use super::journal::StepJournal;
-use relayout_messages::UserError;
 
 const SETTINGS_FILE: &str = "settings.json";
 const LOCK_FILE: &str = "lock";

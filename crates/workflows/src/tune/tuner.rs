@@ -3,7 +3,13 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use relayout_advice::{
+    BenchEffect, ChangeRejection, LayoutExperiment, LayoutOutcome, LayoutTrial, TrialRules,
+    TrialStage, TriedLayout,
+};
+use relayout_messages::UserError;
 use relayout_probe::{MachineIdentity, identify_machine};
+use relayout_verify::judged_change::ChangeBasis;
 
 use super::journal::StepJournal;
 use super::kernel::KernelSteps;
@@ -19,12 +25,6 @@ use super::repository::{TuneRepository, UserSource};
 use super::state::{StateFolder, remove_if_there};
 use super::{TuneLimits, TuneSettings, TuneTarget, TuneTools};
 use crate::progress::PrefixedProgress;
-use relayout_advice::{
-    BenchEffect, ChangeRejection, LayoutExperiment, LayoutOutcome, LayoutTrial, TrialRules,
-    TrialStage, TriedLayout,
-};
-use relayout_messages::UserError;
-use relayout_verify::judged_change::ChangeBasis;
 
 /// Layouts of one type that are tried.
 const ATTEMPTS_MAX: usize = 3;

@@ -2,6 +2,7 @@
 
 use relayout_files::InterruptFlag;
 use relayout_measure::{CpuSchedule, ProgramLaunch, ProgramStarter};
+use relayout_messages::UserError;
 use relayout_verify::extract::{ExtractError, StartOutput, extract_values};
 use relayout_verify::judge::{JudgingRules, judge_runs};
 use relayout_verify::plan::ExperimentSide;
@@ -15,7 +16,6 @@ use super::sides::ComparedSides;
 use super::{
     ComparedPrograms, ExperimentProgress, ProgramSettings, changes_so_far, seed_from_clock,
 };
-use relayout_messages::UserError;
 
 /// Repetitions of a disturbed start before it counts as it is.
 const RETRIES_MAX: usize = 3;

@@ -13,17 +13,16 @@ use std::iter;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::{ExperimentProgress, JudgedRuns, judge, save_runs};
+use boots::PreparedKernels;
+use experiment::KernelExperiment;
 use relayout_files::{CacheFolder, DISTRIBUTION, InterruptFlag, setup_command};
+use relayout_messages::UserError;
 use relayout_record::{GuestMachine, GuestTools, find_workload, workloads};
 use relayout_toolchain::kernel_build::{
     BuildWatch, Error as BuildError, KernelBuilder, KernelPatch,
 };
 use relayout_verify::judge::JudgingRules;
-
-use super::{ExperimentProgress, JudgedRuns, judge, save_runs};
-use boots::PreparedKernels;
-use experiment::KernelExperiment;
-use relayout_messages::UserError;
 
 pub use boots::BootSetting;
 pub use changed::{ChangedType, MovedMember, PatchedLayout};

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use relayout_files::InterruptFlag;
 use relayout_measure::{ProgramCommand, ProgramLaunch, ProgramStarter, SourceTrees};
+use relayout_messages::UserError;
 use relayout_verify::plan::ExperimentSide;
 
 use super::interrupted::or_interrupted;
 use super::{ExperimentProgress, ProgramSettings};
-use relayout_messages::UserError;
 
 /// The two programs of an experiment.
 #[derive(Clone, Debug)]

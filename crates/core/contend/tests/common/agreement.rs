@@ -3,20 +3,18 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use relayout_contend::rates;
+#[path = "spearman.rs"]
+mod spearman;
+
 use relayout_contend::{
     BytePlacement, ObjectExtent, ObjectTrace, PreparedTrace, RecordedPlacement, TraceAccess,
-    TraceIndex,
+    TraceIndex, rates,
 };
 use relayout_profile::{
     AccessCoverage, AccessKind, Addr, BurstRow, CoherenceEvent, ContextId, CountRow, Profile,
     ProfileMeta, RecordedRun, RegionRow, RunId, Site, SiteId,
 };
 use relayout_statistics::random::{RandomSequence, XorShift64};
-
-#[path = "spearman.rs"]
-mod spearman;
-
 use spearman::spearman;
 
 const LINE_BYTES: u32 = 64;

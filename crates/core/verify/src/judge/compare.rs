@@ -1,9 +1,10 @@
 //! Comparison of one metric's pairs: size of the change and its uncertainty.
 
+use relayout_statistics::{LocationEstimate, estimate_location, median};
+
 use super::{ChangeScale, ChangeVerdict, JudgedMetric, SideSummary, verdict_of_direction};
 use crate::judged_change::{ChangeBasis, JudgedChange};
 use crate::runs::MetricSeries;
-use relayout_statistics::{LocationEstimate, estimate_location, median};
 
 /// Comparison of one metric, before the correction for the number of metrics.
 ///

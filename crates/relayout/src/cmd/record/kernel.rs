@@ -10,7 +10,7 @@ use relayout_record::{
     GuestKernel, GuestTools, GuestWork, GuestWorkload, IdleWindow, KernelRecording, ModuleFolder,
     ProgramWindow, ProgramWork, find_workload, record_kernel, workloads,
 };
-use relayout_report::record::{idle_text, kernel_summary};
+use relayout_report::text::record::{idle_text, kernel_summary};
 use relayout_session::record::{KernelFiles, require_writable};
 
 use super::{RepeatedRecording, default_profile};

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use relayout_messages::RecordingProgress as _;
-use relayout_messages::UserError;
+use relayout_messages::{RecordingProgress as _, UserError};
 use relayout_record::perf::{PerfImport, import_perf};
-use relayout_report::record::samples_summary;
+use relayout_report::text::record::samples_summary;
 use relayout_session::record::{decode_sampled_instruction, require_writable};
 
 use super::{RepeatedRecording, default_profile};

@@ -7,7 +7,7 @@ use relayout_messages::UserError;
 use relayout_record::{
     CountedAccesses, ProgramBackend, ProgramRecording, SlicePlan, StopSignals, record_program,
 };
-use relayout_report::record::program_summary;
+use relayout_report::text::record::program_summary;
 use relayout_session::record::{decode_sampled_instruction, require_writable};
 
 use super::{RepeatedRecording, default_profile};

@@ -6,7 +6,9 @@ use relayout_advice::{ResolvedNames, ResolvedProfile};
 use relayout_contend::line_moves;
 use relayout_files::write_atomically;
 use relayout_messages::UserError;
-use relayout_report::{ReportContents, render_firefox_profile, sarif};
+use relayout_report::ReportContents;
+use relayout_report::exports::firefox::render_firefox_profile;
+use relayout_report::exports::sarif;
 use relayout_session::MemberDeclarations;
 
 use super::super::document_files::reject_folder;

@@ -7,7 +7,9 @@ use clap_complete::ArgValueCandidates;
 use relayout_files::InterruptFlag;
 use relayout_messages::UserError;
 use relayout_report::Document as _;
-use relayout_report::verify::kernel::{KernelContents, kernel_document, render_text};
+use relayout_report::documents::kernel_verify::contents::KernelContents;
+use relayout_report::documents::kernel_verify::kernel_document;
+use relayout_report::text::kernel_verify::render_text;
 use relayout_workflows::verify::kernel::{KernelSettings, verify_kernel};
 
 use super::super::kit::KernelKitArgs;

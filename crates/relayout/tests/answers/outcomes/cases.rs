@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use relayout_profile::AccessKind::{self, Read, ReadWrite, Write};
+use relayout_testprofile::Step;
 use serde_json::Value;
 
 use super::{MM_STRUCT, check_says, recorded, words};
 use crate::common::{Place, json, text};
-use relayout_testprofile::Step;
 
 /// Transfers with `count` at 112, 120 and 128.
 fn at_each_place(steps: Vec<Step>) -> [u64; 3] {

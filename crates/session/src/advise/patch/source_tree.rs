@@ -4,6 +4,10 @@ use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use relayout_advice::{
+    AdvisedSubject, AdvisedType, GatheredType, LayoutPool, LocalDeclaration, PoolLayout,
+    ResolvedProfile, element_instructions, placement_reason,
+};
 use relayout_patch::{
     CoveringComment, EditRefusal, SourceChange, SourceText, StructSource, decode_source,
     edit_struct_in_tree, guard_store, source_language, unified_diff,
@@ -13,13 +17,6 @@ use relayout_search::{LayoutChange, ObjectHome, RankedLayout, Recommendation};
 use super::edits::{AlignmentForms, struct_edits, union_edits};
 use super::tree_files::TreeFiles;
 use super::{ChosenEdit, CommentToReview, EditedCandidate, PatchReach};
-use relayout_advice::AdvisedType;
-use relayout_advice::LayoutPool;
-use relayout_advice::PoolLayout;
-use relayout_advice::ResolvedProfile;
-use relayout_advice::placement_reason;
-use relayout_advice::{AdvisedSubject, LocalDeclaration};
-use relayout_advice::{GatheredType, element_instructions};
 
 /// Candidates whose edits are tried before giving up.
 const CANDIDATES_TRIED_MAX: usize = 100;

@@ -2,7 +2,7 @@
 
 use relayout_files::{DebugFile, InterruptFlag};
 use relayout_layout::dwarf::DwarfFile;
-use relayout_messages::{ErrorCategory, RecordingProgress};
+use relayout_messages::{ErrorCategory, RecordingProgress, UserError};
 use relayout_profile::Profile;
 use relayout_record::{
     GuestKernel, GuestTools, GuestWork, KernelRecording, ModuleFolder, record_kernel,
@@ -12,7 +12,6 @@ use relayout_toolchain::kernel_build::BuiltKernel;
 use relayout_verify::plan::ExperimentSide;
 
 use super::{FailedVerification, KernelSettings, PatchedStep};
-use relayout_messages::UserError;
 
 /// A workload with a number of CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]

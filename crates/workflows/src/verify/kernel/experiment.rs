@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use relayout_files::cannot;
+use relayout_messages::UserError;
 use relayout_profile::{Profile, WriteOptions};
+use relayout_session::record::sign_profile;
 use relayout_verify::judge::{JudgingRules, judge_runs};
 use relayout_verify::plan::{ExperimentPlan, ExperimentSide};
 use relayout_verify::runs::{ExperimentEnding, ExperimentSetup};
@@ -16,8 +18,6 @@ use super::{FailedVerification, KernelSettings};
 use crate::progress::PrefixedProgress;
 use crate::verify::budget::TimeBudget;
 use crate::verify::{ExperimentProgress, changes_so_far, seed_from_clock};
-use relayout_messages::UserError;
-use relayout_session::record::sign_profile;
 
 /// Recordings of the first kernel that are kept for replay, for each setting.
 const KEPT_MAX: usize = 2;

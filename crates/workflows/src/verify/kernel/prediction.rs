@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use relayout_advice::{ResolvedProfile, score_layouts};
 use relayout_layout::abi::StructShape;
-use relayout_messages::RecordingProgress;
+use relayout_messages::{RecordingProgress, UserError};
 use relayout_profile::{Profile, merge};
 use relayout_search::order::{self, MemberOrder};
 use relayout_search::{ChangeInterval, Options, ScoredLayout, UserLayout};
@@ -13,9 +14,6 @@ use relayout_verify::plan::ExperimentSide;
 use super::boots::PreparedKernels;
 use super::changed::{ChangedType, PatchedLayout};
 use crate::verify::ExperimentProgress;
-use relayout_advice::ResolvedProfile;
-use relayout_advice::score_layouts;
-use relayout_messages::UserError;
 
 /// Bytes of a cache line.
 const LINE_BYTES: u32 = 64;

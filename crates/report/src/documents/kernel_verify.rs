@@ -1,0 +1,91 @@
+//! The part of `relayout/verify/1` that only experiments with kernels have.
+
+pub mod contents;
+
+use relayout_workflows::verify::kernel::{
+    BuiltKernel, ChangedType, ReplayPrediction, ReplayedChange,
+};
+
+use crate::documents::kernel_verify::contents::KernelContents;
+use crate::documents::verify::{
+    BuiltKernelDocument, ChangedTypeDocument, KernelPairDocument, MovedMemberDocument,
+    PredictionDocument, ReplayedDocument, ReplayedSideDocument, VerifyDocument, judged_document,
+};
+use crate::words::kernel_experiment::{kernel_notes, kernel_sentences};
+
+/// Makes the document of an experiment with kernels.
+pub fn kernel_document<'a>(contents: &KernelContents<'a>) -> VerifyDocument<'a> {
+    let verified = contents.verification;
+    let samples = &verified.samples;
+    let [before, after] = &verified.kernels;
+    let types = verified.changed.iter();
+    let predictions = verified.predictions.iter();
+    VerifyDocument {
+        reverse: Some(contents.reverse),
+        yield_every: Some(contents.yield_every),
+        release: Some(&verified.release),
+        kernels: Some(KernelPairDocument {
+            before: built_document(before),
+            after: built_document(after),
+        }),
+        types: Some(types.map(changed_document).collect()),
+        predictions: Some(predictions.map(prediction_document).collect()),
+        words: Some(kernel_sentences(
+            samples,
+            contents.outcome(),
+            contents.details(),
+        )),
+        notes: kernel_notes(contents),
+        ..judged_document(&samples.setup, samples.ending, &verified.judged)
+    }
+}
+
+fn built_document(kernel: &BuiltKernel) -> BuiltKernelDocument {
+    BuiltKernelDocument {
+        image: kernel.image.display().to_string(),
+        debug: kernel.debug.display().to_string(),
+        config: kernel.config.display().to_string(),
+        build_seconds: kernel.seconds,
+    }
+}
+
+fn changed_document(changed_type: &ChangedType) -> ChangedTypeDocument<'_> {
+    let moved = changed_type.moved.iter();
+    ChangedTypeDocument {
+        name: &changed_type.name,
+        old_size: changed_type.size[0],
+        new_size: changed_type.size[1],
+        members: moved
+            .map(|moved| MovedMemberDocument {
+                name: &moved.member,
+                old_offset: moved.offset[0],
+                new_offset: moved.offset[1],
+            })
+            .collect(),
+    }
+}
+
+fn prediction_document(prediction: &ReplayPrediction) -> PredictionDocument<'_> {
+    let replayed = prediction.replayed.as_ref();
+    PredictionDocument {
+        type_name: &prediction.type_name,
+        setting: &prediction.setting,
+        refused: replayed.err().map(String::as_str),
+        replayed: replayed.ok().map(replayed_document),
+    }
+}
+
+fn replayed_document(replayed: &ReplayedChange) -> ReplayedDocument {
+    let side = |index: usize| ReplayedSideDocument {
+        transfers: replayed.transfers[index],
+        false_first_touch: replayed.false_first_touch[index],
+    };
+    let interval = replayed.interval;
+    ReplayedDocument {
+        before: side(0),
+        after: side(1),
+        change_percent: replayed.change().map(|change| 100.0 * change),
+        ci95_percent: interval.map(|change| [100.0 * change.low, 100.0 * change.high]),
+        partial: replayed.is_partial,
+    }
+}

@@ -1,0 +1,29 @@
+//! Experiments with kernels: a JSON document and text.
+
+use std::path::Path;
+
+use relayout_verify::judge::ExperimentOutcome;
+use relayout_workflows::verify::kernel::KernelVerification;
+
+/// A judged experiment with kernels.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelContents<'a> {
+    /// The experiment.
+    pub verification: &'a KernelVerification,
+    /// Patch.
+    pub patch: &'a Path,
+    /// The source has the patch already.
+    pub reverse: bool,
+    /// Accesses after which a CPU paused.
+    pub yield_every: u32,
+}
+
+impl<'a> KernelContents<'a> {
+    pub(crate) fn outcome(&self) -> &'a ExperimentOutcome {
+        &self.verification.judged.outcome
+    }
+
+    pub(crate) fn details(&self) -> &'a ExperimentOutcome {
+        &self.verification.judged.details
+    }
+}

@@ -1,0 +1,86 @@
+//! Messages of the commits that keep changes, in the form of the kernel's.
+
+use std::fmt::Write as _;
+
+use relayout_advice::{ResolvedProfile, effects_of};
+use relayout_probe::MachineIdentity;
+use relayout_session::advise::PatchedType;
+use relayout_verify::judged_change::ChangeBasis;
+use relayout_workflows::tune::{ChangeDescription, ChangeWriter, TriedChange, TuneSettings};
+
+use crate::exports::mail::patch::patch_description;
+use crate::words::effects::{counted_words, measured_words};
+use crate::words::wrap::wrap_text_at;
+
+/// Columns of a commit message.
+const WIDTH: usize = 72;
+/// Columns before an effect.
+const INDENT: usize = 2;
+/// Last line of each message. Other trailers name people, who are to write them.
+const TRAILER: &str = "Assisted-by: relayout";
+
+/// Writer of commit messages for a run.
+#[derive(Clone, Copy, Debug)]
+pub struct TuneWriter;
+
+impl ChangeWriter for TuneWriter {
+    fn describe_patch(
+        &self,
+        resolved: &ResolvedProfile<'_>,
+        patched: &PatchedType<'_>,
+    ) -> Option<ChangeDescription> {
+        patch_description(resolved, patched)
+    }
+
+    fn commit_message(
+        &self,
+        change: &TriedChange,
+        settings: &TuneSettings,
+        machine: &MachineIdentity,
+    ) -> String {
+        let Some(proposal) = &change.proposal else {
+            return String::new();
+        };
+        let description = &proposal.description;
+        let mut text = format!(
+            "{}\n\n{}\n",
+            description.subject,
+            description.body.trim_end()
+        );
+        let measured = effects_of(&change.effects, ChangeBasis::Measured);
+        if !measured.is_empty() {
+            let effects = measured
+                .iter()
+                .map(|effect| (&effect.bench, effect.words()));
+            push_effects(&mut text, &measured_words(machine, &measured), effects);
+        }
+        let counted = effects_of(&change.effects, ChangeBasis::Counted);
+        if !counted.is_empty() {
+            let effects = counted.iter().map(|effect| (&effect.bench, effect.words()));
+            push_effects(&mut text, &counted_words(settings, &counted), effects);
+        }
+        if measured.is_empty() {
+            text.push_str("\nNothing was measured on hardware.\n");
+        }
+        let _ = writeln!(text, "\n{TRAILER}");
+        text
+    }
+}
+
+fn push_effects<'e>(
+    text: &mut String,
+    heading: &str,
+    effects: impl Iterator<Item = (&'e String, String)>,
+) {
+    let _ = writeln!(
+        text,
+        "\n{}\n",
+        wrap_text_at(WIDTH, &format!("{heading}:"), 0)
+    );
+    for (bench, words) in effects {
+        let line = wrap_text_at(WIDTH - INDENT, &format!("{bench}: {words}"), INDENT);
+        for line in line.lines() {
+            let _ = writeln!(text, "{:INDENT$}{line}", "");
+        }
+    }
+}

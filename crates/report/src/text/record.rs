@@ -1,0 +1,119 @@
+//! Summaries of recordings, and the workloads of the guest.
+
+use std::path::Path;
+
+use relayout_profile::{Profile, RecordedRun};
+
+use crate::words::{busy_host_words, counted, recorded_time_words};
+
+fn total(profile: &Profile, number: fn(&RecordedRun) -> u64) -> u64 {
+    profile.meta.runs.iter().map(number).sum()
+}
+
+/// Returns `812 accesses`, `69.8 M accesses`.
+fn access_count(profile: &Profile) -> String {
+    const IN_FULL_MAX: u64 = 100_000;
+    match total(profile, |run| run.accesses) {
+        count @ ..IN_FULL_MAX => counted(count, "access"),
+        count => format!("{:.1} M accesses", count as f64 / 1e6),
+    }
+}
+
+/// Returns a line that warns of a busy host, or nothing.
+fn busy_host_warning(profile: &Profile) -> String {
+    busy_host_words(&profile.meta.runs).map_or(String::new(), |words| {
+        format!("{words}; record again when it is idle\n")
+    })
+}
+
+/// Returns a line that says which part of the time was recorded, or nothing if all of it was.
+fn recorded_time_line(profile: &Profile) -> String {
+    let times = profile.meta.recorded_times();
+    let remedy = match times.iter().any(|time| time.whole_ns > 0) {
+        true => " (--slices 1 records all of it)",
+        false => "",
+    };
+    recorded_time_words(&profile.meta)
+        .map_or(String::new(), |words| format!("recorded {words}{remedy}\n"))
+}
+
+/// Summarizes the recording of a kernel.
+pub fn kernel_summary(output: &Path, profile: &Profile) -> String {
+    format!(
+        "{}: {} on {} CPUs of Linux {}: {}, {}, {}, {:.1} s of CPU time in the \
+         window\n{}",
+        output.display(),
+        profile.meta.workload,
+        profile.meta.contexts,
+        profile.meta.release,
+        counted(total(profile, |run| run.operations), "operation"),
+        access_count(profile),
+        counted(profile.transfers(), "transfer"),
+        total(profile, |run| run.window_cpu_ns) as f64 / 1e9,
+        busy_host_warning(profile),
+    )
+}
+
+/// Summarizes the recording of a program.
+pub fn program_summary(output: &Path, profile: &Profile) -> String {
+    let runs = &profile.meta.runs;
+    let threads = runs.iter().map(|run| run.threads.len());
+    let further = runs.iter().filter(|run| run.is_further_process()).count();
+    let threads = match further {
+        0 => counted(threads.max().unwrap_or(0) as u64, "thread"),
+        _ => format!(
+            "{} processes, {}",
+            runs.len(),
+            counted(threads.sum::<usize>() as u64, "thread")
+        ),
+    };
+    format!(
+        "{}: {}: {threads}, {}, {}, {:.1} s of CPU time\n{}{}",
+        output.display(),
+        profile.meta.workload,
+        access_count(profile),
+        counted(profile.transfers(), "transfer"),
+        total(profile, |run| run.window_cpu_ns) as f64 / 1e9,
+        recorded_time_line(profile),
+        busy_host_warning(profile),
+    )
+}
+
+/// Summarizes imported samples.
+pub fn samples_summary(output: &Path, profile: &Profile) -> String {
+    let meta = &profile.meta;
+    let origin = match meta.target.as_str() {
+        "kernel" => format!("kernel addresses, by {} CPUs", meta.contexts),
+        _ => format!("{}, by {} threads", meta.release, meta.contexts),
+    };
+    let hitm = if meta.hitm_seen {
+        "HITM told"
+    } else {
+        "HITM not told"
+    };
+    format!(
+        "{}: {} samples of {origin}: {} instructions, {} places; {hitm}\n",
+        output.display(),
+        total(profile, |run| run.accesses),
+        profile.sites.len(),
+        profile.counts.len(),
+    )
+}
+
+/// Renders the windows of a recording without a workload.
+pub fn idle_text(profile: &Profile) -> String {
+    let runs = profile.meta.runs.iter();
+    runs.map(|run| {
+        let counted = match run.accesses {
+            0 => String::new(),
+            accesses => format!(", {accesses} accesses"),
+        };
+        format!(
+            "idle window: {:.3} s of CPU time, {:.3} s, {} operations{counted}\n",
+            run.window_cpu_ns as f64 / 1e9,
+            run.window_wall_ns as f64 / 1e9,
+            run.operations
+        )
+    })
+    .collect()
+}
