@@ -241,13 +241,29 @@ impl<'a> SourceTree<'a> {
         };
         let comments_to_review = comments.to_review.into_inner();
         let line = declaration.line;
+        let reach = self.edit_type(gathered, scored, &edits, (file, line), files)?;
+        Ok(DefinitionEdit {
+            reach,
+            comments_to_review,
+        })
+    }
+
+    /// Edits the definition of a type at a line of a file, and the other files that the edits reach.
+    fn edit_type(
+        &self,
+        gathered: &GatheredType<'_>,
+        scored: &RankedLayout,
+        edits: &[SourceChange],
+        (file, line): (EditedFile, u32),
+        files: &mut Vec<EditedFile>,
+    ) -> Result<PatchReach, String> {
         let name = gathered.declared_name();
         let (mut reach, mut changed) = (PatchReach::All, Vec::new());
         let edited = file.apply_edit(line, |file, line| {
             let source = StructSource::new(&file.path, &file.new, name, Some(line));
             reach = patch_reach(gathered, &scored.changes, source)?;
-            let others = self.files_beside(source, &edits, files);
-            let edited = edit_struct_in_tree(source, &edits, &others)?;
+            let others = self.files_beside(source, edits, files);
+            let edited = edit_struct_in_tree(source, edits, &others)?;
             changed = edited.others;
             Ok(edited.definition)
         })?;
@@ -256,10 +272,7 @@ impl<'a> SourceTree<'a> {
             let other = self.open_source_file(files, &file)?;
             files.push(EditedFile { new: text, ..other });
         }
-        Ok(DefinitionEdit {
-            reach,
-            comments_to_review,
-        })
+        Ok(reach)
     }
 
     /// Returns the other files of the tree that the changes may reach, with the edits so far.

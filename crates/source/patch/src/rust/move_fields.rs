@@ -18,27 +18,7 @@ pub(super) fn move_fields(
         spacing,
         reason,
     } = request;
-    if !item.has_repr("C") {
-        return Err(item.refused(
-            item.open,
-            "without #[repr(C)] the compiler orders the fields itself: align the type, or add #[repr(C)] first",
-        ));
-    }
-    if item.has_repr("packed") {
-        return Err(EditRefusal::Packed {
-            name: item.name.to_owned(),
-            place: item.place(),
-        });
-    }
-    if let Some(derived) = item.derives(&["PartialOrd", "Ord", "Hash"]) {
-        return Err(item.refused(
-            item.open,
-            match derived {
-                "Hash" => "a hash is derived, which is made of the fields in their order",
-                _ => "an order is derived, which compares the fields in their order",
-            },
-        ));
-    }
+    refuse_unmovable(item)?;
     let (first, last) = field_run(item, members)?;
     let anchor = match to.anchor() {
         None => None,
@@ -88,6 +68,32 @@ pub(super) fn move_fields(
         spacing,
         reason,
     )
+}
+
+/// Refuses a struct whose fields have no order of their own, or one that others rely on.
+fn refuse_unmovable(item: &RustStruct<'_>) -> Result<(), EditRefusal> {
+    if !item.has_repr("C") {
+        return Err(item.refused(
+            item.open,
+            "without #[repr(C)] the compiler orders the fields itself: align the type, or add #[repr(C)] first",
+        ));
+    }
+    if item.has_repr("packed") {
+        return Err(EditRefusal::Packed {
+            name: item.name.to_owned(),
+            place: item.place(),
+        });
+    }
+    if let Some(derived) = item.derives(&["PartialOrd", "Ord", "Hash"]) {
+        return Err(item.refused(
+            item.open,
+            match derived {
+                "Hash" => "a hash is derived, which is made of the fields in their order",
+                _ => "an order is derived, which compares the fields in their order",
+            },
+        ));
+    }
+    Ok(())
 }
 
 /// Returns the moves of the same fields to their place of today, with the blank lines around it.
