@@ -222,7 +222,7 @@ mod tests {
         let (own, scope) = components.split_last().expect("a path has a name");
         Aggregate {
             name: Some((*own).into()),
-            scope: (!scope.is_empty()).then(|| scope.join("::").into()),
+            scope: (!scope.is_empty()).then(|| scope.join("::")),
             ..Aggregate::default()
         }
     }
