@@ -127,8 +127,9 @@ struct job {
 };
 struct queue *some_queue;
 struct job *some_job;
-/* A variable that is called as another struct is. */
+/* Variables that are called as other structs are, of which one is a member only. */
 struct job queue ON_A_LINE;
+struct job bits ON_A_LINE;
 
 void store_first(struct hot *hot, long value)
 {

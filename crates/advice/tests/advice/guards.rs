@@ -52,8 +52,10 @@ fn a_store_that_changes_nothing_gets_a_guard() {
         "store to 'second' only if it differs ({})",
         line_of("store_second")
     );
-    assert_eq!(guards(shared_flag("store_second", 100)), [words.clone()]);
-    assert_eq!(guards(shared_flag("store_second", 51)), [words]);
+    for silent_percent in [100, 51] {
+        let found = guards(shared_flag("store_second", silent_percent));
+        assert_eq!(found.as_slice(), std::slice::from_ref(&words));
+    }
 }
 
 #[test]

@@ -186,7 +186,10 @@ fn a_struct_in_it_decides_where_no_order_of_its_members_helps() {
         decides(&[exhausted("embedded")]).as_deref(),
         Some("embedded")
     );
-    assert_eq!(decides(&[holding.clone()]).as_deref(), Some("worker"));
+    assert_eq!(
+        decides(std::slice::from_ref(&holding)).as_deref(),
+        Some("worker")
+    );
     let saves = TypeJudgement {
         inner: holding.inner.clone(),
         ..saving("embedded")

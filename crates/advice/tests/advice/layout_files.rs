@@ -16,12 +16,11 @@ fn layout_file(name: &str, text: &str, tag: &str) -> LayoutFile {
     parsed.expect("a layout")
 }
 
-/// Orders, alignments and sizes of paddings that files give, or the message of the error.
-fn fitted(
-    variable: &str,
-    name: &str,
-    text: &str,
-) -> Result<(Vec<usize>, Vec<u64>, Vec<u64>), String> {
+/// Order and alignments of the members, and sizes of the paddings.
+type GivenLayout = (Vec<usize>, Vec<u64>, Vec<u64>);
+
+/// The layout that a file gives, or the message of the error.
+fn fitted(variable: &str, name: &str, text: &str) -> Result<GivenLayout, String> {
     let recording = loaded(variable);
     let machine = ProbedMachine::default();
     let files = [layout_file(name, text, variable)];

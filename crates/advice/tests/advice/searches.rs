@@ -3,12 +3,11 @@
 use relayout_advice::{
     InnerType, TypeJudgement, TypeJudgements, advised_judgements, judge_findings, judged_type_name,
 };
-use relayout_profile::{Addr, Profile};
 use relayout_testprofile::Step;
 
 use crate::fixture::address_of;
 use crate::judgements::{by_name, embedded, exhausted, findings, inner};
-use crate::recording::{HEAP, Recording, add, hot_turns, made_profile, named_objects, turns};
+use crate::recording::{HEAP, Recording, add, hot_turns, load, made_profile, named_objects, turns};
 
 /// The judgement of a quick search, by the name of the first finding's type.
 fn quick(steps: Vec<Step>) -> TypeJudgement {
@@ -119,23 +118,18 @@ fn a_search_is_kept_by_all_names_of_its_type() {
 
 #[test]
 fn a_variable_that_is_called_like_another_struct_is_no_name_of_its_own() {
-    // The variable `queue` is a `struct job`, and there is a `struct queue`, too.
-    let variable = address_of("queue");
-    let mut profile = made_profile("kernel", &[turns([variable, variable + 8], 100)]);
-    let advised_names = |profile: Profile| {
-        let recording = Recording::resolve(profile);
+    // The variable `bits` is a `struct job`, and there is a `struct bits` in another.
+    let bits = address_of("bits");
+    let names = |steps: Vec<Step>| {
+        let recording = Recording::of_kernel(steps);
         let advised = recording.advise("job");
         let judgements = advised_judgements(&recording.resolved(), [&advised], true);
         judgements.into_keys().collect::<Vec<_>>()
     };
-    assert_eq!(advised_names(profile.clone()), ["job", "queue"]);
-    let mut row = profile.counts[0];
-    row.addr = Addr(HEAP);
-    profile.counts.push(row);
-    profile
-        .ranges
-        .push(named_objects("struct queue", HEAP, 16, 0));
-    assert_eq!(advised_names(profile), ["job"]);
+    let steps = turns([bits, bits + 8], 100);
+    assert_eq!(names(steps.clone()), ["bits", "job"]);
+    let other = vec![load(0, address_of("bitmap"))];
+    assert_eq!(names([steps, other].concat()), ["job"]);
 }
 
 #[test]
@@ -157,11 +151,14 @@ fn structs_in_a_type_are_named_where_nothing_helps() {
     };
     assert_eq!(base.words(), "its base class (Meter)");
     // A struct that holds an array only has no order.
-    let mut profile = made_profile("kernel", &[turns([HEAP, HEAP + 8], 100)]);
+    let both = |context| [add(context, HEAP), add(context, HEAP + 8)];
+    let steps = [both(0), both(1)].concat().repeat(100);
+    let mut profile = made_profile("kernel", &[steps]);
     profile.ranges = vec![named_objects("struct bitmap", HEAP, 40, 0)];
     let recording = Recording::resolve(profile);
     let advised = recording.advise("bitmap");
     let judgements = advised_judgements(&recording.resolved(), [&advised], true);
+    assert!(judgements["bitmap"].finds_nothing);
     assert_eq!(judgements["bitmap"].inner, []);
     // Of the struct in it, one member was accessed.
     let mut profile = made_profile("kernel", &[turns([HEAP, HEAP], 100)]);
