@@ -13,7 +13,7 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 
 use crate::words::escape::{escape_text, json_text};
-use crate::words::kinds::kind_meanings;
+use crate::words::kinds::kind_sentences;
 
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPTS: [&str; 15] = [
@@ -48,7 +48,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 pub fn page(json: &str, title: &str) -> String {
     let title = markup_text(&escape_text(title));
     let document = BASE64_STANDARD.encode(compressed(&compact(json)));
-    let kinds = kind_meanings();
+    let kinds = kind_sentences();
     let scripts = SCRIPTS.concat();
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

@@ -81,9 +81,16 @@ pub(crate) fn kind_words(kind: FindingKind) -> KindWords {
     }
 }
 
-/// Returns the sentences that describe the kinds, by the keys of documents, as JSON.
-pub(crate) fn kind_meanings() -> Value {
-    let meanings = { LISTED_KINDS.into_iter() }
-        .map(|kind| (kind.as_str().to_owned(), kind_words(kind).meaning.into()));
-    Value::Object(meanings.collect::<Map<String, Value>>())
+/// Returns the sentences about the kinds, by the keys of documents, as JSON.
+pub(crate) fn kind_sentences() -> Value {
+    let sentences = LISTED_KINDS.into_iter().map(|kind| {
+        let KindWords {
+            meaning, remedy, ..
+        } = kind_words(kind);
+        (
+            kind.as_str().to_owned(),
+            format!("{meaning} {remedy}").into(),
+        )
+    });
+    Value::Object(sentences.collect::<Map<String, Value>>())
 }

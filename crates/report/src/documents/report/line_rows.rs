@@ -64,14 +64,15 @@ impl FindingDocument {
         offsets
     }
 
-    /// Returns the members by offset. Those with the most transfers have letters.
+    /// Returns the members by offset; of those at one offset, the one with the most transfers first. Those with the most
+    /// transfers of all have letters.
     pub(crate) fn lettered_members(&self) -> Vec<LetteredMember<'_>> {
         let mut by_transfers: Vec<usize> = (0..self.members.len()).collect();
         by_transfers.sort_by_key(|&index| std::cmp::Reverse(self.members[index].transfers));
         by_transfers.truncate(LETTERS_MAX);
         let mut by_offset: Vec<(usize, &MemberDocument)> =
             self.members.iter().enumerate().collect();
-        by_offset.sort_by_key(|(_, member)| member.offset);
+        by_offset.sort_by_key(|(_, member)| (member.offset, std::cmp::Reverse(member.transfers)));
         let mut letters = 'a'..='z';
         let lettered = by_offset.into_iter().map(|(index, member)| {
             let has_letter = by_transfers.contains(&index);
