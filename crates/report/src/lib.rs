@@ -1,8 +1,9 @@
 //! Documents and texts: findings, advice, comparisons and checks as JSON, SARIF, CSV, SVG, plain text and
 //! mail, and transfers over time for the Firefox Profiler.
 //!
-//! Each JSON document is a typed struct with a schema in `docs/schema`; see [`document_schemas`]. A
-//! renderer takes values and returns text. It touches neither files nor the terminal.
+//! Each JSON document is a typed struct with a schema in `docs/schema`; see
+//! [`document_schemas`](documents::schema::document_schemas). A renderer takes values and returns text. It touches
+//! neither files nor the terminal.
 //!
 //! ```
 //! use relayout_contend::Findings;
