@@ -11,7 +11,7 @@
 //! let settings = CompareSettings::default();
 //! let comparison = compare_sides(&read("v1")?, &read("v2")?, &settings, &SilentProgress)?;
 //! for workload in &comparison.workloads {
-//!     println!("{} {:?}", workload.workload.name, workload.total.verdict);
+//!     println!("{} {:?}", workload.workload.name, workload.total.judged.verdict);
 //! }
 //! # Ok::<(), relayout_messages::UserError>(())
 //! ```
