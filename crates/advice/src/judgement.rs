@@ -1,4 +1,4 @@
-//! What a layout can save of each type: one judgement, which `advise` and `report` share.
+//! Savings of layouts by type: one judgement, which `advise` and `report` share.
 //!
 //! A search of layouts takes seconds, so its conclusion is kept in the user's cache, by `relayout_session`.
 //! `advise` keeps what it found with all of its effort. `report --by saving` searches the types of
@@ -49,7 +49,7 @@ pub struct TypeJudgement {
 /// Judgements by the name of the type, without tag.
 pub type TypeJudgements = BTreeMap<String, TypeJudgement>;
 
-/// What a layout can save of a finding's type.
+/// Savings of a layout for a finding's type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FindingSaving {
     /// Name of the type whose layout it is, without tag.

@@ -1,6 +1,8 @@
 //! The layouts of a search, with their scores in other scenarios.
 
-use relayout_search::{LayoutAdvice, RankedLayout, UserLayout};
+use relayout_search::{
+    LayoutAdvice, RankedLayout, Recommendation, RecommendationRules, UserLayout, recommend,
+};
 
 use super::crowded::CrowdedLayouts;
 use super::guards::GuardableStore;
@@ -25,6 +27,16 @@ impl<'a> LayoutPool<'a> {
     /// Returns the best candidate.
     pub fn best(&self) -> Option<&'a RankedLayout> {
         self.advice.candidates.first()
+    }
+
+    /// Returns the candidates that are worth their edits without the limits of a request and the other scenarios, the
+    /// recommended one first.
+    pub fn unlimited_recommendations(&self) -> Vec<Recommendation> {
+        let rules = RecommendationRules {
+            moves_max: None,
+            is_allowed: &|_| true,
+        };
+        recommend(self.advice, &rules)
     }
 
     /// Returns the scenarios that a layout clearly hurts; `listed_index` is its place in

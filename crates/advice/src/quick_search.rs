@@ -6,13 +6,14 @@ use super::advised_type::AdvisedType;
 use super::gathered::gather_type;
 use super::objects::struct_in_wrapper;
 use super::recommended::RecommendationLimits;
+use super::search_request::SearchRequest;
 use super::searched::SearchedType;
 use super::stages::search_effort;
 use crate::ResolvedProfile;
 use crate::judgement::TypeJudgement;
 
 /// Candidates that get an interval, so that they can be recommended.
-const CANDIDATES_SHOWN: usize = 5;
+const CANDIDATES_SHOWN: usize = SearchRequest::TOP_DEFAULT;
 
 /// Searches layouts of the struct `name` with a part of the effort, without store guards, and
 /// returns what can be saved.

@@ -1,4 +1,4 @@
-//! What a search of layouts is asked for.
+//! Inputs of a layout search besides the profile.
 
 use relayout_search::Options;
 

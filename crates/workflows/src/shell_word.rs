@@ -17,6 +17,8 @@ mod tests {
     fn words_for_a_shell() {
         for (text, expect) in [
             ("./server", "./server"),
+            ("pcpu_chunk", "pcpu_chunk"),
+            ("unsigned long[]", "'unsigned long[]'"),
             ("a b", "'a b'"),
             ("it's", r"'it'\''s'"),
             ("", "''"),

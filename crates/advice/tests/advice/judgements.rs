@@ -1,4 +1,4 @@
-//! What a layout can save of a finding: the judgement that `advise` and `report` share.
+//! Savings of layouts for findings: the judgement that `advise` and `report` share.
 
 use relayout_advice::{
     FindingSaving, InnerType, LayoutOutlook, TypeJudgement, TypeJudgements, deciding_type,

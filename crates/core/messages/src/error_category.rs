@@ -1,4 +1,4 @@
-//! Who has to act on an error.
+//! Kinds of errors, by who has to act.
 
 /// Kinds of error, by who has to act. The command maps each to an exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

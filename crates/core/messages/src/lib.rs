@@ -1,4 +1,4 @@
-//! What the libraries tell the user: the error that ends a command, and the steps and warnings before it.
+//! Messages of the libraries to the user: the error that ends a command, and the steps and warnings before it.
 //!
 //! A step that notices a mistake makes a [`UserError`] with the message, the remedy, and who has to act. Errors of a
 //! library that callers tell apart are an enum of its own, which becomes one by `?` if it is [`UserFacingError`].

@@ -83,7 +83,7 @@ struct ComparedRecordingDocument {
 
 #[derive(Serialize, JsonSchema)]
 struct RateDocument<'a> {
-    /// How the rates came about: `counted` in recordings.
+    /// Origin of the rates: `counted` in recordings.
     basis: &'static str,
     /// `better`, `worse`, `same` or `unclear`.
     verdict: &'static str,

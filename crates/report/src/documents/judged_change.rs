@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Change of a number, judged.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct JudgedChangeDocument {
-    /// How both numbers came about: `measured` on hardware, `simulated`, `counted` in recordings, or `replayed`.
+    /// Origin of both numbers: `measured` on hardware, `simulated`, `counted` in recordings, or `replayed`.
     basis: &'static str,
     /// Number before the change.
     before: f64,

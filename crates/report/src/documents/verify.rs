@@ -91,7 +91,7 @@ pub(crate) struct MetricDocument<'a> {
     before: SideDocument,
     /// Values after the change.
     after: SideDocument,
-    /// How the values came about: `measured` on hardware, or `counted` in recordings of kernels.
+    /// Origin of the values: `measured` on hardware, or `counted` in recordings of kernels.
     basis: &'static str,
     /// Change in percent; null if it cannot be told, or has no percentage.
     change_percent: Option<f64>,

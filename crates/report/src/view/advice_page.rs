@@ -5,6 +5,8 @@ use relayout_contend::strip_type_tag;
 use super::finding_details::{finding_heading, saving_words};
 use super::page_text::PageText;
 use super::text_fit::{shown_source_line, shown_text};
+use relayout_workflows::shell_word;
+
 use crate::documents::report::finding::FindingDocument;
 use crate::words::wrap::fit_lines;
 
@@ -28,8 +30,8 @@ pub(super) fn write_advice(
     }
     let command = format!(
         "relayout advise {} {}",
-        quoted_word(profile),
-        quoted_word(advised_type(finding))
+        shell_word(profile),
+        shell_word(advised_type(finding))
     );
     match text {
         Some(text) => {
@@ -41,32 +43,6 @@ pub(super) fn write_advice(
         None => {
             page.push_heading("Advice on the type has not been computed. This command does it:");
             page.push_sentence(&shown_text(&command));
-        }
-    }
-}
-
-/// Returns a word as a shell takes it.
-fn quoted_word(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted_word;
-
-    #[test]
-    fn words_reach_the_command_as_they_are() {
-        for (word, expect) in [
-            ("pcpu_chunk", "pcpu_chunk"),
-            ("unsigned long[]", "'unsigned long[]'"),
-            ("it's", r"'it'\''s'"),
-            ("", "''"),
-        ] {
-            assert_eq!(quoted_word(word), expect);
         }
     }
 }

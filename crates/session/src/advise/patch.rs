@@ -13,7 +13,7 @@ use relayout_advice::{
     ResolvedProfile,
 };
 use relayout_patch::FileLine;
-use relayout_search::{RankedLayout, Recommendation, RecommendationRules, recommend};
+use relayout_search::{RankedLayout, Recommendation};
 use source_tree::SourceTree;
 pub(super) use tree_files::TreeFiles;
 
@@ -217,18 +217,12 @@ fn write_recommended(
         })),
         Some(Err(reason)) => Some(Err(guards_refused.unwrap_or(reason))),
         None => guards_refused
-            .or_else(|| worth_its_edits(unguarded).then(|| hurts_scenario_reason(unguarded))?)
+            .or_else(|| {
+                let is_worth_its_edits = !unguarded.unlimited_recommendations().is_empty();
+                is_worth_its_edits.then(|| hurts_scenario_reason(unguarded))?
+            })
             .map(Err),
     }
-}
-
-/// True if some candidate would be recommended without the limits and the other scenarios.
-fn worth_its_edits(pool: LayoutPool<'_>) -> bool {
-    let rules = RecommendationRules {
-        moves_max: None,
-        is_allowed: &|_| true,
-    };
-    !recommend(pool.advice, &rules).is_empty()
 }
 
 /// Returns the reason why none of a pool's candidates is written, if they were scored in other

@@ -1,4 +1,4 @@
-//! What is known of a change before it is measured: a prediction by replay, counts of recordings.
+//! Knowledge of a change before it is measured: a prediction by replay, counts of recordings.
 
 use std::path::Path;
 

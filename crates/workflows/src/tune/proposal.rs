@@ -7,7 +7,6 @@ use relayout_advice::{
     TypeJudgement,
 };
 use relayout_messages::{RecordingProgress, UserError};
-use relayout_search::{RecommendationRules, recommend};
 use relayout_session::advise::{
     AdviceRequest, PatchOutcome, PatchedType, WrittenPatch, advise_types,
 };
@@ -19,7 +18,7 @@ use super::outcome::{ChangeDescription, ChangeProposal};
 use super::predicted_effect::PredictedEffect;
 
 /// Candidates that are scored in the other recordings.
-const TOP: usize = 5;
+const TOP: usize = SearchRequest::TOP_DEFAULT;
 
 /// Answer to the question for the next layout of a type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -164,11 +163,7 @@ impl ProposalInputs<'_> {
 
     fn harm_words(&self, patched: &PatchedType<'_>) -> Option<String> {
         let pool: LayoutPool<'_> = patched.advised.unguarded_pool()?;
-        let rules = RecommendationRules {
-            moves_max: None,
-            is_allowed: &|_| true,
-        };
-        let best = recommend(pool.advice, &rules).into_iter().next()?;
+        let best = pool.unlimited_recommendations().into_iter().next()?;
         let listed = pool.listed_index(TOP, best.index)?;
         let hurt = pool.scenarios_hurt_by(listed).into_iter();
         let words = hurt.filter_map(|scenario| {
