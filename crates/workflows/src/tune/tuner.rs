@@ -133,6 +133,12 @@ struct Tuner<'t> {
     changes: Vec<TriedChange>,
 }
 
+/// Steps of what a run improves.
+enum TargetSteps<'t> {
+    Program(ProgramSteps<'t>),
+    Kernel(KernelSteps<'t>),
+}
+
 impl<'t> Tuner<'t> {
     /// Tries changes. Returns why it ended, and the types that were not tried.
     fn run(&mut self) -> Result<(TuneEnding, Vec<RankedType>), UserError> {
@@ -177,29 +183,24 @@ impl<'t> Tuner<'t> {
         }
     }
 
-    fn programs(&self) -> Option<ProgramSteps<'t>> {
-        match &self.request.settings.target {
-            TuneTarget::Program(program) => Some(ProgramSteps {
+    fn steps(&self) -> TargetSteps<'t> {
+        let (settings, tools) = (&self.request.settings, self.tools);
+        let (state, repository) = (self.state, self.repository);
+        match &settings.target {
+            TuneTarget::Program(program) => TargetSteps::Program(ProgramSteps {
                 program,
-                settings: &self.request.settings,
-                tools: self.tools,
-                state: self.state,
-                repository: self.repository,
+                settings,
+                tools,
+                state,
+                repository,
             }),
-            TuneTarget::Kernel(_) => None,
-        }
-    }
-
-    fn kernels(&self) -> Option<KernelSteps<'t>> {
-        match &self.request.settings.target {
-            TuneTarget::Kernel(kernel) => Some(KernelSteps {
+            TuneTarget::Kernel(kernel) => TargetSteps::Kernel(KernelSteps {
                 kernel,
-                settings: &self.request.settings,
-                tools: self.tools,
-                state: self.state,
-                repository: self.repository,
+                settings,
+                tools,
+                state,
+                repository,
             }),
-            TuneTarget::Program(_) => None,
         }
     }
 
@@ -212,15 +213,16 @@ impl<'t> Tuner<'t> {
             folder,
         } = &self.base;
         let step = |name: &str| format!("base-{number}/{name}");
-        if let Some(kernels) = self.kernels() {
-            let record = || {
-                self.repository.check_out(commit)?;
-                kernels.record(folder, &self.request.settings.seeds())
-            };
-            return self.journal.run_step(&step("record"), record);
-        }
-        let (Some(programs), 0) = (self.programs(), *number) else {
-            return Ok(());
+        let programs = match self.steps() {
+            TargetSteps::Kernel(kernels) => {
+                let record = || {
+                    self.repository.check_out(commit)?;
+                    kernels.record(folder, &self.request.settings.seeds())
+                };
+                return self.journal.run_step(&step("record"), record);
+            }
+            TargetSteps::Program(_) if *number > 0 => return Ok(()),
+            TargetSteps::Program(programs) => programs,
         };
         self.journal.run_step(&step("test"), || {
             self.tools
@@ -323,8 +325,7 @@ impl<'t> Tuner<'t> {
         proposal: ChangeProposal,
     ) -> Result<bool, UserError> {
         let folder = format!("change-{number}");
-        let patch = self.state.join(&format!("{folder}/change.patch"));
-        write_patch(&patch, &proposal.diff)?;
+        let patch = self.write_layout(&folder, &proposal.diff)?;
         let (effects, judged) = match self.apply_patch(&folder, &patch)? {
             Err(rejection) => (Vec::new(), Err(rejection)),
             Ok(()) => self.try_layout(&folder, ranked, &proposal.diff)?,
@@ -376,10 +377,7 @@ impl<'t> Tuner<'t> {
         diff: &str,
     ) -> Result<(Vec<BenchEffect>, Result<(), ChangeRejection>), UserError> {
         let settings = &self.request.settings;
-        let (is_kernel, benches) = (
-            matches!(settings.target, TuneTarget::Kernel(_)),
-            settings.benches().len(),
-        );
+        let steps = self.steps();
         let layout = TriedLayout {
             type_name: &ranked.name,
             diff,
@@ -387,25 +385,28 @@ impl<'t> Tuner<'t> {
         let rules = TrialRules {
             counted_type: &ranked.counted,
             main_bench: settings.main_bench(),
-            counts_decide: is_kernel,
+            counts_decide: matches!(steps, TargetSteps::Kernel(_)),
         };
         let mut trial = LayoutTrial::new(layout, settings.seeds(), rules);
         let mut kept = trial.run(&mut PatchCounts {
             tuner: self,
+            steps: &steps,
             folder,
             ranked,
         })?;
         // Kernels are counted only.
-        let measurements = 0..if is_kernel { 0 } else { benches };
-        for bench_index in measurements {
-            if kept.is_err() {
-                break;
+        if let TargetSteps::Program(programs) = &steps {
+            for bench_index in 0..settings.benches().len() {
+                if kept.is_err() {
+                    break;
+                }
+                kept = trial.run(&mut BenchMeasurement {
+                    tuner: self,
+                    programs,
+                    folder,
+                    bench_index,
+                })?;
             }
-            kept = trial.run(&mut BenchMeasurement {
-                tuner: self,
-                folder,
-                bench_index,
-            })?;
         }
         Ok((trial.into_effects(), kept))
     }
@@ -413,13 +414,11 @@ impl<'t> Tuner<'t> {
     /// Builds, tests and records a program with the patch, and counts; the inner error names the step that failed.
     fn count_program(
         &mut self,
+        programs: &ProgramSteps<'_>,
         (folder, patch): (&str, &Path),
         ranked: &RankedType,
         seeds: &Range<u64>,
     ) -> Result<LayoutOutcome, UserError> {
-        let Some(programs) = self.programs() else {
-            return Ok(Ok(Vec::new()));
-        };
         let commit = self.base.commit.clone();
         let step = |name: &str| format!("{folder}/{name}");
         let progress = self.tools.progress;
@@ -455,13 +454,11 @@ impl<'t> Tuner<'t> {
     /// Builds and boots kernels without and with the patch, and counts.
     fn count_kernel(
         &mut self,
+        kernels: &KernelSteps<'_>,
         (folder, patch): (&str, &Path),
         ranked: &RankedType,
         seeds: &Range<u64>,
     ) -> Result<LayoutOutcome, UserError> {
-        let Some(kernels) = self.kernels() else {
-            return Ok(Ok(Vec::new()));
-        };
         let (repository, progress) = (self.repository, self.tools.progress);
         let commit = self.base.commit.clone();
         self.run_step(&format!("{folder}/count"), || {
@@ -474,25 +471,10 @@ impl<'t> Tuner<'t> {
         })
     }
 
-    fn measure_program(
-        &mut self,
-        (folder, patch): (&str, &Path),
-        bench_index: usize,
-        seed: u64,
-    ) -> Result<Vec<BenchEffect>, UserError> {
-        let Some(programs) = self.programs() else {
-            return Ok(Vec::new());
-        };
-        let commit = self.base.commit.clone();
-        self.run_step(&format!("{folder}/measure-{bench_index}"), || {
-            programs.measure(folder, bench_index, &commit, patch, seed)
-        })
-    }
-
     /// Writes the patch that makes a layout, and returns its path.
-    fn write_layout(&self, folder: &str, layout: &TriedLayout<'_>) -> Result<PathBuf, UserError> {
+    fn write_layout(&self, folder: &str, diff: &str) -> Result<PathBuf, UserError> {
         let patch = self.state.join(&format!("{folder}/change.patch"));
-        write_patch(&patch, layout.diff)?;
+        write_patch(&patch, diff)?;
         Ok(patch)
     }
 
@@ -540,7 +522,7 @@ impl<'t> Tuner<'t> {
 
     /// Removes the builds of a change; a kept one is built for the recordings of the next base.
     fn remove_trees(&self, folder: &str, fate: &ChangeFate) -> Result<(), UserError> {
-        if let Some(programs) = self.programs() {
+        if let TargetSteps::Program(programs) = self.steps() {
             programs.remove_plain(folder)?;
             if let ChangeFate::Rejected(_) = fate {
                 remove_if_there(&self.state.join(folder).join(RECORDED_TREE))?;
@@ -585,6 +567,7 @@ fn layout_folder(folder: &str, index: usize) -> String {
 /// Counts transfers of the base and of layouts by recording both.
 struct PatchCounts<'a, 't> {
     tuner: &'a mut Tuner<'t>,
+    steps: &'a TargetSteps<'t>,
     folder: &'a str,
     ranked: &'a RankedType,
 }
@@ -599,13 +582,19 @@ impl LayoutExperiment for PatchCounts<'_, '_> {
         layouts: &[TriedLayout<'_>],
         seeds: Range<u64>,
     ) -> Result<Vec<LayoutOutcome>, UserError> {
-        let count = |(index, layout)| {
+        let count = |(index, layout): (usize, &TriedLayout<'_>)| {
             let folder = layout_folder(self.folder, index);
-            let patch = self.tuner.write_layout(&folder, layout)?;
+            let patch = self.tuner.write_layout(&folder, layout.diff)?;
             let patched = (folder.as_str(), patch.as_path());
-            match self.tuner.request.settings.target {
-                TuneTarget::Program(_) => self.tuner.count_program(patched, self.ranked, &seeds),
-                TuneTarget::Kernel(_) => self.tuner.count_kernel(patched, self.ranked, &seeds),
+            match self.steps {
+                TargetSteps::Program(programs) => {
+                    self.tuner
+                        .count_program(programs, patched, self.ranked, &seeds)
+                }
+                TargetSteps::Kernel(kernels) => {
+                    self.tuner
+                        .count_kernel(kernels, patched, self.ranked, &seeds)
+                }
             }
         };
         layouts.iter().enumerate().map(count).collect()
@@ -615,6 +604,7 @@ impl LayoutExperiment for PatchCounts<'_, '_> {
 /// Measures one benchmark of the base and of layouts on this machine.
 struct BenchMeasurement<'a, 't> {
     tuner: &'a mut Tuner<'t>,
+    programs: &'a ProgramSteps<'t>,
     folder: &'a str,
     bench_index: usize,
 }
@@ -629,14 +619,15 @@ impl LayoutExperiment for BenchMeasurement<'_, '_> {
         layouts: &[TriedLayout<'_>],
         seeds: Range<u64>,
     ) -> Result<Vec<LayoutOutcome>, UserError> {
-        let measure = |(index, layout)| {
+        let (tuner, programs, bench_index) = (&mut *self.tuner, self.programs, self.bench_index);
+        let commit = tuner.base.commit.clone();
+        let measure = |(index, layout): (usize, &TriedLayout<'_>)| {
             let folder = layout_folder(self.folder, index);
-            let patch = self.tuner.write_layout(&folder, layout)?;
-            let patched = (folder.as_str(), patch.as_path());
-            let tuner = &mut self.tuner;
-            tuner
-                .measure_program(patched, self.bench_index, seeds.start)
-                .map(Ok)
+            let patch = tuner.write_layout(&folder, layout.diff)?;
+            let measured = tuner.run_step(&format!("{folder}/measure-{bench_index}"), || {
+                programs.measure(&folder, bench_index, &commit, &patch, seeds.start)
+            })?;
+            Ok(Ok(measured))
         };
         layouts.iter().enumerate().map(measure).collect()
     }
