@@ -9,63 +9,63 @@ pub use from_search::{advise_document, what_if_document};
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::documents::Document;
 use crate::documents::advise::curve::CurveDocument;
 use crate::documents::report::finding::{AdviceDocument, DeclaringDocument};
 
 /// The document of `advise --json`.
-#[derive(Serialize, JsonSchema)]
-pub struct AdviseDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct AdviseDocument {
     /// Name and version of the document.
-    pub schema: &'static str,
+    pub schema: String,
     /// Recorded workload.
-    pub workload: &'a str,
+    pub workload: String,
     /// Bytes of a cache line.
     pub line_bytes: u32,
     /// Sentences about the whole run.
-    pub notes: &'a [String],
+    pub notes: Vec<String>,
     /// One entry for each type that was advised on.
-    pub types: Vec<TypeDocument<'a>>,
+    pub types: Vec<TypeDocument>,
     /// Contended types and variables without advice.
-    pub skipped: Vec<SkippedTypeDocument<'a>>,
+    pub skipped: Vec<SkippedTypeDocument>,
     /// Contended variables without members, with the advice of `report` on them.
-    pub variables: Vec<AdvisedVariableDocument<'a>>,
+    pub variables: Vec<AdvisedVariableDocument>,
 }
 
-impl Document for AdviseDocument<'_> {
+impl Document for AdviseDocument {
     const SCHEMA: &'static str = "relayout/advise/1";
 }
 
 /// The document of `what-if --json`.
-#[derive(Serialize, JsonSchema)]
-pub struct WhatIfDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct WhatIfDocument {
     /// Name and version of the document.
-    pub schema: &'static str,
+    pub schema: String,
     /// Recorded workload.
-    pub workload: &'a str,
+    pub workload: String,
     /// Bytes of a cache line.
     pub line_bytes: u32,
     /// Name of the struct.
-    pub name: &'a str,
+    pub name: String,
     /// Sentences about the whole run.
-    pub notes: &'a [String],
+    pub notes: Vec<String>,
     /// Scores, or the reason why there are none.
     #[serde(flatten)]
-    pub outcome: WhatIfOutcomeDocument<'a>,
+    pub outcome: WhatIfOutcomeDocument,
 }
 
-impl Document for WhatIfDocument<'_> {
+impl Document for WhatIfDocument {
     const SCHEMA: &'static str = "relayout/what-if/1";
 }
 
 /// Scores of the given layouts, or the reason why there are none.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum WhatIfOutcomeDocument<'a> {
+pub enum WhatIfOutcomeDocument {
     /// The layouts were replayed.
-    Scored(Box<WhatIfScoresDocument<'a>>),
+    Scored(Box<WhatIfScoresDocument>),
     /// The layouts were not replayed.
     Refused {
         /// Reason.
@@ -74,33 +74,33 @@ pub enum WhatIfOutcomeDocument<'a> {
 }
 
 /// Scores of today's layout and of the given ones.
-#[derive(Serialize, JsonSchema)]
-pub struct WhatIfScoresDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct WhatIfScoresDocument {
     /// Today's layout.
-    pub current: LayoutDocument<'a>,
+    pub current: LayoutDocument,
     /// Transfers of today's layout by the offset in a line at which all objects begin.
     pub by_phase: Vec<PhaseDocument>,
     /// First of the given layouts.
-    pub given: Option<CandidateDocument<'a>>,
+    pub given: Option<CandidateDocument>,
     /// All given layouts, in the order of the command line.
-    pub all_given: Vec<CandidateDocument<'a>>,
+    pub all_given: Vec<CandidateDocument>,
 }
 
 /// One type: what was found, or the reason why nothing was searched.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum TypeDocument<'a> {
+pub enum TypeDocument {
     /// Layouts were searched.
-    Advised(Box<AdvisedTypeDocument<'a>>),
+    Advised(Box<AdvisedTypeDocument>),
     /// No layout can be advised.
-    Refused(RefusedTypeDocument<'a>),
+    Refused(RefusedTypeDocument),
 }
 
 /// A type for which no layout can be advised.
-#[derive(Serialize, JsonSchema)]
-pub struct RefusedTypeDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct RefusedTypeDocument {
     /// Name of the struct.
-    pub name: &'a str,
+    pub name: String,
     /// Objects of the type in the profile.
     pub objects: u64,
     /// Reason.
@@ -110,30 +110,30 @@ pub struct RefusedTypeDocument<'a> {
 }
 
 /// A type with the layouts that were scored for it.
-#[derive(Serialize, JsonSchema)]
-pub struct AdvisedTypeDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct AdvisedTypeDocument {
     /// Name of the struct.
-    pub name: &'a str,
+    pub name: String,
     /// Objects of the type in the profile.
     pub objects: u64,
     /// Member that stays first: code relies on it, or none was searched.
-    pub kept: Option<&'a str>,
+    pub kept: Option<String>,
     /// Types that hold the struct by value, with the number of such objects.
-    pub inside: &'a BTreeMap<String, u64>,
+    pub inside: BTreeMap<String, u64>,
     /// Objects of which each CPU has one.
     pub per_cpu_objects: u64,
     /// Members with the functions that access them, most accesses first.
-    pub evidence: Vec<MemberAccessesDocument<'a>>,
+    pub evidence: Vec<MemberAccessesDocument>,
     /// Conclusion about the best candidate.
-    pub verdict: &'static str,
+    pub verdict: String,
     /// Measure by which candidates are compared when one is recommended: `transfers`, or `predicted-time`.
-    pub compared_by: &'static str,
+    pub compared_by: String,
     /// CPUs for which times are predicted; null where candidates are compared by transfers.
     pub compared_cpus: Option<u32>,
     /// Today's layout.
-    pub current: LayoutDocument<'a>,
+    pub current: LayoutDocument,
     /// Candidates worth showing, best first.
-    pub candidates: Vec<CandidateDocument<'a>>,
+    pub candidates: Vec<CandidateDocument>,
     /// Index into `candidates` of the recommended one; null where none is worth its edits.
     pub recommended: Option<usize>,
     /// Reason for the recommendation, or against any.
@@ -142,13 +142,13 @@ pub struct AdvisedTypeDocument<'a> {
     /// where nothing is recommended.
     pub review: Option<ReviewDocument>,
     /// Layouts together with guarded stores.
-    pub check: Option<GuardDocument<'a>>,
+    pub check: Option<GuardDocument>,
     /// Layouts given by the user.
-    pub given: Vec<CandidateDocument<'a>>,
+    pub given: Vec<CandidateDocument>,
     /// Reason why the best candidate has no patch.
-    pub patch_refused: Option<&'a str>,
+    pub patch_refused: Option<String>,
     /// Results of compiling the patch, by configuration.
-    pub compiled: Option<Vec<CompileDocument<'a>>>,
+    pub compiled: Option<Vec<CompileDocument>>,
     /// Number of layouts that were replayed.
     pub tried: usize,
     /// Numbers of candidates that were not replayed.
@@ -165,15 +165,15 @@ pub struct AdvisedTypeDocument<'a> {
     /// Reasons for which the gain may not hold; with one, no patch is written without `--force`.
     pub doubts: Vec<DoubtDocument>,
     /// Code that relies on the order of the members.
-    pub order: Vec<OrderFactDocument<'a>>,
+    pub order: Vec<OrderFactDocument>,
     /// Members without a recorded access.
-    pub unrecorded_members: &'a [String],
+    pub unrecorded_members: Vec<String>,
     /// Transfers of today's layout by the offset in a line at which all objects begin.
     pub by_phase: Vec<PhaseDocument>,
 }
 
 /// Answers to the questions of a reviewer.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewDocument {
     /// The layout in words.
     pub title: String,
@@ -182,58 +182,58 @@ pub struct ReviewDocument {
 }
 
 /// Answer to a question of a reviewer.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewAnswerDocument {
     /// `Saves`, `Memory`, `Other workloads`, `Configurations`, `Why this edit`, `Comment`, `Order`
     /// or `What to write`.
-    pub question: &'static str,
+    pub question: String,
     /// Sentences.
     pub answer: String,
 }
 
 /// Reason for which a gain may not hold.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct DoubtDocument {
     /// `few-transfers`, `busy-host` and others: docs/search.md lists them.
-    pub kind: &'static str,
+    pub kind: String,
     /// The reason as a sentence.
     pub sentence: String,
 }
 
 /// Code that relies on the order of members.
-#[derive(Serialize, JsonSchema)]
-pub struct OrderFactDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct OrderFactDocument {
     /// `range`, `assertion`, `offset-limit`, `first-member`, `initializer`, `undecided` and others.
-    pub kind: &'static str,
+    pub kind: String,
     /// Source file, below the top of the tree.
-    pub file: &'a str,
+    pub file: String,
     /// Source line.
     pub line: u32,
     /// Reliance in words.
     pub sentence: String,
     /// The source line.
-    pub text: &'a str,
+    pub text: String,
 }
 
 /// A contended type or variable without advice.
-#[derive(Serialize, JsonSchema)]
-pub struct SkippedTypeDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SkippedTypeDocument {
     /// Name of the type or variable.
-    pub name: &'a str,
+    pub name: String,
     /// Read and write transfers on all its objects.
     pub transfers: u64,
     /// Reason.
-    pub why: Option<&'a str>,
+    pub why: Option<String>,
 }
 
 /// A contended variable without members, whose findings have advice.
-#[derive(Serialize, JsonSchema)]
-pub struct AdvisedVariableDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct AdvisedVariableDocument {
     /// Name of the variable.
-    pub name: &'a str,
+    pub name: String,
     /// Type of the number.
     #[serde(rename = "type")]
-    pub type_name: &'a str,
+    pub type_name: String,
     /// Function that declares it; null for one that is not local.
     pub(crate) declared_in: Option<DeclaringDocument>,
     /// Read and write transfers on it.
@@ -243,42 +243,42 @@ pub struct AdvisedVariableDocument<'a> {
 }
 
 /// A finding with advice on a variable.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct VariableFindingDocument {
     /// Rank in `report`, from 1.
     pub rank: u32,
     /// Kind of contention: `false-sharing`, `true-sharing`, and the like; see docs/glossary.md.
-    pub kind: &'static str,
+    pub kind: String,
     /// Advice of `report` on the finding.
     pub(crate) advice: Vec<AdviceDocument>,
 }
 
 /// Accesses of one kind to one member.
-#[derive(Serialize, JsonSchema)]
-pub struct MemberAccessesDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct MemberAccessesDocument {
     /// Member.
-    pub member: &'a str,
+    pub member: String,
     /// `read` or `write`.
-    pub access: &'static str,
+    pub access: String,
     /// Number of accesses.
     pub count: u64,
     /// Number of CPUs or threads.
     pub contexts: usize,
     /// Functions with the most accesses.
-    pub functions: Vec<FunctionDocument<'a>>,
+    pub functions: Vec<FunctionDocument>,
 }
 
 /// A function and the number of its accesses.
-#[derive(Serialize, JsonSchema)]
-pub struct FunctionDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FunctionDocument {
     /// Function.
-    pub function: &'a str,
+    pub function: String,
     /// Number of accesses.
     pub count: u64,
 }
 
 /// Numbers of candidates that were not replayed, by reason.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOutDocument {
     /// They bring members together whose accesses were not all recorded.
     pub unrecorded: usize,
@@ -297,7 +297,7 @@ pub struct LeftOutDocument {
 }
 
 /// Lower bound of the transfers.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct BoundDocument {
     /// Fewest transfers that any layout can have.
     pub transfers: u64,
@@ -306,7 +306,7 @@ pub struct BoundDocument {
 }
 
 /// A change with its 95% interval, as a fraction.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalDocument {
     /// Change.
     pub ratio: f64,
@@ -317,7 +317,7 @@ pub struct IntervalDocument {
 }
 
 /// Transfers with all objects at one offset in a line.
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseDocument {
     /// Offset of the objects in a line, in bytes.
     pub offset: u32,
@@ -326,8 +326,8 @@ pub struct PhaseDocument {
 }
 
 /// A layout and its cost.
-#[derive(Clone, Serialize, JsonSchema)]
-pub struct LayoutDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct LayoutDocument {
     /// Size of the struct in bytes.
     pub size: u64,
     /// Alignment of the struct in bytes.
@@ -357,13 +357,13 @@ pub struct LayoutDocument<'a> {
     /// Bytes that an object takes.
     pub bytes_per_object: u64,
     /// Slab cache that gives the objects.
-    pub slab_class: Option<&'a str>,
+    pub slab_class: Option<String>,
     /// Members in order.
-    pub layout: Vec<PlacedMemberDocument<'a>>,
+    pub layout: Vec<PlacedMemberDocument>,
 }
 
 /// Events per operation of the workload.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PerOperationDocument {
     /// Read and write transfers.
     pub transfers: f64,
@@ -380,10 +380,10 @@ pub struct PerOperationDocument {
 }
 
 /// A member at an offset.
-#[derive(Clone, Serialize, JsonSchema)]
-pub struct PlacedMemberDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PlacedMemberDocument {
     /// Member.
-    pub name: &'a str,
+    pub name: String,
     /// Byte offset within the struct.
     pub offset: u64,
     /// Bytes.
@@ -391,14 +391,14 @@ pub struct PlacedMemberDocument<'a> {
 }
 
 /// A candidate or given layout.
-#[derive(Clone, Serialize, JsonSchema)]
-pub struct CandidateDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CandidateDocument {
     /// Layout and its cost.
     #[serde(flatten)]
-    pub layout: LayoutDocument<'a>,
+    pub layout: LayoutDocument,
     /// Name of a given layout.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<&'a str>,
+    pub name: Option<String>,
     /// Edits that lead to the layout.
     pub changes: Vec<String>,
     /// Number of members that move.
@@ -417,7 +417,7 @@ pub struct CandidateDocument<'a> {
     pub predicted_gain: Option<GainDocument>,
     /// Predicted throughput over today's by the number of CPUs of a larger machine, by the timed model; null where
     /// no machine was named, or the model does not cover the case (`notes` says why).
-    pub predicted_curve: Option<CurveDocument<'a>>,
+    pub predicted_curve: Option<CurveDocument>,
     /// Change of the transfers from today's layout.
     pub transfers_change: Option<IntervalDocument>,
     /// Change at the places of a line where the allocator can put an object; null where it has no
@@ -426,22 +426,22 @@ pub struct CandidateDocument<'a> {
     /// Worst change on parts of the recording that did not choose the layout: the gain to promise.
     pub worst_change: Option<f64>,
     /// Members that enter or leave a cache line group, in a given layout.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub group_crossings: Vec<GroupCrossingDocument>,
     /// Scores in other workloads and configurations.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub elsewhere: Option<Vec<ScenarioDocument<'a>>>,
+    pub elsewhere: Option<Vec<ScenarioDocument>>,
     /// Elements by which arrays grow at most where runs of elements are rounded to lines and each
     /// context keeps its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_growth_elements: Option<u64>,
     /// Unified diff that makes this layout.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub patch: Option<&'a str>,
+    pub patch: Option<String>,
 }
 
 /// Member that a layout moves over the mark of a cache line group.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct GroupCrossingDocument {
     /// Name of the member.
     pub member: String,
@@ -452,7 +452,7 @@ pub struct GroupCrossingDocument {
 }
 
 /// Size of an edit.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EditsDocument {
     /// Members that move.
     pub members: usize,
@@ -465,7 +465,7 @@ pub struct EditsDocument {
 }
 
 /// A change in percent, with its 95% interval.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ChangePercentDocument {
     /// Change.
     pub value: f64,
@@ -477,7 +477,7 @@ pub struct ChangePercentDocument {
 
 /// Change of the transfers at the places of a line where the allocator can put an object, as
 /// fractions: -0.2 is a fifth less.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PlaceChangesDocument {
     /// Number of places.
     pub count: usize,
@@ -493,17 +493,17 @@ pub struct PlaceChangesDocument {
 }
 
 /// Layouts together with guarded stores. The keys of the first statement stand here once more.
-#[derive(Serialize, JsonSchema)]
-pub struct GuardDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct GuardDocument {
     /// First of the guarded statements.
     #[serde(flatten)]
-    pub first: StatementDocument<'a>,
+    pub first: StatementDocument,
     /// All guarded statements.
-    pub statements: Vec<StatementDocument<'a>>,
+    pub statements: Vec<StatementDocument>,
     /// Today's layout with the guards.
-    pub alone: Option<CandidateDocument<'a>>,
+    pub alone: Option<CandidateDocument>,
     /// Candidates with the guards, best first.
-    pub candidates: Vec<CandidateDocument<'a>>,
+    pub candidates: Vec<CandidateDocument>,
     /// True if the guards are clearly better than layouts without them.
     pub better: bool,
     /// Change of the transfers from the best layout with fewer guards.
@@ -515,14 +515,14 @@ pub struct GuardDocument<'a> {
 }
 
 /// A statement that stores, and its recorded stores.
-#[derive(Serialize, JsonSchema)]
-pub struct StatementDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct StatementDocument {
     /// Member that it stores to.
-    pub member: &'a str,
+    pub member: String,
     /// Function.
-    pub function: Option<&'a str>,
+    pub function: Option<String>,
     /// Source file.
-    pub file: &'a str,
+    pub file: String,
     /// Source line.
     pub line: u32,
     /// Recorded stores.
@@ -532,7 +532,7 @@ pub struct StatementDocument<'a> {
 }
 
 /// Stores of a statement in another recording.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StoreCountsDocument {
     /// Recorded stores.
     pub stores: u64,
@@ -541,25 +541,25 @@ pub struct StoreCountsDocument {
 }
 
 /// Score of a layout in another workload or configuration.
-#[derive(Clone, Serialize, JsonSchema)]
-pub struct ScenarioDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ScenarioDocument {
     /// Profile, or name of the configuration.
-    pub name: &'a str,
+    pub name: String,
     /// `workload` or `configuration`.
-    pub kind: &'static str,
+    pub kind: String,
     /// Scores of the layout there.
     #[serde(flatten)]
     pub score: Option<ScenarioScoreDocument>,
     /// Reason why there are no scores.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub not_judged: Option<&'a str>,
+    pub not_judged: Option<String>,
     /// Stores of the guarded statements there.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub statements: Vec<StoreCountsDocument>,
 }
 
 /// Cost of a layout in another workload or configuration.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ScenarioScoreDocument {
     /// Transfers of the layout that is used there today.
     pub current_transfers: u64,
@@ -578,20 +578,20 @@ pub struct ScenarioScoreDocument {
 }
 
 /// Result of compiling the patch in one configuration.
-#[derive(Serialize, JsonSchema)]
-pub struct CompileDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CompileDocument {
     /// Architecture and configuration.
-    pub configuration: &'a str,
+    pub configuration: String,
     /// `as-scored`, `good`, `not-judged` or `bad`.
-    pub verdict: &'static str,
+    pub verdict: String,
     /// Source files that were compiled.
-    pub units: Vec<&'a str>,
+    pub units: Vec<String>,
     /// Reason.
-    pub why: Option<&'a str>,
+    pub why: Option<String>,
 }
 
 /// Predicted throughput over today's.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct GainDocument {
     /// Ratio and its interval.
     #[serde(flatten)]
@@ -607,7 +607,7 @@ pub struct GainDocument {
 }
 
 /// Predicted throughput of one context.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ContextGainDocument {
     /// Ratio and its interval.
     #[serde(flatten)]
@@ -617,7 +617,7 @@ pub struct ContextGainDocument {
 }
 
 /// Predicted throughput of one recording.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RunGainDocument {
     /// Recording.
     pub run: u16,

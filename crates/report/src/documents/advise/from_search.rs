@@ -40,24 +40,24 @@ use crate::words::remedy::RemedyContext;
 use crate::words::saving::OutlookWords;
 
 /// Returns the document of `advise`, with the candidates worth showing for `top`.
-pub fn advise_document<'a>(
-    resolved: &ResolvedProfile<'a>,
-    run: &'a AdviceRun<'_>,
+pub fn advise_document(
+    resolved: &ResolvedProfile<'_>,
+    run: &AdviceRun<'_>,
     top: usize,
-) -> AdviseDocument<'a> {
+) -> AdviseDocument {
     AdviseDocument {
-        schema: AdviseDocument::SCHEMA,
-        workload: &resolved.profile.meta.workload,
+        schema: AdviseDocument::SCHEMA.to_owned(),
+        workload: resolved.profile.meta.workload.clone(),
         line_bytes: resolved.line_bytes,
-        notes: &run.notes,
+        notes: run.notes.clone(),
         types: { run.types.iter() }
             .map(|patched| type_document(resolved, patched, top))
             .collect(),
         skipped: { run.skipped.iter() }
             .map(|contended| SkippedTypeDocument {
-                name: &contended.name,
+                name: contended.name.clone(),
                 transfers: contended.transfers,
-                why: contended.skip_reason.as_deref(),
+                why: contended.skip_reason.clone(),
             })
             .collect(),
         variables: { run.variables.iter() }
@@ -66,10 +66,7 @@ pub fn advise_document<'a>(
     }
 }
 
-fn variable_document<'a>(
-    meta: &ProfileMeta,
-    variable: &'a ContendedVariable,
-) -> AdvisedVariableDocument<'a> {
+fn variable_document(meta: &ProfileMeta, variable: &ContendedVariable) -> AdvisedVariableDocument {
     let outlook = OutlookWords::of_number();
     let context = RemedyContext {
         context_noun: ContextNoun::from_meta(meta).singular(),
@@ -77,14 +74,14 @@ fn variable_document<'a>(
     };
     let findings = variable.findings.iter();
     AdvisedVariableDocument {
-        name: &variable.name,
-        type_name: &variable.type_name,
+        name: variable.name.clone(),
+        type_name: variable.type_name.clone(),
         declared_in: variable.declaring.as_ref().map(declaring_document),
         transfers: variable.transfers,
         findings: findings
             .map(|finding| VariableFindingDocument {
                 rank: finding.rank,
-                kind: finding.kind.as_str(),
+                kind: finding.kind.as_str().to_owned(),
                 advice: { finding.remedies.iter() }
                     .map(|remedy| advice_document(remedy, context, source_position))
                     .collect(),
@@ -94,22 +91,22 @@ fn variable_document<'a>(
 }
 
 /// Returns the document of `what-if`.
-pub fn what_if_document<'a>(
-    resolved: &ResolvedProfile<'a>,
-    searched: &'a SearchedType<'_>,
-    notes: &'a [String],
-) -> WhatIfDocument<'a> {
+pub fn what_if_document(
+    resolved: &ResolvedProfile<'_>,
+    searched: &SearchedType<'_>,
+    notes: &[String],
+) -> WhatIfDocument {
     WhatIfDocument {
-        schema: WhatIfDocument::SCHEMA,
-        workload: &resolved.profile.meta.workload,
+        schema: WhatIfDocument::SCHEMA.to_owned(),
+        workload: resolved.profile.meta.workload.clone(),
         line_bytes: resolved.line_bytes,
-        name: &searched.gathered.name,
-        notes,
+        name: searched.gathered.name.clone(),
+        notes: notes.to_vec(),
         outcome: what_if_outcome(searched),
     }
 }
 
-fn what_if_outcome<'a>(searched: &'a SearchedType<'_>) -> WhatIfOutcomeDocument<'a> {
+fn what_if_outcome(searched: &SearchedType<'_>) -> WhatIfOutcomeDocument {
     let shape = &searched.gathered.shape;
     let advice = match &searched.outcome {
         Ok(advice) => advice,
@@ -120,7 +117,7 @@ fn what_if_outcome<'a>(searched: &'a SearchedType<'_>) -> WhatIfOutcomeDocument<
         }
     };
     let given = advice.user_layouts.iter();
-    let all_given: Vec<CandidateDocument<'_>> = given
+    let all_given: Vec<CandidateDocument> = given
         .map(|ranked| candidate_document(shape, advice, ranked))
         .collect();
     WhatIfOutcomeDocument::Scored(Box::new(WhatIfScoresDocument {
@@ -131,11 +128,11 @@ fn what_if_outcome<'a>(searched: &'a SearchedType<'_>) -> WhatIfOutcomeDocument<
     }))
 }
 
-fn type_document<'a>(
-    resolved: &ResolvedProfile<'a>,
-    patched: &'a PatchedType<'_>,
+fn type_document(
+    resolved: &ResolvedProfile<'_>,
+    patched: &PatchedType<'_>,
     top: usize,
-) -> TypeDocument<'a> {
+) -> TypeDocument {
     let advised = &patched.advised;
     let gathered = &advised.searched.gathered;
     let pool = match (&advised.searched.outcome, advised.unguarded_pool()) {
@@ -143,7 +140,7 @@ fn type_document<'a>(
         (outcome, _) => {
             let refused = outcome.as_ref().err().map(ToString::to_string);
             return TypeDocument::Refused(RefusedTypeDocument {
-                name: &gathered.name,
+                name: gathered.name.clone(),
                 objects: gathered.objects,
                 refused: refused.unwrap_or_default(),
                 candidates: [],
@@ -165,14 +162,14 @@ fn type_document<'a>(
         ComparedBy::PredictedTime { cpus } => ("predicted-time", Some(cpus)),
     };
     TypeDocument::Advised(Box::new(AdvisedTypeDocument {
-        name: &gathered.name,
+        name: gathered.name.clone(),
         objects: gathered.objects,
-        kept: gathered.order.pinned_first(),
-        inside: &gathered.size_effects.holder_counts,
+        kept: gathered.order.pinned_first().map(str::to_owned),
+        inside: gathered.size_effects.holder_counts.clone(),
         per_cpu_objects: gathered.size_effects.per_cpu_objects,
         evidence: advised.accesses.iter().map(accesses_document).collect(),
-        verdict: verdict_key(&advice.verdict),
-        compared_by,
+        verdict: verdict_key(&advice.verdict).to_owned(),
+        compared_by: compared_by.to_owned(),
         compared_cpus,
         current: layout_document(&gathered.shape, &advice.current),
         candidates: candidate_documents(advised, pool, patch, top),
@@ -184,7 +181,7 @@ fn type_document<'a>(
         }),
         recommended_why: recommendation_reason(patched, recommended.as_ref()),
         review: LayoutReview::new(&view, patched, top).map(review_document),
-        patch_refused: patch.and_then(patch_refusal),
+        patch_refused: patch.and_then(patch_refusal).map(str::to_owned),
         compiled: patch.and_then(compile_results),
         tried: advice.candidates.len(),
         left_out: left_out_document(&advice.left_out),
@@ -200,7 +197,7 @@ fn type_document<'a>(
             .chain(&gathered.order.undecided)
             .map(order_fact_document)
             .collect(),
-        unrecorded_members: &advice.unrecorded_members,
+        unrecorded_members: advice.unrecorded_members.clone(),
         by_phase: phase_documents(advice),
     }))
 }
@@ -213,7 +210,7 @@ fn patch_refusal(patch: &PatchOutcome) -> Option<&str> {
     }
 }
 
-fn compile_results(patch: &PatchOutcome) -> Option<Vec<CompileDocument<'_>>> {
+fn compile_results(patch: &PatchOutcome) -> Option<Vec<CompileDocument>> {
     match patch {
         PatchOutcome::Refused(_) => None,
         PatchOutcome::Diff(written) => Some(compile_documents(written)),
@@ -225,7 +222,7 @@ fn review_document(review: LayoutReview) -> ReviewDocument {
         title: review.title,
         answers: { review.answers.into_iter() }
             .map(|answer| ReviewAnswerDocument {
-                question: answer.question,
+                question: answer.question.to_owned(),
                 answer: answer.answer,
             })
             .collect(),
@@ -271,17 +268,17 @@ fn left_out_document(left_out: &SkippedCandidates) -> LeftOutDocument {
     }
 }
 
-fn given_documents<'a>(
-    shape: &'a StructShape,
-    pool: LayoutPool<'a>,
-    patch: Option<&'a PatchOutcome>,
-) -> Vec<CandidateDocument<'a>> {
+fn given_documents(
+    shape: &StructShape,
+    pool: LayoutPool<'_>,
+    patch: Option<&PatchOutcome>,
+) -> Vec<CandidateDocument> {
     let given = pool.advice.user_layouts.iter().enumerate();
     let documents = given.map(|(index, ranked)| CandidateDocument {
         elsewhere: Some(scenario_documents(pool, index)),
         ..candidate_document(shape, pool.advice, ranked)
     });
-    let mut documents: Vec<CandidateDocument<'_>> = documents.collect();
+    let mut documents: Vec<CandidateDocument> = documents.collect();
     if let Some(PatchOutcome::Diff(written)) = patch
         && let PoolLayout::Given(index) = written.edited.layout
         && let Some(document) = documents.get_mut(index)
@@ -291,23 +288,23 @@ fn given_documents<'a>(
     documents
 }
 
-impl<'a> CandidateDocument<'a> {
-    fn set_patch(&mut self, edited: &'a EditedCandidate) {
-        self.patch = Some(&edited.diff);
+impl CandidateDocument {
+    fn set_patch(&mut self, edited: &EditedCandidate) {
+        self.patch = Some(edited.diff.clone());
         self.edits.lines = Some(edited.changed_lines());
     }
 }
 
 /// Returns the candidates worth showing, and the one that the patch makes.
-fn candidate_documents<'a>(
-    advised: &'a AdvisedType<'_>,
-    pool: LayoutPool<'a>,
-    patch: Option<&'a PatchOutcome>,
+fn candidate_documents(
+    advised: &AdvisedType<'_>,
+    pool: LayoutPool<'_>,
+    patch: Option<&PatchOutcome>,
     top: usize,
-) -> Vec<CandidateDocument<'a>> {
+) -> Vec<CandidateDocument> {
     let shape = &advised.searched.gathered.shape;
     let shown = pool.advice.shown_candidates(top);
-    let mut candidates: Vec<CandidateDocument<'_>> = { shown.iter().enumerate() }
+    let mut candidates: Vec<CandidateDocument> = { shown.iter().enumerate() }
         .map(|(place, index)| {
             let ranked = &pool.advice.candidates[*index];
             let listed_index = pool.user_layouts.len() + place;
@@ -327,11 +324,11 @@ fn candidate_documents<'a>(
 }
 
 /// Adds the patch to its candidate, which comes last if it is not shown.
-fn add_patch_document<'a>(
-    advised: &'a AdvisedType<'_>,
-    written: &'a WrittenPatch,
+fn add_patch_document(
+    advised: &AdvisedType<'_>,
+    written: &WrittenPatch,
     shown: &[usize],
-    candidates: &mut Vec<CandidateDocument<'a>>,
+    candidates: &mut Vec<CandidateDocument>,
 ) {
     let edited = &written.edited;
     let PoolLayout::Candidate(patched_index) = edited.layout else {
@@ -351,12 +348,12 @@ fn add_patch_document<'a>(
 }
 
 /// Returns the guards, with the layouts that were scored with them.
-fn guard_document<'a>(
-    advised: &'a AdvisedType<'_>,
-    guards: &'a GuardAdvice,
-    patch: Option<&'a PatchOutcome>,
+fn guard_document(
+    advised: &AdvisedType<'_>,
+    guards: &GuardAdvice,
+    patch: Option<&PatchOutcome>,
     top: usize,
-) -> Option<GuardDocument<'a>> {
+) -> Option<GuardDocument> {
     let pool = advised.guarded_pool()?;
     let shape = &advised.searched.gathered.shape;
     let alone = guards.guarded.guards_alone();
@@ -374,11 +371,11 @@ fn guard_document<'a>(
     })
 }
 
-fn statement_document(statement: &GuardableStore) -> StatementDocument<'_> {
+fn statement_document(statement: &GuardableStore) -> StatementDocument {
     StatementDocument {
-        member: &statement.member,
-        function: statement.function.as_deref(),
-        file: &statement.file,
+        member: statement.member.clone(),
+        function: statement.function.clone(),
+        file: statement.file.clone(),
         line: statement.line,
         stores: statement.store_counts.all,
         silent: statement.store_counts.silent,
@@ -386,18 +383,18 @@ fn statement_document(statement: &GuardableStore) -> StatementDocument<'_> {
 }
 
 /// Returns the scores of a listed layout in other workloads and configurations.
-fn scenario_documents(pool: LayoutPool<'_>, listed_index: usize) -> Vec<ScenarioDocument<'_>> {
+fn scenario_documents(pool: LayoutPool<'_>, listed_index: usize) -> Vec<ScenarioDocument> {
     let documents =
         { pool.scenarios.iter() }.map(|scenario| scenario_document(scenario, listed_index));
     documents.collect()
 }
 
-fn scenario_document(scenario: &OtherScenario, listed_index: usize) -> ScenarioDocument<'_> {
+fn scenario_document(scenario: &OtherScenario, listed_index: usize) -> ScenarioDocument {
     let results = scenario.results_at(listed_index);
     let counts = scenario.store_counts.iter();
     ScenarioDocument {
-        name: &scenario.name,
-        kind: scenario.kind.as_str(),
+        name: scenario.name.clone(),
+        kind: scenario.kind.as_str().to_owned(),
         score: results.map(|(own, there)| ScenarioScoreDocument {
             current_transfers: own.tally.transfers(),
             transfers: there.tally.transfers(),
@@ -407,7 +404,7 @@ fn scenario_document(scenario: &OtherScenario, listed_index: usize) -> ScenarioD
             transfers_change: there.interval.map(interval_document),
             hurts: there.is_harmful(own),
         }),
-        not_judged: scenario.results.as_ref().err().map(String::as_str),
+        not_judged: scenario.results.as_ref().err().cloned(),
         statements: counts
             .map(|counts| StoreCountsDocument {
                 stores: counts.all,
@@ -417,37 +414,37 @@ fn scenario_document(scenario: &OtherScenario, listed_index: usize) -> ScenarioD
     }
 }
 
-fn compile_documents(written: &WrittenPatch) -> Vec<CompileDocument<'_>> {
+fn compile_documents(written: &WrittenPatch) -> Vec<CompileDocument> {
     written.compile_tests.iter().map(compile_document).collect()
 }
 
-fn compile_document(test: &CompileTest) -> CompileDocument<'_> {
+fn compile_document(test: &CompileTest) -> CompileDocument {
     let (verdict, units, why) = match &test.verdict {
         CompileVerdict::Good { units, as_scored } => {
             let verdict = if *as_scored { "as-scored" } else { "good" };
-            (verdict, units.iter().map(String::as_str).collect(), None)
+            (verdict, units.clone(), None)
         }
-        CompileVerdict::Unknown(why) => ("not-judged", Vec::new(), Some(why.as_str())),
-        CompileVerdict::Bad { unit, why } => ("bad", vec![unit.as_str()], Some(why.as_str())),
+        CompileVerdict::Unknown(why) => ("not-judged", Vec::new(), Some(why.clone())),
+        CompileVerdict::Bad { unit, why } => ("bad", vec![unit.clone()], Some(why.clone())),
     };
     CompileDocument {
-        configuration: &test.configuration,
-        verdict,
+        configuration: test.configuration.clone(),
+        verdict: verdict.to_owned(),
         units,
         why,
     }
 }
 
-fn accesses_document(accesses: &MemberAccesses) -> MemberAccessesDocument<'_> {
+fn accesses_document(accesses: &MemberAccesses) -> MemberAccessesDocument {
     let functions = accesses.functions.iter();
     MemberAccessesDocument {
-        member: &accesses.member,
-        access: if accesses.is_store { "write" } else { "read" },
+        member: accesses.member.clone(),
+        access: if accesses.is_store { "write" } else { "read" }.to_owned(),
         count: accesses.count,
         contexts: accesses.contexts,
         functions: functions
             .map(|(name, count)| FunctionDocument {
-                function: name,
+                function: name.clone(),
                 count: *count,
             })
             .collect(),
@@ -486,7 +483,7 @@ fn verdict_key(verdict: &AdviceVerdict) -> &'static str {
     }
 }
 
-fn layout_document<'a>(shape: &'a StructShape, scored: &'a ScoredLayout) -> LayoutDocument<'a> {
+fn layout_document(shape: &StructShape, scored: &ScoredLayout) -> LayoutDocument {
     let tally = &scored.tally;
     let order = scored.arrangement.order.iter();
     LayoutDocument {
@@ -512,10 +509,10 @@ fn layout_document<'a>(shape: &'a StructShape, scored: &'a ScoredLayout) -> Layo
             false_lifetime: events.false_lifetime,
         }),
         bytes_per_object: scored.memory.bytes_per_object,
-        slab_class: scored.memory.cache.as_deref(),
+        slab_class: scored.memory.cache.clone(),
         layout: order
             .map(|&atom| PlacedMemberDocument {
-                name: &shape.atoms[atom].name,
+                name: shape.atoms[atom].name.clone(),
                 offset: scored.layout.places[atom].offset,
                 size: shape.atoms[atom].size,
             })
@@ -523,11 +520,11 @@ fn layout_document<'a>(shape: &'a StructShape, scored: &'a ScoredLayout) -> Layo
     }
 }
 
-fn candidate_document<'a>(
-    shape: &'a StructShape,
+fn candidate_document(
+    shape: &StructShape,
     advice: &LayoutAdvice,
-    ranked: &'a RankedLayout,
-) -> CandidateDocument<'a> {
+    ranked: &RankedLayout,
+) -> CandidateDocument {
     let edit = EditSize::new(advice, ranked);
     CandidateDocument {
         edits: EditsDocument {
@@ -538,7 +535,7 @@ fn candidate_document<'a>(
         },
         change_percent: change_percent_document(advice, ranked),
         layout: layout_document(shape, ranked),
-        name: ranked.name.as_deref(),
+        name: ranked.name.clone(),
         changes: change::describe_edits(&ranked.changes, shape),
         moved: ranked.moved,
         needs_allocation: Vec::new(),
@@ -624,12 +621,12 @@ fn ratio_document(ratio: &GainRatio) -> IntervalDocument {
 
 fn doubt_document(doubt: &AdviceDoubt) -> DoubtDocument {
     DoubtDocument {
-        kind: doubt.key(),
+        kind: doubt.key().to_owned(),
         sentence: doubt.to_string(),
     }
 }
 
-fn order_fact_document(fact: &OrderFact) -> OrderFactDocument<'_> {
+fn order_fact_document(fact: &OrderFact) -> OrderFactDocument {
     OrderFactDocument {
         kind: match &fact.reliance {
             OrderReliance::Range { .. } => "range",
@@ -640,10 +637,11 @@ fn order_fact_document(fact: &OrderFact) -> OrderFactDocument<'_> {
             OrderReliance::Initializer { .. } => "initializer",
             OrderReliance::Randomized => "randomized",
             OrderReliance::Undecided { .. } => "undecided",
-        },
-        file: &fact.place.file,
+        }
+        .to_owned(),
+        file: fact.place.file.clone(),
         line: fact.place.line,
         sentence: order_text::fact_words(fact),
-        text: &fact.text,
+        text: fact.text.clone(),
     }
 }
