@@ -1,41 +1,31 @@
 //! Text of `advise` and `what-if`.
 
 mod curve_text;
-pub(crate) mod doubt_text;
+mod doubt_text;
 mod group_text;
-pub(crate) mod guard_text;
-pub(crate) mod line_changes;
-pub(crate) mod order_text;
-pub(crate) mod place_text;
-pub(crate) mod recommendation_text;
-pub(crate) mod review_answers;
+mod guard_text;
+mod order_text;
 mod review_text;
-pub(crate) mod scenario_text;
-pub(crate) mod search_words;
+mod scenario_text;
+mod search_words;
 mod table;
 mod variable_text;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use relayout_advice::{
-    AdvisedType, GatheredType, GuardableStore, InnerType, LayoutPool, ResolvedProfile,
-    SearchedType, inner_types,
-};
-use relayout_search::{AdviceVerdict, LayoutAdvice, RankedLayout, ScoredLayout, change};
+use relayout_advice::{AdvisedType, GatheredType, LayoutPool, ResolvedProfile, SearchedType};
+use relayout_search::{RankedLayout, ScoredLayout};
 use relayout_session::advise::{AdviceRun, CompileTest, PatchOutcome, PatchedType, WrittenPatch};
 use serde::Serialize;
 
+use crate::words::advice::listing::pahole_listing;
+use crate::words::advice::memory::memory_sentences;
+use crate::words::advice::review::instead_transfers;
+use crate::words::advice::verdict::{best_found, inner_types_sentence, verdict_sentences};
+use crate::words::advice::{PoolView, change_words, given_name};
 use crate::words::wrap::wrap_text;
 use crate::words::{counted, recorded_time_words};
-
-/// A pool of layouts with its type.
-#[derive(Clone, Copy)]
-pub(crate) struct PoolView<'a> {
-    pub resolved: &'a ResolvedProfile<'a>,
-    pub gathered: &'a GatheredType<'a>,
-    pub pool: LayoutPool<'a>,
-}
 
 /// Limits of replay, printed with every result. A sentence about the intervals stands between the
 /// parts.
@@ -49,8 +39,6 @@ Limits
   the accesses. `relayout verify` measures it.
 ",
 ];
-/// Structs in a type that are named at most.
-const INNER_NAMED_MAX: usize = 3;
 /// Limits of replay in short.
 const SHORT_LIMITS: &str = "Counted by replay of the recorded order, with infinite caches and no \
                             prefetch. --all has the accesses, all candidates and the limits.";
@@ -152,10 +140,6 @@ fn push_patch_section(
     }
 }
 
-fn advice_transfers(pool: LayoutPool<'_>, index: usize) -> u64 {
-    pool.advice.candidates[index].tally.transfers()
-}
-
 fn push_patch(
     text: &mut String,
     resolved: &ResolvedProfile<'_>,
@@ -204,16 +188,6 @@ fn push_patch(
     }
 }
 
-/// Returns the transfers of a layout that took the place of the recommended one, in words.
-fn instead_transfers(patched: &PatchedType<'_>, written: &RankedLayout) -> String {
-    let transfers = written.tally.transfers();
-    let recommended = patched.advised.most_recommended();
-    match recommended.map(|(pool, found)| advice_transfers(pool, found.index)) {
-        Some(most) if most != transfers => format!("{transfers} transfers instead of {most}"),
-        _ => format!("as many transfers: {transfers}"),
-    }
-}
-
 /// Returns the text of `what-if`.
 pub fn what_if_text(
     resolved: &ResolvedProfile<'_>,
@@ -250,7 +224,7 @@ pub fn what_if_text(
                     curve_text::push_curve(&mut text, given_name(given), curve);
                 }
             }
-            let memory = search_words::memory_sentences(gathered, advice);
+            let memory = memory_sentences(gathered, advice);
             let _ = writeln!(text, "{}", wrap_text(&memory, 2));
             search_words::push_phases(&mut text, advice);
             text.push('\n');
@@ -386,7 +360,7 @@ fn push_everything(
     if let Some(best) = view.pool.best() {
         doubt_text::push_doubts(text, advised, best);
     }
-    let memory = search_words::memory_sentences(gathered, advice);
+    let memory = memory_sentences(gathered, advice);
     let _ = writeln!(text, "{}", wrap_text(&memory, 2));
     search_words::push_phases(text, advice);
     search_words::push_left_out(text, gathered, advice);
@@ -401,93 +375,13 @@ fn push_best_and_scenarios(text: &mut String, view: &PoolView<'_>, top: usize) {
         let effect = search_words::effect_section(view, best, "found 1");
         let _ = writeln!(text, "{effect}");
     }
-    text.push_str(&wrap_text(&search_words::verdict_sentences(view), 0));
+    text.push_str(&wrap_text(&verdict_sentences(view), 0));
     if let Some(sentence) = inner_types_sentence(view) {
         text.push_str(&wrap_text(&format!("{sentence}\n"), 0));
     }
     scenario_text::push_scenarios(text, view.pool, top);
 }
 
-/// Returns a sentence about the parts of the type that moved as a whole, or could not move.
-fn inner_types_sentence(view: &PoolView<'_>) -> Option<String> {
-    let types = view.resolved.resolution.types();
-    let inner = inner_types(view.gathered, types, view.pool.advice);
-    let named = inner.iter().map(InnerType::words);
-    let named: Vec<String> = named.take(INNER_NAMED_MAX).collect();
-    (!named.is_empty()).then(|| {
-        format!(
-            "What moved as a whole has an order of its own to look for: {}, by `relayout advise` with \
-             that type.",
-            named.join(", ")
-        )
-    })
-}
-
-/// Returns the best candidate, if it has fewer transfers than today's layout.
-fn best_found(advice: &LayoutAdvice) -> Option<&RankedLayout> {
-    let has_fewer = matches!(
-        advice.verdict,
-        AdviceVerdict::Better
-            | AdviceVerdict::Traded
-            | AdviceVerdict::Slower
-            | AdviceVerdict::Slight
-            | AdviceVerdict::Uneven
-            | AdviceVerdict::Unclear
-            | AdviceVerdict::Unstable
-    );
-    advice.candidates.first().filter(|_| has_fewer)
-}
-
 fn push_layout(text: &mut String, view: &PoolView<'_>, scored: &ScoredLayout, title: &str) {
     let _ = writeln!(text, "{title}\n{}", pahole_listing(view, scored));
-}
-
-/// Returns a layout as pahole prints it.
-pub(crate) fn pahole_listing(view: &PoolView<'_>, scored: &ScoredLayout) -> String {
-    let gathered = view.gathered;
-    if gathered.is_whole {
-        let (size, align) = (scored.layout.size, scored.layout.align);
-        let title = gathered.advised_subject.title();
-        return format!("{title} {{ ... }}; /* size: {size}, alignment: {align} */\n");
-    }
-    let laid_out =
-        gathered
-            .shape
-            .apply_arrangement(&gathered.aggregate, &scored.arrangement, &scored.layout);
-    let options = relayout_pahole_text::Options {
-        cacheline_size: view.resolved.line_bytes.into(),
-        ..relayout_pahole_text::Options::default()
-    };
-    let types = view.resolved.resolution.types();
-    relayout_pahole_text::render_aggregate(types, &laid_out, &options).unwrap_or_default()
-}
-
-fn given_name(scored: &ScoredLayout) -> &str {
-    scored.name.as_deref().unwrap_or_default()
-}
-
-/// Returns the guards and edits of a layout.
-pub(crate) fn change_words(view: &PoolView<'_>, scored: &ScoredLayout) -> String {
-    let statements = match scored.guarded {
-        true => view.pool.statements,
-        false => &[],
-    };
-    let guards = statements.iter().map(GuardableStore::guard_words);
-    let mut words: Vec<String> = guards.collect();
-    words.extend(change::describe_edits(
-        &scored.changes,
-        &view.gathered.shape,
-    ));
-    let calls = view.gathered.calls_to_change(scored);
-    words.extend((!calls.is_empty()).then(|| {
-        format!(
-            "with memory aligned to {} by {}",
-            scored.layout.align.max(scored.layout.run_align),
-            calls.join(", ")
-        )
-    }));
-    match words.is_empty() {
-        true => "-".to_owned(),
-        false => words.join(", "),
-    }
 }

@@ -32,10 +32,11 @@ use crate::documents::advise::{
     WhatIfScoresDocument,
 };
 use crate::documents::report::{advice_document, declaring_document, source_position};
-use crate::text::advise::recommendation_text::recommendation_reason;
-use crate::text::advise::review_answers::LayoutReview;
-use crate::text::advise::{PoolView, order_text};
 use crate::words::ContextNoun;
+use crate::words::advice::PoolView;
+use crate::words::advice::order::fact_words;
+use crate::words::advice::recommendation::recommendation_reason;
+use crate::words::advice::review::LayoutReview;
 use crate::words::remedy::RemedyContext;
 use crate::words::saving::OutlookWords;
 
@@ -641,7 +642,7 @@ fn order_fact_document(fact: &OrderFact) -> OrderFactDocument {
         .to_owned(),
         file: fact.place.file.clone(),
         line: fact.place.line,
-        sentence: order_text::fact_words(fact),
+        sentence: fact_words(fact),
         text: fact.text.clone(),
     }
 }

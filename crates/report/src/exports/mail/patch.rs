@@ -11,10 +11,11 @@ use relayout_search::{LayoutAdvice, RankedLayout, ScoredLayout};
 use relayout_session::advise::{CompileTest, PatchOutcome, PatchedType, WrittenPatch};
 use relayout_workflows::tune::ChangeDescription;
 
-use crate::text::advise::guard_text::{GUARD_RACE_NOTE, guard_sentences};
-use crate::text::advise::scenario_text::seen_store_words;
-use crate::text::advise::{PoolView, change_words, line_changes, pahole_listing, search_words};
-use crate::text::advise::{doubt_text, place_text};
+use crate::words::advice::guards::{GUARD_RACE_NOTE, guard_sentences, seen_store_words};
+use crate::words::advice::listing::pahole_listing;
+use crate::words::advice::{
+    PoolView, change_words, doubts, from_to_words, interval_words, line_changes, memory, places,
+};
 use crate::words::wrap::wrap_text_at;
 use crate::words::{ContextNoun, counted, recorded_time_words};
 
@@ -96,7 +97,7 @@ fn message_body(
         paragraphs.push(GUARD_RACE_NOTE.to_owned());
     }
     paragraphs.push(edited.reach.sentence().unwrap_or_default().to_owned());
-    paragraphs.push(doubt_text::doubt_paragraph(&advised.doubts_about(scored)));
+    paragraphs.push(doubts::doubt_paragraph(&advised.doubts_about(scored)));
     let mut body = String::new();
     push_paragraphs(&mut body, &paragraphs);
     body.push_str(&use_table(&advised.accesses));
@@ -212,11 +213,7 @@ fn effect_table(advice: &LayoutAdvice, scored: &RankedLayout) -> String {
     );
     text.push_str("\n\n");
     let mut row = |label: &str, before: u64, after: u64| {
-        let _ = writeln!(
-            text,
-            "  {label:<27} {}",
-            search_words::from_to_words(before, after)
-        );
+        let _ = writeln!(text, "  {label:<27} {}", from_to_words(before, after));
     };
     let (current_tally, scored_tally) = (&today.tally, &then.tally);
     row(
@@ -237,7 +234,7 @@ fn effect_table(advice: &LayoutAdvice, scored: &RankedLayout) -> String {
     row("upgrades", current_tally.upgrades, scored_tally.upgrades);
     row("sizeof", today.layout.size, then.layout.size);
     if let Some(interval) = scored.interval {
-        let percent = search_words::interval_words(interval);
+        let percent = interval_words(interval);
         let _ = writeln!(
             text,
             "\n{}",
@@ -248,14 +245,14 @@ fn effect_table(advice: &LayoutAdvice, scored: &RankedLayout) -> String {
         let sentence = format!(
             "Chosen on one half of the recording and counted on the other, the best layout changes them by \
              {}.",
-            search_words::interval_words(interval)
+            interval_words(interval)
         );
         let _ = writeln!(text, "{}", wrap_text_at(WIDTH, &sentence, 0));
     }
-    if let Some(sentence) = place_text::place_sentence(&advice.current, scored) {
+    if let Some(sentence) = places::place_sentence(&advice.current, scored) {
         let _ = writeln!(text, "{}", wrap_text_at(WIDTH, &sentence, 0));
     }
-    if let Some(sentence) = doubt_text::part_sentence(scored) {
+    if let Some(sentence) = doubts::part_sentence(scored) {
         let _ = writeln!(text, "{}", wrap_text_at(WIDTH, &sentence, 0));
     }
     text.push('\n');
@@ -338,7 +335,7 @@ fn memory_paragraph(
         bytes * i128::from(gathered.objects),
         counted(gathered.objects, "object"),
     );
-    let own = search_words::own_allocator_sentence(gathered, &advice.current, scored);
+    let own = memory::own_allocator_sentence(gathered, &advice.current, scored);
     if let Some(sentence) = own {
         let _ = write!(text, " {sentence}");
     }
@@ -376,7 +373,7 @@ fn scenario_paragraph(pool: LayoutPool<'_>, listed_index: Option<usize>) -> Stri
             Some(scored) => match scored.interval {
                 Some(interval) => format!(
                     "{label}: transfers {}{seen_stores}",
-                    search_words::interval_words(interval)
+                    interval_words(interval)
                 ),
                 None => format!(
                     "{label}: {}{seen_stores}",

@@ -6,7 +6,7 @@ use relayout_layout::abi::StructShape;
 use relayout_layout::word_lists::word_list;
 use relayout_search::{LineGroups, RankedLayout};
 
-use crate::text::advise::given_name;
+use crate::words::advice::given_name;
 use crate::words::wrap::wrap_text;
 
 /// Most members that are named.

@@ -6,9 +6,10 @@ use relayout_advice::PoolLayout;
 use relayout_search::EditSize;
 use relayout_session::advise::PatchedType;
 
-use crate::text::advise::recommendation_text::{limited_sentence, recommendation_reason};
-use crate::text::advise::review_answers::{LayoutReview, reviewed_layout};
-use crate::text::advise::{PoolView, change_words, search_words};
+use crate::words::advice::recommendation::{limited_sentence, recommendation_reason};
+use crate::words::advice::review::{LayoutReview, reviewed_layout};
+use crate::words::advice::verdict::{inner_types_sentence, verdict_sentences};
+use crate::words::advice::{PoolView, change_words};
 use crate::words::wrap::wrap_text;
 
 /// Columns of the screen.
@@ -45,16 +46,13 @@ fn push_line(text: &mut String, line: &str, indent: usize) {
 
 fn nothing_recommended(view: &PoolView<'_>, patched: &PatchedType<'_>) -> String {
     let reason = recommendation_reason(patched, None);
-    let verdict = search_words::verdict_sentences(view);
+    let verdict = verdict_sentences(view);
     let mut sentences = match verdict.trim_end() {
         "" => format!("Nothing is recommended. {reason}"),
         verdict => format!("Nothing is recommended. {verdict}"),
     };
     let limited = limited_sentence(patched).filter(|limited| !sentences.contains(limited));
-    for sentence in crate::text::advise::inner_types_sentence(view)
-        .into_iter()
-        .chain(limited)
-    {
+    for sentence in inner_types_sentence(view).into_iter().chain(limited) {
         sentences.push(' ');
         sentences.push_str(&sentence);
     }

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use relayout_advice::{GuardableStore, LayoutPool, OtherScenario, StoreCounts};
+use relayout_advice::LayoutPool;
 use relayout_search::VariantScore;
 
-use crate::text::advise::search_words;
+use crate::words::advice::guards::seen_store_words;
+use crate::words::advice::interval_words;
 use crate::words::wrap::wrap_text;
 
 /// Appends a line for each scenario and layout, and the scenarios that a layout hurts.
@@ -64,7 +65,7 @@ fn scenario_result(current: &VariantScore, scored: &VariantScore) -> String {
         scored.size
     );
     if let Some(interval) = scored.interval {
-        let _ = write!(text, ", {}", search_words::interval_words(interval));
+        let _ = write!(text, ", {}", interval_words(interval));
     }
     if scored.is_harmful(current) {
         text.push_str(": hurts");
@@ -76,28 +77,4 @@ fn scenario_result(current: &VariantScore, scored: &VariantScore) -> String {
 fn pair_words(scored: &VariantScore) -> String {
     { scored.pair_transfers.filter(|count| *count > 0) }
         .map_or(String::new(), |count| format!(" and {count} of pairs"))
-}
-
-/// Returns the stores of the guarded statements in another recording, with a `; ` before each.
-pub(crate) fn seen_store_words(
-    scenario: &OtherScenario,
-    guarded_statements: &[GuardableStore],
-) -> String {
-    let store_words = |(statement, stores): (&GuardableStore, &StoreCounts)| {
-        let store = format!(
-            "the store to '{}' ({})",
-            statement.member,
-            statement.source_position()
-        );
-        let StoreCounts { all, silent } = stores;
-        match all {
-            0 => format!("; {store} was not seen there: the layouts count without its check"),
-            _ => format!("; {store} left the value as it was in {silent} of {all} cases"),
-        }
-    };
-    guarded_statements
-        .iter()
-        .zip(&scenario.store_counts)
-        .map(store_words)
-        .collect()
 }

@@ -4,23 +4,18 @@ use std::fmt::Write as _;
 
 use relayout_advice::{GatheredType, MemberAccesses};
 use relayout_contend::throughput::{GainRatio, ThroughputGain};
-use relayout_layout::word_lists::{word_list, word_list_with_rest};
-use relayout_search::{
-    AdviceVerdict, ChangeInterval, LayoutAdvice, LineGroups, RankedLayout, ScoredLayout,
-    SkippedCandidates,
-};
+use relayout_layout::word_lists::word_list;
+use relayout_search::{LayoutAdvice, LineGroups, RankedLayout, SkippedCandidates};
 
-use crate::text::advise::{
-    PoolView, change_words, given_name, line_changes, order_text, place_text,
-};
-use crate::words::percent::{percent, signed_percent};
+use crate::text::advise::order_text;
+use crate::words::advice::verdict::transfers_and_upgrades;
+use crate::words::advice::{PoolView, from_to_words, interval_words, line_changes, places};
+use crate::words::counted;
+use crate::words::percent::percent;
 use crate::words::wrap::wrap_text;
-use crate::words::{count_more, counted};
 
 /// Columns before the words of an effect.
 const LABEL_COLUMNS: usize = 15;
-/// Types that are named of those that hold the struct.
-const HOLDERS_MAX: usize = 3;
 
 /// Appends the accesses to members.
 pub(crate) fn push_member_accesses(text: &mut String, accesses: &[MemberAccesses]) {
@@ -50,183 +45,6 @@ pub(crate) fn push_member_accesses(text: &mut String, accesses: &[MemberAccesses
     text.push('\n');
 }
 
-/// Returns the conclusion about the best candidate.
-pub(crate) fn verdict_sentences(view: &PoolView<'_>) -> String {
-    let advice = view.pool.advice;
-    let best = advice.candidates.first();
-    let interval = best.and_then(|best| best.interval);
-    let no_advice = |finding: String| {
-        let needed = true_sharing_words(&advice.current);
-        format!("No advice: the best layout found {finding}; {needed}.\n")
-    };
-    match &advice.verdict {
-        AdviceVerdict::NoTransfers => {
-            "Its recorded objects show no transfers between contexts: there is nothing to gain.\n"
-                .to_owned()
-        }
-        AdviceVerdict::NothingBetter { first_touch } => {
-            nothing_better_sentences(view, *first_touch)
-        }
-        AdviceVerdict::Unclear => unclear_sentences(view, interval),
-        AdviceVerdict::Unstable => no_advice(format!(
-            "has fewer transfers in some recordings and more in others ({})",
-            best.map_or(String::new(), |best| transfers_by_run(advice, best))
-        )),
-        AdviceVerdict::Slight => no_advice(format!(
-            "saves less than 1% of the transfers ({})",
-            interval.map_or(String::new(), interval_words)
-        )),
-        AdviceVerdict::Uneven => no_advice(format!(
-            "has fewer transfers over all, but {}",
-            best.and_then(uneven_words).unwrap_or_default()
-        )),
-        AdviceVerdict::Slower => no_advice(slower_words(best)),
-        AdviceVerdict::Traded => {
-            let events = best.map_or(0, |best| transfers_and_upgrades(best));
-            let words = from_to_words(transfers_and_upgrades(&advice.current), events);
-            no_advice(format!(
-                "has fewer transfers, but transfers and upgrades together go from {words}"
-            )) + &fewest_events_sentence(view)
-        }
-        AdviceVerdict::Better => held_out_sentence(advice),
-    }
-}
-
-/// Returns the conclusion where the best candidate may be better by chance.
-fn unclear_sentences(view: &PoolView<'_>, interval: Option<ChangeInterval>) -> String {
-    let advice = view.pool.advice;
-    let reason = match interval {
-        Some(best) => format!(
-            "the best changes all transfers by {}, which is within what differs from stretch to \
-             stretch of the recording",
-            interval_words(best)
-        ),
-        None => "there are too few transfers to tell a change from chance".to_owned(),
-    };
-    format!(
-        "No layout found is clearly better: {reason}; {}.\n{}{}",
-        true_sharing_words(&advice.current),
-        held_out_sentence(advice),
-        fewest_events_sentence(view)
-    )
-}
-
-/// Returns `on a third of the recording that did not choose it they change by +32.5%`; `None` for a
-/// layout that gains on all parts.
-pub(crate) fn uneven_words(ranked: &RankedLayout) -> Option<String> {
-    let judged = &ranked.parts;
-    let worst = judged.worst().filter(|_| judged.lacks_gain())?;
-    let part = match judged.are_recordings {
-        true => "in one of the recordings, which did not choose it,",
-        false => "on a third of the recording that did not choose it",
-    };
-    Some(format!("{part} they change by {}", signed_percent(worst)))
-}
-
-/// Returns what is predicted of a candidate that has fewer transfers and loses throughput.
-fn slower_words(best: Option<&RankedLayout>) -> String {
-    let of_probed = best.and_then(|best| best.gain.as_ref());
-    let of_curve = best.and_then(|best| best.curve.as_ref()?.compared_point());
-    let gain = match (of_curve, of_probed) {
-        (Some(point), _) => Some((point.ratio, point.low, point.high)),
-        (None, Some(gain)) => Some((gain.ratio.value, gain.ratio.low, gain.ratio.high)),
-        (None, None) => None,
-    };
-    let gain = gain.map_or(String::new(), |(value, low, high)| {
-        format!(": {value:.2} times today's throughput ({low:.2} to {high:.2})")
-    });
-    format!("has fewer transfers, but is predicted to be slower{gain}")
-}
-
-/// Returns the conclusion where no candidate has fewer transfers.
-fn nothing_better_sentences(view: &PoolView<'_>, first_touch: Option<usize>) -> String {
-    let advice = view.pool.advice;
-    let today = &advice.current;
-    let everywhere = match advice.builds {
-        0 => "",
-        _ => " in every configuration",
-    };
-    let mut text = format!(
-        "No layout found has fewer transfers than today's{everywhere}; {}.\n",
-        true_sharing_words(today)
-    );
-    if let Some(first_touch_best) = first_touch.map(|index| &advice.candidates[index]) {
-        let _ = writeln!(
-            text,
-            "\"{}\" takes those that are false by first touch from {}, but all transfers \
-             from {}: the miss moves to another access of the same context.",
-            change_words(view, first_touch_best),
-            from_to_words(
-                today.tally.false_first_touch,
-                first_touch_best.tally.false_first_touch
-            ),
-            from_to_words(today.tally.transfers(), first_touch_best.tally.transfers()),
-        );
-    }
-    text + &fewest_events_sentence(view)
-}
-
-/// Returns the change on the half of the recording that did not choose the best candidate.
-fn held_out_sentence(advice: &LayoutAdvice) -> String {
-    match advice.held_out {
-        Some(interval) => format!(
-            "Chosen on one half of the recording and counted on the other, the best changes all \
-             transfers by {}.\n",
-            interval_words(interval)
-        ),
-        None => String::new(),
-    }
-}
-
-fn transfers_by_run(advice: &LayoutAdvice, best: &ScoredLayout) -> String {
-    let pairs = advice
-        .current
-        .transfers_by_run
-        .iter()
-        .zip(&best.transfers_by_run);
-    let words: Vec<String> = pairs
-        .map(|((run, before), (_, after))| format!("run {run}: {}", from_to_words(*before, *after)))
-        .collect();
-    words.join(", ")
-}
-
-fn true_sharing_words(today: &ScoredLayout) -> String {
-    // As a report counts them: where the objects lay.
-    let tally = &today.placed.as_recorded;
-    let (transfers, lifetime) = (tally.transfers(), tally.false_lifetime);
-    format!(
-        "of today's {transfers} transfers {} bring data that the other context wrote and this one then \
-         uses",
-        transfers.saturating_sub(lifetime)
-    )
-}
-
-/// Returns the layout with the fewest transfers and upgrades, if it saves at least 1% of them.
-fn fewest_events_sentence(view: &PoolView<'_>) -> String {
-    let advice = view.pool.advice;
-    let fewest = advice
-        .candidates
-        .iter()
-        .min_by_key(|scored| transfers_and_upgrades(scored));
-    match fewest.filter(|scored| {
-        transfers_and_upgrades(scored) * 100 < transfers_and_upgrades(&advice.current) * 99
-    }) {
-        Some(least) => format!(
-            "Transfers and upgrades together are fewest with \"{}\": from {}.\n",
-            change_words(view, least),
-            from_to_words(
-                transfers_and_upgrades(&advice.current),
-                transfers_and_upgrades(least)
-            )
-        ),
-        None => String::new(),
-    }
-}
-
-fn transfers_and_upgrades(scored: &ScoredLayout) -> u64 {
-    scored.tally.transfers() + scored.tally.upgrades
-}
-
 /// Returns the effects of a layout, counted over the recording.
 pub(crate) fn effect_section(view: &PoolView<'_>, scored: &RankedLayout, name: &str) -> String {
     let advice = view.pool.advice;
@@ -252,7 +70,7 @@ pub(crate) fn effect_section(view: &PoolView<'_>, scored: &RankedLayout, name: &
         ),
     );
     push_row("transfers", transfers_words(advice, scored));
-    if let Some(sentence) = place_text::place_sentence(&advice.current, scored) {
+    if let Some(sentence) = places::place_sentence(&advice.current, scored) {
         push_row("places", sentence);
     }
     if let Some(gain) = &scored.gain {
@@ -312,107 +130,6 @@ fn transfers_words(advice: &LayoutAdvice, scored: &RankedLayout) -> String {
         true => {}
     }
     text
-}
-
-/// Returns `3526 to 3394 (-3.7%)`.
-pub(crate) fn from_to_words(before: u64, after: u64) -> String {
-    match before {
-        0 => format!("{before} to {after}"),
-        _ => format!(
-            "{before} to {after} ({})",
-            signed_percent(after as f64 / before as f64 - 1.0)
-        ),
-    }
-}
-
-/// Returns `-3.7%, 95% interval -5.0% to -2.1%`.
-pub(crate) fn interval_words(interval: ChangeInterval) -> String {
-    format!(
-        "{}, 95% interval {} to {}",
-        signed_percent(interval.change),
-        signed_percent(interval.low),
-        signed_percent(interval.high)
-    )
-}
-
-/// Returns a sentence about an alignment that the program's own allocator has to give.
-pub(crate) fn own_allocator_sentence(
-    gathered: &GatheredType<'_>,
-    today: &ScoredLayout,
-    then: &ScoredLayout,
-) -> Option<String> {
-    (gathered.has_named && then.layout.align > today.layout.align).then(|| {
-        format!(
-            "The program places objects by itself (relayout_object): it has to put them at multiples of {} \
-             bytes.",
-            then.layout.align
-        )
-    })
-}
-
-/// Returns the bytes per object, today and with other layouts.
-pub(crate) fn memory_sentences(gathered: &GatheredType<'_>, advice: &LayoutAdvice) -> String {
-    let today = &advice.current.memory;
-    let mut text = format!(
-        "Memory: {} bytes per object today ({})",
-        today.bytes_per_object,
-        cache_words(gathered, today.cache.as_deref())
-    );
-    let others = advice
-        .user_layouts
-        .iter()
-        .map(|given| (given_name(given), given));
-    let best = advice.candidates.first().map(|best| ("best found", best));
-    for (name, scored) in others.chain(best) {
-        let bytes = scored.memory.bytes_per_object as i128 - today.bytes_per_object as i128;
-        let (count, seen) = match gathered.size_effects.array_elements {
-            elements if elements > gathered.objects => (elements, "in their arrays"),
-            _ => (gathered.objects, "seen"),
-        };
-        let bytes_in_total = bytes * i128::from(count);
-        let _ = write!(
-            text,
-            "; {name}: {} ({}), {bytes_in_total:+} bytes for the {} {seen}",
-            scored.memory.bytes_per_object,
-            cache_words(gathered, scored.memory.cache.as_deref()),
-            counted(count, "object"),
-        );
-    }
-    text.push('.');
-    let holder_counts = &gathered.size_effects.holder_counts;
-    if !holder_counts.is_empty() {
-        let mut ranked: Vec<(&String, &u64)> = holder_counts.iter().collect();
-        ranked.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        let names: Vec<String> = { ranked.iter() }
-            .map(|(name, count)| format!("{count} {name}"))
-            .collect();
-        let more_types = |more: usize| count_more(more as u64, "type");
-        let _ = write!(
-            text,
-            " It lies inside of {}: what is behind it there moves as its size changes, which is \
-             not judged.",
-            word_list_with_rest(&names, HOLDERS_MAX, more_types)
-        );
-    }
-    if gathered.size_effects.per_cpu_objects > 0 {
-        let _ = write!(
-            text,
-            " {} of the objects are one to each CPU.",
-            gathered.size_effects.per_cpu_objects
-        );
-    }
-    text
-}
-
-/// Returns `kmalloc-192, 21 to a slab`.
-fn cache_words(gathered: &GatheredType<'_>, name: Option<&str>) -> String {
-    let Some(name) = name else {
-        return "not from a slab".to_owned();
-    };
-    match gathered.size_effects.objects_per_slab.get(name) {
-        Some(count) => format!("{name}, {count} to a slab"),
-        None => name.to_owned(),
-    }
 }
 
 /// Appends the transfers of today's layout by the offset in a line at which objects begin.

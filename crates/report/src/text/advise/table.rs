@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use relayout_search::{ChangeInterval, RankedLayout, ScoredLayout};
 
-use crate::text::advise::{PoolView, change_words, given_name, place_text};
+use crate::words::advice::{PoolView, change_words, given_name, places};
 use crate::words::wrap::wrap_text;
 
 const COLUMN_TITLES: [&str; 12] = [
@@ -53,7 +53,7 @@ pub(crate) fn push_layout_table(
         .collect();
     push_cells(text, &cells);
     text.push('\n');
-    if let Some(sentence) = place_text::mean_sentence(today, &rows) {
+    if let Some(sentence) = places::mean_sentence(today, &rows) {
         let _ = writeln!(text, "{}\n", wrap_text(&sentence, 0));
     }
     let width = names.iter().map(String::len).max().unwrap_or(0);

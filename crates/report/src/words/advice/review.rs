@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use relayout_advice::{AdviceDoubt, OtherScenario, PoolLayout, ScenarioKind, element_instructions};
+use relayout_advice::{
+    AdviceDoubt, LayoutPool, OtherScenario, PoolLayout, ScenarioKind, element_instructions,
+};
 use relayout_search::{ChangeInterval, RankedLayout, Recommendation};
 use relayout_session::advise::{CompileTest, PatchOutcome, PatchedType, WrittenPatch};
 
-use crate::text::advise::recommendation_text::recommendation_reason;
-use crate::text::advise::{
-    PoolView, change_words, doubt_text, order_text, place_text, search_words,
-};
+use crate::words::advice::recommendation::recommendation_reason;
+use crate::words::advice::{PoolView, change_words, doubts, from_to_words, memory, order, places};
 use crate::words::counted;
 use crate::words::percent::signed_percent;
 
@@ -102,7 +102,7 @@ fn review_title(patched: &PatchedType<'_>, reviewed: &ReviewedLayout<'_>, top: u
     let name = layout_name(reviewed, top);
     let changes = change_words(&reviewed.view, reviewed.ranked);
     if let Some(reason) = instead_reason(patched) {
-        let transfers = crate::text::advise::instead_transfers(patched, reviewed.ranked);
+        let transfers = instead_transfers(patched, reviewed.ranked);
         return format!(
             "Instead of the recommended one ({name}): {changes}, with {transfers}. The recommended one \
              is not written: {reason}."
@@ -120,6 +120,20 @@ fn instead_reason<'a>(patched: &'a PatchedType<'_>) -> Option<&'a str> {
         Some(PatchOutcome::Diff(written)) => written.instead_reason.as_deref(),
         _ => None,
     }
+}
+
+/// Returns the transfers of a layout that took the place of the recommended one, in words.
+pub(crate) fn instead_transfers(patched: &PatchedType<'_>, written: &RankedLayout) -> String {
+    let transfers = written.tally.transfers();
+    let recommended = patched.advised.most_recommended();
+    match recommended.map(|(pool, found)| advice_transfers(pool, found.index)) {
+        Some(most) if most != transfers => format!("{transfers} transfers instead of {most}"),
+        _ => format!("as many transfers: {transfers}"),
+    }
+}
+
+fn advice_transfers(pool: LayoutPool<'_>, index: usize) -> u64 {
+    pool.advice.candidates[index].tally.transfers()
 }
 
 /// Returns the layout of the patch, else the recommended one.
@@ -171,7 +185,7 @@ fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> Strin
     let resolved = reviewed.view.resolved;
     let mut text = format!(
         "transfers from {}",
-        search_words::from_to_words(today.tally.transfers(), then.tally.transfers())
+        from_to_words(today.tally.transfers(), then.tally.transfers())
     );
     if let Some(ChangeInterval { low, high, .. }) = then.interval {
         let _ = write!(
@@ -182,7 +196,7 @@ fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> Strin
         );
     }
     if let (Some(before), Some(after)) = (today.pair_transfers, then.pair_transfers) {
-        let pairs = search_words::from_to_words(before, after);
+        let pairs = from_to_words(before, after);
         let _ = write!(text, ", stores to the other line of a pair, from {pairs}");
     }
     let _ = write!(
@@ -197,10 +211,10 @@ fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> Strin
             whole,
         ));
     }
-    if let Some(sentence) = place_text::place_sentence(today, then) {
+    if let Some(sentence) = places::place_sentence(today, then) {
         let _ = write!(text, " {sentence}");
     }
-    if let Some(sentence) = doubt_text::part_sentence(then) {
+    if let Some(sentence) = doubts::part_sentence(then) {
         let _ = write!(text, " {sentence}");
     } else if let Some(interval) = advice.held_out {
         let _ = write!(
@@ -226,7 +240,7 @@ fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> Strin
         ),
     }
     if !doubts.is_empty() {
-        let _ = write!(text, " {}", doubt_text::doubt_paragraph(doubts));
+        let _ = write!(text, " {}", doubts::doubt_paragraph(doubts));
     }
     text
 }
@@ -274,7 +288,7 @@ fn memory_answer(reviewed: &ReviewedLayout<'_>) -> String {
             counted(then.run_growth, "element")
         );
     }
-    if let Some(sentence) = search_words::own_allocator_sentence(gathered, today, then) {
+    if let Some(sentence) = memory::own_allocator_sentence(gathered, today, then) {
         let _ = write!(text, " {sentence}");
     }
     let holders = gathered.size_effects.holder_counts.len() as u64;
@@ -413,7 +427,7 @@ fn written_comments(written: &WrittenPatch) -> String {
 
 fn order_answer(reviewed: &ReviewedLayout<'_>) -> String {
     let gathered = reviewed.view.gathered;
-    let mut answers = order_text::order_answers(gathered, USES_MAX);
+    let mut answers = order::order_answers(gathered, USES_MAX);
     if gathered.is_compiler_ordered() {
         return "the compiler orders the fields of a Rust struct without #[repr(C)]: no code relies on it."
             .to_owned();

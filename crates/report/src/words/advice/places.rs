@@ -2,7 +2,7 @@
 
 use relayout_search::ScoredLayout;
 
-use crate::text::advise::search_words::from_to_words;
+use crate::words::advice::from_to_words;
 use crate::words::percent::signed_percent;
 
 /// Returns the change of the transfers at these places, beside that where the recorded objects lay;
