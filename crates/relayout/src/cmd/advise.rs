@@ -266,11 +266,10 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
             let has_mails = save_patches(args, resolved, &run)?;
             let exit = ExitStatus::failed_if(run.has_bad_patch());
             let title = format!("relayout advise {}", resolved.profile.meta.workload);
-            (args.files).write_files(&title, || {
-                Ok(advise_document(resolved, &run, args.top).to_json()?)
-            })?;
+            let document = advise_document(resolved, &run, args.top);
+            (args.files).write_files(&title, || Ok(document.to_json()?))?;
             if args.json {
-                return Ok((advise_document(resolved, &run, args.top).to_json()?, exit));
+                return Ok((document.to_json()?, exit));
             }
             let options = AdviceTextOptions {
                 top: args.top,
@@ -281,7 +280,7 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
                 patch_file: args.patch.clone(),
                 rejected_file: args.patch.as_deref().map(rejected_path),
             };
-            let text = advise_text(resolved, &run, &options);
+            let text = advise_text(&document, resolved, &run, &options);
             if let [patched] = run.types.as_slice() {
                 let type_name = &patched.advised.searched.gathered.name;
                 cache.keep(

@@ -1,13 +1,14 @@
 //! `relayout/advise/1` and `relayout/what-if/1`. The structs are the format: a change of a key or
 //! of its meaning needs a new version.
 
-mod curve;
+pub(crate) mod curve;
 mod from_search;
 
 pub use from_search::{advise_document, what_if_document};
 
 use std::collections::BTreeMap;
 
+use relayout_search::ChangeInterval;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,9 @@ pub struct AdviseDocument {
     pub line_bytes: u32,
     /// Sentences about the whole run.
     pub notes: Vec<String>,
+    /// Part of the time that was recorded, in words; null where all of it was.
+    #[serde(default)]
+    pub recorded_time: Option<String>,
     /// One entry for each type that was advised on.
     pub types: Vec<TypeDocument>,
     /// Contended types and variables without advice.
@@ -49,8 +53,14 @@ pub struct WhatIfDocument {
     pub line_bytes: u32,
     /// Name of the struct.
     pub name: String,
+    /// Number of objects, and of what was recorded of them.
+    #[serde(flatten)]
+    pub subject: AdvisedSubjectDocument,
     /// Sentences about the whole run.
     pub notes: Vec<String>,
+    /// Part of the time that was recorded, in words; null where all of it was.
+    #[serde(default)]
+    pub recorded_time: Option<String>,
     /// Scores, or the reason why there are none.
     #[serde(flatten)]
     pub outcome: WhatIfOutcomeDocument,
@@ -80,6 +90,9 @@ pub struct WhatIfScoresDocument {
     pub current: LayoutDocument,
     /// Transfers of today's layout by the offset in a line at which all objects begin.
     pub by_phase: Vec<PhaseDocument>,
+    /// Sentences about the bytes of an object with each layout.
+    #[serde(default)]
+    pub memory: String,
     /// First of the given layouts.
     pub given: Option<CandidateDocument>,
     /// All given layouts, in the order of the command line.
@@ -96,13 +109,31 @@ pub enum TypeDocument {
     Refused(RefusedTypeDocument),
 }
 
+/// The objects of a type, and what was recorded of them.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct AdvisedSubjectDocument {
+    /// Objects of the type in the profile.
+    #[serde(default)]
+    pub objects: u64,
+    /// Keyword and name of the type, or the array: `struct worker`.
+    #[serde(default)]
+    pub title: String,
+    /// Objects whose accesses were recorded in order.
+    #[serde(default)]
+    pub recorded_objects: usize,
+    /// Their accesses.
+    #[serde(default)]
+    pub recorded_accesses: usize,
+}
+
 /// A type for which no layout can be advised.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RefusedTypeDocument {
     /// Name of the struct.
     pub name: String,
-    /// Objects of the type in the profile.
-    pub objects: u64,
+    /// Number of objects, and of what was recorded of them.
+    #[serde(flatten)]
+    pub subject: AdvisedSubjectDocument,
     /// Reason.
     pub refused: String,
     /// Always empty.
@@ -114,8 +145,9 @@ pub struct RefusedTypeDocument {
 pub struct AdvisedTypeDocument {
     /// Name of the struct.
     pub name: String,
-    /// Objects of the type in the profile.
-    pub objects: u64,
+    /// Number of objects, and of what was recorded of them.
+    #[serde(flatten)]
+    pub subject: AdvisedSubjectDocument,
     /// Member that stays first: code relies on it, or none was searched.
     pub kept: Option<String>,
     /// Types that hold the struct by value, with the number of such objects.
@@ -138,6 +170,13 @@ pub struct AdvisedTypeDocument {
     pub recommended: Option<usize>,
     /// Reason for the recommendation, or against any.
     pub recommended_why: String,
+    /// Sentences about the best layout found.
+    #[serde(default)]
+    pub conclusion: PoolConclusionDocument,
+    /// The layout that would be recommended without the limits of the source, as a sentence; null where the limits cost
+    /// nothing.
+    #[serde(default)]
+    pub without_limits: Option<String>,
     /// What a reviewer asks about the recommended layout, or about the one that became the patch; null
     /// where nothing is recommended.
     pub review: Option<ReviewDocument>,
@@ -151,6 +190,9 @@ pub struct AdvisedTypeDocument {
     pub compiled: Option<Vec<CompileDocument>>,
     /// Number of layouts that were replayed.
     pub tried: usize,
+    /// Other configurations in which layouts were scored to rank them.
+    #[serde(default)]
+    pub ranking_configurations: usize,
     /// Numbers of candidates that were not replayed.
     pub left_out: LeftOutDocument,
     /// Fewest transfers that any layout can have.
@@ -166,10 +208,56 @@ pub struct AdvisedTypeDocument {
     pub doubts: Vec<DoubtDocument>,
     /// Code that relies on the order of the members.
     pub order: Vec<OrderFactDocument>,
+    /// Sentences about members that stay where they are for it.
+    #[serde(default)]
+    pub order_notes: Vec<String>,
+    /// Sentences about the bytes of an object with each layout.
+    #[serde(default)]
+    pub memory: String,
     /// Members without a recorded access.
     pub unrecorded_members: Vec<String>,
     /// Transfers of today's layout by the offset in a line at which all objects begin.
     pub by_phase: Vec<PhaseDocument>,
+}
+
+impl AdvisedTypeDocument {
+    /// Returns the recommended layout, with guards or without.
+    pub(crate) fn recommended_layout(&self) -> Option<&CandidateDocument> {
+        match self.check.as_ref().filter(|guards| guards.is_recommended) {
+            Some(guards) => guards.candidates.get(guards.recommended?),
+            None => self.candidates.get(self.recommended?),
+        }
+    }
+}
+
+/// Sentences about the best of the layouts with the same guarded stores, and the scores of today's layout elsewhere.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct PoolConclusionDocument {
+    /// True if the first candidate has fewer transfers than today's layout.
+    pub has_fewer: bool,
+    /// Conclusion about the best layout.
+    pub sentences: Vec<String>,
+    /// Members that moved as a whole or could not move, and have an order of their own to look for.
+    pub inner_types: Option<String>,
+    /// Other workloads and configurations.
+    pub scenarios: Vec<ScenarioTodayDocument>,
+}
+
+/// Another workload or configuration, with the layout that is used there today.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ScenarioTodayDocument {
+    /// Profile, or name of the configuration.
+    pub name: String,
+    /// `workload` or `configuration`.
+    pub kind: String,
+    /// Read and write transfers; null where nothing was scored.
+    pub transfers: Option<u64>,
+    /// Pair transfers; null where they cost nothing.
+    pub pair_transfers: Option<u64>,
+    /// Reason why there are no scores.
+    pub not_judged: Option<String>,
+    /// Stores of the guarded statements there, as clauses.
+    pub seen_stores: String,
 }
 
 /// Answers to the questions of a reviewer.
@@ -177,6 +265,12 @@ pub struct AdvisedTypeDocument {
 pub struct ReviewDocument {
     /// The layout in words.
     pub title: String,
+    /// Number of the candidate; null for a given layout and for one that is not shown.
+    #[serde(default)]
+    pub number: Option<usize>,
+    /// True if the candidate is one of those with guarded stores (`check`).
+    #[serde(default)]
+    pub guarded: bool,
     /// Answers, in the order of a review.
     pub answers: Vec<ReviewAnswerDocument>,
 }
@@ -213,6 +307,11 @@ pub struct OrderFactDocument {
     pub sentence: String,
     /// The source line.
     pub text: String,
+}
+
+impl OrderFactDocument {
+    /// Kind of a use of which the file does not show whether the struct is this one.
+    pub(crate) const UNDECIDED: &str = "undecided";
 }
 
 /// A contended type or variable without advice.
@@ -286,6 +385,9 @@ pub struct LeftOutDocument {
     pub kept: usize,
     /// They move a member into a cache line group or out of one.
     pub grouped: usize,
+    /// Names of the cache line groups.
+    #[serde(default)]
+    pub groups: Vec<String>,
     /// They break a rule about the order that other code makes, as a border of a range of members.
     pub order: usize,
     /// The budget of replayed accesses was used up.
@@ -303,6 +405,9 @@ pub struct BoundDocument {
     pub transfers: u64,
     /// Distance of the best candidate from the bound, as a fraction.
     pub gap: f64,
+    /// Fewest transfers of a candidate.
+    #[serde(default)]
+    pub fewest: u64,
 }
 
 /// A change with its 95% interval, as a fraction.
@@ -314,6 +419,17 @@ pub struct IntervalDocument {
     pub low: f64,
     /// Upper end.
     pub high: f64,
+}
+
+impl IntervalDocument {
+    /// Returns the change as the search has it.
+    pub(crate) fn change(&self) -> ChangeInterval {
+        ChangeInterval {
+            change: self.ratio,
+            low: self.low,
+            high: self.high,
+        }
+    }
 }
 
 /// Transfers with all objects at one offset in a line.
@@ -340,6 +456,9 @@ pub struct LayoutDocument {
     /// Read and write transfers at each place of a line where the allocator can put an object; empty
     /// where it has no choice.
     pub transfers_by_place: Vec<u64>,
+    /// True if objects were recorded at each of these places.
+    #[serde(default)]
+    pub places_are_recorded: bool,
     /// Read transfers.
     pub read_transfers: u64,
     /// Write transfers.
@@ -360,6 +479,13 @@ pub struct LayoutDocument {
     pub slab_class: Option<String>,
     /// Members in order.
     pub layout: Vec<PlacedMemberDocument>,
+}
+
+impl LayoutDocument {
+    /// Returns the transfers and upgrades together.
+    pub(crate) fn transfers_and_upgrades(&self) -> u64 {
+        self.transfers + self.upgrades
+    }
 }
 
 /// Events per operation of the workload.
@@ -399,8 +525,17 @@ pub struct CandidateDocument {
     /// Name of a given layout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Number of the candidate, from 1, which `--pick` takes; null for other layouts.
+    #[serde(default)]
+    pub number: Option<usize>,
     /// Edits that lead to the layout.
     pub changes: Vec<String>,
+    /// Guards, edits and alignments of memory in one phrase.
+    #[serde(default)]
+    pub edit: String,
+    /// Members that leave each other's cache lines, as sentences.
+    #[serde(default)]
+    pub line_changes: Vec<String>,
     /// Number of members that move.
     pub moved: usize,
     /// Allocation calls that have to give the layout's alignment, which they do not give today.
@@ -425,6 +560,12 @@ pub struct CandidateDocument {
     pub places: Option<PlaceChangesDocument>,
     /// Worst change on parts of the recording that did not choose the layout: the gain to promise.
     pub worst_change: Option<f64>,
+    /// The changes on these parts as a sentence; null where they were not judged.
+    #[serde(default)]
+    pub parts_sentence: Option<String>,
+    /// Reasons for which the gain of a candidate may not hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<DoubtDocument>,
     /// Members that enter or leave a cache line group, in a given layout.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub group_crossings: Vec<GroupCrossingDocument>,
@@ -438,6 +579,13 @@ pub struct CandidateDocument {
     /// Unified diff that makes this layout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<String>,
+}
+
+impl CandidateDocument {
+    /// Returns the name of a given layout; empty for others.
+    pub(crate) fn given_name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
 }
 
 /// Member that a layout moves over the mark of a cache line group.
@@ -490,6 +638,9 @@ pub struct PlaceChangesDocument {
     /// True if objects were recorded at each place, so that the recording shows how they lie. The
     /// counts are then those of the recording.
     pub are_recorded: bool,
+    /// The changes as a sentence.
+    #[serde(default)]
+    pub sentence: String,
 }
 
 /// Layouts together with guarded stores. The keys of the first statement stand here once more.
@@ -500,12 +651,24 @@ pub struct GuardDocument {
     pub first: StatementDocument,
     /// All guarded statements.
     pub statements: Vec<StatementDocument>,
+    /// Silent stores of the statements, and transfers with the layout alone, the guards alone and both, as sentences.
+    #[serde(default)]
+    pub summary: String,
+    /// Sentences about the best layout with the guards.
+    #[serde(default)]
+    pub conclusion: PoolConclusionDocument,
     /// Today's layout with the guards.
     pub alone: Option<CandidateDocument>,
     /// Candidates with the guards, best first.
     pub candidates: Vec<CandidateDocument>,
     /// True if the guards are clearly better than layouts without them.
     pub better: bool,
+    /// True if a layout with the guards is recommended, and not one without.
+    #[serde(default)]
+    pub is_recommended: bool,
+    /// Index into these candidates of the recommended one; null where it is not shown.
+    #[serde(default)]
+    pub recommended: Option<usize>,
     /// Change of the transfers from the best layout with fewer guards.
     pub beside_layouts_without: Option<IntervalDocument>,
     /// Number of guards of that layout.

@@ -11,8 +11,8 @@ pub(crate) mod recommendation;
 pub(crate) mod review;
 pub(crate) mod verdict;
 
-use relayout_advice::{GatheredType, GuardableStore, LayoutPool, ResolvedProfile};
-use relayout_search::{ChangeInterval, ScoredLayout, change};
+use relayout_advice::{GatheredType, GuardableStore, LayoutPool, ResolvedProfile, SearchedType};
+use relayout_search::{ChangeInterval, LayoutAdvice, ScoredLayout, change};
 
 use crate::words::percent::signed_percent;
 
@@ -24,6 +24,28 @@ pub(crate) struct PoolView<'a> {
     pub pool: LayoutPool<'a>,
 }
 
+impl<'a> PoolView<'a> {
+    /// Views the layouts that the user gave for a type.
+    pub(crate) fn given(
+        resolved: &'a ResolvedProfile<'a>,
+        searched: &'a SearchedType<'_>,
+        advice: &'a LayoutAdvice,
+    ) -> Self {
+        Self {
+            resolved,
+            gathered: &searched.gathered,
+            pool: LayoutPool {
+                statements: &[],
+                user_layouts: &searched.user_layouts,
+                advice,
+                scenarios: &[],
+                crowded: None,
+            },
+        }
+    }
+}
+
+/// Returns the name of a given layout; empty for others.
 pub(crate) fn given_name(scored: &ScoredLayout) -> &str {
     scored.name.as_deref().unwrap_or_default()
 }

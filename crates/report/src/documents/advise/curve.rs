@@ -97,6 +97,13 @@ pub struct RuleEffectDocument {
     pub at_high: f64,
 }
 
+impl CurvePointDocument {
+    /// Returns true if the workload marks operations.
+    pub(crate) fn has_marks(&self) -> bool {
+        self.operations_per_second.is_some()
+    }
+}
+
 impl CurveDocument {
     /// Returns the document of a curve.
     pub fn new(curve: &PredictedCurve) -> Self {

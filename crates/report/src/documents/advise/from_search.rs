@@ -1,8 +1,10 @@
 //! The documents of `advise` and `what-if`, made of a session's values.
 
+use std::collections::BTreeSet;
+
 use relayout_advice::{
-    AdviceDoubt, AdvisedType, ContendedVariable, GuardAdvice, GuardableStore, LayoutPool,
-    MemberAccesses, OtherScenario, PoolLayout, ResolvedProfile, SearchedType,
+    AdviceDoubt, AdvisedType, ContendedVariable, GatheredType, GuardAdvice, GuardableStore,
+    LayoutPool, MemberAccesses, OtherScenario, PoolLayout, ResolvedProfile, SearchedType,
 };
 use relayout_contend::CoherenceTally;
 use relayout_contend::throughput::{GainRatio, ThroughputGain};
@@ -11,7 +13,7 @@ use relayout_patch::{OrderFact, OrderReliance};
 use relayout_profile::ProfileMeta;
 use relayout_search::{
     AdviceVerdict, ChangeInterval, ComparedBy, EditSize, GroupCrossing, LayoutAdvice, LineGroups,
-    PlaceChanges, RankedLayout, Recommendation, ScoredLayout, SkippedCandidates, change,
+    RankedLayout, Recommendation, ScoredLayout, SkippedCandidates, change,
 };
 use relayout_session::advise::{
     AdviceRun, CompileTest, CompileVerdict, EditedCandidate, PatchOutcome, PatchedType,
@@ -21,24 +23,31 @@ use relayout_session::advise::{
 use crate::documents::Document as _;
 use crate::documents::advise::curve::CurveDocument;
 use crate::documents::advise::{
-    AdviseDocument, AdvisedTypeDocument, AdvisedVariableDocument, BoundDocument, CandidateDocument,
-    ChangePercentDocument, CompileDocument, ContextGainDocument, DoubtDocument, EditsDocument,
-    FunctionDocument, GainDocument, GroupCrossingDocument, GuardDocument, IntervalDocument,
-    LayoutDocument, LeftOutDocument, MemberAccessesDocument, OrderFactDocument,
-    PerOperationDocument, PhaseDocument, PlaceChangesDocument, PlacedMemberDocument,
-    RefusedTypeDocument, ReviewAnswerDocument, ReviewDocument, RunGainDocument, ScenarioDocument,
-    ScenarioScoreDocument, SkippedTypeDocument, StatementDocument, StoreCountsDocument,
+    AdviseDocument, AdvisedSubjectDocument, AdvisedTypeDocument, AdvisedVariableDocument,
+    BoundDocument, CandidateDocument, ChangePercentDocument, CompileDocument, ContextGainDocument,
+    DoubtDocument, EditsDocument, FunctionDocument, GainDocument, GroupCrossingDocument,
+    GuardDocument, IntervalDocument, LayoutDocument, LeftOutDocument, MemberAccessesDocument,
+    OrderFactDocument, PerOperationDocument, PhaseDocument, PlaceChangesDocument,
+    PlacedMemberDocument, PoolConclusionDocument, RefusedTypeDocument, ReviewAnswerDocument,
+    ReviewDocument, RunGainDocument, ScenarioDocument, ScenarioScoreDocument,
+    ScenarioTodayDocument, SkippedTypeDocument, StatementDocument, StoreCountsDocument,
     TypeDocument, VariableFindingDocument, WhatIfDocument, WhatIfOutcomeDocument,
     WhatIfScoresDocument,
 };
 use crate::documents::report::{advice_document, declaring_document, source_position};
-use crate::words::ContextNoun;
-use crate::words::advice::PoolView;
-use crate::words::advice::order::fact_words;
-use crate::words::advice::recommendation::recommendation_reason;
+use crate::words::advice::doubts::part_sentence;
+use crate::words::advice::guards::{guard_sentences, seen_store_words};
+use crate::words::advice::line_changes::line_sentences;
+use crate::words::advice::memory::memory_sentences;
+use crate::words::advice::order::{fact_words, order_sentences};
+use crate::words::advice::places::place_sentence;
+use crate::words::advice::recommendation::{limited_sentence, recommendation_reason};
 use crate::words::advice::review::LayoutReview;
+use crate::words::advice::verdict::{best_found, inner_types_sentence, verdict_sentences};
+use crate::words::advice::{PoolView, change_words};
 use crate::words::remedy::RemedyContext;
 use crate::words::saving::OutlookWords;
+use crate::words::{ContextNoun, recorded_time_words};
 
 /// Returns the document of `advise`, with the candidates worth showing for `top`.
 pub fn advise_document(
@@ -51,6 +60,7 @@ pub fn advise_document(
         workload: resolved.profile.meta.workload.clone(),
         line_bytes: resolved.line_bytes,
         notes: run.notes.clone(),
+        recorded_time: recorded_time_words(&resolved.profile.meta),
         types: { run.types.iter() }
             .map(|patched| type_document(resolved, patched, top))
             .collect(),
@@ -102,28 +112,35 @@ pub fn what_if_document(
         workload: resolved.profile.meta.workload.clone(),
         line_bytes: resolved.line_bytes,
         name: searched.gathered.name.clone(),
+        subject: subject_document(&searched.gathered),
         notes: notes.to_vec(),
-        outcome: what_if_outcome(searched),
+        recorded_time: recorded_time_words(&resolved.profile.meta),
+        outcome: what_if_outcome(resolved, searched),
     }
 }
 
-fn what_if_outcome(searched: &SearchedType<'_>) -> WhatIfOutcomeDocument {
-    let shape = &searched.gathered.shape;
-    let advice = match &searched.outcome {
-        Ok(advice) => advice,
+fn what_if_outcome(
+    resolved: &ResolvedProfile<'_>,
+    searched: &SearchedType<'_>,
+) -> WhatIfOutcomeDocument {
+    let gathered = &searched.gathered;
+    let view = match &searched.outcome {
+        Ok(advice) => PoolView::given(resolved, searched, advice),
         Err(refusal) => {
             return WhatIfOutcomeDocument::Refused {
                 refused: refusal.to_string(),
             };
         }
     };
+    let advice = view.pool.advice;
     let given = advice.user_layouts.iter();
     let all_given: Vec<CandidateDocument> = given
-        .map(|ranked| candidate_document(shape, advice, ranked))
+        .map(|ranked| candidate_document(&view, ranked))
         .collect();
     WhatIfOutcomeDocument::Scored(Box::new(WhatIfScoresDocument {
-        current: layout_document(shape, &advice.current),
+        current: layout_document(&gathered.shape, &advice.current),
         by_phase: phase_documents(advice),
+        memory: memory_sentences(gathered, advice),
         given: all_given.first().cloned(),
         all_given,
     }))
@@ -142,7 +159,7 @@ fn type_document(
             let refused = outcome.as_ref().err().map(ToString::to_string);
             return TypeDocument::Refused(RefusedTypeDocument {
                 name: gathered.name.clone(),
-                objects: gathered.objects,
+                subject: subject_document(gathered),
                 refused: refused.unwrap_or_default(),
                 candidates: [],
             });
@@ -164,7 +181,7 @@ fn type_document(
     };
     TypeDocument::Advised(Box::new(AdvisedTypeDocument {
         name: gathered.name.clone(),
-        objects: gathered.objects,
+        subject: subject_document(gathered),
         kept: gathered.order.pinned_first().map(str::to_owned),
         inside: gathered.size_effects.holder_counts.clone(),
         per_cpu_objects: gathered.size_effects.per_cpu_objects,
@@ -173,22 +190,23 @@ fn type_document(
         compared_by: compared_by.to_owned(),
         compared_cpus,
         current: layout_document(&gathered.shape, &advice.current),
-        candidates: candidate_documents(advised, pool, patch, top),
-        check: guards.and_then(|guards| guard_document(advised, guards, patch, top)),
-        given: given_documents(&gathered.shape, pool, patch),
-        recommended: recommended.as_ref().and_then(|found| {
-            let mut shown = advice.shown_candidates(top).into_iter();
-            shown.position(|index| index == found.index)
-        }),
+        candidates: candidate_documents(advised, &view, patch, top),
+        check: guards.and_then(|guards| guard_document(advised, &view, guards, patch, top)),
+        given: given_documents(&view, patch),
+        recommended: { recommended.as_ref() }.and_then(|found| shown_place(pool, found, top)),
         recommended_why: recommendation_reason(patched, recommended.as_ref()),
+        conclusion: conclusion_document(&view),
+        without_limits: limited_sentence(patched),
         review: LayoutReview::new(&view, patched, top).map(review_document),
         patch_refused: patch.and_then(patch_refusal).map(str::to_owned),
         compiled: patch.and_then(compile_results),
         tried: advice.candidates.len(),
-        left_out: left_out_document(&advice.left_out),
+        ranking_configurations: advice.builds,
+        left_out: left_out_document(gathered, &advice.left_out),
         bound: advice.bound.map(|bound| BoundDocument {
             transfers: bound.transfers,
             gap: bound.gap(advice.fewest_transfers()),
+            fewest: advice.fewest_transfers(),
         }),
         held_out: advice.held_out.map(interval_document),
         parts: reviewed.map_or(Vec::new(), part_changes),
@@ -198,9 +216,67 @@ fn type_document(
             .chain(&gathered.order.undecided)
             .map(order_fact_document)
             .collect(),
+        order_notes: order_sentences(gathered),
+        memory: memory_sentences(gathered, advice),
         unrecorded_members: advice.unrecorded_members.clone(),
         by_phase: phase_documents(advice),
     }))
+}
+
+fn subject_document(gathered: &GatheredType<'_>) -> AdvisedSubjectDocument {
+    let instances = gathered.instances.iter();
+    let accesses = instances
+        .clone()
+        .map(|instance| instance.trace.accesses.len());
+    let objects: BTreeSet<_> = instances
+        .flat_map(|instance| {
+            let starts = instance.starts();
+            starts.map(move |start| (instance.run, instance.trace.base + u64::from(start)))
+        })
+        .collect();
+    AdvisedSubjectDocument {
+        objects: gathered.objects,
+        title: gathered.advised_subject.title(),
+        recorded_objects: objects.len(),
+        recorded_accesses: accesses.sum(),
+    }
+}
+
+fn conclusion_document(view: &PoolView<'_>) -> PoolConclusionDocument {
+    let sentences = verdict_sentences(view);
+    PoolConclusionDocument {
+        has_fewer: best_found(view.pool.advice).is_some(),
+        sentences: sentences.lines().map(str::to_owned).collect(),
+        inner_types: inner_types_sentence(view),
+        scenarios: { view.pool.scenarios.iter() }
+            .map(|scenario| scenario_today_document(scenario, view.pool.statements))
+            .collect(),
+    }
+}
+
+fn scenario_today_document(
+    scenario: &OtherScenario,
+    guarded_statements: &[GuardableStore],
+) -> ScenarioTodayDocument {
+    let current = scenario
+        .results
+        .as_ref()
+        .ok()
+        .and_then(|results| results.first());
+    ScenarioTodayDocument {
+        name: scenario.name.clone(),
+        kind: scenario.kind.as_str().to_owned(),
+        transfers: current.map(|current| current.tally.transfers()),
+        pair_transfers: current.and_then(|current| current.pair_transfers),
+        not_judged: scenario.results.as_ref().err().cloned(),
+        seen_stores: seen_store_words(scenario, guarded_statements),
+    }
+}
+
+/// Returns the index of a recommended layout among those that are shown.
+fn shown_place(pool: LayoutPool<'_>, recommended: &Recommendation, top: usize) -> Option<usize> {
+    let mut shown = pool.advice.shown_candidates(top).into_iter();
+    shown.position(|index| index == recommended.index)
 }
 
 /// Returns the reason why the best candidate has no patch.
@@ -221,6 +297,8 @@ fn compile_results(patch: &PatchOutcome) -> Option<Vec<CompileDocument>> {
 fn review_document(review: LayoutReview) -> ReviewDocument {
     ReviewDocument {
         title: review.title,
+        number: review.number,
+        guarded: review.is_guarded,
         answers: { review.answers.into_iter() }
             .map(|answer| ReviewAnswerDocument {
                 question: answer.question.to_owned(),
@@ -257,11 +335,13 @@ fn part_changes(ranked: &RankedLayout) -> Vec<f64> {
     worse.collect()
 }
 
-fn left_out_document(left_out: &SkippedCandidates) -> LeftOutDocument {
+fn left_out_document(gathered: &GatheredType<'_>, left_out: &SkippedCandidates) -> LeftOutDocument {
+    let groups = LineGroups::from_shape(&gathered.shape);
     LeftOutDocument {
         unrecorded: left_out.unrecorded,
         kept: left_out.kept,
         grouped: left_out.grouped,
+        groups: groups.names().map(str::to_owned).collect(),
         order: left_out.order_rules,
         budget: left_out.budget,
         two_moves: left_out.two_moves,
@@ -269,15 +349,11 @@ fn left_out_document(left_out: &SkippedCandidates) -> LeftOutDocument {
     }
 }
 
-fn given_documents(
-    shape: &StructShape,
-    pool: LayoutPool<'_>,
-    patch: Option<&PatchOutcome>,
-) -> Vec<CandidateDocument> {
-    let given = pool.advice.user_layouts.iter().enumerate();
+fn given_documents(view: &PoolView<'_>, patch: Option<&PatchOutcome>) -> Vec<CandidateDocument> {
+    let given = view.pool.advice.user_layouts.iter().enumerate();
     let documents = given.map(|(index, ranked)| CandidateDocument {
-        elsewhere: Some(scenario_documents(pool, index)),
-        ..candidate_document(shape, pool.advice, ranked)
+        elsewhere: Some(scenario_documents(view.pool, index)),
+        ..candidate_document(view, ranked)
     });
     let mut documents: Vec<CandidateDocument> = documents.collect();
     if let Some(PatchOutcome::Diff(written)) = patch
@@ -299,11 +375,11 @@ impl CandidateDocument {
 /// Returns the candidates worth showing, and the one that the patch makes.
 fn candidate_documents(
     advised: &AdvisedType<'_>,
-    pool: LayoutPool<'_>,
+    view: &PoolView<'_>,
     patch: Option<&PatchOutcome>,
     top: usize,
 ) -> Vec<CandidateDocument> {
-    let shape = &advised.searched.gathered.shape;
+    let pool = view.pool;
     let shown = pool.advice.shown_candidates(top);
     let mut candidates: Vec<CandidateDocument> = { shown.iter().enumerate() }
         .map(|(place, index)| {
@@ -311,22 +387,24 @@ fn candidate_documents(
             let listed_index = pool.user_layouts.len() + place;
             CandidateDocument {
                 elsewhere: Some(scenario_documents(pool, listed_index)),
-                needs_allocation: advised.searched.gathered.calls_to_change(ranked),
-                ..candidate_document(shape, pool.advice, ranked)
+                needs_allocation: view.gathered.calls_to_change(ranked),
+                number: Some(place + 1),
+                doubts: doubt_documents(advised, Some(ranked)),
+                ..candidate_document(view, ranked)
             }
         })
         .collect();
     if let Some(PatchOutcome::Diff(written)) = patch
         && written.edited.is_guarded != pool.statements.is_empty()
     {
-        add_patch_document(advised, written, &shown, &mut candidates);
+        add_patch_document(view, written, &shown, &mut candidates);
     }
     candidates
 }
 
 /// Adds the patch to its candidate, which comes last if it is not shown.
 fn add_patch_document(
-    advised: &AdvisedType<'_>,
+    view: &PoolView<'_>,
     written: &WrittenPatch,
     shown: &[usize],
     candidates: &mut Vec<CandidateDocument>,
@@ -340,9 +418,8 @@ fn add_patch_document(
         candidates[place].set_patch(edited);
         return;
     }
-    let shape = &advised.searched.gathered.shape;
-    if let (Some(pool), Some(ranked)) = (edited.pool(advised), edited.candidate(advised)) {
-        let mut document = candidate_document(shape, pool.advice, ranked);
+    if let Some(ranked) = edited.layout.ranked(view.pool) {
+        let mut document = candidate_document(view, ranked);
         document.set_patch(edited);
         candidates.push(document);
     }
@@ -351,21 +428,28 @@ fn add_patch_document(
 /// Returns the guards, with the layouts that were scored with them.
 fn guard_document(
     advised: &AdvisedType<'_>,
+    unguarded: &PoolView<'_>,
     guards: &GuardAdvice,
     patch: Option<&PatchOutcome>,
     top: usize,
 ) -> Option<GuardDocument> {
     let pool = advised.guarded_pool()?;
-    let shape = &advised.searched.gathered.shape;
+    let view = PoolView { pool, ..*unguarded };
+    let recommended = advised.recommended_guarded();
     let alone = guards.guarded.guards_alone();
-    let alone = alone.map(|ranked| candidate_document(shape, pool.advice, ranked));
+    let alone = alone.map(|ranked| candidate_document(&view, ranked));
     let statements = guards.statements.iter().map(statement_document);
     Some(GuardDocument {
         first: statement_document(guards.statements.first()?),
         statements: statements.collect(),
+        summary: guard_sentences(guards, unguarded.pool.advice),
+        conclusion: conclusion_document(&view),
         alone,
-        candidates: candidate_documents(advised, pool, patch, top),
+        candidates: candidate_documents(advised, &view, patch, top),
         better: advised.better_guarded_pool().is_some(),
+        is_recommended: recommended.is_some(),
+        recommended: { recommended.as_ref() }
+            .and_then(|(pool, found)| shown_place(*pool, found, top)),
         beside_layouts_without: guards.guarded.gain_over_fewer.map(interval_document),
         beside_checks: guards.fewer_guards,
         held_out: pool.advice.held_out.map(interval_document),
@@ -495,6 +579,7 @@ fn layout_document(shape: &StructShape, scored: &ScoredLayout) -> LayoutDocument
         transfers_by_place: { scored.placed.by_place.iter() }
             .map(CoherenceTally::transfers)
             .collect(),
+        places_are_recorded: scored.placed.are_recorded,
         read_transfers: tally.read_transfers,
         write_transfers: tally.write_transfers,
         upgrades: tally.upgrades,
@@ -521,11 +606,8 @@ fn layout_document(shape: &StructShape, scored: &ScoredLayout) -> LayoutDocument
     }
 }
 
-fn candidate_document(
-    shape: &StructShape,
-    advice: &LayoutAdvice,
-    ranked: &RankedLayout,
-) -> CandidateDocument {
+fn candidate_document(view: &PoolView<'_>, ranked: &RankedLayout) -> CandidateDocument {
+    let (shape, advice) = (&view.gathered.shape, view.pool.advice);
     let edit = EditSize::new(advice, ranked);
     CandidateDocument {
         edits: EditsDocument {
@@ -537,6 +619,11 @@ fn candidate_document(
         change_percent: change_percent_document(advice, ranked),
         layout: layout_document(shape, ranked),
         name: ranked.name.clone(),
+        number: None,
+        edit: change_words(view, ranked),
+        line_changes: line_sentences(view, ranked),
+        parts_sentence: part_sentence(ranked),
+        doubts: Vec::new(),
         changes: change::describe_edits(&ranked.changes, shape),
         moved: ranked.moved,
         needs_allocation: Vec::new(),
@@ -546,7 +633,7 @@ fn candidate_document(
         predicted_gain: ranked.gain.as_ref().map(gain_document),
         predicted_curve: ranked.curve.as_ref().map(CurveDocument::new),
         transfers_change: ranked.interval.map(interval_document),
-        places: { ranked.place_changes(&advice.current) }.map(place_changes_document),
+        places: place_changes_document(&advice.current, ranked),
         worst_change: ranked.parts.worst(),
         elsewhere: None,
         run_growth_elements: { ranked.layout.run_align > 1 }.then_some(ranked.run_growth),
@@ -554,14 +641,19 @@ fn candidate_document(
     }
 }
 
-fn place_changes_document(places: PlaceChanges) -> PlaceChangesDocument {
-    PlaceChangesDocument {
+fn place_changes_document(
+    today: &ScoredLayout,
+    then: &ScoredLayout,
+) -> Option<PlaceChangesDocument> {
+    let places = then.place_changes(today)?;
+    Some(PlaceChangesDocument {
         count: places.count,
         mean_change: places.mean,
         worst_change: places.worst,
         without_gain: places.without_gain,
         are_recorded: places.are_recorded,
-    }
+        sentence: place_sentence(today, then)?,
+    })
 }
 
 fn group_crossing_documents(
@@ -637,7 +729,7 @@ fn order_fact_document(fact: &OrderFact) -> OrderFactDocument {
             OrderReliance::FirstMember(_) => "first-member",
             OrderReliance::Initializer { .. } => "initializer",
             OrderReliance::Randomized => "randomized",
-            OrderReliance::Undecided { .. } => "undecided",
+            OrderReliance::Undecided { .. } => OrderFactDocument::UNDECIDED,
         }
         .to_owned(),
         file: fact.place.file.clone(),

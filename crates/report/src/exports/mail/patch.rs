@@ -97,7 +97,7 @@ fn message_body(
         paragraphs.push(GUARD_RACE_NOTE.to_owned());
     }
     paragraphs.push(edited.reach.sentence().unwrap_or_default().to_owned());
-    paragraphs.push(doubts::doubt_paragraph(&advised.doubts_about(scored)));
+    paragraphs.push(doubts::doubt_paragraph(advised.doubts_about(scored)));
     let mut body = String::new();
     push_paragraphs(&mut body, &paragraphs);
     body.push_str(&use_table(&advised.accesses));

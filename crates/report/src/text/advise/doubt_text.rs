@@ -2,18 +2,17 @@
 
 use std::fmt::Write as _;
 
-use relayout_advice::AdvisedType;
-use relayout_search::RankedLayout;
-
-use crate::words::advice::doubts::{doubt_paragraph, part_sentence};
+use crate::documents::advise::CandidateDocument;
+use crate::words::advice::doubts::doubt_paragraph;
 use crate::words::wrap::wrap_text;
 
 /// Appends the gain of a layout on parts of the recording, and the doubts about it.
-pub(crate) fn push_doubts(text: &mut String, advised: &AdvisedType<'_>, ranked: &RankedLayout) {
-    if let Some(sentence) = part_sentence(ranked) {
-        let _ = writeln!(text, "{}", wrap_text(&sentence, 0));
+pub(crate) fn push_doubts(text: &mut String, candidate: &CandidateDocument) {
+    if let Some(sentence) = &candidate.parts_sentence {
+        let _ = writeln!(text, "{}", wrap_text(sentence, 0));
     }
-    let paragraph = doubt_paragraph(&advised.doubts_about(ranked));
+    let doubts = candidate.doubts.iter().map(|doubt| doubt.sentence.as_str());
+    let paragraph = doubt_paragraph(doubts);
     if !paragraph.is_empty() {
         let _ = writeln!(text, "{}", wrap_text(&paragraph, 2));
     }

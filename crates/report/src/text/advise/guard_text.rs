@@ -2,46 +2,35 @@
 
 use std::fmt::Write as _;
 
-use relayout_advice::AdvisedType;
-use relayout_search::RankedLayout;
-
-use crate::text::advise::table;
-use crate::words::advice::guards::{GUARD_RACE_NOTE, guard_sentences};
-use crate::words::advice::{PoolView, interval_words};
+use crate::documents::advise::{CandidateDocument, GuardDocument, LayoutDocument};
+use crate::text::advise::{push_best_and_scenarios, shown_candidates, table};
+use crate::words::advice::guards::GUARD_RACE_NOTE;
+use crate::words::advice::interval_words;
 use crate::words::counted;
 use crate::words::wrap::wrap_text;
 
 /// Appends the sentences, and the layouts with guards where they are clearly better.
 pub(crate) fn push_guard_section(
     text: &mut String,
-    view: &PoolView<'_>,
-    advised: &AdvisedType<'_>,
-    top: usize,
+    today: &LayoutDocument,
+    guards: &GuardDocument,
 ) {
-    let Some(guards) = &advised.guards else {
-        return;
-    };
-    let sentences = guard_sentences(guards, view.pool.advice);
-    let _ = writeln!(text, "\n{}", wrap_text(&sentences, 0));
-    let Some(pool) = advised.better_guarded_pool() else {
+    let _ = writeln!(text, "\n{}", wrap_text(&guards.summary, 0));
+    if !guards.better {
         text.push_str("The check is not clearly better than layouts without it.\n");
         return;
-    };
-    let guarded = PoolView { pool, ..*view };
-    let advice = pool.advice;
-    let shown = advice.shown_candidates(top);
-    let mut rows: Vec<&RankedLayout> = { shown.iter() }
-        .map(|index| &advice.candidates[*index])
-        .collect();
-    let guards_alone = guards.guarded.guards_alone();
-    let is_shown = |alone: &RankedLayout| rows.iter().any(|row| std::ptr::eq(*row, alone));
-    rows.extend(guards_alone.filter(|alone| !is_shown(alone)));
+    }
+    let shown = shown_candidates(&guards.candidates);
+    // Today's layout with the guards may be among them.
+    let is_shown = shown.iter().any(|candidate| candidate.changes.is_empty());
+    let alone = guards.alone.as_ref().filter(|_| !is_shown);
+    let rows: Vec<&CandidateDocument> = shown.iter().copied().chain(alone).collect();
     text.push('\n');
-    table::push_layout_table(text, &guarded, &advice.current, &rows);
-    crate::text::advise::push_best_and_scenarios(text, &guarded, top);
-    let interval = guards.guarded.gain_over_fewer;
-    let change = interval.map(interval_words).unwrap_or_default();
-    let compared_with = match guards.fewer_guards {
+    table::push_layout_table(text, today, &rows);
+    push_best_and_scenarios(text, today, &guards.conclusion, &[], &shown);
+    let interval = guards.beside_layouts_without.as_ref();
+    let change = interval.map_or(String::new(), |interval| interval_words(interval.change()));
+    let compared_with = match guards.beside_checks {
         0 => "without a check".to_owned(),
         count => format!("with {}", counted(count as u64, "check")),
     };

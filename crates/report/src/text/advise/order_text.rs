@@ -2,10 +2,8 @@
 
 use std::fmt::Write as _;
 
-use relayout_advice::GatheredType;
-use relayout_patch::OrderFact;
-
-use crate::words::advice::order::{fact_words, order_sentences, undecided_sentence};
+use crate::documents::advise::{AdvisedTypeDocument, OrderFactDocument};
+use crate::words::advice::order::undecided_sentence;
 use crate::words::count_more;
 use crate::words::wrap::wrap_text;
 
@@ -15,22 +13,28 @@ const FACTS_MAX: usize = 8;
 const UNDECIDED_MAX: usize = 3;
 
 /// Appends the code that relies on the order, what stays for it, and what cannot be decided.
-/// `skipped` is the number of layouts that were skipped for it.
-pub(crate) fn push_order(text: &mut String, gathered: &GatheredType<'_>, skipped: usize) {
-    let order = &gathered.order;
-    for sentence in order_sentences(gathered, skipped) {
+pub(crate) fn push_order(text: &mut String, advised: &AdvisedTypeDocument) {
+    let skipped = advised.left_out.order;
+    if skipped > 0 {
+        let sentence =
+            format!("{skipped} skipped: other code relies on the order that they would change.");
         let _ = writeln!(text, "{}", wrap_text(&sentence, 2));
     }
-    push_facts(text, &order.facts, FACTS_MAX);
-    if let Some(sentence) = undecided_sentence(order) {
+    for sentence in &advised.order_notes {
+        let _ = writeln!(text, "{}", wrap_text(sentence, 2));
+    }
+    let (undecided, facts): (Vec<_>, Vec<_>) =
+        { advised.order.iter() }.partition(|fact| fact.kind == OrderFactDocument::UNDECIDED);
+    push_facts(text, &facts, FACTS_MAX);
+    if let Some(sentence) = undecided_sentence(undecided.len()) {
         let _ = writeln!(text, "{}", wrap_text(&sentence, 2));
-        push_facts(text, &order.undecided, UNDECIDED_MAX);
+        push_facts(text, &undecided, UNDECIDED_MAX);
     }
 }
 
-fn push_facts(text: &mut String, facts: &[OrderFact], shown: usize) {
+fn push_facts(text: &mut String, facts: &[&OrderFactDocument], shown: usize) {
     for fact in facts.iter().take(shown) {
-        let line = format!("  {}: {}", fact.place, fact_words(fact));
+        let line = format!("  {}:{}: {}", fact.file, fact.line, fact.sentence);
         let _ = writeln!(text, "{}", wrap_text(&line, 4));
     }
     if let Some(count @ 1..) = facts.len().checked_sub(shown) {

@@ -1,6 +1,5 @@
 //! Sentences about the gain on parts of the recording, and about doubts.
 
-use relayout_advice::AdviceDoubt;
 use relayout_search::RankedLayout;
 
 use crate::words::percent::{percent, signed_percent};
@@ -40,9 +39,11 @@ pub(crate) fn part_sentence(ranked: &RankedLayout) -> Option<String> {
     ))
 }
 
-/// Returns the doubts; empty without any.
-pub(crate) fn doubt_paragraph(doubts: &[AdviceDoubt]) -> String {
-    let words: Vec<String> = doubts.iter().map(ToString::to_string).collect();
+/// Returns the doubts as a paragraph; empty without any.
+pub(crate) fn doubt_paragraph(doubts: impl IntoIterator<Item = impl ToString>) -> String {
+    let words: Vec<String> = { doubts.into_iter() }
+        .map(|doubt| doubt.to_string())
+        .collect();
     match words.is_empty() {
         true => String::new(),
         false => format!("In doubt: {}.", words.join("; ")),

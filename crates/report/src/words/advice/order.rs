@@ -7,13 +7,12 @@ use relayout_patch::{BorderSide, FirstMemberReliance, OrderFact, OrderReliance, 
 use crate::words::counted;
 
 /// Returns the number of uses that may be of the struct, before their list; `None` without any.
-pub(crate) fn undecided_sentence(order: &OrderEvidence) -> Option<String> {
-    let count = order.undecided.len() as u64;
+pub(crate) fn undecided_sentence(count: usize) -> Option<String> {
     (count > 0).then(|| {
         format!(
             "Not decided: of {} the file does not show whether the struct is this one; look before a \
              member moves across:",
-            counted(count, "use"),
+            counted(count as u64, "use"),
         )
     })
 }
@@ -22,22 +21,17 @@ pub(crate) fn undecided_sentence(order: &OrderEvidence) -> Option<String> {
 pub(crate) fn order_answers(gathered: &GatheredType<'_>, shown: usize) -> Vec<String> {
     let order = &gathered.order;
     let words = |fact: &OrderFact| format!("{}: {}.", fact.place, fact_words(fact));
-    let mut answers = order_sentences(gathered, 0);
+    let mut answers = order_sentences(gathered);
     answers.extend(order.facts.iter().take(shown).map(words));
-    answers.extend(undecided_sentence(order));
+    answers.extend(undecided_sentence(order.undecided.len()));
     answers.extend(order.undecided.iter().take(shown).map(words));
     answers
 }
 
-/// Returns sentences about layouts that were skipped and about the first member.
-pub(crate) fn order_sentences(gathered: &GatheredType<'_>, skipped: usize) -> Vec<String> {
+/// Returns sentences about ranges of members and about the first member.
+pub(crate) fn order_sentences(gathered: &GatheredType<'_>) -> Vec<String> {
     let order = &gathered.order;
     let mut sentences = Vec::new();
-    if skipped > 0 {
-        sentences.push(format!(
-            "{skipped} skipped: other code relies on the order that they would change."
-        ));
-    }
     if !order.markers.is_empty() {
         let names: Vec<String> = { order.markers.iter() }
             .map(|name| format!("'{name}'"))

@@ -27,15 +27,3 @@ pub(crate) fn place_sentence(today: &ScoredLayout, then: &ScoredLayout) -> Optio
         ),
     })
 }
-
-/// Returns a sentence below a table of layouts; `None` where objects have no choice of places.
-pub(crate) fn mean_sentence(today: &ScoredLayout, layouts: &[&ScoredLayout]) -> Option<String> {
-    let mut changes = layouts.iter().filter_map(|then| then.place_changes(today));
-    let places = changes.find(|places| !places.are_recorded)?;
-    Some(format!(
-        "Events are means over the {} places of a line where the allocator can put an object. \
-         Where the recorded objects lay, today's layout has {} transfers.",
-        places.count,
-        today.placed.as_recorded.transfers()
-    ))
-}

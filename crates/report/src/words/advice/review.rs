@@ -21,7 +21,7 @@ const SCENARIOS_MAX: usize = 4;
 const USES_MAX: usize = 3;
 
 /// Layout that the answers are about.
-pub(crate) struct ReviewedLayout<'a> {
+struct ReviewedLayout<'a> {
     pub view: PoolView<'a>,
     pub layout: PoolLayout,
     pub ranked: &'a RankedLayout,
@@ -40,6 +40,10 @@ pub(crate) struct ReviewAnswer {
 pub(crate) struct LayoutReview {
     /// The layout: `Recommended (found 1): move 'a' to after 'b'.`
     pub title: String,
+    /// Number of the candidate, which `--pick` takes; `None` for other layouts.
+    pub number: Option<usize>,
+    /// True if it is one of the layouts with guarded stores.
+    pub is_guarded: bool,
     /// The answers, in the order of the questions.
     pub answers: Vec<ReviewAnswer>,
 }
@@ -48,19 +52,13 @@ impl LayoutReview {
     /// Answers about the recommended layout of a type, or about the one that became the patch; `None` if nothing is
     /// recommended.
     pub fn new(view: &PoolView<'_>, patched: &PatchedType<'_>, top: usize) -> Option<Self> {
-        let reviewed = reviewed_layout(view, patched)?;
-        Some(Self::of_layout(&reviewed, patched, top))
-    }
-
-    pub(crate) fn of_layout(
-        reviewed: &ReviewedLayout<'_>,
-        patched: &PatchedType<'_>,
-        top: usize,
-    ) -> Self {
-        Self {
+        let reviewed = &reviewed_layout(view, patched)?;
+        Some(Self {
             title: review_title(patched, reviewed, top),
+            number: layout_number(reviewed, top),
+            is_guarded: !reviewed.view.pool.statements.is_empty(),
             answers: layout_answers(reviewed, patched, top),
-        }
+        })
     }
 }
 
@@ -137,7 +135,7 @@ fn advice_transfers(pool: LayoutPool<'_>, index: usize) -> u64 {
 }
 
 /// Returns the layout of the patch, else the recommended one.
-pub(crate) fn reviewed_layout<'a>(
+fn reviewed_layout<'a>(
     view: &PoolView<'a>,
     patched: &'a PatchedType<'_>,
 ) -> Option<ReviewedLayout<'a>> {
@@ -167,16 +165,20 @@ pub(crate) fn reviewed_layout<'a>(
 
 /// Returns `found 3`, the number that `--pick` takes, or the name of a given layout.
 fn layout_name(reviewed: &ReviewedLayout<'_>, top: usize) -> String {
-    match reviewed.layout {
-        PoolLayout::Given(_) => reviewed.ranked.name.clone().unwrap_or_default(),
-        PoolLayout::Candidate(index) => {
-            let mut shown = reviewed.view.pool.advice.shown_candidates(top).into_iter();
-            match shown.position(|other| other == index) {
-                Some(place) => format!("found {}", place + 1),
-                None => "as good as the best of its size".to_owned(),
-            }
-        }
+    match (reviewed.layout, layout_number(reviewed, top)) {
+        (PoolLayout::Given(_), _) => reviewed.ranked.name.clone().unwrap_or_default(),
+        (PoolLayout::Candidate(_), Some(number)) => format!("found {number}"),
+        (PoolLayout::Candidate(_), None) => "as good as the best of its size".to_owned(),
     }
+}
+
+fn layout_number(reviewed: &ReviewedLayout<'_>, top: usize) -> Option<usize> {
+    let PoolLayout::Candidate(index) = reviewed.layout else {
+        return None;
+    };
+    let mut shown = reviewed.view.pool.advice.shown_candidates(top).into_iter();
+    let place = shown.position(|other| other == index)?;
+    Some(place + 1)
 }
 
 fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> String {
