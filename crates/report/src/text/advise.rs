@@ -21,10 +21,11 @@ use relayout_advice::{ResolvedProfile, SearchedType};
 use relayout_session::advise::{AdviceRun, PatchedType};
 use serde::Serialize;
 
+use crate::documents::advise::candidate::{CandidateDocument, LayoutDocument};
+use crate::documents::advise::pool::PoolConclusionDocument;
 use crate::documents::advise::{
-    AdviseDocument, AdvisedSubjectDocument, AdvisedTypeDocument, CandidateDocument, LayoutDocument,
-    PoolConclusionDocument, TypeDocument, WhatIfDocument, WhatIfOutcomeDocument,
-    WhatIfScoresDocument,
+    AdviseDocument, AdvisedSubjectDocument, AdvisedTypeDocument, TypeDocument, WhatIfDocument,
+    WhatIfOutcomeDocument, WhatIfScoresDocument,
 };
 use crate::words::counted;
 use crate::words::wrap::wrap_text;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::documents::advise::CandidateDocument;
+use crate::documents::advise::candidate::CandidateDocument;
 use crate::words::advice::doubts::doubt_paragraph;
 use crate::words::wrap::wrap_text;
 

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::documents::advise::{
-    CandidateDocument, GainDocument, IntervalDocument, LayoutDocument, MemberAccessesDocument,
-    PhaseDocument,
+use crate::documents::advise::candidate::{
+    CandidateDocument, GainDocument, IntervalDocument, LayoutDocument,
 };
+use crate::documents::advise::evidence::{MemberAccessesDocument, PhaseDocument};
 use crate::words::advice::{from_to_words, interval_words};
 use crate::words::counted;
 use crate::words::wrap::wrap_text;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use relayout_layout::word_lists::word_list;
 
-use crate::documents::advise::CandidateDocument;
+use crate::documents::advise::candidate::CandidateDocument;
 use crate::words::wrap::wrap_text;
 
 /// Most members that are named.

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::documents::advise::{CandidateDocument, GuardDocument, LayoutDocument};
+use crate::documents::advise::candidate::{CandidateDocument, LayoutDocument};
+use crate::documents::advise::pool::GuardDocument;
 use crate::text::advise::{push_best_and_scenarios, shown_candidates, table};
 use crate::words::advice::guards::GUARD_RACE_NOTE;
 use crate::words::advice::interval_words;

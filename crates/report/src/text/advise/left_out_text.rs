@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use relayout_layout::word_lists::word_list;
 
-use crate::documents::advise::{AdvisedTypeDocument, BoundDocument, LeftOutDocument};
+use crate::documents::advise::AdvisedTypeDocument;
+use crate::documents::advise::evidence::{BoundDocument, LeftOutDocument};
 use crate::text::advise::order_text;
 use crate::words::counted;
 use crate::words::percent::percent;

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::documents::advise::{AdvisedTypeDocument, OrderFactDocument};
+use crate::documents::advise::AdvisedTypeDocument;
+use crate::documents::advise::evidence::OrderFactDocument;
 use crate::words::advice::order::undecided_sentence;
 use crate::words::count_more;
 use crate::words::wrap::wrap_text;

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::documents::advise::{AdvisedTypeDocument, CandidateDocument, ReviewDocument};
+use crate::documents::advise::AdvisedTypeDocument;
+use crate::documents::advise::candidate::CandidateDocument;
+use crate::documents::advise::pool::ReviewDocument;
 use crate::text::advise::shown_candidates;
 use crate::words::wrap::wrap_text;
 

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::documents::advise::{
-    CandidateDocument, ScenarioDocument, ScenarioScoreDocument, ScenarioTodayDocument,
+use crate::documents::advise::candidate::CandidateDocument;
+use crate::documents::advise::pool::{
+    ScenarioDocument, ScenarioScoreDocument, ScenarioTodayDocument,
 };
 use crate::words::advice::interval_words;
 use crate::words::wrap::wrap_text;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::documents::advise::{CandidateDocument, IntervalDocument, LayoutDocument};
+use crate::documents::advise::candidate::{CandidateDocument, IntervalDocument, LayoutDocument};
 use crate::words::wrap::wrap_text;
 
 const COLUMN_TITLES: [&str; 12] = [
