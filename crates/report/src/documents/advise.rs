@@ -5,8 +5,10 @@ pub(crate) mod candidate;
 pub(crate) mod curve;
 pub(crate) mod evidence;
 mod from_search;
+pub(crate) mod patch;
 pub(crate) mod pool;
 
+pub(crate) use from_search::type_document;
 pub use from_search::{advise_document, what_if_document};
 
 use std::collections::BTreeMap;
@@ -20,6 +22,7 @@ use crate::documents::advise::evidence::{
     BoundDocument, CompileDocument, DoubtDocument, LeftOutDocument, MemberAccessesDocument,
     OrderFactDocument, PhaseDocument,
 };
+use crate::documents::advise::patch::WrittenPatchDocument;
 use crate::documents::advise::pool::{GuardDocument, PoolConclusionDocument, ReviewDocument};
 use crate::documents::report::finding::{AdviceDocument, DeclaringDocument};
 
@@ -193,6 +196,9 @@ pub struct AdvisedTypeDocument {
     pub given: Vec<CandidateDocument>,
     /// Reason why the best candidate has no patch.
     pub patch_refused: Option<String>,
+    /// The patch; null where none was written.
+    #[serde(default)]
+    pub written_patch: Option<WrittenPatchDocument>,
     /// Results of compiling the patch, by configuration.
     pub compiled: Option<Vec<CompileDocument>>,
     /// Number of layouts that were replayed.
@@ -228,6 +234,13 @@ pub struct AdvisedTypeDocument {
 }
 
 impl AdvisedTypeDocument {
+    /// Returns the layout that the patch makes.
+    pub(crate) fn patched_layout(&self) -> Option<&CandidateDocument> {
+        let guarded = self.check.iter().flat_map(|guards| &guards.candidates);
+        let mut layouts = self.given.iter().chain(&self.candidates).chain(guarded);
+        layouts.find(|layout| layout.patch.is_some())
+    }
+
     /// Returns the recommended layout, with guards or without.
     pub(crate) fn recommended_layout(&self) -> Option<&CandidateDocument> {
         match self.check.as_ref().filter(|guards| guards.is_recommended) {

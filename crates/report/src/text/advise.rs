@@ -88,7 +88,7 @@ fn push_limits(text: &mut String, notes: &[String], intervals: &str) {
     text.extend([replay, intervals, throughput]);
 }
 
-/// Returns the text of `advise`. Layouts as pahole prints them, and patches, are those of `run`.
+/// Returns the text of `advise`. Layouts as pahole prints them are those of `run`.
 pub fn advise_text(
     document: &AdviseDocument,
     resolved: &ResolvedProfile<'_>,
@@ -115,7 +115,7 @@ pub fn advise_text(
     for (type_document, patched) in document.types.iter().zip(&run.types) {
         push_type_section(&mut text, type_document, resolved, patched, options);
         if options.patches {
-            patch_text::push_patch_section(&mut text, resolved, patched, options);
+            patch_text::push_patch_section(&mut text, type_document, options);
         }
     }
     let notes = limit_notes(document.recorded_time.as_deref(), &document.notes);

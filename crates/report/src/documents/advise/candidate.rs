@@ -52,6 +52,9 @@ pub struct CandidateDocument {
     pub places: Option<PlaceChangesDocument>,
     /// Worst change on parts of the recording that did not choose the layout: the gain to promise.
     pub worst_change: Option<f64>,
+    /// The alignment that the program's own allocator has to give, as a sentence.
+    #[serde(default)]
+    pub own_allocation: Option<String>,
     /// The changes on these parts as a sentence; null where they were not judged.
     #[serde(default)]
     pub parts_sentence: Option<String>,

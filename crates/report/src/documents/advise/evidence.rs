@@ -106,6 +106,9 @@ pub struct CompileDocument {
     pub configuration: String,
     /// `as-scored`, `good`, `not-judged` or `bad`.
     pub verdict: String,
+    /// The result as a sentence without a period.
+    #[serde(default)]
+    pub sentence: String,
     /// Source files that were compiled.
     pub units: Vec<String>,
     /// Reason.

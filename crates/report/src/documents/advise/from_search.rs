@@ -14,6 +14,7 @@ use relayout_session::advise::{AdviceRun, PatchOutcome, PatchedType};
 use crate::documents::Document as _;
 use crate::documents::advise::candidate::CandidateDocument;
 use crate::documents::advise::evidence::BoundDocument;
+use crate::documents::advise::patch::written_patch_document;
 use crate::documents::advise::{
     AdviseDocument, AdvisedSubjectDocument, AdvisedTypeDocument, AdvisedVariableDocument,
     RefusedTypeDocument, SkippedTypeDocument, TypeDocument, VariableFindingDocument,
@@ -134,7 +135,8 @@ fn what_if_outcome(
     }))
 }
 
-fn type_document(
+/// Returns the document of one type, with the candidates worth showing for `top`.
+pub(crate) fn type_document(
     resolved: &ResolvedProfile<'_>,
     patched: &PatchedType<'_>,
     top: usize,
@@ -163,10 +165,7 @@ fn type_document(
     let recommended = patched.recommended();
     let guards = advised.guards.as_ref();
     let reviewed = reviewed_layout(advice, recommended.as_ref());
-    let (compared_by, compared_cpus) = match advice.compared_by {
-        ComparedBy::Transfers => ("transfers", None),
-        ComparedBy::PredictedTime { cpus } => ("predicted-time", Some(cpus)),
-    };
+    let (compared_by, compared_cpus) = comparison_keys(advice.compared_by);
     TypeDocument::Advised(Box::new(AdvisedTypeDocument {
         name: gathered.name.clone(),
         subject: subject_document(gathered),
@@ -180,13 +179,14 @@ fn type_document(
         current: layout_document(&gathered.shape, &advice.current),
         candidates: candidate_documents(advised, &view, patch, top),
         check: guards.and_then(|guards| guard_document(advised, &view, guards, patch, top)),
-        given: given_documents(&view, patch),
+        given: given_documents(advised, &view, patch),
         recommended: { recommended.as_ref() }.and_then(|found| shown_place(pool, found, top)),
         recommended_why: recommendation_reason(patched, recommended.as_ref()),
         conclusion: conclusion_document(&view),
         without_limits: limited_sentence(patched),
         review: LayoutReview::new(&view, patched, top).map(review_document),
         patch_refused: patch.and_then(patch_refusal).map(str::to_owned),
+        written_patch: written_patch_document(patched),
         compiled: patch.and_then(compile_results),
         tried: advice.candidates.len(),
         ranking_configurations: advice.builds,
@@ -227,6 +227,14 @@ fn subject_document(gathered: &GatheredType<'_>) -> AdvisedSubjectDocument {
         title: gathered.advised_subject.title(),
         recorded_objects: objects.len(),
         recorded_accesses: accesses.sum(),
+    }
+}
+
+/// Returns the measure by which candidates are compared, and the CPUs for which times are predicted.
+fn comparison_keys(compared_by: ComparedBy) -> (&'static str, Option<u32>) {
+    match compared_by {
+        ComparedBy::Transfers => ("transfers", None),
+        ComparedBy::PredictedTime { cpus } => ("predicted-time", Some(cpus)),
     }
 }
 

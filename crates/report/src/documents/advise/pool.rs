@@ -25,6 +25,8 @@ pub struct ScenarioTodayDocument {
     pub name: String,
     /// `workload` or `configuration`.
     pub kind: String,
+    /// Workload of the profile; null for a configuration.
+    pub workload: Option<String>,
     /// Read and write transfers; null where nothing was scored.
     pub transfers: Option<u64>,
     /// Pair transfers; null where they cost nothing.

@@ -20,16 +20,19 @@ use crate::documents::advise::from_search::evidence::doubt_documents;
 use crate::documents::advise::from_search::pool::scenario_documents;
 use crate::words::advice::doubts::part_sentence;
 use crate::words::advice::line_changes::line_sentences;
+use crate::words::advice::memory::own_allocator_sentence;
 use crate::words::advice::places::place_sentence;
 use crate::words::advice::{PoolView, change_words};
 
 pub(super) fn given_documents(
+    advised: &AdvisedType<'_>,
     view: &PoolView<'_>,
     patch: Option<&PatchOutcome>,
 ) -> Vec<CandidateDocument> {
     let given = view.pool.advice.user_layouts.iter().enumerate();
     let documents = given.map(|(index, ranked)| CandidateDocument {
         elsewhere: Some(scenario_documents(view.pool, index)),
+        doubts: doubt_documents(advised, Some(ranked)),
         ..candidate_document(view, ranked)
     });
     let mut documents: Vec<CandidateDocument> = documents.collect();
@@ -67,13 +70,14 @@ pub(super) fn candidate_documents(
     if let Some(PatchOutcome::Diff(written)) = patch
         && written.edited.is_guarded != pool.statements.is_empty()
     {
-        add_patch_document(view, written, &shown, &mut candidates);
+        add_patch_document(advised, view, written, &shown, &mut candidates);
     }
     candidates
 }
 
 /// Adds the patch to its candidate, which comes last if it is not shown.
 fn add_patch_document(
+    advised: &AdvisedType<'_>,
     view: &PoolView<'_>,
     written: &WrittenPatch,
     shown: &[usize],
@@ -90,6 +94,7 @@ fn add_patch_document(
     }
     if let Some(ranked) = edited.layout.ranked(view.pool) {
         let mut document = candidate_document(view, ranked);
+        document.doubts = doubt_documents(advised, Some(ranked));
         document.set_patch(edited);
         candidates.push(document);
     }
@@ -119,6 +124,7 @@ pub(super) fn candidate_document(view: &PoolView<'_>, ranked: &RankedLayout) -> 
         edit: change_words(view, ranked),
         line_changes: line_sentences(view, ranked),
         parts_sentence: part_sentence(ranked),
+        own_allocation: own_allocator_sentence(view.gathered, &advice.current, ranked),
         doubts: Vec::new(),
         changes: change::describe_edits(&ranked.changes, shape),
         moved: ranked.moved,

@@ -115,6 +115,7 @@ fn compile_document(test: &CompileTest) -> CompileDocument {
     CompileDocument {
         configuration: test.configuration.clone(),
         verdict: verdict.to_owned(),
+        sentence: test.sentence(),
         units,
         why,
     }

@@ -106,6 +106,7 @@ fn scenario_today_document(
     ScenarioTodayDocument {
         name: scenario.name.clone(),
         kind: scenario.kind.as_str().to_owned(),
+        workload: scenario.workload.clone(),
         transfers: current.map(|current| current.tally.transfers()),
         pair_transfers: current.and_then(|current| current.pair_transfers),
         not_judged: scenario.results.as_ref().err().cloned(),
