@@ -26,7 +26,7 @@ pub(crate) struct PoolView<'a> {
 
 impl<'a> PoolView<'a> {
     /// Views the layouts that the user gave for a type.
-    pub(crate) fn given(
+    pub(crate) fn from_given_layouts(
         resolved: &'a ResolvedProfile<'a>,
         searched: &'a SearchedType<'_>,
         advice: &'a LayoutAdvice,

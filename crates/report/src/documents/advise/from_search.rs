@@ -114,7 +114,7 @@ fn what_if_outcome(
 ) -> WhatIfOutcomeDocument {
     let gathered = &searched.gathered;
     let view = match &searched.outcome {
-        Ok(advice) => PoolView::given(resolved, searched, advice),
+        Ok(advice) => PoolView::from_given_layouts(resolved, searched, advice),
         Err(refusal) => {
             return WhatIfOutcomeDocument::Refused {
                 refused: refusal.to_string(),

@@ -47,7 +47,7 @@ pub(crate) fn push_given_layouts(
     let Ok(advice) = &searched.outcome else {
         return;
     };
-    let view = PoolView::given(resolved, searched, advice);
+    let view = PoolView::from_given_layouts(resolved, searched, advice);
     for given in &advice.user_layouts {
         push_layout(text, &view, given, given_name(given));
     }
