@@ -1,12 +1,13 @@
 //! The mail of a patch: the answers to a maintainer's questions, from the recording and the scores.
 
+mod listings;
+
 use std::fmt::Write as _;
 
-use relayout_advice::{GatheredType, MemberAccesses, ResolvedProfile};
+use relayout_advice::ResolvedProfile;
 use relayout_patch::PatchMail;
 use relayout_profile::AccessCoverage;
-use relayout_search::ScoredLayout;
-use relayout_session::advise::{PatchOutcome, PatchedType};
+use relayout_session::advise::PatchedType;
 use relayout_workflows::tune::ChangeDescription;
 
 use crate::documents::advise::candidate::{CandidateDocument, IntervalDocument, LayoutDocument};
@@ -15,21 +16,17 @@ use crate::documents::advise::patch::WrittenPatchDocument;
 use crate::documents::advise::pool::PoolConclusionDocument;
 use crate::documents::advise::{AdvisedTypeDocument, TypeDocument, type_document};
 use crate::words::advice::guards::GUARD_RACE_NOTE;
-use crate::words::advice::listing::pahole_listing;
-use crate::words::advice::{PoolView, doubts, from_to_words, interval_words};
+use crate::words::advice::{doubts, from_to_words, interval_words};
 use crate::words::wrap::wrap_text_at;
 use crate::words::{ContextNoun, counted, recorded_time_words};
+use listings::layout_listings;
 
 /// Author of a patch where git knows none.
 const AUTHOR_UNKNOWN: &str = "Your Name <you@example.org>";
 /// Columns of a commit message.
 const WIDTH: usize = 72;
-/// Characters of a line in a message, at most, as `checkpatch.pl` asks.
-const LINE_CHARACTERS_MAX: usize = 75;
 /// Members that are named with their functions.
 const USES_LISTED_MAX: usize = 8;
-/// Lines of a layout; of a larger struct only the accessed members are listed.
-const LISTING_LINES_MAX: usize = 48;
 
 /// Returns the mail of a type's patch; `None` without a patch. Layouts as pahole prints them are those of `patched`.
 pub fn patch_mail(
@@ -240,70 +237,6 @@ fn effect_table(
         let _ = writeln!(text, "{}", wrap_text_at(WIDTH, &sentence, 0));
     }
     text.push('\n');
-    text
-}
-
-/// Returns today's layout and that of the patch, as pahole prints them.
-fn layout_listings(resolved: &ResolvedProfile<'_>, patched: &PatchedType<'_>) -> Option<String> {
-    let advised = &patched.advised;
-    let Some(PatchOutcome::Diff(written)) = &patched.patch else {
-        return None;
-    };
-    let view = PoolView {
-        resolved,
-        gathered: &advised.searched.gathered,
-        pool: written.edited.pool(advised)?,
-    };
-    let scored: &ScoredLayout = written.edited.candidate(advised)?;
-    let mut text = String::new();
-    for (title, scored) in [("Before", &view.pool.advice.current), ("After", scored)] {
-        let full_listing = pahole_listing(&view, scored);
-        let shown = match full_listing.lines().count() <= LISTING_LINES_MAX {
-            true => full_listing,
-            false => accessed_members(view.gathered, &advised.accesses, scored),
-        };
-        let _ = writeln!(text, "{title} (pahole):\n");
-        for line in shown.lines() {
-            let _ = writeln!(text, "{}", narrow_line(line.trim_end()));
-        }
-        text.push('\n');
-    }
-    Some(text)
-}
-
-/// Returns a line of pahole's, without aligning spaces if it is too long with them.
-fn narrow_line(line: &str) -> String {
-    if line.chars().count() <= LINE_CHARACTERS_MAX {
-        return line.to_owned();
-    }
-    let (indent, code) = line.split_at(line.len() - line.trim_start().len());
-    let words: Vec<&str> = code.split_whitespace().collect();
-    format!("{indent}{}", words.join(" "))
-}
-
-/// Returns the accessed members with their places.
-fn accessed_members(
-    gathered: &GatheredType<'_>,
-    accesses: &[MemberAccesses],
-    scored: &ScoredLayout,
-) -> String {
-    let mut text = format!(
-        "{} {{ /* accessed members only */\n",
-        gathered.advised_subject.title()
-    );
-    for &atom in &scored.arrangement.order {
-        let name = &gathered.shape.atoms[atom].name;
-        let place = &scored.layout.places[atom];
-        let is_used = accesses.iter().any(|member_use| {
-            let rest = member_use.member.strip_prefix(name.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        });
-        if is_used {
-            let size = place.end - place.offset;
-            let _ = writeln!(text, "\t{name:<40} /* {:>5} {size:>5} */", place.offset);
-        }
-    }
-    let _ = writeln!(text, "\n\t/* size: {} */\n}};", scored.layout.size);
     text
 }
 
