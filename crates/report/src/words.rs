@@ -1,6 +1,7 @@
 //! Words that several renderings share.
 
 pub(crate) mod access;
+pub(crate) mod advice;
 pub(crate) mod effects;
 pub mod escape;
 pub(crate) mod experiment;

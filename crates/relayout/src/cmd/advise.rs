@@ -10,7 +10,7 @@ use relayout_advice::{
 use relayout_layout::suggestions;
 use relayout_messages::UserError;
 use relayout_report::Document as _;
-use relayout_report::documents::advise::advise_document;
+use relayout_report::documents::advise::{AdviseDocument, advise_document};
 use relayout_report::exports::mail::patch::patch_mail;
 use relayout_report::text::advise::{AdviceTextOptions, advise_text};
 use relayout_session::advise::{
@@ -263,14 +263,13 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
             let run = advise_types(resolved, &names, &request)?;
             let cache = ProfileCache::locate(&args.profile, &args.debug);
             cache.add_judgements(&run_judgements(resolved, &run, &request));
-            let has_mails = save_patches(args, resolved, &run)?;
+            let document = advise_document(resolved, &run, args.top);
+            let has_mails = save_patches(args, &document, resolved, &run)?;
             let exit = ExitStatus::failed_if(run.has_bad_patch());
             let title = format!("relayout advise {}", resolved.profile.meta.workload);
-            (args.files).write_files(&title, || {
-                Ok(advise_document(resolved, &run, args.top).to_json()?)
-            })?;
+            (args.files).write_files(&title, || Ok(document.to_json()?))?;
             if args.json {
-                return Ok((advise_document(resolved, &run, args.top).to_json()?, exit));
+                return Ok((document.to_json()?, exit));
             }
             let options = AdviceTextOptions {
                 top: args.top,
@@ -281,7 +280,7 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
                 patch_file: args.patch.clone(),
                 rejected_file: args.patch.as_deref().map(rejected_path),
             };
-            let text = advise_text(resolved, &run, &options);
+            let text = advise_text(&document, resolved, &run, &options);
             if let [patched] = run.types.as_slice() {
                 let type_name = &patched.advised.searched.gathered.name;
                 cache.keep(
@@ -326,6 +325,7 @@ fn advice_request(args: &Args, layout_type: &str) -> Result<AdviceRequest, UserE
 /// Writes the files of --patch and --hardware-script. Returns true if there is a patch in a file.
 fn save_patches(
     args: &Args,
+    document: &AdviseDocument,
     resolved: &ResolvedProfile<'_>,
     run: &AdviceRun<'_>,
 ) -> Result<bool, UserError> {
@@ -333,10 +333,10 @@ fn save_patches(
     if let Some(file) = &args.patch {
         let author = args.source.as_deref().and_then(relayout_files::git_author);
         let (mut good, mut bad) = (Vec::new(), Vec::new());
-        for patched in &run.types {
+        for (document, patched) in document.types.iter().zip(&run.types) {
             let is_bad = patched.patch.as_ref().is_some_and(PatchOutcome::is_bad);
             let mails = if is_bad { &mut bad } else { &mut good };
-            mails.extend(patch_mail(resolved, patched, args.top, author.as_deref()));
+            mails.extend(patch_mail(document, resolved, patched, author.as_deref()));
         }
         if author.is_none() && !good.is_empty() {
             resolved.progress.warn(

@@ -99,12 +99,13 @@ pub fn run(args: &Args) -> Result<(), UserError> {
                 let names = ResolvedNames::new(resolved, images);
                 notes.extend(predict_curves(resolved, &names, &mut searched, &request, 0));
             }
+            let document = what_if_document(resolved, &searched, &notes);
             (args.files).write_files(&format!("relayout what-if {type_name}"), || {
-                Ok(what_if_document(resolved, &searched, &notes).to_json()?)
+                Ok(document.to_json()?)
             })?;
             match args.json {
-                true => Ok(what_if_document(resolved, &searched, &notes).to_json()?),
-                false => Ok(what_if_text(resolved, &searched, &notes)),
+                true => Ok(document.to_json()?),
+                false => Ok(what_if_text(&document, resolved, &searched)),
             }
         },
     )?;

@@ -1,41 +1,34 @@
 //! Text of `advise` and `what-if`.
 
 mod curve_text;
-pub(crate) mod doubt_text;
+mod doubt_text;
+mod effect_text;
 mod group_text;
-pub(crate) mod guard_text;
-pub(crate) mod line_changes;
-pub(crate) mod order_text;
-pub(crate) mod place_text;
-pub(crate) mod recommendation_text;
-pub(crate) mod review_answers;
+mod guard_text;
+mod left_out_text;
+mod listing_text;
+mod order_text;
+mod patch_text;
 mod review_text;
-pub(crate) mod scenario_text;
-pub(crate) mod search_words;
+mod scenario_text;
 mod table;
 mod variable_text;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use relayout_advice::{
-    AdvisedType, GatheredType, GuardableStore, InnerType, LayoutPool, ResolvedProfile,
-    SearchedType, inner_types,
-};
-use relayout_search::{AdviceVerdict, LayoutAdvice, RankedLayout, ScoredLayout, change};
-use relayout_session::advise::{AdviceRun, CompileTest, PatchOutcome, PatchedType, WrittenPatch};
+use relayout_advice::{ResolvedProfile, SearchedType};
+use relayout_session::advise::{AdviceRun, PatchedType};
 use serde::Serialize;
 
+use crate::documents::advise::candidate::{CandidateDocument, LayoutDocument};
+use crate::documents::advise::pool::PoolConclusionDocument;
+use crate::documents::advise::{
+    AdviseDocument, AdvisedSubjectDocument, AdvisedTypeDocument, TypeDocument, WhatIfDocument,
+    WhatIfOutcomeDocument, WhatIfScoresDocument,
+};
+use crate::words::counted;
 use crate::words::wrap::wrap_text;
-use crate::words::{counted, recorded_time_words};
-
-/// A pool of layouts with its type.
-#[derive(Clone, Copy)]
-pub(crate) struct PoolView<'a> {
-    pub resolved: &'a ResolvedProfile<'a>,
-    pub gathered: &'a GatheredType<'a>,
-    pub pool: LayoutPool<'a>,
-}
 
 /// Limits of replay, printed with every result. A sentence about the intervals stands between the
 /// parts.
@@ -49,8 +42,6 @@ Limits
   the accesses. `relayout verify` measures it.
 ",
 ];
-/// Structs in a type that are named at most.
-const INNER_NAMED_MAX: usize = 3;
 /// Limits of replay in short.
 const SHORT_LIMITS: &str = "Counted by replay of the recorded order, with infinite caches and no \
                             prefetch. --all has the accesses, all candidates and the limits.";
@@ -80,193 +71,6 @@ pub struct AdviceTextOptions {
     pub rejected_file: Option<PathBuf>,
 }
 
-/// Returns the text of `advise`.
-pub fn advise_text(
-    resolved: &ResolvedProfile<'_>,
-    run: &AdviceRun<'_>,
-    options: &AdviceTextOptions,
-) -> String {
-    let mut text = String::new();
-    for contended in &run.skipped {
-        let reason = contended.skip_reason.as_deref().unwrap_or_default();
-        let (name, transfers) = (&contended.name, counted(contended.transfers, "transfer"));
-        let _ = writeln!(text, "Skipped: {name} ({transfers}): {reason}");
-    }
-    if !run.skipped.is_empty() {
-        text.push('\n');
-    }
-    variable_text::push_variables(&mut text, &resolved.profile.meta, &run.variables);
-    if run.types.is_empty() && !run.variables.is_empty() {
-        return text;
-    }
-    if run.types.is_empty() {
-        let statement = match run.skipped.is_empty() {
-            true => "No object of a struct has transfers between contexts in this profile",
-            false => "Nothing else has transfers between contexts in this profile",
-        };
-        let line = format!(
-            "{statement}: nothing to advise on. `relayout report` shows what was resolved and what \
-             was not."
-        );
-        let _ = writeln!(text, "{}", wrap_text(&line, 0));
-        return text;
-    }
-    for patched in &run.types {
-        push_type_section(&mut text, resolved, patched, options);
-        if let Some((pool, recommended)) = patched.recommended_with_guards()
-            && let Some(curve) = &pool.advice.candidates[recommended.index].curve
-        {
-            curve_text::push_curve(&mut text, "the recommended layout", curve);
-        }
-        if options.patches {
-            push_patch_section(&mut text, resolved, patched, options);
-        }
-    }
-    match options.all {
-        true => push_limits(
-            &mut text,
-            &limit_notes(resolved, &run.notes),
-            SEARCHED_INTERVALS,
-        ),
-        false => push_short_limits(&mut text, &limit_notes(resolved, &run.notes)),
-    }
-    text
-}
-
-fn push_patch_section(
-    text: &mut String,
-    resolved: &ResolvedProfile<'_>,
-    patched: &PatchedType<'_>,
-    options: &AdviceTextOptions,
-) {
-    let advised = &patched.advised;
-    match &patched.patch {
-        Some(PatchOutcome::Refused(reason)) => {
-            let _ = writeln!(text, "{}\n", wrap_text(&format!("No patch: {reason}."), 2));
-        }
-        Some(PatchOutcome::Diff(written)) => {
-            push_patch(text, resolved, patched, written, options);
-        }
-        None if advised.searched.outcome.is_err() => {}
-        None => text.push_str("No patch: no layout is recommended.\n\n"),
-    }
-}
-
-fn advice_transfers(pool: LayoutPool<'_>, index: usize) -> u64 {
-    pool.advice.candidates[index].tally.transfers()
-}
-
-fn push_patch(
-    text: &mut String,
-    resolved: &ResolvedProfile<'_>,
-    patched: &PatchedType<'_>,
-    written: &WrittenPatch,
-    options: &AdviceTextOptions,
-) {
-    let (advised, edited) = (&patched.advised, &written.edited);
-    let (Some(pool), Some(candidate)) = (edited.pool(advised), edited.candidate(advised)) else {
-        return;
-    };
-    let view = PoolView {
-        resolved,
-        gathered: &advised.searched.gathered,
-        pool,
-    };
-    if let Some(reason) = &written.instead_reason {
-        let transfers = instead_transfers(patched, candidate);
-        let explanation = format!(
-            "The recommended layout is not written as a patch: {reason}. This one is, with {transfers}."
-        );
-        let _ = writeln!(text, "{}", wrap_text(&explanation, 0));
-    }
-    let file = match &options.patch_file {
-        Some(path) if !written.is_bad() => format!(" It is in {}.", path.display()),
-        _ => String::new(),
-    };
-    let line = format!("Patch: {}.{file}", change_words(&view, candidate));
-    let _ = writeln!(text, "{}", wrap_text(&line, 2));
-    if let Some(sentence) = edited.reach.sentence() {
-        let _ = writeln!(text, "{}", wrap_text(sentence, 0));
-    }
-    for sentence in written.compile_tests.iter().map(CompileTest::sentence) {
-        let _ = writeln!(text, "{}", wrap_text(&sentence, 2));
-    }
-    if written.is_bad() {
-        text.push_str("The patch is not good as it is.");
-        if let Some(path) = &options.rejected_file {
-            let _ = write!(text, " It is in {}.", path.display());
-        }
-        text.push('\n');
-    }
-    match options.diffs {
-        true => text.extend(["\n", &edited.diff, "\n"]),
-        false => text.push('\n'),
-    }
-}
-
-/// Returns the transfers of a layout that took the place of the recommended one, in words.
-fn instead_transfers(patched: &PatchedType<'_>, written: &RankedLayout) -> String {
-    let transfers = written.tally.transfers();
-    let recommended = patched.advised.most_recommended();
-    match recommended.map(|(pool, found)| advice_transfers(pool, found.index)) {
-        Some(most) if most != transfers => format!("{transfers} transfers instead of {most}"),
-        _ => format!("as many transfers: {transfers}"),
-    }
-}
-
-/// Returns the text of `what-if`.
-pub fn what_if_text(
-    resolved: &ResolvedProfile<'_>,
-    searched: &SearchedType<'_>,
-    notes: &[String],
-) -> String {
-    let mut text = String::new();
-    let gathered = &searched.gathered;
-    push_heading(&mut text, gathered);
-    match &searched.outcome {
-        Err(refusal) => {
-            let _ = writeln!(text, "Not judged: {refusal}.\n");
-        }
-        Ok(advice) => {
-            let view = PoolView {
-                resolved,
-                gathered,
-                pool: LayoutPool {
-                    statements: &[],
-                    user_layouts: &searched.user_layouts,
-                    advice,
-                    scenarios: &[],
-                    crowded: None,
-                },
-            };
-            for given in &advice.user_layouts {
-                push_layout(&mut text, &view, given, given_name(given));
-            }
-            let rows: Vec<&RankedLayout> = advice.user_layouts.iter().collect();
-            table::push_layout_table(&mut text, &view, &advice.current, &rows);
-            push_given_effects(&mut text, &view);
-            for given in &advice.user_layouts {
-                if let Some(curve) = &given.curve {
-                    curve_text::push_curve(&mut text, given_name(given), curve);
-                }
-            }
-            let memory = search_words::memory_sentences(gathered, advice);
-            let _ = writeln!(text, "{}", wrap_text(&memory, 2));
-            search_words::push_phases(&mut text, advice);
-            text.push('\n');
-        }
-    }
-    push_limits(&mut text, &limit_notes(resolved, notes), GIVEN_INTERVALS);
-    text
-}
-
-/// Returns the notes, after one about the recorded part of the time if that was not all of it.
-fn limit_notes(resolved: &ResolvedProfile<'_>, notes: &[String]) -> Vec<String> {
-    let recorded = recorded_time_words(&resolved.profile.meta)
-        .map(|words| format!("Recorded: {words}. All counts are of this time."));
-    recorded.into_iter().chain(notes.iter().cloned()).collect()
-}
-
 /// Appends the notes and the limits in a sentence.
 fn push_short_limits(text: &mut String, notes: &[String]) {
     for note in notes {
@@ -284,210 +88,199 @@ fn push_limits(text: &mut String, notes: &[String], intervals: &str) {
     text.extend([replay, intervals, throughput]);
 }
 
-fn push_given_effects(text: &mut String, view: &PoolView<'_>) {
-    for given in &view.pool.advice.user_layouts {
-        text.push_str(&search_words::effect_section(
-            view,
-            given,
-            given_name(given),
+/// Returns the text of `advise`. Layouts as pahole prints them are those of `run`.
+pub fn advise_text(
+    document: &AdviseDocument,
+    resolved: &ResolvedProfile<'_>,
+    run: &AdviceRun<'_>,
+    options: &AdviceTextOptions,
+) -> String {
+    let mut text = String::new();
+    for skipped in &document.skipped {
+        let reason = skipped.why.as_deref().unwrap_or_default();
+        let (name, transfers) = (&skipped.name, counted(skipped.transfers, "transfer"));
+        let _ = writeln!(text, "Skipped: {name} ({transfers}): {reason}");
+    }
+    if !document.skipped.is_empty() {
+        text.push('\n');
+    }
+    variable_text::push_variables(&mut text, &document.variables);
+    if document.types.is_empty() && !document.variables.is_empty() {
+        return text;
+    }
+    if document.types.is_empty() {
+        push_no_types(&mut text, !document.skipped.is_empty());
+        return text;
+    }
+    for (type_document, patched) in document.types.iter().zip(&run.types) {
+        push_type_section(&mut text, type_document, resolved, patched, options);
+        if options.patches {
+            patch_text::push_patch_section(&mut text, type_document, options);
+        }
+    }
+    let notes = limit_notes(document.recorded_time.as_deref(), &document.notes);
+    match options.all {
+        true => push_limits(&mut text, &notes, SEARCHED_INTERVALS),
+        false => push_short_limits(&mut text, &notes),
+    }
+    text
+}
+
+fn push_no_types(text: &mut String, has_skipped: bool) {
+    let statement = match has_skipped {
+        false => "No object of a struct has transfers between contexts in this profile",
+        true => "Nothing else has transfers between contexts in this profile",
+    };
+    let line = format!(
+        "{statement}: nothing to advise on. `relayout report` shows what was resolved and what \
+         was not."
+    );
+    let _ = writeln!(text, "{}", wrap_text(&line, 0));
+}
+
+/// Returns the text of `what-if`. Layouts as pahole prints them are those of `searched`.
+pub fn what_if_text(
+    document: &WhatIfDocument,
+    resolved: &ResolvedProfile<'_>,
+    searched: &SearchedType<'_>,
+) -> String {
+    let mut text = String::new();
+    push_heading(&mut text, &document.subject);
+    match &document.outcome {
+        WhatIfOutcomeDocument::Refused { refused } => {
+            let _ = writeln!(text, "Not judged: {refused}.\n");
+        }
+        WhatIfOutcomeDocument::Scored(scores) => {
+            listing_text::push_given_layouts(&mut text, resolved, searched);
+            push_scores(&mut text, scores);
+        }
+    }
+    let notes = limit_notes(document.recorded_time.as_deref(), &document.notes);
+    push_limits(&mut text, &notes, GIVEN_INTERVALS);
+    text
+}
+
+fn push_scores(text: &mut String, scores: &WhatIfScoresDocument) {
+    let rows: Vec<&CandidateDocument> = scores.all_given.iter().collect();
+    table::push_layout_table(text, &scores.current, &rows);
+    push_given_effects(text, &scores.current, &scores.all_given);
+    for given in &scores.all_given {
+        if let Some(curve) = &given.predicted_curve {
+            curve_text::push_curve(text, given.given_name(), curve);
+        }
+    }
+    let _ = writeln!(text, "{}", wrap_text(&scores.memory, 2));
+    effect_text::push_phases(text, &scores.by_phase);
+    text.push('\n');
+}
+
+/// Returns the notes, after one about the recorded part of the time if that was not all of it.
+fn limit_notes(recorded_time: Option<&str>, notes: &[String]) -> Vec<String> {
+    let recorded =
+        recorded_time.map(|words| format!("Recorded: {words}. All counts are of this time."));
+    recorded.into_iter().chain(notes.iter().cloned()).collect()
+}
+
+fn push_given_effects(text: &mut String, today: &LayoutDocument, given: &[CandidateDocument]) {
+    for layout in given {
+        text.push_str(&effect_text::effect_section(
+            today,
+            layout,
+            layout.given_name(),
         ));
-        let shape = &view.gathered.shape;
-        group_text::push_group_crossings(text, shape, given);
+        group_text::push_group_crossings(text, layout);
         text.push('\n');
     }
 }
 
-fn push_heading(text: &mut String, gathered: &GatheredType<'_>) {
-    let instances = gathered.instances.iter();
-    let accesses = instances
-        .clone()
-        .map(|instance| instance.trace.accesses.len());
-    let accesses: usize = accesses.sum();
-    let objects = instances.flat_map(|instance| {
-        let starts = instance.starts();
-        starts.map(move |start| (instance.run, instance.trace.base + u64::from(start)))
-    });
-    let mut objects: Vec<_> = objects.collect();
-    objects.sort_unstable();
-    objects.dedup();
+fn push_heading(text: &mut String, subject: &AdvisedSubjectDocument) {
     let _ = writeln!(
         text,
-        "{}: {} in the profile, {} of them recorded in order ({accesses} accesses).\n",
-        gathered.advised_subject.title(),
-        counted(gathered.objects, "object"),
-        objects.len(),
+        "{}: {} in the profile, {} of them recorded in order ({} accesses).\n",
+        subject.title,
+        counted(subject.objects, "object"),
+        subject.recorded_objects,
+        subject.recorded_accesses,
     );
 }
 
 fn push_type_section(
     text: &mut String,
+    type_document: &TypeDocument,
     resolved: &ResolvedProfile<'_>,
     patched: &PatchedType<'_>,
     options: &AdviceTextOptions,
 ) {
-    let advised = &patched.advised;
-    let gathered = &advised.searched.gathered;
-    push_heading(text, gathered);
-    let pool = match (&advised.searched.outcome, advised.unguarded_pool()) {
-        (Ok(_), Some(pool)) => pool,
-        (outcome, _) => {
-            if let Err(refusal) = outcome {
-                let _ = writeln!(text, "No candidates: {refusal}.\n");
-            }
+    let advised = match type_document {
+        TypeDocument::Refused(refused) => {
+            push_heading(text, &refused.subject);
+            let _ = writeln!(text, "No candidates: {}.\n", refused.refused);
             return;
         }
+        TypeDocument::Advised(advised) => advised,
     };
-    let view = PoolView {
-        resolved,
-        gathered,
-        pool,
-    };
-    review_text::push_review(text, &view, patched, options.top);
+    push_heading(text, &advised.subject);
+    review_text::push_review(text, advised);
     text.push('\n');
     if options.layouts {
-        push_layouts(text, &view, patched);
+        listing_text::push_layouts(text, resolved, patched);
     }
     if options.all {
-        push_everything(text, &view, advised, options);
+        push_everything(text, advised);
     }
-}
-
-/// Appends today's layout, the recommended one and the best found.
-fn push_layouts(text: &mut String, view: &PoolView<'_>, patched: &PatchedType<'_>) {
-    let advice = view.pool.advice;
-    push_layout(text, view, &advice.current, "Today's layout");
-    let recommended = patched.recommended().map(|found| found.index);
-    if let Some(index) = recommended {
-        let candidate = &advice.candidates[index];
-        let title = format!("Recommended: {}", change_words(view, candidate));
-        push_layout(text, view, candidate, &title);
-    }
-    if let Some(best) = best_found(advice).filter(|_| recommended != Some(0)) {
-        let title = format!("Best found by replay: {}", change_words(view, best));
-        push_layout(text, view, best, &title);
+    if let Some(curve) = { advised.recommended_layout() }
+        .and_then(|recommended| recommended.predicted_curve.as_ref())
+    {
+        curve_text::push_curve(text, "the recommended layout", curve);
     }
 }
 
 /// Appends accesses, all candidates with their effects, and what was left out.
-fn push_everything(
-    text: &mut String,
-    view: &PoolView<'_>,
-    advised: &AdvisedType<'_>,
-    options: &AdviceTextOptions,
-) {
-    let (gathered, advice) = (view.gathered, view.pool.advice);
-    search_words::push_member_accesses(text, &advised.accesses);
-    let mut rows: Vec<&RankedLayout> = advice.user_layouts.iter().collect();
-    let candidates = advice.shown_candidates(options.top);
-    rows.extend(candidates.iter().map(|index| &advice.candidates[*index]));
-    table::push_layout_table(text, view, &advice.current, &rows);
-    push_given_effects(text, view);
-    push_best_and_scenarios(text, view, options.top);
-    if let Some(best) = view.pool.best() {
-        doubt_text::push_doubts(text, advised, best);
+fn push_everything(text: &mut String, advised: &AdvisedTypeDocument) {
+    let today = &advised.current;
+    effect_text::push_member_accesses(text, &advised.evidence);
+    let shown = shown_candidates(&advised.candidates);
+    let rows: Vec<&CandidateDocument> = advised.given.iter().chain(shown.iter().copied()).collect();
+    table::push_layout_table(text, today, &rows);
+    push_given_effects(text, today, &advised.given);
+    push_best_and_scenarios(text, today, &advised.conclusion, &advised.given, &shown);
+    if let Some(best) = shown.first() {
+        doubt_text::push_doubts(text, best);
     }
-    let memory = search_words::memory_sentences(gathered, advice);
-    let _ = writeln!(text, "{}", wrap_text(&memory, 2));
-    search_words::push_phases(text, advice);
-    search_words::push_left_out(text, gathered, advice);
-    guard_text::push_guard_section(text, view, advised, options.top);
+    let _ = writeln!(text, "{}", wrap_text(&advised.memory, 2));
+    effect_text::push_phases(text, &advised.by_phase);
+    left_out_text::push_left_out(text, advised);
+    if let Some(guards) = &advised.check {
+        guard_text::push_guard_section(text, today, guards);
+    }
     text.push('\n');
 }
 
+/// Returns the candidates worth showing, without one that only the patch makes.
+fn shown_candidates(candidates: &[CandidateDocument]) -> Vec<&CandidateDocument> {
+    let is_shown = |candidate: &&CandidateDocument| candidate.number.is_some();
+    candidates.iter().filter(is_shown).collect()
+}
+
 /// Appends the effects of the best layout in a pool, here and in other scenarios.
-fn push_best_and_scenarios(text: &mut String, view: &PoolView<'_>, top: usize) {
-    let advice = view.pool.advice;
-    if let Some(best) = best_found(advice) {
-        let effect = search_words::effect_section(view, best, "found 1");
+fn push_best_and_scenarios(
+    text: &mut String,
+    today: &LayoutDocument,
+    conclusion: &PoolConclusionDocument,
+    given: &[CandidateDocument],
+    shown: &[&CandidateDocument],
+) {
+    if let Some(best) = shown.first().filter(|_| conclusion.has_fewer) {
+        let effect = effect_text::effect_section(today, best, "found 1");
         let _ = writeln!(text, "{effect}");
     }
-    text.push_str(&wrap_text(&search_words::verdict_sentences(view), 0));
-    if let Some(sentence) = inner_types_sentence(view) {
-        text.push_str(&wrap_text(&format!("{sentence}\n"), 0));
+    for sentence in conclusion.sentences.iter().chain(&conclusion.inner_types) {
+        let _ = writeln!(text, "{}", wrap_text(sentence, 0));
     }
-    scenario_text::push_scenarios(text, view.pool, top);
-}
-
-/// Returns a sentence about the parts of the type that moved as a whole, or could not move.
-fn inner_types_sentence(view: &PoolView<'_>) -> Option<String> {
-    let types = view.resolved.resolution.types();
-    let inner = inner_types(view.gathered, types, view.pool.advice);
-    let named = inner.iter().map(InnerType::words);
-    let named: Vec<String> = named.take(INNER_NAMED_MAX).collect();
-    (!named.is_empty()).then(|| {
-        format!(
-            "What moved as a whole has an order of its own to look for: {}, by `relayout advise` with \
-             that type.",
-            named.join(", ")
-        )
-    })
-}
-
-/// Returns the best candidate, if it has fewer transfers than today's layout.
-fn best_found(advice: &LayoutAdvice) -> Option<&RankedLayout> {
-    let has_fewer = matches!(
-        advice.verdict,
-        AdviceVerdict::Better
-            | AdviceVerdict::Traded
-            | AdviceVerdict::Slower
-            | AdviceVerdict::Slight
-            | AdviceVerdict::Uneven
-            | AdviceVerdict::Unclear
-            | AdviceVerdict::Unstable
-    );
-    advice.candidates.first().filter(|_| has_fewer)
-}
-
-fn push_layout(text: &mut String, view: &PoolView<'_>, scored: &ScoredLayout, title: &str) {
-    let _ = writeln!(text, "{title}\n{}", pahole_listing(view, scored));
-}
-
-/// Returns a layout as pahole prints it.
-pub(crate) fn pahole_listing(view: &PoolView<'_>, scored: &ScoredLayout) -> String {
-    let gathered = view.gathered;
-    if gathered.is_whole {
-        let (size, align) = (scored.layout.size, scored.layout.align);
-        let title = gathered.advised_subject.title();
-        return format!("{title} {{ ... }}; /* size: {size}, alignment: {align} */\n");
-    }
-    let laid_out =
-        gathered
-            .shape
-            .apply_arrangement(&gathered.aggregate, &scored.arrangement, &scored.layout);
-    let options = relayout_pahole_text::Options {
-        cacheline_size: view.resolved.line_bytes.into(),
-        ..relayout_pahole_text::Options::default()
-    };
-    let types = view.resolved.resolution.types();
-    relayout_pahole_text::render_aggregate(types, &laid_out, &options).unwrap_or_default()
-}
-
-fn given_name(scored: &ScoredLayout) -> &str {
-    scored.name.as_deref().unwrap_or_default()
-}
-
-/// Returns the guards and edits of a layout.
-pub(crate) fn change_words(view: &PoolView<'_>, scored: &ScoredLayout) -> String {
-    let statements = match scored.guarded {
-        true => view.pool.statements,
-        false => &[],
-    };
-    let guards = statements.iter().map(GuardableStore::guard_words);
-    let mut words: Vec<String> = guards.collect();
-    words.extend(change::describe_edits(
-        &scored.changes,
-        &view.gathered.shape,
-    ));
-    let calls = view.gathered.calls_to_change(scored);
-    words.extend((!calls.is_empty()).then(|| {
-        format!(
-            "with memory aligned to {} by {}",
-            scored.layout.align.max(scored.layout.run_align),
-            calls.join(", ")
-        )
-    }));
-    match words.is_empty() {
-        true => "-".to_owned(),
-        false => words.join(", "),
-    }
+    let given = given
+        .iter()
+        .map(|given| (given.given_name().to_owned(), given));
+    let found = { (1..).zip(shown) }.map(|(number, found)| (format!("found {number}"), *found));
+    let layouts: Vec<(String, &CandidateDocument)> = given.chain(found).collect();
+    scenario_text::push_scenarios(text, &conclusion.scenarios, &layouts);
 }

@@ -2,19 +2,19 @@
 
 use relayout_timed::{ContextGain, CurvePoint, PredictedCurve, RuleEffect, ThinkEffect};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Predicted throughput over today's, by the number of CPUs. A prediction, not a measurement.
-#[derive(Clone, Serialize, JsonSchema)]
-pub struct CurveDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CurveDocument {
     /// Name of the machine.
-    pub machine: &'a str,
+    pub machine: String,
     /// CPUs up to which the model was held against published gains. Points beyond are an extrapolation.
     pub published_to: u32,
     /// CPUs from which on each further one adds less than a tenth of what the first ones did, with today's layout.
     pub saturates_at: Option<u32>,
     /// Points by number of CPUs.
-    pub curve: Vec<CurvePointDocument<'a>>,
+    pub curve: Vec<CurvePointDocument>,
     /// CPUs of `rules` and `think`.
     pub effect_cpus: u32,
     /// Rules of the model, and the ratio if one has the smallest or largest value that
@@ -25,7 +25,7 @@ pub struct CurveDocument<'a> {
 }
 
 /// Effect of the program's own time.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ThinkEffectDocument {
     /// Nanoseconds.
     pub think_ns: f64,
@@ -34,8 +34,8 @@ pub struct ThinkEffectDocument {
 }
 
 /// A point of the curve.
-#[derive(Clone, Serialize, JsonSchema)]
-pub struct CurvePointDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CurvePointDocument {
     /// CPUs.
     pub cpus: u32,
     /// Throughput over today's.
@@ -56,14 +56,14 @@ pub struct CurvePointDocument<'a> {
     /// The same with the layout.
     pub waiting: f64,
     /// The same by line today, the most first.
-    pub lines_today: Vec<WaitingLineDocument<'a>>,
+    pub lines_today: Vec<WaitingLineDocument>,
     /// Speed of what each recorded context does over today's; empty where the workload marks operations, and all
     /// contexts do the same, and where contexts sleep for futexes, and take turns.
     pub by_context: Vec<ContextSpeedDocument>,
 }
 
 /// Predicted speed of what one context does.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ContextSpeedDocument {
     /// Number of the context in the profile.
     pub context: u16,
@@ -76,19 +76,19 @@ pub struct ContextSpeedDocument {
 }
 
 /// A line that CPUs wait for.
-#[derive(Clone, Serialize, JsonSchema)]
-pub struct WaitingLineDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct WaitingLineDocument {
     /// Member or variable on it that is accessed most.
-    pub line: &'a str,
+    pub line: String,
     /// Fraction of their time for which CPUs, or contexts if those are more, wait for it.
     pub waiting: f64,
 }
 
 /// Effect of a rule that was not measured.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RuleEffectDocument {
     /// Rule.
-    pub rule: &'static str,
+    pub rule: String,
     /// True if its value was measured on the machine.
     pub measured: bool,
     /// Ratio with its smallest value.
@@ -97,11 +97,18 @@ pub struct RuleEffectDocument {
     pub at_high: f64,
 }
 
-impl<'a> CurveDocument<'a> {
+impl CurvePointDocument {
+    /// Returns true if the workload marks operations.
+    pub(crate) fn has_marks(&self) -> bool {
+        self.operations_per_second.is_some()
+    }
+}
+
+impl CurveDocument {
     /// Returns the document of a curve.
-    pub fn new(curve: &'a PredictedCurve) -> Self {
+    pub fn new(curve: &PredictedCurve) -> Self {
         Self {
-            machine: &curve.machine,
+            machine: curve.machine.clone(),
             published_to: curve.published_to,
             saturates_at: curve.saturates_at,
             curve: curve
@@ -116,7 +123,7 @@ impl<'a> CurveDocument<'a> {
     }
 }
 
-fn point_document<'a>(curve: &'a PredictedCurve, point: &CurvePoint) -> CurvePointDocument<'a> {
+fn point_document(curve: &PredictedCurve, point: &CurvePoint) -> CurvePointDocument {
     let lines = curve.waiting_lines(point).into_iter();
     CurvePointDocument {
         cpus: point.cpus,
@@ -129,7 +136,10 @@ fn point_document<'a>(curve: &'a PredictedCurve, point: &CurvePoint) -> CurvePoi
         waiting_today: point.today_waiting,
         waiting: point.changed_waiting,
         lines_today: lines
-            .map(|(line, waiting)| WaitingLineDocument { line, waiting })
+            .map(|(line, waiting)| WaitingLineDocument {
+                line: line.to_owned(),
+                waiting,
+            })
             .collect(),
         by_context: point.by_context.iter().map(speed_document).collect(),
     }
@@ -153,7 +163,7 @@ fn think_document(effect: &ThinkEffect) -> ThinkEffectDocument {
 
 fn rule_document(effect: &RuleEffect) -> RuleEffectDocument {
     RuleEffectDocument {
-        rule: effect.rule,
+        rule: effect.rule.to_owned(),
         measured: effect.is_measured,
         at_low: effect.at_low,
         at_high: effect.at_high,

@@ -1,63 +1,63 @@
 //! The documents of `advise` and `what-if`, made of a session's values.
 
-use relayout_advice::{
-    AdviceDoubt, AdvisedType, ContendedVariable, GuardAdvice, GuardableStore, LayoutPool,
-    MemberAccesses, OtherScenario, PoolLayout, ResolvedProfile, SearchedType,
-};
-use relayout_contend::CoherenceTally;
-use relayout_contend::throughput::{GainRatio, ThroughputGain};
-use relayout_layout::abi::StructShape;
-use relayout_patch::{OrderFact, OrderReliance};
+mod candidates;
+mod evidence;
+mod pool;
+
+use std::collections::BTreeSet;
+
+use relayout_advice::{ContendedVariable, GatheredType, ResolvedProfile, SearchedType};
 use relayout_profile::ProfileMeta;
-use relayout_search::{
-    AdviceVerdict, ChangeInterval, ComparedBy, EditSize, GroupCrossing, LayoutAdvice, LineGroups,
-    PlaceChanges, RankedLayout, Recommendation, ScoredLayout, SkippedCandidates, change,
-};
-use relayout_session::advise::{
-    AdviceRun, CompileTest, CompileVerdict, EditedCandidate, PatchOutcome, PatchedType,
-    WrittenPatch,
-};
+use relayout_search::{AdviceVerdict, ComparedBy, LayoutAdvice, RankedLayout, Recommendation};
+use relayout_session::advise::{AdviceRun, PatchOutcome, PatchedType};
 
 use crate::documents::Document as _;
-use crate::documents::advise::curve::CurveDocument;
+use crate::documents::advise::candidate::CandidateDocument;
+use crate::documents::advise::evidence::BoundDocument;
+use crate::documents::advise::patch::written_patch_document;
 use crate::documents::advise::{
-    AdviseDocument, AdvisedTypeDocument, AdvisedVariableDocument, BoundDocument, CandidateDocument,
-    ChangePercentDocument, CompileDocument, ContextGainDocument, DoubtDocument, EditsDocument,
-    FunctionDocument, GainDocument, GroupCrossingDocument, GuardDocument, IntervalDocument,
-    LayoutDocument, LeftOutDocument, MemberAccessesDocument, OrderFactDocument,
-    PerOperationDocument, PhaseDocument, PlaceChangesDocument, PlacedMemberDocument,
-    RefusedTypeDocument, ReviewAnswerDocument, ReviewDocument, RunGainDocument, ScenarioDocument,
-    ScenarioScoreDocument, SkippedTypeDocument, StatementDocument, StoreCountsDocument,
-    TypeDocument, VariableFindingDocument, WhatIfDocument, WhatIfOutcomeDocument,
-    WhatIfScoresDocument,
+    AdviseDocument, AdvisedSubjectDocument, AdvisedTypeDocument, AdvisedVariableDocument,
+    RefusedTypeDocument, SkippedTypeDocument, TypeDocument, VariableFindingDocument,
+    WhatIfDocument, WhatIfOutcomeDocument, WhatIfScoresDocument,
 };
 use crate::documents::report::{advice_document, declaring_document, source_position};
-use crate::text::advise::recommendation_text::recommendation_reason;
-use crate::text::advise::review_answers::LayoutReview;
-use crate::text::advise::{PoolView, order_text};
-use crate::words::ContextNoun;
+use crate::words::advice::PoolView;
+use crate::words::advice::memory::memory_sentences;
+use crate::words::advice::order::order_sentences;
+use crate::words::advice::recommendation::{limited_sentence, recommendation_reason};
+use crate::words::advice::review::LayoutReview;
 use crate::words::remedy::RemedyContext;
 use crate::words::saving::OutlookWords;
+use crate::words::{ContextNoun, recorded_time_words};
+use candidates::{
+    candidate_document, candidate_documents, given_documents, interval_document, layout_document,
+};
+use evidence::{
+    accesses_document, compile_results, doubt_documents, left_out_document, order_fact_document,
+    phase_documents,
+};
+use pool::{conclusion_document, guard_document, review_document, shown_place};
 
 /// Returns the document of `advise`, with the candidates worth showing for `top`.
-pub fn advise_document<'a>(
-    resolved: &ResolvedProfile<'a>,
-    run: &'a AdviceRun<'_>,
+pub fn advise_document(
+    resolved: &ResolvedProfile<'_>,
+    run: &AdviceRun<'_>,
     top: usize,
-) -> AdviseDocument<'a> {
+) -> AdviseDocument {
     AdviseDocument {
-        schema: AdviseDocument::SCHEMA,
-        workload: &resolved.profile.meta.workload,
+        schema: AdviseDocument::SCHEMA.to_owned(),
+        workload: resolved.profile.meta.workload.clone(),
         line_bytes: resolved.line_bytes,
-        notes: &run.notes,
+        notes: run.notes.clone(),
+        recorded_time: recorded_time_words(&resolved.profile.meta),
         types: { run.types.iter() }
             .map(|patched| type_document(resolved, patched, top))
             .collect(),
         skipped: { run.skipped.iter() }
             .map(|contended| SkippedTypeDocument {
-                name: &contended.name,
+                name: contended.name.clone(),
                 transfers: contended.transfers,
-                why: contended.skip_reason.as_deref(),
+                why: contended.skip_reason.clone(),
             })
             .collect(),
         variables: { run.variables.iter() }
@@ -66,10 +66,7 @@ pub fn advise_document<'a>(
     }
 }
 
-fn variable_document<'a>(
-    meta: &ProfileMeta,
-    variable: &'a ContendedVariable,
-) -> AdvisedVariableDocument<'a> {
+fn variable_document(meta: &ProfileMeta, variable: &ContendedVariable) -> AdvisedVariableDocument {
     let outlook = OutlookWords::of_number();
     let context = RemedyContext {
         context_noun: ContextNoun::from_meta(meta).singular(),
@@ -77,14 +74,14 @@ fn variable_document<'a>(
     };
     let findings = variable.findings.iter();
     AdvisedVariableDocument {
-        name: &variable.name,
-        type_name: &variable.type_name,
+        name: variable.name.clone(),
+        type_name: variable.type_name.clone(),
         declared_in: variable.declaring.as_ref().map(declaring_document),
         transfers: variable.transfers,
         findings: findings
             .map(|finding| VariableFindingDocument {
                 rank: finding.rank,
-                kind: finding.kind.as_str(),
+                kind: finding.kind.as_str().to_owned(),
                 advice: { finding.remedies.iter() }
                     .map(|remedy| advice_document(remedy, context, source_position))
                     .collect(),
@@ -94,48 +91,56 @@ fn variable_document<'a>(
 }
 
 /// Returns the document of `what-if`.
-pub fn what_if_document<'a>(
-    resolved: &ResolvedProfile<'a>,
-    searched: &'a SearchedType<'_>,
-    notes: &'a [String],
-) -> WhatIfDocument<'a> {
+pub fn what_if_document(
+    resolved: &ResolvedProfile<'_>,
+    searched: &SearchedType<'_>,
+    notes: &[String],
+) -> WhatIfDocument {
     WhatIfDocument {
-        schema: WhatIfDocument::SCHEMA,
-        workload: &resolved.profile.meta.workload,
+        schema: WhatIfDocument::SCHEMA.to_owned(),
+        workload: resolved.profile.meta.workload.clone(),
         line_bytes: resolved.line_bytes,
-        name: &searched.gathered.name,
-        notes,
-        outcome: what_if_outcome(searched),
+        name: searched.gathered.name.clone(),
+        subject: subject_document(&searched.gathered),
+        notes: notes.to_vec(),
+        recorded_time: recorded_time_words(&resolved.profile.meta),
+        outcome: what_if_outcome(resolved, searched),
     }
 }
 
-fn what_if_outcome<'a>(searched: &'a SearchedType<'_>) -> WhatIfOutcomeDocument<'a> {
-    let shape = &searched.gathered.shape;
-    let advice = match &searched.outcome {
-        Ok(advice) => advice,
+fn what_if_outcome(
+    resolved: &ResolvedProfile<'_>,
+    searched: &SearchedType<'_>,
+) -> WhatIfOutcomeDocument {
+    let gathered = &searched.gathered;
+    let view = match &searched.outcome {
+        Ok(advice) => PoolView::from_given_layouts(resolved, searched, advice),
         Err(refusal) => {
             return WhatIfOutcomeDocument::Refused {
                 refused: refusal.to_string(),
             };
         }
     };
+    let advice = view.pool.advice;
     let given = advice.user_layouts.iter();
-    let all_given: Vec<CandidateDocument<'_>> = given
-        .map(|ranked| candidate_document(shape, advice, ranked))
+    let all_given: Vec<CandidateDocument> = given
+        .map(|ranked| candidate_document(&view, ranked))
         .collect();
     WhatIfOutcomeDocument::Scored(Box::new(WhatIfScoresDocument {
-        current: layout_document(shape, &advice.current),
+        current: layout_document(&gathered.shape, &advice.current),
         by_phase: phase_documents(advice),
+        memory: memory_sentences(gathered, advice),
         given: all_given.first().cloned(),
         all_given,
     }))
 }
 
-fn type_document<'a>(
-    resolved: &ResolvedProfile<'a>,
-    patched: &'a PatchedType<'_>,
+/// Returns the document of one type, with the candidates worth showing for `top`.
+pub(crate) fn type_document(
+    resolved: &ResolvedProfile<'_>,
+    patched: &PatchedType<'_>,
     top: usize,
-) -> TypeDocument<'a> {
+) -> TypeDocument {
     let advised = &patched.advised;
     let gathered = &advised.searched.gathered;
     let pool = match (&advised.searched.outcome, advised.unguarded_pool()) {
@@ -143,8 +148,8 @@ fn type_document<'a>(
         (outcome, _) => {
             let refused = outcome.as_ref().err().map(ToString::to_string);
             return TypeDocument::Refused(RefusedTypeDocument {
-                name: &gathered.name,
-                objects: gathered.objects,
+                name: gathered.name.clone(),
+                subject: subject_document(gathered),
                 refused: refused.unwrap_or_default(),
                 candidates: [],
             });
@@ -160,37 +165,36 @@ fn type_document<'a>(
     let recommended = patched.recommended();
     let guards = advised.guards.as_ref();
     let reviewed = reviewed_layout(advice, recommended.as_ref());
-    let (compared_by, compared_cpus) = match advice.compared_by {
-        ComparedBy::Transfers => ("transfers", None),
-        ComparedBy::PredictedTime { cpus } => ("predicted-time", Some(cpus)),
-    };
+    let (compared_by, compared_cpus) = comparison_keys(advice.compared_by);
     TypeDocument::Advised(Box::new(AdvisedTypeDocument {
-        name: &gathered.name,
-        objects: gathered.objects,
-        kept: gathered.order.pinned_first(),
-        inside: &gathered.size_effects.holder_counts,
+        name: gathered.name.clone(),
+        subject: subject_document(gathered),
+        kept: gathered.order.pinned_first().map(str::to_owned),
+        inside: gathered.size_effects.holder_counts.clone(),
         per_cpu_objects: gathered.size_effects.per_cpu_objects,
         evidence: advised.accesses.iter().map(accesses_document).collect(),
-        verdict: verdict_key(&advice.verdict),
-        compared_by,
+        verdict: verdict_key(&advice.verdict).to_owned(),
+        compared_by: compared_by.to_owned(),
         compared_cpus,
         current: layout_document(&gathered.shape, &advice.current),
-        candidates: candidate_documents(advised, pool, patch, top),
-        check: guards.and_then(|guards| guard_document(advised, guards, patch, top)),
-        given: given_documents(&gathered.shape, pool, patch),
-        recommended: recommended.as_ref().and_then(|found| {
-            let mut shown = advice.shown_candidates(top).into_iter();
-            shown.position(|index| index == found.index)
-        }),
+        candidates: candidate_documents(advised, &view, patch, top),
+        check: guards.and_then(|guards| guard_document(advised, &view, guards, patch, top)),
+        given: given_documents(advised, &view, patch),
+        recommended: { recommended.as_ref() }.and_then(|found| shown_place(pool, found, top)),
         recommended_why: recommendation_reason(patched, recommended.as_ref()),
+        conclusion: conclusion_document(&view),
+        without_limits: limited_sentence(patched),
         review: LayoutReview::new(&view, patched, top).map(review_document),
-        patch_refused: patch.and_then(patch_refusal),
+        patch_refused: patch.and_then(patch_refusal).map(str::to_owned),
+        written_patch: written_patch_document(patched),
         compiled: patch.and_then(compile_results),
         tried: advice.candidates.len(),
-        left_out: left_out_document(&advice.left_out),
+        ranking_configurations: advice.builds,
+        left_out: left_out_document(gathered, &advice.left_out),
         bound: advice.bound.map(|bound| BoundDocument {
             transfers: bound.transfers,
             gap: bound.gap(advice.fewest_transfers()),
+            fewest: advice.fewest_transfers(),
         }),
         held_out: advice.held_out.map(interval_document),
         parts: reviewed.map_or(Vec::new(), part_changes),
@@ -200,9 +204,38 @@ fn type_document<'a>(
             .chain(&gathered.order.undecided)
             .map(order_fact_document)
             .collect(),
-        unrecorded_members: &advice.unrecorded_members,
+        order_notes: order_sentences(gathered),
+        memory: memory_sentences(gathered, advice),
+        unrecorded_members: advice.unrecorded_members.clone(),
         by_phase: phase_documents(advice),
     }))
+}
+
+fn subject_document(gathered: &GatheredType<'_>) -> AdvisedSubjectDocument {
+    let instances = gathered.instances.iter();
+    let accesses = instances
+        .clone()
+        .map(|instance| instance.trace.accesses.len());
+    let objects: BTreeSet<_> = instances
+        .flat_map(|instance| {
+            let starts = instance.starts();
+            starts.map(move |start| (instance.run, instance.trace.base + u64::from(start)))
+        })
+        .collect();
+    AdvisedSubjectDocument {
+        objects: gathered.objects,
+        title: gathered.advised_subject.title(),
+        recorded_objects: objects.len(),
+        recorded_accesses: accesses.sum(),
+    }
+}
+
+/// Returns the measure by which candidates are compared, and the CPUs for which times are predicted.
+fn comparison_keys(compared_by: ComparedBy) -> (&'static str, Option<u32>) {
+    match compared_by {
+        ComparedBy::Transfers => ("transfers", None),
+        ComparedBy::PredictedTime { cpus } => ("predicted-time", Some(cpus)),
+    }
 }
 
 /// Returns the reason why the best candidate has no patch.
@@ -210,25 +243,6 @@ fn patch_refusal(patch: &PatchOutcome) -> Option<&str> {
     match patch {
         PatchOutcome::Refused(reason) => Some(reason),
         PatchOutcome::Diff(written) => written.instead_reason.as_deref(),
-    }
-}
-
-fn compile_results(patch: &PatchOutcome) -> Option<Vec<CompileDocument<'_>>> {
-    match patch {
-        PatchOutcome::Refused(_) => None,
-        PatchOutcome::Diff(written) => Some(compile_documents(written)),
-    }
-}
-
-fn review_document(review: LayoutReview) -> ReviewDocument {
-    ReviewDocument {
-        title: review.title,
-        answers: { review.answers.into_iter() }
-            .map(|answer| ReviewAnswerDocument {
-                question: answer.question,
-                answer: answer.answer,
-            })
-            .collect(),
     }
 }
 
@@ -241,235 +255,11 @@ fn reviewed_layout<'a>(
     found.or(advice.candidates.first())
 }
 
-fn doubt_documents(
-    advised: &AdvisedType<'_>,
-    reviewed: Option<&RankedLayout>,
-) -> Vec<DoubtDocument> {
-    let doubts = match reviewed {
-        Some(ranked) => advised.doubts_about(ranked),
-        None => advised.doubts.clone(),
-    };
-    doubts.iter().map(doubt_document).collect()
-}
-
 /// Changes of the transfers on parts of the recording that did not choose the layout.
 fn part_changes(ranked: &RankedLayout) -> Vec<f64> {
     let parts = ranked.parts.parts.iter();
     let worse = parts.map(|part| part.change.max(part.change_of_others_choice));
     worse.collect()
-}
-
-fn left_out_document(left_out: &SkippedCandidates) -> LeftOutDocument {
-    LeftOutDocument {
-        unrecorded: left_out.unrecorded,
-        kept: left_out.kept,
-        grouped: left_out.grouped,
-        order: left_out.order_rules,
-        budget: left_out.budget,
-        two_moves: left_out.two_moves,
-        builds: left_out.builds,
-    }
-}
-
-fn given_documents<'a>(
-    shape: &'a StructShape,
-    pool: LayoutPool<'a>,
-    patch: Option<&'a PatchOutcome>,
-) -> Vec<CandidateDocument<'a>> {
-    let given = pool.advice.user_layouts.iter().enumerate();
-    let documents = given.map(|(index, ranked)| CandidateDocument {
-        elsewhere: Some(scenario_documents(pool, index)),
-        ..candidate_document(shape, pool.advice, ranked)
-    });
-    let mut documents: Vec<CandidateDocument<'_>> = documents.collect();
-    if let Some(PatchOutcome::Diff(written)) = patch
-        && let PoolLayout::Given(index) = written.edited.layout
-        && let Some(document) = documents.get_mut(index)
-    {
-        document.set_patch(&written.edited);
-    }
-    documents
-}
-
-impl<'a> CandidateDocument<'a> {
-    fn set_patch(&mut self, edited: &'a EditedCandidate) {
-        self.patch = Some(&edited.diff);
-        self.edits.lines = Some(edited.changed_lines());
-    }
-}
-
-/// Returns the candidates worth showing, and the one that the patch makes.
-fn candidate_documents<'a>(
-    advised: &'a AdvisedType<'_>,
-    pool: LayoutPool<'a>,
-    patch: Option<&'a PatchOutcome>,
-    top: usize,
-) -> Vec<CandidateDocument<'a>> {
-    let shape = &advised.searched.gathered.shape;
-    let shown = pool.advice.shown_candidates(top);
-    let mut candidates: Vec<CandidateDocument<'_>> = { shown.iter().enumerate() }
-        .map(|(place, index)| {
-            let ranked = &pool.advice.candidates[*index];
-            let listed_index = pool.user_layouts.len() + place;
-            CandidateDocument {
-                elsewhere: Some(scenario_documents(pool, listed_index)),
-                needs_allocation: advised.searched.gathered.calls_to_change(ranked),
-                ..candidate_document(shape, pool.advice, ranked)
-            }
-        })
-        .collect();
-    if let Some(PatchOutcome::Diff(written)) = patch
-        && written.edited.is_guarded != pool.statements.is_empty()
-    {
-        add_patch_document(advised, written, &shown, &mut candidates);
-    }
-    candidates
-}
-
-/// Adds the patch to its candidate, which comes last if it is not shown.
-fn add_patch_document<'a>(
-    advised: &'a AdvisedType<'_>,
-    written: &'a WrittenPatch,
-    shown: &[usize],
-    candidates: &mut Vec<CandidateDocument<'a>>,
-) {
-    let edited = &written.edited;
-    let PoolLayout::Candidate(patched_index) = edited.layout else {
-        return;
-    };
-    let mut shown = shown.iter();
-    if let Some(place) = shown.position(|index| *index == patched_index) {
-        candidates[place].set_patch(edited);
-        return;
-    }
-    let shape = &advised.searched.gathered.shape;
-    if let (Some(pool), Some(ranked)) = (edited.pool(advised), edited.candidate(advised)) {
-        let mut document = candidate_document(shape, pool.advice, ranked);
-        document.set_patch(edited);
-        candidates.push(document);
-    }
-}
-
-/// Returns the guards, with the layouts that were scored with them.
-fn guard_document<'a>(
-    advised: &'a AdvisedType<'_>,
-    guards: &'a GuardAdvice,
-    patch: Option<&'a PatchOutcome>,
-    top: usize,
-) -> Option<GuardDocument<'a>> {
-    let pool = advised.guarded_pool()?;
-    let shape = &advised.searched.gathered.shape;
-    let alone = guards.guarded.guards_alone();
-    let alone = alone.map(|ranked| candidate_document(shape, pool.advice, ranked));
-    let statements = guards.statements.iter().map(statement_document);
-    Some(GuardDocument {
-        first: statement_document(guards.statements.first()?),
-        statements: statements.collect(),
-        alone,
-        candidates: candidate_documents(advised, pool, patch, top),
-        better: advised.better_guarded_pool().is_some(),
-        beside_layouts_without: guards.guarded.gain_over_fewer.map(interval_document),
-        beside_checks: guards.fewer_guards,
-        held_out: pool.advice.held_out.map(interval_document),
-    })
-}
-
-fn statement_document(statement: &GuardableStore) -> StatementDocument<'_> {
-    StatementDocument {
-        member: &statement.member,
-        function: statement.function.as_deref(),
-        file: &statement.file,
-        line: statement.line,
-        stores: statement.store_counts.all,
-        silent: statement.store_counts.silent,
-    }
-}
-
-/// Returns the scores of a listed layout in other workloads and configurations.
-fn scenario_documents(pool: LayoutPool<'_>, listed_index: usize) -> Vec<ScenarioDocument<'_>> {
-    let documents =
-        { pool.scenarios.iter() }.map(|scenario| scenario_document(scenario, listed_index));
-    documents.collect()
-}
-
-fn scenario_document(scenario: &OtherScenario, listed_index: usize) -> ScenarioDocument<'_> {
-    let results = scenario.results_at(listed_index);
-    let counts = scenario.store_counts.iter();
-    ScenarioDocument {
-        name: &scenario.name,
-        kind: scenario.kind.as_str(),
-        score: results.map(|(own, there)| ScenarioScoreDocument {
-            current_transfers: own.tally.transfers(),
-            transfers: there.tally.transfers(),
-            current_pair_transfers: own.pair_transfers,
-            pair_transfers: there.pair_transfers,
-            size: there.size,
-            transfers_change: there.interval.map(interval_document),
-            hurts: there.is_harmful(own),
-        }),
-        not_judged: scenario.results.as_ref().err().map(String::as_str),
-        statements: counts
-            .map(|counts| StoreCountsDocument {
-                stores: counts.all,
-                silent: counts.silent,
-            })
-            .collect(),
-    }
-}
-
-fn compile_documents(written: &WrittenPatch) -> Vec<CompileDocument<'_>> {
-    written.compile_tests.iter().map(compile_document).collect()
-}
-
-fn compile_document(test: &CompileTest) -> CompileDocument<'_> {
-    let (verdict, units, why) = match &test.verdict {
-        CompileVerdict::Good { units, as_scored } => {
-            let verdict = if *as_scored { "as-scored" } else { "good" };
-            (verdict, units.iter().map(String::as_str).collect(), None)
-        }
-        CompileVerdict::Unknown(why) => ("not-judged", Vec::new(), Some(why.as_str())),
-        CompileVerdict::Bad { unit, why } => ("bad", vec![unit.as_str()], Some(why.as_str())),
-    };
-    CompileDocument {
-        configuration: &test.configuration,
-        verdict,
-        units,
-        why,
-    }
-}
-
-fn accesses_document(accesses: &MemberAccesses) -> MemberAccessesDocument<'_> {
-    let functions = accesses.functions.iter();
-    MemberAccessesDocument {
-        member: &accesses.member,
-        access: if accesses.is_store { "write" } else { "read" },
-        count: accesses.count,
-        contexts: accesses.contexts,
-        functions: functions
-            .map(|(name, count)| FunctionDocument {
-                function: name,
-                count: *count,
-            })
-            .collect(),
-    }
-}
-
-fn phase_documents(advice: &LayoutAdvice) -> Vec<PhaseDocument> {
-    let phases = advice.transfers_by_phase.iter();
-    phases
-        .map(|(offset, transfers)| PhaseDocument {
-            offset: *offset,
-            transfers: *transfers,
-        })
-        .collect()
-}
-
-fn interval_document(interval: ChangeInterval) -> IntervalDocument {
-    IntervalDocument {
-        ratio: interval.change,
-        low: interval.low,
-        high: interval.high,
-    }
 }
 
 fn verdict_key(verdict: &AdviceVerdict) -> &'static str {
@@ -483,167 +273,5 @@ fn verdict_key(verdict: &AdviceVerdict) -> &'static str {
         AdviceVerdict::Traded => "traded",
         AdviceVerdict::Slower => "slower",
         AdviceVerdict::Better => "better",
-    }
-}
-
-fn layout_document<'a>(shape: &'a StructShape, scored: &'a ScoredLayout) -> LayoutDocument<'a> {
-    let tally = &scored.tally;
-    let order = scored.arrangement.order.iter();
-    LayoutDocument {
-        size: scored.layout.size,
-        align: scored.layout.align,
-        transfers: tally.transfers(),
-        transfers_as_recorded: scored.placed.as_recorded.transfers(),
-        transfers_by_place: { scored.placed.by_place.iter() }
-            .map(CoherenceTally::transfers)
-            .collect(),
-        read_transfers: tally.read_transfers,
-        write_transfers: tally.write_transfers,
-        upgrades: tally.upgrades,
-        false_first_touch: tally.false_first_touch,
-        false_lifetime: tally.false_lifetime,
-        pair_transfers: scored.pair_transfers,
-        per_operation: scored.per_operation.map(|events| PerOperationDocument {
-            transfers: events.transfers(),
-            read_transfers: events.read_transfers,
-            write_transfers: events.write_transfers,
-            upgrades: events.upgrades,
-            false_first_touch: events.false_first_touch,
-            false_lifetime: events.false_lifetime,
-        }),
-        bytes_per_object: scored.memory.bytes_per_object,
-        slab_class: scored.memory.cache.as_deref(),
-        layout: order
-            .map(|&atom| PlacedMemberDocument {
-                name: &shape.atoms[atom].name,
-                offset: scored.layout.places[atom].offset,
-                size: shape.atoms[atom].size,
-            })
-            .collect(),
-    }
-}
-
-fn candidate_document<'a>(
-    shape: &'a StructShape,
-    advice: &LayoutAdvice,
-    ranked: &'a RankedLayout,
-) -> CandidateDocument<'a> {
-    let edit = EditSize::new(advice, ranked);
-    CandidateDocument {
-        edits: EditsDocument {
-            members: edit.members,
-            attributes: edit.attributes,
-            lines: None,
-            grown_bytes: edit.grown_bytes,
-        },
-        change_percent: change_percent_document(advice, ranked),
-        layout: layout_document(shape, ranked),
-        name: ranked.name.as_deref(),
-        changes: change::describe_edits(&ranked.changes, shape),
-        moved: ranked.moved,
-        needs_allocation: Vec::new(),
-        pareto: ranked.pareto,
-        unjudged: ranked.unjudged,
-        group_crossings: group_crossing_documents(shape, ranked),
-        predicted_gain: ranked.gain.as_ref().map(gain_document),
-        predicted_curve: ranked.curve.as_ref().map(CurveDocument::new),
-        transfers_change: ranked.interval.map(interval_document),
-        places: { ranked.place_changes(&advice.current) }.map(place_changes_document),
-        worst_change: ranked.parts.worst(),
-        elsewhere: None,
-        run_growth_elements: { ranked.layout.run_align > 1 }.then_some(ranked.run_growth),
-        patch: None,
-    }
-}
-
-fn place_changes_document(places: PlaceChanges) -> PlaceChangesDocument {
-    PlaceChangesDocument {
-        count: places.count,
-        mean_change: places.mean,
-        worst_change: places.worst,
-        without_gain: places.without_gain,
-        are_recorded: places.are_recorded,
-    }
-}
-
-fn group_crossing_documents(
-    shape: &StructShape,
-    ranked: &RankedLayout,
-) -> Vec<GroupCrossingDocument> {
-    let crossings = LineGroups::from_shape(shape).crossings(shape, &ranked.arrangement.order);
-    let document = |crossing: GroupCrossing| GroupCrossingDocument {
-        member: crossing.member,
-        group: crossing.group,
-        leaves: crossing.leaves,
-    };
-    crossings.into_iter().map(document).collect()
-}
-
-fn change_percent_document(advice: &LayoutAdvice, ranked: &RankedLayout) -> ChangePercentDocument {
-    let percent = |ratio: f64| ratio * 100.0;
-    let (before, after) = (advice.current.cost, ranked.cost);
-    ChangePercentDocument {
-        value: match before {
-            0 => 0.0,
-            _ => percent(after as f64 / before as f64 - 1.0),
-        },
-        low: ranked.interval.map(|interval| percent(interval.low)),
-        high: ranked.interval.map(|interval| percent(interval.high)),
-    }
-}
-
-fn gain_document(gain: &ThroughputGain) -> GainDocument {
-    let contexts = gain.by_context.iter();
-    let runs = gain.by_run.iter();
-    GainDocument {
-        ratio: ratio_document(&gain.ratio),
-        cpus: gain.contexts,
-        contexts: contexts
-            .map(|(context, ratio)| ContextGainDocument {
-                ratio: ratio_document(ratio),
-                context: context.0,
-            })
-            .collect(),
-        runs: runs
-            .map(|(run, ratio)| RunGainDocument {
-                run: run.0,
-                ratio: *ratio,
-            })
-            .collect(),
-        unstable: gain.is_unstable(),
-    }
-}
-
-fn ratio_document(ratio: &GainRatio) -> IntervalDocument {
-    IntervalDocument {
-        ratio: ratio.value,
-        low: ratio.low,
-        high: ratio.high,
-    }
-}
-
-fn doubt_document(doubt: &AdviceDoubt) -> DoubtDocument {
-    DoubtDocument {
-        kind: doubt.key(),
-        sentence: doubt.to_string(),
-    }
-}
-
-fn order_fact_document(fact: &OrderFact) -> OrderFactDocument<'_> {
-    OrderFactDocument {
-        kind: match &fact.reliance {
-            OrderReliance::Range { .. } => "range",
-            OrderReliance::DefinitionBorder { .. } => "border",
-            OrderReliance::Assertion { .. } => "assertion",
-            OrderReliance::OffsetLimit { .. } => "offset-limit",
-            OrderReliance::FirstMember(_) => "first-member",
-            OrderReliance::Initializer { .. } => "initializer",
-            OrderReliance::Randomized => "randomized",
-            OrderReliance::Undecided { .. } => "undecided",
-        },
-        file: &fact.place.file,
-        line: fact.place.line,
-        sentence: order_text::fact_words(fact),
-        text: &fact.text,
     }
 }

@@ -1,50 +1,50 @@
 //! The mail of a patch: the answers to a maintainer's questions, from the recording and the scores.
 
+mod listings;
+
 use std::fmt::Write as _;
 
-use relayout_advice::{
-    AdvisedType, GatheredType, LayoutPool, MemberAccesses, OtherScenario, ResolvedProfile,
-};
+use relayout_advice::ResolvedProfile;
 use relayout_patch::PatchMail;
 use relayout_profile::AccessCoverage;
-use relayout_search::{LayoutAdvice, RankedLayout, ScoredLayout};
-use relayout_session::advise::{CompileTest, PatchOutcome, PatchedType, WrittenPatch};
+use relayout_session::advise::PatchedType;
 use relayout_workflows::tune::ChangeDescription;
 
-use crate::text::advise::guard_text::{GUARD_RACE_NOTE, guard_sentences};
-use crate::text::advise::scenario_text::seen_store_words;
-use crate::text::advise::{PoolView, change_words, line_changes, pahole_listing, search_words};
-use crate::text::advise::{doubt_text, place_text};
+use crate::documents::advise::candidate::{CandidateDocument, IntervalDocument, LayoutDocument};
+use crate::documents::advise::evidence::{CompileDocument, MemberAccessesDocument};
+use crate::documents::advise::patch::WrittenPatchDocument;
+use crate::documents::advise::pool::PoolConclusionDocument;
+use crate::documents::advise::{AdvisedTypeDocument, TypeDocument, type_document};
+use crate::words::advice::guards::GUARD_RACE_NOTE;
+use crate::words::advice::{doubts, from_to_words, interval_words};
 use crate::words::wrap::wrap_text_at;
 use crate::words::{ContextNoun, counted, recorded_time_words};
+use listings::layout_listings;
 
 /// Author of a patch where git knows none.
 const AUTHOR_UNKNOWN: &str = "Your Name <you@example.org>";
 /// Columns of a commit message.
 const WIDTH: usize = 72;
-/// Characters of a line in a message, at most, as `checkpatch.pl` asks.
-const LINE_CHARACTERS_MAX: usize = 75;
 /// Members that are named with their functions.
 const USES_LISTED_MAX: usize = 8;
-/// Lines of a layout; of a larger struct only the accessed members are listed.
-const LISTING_LINES_MAX: usize = 48;
 
-/// Returns the mail of a type's patch; `None` without a patch. `top` is the number of shown
-/// candidates.
+/// Returns the mail of a type's patch; `None` without a patch. Layouts as pahole prints them are those of `patched`.
 pub fn patch_mail(
+    document: &TypeDocument,
     resolved: &ResolvedProfile<'_>,
     patched: &PatchedType<'_>,
-    top: usize,
     author: Option<&str>,
 ) -> Option<PatchMail> {
-    let Some(PatchOutcome::Diff(written)) = &patched.patch else {
+    let TypeDocument::Advised(advised) = document else {
         return None;
     };
+    let written = advised.written_patch.as_ref()?;
+    let layout = advised.patched_layout()?;
     Some(PatchMail {
         author: author.unwrap_or(AUTHOR_UNKNOWN).to_owned(),
-        subject: subject_line(&patched.advised.searched.gathered, &written.edited.paths[0]),
-        body: message_body(resolved, &patched.advised, written, top)?,
-        diff: written.edited.diff.clone(),
+        subject: subject_line(&advised.subject.title, &written.path),
+        body: message_body(resolved, patched, advised, written, layout)?,
+        diff: layout.patch.clone()?,
         signature: concat!("relayout ", env!("CARGO_PKG_VERSION")).to_owned(),
     })
 }
@@ -54,58 +54,50 @@ pub fn patch_description(
     resolved: &ResolvedProfile<'_>,
     patched: &PatchedType<'_>,
 ) -> Option<ChangeDescription> {
-    let mail = patch_mail(resolved, patched, patched.advised.limits.top, None)?;
-    let Some(PatchOutcome::Diff(written)) = &patched.patch else {
+    let document = type_document(resolved, patched, patched.advised.limits.top);
+    let mail = patch_mail(&document, resolved, patched, None)?;
+    let TypeDocument::Advised(advised) = document else {
         return None;
-    };
-    let view = PoolView {
-        resolved,
-        gathered: &patched.advised.searched.gathered,
-        pool: written.edited.pool(&patched.advised)?,
     };
     Some(ChangeDescription {
         subject: mail.subject,
         body: mail.body,
-        edit: change_words(&view, written.edited.candidate(&patched.advised)?),
+        edit: advised.patched_layout()?.edit.clone(),
     })
 }
 
 fn message_body(
     resolved: &ResolvedProfile<'_>,
-    advised: &AdvisedType<'_>,
-    written: &WrittenPatch,
-    top: usize,
+    patched: &PatchedType<'_>,
+    advised: &AdvisedTypeDocument,
+    written: &WrittenPatchDocument,
+    layout: &CandidateDocument,
 ) -> Option<String> {
-    let edited = &written.edited;
-    let gathered = &advised.searched.gathered;
-    let pool = edited.pool(advised)?;
-    let view = PoolView {
-        resolved,
-        gathered,
-        pool,
+    let guards = advised.check.as_ref().filter(|_| written.guarded);
+    let (conclusion, held_out) = match guards {
+        Some(guards) => (&guards.conclusion, guards.held_out.as_ref()),
+        None => (&advised.conclusion, advised.held_out.as_ref()),
     };
-    let (advice, scored) = (pool.advice, edited.candidate(advised)?);
     let mut paragraphs = vec![
-        problem_paragraph(resolved, gathered, advice),
-        change_paragraph(&view, scored),
+        problem_paragraph(resolved, advised),
+        change_paragraph(layout),
     ];
-    if let (Some(guards), Some(unguarded), true) =
-        (&advised.guards, advised.advice(), edited.is_guarded)
-    {
-        paragraphs.push(guard_sentences(guards, unguarded));
+    if let Some(guards) = guards {
+        paragraphs.push(guards.summary.clone());
         paragraphs.push(GUARD_RACE_NOTE.to_owned());
     }
-    paragraphs.push(edited.reach.sentence().unwrap_or_default().to_owned());
-    paragraphs.push(doubt_text::doubt_paragraph(&advised.doubts_about(scored)));
+    paragraphs.push(written.reach.clone().unwrap_or_default());
+    let doubts = layout.doubts.iter().map(|doubt| doubt.sentence.as_str());
+    paragraphs.push(doubts::doubt_paragraph(doubts));
     let mut body = String::new();
     push_paragraphs(&mut body, &paragraphs);
-    body.push_str(&use_table(&advised.accesses));
-    body.push_str(&effect_table(advice, scored));
-    body.push_str(&layout_listings(&view, &advised.accesses, scored));
+    body.push_str(&use_table(&advised.evidence));
+    body.push_str(&effect_table(&advised.current, layout, held_out));
+    body.push_str(&layout_listings(resolved, patched)?);
     let paragraphs = [
-        memory_paragraph(gathered, advice, scored),
-        scenario_paragraph(pool, edited.layout.listed_index(pool, top)),
-        compile_paragraph(written),
+        memory_paragraph(advised, layout),
+        scenario_paragraph(conclusion, layout),
+        compile_paragraph(advised.compiled.as_deref().unwrap_or_default()),
         method_paragraph(resolved),
     ];
     push_paragraphs(&mut body, &paragraphs);
@@ -119,28 +111,20 @@ fn push_paragraphs(body: &mut String, paragraphs: &[String]) {
 }
 
 /// Returns `mm/percpu-internal: fewer cache line transfers on struct pcpu_chunk`.
-fn subject_line(gathered: &GatheredType<'_>, path: &str) -> String {
+fn subject_line(title: &str, path: &str) -> String {
     let area = path.strip_prefix("include/linux/").unwrap_or(path);
     let area = area.rsplit_once('.').map_or(area, |(stem, _)| stem);
-    format!(
-        "{area}: fewer cache line transfers on {}",
-        gathered.advised_subject.title()
-    )
+    format!("{area}: fewer cache line transfers on {title}")
 }
 
-fn problem_paragraph(
-    resolved: &ResolvedProfile<'_>,
-    gathered: &GatheredType<'_>,
-    advice: &LayoutAdvice,
-) -> String {
+fn problem_paragraph(resolved: &ResolvedProfile<'_>, advised: &AdvisedTypeDocument) -> String {
     let meta = &resolved.profile.meta;
-    let today = &advice.current;
-    let tally = &today.tally;
-    let unit = match today.per_operation {
-        Some(per) => format!(" ({:.3} per operation)", per.transfers()),
+    let today = &advised.current;
+    let unit = match &today.per_operation {
+        Some(per) => format!(" ({:.3} per operation)", per.transfers),
         None => String::new(),
     };
-    let percent = |part: u64| 100.0 * part as f64 / tally.transfers().max(1) as f64;
+    let percent = |part: u64| 100.0 * part as f64 / today.transfers.max(1) as f64;
     format!(
         "In what was recorded in order of {}{}, cache lines of {} move from one {} to another {} times{unit}. \
          {:.0}% of that is false sharing by first touch: the access that misses does not use what the other \
@@ -151,28 +135,27 @@ fn problem_paragraph(
             "kernel" => format!(" on Linux {}", meta.release),
             _ => String::new(),
         },
-        gathered.advised_subject.title(),
+        advised.subject.title,
         ContextNoun::from_meta(meta).singular(),
-        tally.transfers(),
-        percent(tally.false_first_touch),
-        percent(tally.false_lifetime),
+        today.transfers,
+        percent(today.false_first_touch),
+        percent(today.false_lifetime),
     )
 }
 
 /// Returns the change, and the members that leave each other's cache lines.
-fn change_paragraph(view: &PoolView<'_>, scored: &RankedLayout) -> String {
-    let mut changes = change_words(view, scored);
+fn change_paragraph(layout: &CandidateDocument) -> String {
+    let mut changes = layout.edit.clone();
     if let Some(first) = changes.get_mut(..1) {
         first.make_ascii_uppercase();
     }
-    let line_sentences = line_changes::line_sentences(view, scored);
-    match line_sentences.is_empty() {
+    match layout.line_changes.is_empty() {
         true => format!("{changes}."),
-        false => format!("{changes}: {}.", line_sentences.join("; ")),
+        false => format!("{changes}: {}.", layout.line_changes.join("; ")),
     }
 }
 
-fn use_table(accesses: &[MemberAccesses]) -> String {
+fn use_table(accesses: &[MemberAccessesDocument]) -> String {
     let uses = &accesses[..accesses.len().min(USES_LISTED_MAX)];
     let width = uses
         .iter()
@@ -182,12 +165,12 @@ fn use_table(accesses: &[MemberAccesses]) -> String {
     let mut text =
         "Recorded accesses (repeats that make no difference are left out):\n\n".to_owned();
     for member_use in uses {
-        let kind = if member_use.is_store { "write" } else { "read" };
         let mut line = format!(
-            "  {:<width$} {kind:<5} {:>8} ",
-            member_use.member, member_use.count
+            "  {:<width$} {:<5} {:>8} ",
+            member_use.member, member_use.access, member_use.count
         );
-        for (nth, (name, _)) in member_use.functions.iter().enumerate() {
+        for (nth, function) in member_use.functions.iter().enumerate() {
+            let name = &function.function;
             let separator = if nth == 0 { " " } else { ", " };
             if line.len() + separator.len() + name.len() <= WIDTH {
                 line.push_str(separator);
@@ -202,8 +185,12 @@ fn use_table(accesses: &[MemberAccesses]) -> String {
 }
 
 /// Returns the events that replay counts under both layouts.
-fn effect_table(advice: &LayoutAdvice, scored: &RankedLayout) -> String {
-    let (today, then) = (&advice.current, scored);
+fn effect_table(
+    today: &LayoutDocument,
+    layout: &CandidateDocument,
+    held_out: Option<&IntervalDocument>,
+) -> String {
+    let then = &layout.layout;
     let mut text = wrap_text_at(
         WIDTH,
         "Predicted by replaying the recording under both layouts; this is a count of events, not a \
@@ -211,147 +198,69 @@ fn effect_table(advice: &LayoutAdvice, scored: &RankedLayout) -> String {
         0,
     );
     text.push_str("\n\n");
-    let mut row = |label: &str, before: u64, after: u64| {
-        let _ = writeln!(
-            text,
-            "  {label:<27} {}",
-            search_words::from_to_words(before, after)
-        );
-    };
-    let (current_tally, scored_tally) = (&today.tally, &then.tally);
-    row(
-        "transfers",
-        current_tally.transfers(),
-        scored_tally.transfers(),
-    );
-    row(
-        "  false by first touch",
-        current_tally.false_first_touch,
-        scored_tally.false_first_touch,
-    );
-    row(
-        "  false by lifetime",
-        current_tally.false_lifetime,
-        scored_tally.false_lifetime,
-    );
-    row("upgrades", current_tally.upgrades, scored_tally.upgrades);
-    row("sizeof", today.layout.size, then.layout.size);
-    if let Some(interval) = scored.interval {
-        let percent = search_words::interval_words(interval);
+    let rows = [
+        ("transfers", today.transfers, then.transfers),
+        (
+            "  false by first touch",
+            today.false_first_touch,
+            then.false_first_touch,
+        ),
+        (
+            "  false by lifetime",
+            today.false_lifetime,
+            then.false_lifetime,
+        ),
+        ("upgrades", today.upgrades, then.upgrades),
+        ("sizeof", today.size, then.size),
+    ];
+    for (label, before, after) in rows {
+        let _ = writeln!(text, "  {label:<27} {}", from_to_words(before, after));
+    }
+    if let Some(interval) = &layout.transfers_change {
+        let percent = interval_words(interval.change());
         let _ = writeln!(
             text,
             "\n{}",
             wrap_text_at(WIDTH, &format!("All transfers change by {percent}."), 0)
         );
     }
-    if let Some(interval) = advice.held_out {
-        let sentence = format!(
+    let held_out = held_out.map(|interval| {
+        format!(
             "Chosen on one half of the recording and counted on the other, the best layout changes them by \
              {}.",
-            search_words::interval_words(interval)
-        );
-        let _ = writeln!(text, "{}", wrap_text_at(WIDTH, &sentence, 0));
-    }
-    if let Some(sentence) = place_text::place_sentence(&advice.current, scored) {
-        let _ = writeln!(text, "{}", wrap_text_at(WIDTH, &sentence, 0));
-    }
-    if let Some(sentence) = doubt_text::part_sentence(scored) {
+            interval_words(interval.change())
+        )
+    });
+    let places = layout.places.as_ref().map(|places| places.sentence.clone());
+    let parts = layout.parts_sentence.clone();
+    for sentence in [held_out, places, parts].into_iter().flatten() {
         let _ = writeln!(text, "{}", wrap_text_at(WIDTH, &sentence, 0));
     }
     text.push('\n');
     text
 }
 
-fn layout_listings(
-    view: &PoolView<'_>,
-    accesses: &[MemberAccesses],
-    scored: &ScoredLayout,
-) -> String {
-    let mut text = String::new();
-    for (title, scored) in [("Before", &view.pool.advice.current), ("After", scored)] {
-        let full_listing = pahole_listing(view, scored);
-        let shown = match full_listing.lines().count() <= LISTING_LINES_MAX {
-            true => full_listing,
-            false => accessed_members(view.gathered, accesses, scored),
-        };
-        let _ = writeln!(text, "{title} (pahole):\n");
-        for line in shown.lines() {
-            let _ = writeln!(text, "{}", narrow_line(line.trim_end()));
-        }
-        text.push('\n');
-    }
-    text
-}
-
-/// Returns a line of pahole's, without aligning spaces if it is too long with them.
-fn narrow_line(line: &str) -> String {
-    if line.chars().count() <= LINE_CHARACTERS_MAX {
-        return line.to_owned();
-    }
-    let (indent, code) = line.split_at(line.len() - line.trim_start().len());
-    let words: Vec<&str> = code.split_whitespace().collect();
-    format!("{indent}{}", words.join(" "))
-}
-
-/// Returns the accessed members with their places.
-fn accessed_members(
-    gathered: &GatheredType<'_>,
-    accesses: &[MemberAccesses],
-    scored: &ScoredLayout,
-) -> String {
-    let mut text = format!(
-        "{} {{ /* accessed members only */\n",
-        gathered.advised_subject.title()
-    );
-    for &atom in &scored.arrangement.order {
-        let name = &gathered.shape.atoms[atom].name;
-        let place = &scored.layout.places[atom];
-        let is_used = accesses.iter().any(|member_use| {
-            let rest = member_use.member.strip_prefix(name.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        });
-        if is_used {
-            let size = place.end - place.offset;
-            let _ = writeln!(text, "\t{name:<40} /* {:>5} {size:>5} */", place.offset);
-        }
-    }
-    let _ = writeln!(text, "\n\t/* size: {} */\n}};", scored.layout.size);
-    text
-}
-
 /// Returns the memory of an object, before and after.
-fn memory_paragraph(
-    gathered: &GatheredType<'_>,
-    advice: &LayoutAdvice,
-    scored: &ScoredLayout,
-) -> String {
-    let (today, then) = (&advice.current.memory, &scored.memory);
-    let memory_words = |memory: &relayout_search::MemoryCost| match &memory.cache {
-        Some(cache) => format!("{} bytes ({cache})", memory.bytes_per_object),
-        None => format!("{} bytes", memory.bytes_per_object),
+fn memory_paragraph(advised: &AdvisedTypeDocument, layout: &CandidateDocument) -> String {
+    let (today, then) = (&advised.current, &layout.layout);
+    let memory_words = |layout: &LayoutDocument| match &layout.slab_class {
+        Some(cache) => format!("{} bytes ({cache})", layout.bytes_per_object),
+        None => format!("{} bytes", layout.bytes_per_object),
     };
     let bytes = then.bytes_per_object as i128 - today.bytes_per_object as i128;
+    let objects = advised.subject.objects;
     let mut text = format!(
         "Memory: an object takes {} now and {} then, {:+} bytes for the {} in the recording.",
         memory_words(today),
         memory_words(then),
-        bytes * i128::from(gathered.objects),
-        counted(gathered.objects, "object"),
+        bytes * i128::from(objects),
+        counted(objects, "object"),
     );
-    let own = search_words::own_allocator_sentence(gathered, &advice.current, scored);
-    if let Some(sentence) = own {
+    if let Some(sentence) = &layout.own_allocation {
         let _ = write!(text, " {sentence}");
     }
-    if !gathered.size_effects.holder_counts.is_empty()
-        && advice.current.layout.size != scored.layout.size
-    {
-        let names: Vec<&str> = gathered
-            .size_effects
-            .holder_counts
-            .keys()
-            .map(String::as_str)
-            .take(3)
-            .collect();
+    if !advised.inside.is_empty() && today.size != then.size {
+        let names: Vec<&str> = advised.inside.keys().map(String::as_str).take(3).collect();
         let _ = write!(
             text,
             " It is also part of {}, where what is behind it moves; that was not judged.",
@@ -363,30 +272,25 @@ fn memory_paragraph(
 
 /// Returns the scores in other workloads and configurations. Workloads have their names and not the
 /// paths of their profiles, which readers of the mail do not have.
-fn scenario_paragraph(pool: LayoutPool<'_>, listed_index: Option<usize>) -> String {
-    let scenario_words = |scenario: &OtherScenario| {
+fn scenario_paragraph(conclusion: &PoolConclusionDocument, layout: &CandidateDocument) -> String {
+    let elsewhere = layout.elsewhere.as_deref().unwrap_or_default();
+    let mut sentences = Vec::new();
+    for (index, scenario) in conclusion.scenarios.iter().enumerate() {
         let name = scenario.workload.as_ref().unwrap_or(&scenario.name);
-        let label = format!("{} {name}", scenario.kind.as_str());
-        let results = match &scenario.results {
-            Ok(results) => results,
-            Err(reason) => return format!("{label}: not judged, {reason}"),
+        let score = { elsewhere.get(index) }.and_then(|there| there.score.as_ref());
+        let result = match (&scenario.not_judged, score) {
+            (Some(reason), _) => format!("not judged, {reason}"),
+            (None, None) => "not scored".to_owned(),
+            (None, Some(score)) => {
+                let transfers = match &score.transfers_change {
+                    Some(change) => format!("transfers {}", interval_words(change.change())),
+                    None => counted(score.transfers, "transfer"),
+                };
+                transfers + &scenario.seen_stores
+            }
         };
-        let seen_stores = seen_store_words(scenario, pool.statements);
-        match listed_index.and_then(|index| results.get(index + 1)) {
-            Some(scored) => match scored.interval {
-                Some(interval) => format!(
-                    "{label}: transfers {}{seen_stores}",
-                    search_words::interval_words(interval)
-                ),
-                None => format!(
-                    "{label}: {}{seen_stores}",
-                    counted(scored.tally.transfers(), "transfer")
-                ),
-            },
-            None => format!("{label}: not scored"),
-        }
-    };
-    let sentences: Vec<String> = pool.scenarios.iter().map(scenario_words).collect();
+        sentences.push(format!("{} {name}: {result}", scenario.kind));
+    }
     match sentences.is_empty() {
         true => "Other workloads and configurations were not scored.".to_owned(),
         false => format!("By replay, {}.", sentences.join("; ")),
@@ -394,12 +298,8 @@ fn scenario_paragraph(pool: LayoutPool<'_>, listed_index: Option<usize>) -> Stri
 }
 
 /// Returns the results of the compile tests.
-fn compile_paragraph(written: &WrittenPatch) -> String {
-    let words: Vec<String> = written
-        .compile_tests
-        .iter()
-        .map(CompileTest::sentence)
-        .collect();
+fn compile_paragraph(compiled: &[CompileDocument]) -> String {
+    let words: Vec<&str> = compiled.iter().map(|test| test.sentence.as_str()).collect();
     match words.is_empty() {
         true => String::new(),
         false => format!("Compiled with the patch, as {}.", words.join("; as ")),

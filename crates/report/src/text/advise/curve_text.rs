@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use relayout_layout::word_lists::word_list;
-use relayout_timed::{CurvePoint, PredictedCurve};
 
+use crate::documents::advise::curve::{CurveDocument, CurvePointDocument};
 use crate::words::percent::whole_percent;
 use crate::words::wrap::wrap_text;
 
@@ -25,19 +25,20 @@ const HEADS: [&str; 2] = [
 const MARKED_HEADS: [&str; 2] = ["   million operations/s", "     today     then"];
 
 /// Appends the curve of a layout.
-pub(crate) fn push_curve(text: &mut String, layout_name: &str, curve: &PredictedCurve) {
+pub(crate) fn push_curve(text: &mut String, layout_name: &str, curve: &CurveDocument) {
     let heading = format!(
         "Predicted gain of {layout_name} by the number of CPUs on {}. The timed model predicts it; \
          nothing of it is measured.",
         curve.machine
     );
     let _ = writeln!(text, "{}", wrap_text(&heading, 0));
+    let has_marks = curve.curve.iter().any(CurvePointDocument::has_marks);
     for (head, marked) in HEADS.iter().zip(MARKED_HEADS) {
-        let marked = if curve.has_marks { marked } else { "" };
+        let marked = if has_marks { marked } else { "" };
         let _ = writeln!(text, "{head}{marked}");
     }
-    for point in &curve.points {
-        push_point(text, curve, point);
+    for point in &curve.curve {
+        push_point(text, point);
     }
     for sentence in sentences(curve) {
         let _ = writeln!(text, "{}", wrap_text(&sentence, 2));
@@ -45,7 +46,7 @@ pub(crate) fn push_curve(text: &mut String, layout_name: &str, curve: &Predicted
     text.push('\n');
 }
 
-fn push_point(text: &mut String, curve: &PredictedCurve, point: &CurvePoint) {
+fn push_point(text: &mut String, point: &CurvePointDocument) {
     let percent = |share: f64| (share * 100.0).abs();
     let _ = write!(
         text,
@@ -54,46 +55,38 @@ fn push_point(text: &mut String, curve: &PredictedCurve, point: &CurvePoint) {
         point.ratio,
         point.low,
         point.high,
-        percent(point.today_waiting),
-        percent(point.changed_waiting),
+        percent(point.waiting_today),
+        percent(point.waiting),
     );
-    if curve.has_marks {
-        let [today, then] = [point.today_per_second, point.changed_per_second];
+    if let (Some(today), Some(then)) = (
+        point.operations_per_second_today,
+        point.operations_per_second,
+    ) {
         let _ = write!(text, " {:9.2} {:8.2}", today / 1e6, then / 1e6);
     }
-    let is_beyond = point.cpus > curve.published_to;
-    let _ = writeln!(text, "{}", if is_beyond { "  *" } else { "" });
+    let _ = writeln!(text, "{}", if point.extrapolated { "  *" } else { "" });
 }
 
 /// Returns what the table does not say.
-fn sentences(curve: &PredictedCurve) -> Vec<String> {
+fn sentences(curve: &CurveDocument) -> Vec<String> {
     let mut sentences = Vec::new();
-    if curve
-        .points
-        .iter()
-        .any(|point| point.cpus > curve.published_to)
-    {
+    if curve.curve.iter().any(|point| point.extrapolated) {
         sentences.push(format!(
             "* An extrapolation: the model was held against published gains up to {} CPUs.",
             curve.published_to
         ));
     }
-    let last = curve.points.last();
-    sentences.extend(last.and_then(|point| context_sentence(curve, point)));
+    let last = curve.curve.last();
+    sentences.extend(last.and_then(context_sentence));
     if let Some(cpus) = curve.saturates_at {
         sentences.push(format!(
             "Today, more than {cpus} CPUs hardly add throughput."
         ));
     }
-    sentences.extend(
-        curve
-            .points
-            .last()
-            .and_then(|last| waiting_sentence(curve, last)),
-    );
+    sentences.extend(last.and_then(waiting_sentence));
     sentences.extend(think_sentence(curve));
-    let rules: Vec<String> = { curve.rule_effects.iter() }
-        .filter(|effect| !effect.is_measured)
+    let rules: Vec<String> = { curve.rules.iter() }
+        .filter(|effect| !effect.measured)
         .take(RULES_SHOWN)
         .map(|effect| {
             format!(
@@ -113,8 +106,8 @@ fn sentences(curve: &PredictedCurve) -> Vec<String> {
 }
 
 /// Returns the gains by the program's own time between operations.
-fn think_sentence(curve: &PredictedCurve) -> Option<String> {
-    let effects = curve.think_effects.iter().map(|effect| {
+fn think_sentence(curve: &CurveDocument) -> Option<String> {
+    let effects = curve.think.iter().map(|effect| {
         let ratio = effect.ratio;
         format!("{ratio:.2} with {:.0} ns", effect.think_ns)
     });
@@ -129,8 +122,8 @@ fn think_sentence(curve: &PredictedCurve) -> Option<String> {
 }
 
 /// Returns what the gain is of where no operations are marked, with the gains by context.
-fn context_sentence(curve: &PredictedCurve, point: &CurvePoint) -> Option<String> {
-    if curve.has_marks {
+fn context_sentence(point: &CurvePointDocument) -> Option<String> {
+    if point.has_marks() {
         return None;
     }
     if point.by_context.is_empty() {
@@ -155,11 +148,11 @@ fn context_sentence(curve: &PredictedCurve, point: &CurvePoint) -> Option<String
 }
 
 /// Returns the lines that CPUs wait for longest today.
-fn waiting_sentence(curve: &PredictedCurve, point: &CurvePoint) -> Option<String> {
-    let lines = curve.waiting_lines(point).into_iter();
-    let words: Vec<String> = { lines.filter(|(_, waiting)| *waiting >= WAITING_MIN) }
+fn waiting_sentence(point: &CurvePointDocument) -> Option<String> {
+    let lines = point.lines_today.iter();
+    let words: Vec<String> = { lines.filter(|line| line.waiting >= WAITING_MIN) }
         .take(LINES_SHOWN)
-        .map(|(line, waiting)| format!("{line} {}", whole_percent(waiting)))
+        .map(|line| format!("{} {}", line.line, whole_percent(line.waiting)))
         .collect();
     let cpus = point.cpus;
     (!words.is_empty()).then(|| {

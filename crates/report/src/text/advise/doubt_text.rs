@@ -2,63 +2,18 @@
 
 use std::fmt::Write as _;
 
-use relayout_advice::{AdviceDoubt, AdvisedType};
-use relayout_search::RankedLayout;
-
-use crate::words::percent::{percent, signed_percent};
+use crate::documents::advise::candidate::CandidateDocument;
+use crate::words::advice::doubts::doubt_paragraph;
 use crate::words::wrap::wrap_text;
 
 /// Appends the gain of a layout on parts of the recording, and the doubts about it.
-pub(crate) fn push_doubts(text: &mut String, advised: &AdvisedType<'_>, ranked: &RankedLayout) {
-    if let Some(sentence) = part_sentence(ranked) {
-        let _ = writeln!(text, "{}", wrap_text(&sentence, 0));
+pub(crate) fn push_doubts(text: &mut String, candidate: &CandidateDocument) {
+    if let Some(sentence) = &candidate.parts_sentence {
+        let _ = writeln!(text, "{}", wrap_text(sentence, 0));
     }
-    let paragraph = doubt_paragraph(&advised.doubts_about(ranked));
+    let doubts = candidate.doubts.iter().map(|doubt| doubt.sentence.as_str());
+    let paragraph = doubt_paragraph(doubts);
     if !paragraph.is_empty() {
         let _ = writeln!(text, "{}", wrap_text(&paragraph, 2));
-    }
-}
-
-/// Returns the gain of a layout on each part of the recording, and the worst; `None` if none was
-/// judged.
-pub(crate) fn part_sentence(ranked: &RankedLayout) -> Option<String> {
-    let judged = &ranked.parts;
-    let worst = judged.worst()?;
-    let changes: Vec<String> = { judged.parts.iter() }
-        .map(|part| signed_percent(part.change.max(part.change_of_others_choice)))
-        .collect();
-    let parts = match (judged.are_recordings, changes.len()) {
-        (true, count) => format!("{count} recordings"),
-        (false, 1) => "one third of the recording".to_owned(),
-        (false, count) => format!("{count} thirds of the recording"),
-    };
-    let checks = match changes.len() {
-        1 => "this check".to_owned(),
-        count => format!("the worst of {count} checks"),
-    };
-    let over_all = ranked.interval.map_or(worst, |interval| interval.change);
-    let promise = match judged.lacks_gain() {
-        true => format!(
-            "no gain can be expected: {checks} is {}",
-            signed_percent(worst)
-        ),
-        // Each part begins with a transfer less.
-        false if worst < over_all => {
-            format!("expect at least {} fewer, as over all", percent(-over_all))
-        }
-        false => format!("expect at least {} fewer ({checks})", percent(-worst)),
-    };
-    Some(format!(
-        "Judged on {parts} that did not choose the layout, transfers change by {}: {promise}.",
-        changes.join(", "),
-    ))
-}
-
-/// Returns the doubts; empty without any.
-pub(crate) fn doubt_paragraph(doubts: &[AdviceDoubt]) -> String {
-    let words: Vec<String> = doubts.iter().map(ToString::to_string).collect();
-    match words.is_empty() {
-        true => String::new(),
-        false => format!("In doubt: {}.", words.join("; ")),
     }
 }

@@ -2,13 +2,10 @@
 
 use std::fmt::Write as _;
 
-use relayout_advice::PoolLayout;
-use relayout_search::EditSize;
-use relayout_session::advise::PatchedType;
-
-use crate::text::advise::recommendation_text::{limited_sentence, recommendation_reason};
-use crate::text::advise::review_answers::{LayoutReview, reviewed_layout};
-use crate::text::advise::{PoolView, change_words, search_words};
+use crate::documents::advise::AdvisedTypeDocument;
+use crate::documents::advise::candidate::CandidateDocument;
+use crate::documents::advise::pool::ReviewDocument;
+use crate::text::advise::shown_candidates;
 use crate::words::wrap::wrap_text;
 
 /// Columns of the screen.
@@ -18,53 +15,58 @@ const CANDIDATES_MAX: usize = 5;
 
 /// Appends the answers to a reviewer's questions about the recommended layout of a type, or about
 /// the one that became the patch.
-pub(crate) fn push_review(
-    text: &mut String,
-    view: &PoolView<'_>,
-    patched: &PatchedType<'_>,
-    top: usize,
-) {
-    let Some(reviewed) = reviewed_layout(view, patched) else {
-        push_line(text, &nothing_recommended(view, patched), 0);
-        push_candidates(text, view, None, top);
+pub(crate) fn push_review(text: &mut String, advised: &AdvisedTypeDocument) {
+    let Some(review) = &advised.review else {
+        push_line(text, &nothing_recommended(advised), 0);
+        push_candidates(text, &advised.candidates, None);
         return;
     };
-    let review = LayoutReview::of_layout(&reviewed, patched, top);
     push_line(text, &review.title, 2);
     text.push('\n');
-    for (number, answer) in (1..).zip(review.answers) {
+    for (number, answer) in (1..).zip(&review.answers) {
         let question = format!("{number}. {}", answer.question);
         push_line(text, &format!("{question:<19} {}", answer.answer), 20);
     }
-    push_candidates(text, &reviewed.view, Some(reviewed.layout), top);
+    push_candidates(text, reviewed_candidates(advised, review), review.number);
+}
+
+/// Returns the candidates of which the reviewed layout is one.
+fn reviewed_candidates<'a>(
+    advised: &'a AdvisedTypeDocument,
+    review: &ReviewDocument,
+) -> &'a [CandidateDocument] {
+    match (&advised.check, review.guarded) {
+        (Some(guards), true) => &guards.candidates,
+        _ => &advised.candidates,
+    }
 }
 
 fn push_line(text: &mut String, line: &str, indent: usize) {
     let _ = writeln!(text, "{}", wrap_text(line, indent));
 }
 
-fn nothing_recommended(view: &PoolView<'_>, patched: &PatchedType<'_>) -> String {
-    let reason = recommendation_reason(patched, None);
-    let verdict = search_words::verdict_sentences(view);
-    let mut sentences = match verdict.trim_end() {
-        "" => format!("Nothing is recommended. {reason}"),
-        verdict => format!("Nothing is recommended. {verdict}"),
+fn nothing_recommended(advised: &AdvisedTypeDocument) -> String {
+    let conclusion = &advised.conclusion;
+    let mut sentences = match conclusion.sentences.is_empty() {
+        true => format!("Nothing is recommended. {}", advised.recommended_why),
+        false => format!(
+            "Nothing is recommended. {}",
+            conclusion.sentences.join("\n")
+        ),
     };
-    let limited = limited_sentence(patched).filter(|limited| !sentences.contains(limited));
-    for sentence in crate::text::advise::inner_types_sentence(view)
-        .into_iter()
-        .chain(limited)
-    {
+    let limited =
+        { advised.without_limits.iter() }.filter(|limited| !sentences.contains(limited.as_str()));
+    let further: Vec<&String> = conclusion.inner_types.iter().chain(limited).collect();
+    for sentence in further {
         sentences.push(' ');
-        sentences.push_str(&sentence);
+        sentences.push_str(sentence);
     }
     sentences
 }
 
-/// Appends the best candidates, a line each.
-fn push_candidates(text: &mut String, view: &PoolView<'_>, marked: Option<PoolLayout>, top: usize) {
-    let advice = view.pool.advice;
-    let shown = advice.shown_candidates(top);
+/// Appends the best candidates, a line each. `marked` is the number of the one that the text is about.
+fn push_candidates(text: &mut String, candidates: &[CandidateDocument], marked: Option<usize>) {
+    let shown = shown_candidates(candidates);
     if shown.is_empty() {
         return;
     }
@@ -72,28 +74,16 @@ fn push_candidates(text: &mut String, view: &PoolView<'_>, marked: Option<PoolLa
         text,
         "\n  Candidates    saves  members  aligned  growth  edit (--pick N)"
     );
-    for number in listed_numbers(view, &shown, marked) {
-        let index = shown[number];
-        let candidate = &advice.candidates[index];
-        let edit = EditSize::new(advice, candidate);
-        let mark = if marked == Some(PoolLayout::Candidate(index)) {
-            '>'
-        } else {
-            ' '
-        };
-        let change = match advice.current.cost {
-            0 => 0.0,
-            cost => (1.0 - candidate.cost as f64 / cost as f64) * 100.0,
-        };
+    for (number, candidate) in listed_candidates(&shown, marked) {
+        let mark = if marked == Some(number) { '>' } else { ' ' };
+        // Not negated, because that makes -0.0 of 0.0.
+        let saved = 0.0 - candidate.change_percent.value;
         let row = format!(
-            "{mark} found {:<5} {change:>7.1}%  {:>7}  {:>7}  {:>6}  ",
-            number + 1,
-            edit.members,
-            edit.attributes,
-            edit.grown_bytes
+            "{mark} found {number:<5} {saved:>7.1}%  {:>7}  {:>7}  {:>6}  ",
+            candidate.edits.members, candidate.edits.attributes, candidate.edits.grown_bytes
         );
-        let words = change_words(view, candidate);
-        let _ = writeln!(text, "{row}{}", shorten(&words, COLUMNS - row.len()));
+        let words = shorten(&candidate.edit, COLUMNS - row.len());
+        let _ = writeln!(text, "{row}{words}");
     }
     let more = shown.len().saturating_sub(CANDIDATES_MAX);
     if more > 0 {
@@ -104,18 +94,24 @@ fn push_candidates(text: &mut String, view: &PoolView<'_>, marked: Option<PoolLa
     }
 }
 
-/// Returns the places in `shown` of the candidates that the short list names: the one with the most
-/// gain, the marked one, and those with the most gain of the rest.
-fn listed_numbers(view: &PoolView<'_>, shown: &[usize], marked: Option<PoolLayout>) -> Vec<usize> {
-    let is_marked = |number: &usize| marked == Some(PoolLayout::Candidate(shown[*number]));
-    let mut numbers: Vec<usize> = (0..shown.len()).collect();
-    numbers.sort_by_key(|number| {
-        let candidate = &view.pool.advice.candidates[shown[*number]];
-        (!is_marked(number), *number > 0, !candidate.pareto, *number)
+/// Returns the candidates of the short list with their numbers: the one with the most gain, the marked
+/// one, and those with the most gain of the rest.
+fn listed_candidates<'a>(
+    shown: &[&'a CandidateDocument],
+    marked: Option<usize>,
+) -> Vec<(usize, &'a CandidateDocument)> {
+    let mut listed: Vec<(usize, &CandidateDocument)> = (1..).zip(shown.iter().copied()).collect();
+    listed.sort_by_key(|(number, candidate)| {
+        (
+            marked != Some(*number),
+            *number > 1,
+            !candidate.pareto,
+            *number,
+        )
     });
-    numbers.truncate(CANDIDATES_MAX);
-    numbers.sort_unstable();
-    numbers
+    listed.truncate(CANDIDATES_MAX);
+    listed.sort_unstable_by_key(|(number, _)| *number);
+    listed
 }
 
 fn shorten(words: &str, width: usize) -> String {

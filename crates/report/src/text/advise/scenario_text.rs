@@ -2,102 +2,81 @@
 
 use std::fmt::Write as _;
 
-use relayout_advice::{GuardableStore, LayoutPool, OtherScenario, StoreCounts};
-use relayout_search::VariantScore;
-
-use crate::text::advise::search_words;
+use crate::documents::advise::candidate::CandidateDocument;
+use crate::documents::advise::pool::{
+    ScenarioDocument, ScenarioScoreDocument, ScenarioTodayDocument,
+};
+use crate::words::advice::interval_words;
 use crate::words::wrap::wrap_text;
 
-/// Appends a line for each scenario and layout, and the scenarios that a layout hurts.
-pub(crate) fn push_scenarios(text: &mut String, pool: LayoutPool<'_>, top: usize) {
-    if pool.scenarios.is_empty() {
+/// Appends a line for each scenario and layout, and the scenarios that a layout hurts. `layouts` are
+/// those with scores elsewhere, with their names.
+pub(crate) fn push_scenarios(
+    text: &mut String,
+    scenarios: &[ScenarioTodayDocument],
+    layouts: &[(String, &CandidateDocument)],
+) {
+    if scenarios.is_empty() {
         return;
     }
-    let candidate_count = pool.advice.shown_candidates(top).len();
-    let names: Vec<String> = (pool.user_layouts.iter().map(|given| given.name.clone()))
-        .chain((1..=candidate_count).map(|number| format!("found {number}")))
-        .collect();
-    let width = names.iter().map(String::len).max().unwrap_or(0);
+    let width = layouts.iter().map(|(name, _)| name.len()).max();
+    let width = width.unwrap_or(0);
     text.push_str("\nOther workloads and configurations, transfers against their own layout:\n");
-    for scenario in pool.scenarios {
-        let label = format!("  {} {}", scenario.kind.as_str(), scenario.name);
-        let (current, layouts) = match scenario.results.as_ref().map(|all| all.split_first()) {
-            Ok(Some(results)) => results,
-            Ok(None) => continue,
-            Err(reason) => {
-                let _ = writeln!(text, "{label}: not judged, {reason}");
-                continue;
-            }
+    for (index, scenario) in scenarios.iter().enumerate() {
+        let label = format!("  {} {}", scenario.kind, scenario.name);
+        if let Some(reason) = &scenario.not_judged {
+            let _ = writeln!(text, "{label}: not judged, {reason}");
+            continue;
+        }
+        let Some(today) = scenario.transfers else {
+            continue;
         };
-        let (today, seen_stores) = (
-            current.tally.transfers(),
-            seen_store_words(scenario, pool.statements),
-        );
-        let line = format!("{label}, {today}{} today{seen_stores}", pair_words(current));
+        let pairs = pair_words(scenario.pair_transfers);
+        let line = format!("{label}, {today}{pairs} today{}", scenario.seen_stores);
         let _ = writeln!(text, "{}", wrap_text(&line, 4));
-        for (name, scored) in names.iter().zip(layouts) {
-            let _ = writeln!(
-                text,
-                "    {name:<width$}  {}",
-                scenario_result(current, scored)
-            );
+        for (name, layout) in layouts {
+            let elsewhere = scores_elsewhere(layout).get(index);
+            if let Some(score) = elsewhere.and_then(|there| there.score.as_ref()) {
+                let _ = writeln!(text, "    {name:<width$}  {}", scenario_result(score));
+            }
         }
     }
-    for (listed_index, name) in names.iter().enumerate() {
-        let hurt_scenarios = pool.scenarios_hurt_by(listed_index);
-        if !hurt_scenarios.is_empty() {
-            let hurt_names: Vec<&str> = hurt_scenarios
-                .iter()
-                .map(|scenario| scenario.name.as_str())
-                .collect();
+    for (name, layout) in layouts {
+        let is_hurt =
+            |there: &&ScenarioDocument| there.score.as_ref().is_some_and(|score| score.hurts);
+        let hurt_names: Vec<&str> = { scores_elsewhere(layout).iter() }
+            .filter(is_hurt)
+            .map(|there| there.name.as_str())
+            .collect();
+        if !hurt_names.is_empty() {
             let _ = writeln!(text, "{name} hurts {}: not advised.", hurt_names.join(", "));
         }
     }
     text.push('\n');
 }
 
-fn scenario_result(current: &VariantScore, scored: &VariantScore) -> String {
+fn scores_elsewhere(layout: &CandidateDocument) -> &[ScenarioDocument] {
+    layout.elsewhere.as_deref().unwrap_or_default()
+}
+
+fn scenario_result(score: &ScenarioScoreDocument) -> String {
     let mut text = format!(
         "{} transfers{}, {} bytes",
-        scored.tally.transfers(),
-        pair_words(scored),
-        scored.size
+        score.transfers,
+        pair_words(score.pair_transfers),
+        score.size
     );
-    if let Some(interval) = scored.interval {
-        let _ = write!(text, ", {}", search_words::interval_words(interval));
+    if let Some(interval) = &score.transfers_change {
+        let _ = write!(text, ", {}", interval_words(interval.change()));
     }
-    if scored.is_harmful(current) {
+    if score.hurts {
         text.push_str(": hurts");
     }
     text
 }
 
 /// Returns the pair transfers, where they cost something.
-fn pair_words(scored: &VariantScore) -> String {
-    { scored.pair_transfers.filter(|count| *count > 0) }
+fn pair_words(pair_transfers: Option<u64>) -> String {
+    { pair_transfers.filter(|count| *count > 0) }
         .map_or(String::new(), |count| format!(" and {count} of pairs"))
-}
-
-/// Returns the stores of the guarded statements in another recording, with a `; ` before each.
-pub(crate) fn seen_store_words(
-    scenario: &OtherScenario,
-    guarded_statements: &[GuardableStore],
-) -> String {
-    let store_words = |(statement, stores): (&GuardableStore, &StoreCounts)| {
-        let store = format!(
-            "the store to '{}' ({})",
-            statement.member,
-            statement.source_position()
-        );
-        let StoreCounts { all, silent } = stores;
-        match all {
-            0 => format!("; {store} was not seen there: the layouts count without its check"),
-            _ => format!("; {store} left the value as it was in {silent} of {all} cases"),
-        }
-    };
-    guarded_statements
-        .iter()
-        .zip(&scenario.store_counts)
-        .map(store_words)
-        .collect()
 }

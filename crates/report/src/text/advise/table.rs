@@ -2,9 +2,7 @@
 
 use std::fmt::Write as _;
 
-use relayout_search::{ChangeInterval, RankedLayout, ScoredLayout};
-
-use crate::text::advise::{PoolView, change_words, given_name, place_text};
+use crate::documents::advise::candidate::{CandidateDocument, IntervalDocument, LayoutDocument};
 use crate::words::wrap::wrap_text;
 
 const COLUMN_TITLES: [&str; 12] = [
@@ -29,14 +27,12 @@ const TEXT_COLUMNS: [usize; 4] = [0, 1, 3, 11];
 /// marks operations.
 pub(crate) fn push_layout_table(
     text: &mut String,
-    view: &PoolView<'_>,
-    today: &ScoredLayout,
-    ranked: &[&RankedLayout],
+    today: &LayoutDocument,
+    ranked: &[&CandidateDocument],
 ) {
-    let rows: Vec<&ScoredLayout> = std::iter::once(today)
-        .chain(ranked.iter().map(|ranked| &ranked.scored))
-        .collect();
-    let per_operation = rows.iter().all(|row| row.per_operation.is_some());
+    let layouts = ranked.iter().map(|ranked| &ranked.layout);
+    let per_operation =
+        { std::iter::once(today).chain(layouts) }.all(|layout| layout.per_operation.is_some());
     let unit = match per_operation {
         true => "per operation of the workload",
         false => "recorded in order",
@@ -46,56 +42,72 @@ pub(crate) fn push_layout_table(
         "Events {unit}. both: transfers and upgrades. first, life: transfers that are false \
          by\nfirst touch and by lifetime. *: no layout beats it in transfers, bytes and members moved.\n"
     );
-    let names = layout_names(&rows);
-    let ranks = std::iter::once(None).chain(ranked.iter().map(Some));
-    let cells: Vec<[String; 12]> = (rows.iter().zip(ranks).zip(&names))
-        .map(|((row, rank), name)| row_cells(row, rank.copied(), name, per_operation))
-        .collect();
+    let names = layout_names(ranked);
+    let mut cells = vec![row_cells(today, None, "today", per_operation)];
+    cells.extend(
+        { ranked.iter().zip(&names) }
+            .map(|(ranked, name)| row_cells(&ranked.layout, Some(*ranked), name, per_operation)),
+    );
     push_cells(text, &cells);
     text.push('\n');
-    if let Some(sentence) = place_text::mean_sentence(today, &rows) {
+    if let Some(sentence) = mean_sentence(today, ranked) {
         let _ = writeln!(text, "{}\n", wrap_text(&sentence, 0));
     }
     let width = names.iter().map(String::len).max().unwrap_or(0);
-    for (row, name) in rows.iter().zip(&names).skip(1) {
-        let line = format!("  {name:<width$}  {}", change_words(view, row));
+    let width = width.max("today".len());
+    for (ranked, name) in ranked.iter().zip(&names) {
+        let line = format!("  {name:<width$}  {}", ranked.edit);
         let _ = writeln!(text, "{}", wrap_text(&line, width + 4));
     }
     text.push('\n');
 }
 
-fn layout_names(rows: &[&ScoredLayout]) -> Vec<String> {
+/// Returns the sentence below the table that says where objects lay; `None` where objects have no choice of places.
+fn mean_sentence(today: &LayoutDocument, ranked: &[&CandidateDocument]) -> Option<String> {
+    let places = { ranked.iter() }.filter_map(|ranked| ranked.places.as_ref());
+    let mut counts = places
+        .filter(|places| !places.are_recorded)
+        .map(|places| places.count);
+    let count = match today.transfers_by_place.len() {
+        count @ 2.. if !today.places_are_recorded => count,
+        _ => counts.next()?,
+    };
+    Some(format!(
+        "Events are means over the {count} places of a line where the allocator can put an object. \
+         Where the recorded objects lay, today's layout has {} transfers.",
+        today.transfers_as_recorded
+    ))
+}
+
+fn layout_names(ranked: &[&CandidateDocument]) -> Vec<String> {
     let mut found = 0;
-    let mut names = Vec::new();
-    for (number, row) in rows.iter().enumerate() {
-        names.push(match (&row.name, number) {
-            (Some(_), _) => given_name(row).to_owned(),
-            (None, 0) => "today".to_owned(),
-            (None, _) => {
-                found += 1;
-                format!("found {found}")
-            }
-        });
-    }
-    names
+    let names = ranked.iter().map(|ranked| match &ranked.name {
+        Some(name) => name.clone(),
+        None => {
+            found += 1;
+            format!("found {found}")
+        }
+    });
+    names.collect()
 }
 
 fn row_cells(
-    row: &ScoredLayout,
-    rank: Option<&RankedLayout>,
+    layout: &LayoutDocument,
+    ranked: Option<&CandidateDocument>,
     name: &str,
     per_operation: bool,
 ) -> [String; 12] {
-    let interval = rank.and_then(|ranked| ranked.interval);
-    let [transfers, read, write, upgrades, both, first, life] = event_figures(row, per_operation);
+    let interval = ranked.and_then(|ranked| ranked.transfers_change.as_ref());
+    let [transfers, read, write, upgrades, both, first, life] =
+        event_figures(layout, per_operation);
     [
-        match rank.is_some_and(|ranked| ranked.pareto) {
+        match ranked.is_some_and(|ranked| ranked.pareto) {
             true => "*".to_owned(),
             false => String::new(),
         },
         name.to_owned(),
-        row.layout.size.to_string(),
-        row.memory.cache.as_deref().unwrap_or("-").to_owned(),
+        layout.size.to_string(),
+        layout.slab_class.as_deref().unwrap_or("-").to_owned(),
         transfers,
         read,
         write,
@@ -107,37 +119,36 @@ fn row_cells(
     ]
 }
 
-fn event_figures(row: &ScoredLayout, per_operation: bool) -> [String; 7] {
-    let tally = &row.tally;
-    match row.per_operation.filter(|_| per_operation) {
+fn event_figures(layout: &LayoutDocument, per_operation: bool) -> [String; 7] {
+    match layout.per_operation.as_ref().filter(|_| per_operation) {
         Some(per) => [
-            per.transfers(),
+            per.transfers,
             per.read_transfers,
             per.write_transfers,
             per.upgrades,
-            per.transfers() + per.upgrades,
+            per.transfers + per.upgrades,
             per.false_first_touch,
             per.false_lifetime,
         ]
         .map(|figure| format!("{figure:.3}")),
         None => [
-            tally.transfers(),
-            tally.read_transfers,
-            tally.write_transfers,
-            tally.upgrades,
-            tally.transfers() + tally.upgrades,
-            tally.false_first_touch,
-            tally.false_lifetime,
+            layout.transfers,
+            layout.read_transfers,
+            layout.write_transfers,
+            layout.upgrades,
+            layout.transfers_and_upgrades(),
+            layout.false_first_touch,
+            layout.false_lifetime,
         ]
         .map(|figure| figure.to_string()),
     }
 }
 
-fn interval_cell(interval: ChangeInterval) -> String {
+fn interval_cell(interval: &IntervalDocument) -> String {
     let percent = |ratio: f64| ratio * 100.0;
     format!(
         " {:+.1}% ({:+.1} to {:+.1})",
-        percent(interval.change),
+        percent(interval.ratio),
         percent(interval.low),
         percent(interval.high)
     )

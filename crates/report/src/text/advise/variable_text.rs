@@ -3,33 +3,20 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use relayout_advice::ContendedVariable;
-use relayout_contend::Finding;
-use relayout_profile::ProfileMeta;
-
-use crate::documents::report::{declaring_document, source_position};
+use crate::documents::advise::{AdvisedVariableDocument, VariableFindingDocument};
+use crate::words::counted;
 use crate::words::finding::declaring_words;
-use crate::words::remedy::{RemedyContext, remedy_sentence};
-use crate::words::saving::OutlookWords;
 use crate::words::wrap::wrap_text;
-use crate::words::{ContextNoun, counted};
 
 /// Spaces before the advice on a variable.
 const INDENT: usize = 2;
 
 /// Pushes a paragraph for each variable. Variables on one line share a finding, whose advice stands at
 /// the first of them.
-pub(crate) fn push_variables(
-    text: &mut String,
-    meta: &ProfileMeta,
-    variables: &[ContendedVariable],
-) {
+pub(crate) fn push_variables(text: &mut String, variables: &[AdvisedVariableDocument]) {
     let mut first_names: BTreeMap<u32, &str> = BTreeMap::new();
     for variable in variables {
-        let declared = variable
-            .declaring
-            .as_ref()
-            .map(|declaring| declaring_words(&declaring_document(declaring)));
+        let declared = variable.declared_in.as_ref().map(declaring_words);
         let declared = declared.map_or(String::new(), |words| format!(" of {words}"));
         let transfers = counted(variable.transfers, "transfer");
         let (name, type_name) = (&variable.name, &variable.type_name);
@@ -40,7 +27,7 @@ pub(crate) fn push_variables(
                 Some(first) => vec![format!(
                     "It is on the cache line of `{first}`, whose advice is for both."
                 )],
-                None => finding_sentences(meta, finding),
+                None => finding_sentences(finding),
             };
             first_names.entry(finding.rank).or_insert(name);
             for sentence in sentences {
@@ -52,19 +39,12 @@ pub(crate) fn push_variables(
     }
 }
 
-fn finding_sentences(meta: &ProfileMeta, finding: &Finding) -> Vec<String> {
-    let outlook = OutlookWords::of_number();
-    let context = RemedyContext {
-        context_noun: ContextNoun::from_meta(meta).singular(),
-        outlook: &outlook,
-    };
-    let remedies = finding.remedies.iter();
-    let sentences = remedies.map(|remedy| remedy_sentence(remedy, context, source_position));
+fn finding_sentences(finding: &VariableFindingDocument) -> Vec<String> {
+    let sentences = finding.advice.iter().map(|advice| advice.words.clone());
     sentences
         .chain([format!(
             "Finding #{} of `relayout report`, {}.",
-            finding.rank,
-            finding.kind.as_str()
+            finding.rank, finding.kind
         )])
         .collect()
 }

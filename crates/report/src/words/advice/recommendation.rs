@@ -6,7 +6,7 @@ use relayout_search::{
 };
 use relayout_session::advise::PatchedType;
 
-use crate::text::advise::search_words;
+use crate::words::advice::verdict::uneven_words;
 use crate::words::counted;
 use crate::words::percent::{signed_percent, whole_percent};
 
@@ -80,7 +80,7 @@ pub(crate) fn knee_sentence(recommended: &Recommendation) -> String {
 
 /// Says why the layout with the most gain is not recommended; `None` where it gains on all parts.
 fn uneven_sentence(most: &RankedLayout) -> Option<String> {
-    let reason = search_words::uneven_words(most)?;
+    let reason = uneven_words(most)?;
     Some(format!(
         "The layout with the most gain is not recommended: {} transfers are left over all, but {reason}.",
         most.tally.transfers()
@@ -172,7 +172,7 @@ fn no_recommendation_sentence(patched: &PatchedType<'_>) -> String {
         }
         AdviceVerdict::Slight => "The best saves less than 1% of the transfers.".to_owned(),
         AdviceVerdict::Uneven => {
-            let reason = pool.best().and_then(search_words::uneven_words);
+            let reason = pool.best().and_then(uneven_words);
             let reason = reason.unwrap_or_default();
             format!("The best has fewer transfers over all, but {reason}.")
         }

@@ -4,7 +4,7 @@ use relayout_advice::{LineChange, NamedUses, line_changes};
 use relayout_layout::word_lists::word_list;
 use relayout_search::RankedLayout;
 
-use crate::text::advise::PoolView;
+use crate::words::advice::PoolView;
 
 /// Sentences at most.
 const SENTENCES_MAX: usize = 3;

@@ -2,7 +2,7 @@
 
 use relayout_search::ScoredLayout;
 
-use crate::text::advise::search_words::from_to_words;
+use crate::words::advice::from_to_words;
 use crate::words::percent::signed_percent;
 
 /// Returns the change of the transfers at these places, beside that where the recorded objects lay;
@@ -26,16 +26,4 @@ pub(crate) fn place_sentence(today: &ScoredLayout, then: &ScoredLayout) -> Optio
             from_to_words(before, after)
         ),
     })
-}
-
-/// Returns a sentence below a table of layouts; `None` where objects have no choice of places.
-pub(crate) fn mean_sentence(today: &ScoredLayout, layouts: &[&ScoredLayout]) -> Option<String> {
-    let mut changes = layouts.iter().filter_map(|then| then.place_changes(today));
-    let places = changes.find(|places| !places.are_recorded)?;
-    Some(format!(
-        "Events are means over the {} places of a line where the allocator can put an object. \
-         Where the recorded objects lay, today's layout has {} transfers.",
-        places.count,
-        today.placed.as_recorded.transfers()
-    ))
 }

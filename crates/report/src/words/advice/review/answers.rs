@@ -1,177 +1,33 @@
-//! Answers to the questions that a reviewer of a layout patch asks.
+//! The answers about a layout, one function each.
 
 use std::fmt::Write as _;
 
-use relayout_advice::{AdviceDoubt, OtherScenario, PoolLayout, ScenarioKind, element_instructions};
-use relayout_search::{ChangeInterval, RankedLayout, Recommendation};
+use relayout_advice::{AdviceDoubt, OtherScenario, ScenarioKind};
+use relayout_search::ChangeInterval;
 use relayout_session::advise::{CompileTest, PatchOutcome, PatchedType, WrittenPatch};
 
-use crate::text::advise::recommendation_text::recommendation_reason;
-use crate::text::advise::{
-    PoolView, change_words, doubt_text, order_text, place_text, search_words,
-};
+use crate::words::advice::recommendation::recommendation_reason;
+use crate::words::advice::review::ReviewedLayout;
+use crate::words::advice::{doubts, from_to_words, memory, order, places};
 use crate::words::counted;
 use crate::words::percent::signed_percent;
 
 /// Comments that are quoted.
 const COMMENTS_MAX: usize = 2;
+
 /// Scenarios that are named in one answer.
 const SCENARIOS_MAX: usize = 4;
+
 /// Places in the source that are named in one answer.
 const USES_MAX: usize = 3;
 
-/// Layout that the answers are about.
-pub(crate) struct ReviewedLayout<'a> {
-    pub view: PoolView<'a>,
-    pub layout: PoolLayout,
-    pub ranked: &'a RankedLayout,
-    pub recommendation: Option<Recommendation>,
-}
-
-/// A question of a reviewer.
-pub(crate) struct ReviewAnswer {
-    /// What it is about: `Saves`, `Memory`.
-    pub question: &'static str,
-    /// Sentences.
-    pub answer: String,
-}
-
-/// Answers about a layout.
-pub(crate) struct LayoutReview {
-    /// The layout: `Recommended (found 1): move 'a' to after 'b'.`
-    pub title: String,
-    /// The answers, in the order of the questions.
-    pub answers: Vec<ReviewAnswer>,
-}
-
-impl LayoutReview {
-    /// Answers about the recommended layout of a type, or about the one that became the patch; `None` if nothing is
-    /// recommended.
-    pub fn new(view: &PoolView<'_>, patched: &PatchedType<'_>, top: usize) -> Option<Self> {
-        let reviewed = reviewed_layout(view, patched)?;
-        Some(Self::of_layout(&reviewed, patched, top))
-    }
-
-    pub(crate) fn of_layout(
-        reviewed: &ReviewedLayout<'_>,
-        patched: &PatchedType<'_>,
-        top: usize,
-    ) -> Self {
-        Self {
-            title: review_title(patched, reviewed, top),
-            answers: layout_answers(reviewed, patched, top),
-        }
-    }
-}
-
-/// Returns words with a capital at the beginning and a period at the end.
-fn sentence_of(words: &str) -> String {
-    let mut characters = words.chars();
-    let first =
-        { characters.next() }.map_or(String::new(), |first| first.to_uppercase().to_string());
-    format!("{first}{}.", characters.as_str())
-}
-
-fn layout_answers(
-    reviewed: &ReviewedLayout<'_>,
-    patched: &PatchedType<'_>,
-    top: usize,
-) -> Vec<ReviewAnswer> {
-    let doubts = patched.advised.doubts_about(reviewed.ranked);
-    let instructions = element_instructions(reviewed.view.gathered, reviewed.ranked);
-    let mut answers = vec![
-        ("Saves", saving_answer(reviewed, &doubts)),
-        ("Memory", memory_answer(reviewed)),
-        ("Other workloads", workload_answer(reviewed, top)),
-        (
-            "Configurations",
-            configuration_answer(reviewed, patched, top),
-        ),
-        ("Why this edit", reason_answer(patched, reviewed)),
-        ("Comment", comment_answer(patched)),
-        ("Order", order_answer(reviewed)),
-    ];
-    answers.extend(instructions.map(|words| ("What to write", sentence_of(&words))));
-    { answers.into_iter() }
-        .map(|(question, answer)| ReviewAnswer { question, answer })
-        .collect()
-}
-
-/// Returns what the answers are about: `Recommended (found 1): move 'a' to after 'b'.`
-fn review_title(patched: &PatchedType<'_>, reviewed: &ReviewedLayout<'_>, top: usize) -> String {
-    let name = layout_name(reviewed, top);
-    let changes = change_words(&reviewed.view, reviewed.ranked);
-    if let Some(reason) = instead_reason(patched) {
-        let transfers = crate::text::advise::instead_transfers(patched, reviewed.ranked);
-        return format!(
-            "Instead of the recommended one ({name}): {changes}, with {transfers}. The recommended one \
-             is not written: {reason}."
-        );
-    }
-    match reviewed.recommendation {
-        Some(_) => format!("Recommended ({name}): {changes}."),
-        None => format!("Chosen ({name}): {changes}."),
-    }
-}
-
-/// Returns the reason why another layout than the recommended one became the patch.
-fn instead_reason<'a>(patched: &'a PatchedType<'_>) -> Option<&'a str> {
-    match &patched.patch {
-        Some(PatchOutcome::Diff(written)) => written.instead_reason.as_deref(),
-        _ => None,
-    }
-}
-
-/// Returns the layout of the patch, else the recommended one.
-pub(crate) fn reviewed_layout<'a>(
-    view: &PoolView<'a>,
-    patched: &'a PatchedType<'_>,
-) -> Option<ReviewedLayout<'a>> {
-    let advised = &patched.advised;
-    if let Some(PatchOutcome::Diff(written)) = &patched.patch {
-        let edited = &written.edited;
-        let pool = edited.pool(advised)?;
-        let recommended = pool.recommendations(patched.advised.limits);
-        let is_written =
-            |found: &Recommendation| PoolLayout::Candidate(found.index) == edited.layout;
-        return Some(ReviewedLayout {
-            view: PoolView { pool, ..*view },
-            layout: edited.layout,
-            ranked: edited.candidate(advised)?,
-            recommendation: recommended.into_iter().find(is_written),
-        });
-    }
-    let (pool, recommendation) = patched.recommended_with_guards()?;
-    let layout = PoolLayout::Candidate(recommendation.index);
-    Some(ReviewedLayout {
-        view: PoolView { pool, ..*view },
-        layout,
-        ranked: layout.ranked(pool)?,
-        recommendation: Some(recommendation),
-    })
-}
-
-/// Returns `found 3`, the number that `--pick` takes, or the name of a given layout.
-fn layout_name(reviewed: &ReviewedLayout<'_>, top: usize) -> String {
-    match reviewed.layout {
-        PoolLayout::Given(_) => reviewed.ranked.name.clone().unwrap_or_default(),
-        PoolLayout::Candidate(index) => {
-            let mut shown = reviewed.view.pool.advice.shown_candidates(top).into_iter();
-            match shown.position(|other| other == index) {
-                Some(place) => format!("found {}", place + 1),
-                None => "as good as the best of its size".to_owned(),
-            }
-        }
-    }
-}
-
-fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> String {
+pub(super) fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> String {
     let advice = reviewed.view.pool.advice;
     let (today, then) = (&advice.current, reviewed.ranked);
     let resolved = reviewed.view.resolved;
     let mut text = format!(
         "transfers from {}",
-        search_words::from_to_words(today.tally.transfers(), then.tally.transfers())
+        from_to_words(today.tally.transfers(), then.tally.transfers())
     );
     if let Some(ChangeInterval { low, high, .. }) = then.interval {
         let _ = write!(
@@ -182,7 +38,7 @@ fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> Strin
         );
     }
     if let (Some(before), Some(after)) = (today.pair_transfers, then.pair_transfers) {
-        let pairs = search_words::from_to_words(before, after);
+        let pairs = from_to_words(before, after);
         let _ = write!(text, ", stores to the other line of a pair, from {pairs}");
     }
     let _ = write!(
@@ -197,10 +53,10 @@ fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> Strin
             whole,
         ));
     }
-    if let Some(sentence) = place_text::place_sentence(today, then) {
+    if let Some(sentence) = places::place_sentence(today, then) {
         let _ = write!(text, " {sentence}");
     }
-    if let Some(sentence) = doubt_text::part_sentence(then) {
+    if let Some(sentence) = doubts::part_sentence(then) {
         let _ = write!(text, " {sentence}");
     } else if let Some(interval) = advice.held_out {
         let _ = write!(
@@ -226,7 +82,7 @@ fn saving_answer(reviewed: &ReviewedLayout<'_>, doubts: &[AdviceDoubt]) -> Strin
         ),
     }
     if !doubts.is_empty() {
-        let _ = write!(text, " {}", doubt_text::doubt_paragraph(doubts));
+        let _ = write!(text, " {}", doubts::doubt_paragraph(doubts));
     }
     text
 }
@@ -247,7 +103,7 @@ fn per_operation_words([before, after]: [f64; 2], whole: [f64; 2]) -> String {
     }
 }
 
-fn memory_answer(reviewed: &ReviewedLayout<'_>) -> String {
+pub(super) fn memory_answer(reviewed: &ReviewedLayout<'_>) -> String {
     let (today, then) = (&reviewed.view.pool.advice.current, reviewed.ranked);
     let gathered = reviewed.view.gathered;
     let (before, after) = (today.memory.bytes_per_object, then.memory.bytes_per_object);
@@ -274,7 +130,7 @@ fn memory_answer(reviewed: &ReviewedLayout<'_>) -> String {
             counted(then.run_growth, "element")
         );
     }
-    if let Some(sentence) = search_words::own_allocator_sentence(gathered, today, then) {
+    if let Some(sentence) = memory::own_allocator_sentence(gathered, today, then) {
         let _ = write!(text, " {sentence}");
     }
     let holders = gathered.size_effects.holder_counts.len() as u64;
@@ -288,12 +144,12 @@ fn memory_answer(reviewed: &ReviewedLayout<'_>) -> String {
     text
 }
 
-fn workload_answer(reviewed: &ReviewedLayout<'_>, top: usize) -> String {
+pub(super) fn workload_answer(reviewed: &ReviewedLayout<'_>, top: usize) -> String {
     let answer = scenario_answer(reviewed, ScenarioKind::Workload, top);
     answer.unwrap_or_else(|| "none was given: --also PROFILE scores it in another.".to_owned())
 }
 
-fn configuration_answer(
+pub(super) fn configuration_answer(
     reviewed: &ReviewedLayout<'_>,
     patched: &PatchedType<'_>,
     top: usize,
@@ -362,14 +218,14 @@ fn scenario_words(scenario: &OtherScenario, listed: Option<usize>) -> String {
     }
 }
 
-fn reason_answer(patched: &PatchedType<'_>, reviewed: &ReviewedLayout<'_>) -> String {
+pub(super) fn reason_answer(patched: &PatchedType<'_>, reviewed: &ReviewedLayout<'_>) -> String {
     match &reviewed.recommendation {
         Some(recommendation) => recommendation_reason(patched, Some(recommendation)),
         None => "it was chosen by hand; the recommendation may be another.".to_owned(),
     }
 }
 
-fn comment_answer(patched: &PatchedType<'_>) -> String {
+pub(super) fn comment_answer(patched: &PatchedType<'_>) -> String {
     match &patched.patch {
         Some(PatchOutcome::Diff(written)) => written_comments(written),
         Some(PatchOutcome::Refused(reason)) => format!("no patch: {reason}."),
@@ -411,9 +267,9 @@ fn written_comments(written: &WrittenPatch) -> String {
     text
 }
 
-fn order_answer(reviewed: &ReviewedLayout<'_>) -> String {
+pub(super) fn order_answer(reviewed: &ReviewedLayout<'_>) -> String {
     let gathered = reviewed.view.gathered;
-    let mut answers = order_text::order_answers(gathered, USES_MAX);
+    let mut answers = order::order_answers(gathered, USES_MAX);
     if gathered.is_compiler_ordered() {
         return "the compiler orders the fields of a Rust struct without #[repr(C)]: no code relies on it."
             .to_owned();

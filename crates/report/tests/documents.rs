@@ -1,0 +1,65 @@
+//! Documents are read back as they were written.
+
+use relayout_report::Document;
+use relayout_report::documents::advise::{AdviseDocument, WhatIfDocument};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Reads a document that an older command of the same version of the format wrote. The fields that it
+/// has must be kept, and what is written then must be read back as it is.
+#[track_caller]
+fn check_read<D: Document + DeserializeOwned>(older: &str) {
+    let write = |document: D| document.to_json().expect("a document is JSON");
+    let written = write(serde_json::from_str(older).expect("a document of this version"));
+    let values = |text: &str| -> Value { serde_json::from_str(text).expect("JSON") };
+    let mut lost = Vec::new();
+    find_lost(&values(older), &values(&written), "", &mut lost);
+    assert_eq!(lost, Vec::<String>::new());
+    let again = write(serde_json::from_str(&written).expect("a document of this version"));
+    assert_eq!(written, again);
+}
+
+/// Finds the values of `older` that `written` lacks, or has otherwise.
+fn find_lost(older: &Value, written: &Value, path: &str, lost: &mut Vec<String>) {
+    match (older, written) {
+        (Value::Object(older), Value::Object(written)) => {
+            for (key, value) in older {
+                let path = format!("{path}.{key}");
+                find_lost(value, written.get(key).unwrap_or(&Value::Null), &path, lost);
+            }
+        }
+        (Value::Array(older), Value::Array(written)) if older.len() == written.len() => {
+            for (index, (older, written)) in older.iter().zip(written).enumerate() {
+                find_lost(older, written, &format!("{path}[{index}]"), lost);
+            }
+        }
+        _ if older == written => {}
+        _ => lost.push(path.to_owned()),
+    }
+}
+
+#[test]
+fn advice_is_read_back() {
+    check_read::<AdviseDocument>(include_str!("documents/advise-1.json"));
+}
+
+#[test]
+fn scores_of_given_layouts_are_read_back() {
+    check_read::<WhatIfDocument>(include_str!("documents/what-if-1.json"));
+}
+
+#[test]
+fn refusals_are_read_back() {
+    let advise = r#"{
+        "schema": "relayout/advise/1", "workload": "cat", "line_bytes": 64, "notes": ["a note"],
+        "types": [{ "name": "page", "objects": 3, "refused": "it is a union", "candidates": [] }],
+        "skipped": [{ "name": "jiffies", "transfers": 7, "why": null }],
+        "variables": []
+    }"#;
+    check_read::<AdviseDocument>(advise);
+    let what_if = r#"{
+        "schema": "relayout/what-if/1", "workload": "cat", "line_bytes": 64, "name": "page",
+        "notes": [], "refused": "it is a union"
+    }"#;
+    check_read::<WhatIfDocument>(what_if);
+}
