@@ -10,8 +10,7 @@ mod rejection;
 use std::ops::Range;
 
 use relayout_messages::UserError;
-use relayout_verify::judge::ChangeVerdict;
-use relayout_verify::judged_change::ChangeBasis;
+use relayout_verify::judged_change::{ChangeBasis, ChangeVerdict};
 
 pub use bench_effect::{BenchEffect, EffectSubject};
 pub use rejection::{ChangeRejection, TrialStage};

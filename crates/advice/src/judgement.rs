@@ -14,15 +14,12 @@ use serde::{Deserialize, Serialize};
 use crate::ResolvedProfile;
 use crate::advised_type::AdvisedType;
 use crate::inner_types::{InnerType, inner_types};
-use crate::quick_search::judge_quickly;
 use crate::subject::subject_names;
 
-/// Types that `report --by saving` searches at most.
-const TYPES_SEARCHED_MAX: usize = 12;
 /// Parts that a change is rounded to.
 const MILLION: f64 = 1e6;
 /// Structs in each other that a judgement is followed through; more is damaged debug information.
-const INNER_DEPTH_MAX: usize = 8;
+pub(crate) const INNER_DEPTH_MAX: usize = 8;
 
 /// Conclusion of a search of a type's layouts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -241,33 +238,6 @@ pub fn sort_by_saving(findings: &mut Findings, judgements: &TypeJudgements) {
         .collect();
     keyed.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     findings.findings = keyed.into_iter().map(|(_, finding)| finding).collect();
-}
-
-/// Adds the judgements of the types of the first findings, and of the structs in them that decide,
-/// by a quick search, unless they are known.
-pub fn judge_findings(
-    resolved: &ResolvedProfile<'_>,
-    findings: &Findings,
-    judgements: &mut TypeJudgements,
-) {
-    let mut searches_left = TYPES_SEARCHED_MAX;
-    for finding in &findings.findings {
-        // The judgement of the type may name a struct in it.
-        for _ in 0..INNER_DEPTH_MAX {
-            let Some(name) = deciding_type(finding, judgements).map(str::to_owned) else {
-                break;
-            };
-            if judgements.contains_key(&name) {
-                break;
-            }
-            if searches_left == 0 {
-                return;
-            }
-            searches_left -= 1;
-            let judgement = judge_quickly(resolved, &name);
-            judgements.insert(name, judgement);
-        }
-    }
 }
 
 impl TypeJudgement {

@@ -68,7 +68,7 @@ pub use guards::{GuardAdvice, GuardableStore, StoreCounts};
 pub use inner_types::{InnerType, inner_types};
 pub use judgement::{
     FindingSaving, LayoutOutlook, TypeJudgement, TypeJudgements, advised_judgements, deciding_type,
-    finding_saving, judge_findings, judged_type_name, layout_outlook, sort_by_saving,
+    finding_saving, judged_type_name, layout_outlook, sort_by_saving,
 };
 pub use layout_edits::{LayoutEdits, MemberBytes, MemberMove, MovePosition};
 pub use layout_files::{LayoutFile, is_standard_input, verify_layout_files};
@@ -80,6 +80,7 @@ pub use objects::{ContendedType, SizeEffects, struct_offsets};
 pub use order::{
     BorderReason, FirstMember, FirstMemberPin, OrderEvidence, OrderNames, SourceSearch, SourceUses,
 };
+pub use quick_search::judge_findings;
 pub use recommended::{LayoutChoice, PoolLayout, RecommendationLimits};
 pub use resolved_profile::{LINE_BYTES_DEFAULT, ResolvedProfile};
 pub use rust_struct::{RustSourceFacts, RustStructRules};

@@ -5,7 +5,9 @@ use relayout_search::Options;
 use crate::ProbedMachine;
 use crate::curves::CurveRequest;
 use crate::recommended::RecommendationLimits;
-use crate::stages::search_effort;
+
+/// Divisor of the search effort for each of several types.
+const EFFORT_DIVISOR: u64 = 10;
 
 /// Inputs of a search besides the profile.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +59,20 @@ impl SearchRequest {
             pair_coefficient: self.machine.pair_coefficient,
             ..search_effort(self.types.is_empty())
         }
+    }
+}
+
+/// Returns the search effort, which is less for each of several types.
+pub(crate) fn search_effort(has_several_types: bool) -> Options {
+    let full = Options::default();
+    match has_several_types {
+        false => full,
+        true => Options {
+            budget_accesses: full.budget_accesses / EFFORT_DIVISOR,
+            effort_rows: full.effort_rows / EFFORT_DIVISOR,
+            two_moves_max: full.two_moves_max / EFFORT_DIVISOR as usize,
+            ..full
+        },
     }
 }
 

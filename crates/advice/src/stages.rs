@@ -4,7 +4,6 @@
 
 use relayout_layout::TypePattern;
 use relayout_messages::UserError;
-use relayout_search::Options;
 
 use crate::accesses::member_accesses;
 use crate::advised_type::AdvisedType;
@@ -25,8 +24,6 @@ use crate::{ResolvedNames, ResolvedProfile};
 
 /// Types that are advised on if none is named.
 const UNNAMED_TYPES_MAX: usize = 3;
-/// Divisor of the search effort for each of these types.
-const EFFORT_DIVISOR: u64 = 10;
 
 /// Gathers the requested types, or those with the most transfers; also returns the skipped ones.
 ///
@@ -108,20 +105,6 @@ fn skip_reason(
     let doubt = uncertain_type(gathered).filter(|_| !is_forced);
     let unlayable = gathered.skip_reason(resolved.line_bytes);
     unlayable.or_else(|| doubt.map(|doubt| doubt.to_string()))
-}
-
-/// Returns the search effort, which is less for each of several types.
-pub(crate) fn search_effort(has_several_types: bool) -> Options {
-    let full = Options::default();
-    match has_several_types {
-        false => full,
-        true => Options {
-            budget_accesses: full.budget_accesses / EFFORT_DIVISOR,
-            effort_rows: full.effort_rows / EFFORT_DIVISOR,
-            two_moves_max: full.two_moves_max / EFFORT_DIVISOR as usize,
-            ..full
-        },
-    }
 }
 
 /// Searches better layouts of the types, with and without store guards, and scores those of `layout_files` and those

@@ -7,8 +7,7 @@ use relayout_advice::{
     TrialRules, TrialStage, TriedLayout,
 };
 use relayout_messages::UserError;
-use relayout_verify::judge::{ChangeScale, ChangeVerdict};
-use relayout_verify::judged_change::{ChangeBasis, JudgedChange};
+use relayout_verify::judged_change::{ChangeBasis, ChangeScale, ChangeVerdict, JudgedChange};
 
 const LAYOUT: TriedLayout<'_> = TriedLayout {
     type_name: "queue",

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use relayout_messages::SilentProgress;
 use relayout_statistics::random::{RandomSequence, SplitMix64};
-use relayout_verify::judge::ChangeVerdict;
+use relayout_verify::judged_change::ChangeVerdict;
 use relayout_workflows::compare::{CompareSettings, ComparedSide, compare_sides};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

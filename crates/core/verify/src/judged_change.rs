@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::judge::{ChangeScale, ChangeVerdict};
-
 /// Way in which the numbers of a change came about. Numbers of two ways are not joined, compared or gathered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -41,6 +39,62 @@ impl ChangeBasis {
         let mut bases = bases.into_iter();
         let first = bases.next()?;
         bases.all(|basis| basis == first).then_some(first)
+    }
+}
+
+/// Verdict on one metric, or on the whole experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChangeVerdict {
+    /// The change is an improvement.
+    Better,
+    /// The change is a regression.
+    Worse,
+    /// The confidence interval of the change lies within the margin.
+    Same,
+    /// The interval contains both 0 and changes beyond the margin, or the starts are too few.
+    Unclear,
+}
+
+impl ChangeVerdict {
+    /// Name of the verdict in documents and messages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Same => "same",
+            Self::Unclear => "unclear",
+        }
+    }
+}
+
+/// Unit in which a change is expressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChangeScale {
+    /// Ratio of after to before, less 1.
+    Ratio,
+    /// Difference of two percentages, divided by 100: 0.01 is one percentage point.
+    Points,
+    /// Difference as a fraction of the median of the side before. It applies if a
+    /// value is 0 or negative, or if a ratio is not a finite number above 0.
+    Difference,
+}
+
+impl ChangeScale {
+    /// Name of the unit in documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ratio => "ratio",
+            Self::Points => "points",
+            Self::Difference => "difference",
+        }
+    }
+
+    /// Formats a change with its sign, in percent or percentage points.
+    pub fn change_text(self, fraction: f64) -> String {
+        let unit = if self == Self::Points { "" } else { "%" };
+        format!("{:+.1}{unit}", 100.0 * fraction)
     }
 }
 

@@ -8,8 +8,8 @@ mod common;
 
 use common::judge_by_looks;
 use relayout_statistics::random::{RandomSequence, SplitMix64};
-use relayout_verify::judge::{ChangeVerdict, JudgingRules, MARGIN, judge_series};
-use relayout_verify::judged_change::ChangeBasis;
+use relayout_verify::judge::{JudgingRules, MARGIN, judge_series};
+use relayout_verify::judged_change::{ChangeBasis, ChangeVerdict};
 use relayout_verify::metric::{BetterDirection, MetricDescription};
 use relayout_verify::plan::ExperimentPlan;
 use relayout_verify::runs::MetricSeries;

@@ -5,10 +5,8 @@ mod common;
 use common::{Noise, assert_rate, experiment};
 use proptest::prelude::*;
 use relayout_statistics::random::SplitMix64;
-use relayout_verify::judge::{
-    ChangeScale, ChangeVerdict, JudgedMetric, JudgingRules, judge_series,
-};
-use relayout_verify::judged_change::ChangeBasis;
+use relayout_verify::judge::{JudgedMetric, JudgingRules, judge_series};
+use relayout_verify::judged_change::{ChangeBasis, ChangeScale, ChangeVerdict};
 use relayout_verify::metric::{BetterDirection, MetricDescription};
 use relayout_verify::plan::ExperimentPlan;
 use relayout_verify::runs::MetricSeries;

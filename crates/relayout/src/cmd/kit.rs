@@ -9,7 +9,8 @@ use relayout_report::Document as _;
 use relayout_report::documents::kit::kit_result_document;
 use relayout_report::documents::verify::contents::VerifyContents;
 use relayout_report::text::kit::{render_export, render_ledger, render_result};
-use relayout_verify::judge::{ChangeVerdict, JudgingRules};
+use relayout_verify::judge::JudgingRules;
+use relayout_verify::judged_change::ChangeVerdict;
 use relayout_verify::metric::Metric;
 use relayout_workflows::kit::{
     KernelKitRequest, KitEvidence, KitRequest, add_to_ledger, export_kernel_kit, export_kit,

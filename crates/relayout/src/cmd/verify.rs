@@ -11,7 +11,8 @@ use relayout_report::Document as _;
 use relayout_report::documents::verify::contents::VerifyContents;
 use relayout_report::documents::verify::verify_document;
 use relayout_report::text::verify::render_text;
-use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgingRules};
+use relayout_verify::judge::{ExperimentOutcome, JudgingRules};
+use relayout_verify::judged_change::ChangeVerdict;
 use relayout_verify::metric::{FORMS, Metric};
 use relayout_workflows::verify::{
     ComparedPrograms, MeasuredRuns, PatchedBuild, ProgramSettings, judge, load_runs,

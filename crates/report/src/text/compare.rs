@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use relayout_layout::word_lists::word_series;
-use relayout_verify::judge::ChangeVerdict;
+use relayout_verify::judged_change::ChangeVerdict;
 use relayout_workflows::compare::{
     RateChange, RecordingComparison, SubjectChange, WorkloadComparison,
 };

@@ -2,7 +2,8 @@
 
 pub(crate) mod table;
 
-use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome};
+use relayout_verify::judge::ExperimentOutcome;
+use relayout_verify::judged_change::ChangeVerdict;
 
 use crate::documents::verify::contents::VerifyContents;
 

@@ -1,6 +1,7 @@
 //! Notes on an experiment with programs, which its text and its document share.
 
-use relayout_verify::judge::{ChangeScale, ChangeVerdict, ExperimentOutcome, JudgedMetric};
+use relayout_verify::judge::{ExperimentOutcome, JudgedMetric};
+use relayout_verify::judged_change::{ChangeScale, ChangeVerdict};
 use relayout_verify::runs::{ExperimentEnding, ExperimentRuns, StartFate};
 
 use super::percent::fraction_words;

@@ -1,6 +1,7 @@
 //! Sentences and notes on an experiment with kernels, which its text and its document share.
 
-use relayout_verify::judge::{ChangeVerdict, ExperimentOutcome, JudgedMetric};
+use relayout_verify::judge::{ExperimentOutcome, JudgedMetric};
+use relayout_verify::judged_change::ChangeVerdict;
 use relayout_workflows::verify::kernel::{
     BootSamples, DetailSelection, FALSE_BY_FIRST_TOUCH, KERNEL, member_metric_name,
 };

@@ -4,7 +4,7 @@ use relayout_diff::TypeDiffDetail;
 use relayout_layout::word_lists::word_series;
 use relayout_profile::ProfileMeta;
 use relayout_profile::program::COMPILED_IN_COLLECTOR;
-use relayout_verify::judge::ChangeVerdict;
+use relayout_verify::judged_change::ChangeVerdict;
 use relayout_workflows::compare::{
     ChangeCause, LayoutCause, MemberChange, MemberSide, RateChange, RecordingComparison,
     SideWorkload, SubjectChange, WorkloadComparison,

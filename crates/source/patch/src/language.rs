@@ -1,35 +1,12 @@
-//! Languages of source files: what an edit has to know of each.
+//! What an edit has to know of a language.
 //!
 //! Another language is a folder with an implementation of [`SourceLanguage`], and a line in
-//! [`LANGUAGES`]. What all languages have in common is in [`crate::operations`].
+//! [`crate::languages`]. What all languages have in common is in [`crate::operations`].
 
-use crate::c::CLanguage;
 use crate::change::{MoveRequest, SourceChange};
 use crate::covering_comment::CoveringComment;
-use crate::cxx::CxxLanguage;
-use crate::operations::EditedTree;
 use crate::refusal::{EditRefusal, FileLine};
-use crate::rust::RustLanguage;
 use crate::source_files::{SourceFiles, SourceText};
-
-/// The languages, in the order in which a file is offered to them. The last takes every file.
-static LANGUAGES: [&dyn SourceLanguage; 3] = [&RustLanguage, &CLanguage, &CxxLanguage];
-
-/// Returns the language of a file, by its name and its text. Without a text, a header is one of C.
-///
-/// ```
-/// use relayout_patch::source_language;
-///
-/// assert!(source_language("src/ring.rs", "").compiler_orders_members());
-/// assert!(source_language("ring.c", "").is_unit("ring.c"));
-/// let words = source_language("ring.hpp", "").padded_element("long", 64);
-/// assert_eq!(words, "`struct alignas(64) padded { long value; }`");
-/// ```
-pub fn source_language(file_name: &str, text: &str) -> &'static dyn SourceLanguage {
-    let mut languages = LANGUAGES.into_iter();
-    let found = languages.find(|language| language.recognizes(file_name, text));
-    found.unwrap_or(&CxxLanguage)
-}
 
 /// A struct in the text of the file that defines it.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +25,19 @@ pub struct StructSource<'a> {
     pub number: Option<usize>,
 }
 
+impl<'a> StructSource<'a> {
+    /// Names a struct and the text of its file.
+    pub fn new(file: &'a str, text: &'a str, name: &'a str, line: Option<u32>) -> Self {
+        Self {
+            file,
+            text,
+            name,
+            line,
+            number: None,
+        }
+    }
+}
+
 /// Definition of a struct as far as all languages have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StructOutline {
@@ -57,6 +47,18 @@ pub struct StructOutline {
     pub place: FileLine,
     /// Members in the order of the text.
     pub members: Vec<String>,
+}
+
+impl StructOutline {
+    /// Returns true if both have the same members, in any order.
+    pub(crate) fn has_same_members(&self, other: &Self) -> bool {
+        let sorted = |outline: &Self| {
+            let mut members = outline.members.clone();
+            members.sort_unstable();
+            members
+        };
+        sorted(self) == sorted(other)
+    }
 }
 
 /// An array whose elements get cache lines of their own.
@@ -91,6 +93,15 @@ impl SpreadElements<'_> {
         let stride = self.stride;
         format!("struct {{ T value; char pad[{stride} - sizeof(T)]; }}")
     }
+}
+
+/// Edited texts of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EditedTree {
+    /// Text of the file with the definition.
+    pub definition: String,
+    /// Other files that changed, with their new texts.
+    pub others: Vec<SourceText>,
 }
 
 /// A language whose structs are edited.

@@ -38,6 +38,7 @@ mod encoding;
 mod file_kind;
 mod find;
 mod language;
+mod languages;
 mod lex;
 mod lines;
 mod mail;
@@ -45,6 +46,7 @@ mod operations;
 mod order;
 mod paths;
 mod printed_cxx;
+mod read_back;
 mod refusal;
 mod rust;
 mod source_files;
@@ -60,9 +62,10 @@ pub use declared::{DeclaredAlignment, DeclaredMember, DeclaredStruct, read_decla
 pub use diff::unified_diff;
 pub use encoding::{EncodingError, decode_source};
 pub use file_kind::C_EXTENSIONS;
-pub use language::{SourceLanguage, SpreadElements, StructOutline, StructSource, source_language};
+pub use language::{EditedTree, SourceLanguage, SpreadElements, StructOutline, StructSource};
+pub use languages::source_language;
 pub use mail::PatchMail;
-pub use operations::{EditedTree, edit_struct, edit_struct_in_tree, inverse_changes, member_order};
+pub use operations::{edit_struct, edit_struct_in_tree, inverse_changes, member_order};
 pub use order::{
     AssertedSize, BorderSide, FirstMemberReliance, OrderFact, OrderQuery, OrderReliance,
     RangeBorder, find_member_macros, find_order_facts, find_typedef_names, may_rely_on_order,

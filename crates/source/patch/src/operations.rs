@@ -1,20 +1,10 @@
-//! Edits of a struct in any language, and questions about it. Whatever the languages do alike is
-//! done here, once: changes are made one after the other, and each result is read back.
+//! Edits of a struct in any language, and questions about it.
 
-use crate::change::{SourceChange, WrittenAlignment};
+use crate::change::SourceChange;
 use crate::file_kind::is_uapi;
-use crate::language::{SourceLanguage, StructOutline, StructSource, source_language};
+use crate::language::{EditedTree, StructSource};
 use crate::refusal::EditRefusal;
 use crate::source_files::SourceText;
-
-/// Edited texts of a tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EditedTree {
-    /// Text of the file with the definition.
-    pub definition: String,
-    /// Other files that changed, with their new texts.
-    pub others: Vec<SourceText>,
-}
 
 /// Makes `changes` to `struct struct_name` in `source`, in order, and returns the new text.
 ///
@@ -77,84 +67,6 @@ pub fn edit_struct_in_tree(
         });
     }
     source.language().edit(source, changes, others)
-}
-
-/// Makes changes one after the other by `make`, which returns the text with one of them. Each text
-/// is read back: a change that adds or removes no member leaves the same members.
-pub(crate) fn make_in_turn(
-    language: &dyn SourceLanguage,
-    source: StructSource<'_>,
-    changes: &[SourceChange],
-    mut make: impl FnMut(StructSource<'_>, &SourceChange) -> Result<String, EditRefusal>,
-) -> Result<String, EditRefusal> {
-    let mut text = source.text.to_owned();
-    let mut outline = language.read_struct(source).ok();
-    let number = { outline.as_ref() }.map(|outline| outline.number);
-    for change in changes {
-        refuse_bad_alignment(change)?;
-        let now = StructSource {
-            text: &text,
-            number,
-            ..source
-        };
-        let new = make(now, change)?;
-        let read = language.read_struct(StructSource { text: &new, ..now });
-        let read = read.ok();
-        if let (Some(before), Some(after)) = (&outline, &read)
-            && !change.changes_members()
-            && !before.has_same_members(after)
-        {
-            return Err(EditRefusal::NotAsIntended {
-                name: source.name.to_owned(),
-                place: before.place.clone(),
-            });
-        }
-        (text, outline) = (new, read);
-    }
-    Ok(text)
-}
-
-fn refuse_bad_alignment(change: &SourceChange) -> Result<(), EditRefusal> {
-    match change {
-        SourceChange::AlignMember { alignment, .. } | SourceChange::AlignType { alignment, .. } => {
-            match alignment {
-                WrittenAlignment::Bytes(bytes) if !bytes.is_power_of_two() => {
-                    Err(EditRefusal::BadAlignment { bytes: *bytes })
-                }
-                _ => Ok(()),
-            }
-        }
-        _ => Ok(()),
-    }
-}
-
-impl<'a> StructSource<'a> {
-    /// Names a struct and the text of its file.
-    pub fn new(file: &'a str, text: &'a str, name: &'a str, line: Option<u32>) -> Self {
-        Self {
-            file,
-            text,
-            name,
-            line,
-            number: None,
-        }
-    }
-
-    /// Returns the language of the file.
-    pub fn language(&self) -> &'static dyn SourceLanguage {
-        source_language(self.file, self.text)
-    }
-}
-
-impl StructOutline {
-    fn has_same_members(&self, other: &Self) -> bool {
-        let sorted = |outline: &Self| {
-            let mut members = outline.members.clone();
-            members.sort_unstable();
-            members
-        };
-        sorted(self) == sorted(other)
-    }
 }
 
 /// Returns the changes that take the move `change` back: a move, and the joins of declarations or

@@ -1,6 +1,6 @@
 //! Verdict for `git bisect run`.
 
-use relayout_verify::judge::ChangeVerdict;
+use relayout_verify::judged_change::ChangeVerdict;
 
 use super::RecordingComparison;
 use super::rates::RECORDINGS_MIN;

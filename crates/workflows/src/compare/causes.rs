@@ -16,7 +16,7 @@ use relayout_layout::{TypePattern, canonical_type, readable_type_name};
 use relayout_messages::{RecordingProgress, UserError};
 use relayout_session::diff::{ComparedFiles, HotDiff, HotPair, HotTypeTraffic};
 use relayout_session::with_both_types;
-use relayout_verify::judge::ChangeVerdict;
+use relayout_verify::judged_change::ChangeVerdict;
 
 use super::{MemberChange, MemberSide, SubjectChange, WorkloadComparison};
 

@@ -1,8 +1,7 @@
 //! Rates of two samples of recordings, and the verdict on their difference.
 
 use relayout_statistics::{MeanDifference, reject_hypotheses};
-use relayout_verify::judge::{ChangeScale, ChangeVerdict};
-use relayout_verify::judged_change::{ChangeBasis, JudgedChange};
+use relayout_verify::judged_change::{ChangeBasis, ChangeScale, ChangeVerdict, JudgedChange};
 
 /// Part of all confidence intervals that miss the true change.
 const ALPHA: f64 = 0.05;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_contend::{FindingSubject, MemberTraffic, SubjectTraffic, TrafficMember};
 use relayout_session::RecordedOperations;
-use relayout_verify::judge::ChangeVerdict;
+use relayout_verify::judged_change::ChangeVerdict;
 
 use super::rates::{judge_rates, mean};
 use super::{ChangeCause, CompareSettings, RateChange, SideWorkload};

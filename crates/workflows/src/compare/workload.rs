@@ -10,7 +10,7 @@ use relayout_messages::{RecordingProgress, UserError};
 use relayout_profile::boot::COMMAND_LINE_SETTING;
 use relayout_profile::{AccessCoverage, ProfileMeta};
 use relayout_session::RecordedOperations;
-use relayout_verify::judge::ChangeVerdict;
+use relayout_verify::judged_change::ChangeVerdict;
 
 use super::causes::find_causes;
 use super::rates::judge_rates;

@@ -6,7 +6,7 @@ use relayout_advice::BenchEffect;
 use relayout_contend::strip_type_tag;
 use relayout_files::{cannot, read_regular_text};
 use relayout_messages::{RecordingProgress, UserError};
-use relayout_verify::judge::ChangeVerdict;
+use relayout_verify::judged_change::ChangeVerdict;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::{CompareSettings, ComparedSide, compare_sides};

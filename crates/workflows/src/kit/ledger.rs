@@ -8,8 +8,8 @@ use std::path::Path;
 use relayout_advice::EffectSubject;
 use relayout_files::{cannot, read_regular_text, write_atomically};
 use relayout_messages::UserError;
-use relayout_verify::judge::{ChangeVerdict, JudgedMetric};
-use relayout_verify::judged_change::JudgedChange;
+use relayout_verify::judge::JudgedMetric;
+use relayout_verify::judged_change::{ChangeVerdict, JudgedChange};
 use serde::{Deserialize, Serialize};
 
 use super::evidence::KitEvidence;

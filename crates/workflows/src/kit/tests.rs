@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use relayout_verify::judge::{ChangeVerdict, JudgingRules};
+use relayout_verify::judge::JudgingRules;
+use relayout_verify::judged_change::ChangeVerdict;
 
 use super::evidence::KitEvidence;
 use super::files::KitFiles;

@@ -2,8 +2,8 @@
 
 use relayout_statistics::{LocationEstimate, estimate_location, median};
 
-use super::{ChangeScale, ChangeVerdict, JudgedMetric, SideSummary, verdict_of_direction};
-use crate::judged_change::{ChangeBasis, JudgedChange};
+use super::{JudgedMetric, SideSummary, verdict_of_direction};
+use crate::judged_change::{ChangeBasis, ChangeScale, ChangeVerdict, JudgedChange};
 use crate::runs::MetricSeries;
 
 /// Comparison of one metric, before the correction for the number of metrics.

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use relayout_layout::word_lists::word_series;
-use relayout_verify::judge::ChangeVerdict;
+use relayout_verify::judged_change::ChangeVerdict;
 use relayout_workflows::compare::{RecordingComparison, WorkloadComparison};
 
 use crate::words::finding::subject_name;

@@ -1,8 +1,7 @@
 //! Text table in the format of the kernel's LKP robot (0day), with interval and verdict added.
 
-use relayout_verify::judge::{
-    ChangeScale, ChangeVerdict, ExperimentOutcome, JudgedMetric, SideSummary,
-};
+use relayout_verify::judge::{ExperimentOutcome, JudgedMetric, SideSummary};
+use relayout_verify::judged_change::{ChangeScale, ChangeVerdict};
 use relayout_verify::plan::ExperimentSide;
 
 use crate::words::magnitude::value;

@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
 use relayout_contend::CoherenceTally;
-use relayout_verify::judge::{ChangeVerdict, JudgingRules, judge_runs};
+use relayout_verify::judge::{JudgingRules, judge_runs};
+use relayout_verify::judged_change::ChangeVerdict;
 use relayout_verify::plan::ExperimentSide;
 use relayout_verify::runs::{ExperimentEnding, ExperimentSetup};
 use relayout_workflows::verify::kernel::{

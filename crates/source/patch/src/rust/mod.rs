@@ -17,9 +17,9 @@ mod tokens;
 mod wrap;
 
 use crate::change::{MoveRequest, SourceChange};
-use crate::language::{SourceLanguage, SpreadElements, StructOutline, StructSource};
+use crate::language::{EditedTree, SourceLanguage, SpreadElements, StructOutline, StructSource};
 use crate::lines::{indent_at, line_ending, line_number};
-use crate::operations::{EditedTree, make_in_turn};
+use crate::read_back::make_in_turn;
 use crate::refusal::{EditRefusal, FileLine};
 use crate::source_files::{SourceFiles, SourceText};
 pub use crate_files::crate_folder;
