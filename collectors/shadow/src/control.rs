@@ -3,7 +3,10 @@
 //! The host makes the file, zeroed, and maps it; so does the collector. All fields are written by
 //! the collector, but for those that say otherwise.
 
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{Acquire, Release},
+};
 
 /// Value of [`RecordingControl::magic`] once a collector is attached.
 pub const CONTROL_MAGIC: u64 = 0x524c_4354_524c_0001;
@@ -100,6 +103,36 @@ pub struct RecordingControl {
     pub memory_limit_kind: AtomicU32,
     /// 1 if the collector's own memory counts in the limit. Programs only.
     pub memory_limit_shared: AtomicU32,
+    /// A [`TakeOverStage`]. Guests in simulated time only.
+    pub take_over: AtomicU32,
+}
+
+/// Way of a restored guest into simulated time; the value of [`RecordingControl::take_over`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum TakeOverStage {
+    /// QEMU still loads the guest.
+    Loading = 0,
+    /// Written by the host: the guest is loaded and stopped.
+    Requested = 1,
+    /// Written by the collector: the guest's clocks are the machine's, and it may start.
+    Done = 2,
+}
+
+impl RecordingControl {
+    /// Returns how far the guest is on its way into simulated time.
+    pub fn take_over(&self) -> TakeOverStage {
+        match self.take_over.load(Acquire) {
+            0 => TakeOverStage::Loading,
+            1 => TakeOverStage::Requested,
+            _ => TakeOverStage::Done,
+        }
+    }
+
+    /// Sets it.
+    pub fn set_take_over(&self, stage: TakeOverStage) {
+        self.take_over.store(stage as u32, Release);
+    }
 }
 
 /// Limit of a process's memory; the value of [`RecordingControl::memory_limit_kind`].

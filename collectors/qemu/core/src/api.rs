@@ -70,6 +70,8 @@ unsafe extern "C" {
         data: *mut c_void,
     );
     pub fn qemu_plugin_register_vcpu_exit_cb(id: PluginId, cb: VcpuCallback);
+    pub fn qemu_plugin_register_vcpu_idle_cb(id: PluginId, cb: VcpuCallback);
+    pub fn qemu_plugin_register_vcpu_resume_cb(id: PluginId, cb: VcpuCallback);
     pub fn qemu_plugin_register_vcpu_syscall_cb(id: PluginId, cb: SyscallCallback);
     pub fn qemu_plugin_register_vcpu_syscall_ret_cb(id: PluginId, cb: SyscallReturnCallback);
     pub fn qemu_plugin_reset(id: PluginId, cb: extern "C" fn(PluginId));

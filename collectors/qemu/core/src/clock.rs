@@ -21,6 +21,18 @@ pub struct VcpuNumber {
     offset: usize,
 }
 
+impl VcpuNumber {
+    /// The only number of a scoreboard's elements.
+    pub fn first_of(score: *mut c_void) -> Self {
+        Self { score, offset: 0 }
+    }
+
+    /// The scoreboard.
+    pub fn score(self) -> *mut c_void {
+        self.score
+    }
+}
+
 // SAFETY: QEMU's own object, which all threads may use.
 unsafe impl Send for VcpuNumber {}
 // SAFETY: as above.
@@ -73,7 +85,7 @@ impl InstructionClock {
         };
         // SAFETY: as documented; never freed.
         let score = unsafe { new(size_of::<u64>()) };
-        let number = VcpuNumber { score, offset: 0 };
+        let number = VcpuNumber::first_of(score);
         Some(Self::Inline { number, find, add })
     }
 

@@ -8,6 +8,7 @@ use crate::fatal;
 use crate::instance::{self, forget_plugin, plugin, set_plugin};
 use crate::options::Options;
 use crate::plugin::RecordingPlugin;
+use crate::simulated::{SimulationOptions, install_simulation};
 
 /// Installs the plugin, for the loadable objects' `qemu_plugin_install`. Returns 0, or 1 with the
 /// reason printed.
@@ -21,6 +22,16 @@ pub unsafe fn install(
     argc: c_int,
     argv: *const *const c_char,
 ) -> c_int {
+    // SAFETY: as promised by the caller.
+    if let Some(options) = unsafe { SimulationOptions::from_argv(argc, argv) } {
+        // SAFETY: QEMU's own information.
+        let info = unsafe { &*info };
+        let installed = options.and_then(|options| install_simulation(interface, id, info, options));
+        return match installed {
+            Ok(()) => 0,
+            Err(reason) => refuse(&reason),
+        };
+    }
     // SAFETY: as promised by the caller.
     let made = unsafe {
         Options::from_argv(argc, argv)
@@ -43,12 +54,15 @@ pub unsafe fn install(
             }
             0
         }
-        Err(reason) => {
-            // Not to QEMU's own log, which nobody reads.
-            eprintln!("relayout plugin: {reason}");
-            1
-        }
+        Err(reason) => refuse(&reason),
     }
+}
+
+/// Prints why the plugin does not start, and returns what tells QEMU so.
+fn refuse(reason: &str) -> c_int {
+    // Not to QEMU's own log, which nobody reads.
+    eprintln!("relayout plugin: {reason}");
+    1
 }
 
 fn register(id: PluginId, program: bool) {

@@ -30,6 +30,7 @@ mod pause;
 mod plugin;
 mod program;
 mod registers;
+mod simulated;
 mod sites;
 mod window;
 

@@ -10,6 +10,11 @@ const REGISTERS_MAX: usize = 31;
 /// Number in AArch64 instructions of the register that is always zero.
 const ZERO_REGISTER: u8 = 31;
 
+/// Numbers of the starts of segments on x86-64, which no instruction names.
+pub const FS_BASE: u8 = 16;
+/// See [`FS_BASE`].
+pub const GS_BASE: u8 = 17;
+
 /// GLib's `GArray` and `GByteArray`.
 #[repr(C)]
 struct GlibArray {
@@ -37,6 +42,10 @@ pub struct RegisterReader {
     new_bytes: NewBytes,
     free_bytes: FreeBytes,
 }
+
+/// Memory into which one thread reads registers.
+#[derive(Clone, Copy)]
+pub struct RegisterBuffer(*mut GlibArray);
 
 // SAFETY: the handles are QEMU's own numbers of registers, the same for all vCPUs and threads.
 unsafe impl Send for RegisterReader {}
@@ -94,6 +103,31 @@ impl RegisterReader {
             new_bytes,
             free_bytes,
         })
+    }
+
+    /// Makes memory for [`read_into`](Self::read_into), which is never freed.
+    pub fn new_buffer(&self) -> RegisterBuffer {
+        // SAFETY: an array of GLib.
+        RegisterBuffer(unsafe { (self.new_bytes)() })
+    }
+
+    /// Reads a register as [`read`](Self::read) does, with memory that is used again.
+    ///
+    /// # Safety
+    /// As for `read`.
+    pub unsafe fn read_into(&self, buffer: RegisterBuffer, number: u8) -> Option<u64> {
+        let handle = *self.handles.get(usize::from(number))?;
+        if handle.is_null() {
+            return None;
+        }
+        // SAFETY: the handle is QEMU's; the array is this thread's, and holds `len` bytes.
+        unsafe {
+            (*buffer.0).len = 0;
+            (self.read)(handle, buffer.0);
+            { buffer.0.as_ref() }
+                .filter(|bytes| bytes.len == 8)
+                .map(|bytes| u64::from_le_bytes(*bytes.data.cast::<[u8; 8]>()))
+        }
     }
 
     /// Reads a general register of the vCPU whose callback this is.

@@ -10,6 +10,7 @@ use relayout_shadow::wire::{COMPARE_EXCHANGE, LOCKED, STRING};
 
 use super::MemoryUse;
 use crate::exchange::ExpectedRegisters;
+use crate::registers::{FS_BASE, GS_BASE};
 
 /// The instruction `pause`.
 pub const PAUSE: [u8; 2] = [0xf3, 0x90];
@@ -63,12 +64,18 @@ pub fn memory_use(bytes: &[u8]) -> MemoryUse {
 const RAX: u8 = 0;
 const RDX: u8 = 2;
 
-/// Returns the number of a register that an instruction names or implies.
+/// Returns the number of a register that an instruction names or implies, or of the start of a
+/// segment.
 pub fn register_number(name: &str) -> Option<u8> {
     const NAMES: [&str; 16] = [
         "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12",
         "r13", "r14", "r15",
     ];
+    match name {
+        "fs_base" => return Some(FS_BASE),
+        "gs_base" => return Some(GS_BASE),
+        _ => {}
+    }
     let number = NAMES.iter().position(|&known| known == name)?;
     u8::try_from(number).ok()
 }

@@ -1,0 +1,280 @@
+//! Callbacks of a guest in simulated time.
+
+use std::arch::naked_asm;
+use std::ffi::{c_uint, c_void};
+use std::sync::atomic::Ordering::*;
+
+use relayout_machine::{LineAccess, LineAnswer, LineNumber, LineRequest, SimulatedTime};
+
+use super::operands::{BasedSegment, MemoryOperand};
+use super::seat::OrderedAccesses;
+use super::translate::AccessInstruction;
+use super::{OWN_CPU, SimulatedGuest, SimulationPhase, WaitingPlace, guest};
+use crate::api::{self, PluginId};
+use crate::callbacks::KERNEL;
+use crate::registers::{FS_BASE, GS_BASE, RegisterReader};
+
+/// Start of the fixmap and vsyscall, with the APIC's registers: no memory that CPUs share.
+const FIXMAP: u64 = 0xffff_ffff_ff00_0000;
+/// Bits of an address within its line.
+const LINE_BITS: u32 = 6;
+
+/// Defines a callback that calls a function with a third argument: the address to which it returns.
+macro_rules! callback_with_place {
+    ($(#[$attribute:meta])* $name:ident => $function:ident) => {
+        $(#[$attribute])*
+        #[unsafe(naked)]
+        pub extern "C" fn $name(_vcpu: c_uint, _data: *mut c_void) {
+            #[cfg(target_arch = "x86_64")]
+            naked_asm!("mov rdx, [rsp]", "jmp {}", sym $function);
+            #[cfg(target_arch = "aarch64")]
+            naked_asm!("mov x2, x30", "b {}", sym $function);
+        }
+    };
+}
+
+callback_with_place! {
+    /// Called at the beginning of a block whose CPU has to ask whether it may go on.
+    on_block_due => block_due
+}
+callback_with_place! {
+    /// Called before an instruction with memory operands.
+    on_instruction => instruction_comes
+}
+callback_with_place! {
+    /// Called at a pause instruction.
+    on_pause => pause_comes
+}
+
+extern "C" fn block_due(vcpu: c_uint, cost_ps: *mut c_void, return_address: usize) {
+    if let Some(guest) = guest() {
+        OWN_CPU.set(vcpu as usize);
+        let place = WaitingPlace::Code { return_address };
+        guest.begin_block(vcpu as usize, cost_ps as u64, place);
+    }
+}
+
+extern "C" fn instruction_comes(vcpu: c_uint, data: *mut c_void, return_address: usize) {
+    // SAFETY: the data of this callback, never freed.
+    let instruction = unsafe { &*data.cast::<AccessInstruction>() };
+    if instruction.site.is_hot.load(Relaxed)
+        && let Some(guest) = guest()
+        && guest.has_turn(vcpu as usize)
+    {
+        let place = WaitingPlace::Code { return_address };
+        guest.order_instruction(vcpu as usize, instruction, place);
+    }
+}
+
+/// Called after an access.
+pub extern "C" fn on_access(vcpu: c_uint, info: u32, vaddr: u64, data: *mut c_void) {
+    if (KERNEL..FIXMAP).contains(&vaddr)
+        && let Some(guest) = guest()
+        && guest.has_turn(vcpu as usize)
+    {
+        // SAFETY: as above.
+        let instruction = unsafe { &*data.cast::<AccessInstruction>() };
+        guest.note_access(vcpu as usize, info, vaddr, instruction);
+    }
+}
+
+extern "C" fn pause_comes(vcpu: c_uint, rest_ps: *mut c_void, return_address: usize) {
+    if let Some(guest) = guest()
+        && guest.has_turn(vcpu as usize)
+    {
+        let place = WaitingPlace::Code { return_address };
+        guest.pause(vcpu as usize, rest_ps as u64, place);
+    }
+}
+
+/// Called at the marker of a finished operation.
+pub extern "C" fn on_operation(vcpu: c_uint, _data: *mut c_void) {
+    if let Some(seat) = guest().and_then(|guest| guest.seats.get(vcpu as usize)) {
+        seat.operations.fetch_add(1, Relaxed);
+    }
+}
+
+/// Called when a CPU begins to wait for an interrupt, with QEMU's lock.
+pub extern "C" fn on_idle(_id: PluginId, vcpu: c_uint) {
+    if let Some(guest) = guest()
+        && guest.phase() == SimulationPhase::Running
+        && guest.has_turn(vcpu as usize)
+    {
+        OWN_CPU.set(vcpu as usize);
+        guest.begin_idle(vcpu as usize);
+    }
+}
+
+/// Called when a CPU goes on after it has waited, with QEMU's lock.
+pub extern "C" fn on_resume(_id: PluginId, vcpu: c_uint) {
+    if let Some(guest) = guest()
+        && matches!(guest.phase(), SimulationPhase::TakenOver | SimulationPhase::Running)
+    {
+        OWN_CPU.set(vcpu as usize);
+        guest.end_idle(vcpu as usize);
+    }
+}
+
+impl SimulatedGuest {
+    fn begin_block(&self, n: usize, cost_ps: u64, place: WaitingPlace) {
+        if !matches!(self.phase(), SimulationPhase::TakenOver | SimulationPhase::Running) {
+            return self.seats[n].cell().release();
+        }
+        let at = match self.has_turn(n) {
+            true => self.yield_turn(n, SimulatedTime(self.time_of(n) - cost_ps), place),
+            false => self.wait_for_turn(n, place),
+        };
+        self.go_on(n, at, cost_ps);
+    }
+
+    /// Lets CPU `n` execute from `at` on, with `block_ps` of its block to come; without order once
+    /// the window is closed.
+    fn go_on(&self, n: usize, at: Option<SimulatedTime>, block_ps: u64) {
+        match at {
+            Some(at) => self.set_time(n, at, block_ps),
+            None => self.seats[n].cell().release(),
+        }
+    }
+
+    fn begin_idle(&self, n: usize) {
+        let at = SimulatedTime(self.time_of(n));
+        self.update_timer();
+        // SAFETY: this thread has the turn.
+        let state = unsafe { self.state() };
+        state.machine.go_idle(n, at);
+        // The keeper runs timers: one of them might wake this CPU, which does not wait yet.
+        let now = state.machine.next_time();
+        let is_due = state.next_timer <= now;
+        match (!is_due).then(|| state.machine.next_turn()).flatten() {
+            Some(turn) => self.give_turn(turn.cpu, turn.at),
+            None => self.ring_keeper(),
+        }
+    }
+
+    fn end_idle(&self, n: usize) {
+        // Others need QEMU's lock meanwhile.
+        self.functions.unlock();
+        let at = self.wait_for_turn(n, WaitingPlace::Between);
+        self.functions.lock();
+        self.go_on(n, at, 0);
+    }
+
+    fn pause(&self, n: usize, rest_ps: u64, place: WaitingPlace) {
+        let at = SimulatedTime(self.time_of(n) - rest_ps);
+        // SAFETY: this thread has the turn.
+        unsafe { self.state() }.machine.pause(n, at);
+        let at = self.pass_turn(n, place);
+        self.go_on(n, at, rest_ps);
+    }
+
+    /// Orders the accesses that an instruction is about to make, where others fight over their lines.
+    fn order_instruction(&self, n: usize, instruction: &AccessInstruction, place: WaitingPlace) {
+        let mut ordered = OrderedAccesses::at(instruction.site.pc);
+        for operand in &instruction.operands {
+            let Some(address) = self.operand_address(n, operand) else {
+                continue;
+            };
+            if !(KERNEL..FIXMAP).contains(&address) {
+                continue;
+            }
+            match self.order_access(n, address, operand.access, instruction, place) {
+                Some(true) => ordered.push(address),
+                Some(false) => {}
+                None => return self.seats[n].cell().release(),
+            }
+        }
+        self.seats[n].ordered.set(ordered);
+    }
+
+    /// Orders one access. Returns whether that was necessary; `None` once the window is closed.
+    fn order_access(
+        &self,
+        n: usize,
+        address: u64,
+        access: LineAccess,
+        instruction: &AccessInstruction,
+        place: WaitingPlace,
+    ) -> Option<bool> {
+        let line = LineNumber(address >> LINE_BITS);
+        let rest_ps = instruction.rest_ps;
+        let mut at = SimulatedTime(self.time_of(n) - rest_ps);
+        // SAFETY: this thread has the turn.
+        let machine = unsafe { &mut self.state().machine };
+        if !machine.must_order(n, line, access, at) {
+            return Some(false);
+        }
+        if !machine.is_next(n, at) {
+            at = self.yield_turn(n, at, place)?;
+        }
+        let request = LineRequest { cpu: n, line, access, site: instruction.site.number, at };
+        // SAFETY: this thread has the turn.
+        let state = unsafe { self.state() };
+        state.tallies.ordered += 1;
+        let at = match state.machine.request(request) {
+            LineAnswer::Now(at) => at,
+            LineAnswer::Waits => self.pass_turn(n, place)?,
+        };
+        self.set_time(n, at, rest_ps);
+        Some(true)
+    }
+
+    /// Notes an access that was made, and checks whether it was ordered as it should.
+    fn note_access(&self, n: usize, info: u32, vaddr: u64, instruction: &AccessInstruction) {
+        let seat = &self.seats[n];
+        let ordered = seat.ordered.get();
+        // SAFETY: this thread has the turn.
+        let state = unsafe { self.state() };
+        if ordered.pc == instruction.site.pc {
+            if ordered.contains(vaddr) {
+                return;
+            }
+            if !ordered.is_empty() && instruction.operands.len() == 1 {
+                state.tallies.misplaced += 1;
+            }
+        }
+        let line = LineNumber(vaddr >> LINE_BITS);
+        let stored = match instruction.operands.first() {
+            Some(operand) if operand.access != LineAccess::Load => operand.access,
+            _ => LineAccess::Store,
+        };
+        let access = if api::is_store(info) { stored } else { LineAccess::Load };
+        let at = SimulatedTime(self.time_of(n) - instruction.rest_ps);
+        if state.machine.must_order(n, line, access, at) {
+            state.tallies.unordered += 1;
+            instruction.site.is_hot.store(true, Relaxed);
+        }
+        state.machine.note_access(n, line, access, at);
+    }
+
+    /// Computes the address of an operand from registers.
+    fn operand_address(&self, n: usize, operand: &MemoryOperand) -> Option<u64> {
+        let find = || {
+            // SAFETY: within a callback of a CPU.
+            unsafe { RegisterReader::find(crate::insn::TranslatedMachine::X86) }
+        };
+        let reader = self.registers.get_or_init(find).as_ref()?;
+        let seat = &self.seats[n];
+        let buffer = seat.buffer.get().unwrap_or_else(|| {
+            let buffer = reader.new_buffer();
+            seat.buffer.set(Some(buffer));
+            buffer
+        });
+        // SAFETY: within a callback that reads registers.
+        let read = |number| unsafe { reader.read_into(buffer, number) };
+        let mut address = operand.displacement;
+        if let Some(base) = operand.base {
+            address = address.wrapping_add(read(base)?);
+        }
+        if let Some((index, factor)) = operand.index {
+            address = address.wrapping_add(read(index)?.wrapping_mul(factor.into()));
+        }
+        if let Some(segment) = operand.segment {
+            let start = match segment {
+                BasedSegment::Fs => FS_BASE,
+                BasedSegment::Gs => GS_BASE,
+            };
+            address = address.wrapping_add(read(start)?);
+        }
+        Some(address)
+    }
+}

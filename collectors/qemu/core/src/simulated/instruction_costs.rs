@@ -1,0 +1,54 @@
+//! What instructions cost without waiting for memory.
+
+/// Costs of x86-64 instructions in picoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct InstructionCosts {
+    /// Any instruction.
+    pub any: u64,
+    /// A locked one, beyond that.
+    pub locked: u64,
+    /// `pause`, beyond that.
+    pub pause: u64,
+}
+
+/// Costs beyond that of any instruction, in picoseconds: of system calls and their return, of a
+/// return from an interrupt (with its entry), of writes to model-specific and control registers,
+/// and of reading the time stamp counter. Chosen as orders of magnitude; none decides a ratio
+/// (see docs/simulated-machine.md).
+const SYSTEM_CALL: u64 = 25_000;
+const INTERRUPT_RETURN: u64 = 200_000;
+const REGISTER_WRITE: u64 = 60_000;
+const READ_TICKS: u64 = 8_000;
+
+impl InstructionCosts {
+    /// Returns the cost of the instruction with these bytes.
+    pub fn cost_ps(&self, bytes: &[u8], is_locked: bool) -> u64 {
+        let special = match bytes {
+            [0xf3, 0x90] => self.pause,
+            [0x0f, 0x05] | [0x48, 0x0f, 0x07] => SYSTEM_CALL,
+            [0xcf] | [0x48, 0xcf] => INTERRUPT_RETURN,
+            [0x0f, 0x30] | [0x0f, 0x22, ..] => REGISTER_WRITE,
+            [0x0f, 0x31] => READ_TICKS,
+            _ => 0,
+        };
+        self.any + special + if is_locked { self.locked } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::InstructionCosts;
+
+    #[test]
+    fn costs() {
+        let costs = InstructionCosts { any: 200, locked: 6000, pause: 40_000 };
+        let check = |bytes: &[u8], is_locked, cost| {
+            assert_eq!(costs.cost_ps(bytes, is_locked), cost, "{bytes:02x?}");
+        };
+        check(&[0x48, 0x8b, 0x47, 0x38], false, 200); // mov 0x38(%rdi),%rax
+        check(&[0xf0, 0x48, 0x0f, 0xb1, 0x17], true, 6200); // lock cmpxchg %rdx,(%rdi)
+        check(&[0xf3, 0x90], false, 40_200); // pause
+        check(&[0x0f, 0x05], false, 25_200); // syscall
+        check(&[0x48, 0xcf], false, 200_200); // iretq
+    }
+}

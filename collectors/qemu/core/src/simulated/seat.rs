@@ -1,0 +1,121 @@
+//! What one CPU of a simulated guest has for itself.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+
+use super::cpu_clock::CpuCell;
+use super::qemu_hooks::QemuCpu;
+use crate::registers::RegisterBuffer;
+
+/// A thread that waits, and is woken by others.
+#[derive(Default)]
+pub struct ThreadBell(AtomicU32);
+
+impl ThreadBell {
+    /// Wakes the thread, or its next wait.
+    pub fn ring(&self) {
+        self.0.store(1, Release);
+        // SAFETY: wakes who waits on this word of the process.
+        unsafe {
+            let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+            libc::syscall(libc::SYS_futex, self.0.as_ptr(), operation, 1);
+        }
+    }
+
+    /// Waits until the bell rings, unless `is_done`.
+    pub fn wait(&self, is_done: impl Fn() -> bool) {
+        self.0.store(0, SeqCst);
+        if is_done() {
+            return;
+        }
+        // SAFETY: waits on this word of the process while it is 0.
+        unsafe {
+            let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+            let forever = std::ptr::null::<libc::timespec>();
+            libc::syscall(libc::SYS_futex, self.0.as_ptr(), operation, 0, forever);
+        }
+    }
+}
+
+/// Accesses of an instruction that were ordered before it executed.
+#[derive(Clone, Copy, Default)]
+pub struct OrderedAccesses {
+    /// Address of the instruction; 0 if there are none.
+    pub pc: u64,
+    addresses: [u64; 2],
+    count: u8,
+}
+
+impl OrderedAccesses {
+    /// No access of the instruction at `pc` yet.
+    pub fn at(pc: u64) -> Self {
+        Self {
+            pc,
+            ..Self::default()
+        }
+    }
+
+    /// Adds an address.
+    pub fn push(&mut self, address: u64) {
+        if let Some(free) = self.addresses.get_mut(usize::from(self.count)) {
+            *free = address;
+            self.count += 1;
+        }
+    }
+
+    /// Returns true if no access was ordered.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Returns whether the access to an address was ordered.
+    pub fn contains(&self, address: u64) -> bool {
+        self.addresses[..usize::from(self.count)].contains(&address)
+    }
+}
+
+/// State of one CPU. All but the atomics is its own thread's.
+#[repr(align(128))]
+#[derive(Default)]
+pub struct CpuSeat {
+    /// Rings when the CPU has the turn.
+    pub bell: ThreadBell,
+    /// Time at which it has the turn.
+    pub turn_at: AtomicU64,
+    /// The CPU is to leave its translated code, so that QEMU can change that.
+    pub must_leave: AtomicBool,
+    /// Operations that its code has finished.
+    pub operations: AtomicU64,
+    /// QEMU's CPU.
+    cpu: AtomicPtr<QemuCpu>,
+    cell: AtomicPtr<u64>,
+    /// Time at which the CPU has to ask.
+    pub ask_at: Cell<u64>,
+    /// Time up to which its code was brought in order.
+    pub synced: Cell<u64>,
+    /// What the present instruction has ordered.
+    pub ordered: Cell<OrderedAccesses>,
+    /// Memory into which registers are read.
+    pub buffer: Cell<Option<RegisterBuffer>>,
+}
+
+// SAFETY: the cells are used by the CPU's own thread, or while it is stopped.
+unsafe impl Sync for CpuSeat {}
+
+impl CpuSeat {
+    /// Notes where QEMU has the CPU and its time.
+    pub fn attach(&self, cpu: *mut QemuCpu, cell: CpuCell) {
+        self.cpu.store(cpu, Release);
+        self.cell.store(cell.address(), Release);
+    }
+
+    /// QEMU's CPU.
+    pub fn cpu(&self) -> *mut QemuCpu {
+        self.cpu.load(Acquire)
+    }
+
+    /// The CPU's time in translated code.
+    pub fn cell(&self) -> CpuCell {
+        CpuCell::at(self.cell.load(Relaxed))
+    }
+}
