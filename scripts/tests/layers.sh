@@ -7,6 +7,7 @@ FAILED=no
 
 # A crate, and the crates of this workspace that it may depend on.
 LAYERS="
+relayout-machine:
 relayout-shadow:
 relayout-layout: relayout-messages
 relayout-patch: relayout-messages
@@ -37,7 +38,7 @@ relayout-testkit:
 relayout-testprofile: relayout-profile
 xtask: relayout-testkit
 relayout-rt: relayout-shadow
-relayout-qemu-core: relayout-shadow
+relayout-qemu-core: relayout-machine relayout-shadow
 relayout-qemu-api1: relayout-qemu-core
 relayout-qemu-api4: relayout-qemu-core
 "
@@ -47,7 +48,7 @@ FLEET="relayout-advice relayout-contend relayout-diff relayout-files relayout-la
 
 # Values in, values out: no files, processes, terminal, environment or clock. So is relayout-profile
 # but for its file `store.rs`; it is checked with those that depend on it.
-PURE="messages perf-data layout statistics resolve contend timed search patch check diff pahole-text report verify advice"
+PURE="machine messages perf-data layout statistics resolve contend timed search patch check diff pahole-text report verify advice"
 # Libraries that exist to reach what those crates do not.
 OUTSIDE="memmap2 tempfile libc rustix nix clap anyhow indicatif crossterm ratatui-crossterm"
 

@@ -1,0 +1,308 @@
+//! Rules of the machine: name, value, range and source of each.
+
+/// A rule of the machine that has a value.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum MachineRule {
+    /// Times to move a line, over those of the topology.
+    TransferTime,
+    /// Largest deviation of a transfer, as a fraction of it.
+    TransferJitter,
+    /// Time to get a line exclusively that the core reads already, over that to move it.
+    Upgrade,
+    /// Time to read a line that nobody modified, over that to move it.
+    CleanRead,
+    /// Time for which such a read keeps the line from others.
+    CleanReadOccupation,
+    /// Time for which a core goes on using a line after its transfer to another began, over that of the transfer.
+    HoldAfterLoss,
+    /// Stores of a CPU that wait for their lines, at most.
+    StoresInFlight,
+    /// Time of code that a CPU executes while a load waits.
+    LoadOverlap,
+    /// Time between a load and a store to its line up to which the load fetches the line for both.
+    LoadBeforeStore,
+    /// Time between two pauses up to which the loads between them are those of a poll, which fetch for loads only.
+    PollInterval,
+    /// Times that a request is passed over at most by later ones from nearer to the line. With 0, the first that came is
+    /// served first.
+    NearFirst,
+    /// A load that misses also requests the other line of its pair of 128 bytes.
+    AdjacentLine,
+    /// Longest sleep of a CPU that executes a pause instruction.
+    PauseLimit,
+    /// Time from an interrupt until an idle CPU executes.
+    WakeUp,
+    /// Time from an interrupt until a CPU that pauses executes.
+    InterruptLatency,
+    /// Largest deviation of the code between two ordered accesses from its mean, as a fraction of its time. It only ever
+    /// takes longer, by this fraction on average, because the past cannot be changed.
+    CodeJitter,
+    /// Time by which a CPU may be ahead of the others while it executes uncontended code.
+    Quantum,
+    /// Factor of the time of code while another thread of the core executes.
+    SharedIssue,
+    /// Time since the last use by another CPU, after which an access that hits is not ordered.
+    OrderedWithin,
+}
+
+/// Unit of a rule's value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RuleUnit {
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Microseconds.
+    Microseconds,
+    /// Factor, or fraction.
+    Factor,
+    /// Count.
+    Count,
+    /// 0 for no, 1 for yes.
+    Switch,
+}
+
+/// Facts about a rule.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RuleFacts {
+    /// Rule.
+    pub rule: MachineRule,
+    /// Name in words.
+    pub name: &'static str,
+    /// Unit of the values.
+    pub unit: RuleUnit,
+    /// Expected value.
+    pub expected: f64,
+    /// Smallest value that is possible.
+    pub low: f64,
+    /// Largest value that is possible.
+    pub high: f64,
+    /// Value at which the rule has no effect.
+    pub off: f64,
+    /// Origin of value and range.
+    pub source: &'static str,
+}
+
+const fn facts(
+    rule: MachineRule,
+    name: &'static str,
+    unit: RuleUnit,
+    [expected, low, high, off]: [f64; 4],
+    source: &'static str,
+) -> RuleFacts {
+    RuleFacts {
+        rule,
+        name,
+        unit,
+        expected,
+        low,
+        high,
+        off,
+        source,
+    }
+}
+
+/// Value of a limit that is never reached.
+const UNLIMITED: f64 = 1e9;
+
+use MachineRule as Rule;
+use RuleUnit::{Count, Factor, Microseconds, Nanoseconds, Switch};
+
+/// All rules, in the order of [`MachineRule`].
+pub static RULES: [RuleFacts; 19] = [
+    facts(
+        Rule::TransferTime,
+        "time to move a line",
+        Factor,
+        [1.0, 0.75, 1.33, 0.0],
+        "docs/many-cpus.md: assumed around the published times",
+    ),
+    facts(
+        Rule::TransferJitter,
+        "deviation of a transfer",
+        Factor,
+        [0.1, 0.0, 0.2, 0.0],
+        "assumed; cores of one socket differ by about as much",
+    ),
+    facts(
+        Rule::Upgrade,
+        "cost of an upgrade",
+        Factor,
+        [0.75, 0.5, 1.0, 1.0],
+        "docs/many-cpus.md: assumed",
+    ),
+    facts(
+        Rule::CleanRead,
+        "cost of a clean read",
+        Factor,
+        [0.5, 0.3, 0.8, 1.0],
+        "docs/many-cpus.md: assumed",
+    ),
+    facts(
+        Rule::CleanReadOccupation,
+        "time for which a clean read keeps the line from others",
+        Nanoseconds,
+        [4.0, 2.0, 40.0, 0.0],
+        "docs/many-cpus.md: assumed; nobody has published it, and it decides the gain for struct file",
+    ),
+    facts(
+        Rule::HoldAfterLoss,
+        "time for which a lost line is still used",
+        Factor,
+        [0.4, 0.2, 0.8, 0.0],
+        "docs/many-cpus.md: assumed",
+    ),
+    facts(
+        Rule::StoresInFlight,
+        "stores that wait at most",
+        Count,
+        [56.0, 40.0, 112.0, UNLIMITED],
+        "Intel optimization manual: store buffers of Skylake (56) to Golden Cove (112)",
+    ),
+    facts(
+        Rule::LoadOverlap,
+        "code that hides a wait",
+        Nanoseconds,
+        [50.0, 0.0, 100.0, 0.0],
+        "docs/many-cpus.md: half of a window of 224 to 512 instructions",
+    ),
+    facts(
+        Rule::LoadBeforeStore,
+        "a load fetches the line for a store close behind",
+        Nanoseconds,
+        [12.4, 0.0, 12.4, 0.0],
+        "docs/many-cpus.md: 32 instructions and an atomic one; a loop on Zen 3 says so, noisily",
+    ),
+    facts(
+        Rule::PollInterval,
+        "pauses this close are those of a poll",
+        Microseconds,
+        [20.0, 5.0, 50.0, 0.0],
+        "assumed: longer than a pause of 5 us and the interrupts between two",
+    ),
+    facts(
+        Rule::NearFirst,
+        "how often near requests pass over a far one",
+        Count,
+        [0.0, 0.0, 8.0, 0.0],
+        "assumed: published schedules (PACT 2019) show neither order clearly",
+    ),
+    facts(
+        Rule::AdjacentLine,
+        "loads fetch the other line of the pair",
+        Switch,
+        [0.0, 0.0, 1.0, 0.0],
+        "Intel optimization manual: spatial prefetcher; firmware of servers turns it on or off",
+    ),
+    facts(
+        Rule::PauseLimit,
+        "longest sleep of a pause",
+        Microseconds,
+        [5.0, 1.0, 20.0, 0.0],
+        "bounds what a poll of other state than memory loses; lengths of 5 to 40 ns hardly matter",
+    ),
+    facts(
+        Rule::WakeUp,
+        "time until an idle CPU executes",
+        Nanoseconds,
+        [1500.0, 500.0, 8000.0, 0.0],
+        "docs/many-cpus.md: assumed; halt without deep sleep",
+    ),
+    facts(
+        Rule::InterruptLatency,
+        "time until an interrupt reaches a pausing CPU",
+        Nanoseconds,
+        [1500.0, 500.0, 3000.0, 0.0],
+        "assumed: as for an idle CPU",
+    ),
+    facts(
+        Rule::CodeJitter,
+        "stretch of the code between accesses",
+        Factor,
+        [0.05, 0.0, 0.1, 0.0],
+        "assumed; without any, CPUs fall into step",
+    ),
+    facts(
+        Rule::Quantum,
+        "lead of a CPU over the others",
+        Nanoseconds,
+        [2000.0, 500.0, 10_000.0, 0.0],
+        "results are the same within the range",
+    ),
+    facts(
+        Rule::SharedIssue,
+        "code of two threads of a core takes longer by",
+        Factor,
+        [1.6, 1.3, 2.0, 1.0],
+        "published gains of a second thread for kernel code, 0 to 50%: assumed",
+    ),
+    facts(
+        Rule::OrderedWithin,
+        "a line is contended for so long after its last use by another CPU",
+        Microseconds,
+        [20.0, 5.0, 100.0, UNLIMITED],
+        "assumed: ten quanta",
+    ),
+];
+
+impl MachineRule {
+    /// Returns the facts about the rule.
+    pub fn facts(self) -> &'static RuleFacts {
+        &RULES[self as usize]
+    }
+}
+
+/// A value for each rule.
+///
+/// ```
+/// use relayout_machine::{MachineRule, MachineRules};
+///
+/// let mut rules = MachineRules::default();
+/// assert_eq!(rules.value(MachineRule::Upgrade), 0.75);
+/// rules.set(MachineRule::Upgrade, 0.5);
+/// rules.switch_off(MachineRule::CodeJitter);
+/// assert_eq!(rules.value(MachineRule::CodeJitter), 0.0);
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+pub struct MachineRules {
+    values: [f64; RULES.len()],
+}
+
+/// The default has the expected values.
+impl Default for MachineRules {
+    fn default() -> Self {
+        Self {
+            values: core::array::from_fn(|at| RULES[at].expected),
+        }
+    }
+}
+
+impl MachineRules {
+    /// Returns the value of a rule, in its unit.
+    pub fn value(&self, rule: MachineRule) -> f64 {
+        self.values[rule as usize]
+    }
+
+    /// Sets the value of a rule, in its unit.
+    pub fn set(&mut self, rule: MachineRule, value: f64) {
+        self.values[rule as usize] = value;
+    }
+
+    /// Sets the value at which a rule has no effect.
+    pub fn switch_off(&mut self, rule: MachineRule) {
+        self.set(rule, rule.facts().off);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MachineRules, RULES};
+
+    #[test]
+    fn each_rule_has_its_place_and_range() {
+        for (at, facts) in RULES.iter().enumerate() {
+            assert_eq!(facts.rule as usize, at, "{}", facts.name);
+            assert!(facts.low <= facts.expected && facts.expected <= facts.high);
+            assert!(!facts.source.is_empty());
+            assert_eq!(MachineRules::default().value(facts.rule), facts.expected);
+        }
+    }
+}
