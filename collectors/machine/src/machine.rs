@@ -181,6 +181,11 @@ impl SimulatedMachine {
         next.after(self.amounts.quantum_ps)
     }
 
+    /// Returns the time at which a CPU or a line that is waited for acts next; NEVER if all CPUs are idle.
+    pub fn next_time(&self) -> SimulatedTime {
+        self.order.first().0.min(self.next_event())
+    }
+
     /// Returns whether nobody else has something to do before the running CPU's time `at`.
     pub fn is_next(&self, cpu: usize, at: SimulatedTime) -> bool {
         (at, cpu) < self.order.first() && at < self.next_event()

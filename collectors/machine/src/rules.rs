@@ -244,6 +244,15 @@ pub static RULES: [RuleFacts; 19] = [
 ];
 
 impl MachineRule {
+    /// Returns the rule with this key: its name with hyphens.
+    pub fn from_key(key: &str) -> Option<Self> {
+        let is_named = |facts: &&RuleFacts| {
+            let letters = facts.name.chars().map(|letter| if letter == ' ' { '-' } else { letter });
+            letters.eq(key.chars())
+        };
+        RULES.iter().find(is_named).map(|facts| facts.rule)
+    }
+
     /// Returns the facts about the rule.
     pub fn facts(self) -> &'static RuleFacts {
         &RULES[self as usize]
