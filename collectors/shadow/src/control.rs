@@ -26,6 +26,8 @@ pub enum RecordingStage {
     Failed = 4,
     /// All is appended.
     Finished = 5,
+    /// The start marker ran, and the guest waits there until [`RecordingControl::released`].
+    Held = 6,
 }
 
 impl RecordingStage {
@@ -37,6 +39,7 @@ impl RecordingStage {
             2 => Self::Recording,
             3 => Self::Closed,
             5 => Self::Finished,
+            6 => Self::Held,
             _ => Self::Failed,
         }
     }
@@ -100,6 +103,8 @@ pub struct RecordingControl {
     pub memory_limit_kind: AtomicU32,
     /// 1 if the collector's own memory counts in the limit. Programs only.
     pub memory_limit_shared: AtomicU32,
+    /// Written by the host: 1 when the guest may leave its start marker. Machines only.
+    pub released: AtomicU32,
 }
 
 /// Limit of a process's memory; the value of [`RecordingControl::memory_limit_kind`].
