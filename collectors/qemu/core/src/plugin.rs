@@ -232,10 +232,7 @@ impl RecordingPlugin {
     /// Appends everything. All vCPU threads of a machine have stopped; those of a program may still
     /// run, but are not recorded any more.
     pub fn finish(&self) {
-        let is_unopened = matches!(
-            self.stage(),
-            RecordingStage::Waiting | RecordingStage::Held
-        );
+        let is_unopened = matches!(self.stage(), RecordingStage::Waiting | RecordingStage::Held);
         if is_unopened || self.finished.swap(true, AcqRel) {
             return;
         }

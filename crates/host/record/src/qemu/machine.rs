@@ -36,16 +36,47 @@ pub fn cpu_model(machine: GuestMachine, extra_arguments: &[String]) -> &str {
     last.map_or(machine.model().cpu, |pair| &pair[1])
 }
 
+/// Returns the arguments that decide what a guest finds, without the user's and without files.
+pub fn machine_arguments(
+    machine: GuestMachine,
+    cpus: u16,
+    memory_bytes: u64,
+    command_line: &str,
+) -> Vec<String> {
+    let model = machine.model();
+    let words = [
+        "-nodefaults",
+        "-no-user-config",
+        "-nic",
+        "none",
+        "-display",
+        "none",
+        "-no-reboot",
+        "-M",
+        &format!("{},memory-backend=mem", model.machine),
+        "-m",
+        &format!("{}M", memory_bytes >> 20),
+        "-cpu",
+        model.cpu,
+        "-smp",
+        &cpus.to_string(),
+        "-accel",
+        "tcg,thread=multi,tb-size=512",
+        "-append",
+        command_line,
+    ];
+    words.map(str::to_owned).to_vec()
+}
+
 /// A machine to boot.
 pub struct QemuConfig<'c> {
     pub collector: &'c QemuCollector,
-    pub machine: GuestMachine,
+    /// Result of [`machine_arguments`].
+    pub arguments: Vec<String>,
     pub image: PathBuf,
     pub initrd: PathBuf,
-    pub cpus: u16,
     pub memory: &'c GuestMemory,
     pub disks: &'c GuestDisks,
-    pub append: String,
     pub plugin_options: OsString,
     pub extra_arguments: &'c [String],
     pub origin: MachineOrigin<'c>,
@@ -68,35 +99,6 @@ impl MachineOrigin<'_> {
             Self::Boot => None,
             Self::SavedBoot(file) | Self::Restored(file) => Some(file.as_raw_fd()),
         }
-    }
-}
-
-impl QemuConfig<'_> {
-    /// Returns the arguments that decide what the guest finds, without the user's and without files.
-    pub fn machine_arguments(&self) -> Vec<String> {
-        let model = self.machine.model();
-        let words = [
-            "-nodefaults",
-            "-no-user-config",
-            "-nic",
-            "none",
-            "-display",
-            "none",
-            "-no-reboot",
-            "-M",
-            &format!("{},memory-backend=mem", model.machine),
-            "-m",
-            &format!("{}M", self.memory.bytes() >> 20),
-            "-cpu",
-            model.cpu,
-            "-smp",
-            &self.cpus.to_string(),
-            "-accel",
-            "tcg,thread=multi,tb-size=512",
-            "-append",
-            &self.append,
-        ];
-        words.map(str::to_owned).to_vec()
     }
 }
 
@@ -263,7 +265,7 @@ fn add_arguments(
         files.memory
     );
     command
-        .args(config.machine_arguments())
+        .args(&config.arguments)
         .args(config.collector.sandbox_arguments())
         .args(["-object", &memory])
         .arg("-chardev")
