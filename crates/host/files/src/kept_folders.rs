@@ -10,7 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use relayout_temporary::{PARTIAL_PREFIX, TemporaryFolder, remove_abandoned};
+use relayout_temporary::{PARTIAL_PREFIX, TemporaryFolder};
 
 use crate::CacheFolder;
 use crate::cached_files::is_cache_off;
@@ -21,6 +21,12 @@ use crate::trust::is_private;
 const REQUEST: &str = "request";
 /// Bytes of the blocks that the system counts.
 const STAT_BLOCK_BYTES: u64 = 512;
+
+const SNAPSHOTS: &str = "snapshots";
+/// Bytes of all snapshots together.
+const SNAPSHOT_BYTES_MAX: u64 = 4 << 30;
+/// Variable with another limit of the snapshots, in MiB.
+pub const SNAPSHOT_LIMIT_VARIABLE: &str = "RELAYOUT_SNAPSHOTS_MIB";
 
 /// A folder of kept folders, which only the user can read.
 #[derive(Clone, Debug)]
@@ -46,11 +52,15 @@ struct KeptEntry {
 }
 
 impl KeptFolders {
-    /// Finds the place `name` in the user's cache folder. `None` without a cache folder, or with
-    /// `$RELAYOUT_NO_CACHE`.
-    pub fn locate(name: &str, bytes_max: u64) -> Option<Self> {
+    /// Finds the snapshots of guests in the user's cache folder. `None` without a cache folder, with
+    /// `$RELAYOUT_NO_CACHE`, or if `$RELAYOUT_SNAPSHOTS_MIB` is 0.
+    pub fn locate_snapshots() -> Option<Self> {
         let cache = CacheFolder::locate().filter(|_| !is_cache_off())?;
-        Some(Self::new(cache.dir().join(name), bytes_max))
+        let limit = std::env::var(SNAPSHOT_LIMIT_VARIABLE).ok();
+        let limit = limit.and_then(|text| text.trim().parse::<u64>().ok());
+        let bytes_max = limit.map_or(SNAPSHOT_BYTES_MAX, |mib| mib.saturating_mul(1 << 20));
+        let folders = Self::new(cache.dir().join(SNAPSHOTS), bytes_max);
+        (bytes_max > 0).then_some(folders)
     }
 
     /// Takes `place`, which need not exist.
@@ -139,11 +149,6 @@ impl KeptFolders {
             self.remove_path(&entry.path)?;
         }
         Ok(usage)
-    }
-
-    /// Removes what killed processes left.
-    pub fn remove_abandoned(&self) {
-        remove_abandoned(&self.place, PARTIAL_PREFIX);
     }
 
     /// Returns the number and size of all folders.

@@ -10,18 +10,15 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use relayout_files::{KeptFolders, KeptUsage, TemporaryFolder, free_bytes};
+use relayout_files::{
+    KeptFolders, KeptUsage, SNAPSHOT_LIMIT_VARIABLE, TemporaryFolder, free_bytes,
+};
 use serde::{Deserialize, Serialize};
 
 use self::memory_copy::{MemoryCopy, read_memory, stored_bytes, write_memory};
 pub(crate) use self::request::{GuestIdentity, SnapshotRequest, file_content};
 use crate::workspace::{GuestMemory, create_private_file};
 
-const FOLDER: &str = "snapshots";
-/// Variable with another limit than [`BYTES_MAX`].
-const LIMIT_VARIABLE: &str = "RELAYOUT_SNAPSHOTS_MIB";
-/// Bytes of all snapshots together.
-const BYTES_MAX: u64 = 4 << 30;
 /// Room that a new snapshot leaves on the disk.
 const FREE_BYTES_MIN: u64 = 1 << 30;
 
@@ -63,14 +60,9 @@ pub(crate) struct SavedMachine {
 }
 
 impl SnapshotStore {
-    /// Finds the snapshots of the user's cache folder. `None` without a cache folder, with
-    /// `$RELAYOUT_NO_CACHE`, or where `$RELAYOUT_SNAPSHOTS_MIB` is 0.
+    /// Finds the snapshots of the user's cache folder, as [`KeptFolders::locate_snapshots`] does.
     pub fn locate() -> Option<Self> {
-        let limit = std::env::var(LIMIT_VARIABLE).ok();
-        let limit = limit.and_then(|text| text.trim().parse::<u64>().ok());
-        let bytes_max = limit.map_or(BYTES_MAX, |mib| mib.saturating_mul(1 << 20));
-        let folders = KeptFolders::locate(FOLDER, bytes_max)?;
-        (bytes_max > 0).then_some(Self(folders))
+        KeptFolders::locate_snapshots().map(Self)
     }
 
     /// Path of the folder with the snapshots.
@@ -158,7 +150,7 @@ impl SnapshotStore {
         if needed > self.bytes_max() {
             let (needed, limit) = (mib(needed), mib(self.bytes_max()));
             return Ok(Some(format!(
-                "it has {needed} MiB, and ${LIMIT_VARIABLE} allows {limit}"
+                "it has {needed} MiB, and ${SNAPSHOT_LIMIT_VARIABLE} allows {limit}"
             )));
         }
         let free = free_bytes(self.place()).unwrap_or(u64::MAX);

@@ -173,6 +173,7 @@ fn record_boot(
         kernel_machine: kernel.machine,
         build_id: &kernel.build_id,
         collector,
+        folder: files.dir(),
         image: bootable_image(kernel, &files)?,
         initrd,
         disks: &disks,

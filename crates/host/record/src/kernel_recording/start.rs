@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Release;
 
 use relayout_files::{InterruptFlag, cannot};
@@ -30,6 +30,8 @@ pub struct ReadyGuest<'g> {
     pub kernel_machine: GuestMachine,
     pub build_id: &'g str,
     pub collector: &'g QemuCollector,
+    /// Folder for the workspaces of QEMU.
+    pub folder: &'g Path,
     pub image: PathBuf,
     pub initrd: PathBuf,
     pub disks: &'g GuestDisks,
@@ -87,7 +89,7 @@ impl ReadyGuest<'_> {
             Err(Error::Interrupted) => return Err(Error::Interrupted),
             Err(error) => {
                 self.progress.warn(&format!(
-                    "the snapshot of this guest is removed, because it cannot be used: {}",
+                    "the snapshot of this guest is removed: {}",
                     error.first_line()
                 ));
                 store.remove(&request);
@@ -128,7 +130,7 @@ impl ReadyGuest<'_> {
     }
 
     fn boot(&self) -> Result<StartedGuest, Error> {
-        let workspace = RecordingWorkspace::create()?;
+        let workspace = RecordingWorkspace::create_in(self.folder)?;
         let memory = self.make_memory(&workspace)?;
         self.progress.step("booting the kernel");
         let option = WindowOption::Marker;
@@ -147,12 +149,12 @@ impl ReadyGuest<'_> {
         store: &SnapshotStore,
         request: &SnapshotRequest,
     ) -> Result<Option<StartedGuest>, Error> {
-        let workspace = RecordingWorkspace::create()?;
+        let workspace = RecordingWorkspace::create_in(self.folder)?;
         let memory = self.make_memory(&workspace)?;
         let found = store.read(request, &memory, &|| self.interrupt.is_set());
         let found = found.map_err(|error| match self.interrupt.is_set() {
             true => Error::Interrupted,
-            false => cannot("read", store.place())(error).into(),
+            false => Error::Snapshot(error.to_string()),
         })?;
         let Some(saved) = found else {
             return Ok(None);
@@ -170,7 +172,7 @@ impl ReadyGuest<'_> {
         snapshot: NewSnapshot,
     ) -> Result<StartedGuest, Error> {
         self.progress.step("booting the kernel");
-        let boot = RecordingWorkspace::create()?;
+        let boot = RecordingWorkspace::create_in(self.folder)?;
         let memory = self.make_memory(&boot)?;
         let origin = MachineOrigin::SavedBoot(snapshot.state());
         let config = self.config(&memory, origin, WindowOption::Held, &boot);
@@ -194,14 +196,15 @@ impl ReadyGuest<'_> {
         }
         let state = { snapshot.state().try_clone() }.map_err(cannot("read", store.place()))?;
         let saved = SavedMachine { state, console };
-        let started = match self.restore(&saved, memory, RecordingWorkspace::create()?) {
-            Ok(started) => started,
-            Err(Error::Interrupted) => return Err(Error::Interrupted),
-            Err(error) => {
-                self.warn_not_kept(&error.first_line());
-                return self.boot();
-            }
-        };
+        let started =
+            match self.restore(&saved, memory, RecordingWorkspace::create_in(self.folder)?) {
+                Ok(started) => started,
+                Err(Error::Interrupted) => return Err(Error::Interrupted),
+                Err(error) => {
+                    self.warn_not_kept(&error.first_line());
+                    return self.boot();
+                }
+            };
         if let Err(error) = completed.and_then(|()| store.keep(request, snapshot)) {
             self.warn_not_kept(&error.to_string());
         }
