@@ -29,6 +29,8 @@ pub enum RecordingStage {
     Failed = 4,
     /// All is appended.
     Finished = 5,
+    /// The start marker ran, and the guest waits there until [`RecordingControl::released`].
+    Held = 6,
 }
 
 impl RecordingStage {
@@ -40,6 +42,7 @@ impl RecordingStage {
             2 => Self::Recording,
             3 => Self::Closed,
             5 => Self::Finished,
+            6 => Self::Held,
             _ => Self::Failed,
         }
     }
@@ -105,6 +108,8 @@ pub struct RecordingControl {
     pub memory_limit_shared: AtomicU32,
     /// A [`TakeOverStage`]. Guests in simulated time only.
     pub take_over: AtomicU32,
+    /// Written by the host: 1 when the guest may leave its start marker. Machines only.
+    pub released: AtomicU32,
 }
 
 /// Way of a restored guest into simulated time; the value of [`RecordingControl::take_over`].

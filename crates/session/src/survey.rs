@@ -10,8 +10,8 @@ use relayout_files::{
 };
 use relayout_record::perf::{SamplingHardware, find_perf, find_sampling_hardware};
 use relayout_record::{
-    GuestMachine, GuestProgram, MKE2FS, QemuCollector, can_fix_addresses, find_collector,
-    find_program_collector,
+    GuestMachine, GuestProgram, MKE2FS, QemuCollector, SnapshotStore, can_fix_addresses,
+    find_collector, find_program_collector,
 };
 use relayout_toolchain::cc::try_compiler;
 use relayout_toolchain::kernel_build::require_needs;
@@ -80,6 +80,7 @@ pub fn survey_machine() -> MachineSurvey {
             file("kernel source", CacheFolder::kernel_source),
             survey_builds(),
             survey_disk_images(),
+            survey_snapshots(),
         ],
         arm64_kernels: survey_arm64(cache.as_ref()),
         programs: vec![
@@ -170,6 +171,22 @@ fn survey_disk_images() -> SurveyItem {
     };
     let found = find_system_program(MKE2FS).map(describe);
     works_or_missing("disk images", found.ok_or_else(remedy))
+}
+
+fn survey_snapshots() -> SurveyItem {
+    let Some(store) = SnapshotStore::locate() else {
+        let text = "off: each recording boots its guest";
+        return survey_item("snapshots", SurveyState::Works, text);
+    };
+    let usage = store.usage();
+    let text = format!(
+        "{} of guests, {} of {} MiB, in {}; `relayout setup --remove-snapshots` removes them",
+        usage.count,
+        usage.bytes >> 20,
+        store.bytes_max() >> 20,
+        store.place().display()
+    );
+    survey_item("snapshots", SurveyState::Works, text)
 }
 
 fn survey_runtime() -> SurveyItem {

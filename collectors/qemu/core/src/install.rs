@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use crate::api::{self, PluginId, QemuInfo, TranslationBlock};
 use crate::fatal;
 use crate::instance::{self, forget_plugin, plugin, set_plugin};
-use crate::options::Options;
+use crate::options::{Options, WindowOpening};
 use crate::plugin::RecordingPlugin;
 use crate::simulated::{SimulationOptions, install_simulation};
 
@@ -49,8 +49,13 @@ pub unsafe fn install(
             let opens = program && !plugin.options.own_markers;
             set_plugin(plugin);
             register(id, program);
-            if let Some(plugin) = instance::plugin().filter(|_| opens) {
-                plugin.open_window();
+            if let Some(plugin) = instance::plugin() {
+                if opens {
+                    plugin.open_window();
+                } else if plugin.options.window == WindowOpening::Now {
+                    // QEMU reads the snapshot first, which is no part of the window.
+                    plugin.watch_from_now();
+                }
             }
             0
         }

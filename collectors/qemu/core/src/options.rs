@@ -29,6 +29,29 @@ impl WindowMode {
     }
 }
 
+/// Event that opens the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WindowOpening {
+    /// The start marker.
+    #[default]
+    Marker,
+    /// None: the plugin holds the guest at its start marker, so that the host can keep a snapshot.
+    Held,
+    /// The first translated code: the guest comes from a snapshot of the start marker.
+    Now,
+}
+
+impl WindowOpening {
+    fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "marker" => Some(Self::Marker),
+            "held" => Some(Self::Held),
+            "now" => Some(Self::Now),
+            _ => None,
+        }
+    }
+}
+
 /// Options that the host passed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -42,6 +65,8 @@ pub struct Options {
     pub skip: Vec<(u64, u64)>,
     /// What is done in the window.
     pub mode: WindowMode,
+    /// Event that opens the window.
+    pub window: WindowOpening,
     /// The program has markers of its own: default markers do not open the window.
     pub own_markers: bool,
     /// Only report that the plugin was loaded, and end QEMU.
@@ -79,6 +104,7 @@ impl Options {
                 "bursts" => options.bursts = Some(value.parse().map_err(|_| bad())?),
                 "skip" => options.skip = parse_ranges(value).ok_or_else(bad)?,
                 "mode" => options.mode = WindowMode::from_name(value).ok_or_else(bad)?,
+                "window" => options.window = WindowOpening::from_name(value).ok_or_else(bad)?,
                 "probe" => options.probe = parse_choice(value, ["0", "1"]).ok_or_else(bad)?,
                 "own" => options.own_markers = parse_choice(value, ["0", "1"]).ok_or_else(bad)?,
                 _ => return Err(format!("unknown argument '{key}'")),
@@ -143,6 +169,10 @@ mod tests {
         assert_eq!(parse("dir=/x bursts=5").unwrap().bursts, Some(5));
         assert_eq!(parse("dir=/a=b").unwrap().dir, PathBuf::from("/a=b"));
         assert_eq!(parse("dir=/x skip=").unwrap().skip, []);
+        let window = |text| parse(text).unwrap().window;
+        assert_eq!(window("dir=/x"), WindowOpening::Marker);
+        assert_eq!(window("dir=/x window=held"), WindowOpening::Held);
+        assert_eq!(window("dir=/x window=now"), WindowOpening::Now);
     }
 
     #[test]
@@ -165,6 +195,7 @@ mod tests {
             "dir=/x what=1",
             "dir=/x mode=idel",
             "dir=/x own=yes",
+            "dir=/x window=later",
             "dir=/x bursts=-1",
             "dir=/x skip=a0-b0-c0",
             "dir=/x seed=18446744073709551616",

@@ -20,7 +20,7 @@ use crate::exchange::FoundValue;
 use crate::facts::{CallbackData, VcpuAccess};
 use crate::insn::TranslatedMachine;
 use crate::markers::GuestMarker;
-use crate::options::{Options, WindowMode};
+use crate::options::{Options, WindowMode, WindowOpening};
 use crate::output::SegmentOutput;
 use crate::program::RecordedProgram;
 use crate::registers::RegisterReader;
@@ -29,6 +29,9 @@ use crate::window::RECORDING;
 
 /// Interval in which a running thread appends its records, at most.
 pub const FLUSH_EVERY: Duration = Duration::from_secs(1);
+
+/// Interval in which a held guest looks whether it is released.
+const HELD_POLL: Duration = Duration::from_micros(500);
 
 /// Instructions of a program's thread without one that uses a line, after which the next one begins a visit. Each use is
 /// one, not as in kernels: a thread may do nothing but use a line, and then all counts that it does until it loses it.
@@ -52,7 +55,8 @@ pub struct RecordingPlugin {
     /// Registers, looked up when the first is read.
     pub registers: OnceLock<Option<RegisterReader>>,
     pub clock: InstructionClock,
-    started: Mutex<Option<(Instant, u64)>>,
+    /// Beginning of the window, with the process's CPU time.
+    started: OnceLock<(Instant, u64)>,
     /// Code is instrumented when it is translated.
     pub instrument: AtomicBool,
     closed_by_marker: AtomicBool,
@@ -123,7 +127,7 @@ impl RecordingPlugin {
             get_value,
             registers: OnceLock::new(),
             clock: InstructionClock::new(interface),
-            started: Mutex::new(None),
+            started: OnceLock::new(),
             instrument: AtomicBool::new(false),
             closed_by_marker: AtomicBool::new(false),
             finished: AtomicBool::new(false),
@@ -163,35 +167,60 @@ impl RecordingPlugin {
     }
 
     fn start(&self) {
-        if self.stage() == RecordingStage::Waiting {
+        if self.stage() != RecordingStage::Waiting {
+            return;
+        }
+        if self.options.window == WindowOpening::Held {
+            self.hold();
+        } else {
             self.set_stage(RecordingStage::Starting);
             // SAFETY: called from a callback, as the interface allows.
             unsafe { api::qemu_plugin_reset(self.id, self.on_reset) };
         }
     }
 
+    /// Keeps this vCPU in the start marker until the host has stopped the machine, or goes away
+    /// and QEMU with it. The vCPU then stops at the end of the marker's block.
+    fn hold(&self) {
+        self.set_stage(RecordingStage::Held);
+        while self.shadow.host.control().released.load(Acquire) == 0 {
+            std::thread::sleep(HELD_POLL);
+        }
+    }
+
+    /// Opens the window, which begins now.
     pub fn open_window(&self) {
+        self.watch_from_now();
+        self.begin_window();
+    }
+
+    /// Watches all code that is translated from now on.
+    pub fn watch_from_now(&self) {
         self.instrument
             .store(self.options.mode != WindowMode::Idle, Release);
-        *self.started.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some((Instant::now(), process_cpu_ns()));
         RECORDING.store(true, Release);
-        self.set_stage(RecordingStage::Recording);
+    }
+
+    /// Begins the window, unless it has begun.
+    pub fn begin_window(&self) {
+        self.started.get_or_init(|| {
+            self.set_stage(RecordingStage::Recording);
+            (Instant::now(), process_cpu_ns())
+        });
     }
 
     fn close_window(&self, by_marker: bool) {
         if !RECORDING.swap(false, AcqRel) {
             return;
         }
-        let started = *self.started.lock().unwrap_or_else(PoisonError::into_inner);
         let control = self.shadow.host.control();
-        if let Some((wall, cpu)) = started {
+        if let Some((wall, cpu)) = self.started.get() {
             control
                 .window_wall_ns
                 .store(wall.elapsed().as_nanos() as u64, Release);
             control
                 .window_cpu_ns
-                .store(process_cpu_ns().saturating_sub(cpu), Release);
+                .store(process_cpu_ns().saturating_sub(*cpu), Release);
         }
         control.operations.store(self.shadow.operations(), Release);
         self.closed_by_marker.store(by_marker, Release);
@@ -203,7 +232,8 @@ impl RecordingPlugin {
     /// Appends everything. All vCPU threads of a machine have stopped; those of a program may still
     /// run, but are not recorded any more.
     pub fn finish(&self) {
-        if self.stage() == RecordingStage::Waiting || self.finished.swap(true, AcqRel) {
+        let is_unopened = matches!(self.stage(), RecordingStage::Waiting | RecordingStage::Held);
+        if is_unopened || self.finished.swap(true, AcqRel) {
             return;
         }
         self.close_window(false);

@@ -21,6 +21,11 @@ use crate::trust::is_private;
 /// Variable that switches the cache off if it is set and not empty.
 const NO_CACHE_VARIABLE: &str = "RELAYOUT_NO_CACHE";
 
+/// Returns true if the user wants nothing to be kept.
+pub(crate) fn is_cache_off() -> bool {
+    std::env::var_os(NO_CACHE_VARIABLE).is_some_and(|set| !set.is_empty())
+}
+
 /// Kind of cached files: their folder within the cache folder, and their sizes.
 #[derive(Debug)]
 struct CachedKind {
@@ -65,7 +70,7 @@ impl CachedFiles {
     }
 
     fn locate_kind(kind: &'static CachedKind) -> Option<Self> {
-        if std::env::var_os(NO_CACHE_VARIABLE).is_some_and(|set| !set.is_empty()) {
+        if is_cache_off() {
             return None;
         }
         let folder = CacheFolder::locate()?.dir().join(kind.folder);

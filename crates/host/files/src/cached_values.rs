@@ -27,9 +27,9 @@ pub struct MappedValue {
 }
 
 /// A request as the store knows it.
-struct CacheKey {
-    file_name: String,
-    bytes: Vec<u8>,
+pub(crate) struct CacheKey {
+    pub file_name: String,
+    pub bytes: Vec<u8>,
 }
 
 impl CachedValues {
@@ -77,7 +77,7 @@ impl MappedValue {
 
 impl CacheKey {
     /// Returns the key of a request; `None` if it cannot be serialised, as a path that is no text cannot.
-    fn from_request<R: CachedRequest>(request: &R) -> Option<Self> {
+    pub fn from_request<R: CachedRequest>(request: &R) -> Option<Self> {
         let mut bytes = serde_json::to_vec(request).ok()?;
         // JSON has no bare line feed, so no key is the beginning of another one.
         bytes.push(b'\n');

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use relayout_temporary::{PARTIAL_PREFIX, TemporaryFolder, WORK_PREFIX, remove_abandoned};
 
-use crate::CachedFiles;
 use crate::file_error::{FileError, cannot};
+use crate::{CachedFiles, KeptFolders};
 
 /// Creates a folder in `parent` that only this user can read. It is removed when dropped, or, if
 /// this process is killed, by the next process that creates one there.
@@ -23,6 +23,9 @@ pub fn remove_abandoned_files() {
     let caches = [CachedFiles::locate(), CachedFiles::locate_programs()];
     for cached in caches.iter().flatten() {
         remove_abandoned(cached.dir(), PARTIAL_PREFIX);
+    }
+    if let Some(snapshots) = KeptFolders::locate_snapshots() {
+        remove_abandoned(snapshots.place(), PARTIAL_PREFIX);
     }
 }
 

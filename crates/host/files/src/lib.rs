@@ -27,6 +27,7 @@ mod folder_lock;
 mod folders;
 mod git;
 mod installed;
+mod kept_folders;
 mod kept_index;
 mod kept_seal;
 mod lost_cpu;
@@ -59,6 +60,7 @@ pub use git::{git_author, run_git, run_program};
 pub use installed::{
     LIBRARIES, RUNTIME, find_installed_library, find_sister_command, setup_command, source_tree,
 };
+pub use kept_folders::{KeptFolders, KeptUsage, SNAPSHOT_LIMIT_VARIABLE};
 pub use kept_seal::KeptMap;
 pub use lost_cpu::CpuCounters;
 pub use processes::{die_with_parent, find_in_path, find_system_program, program_in};

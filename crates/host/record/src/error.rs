@@ -251,6 +251,9 @@ pub enum Error {
         /// Last lines of the console.
         console: Vec<String>,
     },
+    /// A snapshot of a guest cannot be used.
+    #[error("a snapshot cannot be used: {0}")]
+    Snapshot(String),
     /// The collector's files are not those of one recording.
     #[error("the collector's files cannot be read")]
     Segments(#[source] relayout_profile::segments::Error),

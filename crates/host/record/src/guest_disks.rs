@@ -112,6 +112,11 @@ pub struct GuestDisks {
 }
 
 impl GuestDisks {
+    /// Returns true if the guest has no disks.
+    pub fn is_empty(&self) -> bool {
+        self.images.is_empty()
+    }
+
     /// Numbers of the open files.
     pub fn file_numbers(&self) -> Vec<i32> {
         self.images.iter().map(DiskImage::number).collect()

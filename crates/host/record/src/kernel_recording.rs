@@ -3,9 +3,9 @@
 
 mod assemble;
 mod modules;
+mod start;
 mod watch;
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,15 +14,17 @@ use relayout_files::{CacheFolder, InterruptFlag, cannot};
 use relayout_messages::RecordingProgress;
 
 use self::modules::ModuleFiles;
+use self::start::{ReadyGuest, StartedGuest};
 use self::watch::{WindowEnding, watch_window};
 use crate::guest_disks::DiskPlan;
 use crate::guest_program::{PackedProgram, ProgramWork};
+use crate::guest_snapshots::SnapshotStore;
 use crate::kernel_modules::ModulesToLoad;
 use crate::kernel_needs::require_support;
 use crate::memory::MemoryReaders;
 use crate::outcome::RecordingOutcome;
-use crate::qemu::{QemuConfig, QemuMachine, find_collector, path_option};
-use crate::workspace::{GuestMemory, RecordingWorkspace, collector_options};
+use crate::qemu::find_collector;
+use crate::workspace::{RecordingWorkspace, collector_options};
 use crate::{
     Error, GuestKernel, GuestMachine, GuestProgram, ModuleFolder, QemuCollector, initramfs,
 };
@@ -93,6 +95,8 @@ pub struct KernelRecording {
     pub time_limit: Duration,
     /// Open the window but record nothing: the baseline for the cost of recording.
     pub idle: Option<IdleWindow>,
+    /// Snapshots to start from and to add to; `None` boots.
+    pub snapshots: Option<SnapshotStore>,
 }
 
 /// What is measured of a window that is not recorded.
@@ -141,8 +145,7 @@ fn record_boot(
     interrupt: InterruptFlag,
 ) -> Result<RecordingOutcome, Error> {
     let collector = &tools.collector;
-    let workspace = RecordingWorkspace::create()?;
-    let memory = GuestMemory::create(recording.memory_bytes, &workspace)?;
+    let files = RecordingWorkspace::create()?;
     let folder = &recording.module_folder;
     let mut packed = match &recording.work {
         GuestWork::Program(work) => {
@@ -158,26 +161,33 @@ fn record_boot(
     tools
         .program
         .require_orders(orders.iter().map(String::as_str))?;
-    let initrd = workspace.file_path("initrd");
+    let initrd = files.file_path("initrd");
     initramfs::write_archive(&initrd, tools.program.bytes(), &packed.files)?;
-    let disks = disk_plan.make_images(&packed.files, &workspace, progress, interrupt)?;
+    let disks = disk_plan.make_images(&packed.files, &files, progress, interrupt)?;
     let readers = MemoryReaders::find(kernel);
     for left_out in readers.left_out() {
         progress.warn(&assemble::describe_left_out(&left_out));
     }
-    progress.step("booting the kernel");
-    let config = QemuConfig {
+    let guest = ReadyGuest {
+        recording,
+        kernel_machine: kernel.machine,
+        build_id: &kernel.build_id,
         collector,
-        machine: kernel.machine,
-        image: bootable_image(kernel, &workspace)?,
-        cpus: recording.cpus,
-        memory: &memory,
+        folder: files.dir(),
+        image: bootable_image(kernel, &files)?,
+        initrd,
         disks: &disks,
-        append: kernel_command_line(recording, kernel.machine),
-        plugin_options: plugin_options(recording, kernel, &workspace, &packed),
-        extra_arguments: &recording.qemu_arguments,
+        command_line: kernel_command_line(recording, kernel.machine),
+        plugin_options: plugin_options(recording, kernel, &packed),
+        has_marker: packed.has_marker,
+        progress,
+        interrupt,
     };
-    let mut machine = QemuMachine::start(&config, &workspace)?;
+    let StartedGuest {
+        mut machine,
+        memory,
+        workspace,
+    } = guest.start()?;
     let window = watch_window(&mut machine, &workspace, recording, progress, interrupt)?;
     if machine.exit_status().is_none() {
         // Memory stays as it is now, also when QEMU is gone: its file is open here.
@@ -256,9 +266,8 @@ fn kernel_command_line(recording: &KernelRecording, machine: GuestMachine) -> St
 fn plugin_options(
     recording: &KernelRecording,
     kernel: &GuestKernel<'_>,
-    workspace: &RecordingWorkspace,
     program: &PackedProgram,
-) -> OsString {
+) -> String {
     let skip: Vec<String> = kernel
         .bulk_code()
         .map(|(_, (from, to))| format!("{from:x}-{to:x}"))
@@ -274,5 +283,5 @@ fn plugin_options(
     if program.has_marker {
         options.push_str(",own=1");
     }
-    path_option(format!("{options},dir="), workspace.dir())
+    options
 }

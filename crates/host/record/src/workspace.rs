@@ -21,9 +21,14 @@ pub struct RecordingWorkspace {
 }
 
 impl RecordingWorkspace {
-    /// Makes the folder, and a control file in it.
+    /// Makes the folder in that for temporary files, and a control file in it.
     pub fn create() -> Result<Self, Error> {
-        let dir = private_dir(&std::env::temp_dir())?;
+        Self::create_in(&std::env::temp_dir())
+    }
+
+    /// Makes the folder in `parent`, and a control file in it.
+    pub fn create_in(parent: &Path) -> Result<Self, Error> {
+        let dir = private_dir(parent)?;
         let control = map_control(&dir.path().join("control"))?;
         Ok(Self { dir, control })
     }

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::process::Command;
 
 use clap_complete::ArgValueCandidates;
+use relayout_files::cannot;
 use relayout_messages::UserError;
+use relayout_record::SnapshotStore;
 use relayout_toolchain::libraries::{build_missing_libraries, find_setup_script};
 
 use crate::complete;
@@ -46,6 +48,9 @@ pub struct Args {
     /// Build the recorder's libraries only, and fetch nothing
     #[arg(long)]
     libraries: bool,
+    /// Remove the snapshots that `relayout record kernel` keeps of guests, and fetch nothing
+    #[arg(long, conflicts_with_all = ["update", "arm64", "kernel", "module", "libraries"])]
+    remove_snapshots: bool,
 }
 
 impl Args {
@@ -67,6 +72,9 @@ impl Args {
 /// # Errors
 /// The libraries cannot be built, or the script cannot be run.
 pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
+    if args.remove_snapshots {
+        return remove_snapshots();
+    }
     let progress = TerminalProgress::new(String::new());
     let built = progress.finish_after(build_missing_libraries(&progress))?;
     if let Some(folder) = built {
@@ -94,4 +102,14 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
         Some(_) => ExitStatus::Failed,
         None => ExitStatus::Interrupted,
     })
+}
+
+fn remove_snapshots() -> Result<ExitStatus, UserError> {
+    if let Some(store) = SnapshotStore::locate() {
+        let removed = store.remove_all();
+        let removed = removed.map_err(cannot("remove snapshots in", store.place()))?;
+        let (count, mib) = (removed.count, removed.bytes >> 20);
+        print_note(&format!("removed {count} snapshots of guests ({mib} MiB)"));
+    }
+    Ok(ExitStatus::Done)
 }

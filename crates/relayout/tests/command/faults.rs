@@ -219,6 +219,7 @@ impl FaultStand {
             .env_remove("RELAYOUT_PLUGIN_DIR");
         if words.starts_with("record kernel") {
             command.env("RELAYOUT_CACHE", relayout_testkit::cache_folder());
+            command.env("RELAYOUT_SNAPSHOTS_MIB", "0");
         }
         let printed = fs::File::create(self.place.path("output/printed")).unwrap();
         let errors = fs::File::create(self.place.path("errors")).unwrap();

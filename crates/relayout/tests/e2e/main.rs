@@ -14,4 +14,5 @@ mod full_disk;
 mod kernels;
 mod modules;
 mod programs;
+mod snapshots;
 mod stand;

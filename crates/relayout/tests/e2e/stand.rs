@@ -50,6 +50,7 @@ impl Stand {
         command
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("RELAYOUT_CACHE", &self.cache)
+            .env("RELAYOUT_SNAPSHOTS_MIB", "0")
             .env_remove("RELAYOUT_PLUGIN_DIR");
         command
     }

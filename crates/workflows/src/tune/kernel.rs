@@ -77,7 +77,9 @@ impl KernelSteps<'_> {
     ) -> ProgramCommand {
         let path = |path: &Path| path.display().to_string();
         let mut words = vec![path(&self.tools.relayout)];
-        words.extend(["record", "kernel", "--force", "--image"].map(str::to_owned));
+        // Each kernel is new, and its snapshots would take the place of others.
+        let record = ["record", "kernel", "--force", "--no-snapshot", "--image"];
+        words.extend(record.map(str::to_owned));
         words.extend([path(&built.image), "--debug".to_owned(), path(&built.debug)]);
         let options = [
             ("--workload", workload.to_owned()),

@@ -10,7 +10,7 @@ use crate::callbacks::{
     KERNEL, on_counted_mem, on_exchange, on_marker, on_mem, on_pause, on_program_mem,
 };
 use crate::facts::CallbackData;
-use crate::options::WindowMode;
+use crate::options::{WindowMode, WindowOpening};
 
 /// Callbacks of an instruction.
 struct MemCallbacks {
@@ -40,6 +40,9 @@ const PROGRAM_CALLBACKS: MemCallbacks = MemCallbacks {
 impl RecordingPlugin {
     /// Registers the callbacks of a block that QEMU is translating.
     pub fn translate(&self, tb: *mut TranslationBlock) {
+        if self.options.window == WindowOpening::Now {
+            self.begin_window();
+        }
         let instrument = self.instrument.load(Acquire);
         // SAFETY: `tb` is the block being translated.
         let count = unsafe { api::qemu_plugin_tb_n_insns(tb) };

@@ -87,6 +87,27 @@ pub fn watch_window(
     }
 }
 
+/// Waits until the guest is held at its start marker.
+///
+/// # Errors
+/// QEMU or the guest ended before, the time is over, or the user interrupts.
+pub fn wait_for_marker(
+    machine: &mut QemuMachine,
+    workspace: &RecordingWorkspace,
+    recording: &KernelRecording,
+    interrupt: InterruptFlag,
+) -> Result<(), Error> {
+    let deadline = Instant::now() + recording.time_limit;
+    let stage = || RecordingStage::from_u32(workspace.control().state.load(Acquire));
+    while stage() != RecordingStage::Held {
+        if let Some(error) = outside_end(machine, interrupt, deadline, recording, false) {
+            return Err(error);
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    Ok(())
+}
+
 fn has_guest_failed(machine: &QemuMachine) -> bool {
     failure_on_console(&machine.console()).is_some()
 }

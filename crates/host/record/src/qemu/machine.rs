@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -10,6 +11,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use relayout_files::{cannot, die_with_parent};
+use serde_json::{Value, json};
 
 use super::QemuCollector;
 use super::option::path_option;
@@ -21,6 +23,9 @@ use crate::{Error, GuestMachine};
 
 /// Time that QEMU may take to end when asked; the plugin writes its last records then.
 const QUIT_LIMIT: Duration = Duration::from_secs(60);
+/// Time in which QEMU notices a command on a busy host. If it takes longer, a held guest runs on for as
+/// long, which does no harm.
+const STOP_NOTICE: Duration = Duration::from_millis(20);
 /// Lines of the console that are kept in messages.
 const TAIL_LINES: usize = 12;
 
@@ -31,17 +36,70 @@ pub fn cpu_model(machine: GuestMachine, extra_arguments: &[String]) -> &str {
     last.map_or(machine.model().cpu, |pair| &pair[1])
 }
 
+/// Returns the arguments that decide what a guest finds, without the user's and without files.
+pub fn machine_arguments(
+    machine: GuestMachine,
+    cpus: u16,
+    memory_bytes: u64,
+    command_line: &str,
+) -> Vec<String> {
+    let model = machine.model();
+    let words = [
+        "-nodefaults",
+        "-no-user-config",
+        "-nic",
+        "none",
+        "-display",
+        "none",
+        "-no-reboot",
+        "-M",
+        &format!("{},memory-backend=mem", model.machine),
+        "-m",
+        &format!("{}M", memory_bytes >> 20),
+        "-cpu",
+        model.cpu,
+        "-smp",
+        &cpus.to_string(),
+        "-accel",
+        "tcg,thread=multi,tb-size=512",
+        "-append",
+        command_line,
+    ];
+    words.map(str::to_owned).to_vec()
+}
+
 /// A machine to boot.
 pub struct QemuConfig<'c> {
     pub collector: &'c QemuCollector,
-    pub machine: GuestMachine,
+    /// Result of [`machine_arguments`].
+    pub arguments: Vec<String>,
     pub image: PathBuf,
-    pub cpus: u16,
+    pub initrd: PathBuf,
     pub memory: &'c GuestMemory,
     pub disks: &'c GuestDisks,
-    pub append: String,
     pub plugin_options: OsString,
     pub extra_arguments: &'c [String],
+    pub origin: MachineOrigin<'c>,
+}
+
+/// Origin of a machine's state.
+#[derive(Clone, Copy)]
+pub enum MachineOrigin<'c> {
+    /// The machine boots.
+    Boot,
+    /// The machine boots, and can be saved to this file.
+    SavedBoot(&'c File),
+    /// The machine is restored from this file, and stands still.
+    Restored(&'c File),
+}
+
+impl MachineOrigin<'_> {
+    fn file_number(self) -> Option<RawFd> {
+        match self {
+            Self::Boot => None,
+            Self::SavedBoot(file) | Self::Restored(file) => Some(file.as_raw_fd()),
+        }
+    }
 }
 
 /// A QEMU that was started; killed when dropped.
@@ -53,7 +111,7 @@ pub struct QemuMachine {
 }
 
 impl QemuMachine {
-    /// Starts QEMU on files in `workspace`, which must hold `initrd`.
+    /// Starts QEMU, with its console, its messages and its plugin's files in `workspace`.
     pub fn start(config: &QemuConfig<'_>, workspace: &RecordingWorkspace) -> Result<Self, Error> {
         let errors = workspace.file_path("stderr");
         let log = File::create(&errors).map_err(cannot("create", &errors))?;
@@ -66,6 +124,7 @@ impl QemuMachine {
         };
         let mut inherited = config.disks.file_numbers();
         inherited.extend([files.memory, files.socket]);
+        inherited.extend(config.origin.file_number());
         let mut command = Command::new(program);
         add_arguments(&mut command, config, workspace, files);
         command
@@ -102,6 +161,15 @@ impl QemuMachine {
     /// Stops all CPUs.
     pub fn stop(&mut self) -> Result<(), Error> {
         self.send_command("stop")
+    }
+
+    /// Stops all CPUs, and calls `release` when QEMU waits for those that do not stop.
+    pub fn stop_held(&mut self, release: impl FnOnce()) -> Result<(), Error> {
+        let given = self.qmp.give_command("stop", json!({}));
+        std::thread::sleep(STOP_NOTICE);
+        release();
+        let answer = given.and_then(|()| self.qmp.read_answer("stop"));
+        (answer.map(drop)).map_err(|error| self.command_error("stop", &error))
     }
 
     /// Ends QEMU and waits, so that the plugin's last records are written. Kills QEMU if that takes
@@ -157,9 +225,17 @@ impl QemuMachine {
     }
 
     fn send_command(&mut self, name: &str) -> Result<(), Error> {
-        self.qmp.send_command(name).map_err(|error| {
-            self.qemu_error(&format!("did not take the command '{name}' ({error})"))
-        })
+        self.run_command(name, json!({})).map(drop)
+    }
+
+    /// Gives a command of QEMU's machine protocol and returns its answer.
+    pub fn run_command(&mut self, name: &str, arguments: Value) -> Result<Value, Error> {
+        let answer = self.qmp.run_command(name, arguments);
+        answer.map_err(|error| self.command_error(name, &error))
+    }
+
+    fn command_error(&self, name: &str, error: &io::Error) -> Error {
+        self.qemu_error(&format!("did not take the command '{name}' ({error})"))
     }
 }
 
@@ -188,26 +264,13 @@ fn add_arguments(
         config.memory.bytes(),
         files.memory
     );
-    let model = config.machine.model();
-    let machine = format!("{},memory-backend=mem", model.machine);
     command
-        .args([
-            "-nodefaults",
-            "-no-user-config",
-            "-nic",
-            "none",
-            "-display",
-            "none",
-            "-no-reboot",
-        ])
+        .args(&config.arguments)
         .args(config.collector.sandbox_arguments())
-        .args(["-M", &machine, "-object", &memory])
-        .args(["-m", &format!("{}M", config.memory.bytes() >> 20)])
-        .args(["-cpu", model.cpu, "-smp", &config.cpus.to_string()])
-        .args(["-accel", "tcg,thread=multi,tb-size=512"])
+        .args(["-object", &memory])
         .arg("-chardev")
         .arg(path_option(
-            "file,id=console,path=",
+            "file,id=console,append=on,path=",
             &workspace.file_path("console"),
         ))
         .args(["-serial", "chardev:console"])
@@ -218,12 +281,14 @@ fn add_arguments(
             "chardev=qmp,mode=control",
         ])
         .arg("-initrd")
-        .arg(workspace.file_path("initrd"))
-        .args(["-append", &config.append])
+        .arg(&config.initrd)
         .arg("-kernel")
         .arg(&config.image)
         .arg("-plugin")
         .arg(config.collector.plugin_argument(&config.plugin_options))
-        .args(config.disks.qemu_arguments())
-        .args(config.extra_arguments);
+        .args(config.disks.qemu_arguments());
+    if let MachineOrigin::Restored(_) = config.origin {
+        command.args(["-incoming", "defer"]);
+    }
+    command.args(config.extra_arguments);
 }

@@ -27,21 +27,32 @@ impl QmpConnection {
         })
     }
 
-    /// Gives a command without arguments and waits for its answer; events in between are dropped.
-    pub fn send_command(&mut self, name: &str) -> io::Result<()> {
+    /// Gives a command and returns its answer; events in between are dropped.
+    pub fn run_command(&mut self, name: &str, arguments: Value) -> io::Result<Value> {
+        self.give_command(name, arguments)?;
+        self.read_answer(name)
+    }
+
+    /// Gives a command, whose answer must be read before the next command.
+    pub fn give_command(&mut self, name: &str, arguments: Value) -> io::Result<()> {
         if !self.is_greeted {
             self.read_message()?;
             self.is_greeted = true;
-            self.send_command("qmp_capabilities")?;
+            self.run_command("qmp_capabilities", json!({}))?;
         }
-        writeln!(self.writer, "{}", json!({ "execute": name }))?;
+        let command = json!({ "execute": name, "arguments": arguments });
+        writeln!(self.writer, "{command}")
+    }
+
+    /// Waits for the answer to the command `name`.
+    pub fn read_answer(&mut self, name: &str) -> io::Result<Value> {
         loop {
-            let answer = self.read_message()?;
-            if answer.get("return").is_some() {
-                return Ok(());
-            }
+            let mut answer = self.read_message()?;
             if let Some(error) = answer.get("error") {
                 return Err(io::Error::other(format!("QEMU refuses '{name}': {error}")));
+            }
+            if let Some(value) = answer.get_mut("return") {
+                return Ok(value.take());
             }
         }
     }

@@ -8,7 +8,7 @@ use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
 use relayout_messages::UserError;
 use relayout_record::{
     GuestKernel, GuestTools, GuestWork, GuestWorkload, IdleWindow, KernelRecording, ModuleFolder,
-    ProgramWindow, ProgramWork, find_workload, record_kernel, workloads,
+    ProgramWindow, ProgramWork, SnapshotStore, find_workload, record_kernel, workloads,
 };
 use relayout_report::text::record::{idle_text, kernel_summary};
 use relayout_session::record::{KernelFiles, require_writable};
@@ -108,6 +108,10 @@ pub struct Args {
         conflicts_with_all = ["output", "repeat"]
     )]
     idle: Option<IdleMeasure>,
+    /// Boot the guest, also if there is a snapshot of it, and keep none. Snapshots of guests that are about to
+    /// begin their work lie in the cache folder, at most 4 GiB ($RELAYOUT_SNAPSHOTS_MIB)
+    #[arg(long)]
+    no_snapshot: bool,
     /// Pass these to QEMU too: NUMA nodes, disks
     #[arg(last = true, value_name = "QEMU-ARGS")]
     qemu_arguments: Vec<String>,
@@ -309,5 +313,6 @@ fn recording(args: &Args, seed: u64, module_folder: ModuleFolder) -> KernelRecor
         bursts: args.repeat.bursts,
         time_limit: args.guest.time_limit,
         idle: args.idle.map(IdleMeasure::window),
+        snapshots: SnapshotStore::locate().filter(|_| !args.no_snapshot),
     }
 }

@@ -126,6 +126,8 @@ impl PreparedKernels<'_> {
             bursts: None,
             time_limit: self.settings.time_limit,
             idle: None,
+            // Each kernel is new, and each seed is recorded once.
+            snapshots: None,
         }
     }
 }

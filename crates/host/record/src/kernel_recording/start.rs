@@ -1,0 +1,289 @@
+//! Start of a guest: from a snapshot of its start marker, or by a boot, which makes the snapshot.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Release;
+
+use relayout_files::{InterruptFlag, cannot};
+use relayout_messages::RecordingProgress;
+
+use super::KernelRecording;
+use super::watch::wait_for_marker;
+use crate::guest_disks::GuestDisks;
+use crate::guest_snapshots::{
+    GuestIdentity, NewSnapshot, SavedMachine, SnapshotRequest, SnapshotStore, file_content,
+};
+use crate::qemu::{MachineOrigin, QemuConfig, QemuMachine, machine_arguments, path_option};
+use crate::workspace::{GuestMemory, RecordingWorkspace};
+use crate::{Error, GuestMachine, QemuCollector};
+
+/// First version of QEMU that keeps a guest's memory out of a state file, as it is needed here.
+const QEMU_MAJOR_MIN: u32 = 10;
+/// Arguments of QEMU that name no file and nothing else outside: the guests that they change are kept.
+const KNOWN_ARGUMENTS: [&str; 6] = ["-numa", "-smp", "-cpu", "-M", "-machine", "-global"];
+const CONSOLE: &str = "console";
+
+/// A guest that is ready to start.
+pub struct ReadyGuest<'g> {
+    pub recording: &'g KernelRecording,
+    pub kernel_machine: GuestMachine,
+    pub build_id: &'g str,
+    pub collector: &'g QemuCollector,
+    /// Folder for the workspaces of QEMU.
+    pub folder: &'g Path,
+    pub image: PathBuf,
+    pub initrd: PathBuf,
+    pub disks: &'g GuestDisks,
+    pub command_line: String,
+    /// Options of the plugin, but for the window and the folder.
+    pub plugin_options: String,
+    /// The user's program has markers.
+    pub has_marker: bool,
+    pub progress: &'g dyn RecordingProgress,
+    pub interrupt: InterruptFlag,
+}
+
+/// A guest that boots, or runs from its start marker on.
+pub struct StartedGuest {
+    pub machine: QemuMachine,
+    pub memory: GuestMemory,
+    pub workspace: RecordingWorkspace,
+}
+
+/// Returns true if this QEMU can save and restore guests.
+fn can_keep_guests(collector: &QemuCollector) -> bool {
+    let major = { collector.version.split('.').next() }.and_then(|text| text.parse().ok());
+    collector.interface >= 4 && major.is_some_and(|major: u32| major >= QEMU_MAJOR_MIN)
+}
+
+/// Returns true if each of the user's arguments for QEMU is a [known](KNOWN_ARGUMENTS) one with its value.
+fn are_known(arguments: &[String]) -> bool {
+    let is_known = |pair: &[String]| {
+        let option = pair[0].replace("--", "-");
+        pair.len() == 2 && KNOWN_ARGUMENTS.contains(&&*option)
+    };
+    arguments.chunks(2).all(is_known)
+}
+
+/// Event that opens the window, as the plugin's option names it.
+#[derive(Clone, Copy)]
+enum WindowOption {
+    Marker,
+    Held,
+    Now,
+}
+
+impl ReadyGuest<'_> {
+    /// Starts the guest.
+    ///
+    /// # Errors
+    /// QEMU does not start, or a guest of which a snapshot was to be made fails in its boot.
+    pub fn start(&self) -> Result<StartedGuest, Error> {
+        let Some((store, request)) = self.snapshot_request()? else {
+            return self.boot();
+        };
+        match self.start_from_kept(store, &request) {
+            Ok(Some(started)) => return Ok(started),
+            Ok(None) => {}
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            Err(error) => {
+                self.progress.warn(&format!(
+                    "the snapshot of this guest is removed: {}",
+                    error.first_line()
+                ));
+                store.remove(&request);
+            }
+        }
+        match store.begin() {
+            Ok(snapshot) => self.boot_and_keep(store, &request, snapshot),
+            Err(error) => {
+                self.warn_not_kept(&error.to_string());
+                self.boot()
+            }
+        }
+    }
+
+    /// Returns the request for the guest's snapshot, if it can have one.
+    fn snapshot_request(&self) -> Result<Option<(&SnapshotStore, SnapshotRequest)>, Error> {
+        let Some(store) = self.recording.snapshots.as_ref() else {
+            return Ok(None);
+        };
+        let arguments = &self.recording.qemu_arguments;
+        let can_have_one = self.kernel_machine == GuestMachine::X86
+            && self.disks.is_empty()
+            && can_keep_guests(self.collector)
+            && are_known(arguments);
+        if !can_have_one {
+            return Ok(None);
+        }
+        let content = |path: &PathBuf| file_content(path).map_err(cannot("read", path));
+        let guest = GuestIdentity {
+            build_id: self.build_id.to_owned(),
+            image: content(&self.image)?,
+            initrd: content(&self.initrd)?,
+            has_marker: self.has_marker,
+        };
+        let arguments = [self.machine_arguments(), arguments.clone()].concat();
+        let request = SnapshotRequest::new(self.collector, arguments, guest);
+        Ok(request.map(|request| (store, request)))
+    }
+
+    fn boot(&self) -> Result<StartedGuest, Error> {
+        let workspace = RecordingWorkspace::create_in(self.folder)?;
+        let memory = self.make_memory(&workspace)?;
+        self.progress.step("booting the kernel");
+        let option = WindowOption::Marker;
+        let config = self.config(&memory, MachineOrigin::Boot, option, &workspace);
+        let machine = QemuMachine::start(&config, &workspace)?;
+        Ok(StartedGuest {
+            machine,
+            memory,
+            workspace,
+        })
+    }
+
+    /// Starts the guest from the snapshot that is kept. `None` if there is none.
+    fn start_from_kept(
+        &self,
+        store: &SnapshotStore,
+        request: &SnapshotRequest,
+    ) -> Result<Option<StartedGuest>, Error> {
+        let workspace = RecordingWorkspace::create_in(self.folder)?;
+        let memory = self.make_memory(&workspace)?;
+        let found = store.read(request, &memory, &|| self.interrupt.is_set());
+        let found = found.map_err(|error| match self.interrupt.is_set() {
+            true => Error::Interrupted,
+            false => Error::Snapshot(error.to_string()),
+        })?;
+        let Some(saved) = found else {
+            return Ok(None);
+        };
+        self.progress.step("starting from a snapshot");
+        self.restore(&saved, memory, workspace).map(Some)
+    }
+
+    /// Boots the guest, keeps a snapshot of it, and starts it from that. So the first recording starts
+    /// like all others. Where no snapshot can be made, boots again without.
+    fn boot_and_keep(
+        &self,
+        store: &SnapshotStore,
+        request: &SnapshotRequest,
+        snapshot: NewSnapshot,
+    ) -> Result<StartedGuest, Error> {
+        self.progress.step("booting the kernel");
+        let boot = RecordingWorkspace::create_in(self.folder)?;
+        let memory = self.make_memory(&boot)?;
+        let origin = MachineOrigin::SavedBoot(snapshot.state());
+        let config = self.config(&memory, origin, WindowOption::Held, &boot);
+        let mut machine = QemuMachine::start(&config, &boot)?;
+        wait_for_marker(&mut machine, &boot, self.recording, self.interrupt)?;
+        self.progress.step("keeping a snapshot");
+        match self.save(&mut machine, &boot, &snapshot) {
+            Ok(()) => {}
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            Err(error) => {
+                self.warn_not_kept(&error.first_line());
+                return self.boot();
+            }
+        }
+        let console = machine.console().into_bytes();
+        let is_aborted = || self.interrupt.is_set();
+        let completed = snapshot.complete(store, &memory, &console, &is_aborted);
+        machine.quit()?;
+        if self.interrupt.is_set() {
+            return Err(Error::Interrupted);
+        }
+        let state = { snapshot.state().try_clone() }.map_err(cannot("read", store.place()))?;
+        let saved = SavedMachine { state, console };
+        let started =
+            match self.restore(&saved, memory, RecordingWorkspace::create_in(self.folder)?) {
+                Ok(started) => started,
+                Err(Error::Interrupted) => return Err(Error::Interrupted),
+                Err(error) => {
+                    self.warn_not_kept(&error.first_line());
+                    return self.boot();
+                }
+            };
+        if let Err(error) = completed.and_then(|()| store.keep(request, snapshot)) {
+            self.warn_not_kept(&error.to_string());
+        }
+        Ok(started)
+    }
+
+    /// Stops the guest, which is held at its start marker, and saves the machine's state.
+    fn save(
+        &self,
+        machine: &mut QemuMachine,
+        workspace: &RecordingWorkspace,
+        snapshot: &NewSnapshot,
+    ) -> Result<(), Error> {
+        machine.stop_held(|| workspace.control().released.store(1, Release))?;
+        machine.save_state(snapshot.state(), self.interrupt)
+    }
+
+    fn restore(
+        &self,
+        saved: &SavedMachine,
+        memory: GuestMemory,
+        workspace: RecordingWorkspace,
+    ) -> Result<StartedGuest, Error> {
+        let console = workspace.file_path(CONSOLE);
+        fs::write(&console, &saved.console).map_err(cannot("write", &console))?;
+        let origin = MachineOrigin::Restored(&saved.state);
+        let config = self.config(&memory, origin, WindowOption::Now, &workspace);
+        let mut machine = QemuMachine::start(&config, &workspace)?;
+        machine.restore_state(&saved.state, self.interrupt)?;
+        Ok(StartedGuest {
+            machine,
+            memory,
+            workspace,
+        })
+    }
+
+    fn make_memory(&self, workspace: &RecordingWorkspace) -> Result<GuestMemory, Error> {
+        GuestMemory::create(self.recording.memory_bytes, workspace)
+    }
+
+    fn config<'c>(
+        &'c self,
+        memory: &'c GuestMemory,
+        origin: MachineOrigin<'c>,
+        window: WindowOption,
+        workspace: &RecordingWorkspace,
+    ) -> QemuConfig<'c> {
+        QemuConfig {
+            collector: self.collector,
+            arguments: self.machine_arguments(),
+            image: self.image.clone(),
+            initrd: self.initrd.clone(),
+            memory,
+            disks: self.disks,
+            plugin_options: self.plugin_options(window, workspace),
+            extra_arguments: &self.recording.qemu_arguments,
+            origin,
+        }
+    }
+
+    fn machine_arguments(&self) -> Vec<String> {
+        let KernelRecording {
+            cpus, memory_bytes, ..
+        } = *self.recording;
+        machine_arguments(self.kernel_machine, cpus, memory_bytes, &self.command_line)
+    }
+
+    fn plugin_options(&self, window: WindowOption, workspace: &RecordingWorkspace) -> OsString {
+        let window = match window {
+            WindowOption::Marker => "marker",
+            WindowOption::Held => "held",
+            WindowOption::Now => "now",
+        };
+        let options = format!("{},window={window},dir=", self.plugin_options);
+        path_option(options, workspace.dir())
+    }
+
+    fn warn_not_kept(&self, why: &str) {
+        let text = format!("no snapshot of this guest is kept: {why}");
+        self.progress.warn(&text);
+    }
+}
