@@ -8,7 +8,7 @@ use crate::fatal;
 use crate::instance::{self, forget_plugin, plugin, set_plugin};
 use crate::options::{Options, WindowOpening};
 use crate::plugin::RecordingPlugin;
-use crate::simulated::{SimulationOptions, install_simulation};
+use crate::simulated::{install_simulation, register_idle_callbacks, translate_simulated};
 
 /// Installs the plugin, for the loadable objects' `qemu_plugin_install`. Returns 0, or 1 with the
 /// reason printed.
@@ -22,16 +22,6 @@ pub unsafe fn install(
     argc: c_int,
     argv: *const *const c_char,
 ) -> c_int {
-    // SAFETY: as promised by the caller.
-    if let Some(options) = unsafe { SimulationOptions::from_argv(argc, argv) } {
-        // SAFETY: QEMU's own information.
-        let info = unsafe { &*info };
-        let installed = options.and_then(|options| install_simulation(interface, id, info, options));
-        return match installed {
-            Ok(()) => 0,
-            Err(reason) => refuse(&reason),
-        };
-    }
     // SAFETY: as promised by the caller.
     let made = unsafe {
         Options::from_argv(argc, argv)
@@ -50,7 +40,14 @@ pub unsafe fn install(
             set_plugin(plugin);
             register(id, program);
             if let Some(plugin) = instance::plugin() {
-                if opens {
+                if let Some(options) = &plugin.options.simulation {
+                    // SAFETY: QEMU's own information.
+                    let info = unsafe { &*info };
+                    if let Err(reason) = install_simulation(interface, info, plugin, options) {
+                        return refuse(&reason);
+                    }
+                    register_idle_callbacks(id);
+                } else if opens {
                     plugin.open_window();
                 } else if plugin.options.window == WindowOpening::Now {
                     // QEMU reads the snapshot first, which is no part of the window.
@@ -84,6 +81,7 @@ fn register(id: PluginId, program: bool) {
 }
 
 extern "C" fn on_translate(_id: PluginId, tb: *mut TranslationBlock) {
+    translate_simulated(tb);
     if let Some(plugin) = plugin() {
         plugin.translate(tb);
     }

@@ -3,6 +3,8 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::path::PathBuf;
 
+use crate::simulated::SimulationOptions;
+
 /// What the plugin does in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WindowMode {
@@ -53,7 +55,7 @@ impl WindowOpening {
 }
 
 /// Options that the host passed.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Options {
     /// Folder of the control file and the segments.
     pub dir: PathBuf,
@@ -73,6 +75,8 @@ pub struct Options {
     pub probe: bool,
     /// Burst records in all, at most; `None` for the default.
     pub bursts: Option<u64>,
+    /// The guest executes in simulated time.
+    pub simulation: Option<SimulationOptions>,
 }
 
 impl Options {
@@ -107,7 +111,13 @@ impl Options {
                 "window" => options.window = WindowOpening::from_name(value).ok_or_else(bad)?,
                 "probe" => options.probe = parse_choice(value, ["0", "1"]).ok_or_else(bad)?,
                 "own" => options.own_markers = parse_choice(value, ["0", "1"]).ok_or_else(bad)?,
-                _ => return Err(format!("unknown argument '{key}'")),
+                "order" if value == "simulated" => {
+                    options.simulation.get_or_insert_default();
+                }
+                _ => match &mut options.simulation {
+                    Some(simulation) => simulation.set(key, value).ok_or_else(bad)?,
+                    None => return Err(format!("unknown argument '{key}'")),
+                },
             }
         }
         if options.dir.as_os_str().is_empty() && !options.probe {

@@ -24,6 +24,7 @@ use crate::options::{Options, WindowMode, WindowOpening};
 use crate::output::SegmentOutput;
 use crate::program::RecordedProgram;
 use crate::registers::RegisterReader;
+use crate::simulated;
 use crate::sites::SiteNumbers;
 use crate::window::RECORDING;
 
@@ -114,6 +115,8 @@ impl RecordingPlugin {
         if !api::knows_info_bits() {
             return Err("this QEMU describes accesses in a way not known here".to_owned());
         }
+        // A simulated guest is translated once, before its window opens.
+        let instrument = options.simulation.is_some() && options.mode != WindowMode::Idle;
         let shadow = ShadowMemory::new(config, output).ok_or("no memory for the table of pages")?;
         Ok(Self {
             id,
@@ -128,7 +131,7 @@ impl RecordingPlugin {
             registers: OnceLock::new(),
             clock: InstructionClock::new(interface),
             started: OnceLock::new(),
-            instrument: AtomicBool::new(false),
+            instrument: AtomicBool::new(instrument),
             closed_by_marker: AtomicBool::new(false),
             finished: AtomicBool::new(false),
             program,
@@ -153,7 +156,10 @@ impl RecordingPlugin {
             GuestMarker::Start => self.start(),
             GuestMarker::StartDefault if !self.options.own_markers => self.start(),
             GuestMarker::StartDefault => {}
-            GuestMarker::Stop | GuestMarker::StopDefault => self.close_window(true),
+            GuestMarker::Stop | GuestMarker::StopDefault => match self.options.simulation {
+                Some(_) => simulated::end_window(vcpu),
+                None => self.close_window(true),
+            },
             GuestMarker::Operation => {
                 if self.stage() == RecordingStage::Recording {
                     self.shadow.note_operation();
@@ -209,7 +215,8 @@ impl RecordingPlugin {
         });
     }
 
-    fn close_window(&self, by_marker: bool) {
+    /// Closes the window, if it is open.
+    pub fn close_window(&self, by_marker: bool) {
         if !RECORDING.swap(false, AcqRel) {
             return;
         }
@@ -368,7 +375,8 @@ impl RecordingPlugin {
     #[cold]
     fn flush_if_due(&self, cpu: &mut VcpuState) {
         self.report_progress(cpu);
-        if cpu.flushed.elapsed() >= FLUSH_EVERY {
+        // The records of a simulated guest do not depend on the host's time.
+        if self.options.simulation.is_none() && cpu.flushed.elapsed() >= FLUSH_EVERY {
             cpu.context.flush(&self.shadow.host);
             cpu.flushed = Instant::now();
         }

@@ -29,13 +29,11 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use relayout_machine::{SimulatedMachine, SimulatedTime};
 
 use self::cpu_clock::CpuClocks;
-use self::instruction_costs::InstructionCosts;
 use self::qemu_hooks::{GuestTime, QemuCpu, QemuFunctions, StoppedClocks};
 use self::seat::CpuSeat;
 use self::translate::SiteTable;
-use crate::api::InsnData;
-use crate::output::SegmentOutput;
-use crate::registers::RegisterReader;
+use crate::api::{self, PluginId};
+use crate::plugin::RecordingPlugin;
 
 pub use self::setup::{SimulationOptions, install_simulation};
 
@@ -103,14 +101,12 @@ struct OrderTallies {
 
 /// A guest in simulated time.
 pub struct SimulatedGuest {
+    /// The plugin, which records what the guest does.
+    plugin: &'static RecordingPlugin,
     functions: QemuFunctions,
     clocks: CpuClocks,
-    costs: InstructionCosts,
-    insn_data: InsnData,
     options: SimulationOptions,
-    output: SegmentOutput,
     sites: Mutex<SiteTable>,
-    registers: OnceLock<Option<RegisterReader>>,
     seats: Box<[CpuSeat]>,
     /// CPU that has the turn, or [`NOBODY`]: the keeper has it.
     turn: AtomicUsize,
@@ -138,6 +134,29 @@ static GUEST: AtomicPtr<SimulatedGuest> = AtomicPtr::new(std::ptr::null_mut());
 fn guest() -> Option<&'static SimulatedGuest> {
     // SAFETY: null, or set once from a leaked box.
     unsafe { GUEST.load(Acquire).as_ref() }
+}
+
+/// Translates a block of the simulated guest, if there is one.
+pub fn translate_simulated(tb: *mut api::TranslationBlock) {
+    if let Some(guest) = guest() {
+        guest.translate(tb);
+    }
+}
+
+/// Closes the window because the guest's work is done, as CPU `n` says.
+pub fn end_window(n: usize) {
+    if let Some(guest) = guest().filter(|guest| guest.has_turn(n)) {
+        guest.close(None);
+    }
+}
+
+/// Registers the callbacks of CPUs that begin and end to wait for an interrupt.
+pub fn register_idle_callbacks(id: PluginId) {
+    // SAFETY: callbacks of the right types, for the plugin that is being installed.
+    unsafe {
+        api::qemu_plugin_register_vcpu_idle_cb(id, callbacks::on_idle);
+        api::qemu_plugin_register_vcpu_resume_cb(id, callbacks::on_resume);
+    }
 }
 
 thread_local! {
@@ -198,7 +217,11 @@ impl SimulatedGuest {
         // SAFETY: the caller's thread has the turn.
         let until = unsafe { self.state() }.machine.run_until(n);
         let seat = &self.seats[n];
-        let ask_at = until.0.max(at.0).saturating_add(block_ps).min(u64::MAX >> 2);
+        let ask_at = until
+            .0
+            .max(at.0)
+            .saturating_add(block_ps)
+            .min(u64::MAX >> 2);
         seat.ask_at.set(ask_at);
         seat.cell().set(at.0 + block_ps, ask_at);
         seat.synced.set(at.0);
@@ -206,7 +229,12 @@ impl SimulatedGuest {
 
     /// Ends the turn of CPU `n` at a time, and waits until it has it again. Returns when that is;
     /// `None` once the window is closed.
-    fn yield_turn(&self, n: usize, at: SimulatedTime, place: WaitingPlace) -> Option<SimulatedTime> {
+    fn yield_turn(
+        &self,
+        n: usize,
+        at: SimulatedTime,
+        place: WaitingPlace,
+    ) -> Option<SimulatedTime> {
         // SAFETY: this thread has the turn.
         unsafe { self.state() }.machine.end_turn(n, at);
         self.pass_turn(n, place)
@@ -245,6 +273,7 @@ impl SimulatedGuest {
             state.machine.reset_counts();
             state.operations_before = self.operations();
             state.opened_ns = results::host_ns();
+            self.plugin.open_window();
         }
         let end = self.options.warm_ps.saturating_add(self.options.length_ps);
         if now.0 >= end && now != SimulatedTime::NEVER {
@@ -254,7 +283,10 @@ impl SimulatedGuest {
     }
 
     fn operations(&self) -> u64 {
-        self.seats.iter().map(|seat| seat.operations.load(Relaxed)).sum()
+        self.seats
+            .iter()
+            .map(|seat| seat.operations.load(Relaxed))
+            .sum()
     }
 
     /// Gives the turn to CPU `n`, which may still have to wake up.
@@ -374,6 +406,7 @@ impl SimulatedGuest {
             return;
         }
         self.write_results(problem);
+        self.plugin.close_window(problem.is_none());
         self.set_phase(SimulationPhase::Closed);
         self.turn.store(NOBODY, Release);
         for seat in &self.seats {
@@ -407,10 +440,13 @@ impl GuestTime for SimulatedGuest {
         }
         match self.phase() {
             SimulationPhase::TakenOver => self.keeper.note_started(n),
-            SimulationPhase::Running if self.is_own_turn() => self.note_own_kick(n, self.clock_ps()),
+            SimulationPhase::Running if self.is_own_turn() => {
+                self.note_own_kick(n, self.clock_ps())
+            }
             SimulationPhase::Running => {
                 self.order_breaks.fetch_add(1, Relaxed);
-                let mut kicks = { self.outside_kicks.lock() }.unwrap_or_else(PoisonError::into_inner);
+                let mut kicks =
+                    { self.outside_kicks.lock() }.unwrap_or_else(PoisonError::into_inner);
                 kicks.push(n);
                 drop(kicks);
                 if self.turn.load(Acquire) == NOBODY {

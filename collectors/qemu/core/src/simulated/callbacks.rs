@@ -108,7 +108,10 @@ pub extern "C" fn on_idle(_id: PluginId, vcpu: c_uint) {
 /// Called when a CPU goes on after it has waited, with QEMU's lock.
 pub extern "C" fn on_resume(_id: PluginId, vcpu: c_uint) {
     if let Some(guest) = guest()
-        && matches!(guest.phase(), SimulationPhase::TakenOver | SimulationPhase::Running)
+        && matches!(
+            guest.phase(),
+            SimulationPhase::TakenOver | SimulationPhase::Running
+        )
     {
         OWN_CPU.set(vcpu as usize);
         guest.end_idle(vcpu as usize);
@@ -117,7 +120,10 @@ pub extern "C" fn on_resume(_id: PluginId, vcpu: c_uint) {
 
 impl SimulatedGuest {
     fn begin_block(&self, n: usize, cost_ps: u64, place: WaitingPlace) {
-        if !matches!(self.phase(), SimulationPhase::TakenOver | SimulationPhase::Running) {
+        if !matches!(
+            self.phase(),
+            SimulationPhase::TakenOver | SimulationPhase::Running
+        ) {
             return self.seats[n].cell().release();
         }
         let at = match self.has_turn(n) {
@@ -206,7 +212,13 @@ impl SimulatedGuest {
         if !machine.is_next(n, at) {
             at = self.yield_turn(n, at, place)?;
         }
-        let request = LineRequest { cpu: n, line, access, site: instruction.site.number, at };
+        let request = LineRequest {
+            cpu: n,
+            line,
+            access,
+            site: instruction.site.number,
+            at,
+        };
         // SAFETY: this thread has the turn.
         let state = unsafe { self.state() };
         state.tallies.ordered += 1;
@@ -228,7 +240,7 @@ impl SimulatedGuest {
             if ordered.contains(vaddr) {
                 return;
             }
-            if !ordered.is_empty() && instruction.operands.len() == 1 {
+            if !ordered.is_empty() && !instruction.repeats && instruction.operands.len() == 1 {
                 state.tallies.misplaced += 1;
             }
         }
@@ -237,7 +249,11 @@ impl SimulatedGuest {
             Some(operand) if operand.access != LineAccess::Load => operand.access,
             _ => LineAccess::Store,
         };
-        let access = if api::is_store(info) { stored } else { LineAccess::Load };
+        let access = if api::is_store(info) {
+            stored
+        } else {
+            LineAccess::Load
+        };
         let at = SimulatedTime(self.time_of(n) - instruction.rest_ps);
         if state.machine.must_order(n, line, access, at) {
             state.tallies.unordered += 1;
@@ -252,7 +268,7 @@ impl SimulatedGuest {
             // SAFETY: within a callback of a CPU.
             unsafe { RegisterReader::find(crate::insn::TranslatedMachine::X86) }
         };
-        let reader = self.registers.get_or_init(find).as_ref()?;
+        let reader = self.plugin.registers.get_or_init(find).as_ref()?;
         let seat = &self.seats[n];
         let buffer = seat.buffer.get().unwrap_or_else(|| {
             let buffer = reader.new_buffer();
@@ -267,6 +283,9 @@ impl SimulatedGuest {
         }
         if let Some((index, factor)) = operand.index {
             address = address.wrapping_add(read(index)?.wrapping_mul(factor.into()));
+        }
+        if let Some(bit) = operand.bit {
+            address = address.wrapping_add(bit.word_offset(read(bit.register)?));
         }
         if let Some(segment) = operand.segment {
             let start = match segment {

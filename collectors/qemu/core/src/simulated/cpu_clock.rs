@@ -63,7 +63,15 @@ impl CpuClocks {
         unsafe {
             (self.add)(tb, INLINE_ADD_U64, self.number, cost_ps);
             let data = cost_ps as usize as *mut c_void;
-            (self.call_if)(tb, on_due, api::NO_REGS, GREATER_OR_EQUAL, self.number, DUE, data);
+            (self.call_if)(
+                tb,
+                on_due,
+                api::NO_REGS,
+                GREATER_OR_EQUAL,
+                self.number,
+                DUE,
+                data,
+            );
         }
     }
 

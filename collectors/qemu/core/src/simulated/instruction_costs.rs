@@ -1,7 +1,7 @@
 //! What instructions cost without waiting for memory.
 
 /// Costs of x86-64 instructions in picoseconds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstructionCosts {
     /// Any instruction.
     pub any: u64,
@@ -19,6 +19,17 @@ const SYSTEM_CALL: u64 = 25_000;
 const INTERRUPT_RETURN: u64 = 200_000;
 const REGISTER_WRITE: u64 = 60_000;
 const READ_TICKS: u64 = 8_000;
+
+/// The default has what docs/many-cpus.md assumes.
+impl Default for InstructionCosts {
+    fn default() -> Self {
+        Self {
+            any: 200,
+            locked: 6000,
+            pause: 40_000,
+        }
+    }
+}
 
 impl InstructionCosts {
     /// Returns the cost of the instruction with these bytes.
@@ -41,7 +52,11 @@ mod tests {
 
     #[test]
     fn costs() {
-        let costs = InstructionCosts { any: 200, locked: 6000, pause: 40_000 };
+        let costs = InstructionCosts {
+            any: 200,
+            locked: 6000,
+            pause: 40_000,
+        };
         let check = |bytes: &[u8], is_locked, cost| {
             assert_eq!(costs.cost_ps(bytes, is_locked), cost, "{bytes:02x?}");
         };

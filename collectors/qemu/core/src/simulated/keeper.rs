@@ -51,16 +51,25 @@ impl SimulatedGuest {
         self.wait_for_host();
         if let Err(reason) = self.take_over() {
             eprintln!("relayout plugin: {reason}");
-            self.output.fail(&std::io::Error::from_raw_os_error(libc::ENOTSUP));
+            self.plugin
+                .shadow
+                .host
+                .fail(&std::io::Error::from_raw_os_error(libc::ENOTSUP));
             return;
         }
-        self.output.control().set_take_over(TakeOverStage::Done);
+        self.plugin
+            .shadow
+            .host
+            .control()
+            .set_take_over(TakeOverStage::Done);
         self.wait_for_start();
         loop {
             self.functions.lock();
             self.take_turn();
             self.functions.unlock();
-            self.keeper.bell.wait(|| self.turn.load(Acquire) == NOBODY || self.is_closed());
+            self.keeper
+                .bell
+                .wait(|| self.turn.load(Acquire) == NOBODY || self.is_closed());
             if self.is_closed() {
                 return;
             }
@@ -72,7 +81,7 @@ impl SimulatedGuest {
     }
 
     fn wait_for_host(&self) {
-        while self.output.control().take_over() != TakeOverStage::Requested {
+        while self.plugin.shadow.host.control().take_over() != TakeOverStage::Requested {
             std::thread::sleep(LOOK_EVERY);
         }
     }
@@ -116,7 +125,9 @@ impl SimulatedGuest {
     fn wait_for_start(&self) {
         let all = self.seats.len();
         while self.keeper.started.load(Acquire) < all {
-            self.keeper.bell.wait(|| self.keeper.started.load(Acquire) >= all);
+            self.keeper
+                .bell
+                .wait(|| self.keeper.started.load(Acquire) >= all);
         }
         self.functions.lock();
         for (n, seat) in self.seats.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Memory operands of an instruction, so that addresses are known before it executes.
 
 use iced_x86::{
-    Code, Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
+    Code, Decoder, DecoderOptions, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
     Register, UsedMemory,
 };
 use relayout_machine::LineAccess;
@@ -17,8 +17,32 @@ pub struct MemoryOperand {
     pub displacement: u64,
     /// Segment whose start is added.
     pub segment: Option<BasedSegment>,
+    /// Number of a bit, which may lie outside of the operand.
+    pub bit: Option<BitNumber>,
     /// Use of the memory.
     pub access: LineAccess,
+}
+
+/// Register with the number of a bit in memory, for `bt` and its like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BitNumber {
+    /// Number of the register.
+    pub register: u8,
+    /// Bits of the operand: 16, 32 or 64.
+    width: u8,
+}
+
+impl BitNumber {
+    /// Returns the bytes from the operand's address to the word with the bit, by the register's value.
+    pub fn word_offset(self, value: u64) -> u64 {
+        let number = match self.width {
+            16 => i64::from(value as i16),
+            32 => i64::from(value as i32),
+            _ => value as i64,
+        };
+        let width = i64::from(self.width);
+        (number.div_euclid(width) * (width / 8)) as u64
+    }
 }
 
 /// Segment that does not begin at address 0.
@@ -51,10 +75,11 @@ impl OperandReader {
         if instruction.code() == Code::INVALID || instruction.mnemonic() == Mnemonic::Nop {
             return Vec::new();
         }
-        let is_locked = is_locked(&instruction);
+        let (is_locked, bit) = (is_locked(&instruction), bit_number(&instruction));
         let used = self.factory.info(&instruction).used_memory();
         { used.iter() }
             .filter_map(|used| memory_operand(used, is_locked))
+            .map(|operand| MemoryOperand { bit, ..operand })
             .collect()
     }
 }
@@ -62,7 +87,7 @@ impl OperandReader {
 /// Returns true for instructions that no other CPU can interrupt: `xchg` needs no prefix.
 pub fn is_locked(instruction: &Instruction) -> bool {
     instruction.has_lock_prefix()
-        || (instruction.mnemonic() == Mnemonic::Xchg && instruction.op0_kind() == iced_x86::OpKind::Memory)
+        || (instruction.mnemonic() == Mnemonic::Xchg && instruction.op0_kind() == OpKind::Memory)
 }
 
 fn memory_operand(used: &UsedMemory, is_locked: bool) -> Option<MemoryOperand> {
@@ -93,7 +118,24 @@ fn memory_operand(used: &UsedMemory, is_locked: bool) -> Option<MemoryOperand> {
         index,
         displacement: used.displacement(),
         segment,
+        bit: None,
         access,
+    })
+}
+
+/// Returns the register with the number of a bit, of an instruction that has one.
+fn bit_number(instruction: &Instruction) -> Option<BitNumber> {
+    let is_bit = matches!(
+        instruction.mnemonic(),
+        Mnemonic::Bt | Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc
+    );
+    if !is_bit || instruction.op1_kind() != OpKind::Register {
+        return None;
+    }
+    let register = instruction.op1_register();
+    Some(BitNumber {
+        register: register.full_register().number() as u8,
+        width: 8 * register.size() as u8,
     })
 }
 
@@ -118,6 +160,7 @@ mod tests {
             index: None,
             displacement: displacement as u64,
             segment: None,
+            bit: None,
             access,
         }
     }
@@ -134,17 +177,40 @@ mod tests {
         };
         use LineAccess::*;
         check(&[0x48, 0x8b, 0x43, 0x38], &[operand(RBX, 0x38, Load)]); // mov 0x38(%rbx),%rax
-        check(&[0x48, 0x89, 0x83, 0xf0, 0xff, 0xff, 0xff], &[operand(RBX, -16, Store)]);
+        check(
+            &[0x48, 0x89, 0x83, 0xf0, 0xff, 0xff, 0xff],
+            &[operand(RBX, -16, Store)],
+        );
         check(&[0xff, 0x07], &[operand(RDI, 0, Update)]); // incl (%rdi)
         check(&[0xf0, 0x0f, 0xb1, 0x17], &[operand(RDI, 0, Atomic)]); // lock cmpxchg %edx,(%rdi)
         check(&[0x48, 0x87, 0x07], &[operand(RDI, 0, Atomic)]); // xchg %rax,(%rdi)
         check(&[0x41, 0x8b, 0x04, 0x24], &[operand(12, 0, Load)]); // mov (%r12),%eax
-        let indexed = MemoryOperand { index: Some((9, 8)), ..operand(15, 0x10, Load) };
+        let indexed = MemoryOperand {
+            index: Some((9, 8)),
+            ..operand(15, 0x10, Load)
+        };
         check(&[0x4b, 0x8b, 0x44, 0xcf, 0x10], &[indexed]); // mov 0x10(%r15,%r9,8),%rax
-        let relative = MemoryOperand { base: None, ..operand(0, (PC + 7 + 0x100) as i64, Load) };
+        let relative = MemoryOperand {
+            base: None,
+            ..operand(0, (PC + 7 + 0x100) as i64, Load)
+        };
         check(&[0x48, 0x8b, 0x05, 0, 1, 0, 0], &[relative]); // mov 0x100(%rip),%rax
-        let own = MemoryOperand { segment: Some(BasedSegment::Gs), ..relative };
+        let own = MemoryOperand {
+            segment: Some(BasedSegment::Gs),
+            ..relative
+        };
         check(&[0x65, 0x48, 0x8b, 0x05, 0xff, 0, 0, 0], &[own]); // mov %gs:0xff(%rip),%rax
+    }
+
+    #[test]
+    fn bits_lie_where_their_number_says() {
+        let bit = |bytes: &[u8]| operands(bytes)[0].bit.expect("a bit of a register");
+        let long = bit(&[0xf0, 0x48, 0x0f, 0xab, 0x10]); // lock bts %rdx,(%rax)
+        assert_eq!((long.register, long.word_offset(200)), (2, 24));
+        assert_eq!(long.word_offset(-1i64 as u64), -8i64 as u64);
+        let short = bit(&[0x0f, 0xa3, 0x10]); // bt %edx,(%rax)
+        assert_eq!(short.word_offset(0xffff_ffff_0000_0021), 4);
+        assert_eq!(operands(&[0x0f, 0xba, 0x20, 0x40])[0].bit, None); // btl $0x40,(%rax)
     }
 
     #[test]

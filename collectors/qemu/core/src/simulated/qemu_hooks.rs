@@ -237,7 +237,9 @@ fn prove_hooks(functions: &QemuFunctions) -> Result<(), String> {
         let clock = (functions.virtual_clock)();
         let ticks = (functions.elapsed_ticks)();
         if (clock, ticks) != (TEST_VALUE, TEST_VALUE) {
-            return Err("this QEMU reads its clocks elsewhere than versions 9.1 to 10.0".to_owned());
+            return Err(
+                "this QEMU reads its clocks elsewhere than versions 9.1 to 10.0".to_owned(),
+            );
         }
         (functions.kick)(functions.cpu(0));
     }
@@ -266,7 +268,8 @@ fn accelerator_table() -> Result<AcceleratorEntries, String> {
     let words = readable_words(table.cast());
     // SAFETY: so many words can be read.
     let entry = |n: usize| unsafe { table.add(n).read() };
-    let mut found = (KICK_BEFORE..words.saturating_sub(TICKS_AFTER)).filter(|&n| entry(n) == interrupt);
+    let mut found =
+        (KICK_BEFORE..words.saturating_sub(TICKS_AFTER)).filter(|&n| entry(n) == interrupt);
     let unknown = || "this QEMU's table of its accelerator has a form not known here".to_owned();
     let at = found.next().ok_or_else(unknown)?;
     let is_known = found.next().is_none()

@@ -32,8 +32,8 @@ impl SimulatedGuest {
         let text = self.results_text(problem);
         let host = self.host_text();
         for (name, text) in [(RESULTS, text), (HOST, host)] {
-            if let Err(error) = std::fs::write(self.options.dir.join(name), text) {
-                self.output.fail(&error);
+            if let Err(error) = std::fs::write(self.plugin.options.dir.join(name), text) {
+                self.plugin.shadow.host.fail(&error);
             }
         }
     }
@@ -100,7 +100,11 @@ impl SimulatedGuest {
     fn write_lines(&self, text: &mut String) {
         // SAFETY: this thread has the turn.
         let counts = unsafe { self.state() }.machine.counts();
-        let mut lines: Vec<_> = counts.lines.iter().filter(|line| line.wait_ps > 0).collect();
+        let mut lines: Vec<_> = counts
+            .lines
+            .iter()
+            .filter(|line| line.wait_ps > 0)
+            .collect();
         lines.sort_by_key(|line| (std::cmp::Reverse(line.wait_ps), line.line));
         for line in lines.into_iter().take(LISTED_MAX) {
             let _ = writeln!(
@@ -122,7 +126,11 @@ impl SimulatedGuest {
     fn write_sites(&self, text: &mut String) {
         // SAFETY: this thread has the turn.
         let counts = unsafe { self.state() }.machine.counts();
-        let mut sites: Vec<_> = counts.sites.iter().filter(|site| site.wait_ps > 0).collect();
+        let mut sites: Vec<_> = counts
+            .sites
+            .iter()
+            .filter(|site| site.wait_ps > 0)
+            .collect();
         sites.sort_by_key(|site| (std::cmp::Reverse(site.wait_ps), site.site));
         let table = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
         for counts in sites.into_iter().take(LISTED_MAX) {

@@ -6,6 +6,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 
 use relayout_machine::LineAccess;
+use relayout_shadow::wire::STRING;
 
 use super::SimulatedGuest;
 use super::callbacks::{on_access, on_block_due, on_instruction, on_operation, on_pause};
@@ -29,6 +30,8 @@ pub struct AccessSite {
 pub struct AccessInstruction {
     pub site: &'static AccessSite,
     pub operands: Box<[MemoryOperand]>,
+    /// A string instruction with a prefix: only its first accesses are ordered before they execute.
+    pub repeats: bool,
     /// What the block costs from this instruction on, in picoseconds.
     pub rest_ps: u64,
 }
@@ -36,8 +39,9 @@ pub struct AccessInstruction {
 impl AccessInstruction {
     /// Returns whether QEMU calls back for a load and a store of the same bytes.
     fn is_update(&self) -> bool {
-        let reads_and_writes =
-            |operand: &MemoryOperand| matches!(operand.access, LineAccess::Update | LineAccess::Atomic);
+        let reads_and_writes = |operand: &MemoryOperand| {
+            matches!(operand.access, LineAccess::Update | LineAccess::Atomic)
+        };
         self.operands.iter().any(reads_and_writes)
     }
 }
@@ -86,7 +90,10 @@ impl SimulatedGuest {
     pub fn translate(&self, tb: *mut TranslationBlock) {
         let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
         let instructions = self.read_block(tb, &mut sites.reader);
-        let cost_ps = instructions.iter().map(|instruction| instruction.cost_ps).sum();
+        let cost_ps = instructions
+            .iter()
+            .map(|instruction| instruction.cost_ps)
+            .sum();
         self.clocks.charge_block(tb, cost_ps, on_block_due);
         let mut rest_ps = cost_ps;
         for instruction in instructions {
@@ -96,7 +103,11 @@ impl SimulatedGuest {
         }
     }
 
-    fn read_block(&self, tb: *mut TranslationBlock, reader: &mut OperandReader) -> Vec<BlockInstruction> {
+    fn read_block(
+        &self,
+        tb: *mut TranslationBlock,
+        reader: &mut OperandReader,
+    ) -> Vec<BlockInstruction> {
         // SAFETY: `tb` is the block being translated.
         let count = unsafe { api::qemu_plugin_tb_n_insns(tb) };
         let read = |n| {
@@ -105,7 +116,7 @@ impl SimulatedGuest {
             let (insn, pc, len) = unsafe {
                 let insn = api::qemu_plugin_tb_get_insn(tb, n);
                 let pc = api::qemu_plugin_insn_vaddr(insn);
-                (insn, pc, self.insn_data.read_bytes(insn, &mut bytes))
+                (insn, pc, self.plugin.insn_data.read_bytes(insn, &mut bytes))
             };
             let operands = reader.read_operands(pc, &bytes[..len]);
             let is_atomic = |operand: &MemoryOperand| operand.access == LineAccess::Atomic;
@@ -116,21 +127,38 @@ impl SimulatedGuest {
                 bytes,
                 len,
                 operands,
-                cost_ps: self.costs.cost_ps(&bytes[..len], is_locked),
+                cost_ps: self.options.costs.cost_ps(&bytes[..len], is_locked),
             }
         };
         (0..count).map(read).collect()
     }
 
-    fn register_callbacks(&self, instruction: BlockInstruction, rest_ps: u64, sites: &mut SiteTable) {
-        let BlockInstruction { insn, pc, bytes, len, operands, .. } = instruction;
+    fn register_callbacks(
+        &self,
+        instruction: BlockInstruction,
+        rest_ps: u64,
+        sites: &mut SiteTable,
+    ) {
+        let BlockInstruction {
+            insn,
+            pc,
+            bytes,
+            len,
+            operands,
+            ..
+        } = instruction;
         let bytes = &bytes[..len];
         if pc < KERNEL {
             if TranslatedMachine::X86.decode_marker(bytes) == Some(GuestMarker::Operation) {
                 // SAFETY: `insn` belongs to the block being translated; no data.
                 unsafe {
                     let none = std::ptr::null_mut();
-                    api::qemu_plugin_register_vcpu_insn_exec_cb(insn, on_operation, api::NO_REGS, none);
+                    api::qemu_plugin_register_vcpu_insn_exec_cb(
+                        insn,
+                        on_operation,
+                        api::NO_REGS,
+                        none,
+                    );
                 }
             }
             return;
@@ -146,15 +174,26 @@ impl SimulatedGuest {
         let access = Box::leak(Box::new(AccessInstruction {
             site: sites.site_at(pc),
             operands: operands.into_boxed_slice(),
+            repeats: matches!(bytes[0], 0xf2 | 0xf3)
+                && TranslatedMachine::X86.memory_use(bytes).instruction == STRING,
             rest_ps,
         }));
-        let rw = if access.is_update() { api::MEM_W } else { api::MEM_RW };
+        let rw = if access.is_update() {
+            api::MEM_W
+        } else {
+            api::MEM_RW
+        };
         let has_operands = !access.operands.is_empty();
         let data = std::ptr::from_mut(access).cast::<c_void>();
         // SAFETY: as above; the data is never freed.
         unsafe {
             if has_operands {
-                api::qemu_plugin_register_vcpu_insn_exec_cb(insn, on_instruction, api::READS_REGS, data);
+                api::qemu_plugin_register_vcpu_insn_exec_cb(
+                    insn,
+                    on_instruction,
+                    api::READS_REGS,
+                    data,
+                );
             }
             api::qemu_plugin_register_vcpu_mem_cb(insn, on_access, api::NO_REGS, rw, data);
         }
