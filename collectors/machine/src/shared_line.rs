@@ -60,6 +60,17 @@ impl LostCopies {
         (at < self.owner_until && self.owner == Some(core as u16))
             || (!stores && at < self.readers_until && self.readers.contains(core))
     }
+
+    /// Returns until when a core loads from a line that it has lost.
+    pub(crate) fn until(&self, core: usize) -> SimulatedTime {
+        if self.owner == Some(core as u16) {
+            self.owner_until
+        } else if self.readers.contains(core) {
+            self.readers_until
+        } else {
+            SimulatedTime::default()
+        }
+    }
 }
 
 /// Last transfer of a line, which may be on its way.
@@ -108,6 +119,8 @@ pub(crate) struct SharedLine {
     pub queue: LineQueue,
     /// CPUs that sleep until another CPU stores to it.
     pub watchers: CpuSet,
+    /// A store has executed that waits for the line, while a watcher still has a copy.
+    pub has_waiting_change: bool,
     /// Count of stores.
     pub version: u32,
     pub is_stored: bool,
@@ -125,6 +138,7 @@ impl SharedLine {
             free_at: SimulatedTime::default(),
             queue: LineQueue::default(),
             watchers: CpuSet::default(),
+            has_waiting_change: false,
             version: 0,
             is_stored,
             uses: LastUses::default(),

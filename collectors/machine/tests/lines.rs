@@ -12,19 +12,14 @@ use relayout_machine::{
 
 const LINE: u64 = 64;
 
-/// Accesses that CPUs of a flat machine execute in a time, with so much code between. The first microseconds do not
-/// count: a CPU has the line alone until the others come.
-fn accesses_in(
-    cpus: usize,
-    rules: MachineRules,
-    access: LineAccess,
-    code_ns: u64,
-    end_ns: u64,
-) -> u64 {
+/// Accesses that CPUs of a flat machine execute in a millisecond, with so much code between. The first ten microseconds
+/// are left out.
+fn accesses_in_ms(cpus: usize, rules: MachineRules, access: LineAccess, code_ns: u64) -> u64 {
     let mut has_code = vec![false; cpus];
+    let window = SimulatedTime(10_000 * NS)..SimulatedTime(1_010_000 * NS);
     let run = GuestRun::new(
         setup(flat(cpus as u32), rules, cpus),
-        end_ns,
+        1_010_000,
         |cpu, _, _| {
             has_code[cpu] = !has_code[cpu];
             match has_code[cpu] {
@@ -33,9 +28,8 @@ fn accesses_in(
             }
         },
     );
-    let run = run.run();
-    let counted = |access: &&common::ExecutedAccess| access.at >= SimulatedTime(10_000 * NS);
-    run.executed.iter().filter(counted).count() as u64
+    let times = run.run().executed.into_iter().map(|access| access.at);
+    times.filter(|at| window.contains(at)).count() as u64
 }
 
 #[test]
@@ -43,16 +37,16 @@ fn adding_to_one_line_saturates() {
     // Without a hold, each add is a transfer of 100 ns.
     let rules = exact_with(&[(MachineRule::HoldAfterLoss, 0.0)]);
     for cpus in [4, 16, 64] {
-        let added = accesses_in(cpus, rules.clone(), Atomic, 20, 1_010_000);
+        let added = accesses_in_ms(cpus, rules.clone(), Atomic, 20);
         assert!((9_999..=10_001).contains(&added), "{cpus} CPUs: {added}");
     }
     // One CPU alone is limited by its code only.
-    assert_eq!(accesses_in(1, rules, Atomic, 20, 1_010_000), 50_000);
+    assert_eq!(accesses_in_ms(1, rules, Atomic, 20), 50_000);
 }
 
 #[test]
 fn hold_lets_a_cpu_add_twice_in_a_visit() {
-    let with = accesses_in(16, exact(), Atomic, 20, 1_010_000);
+    let with = accesses_in_ms(16, exact(), Atomic, 20);
     assert!((19_998..=20_002).contains(&with), "{with}");
 }
 

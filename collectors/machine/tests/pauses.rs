@@ -4,7 +4,7 @@ mod common;
 
 use common::{CpuStep, GuestRun, NS, ScriptStep, at, exact, flat, run_script, setup};
 use relayout_machine::LineAccess::{Atomic, Load, Store};
-use relayout_machine::{CpuActivity, MachineRules, SimulatedTime};
+use relayout_machine::{CpuActivity, MachineRule, MachineRules, SimulatedTime};
 
 const LINE: u64 = 64;
 
@@ -22,11 +22,28 @@ fn a_pause_ends_when_the_line_is_stored_to() {
         at(3000, 0, LINE, Store),
     ];
     let run = run_script(setup(flat(2), exact(), 2), &script);
-    // The store takes the line back from 3000 to 3075, and the load moves it again.
+    // The store takes the line back from 3000 to 3075; CPU 1 uses its copy until 3030, and then moves the line again.
     assert_eq!(run.times_ns(1), [1050, 3125]);
     let cpu = &run.machine.counts().cpus[1];
-    assert_eq!(cpu.time_ps(CpuActivity::Pausing), 1900 * NS);
+    assert_eq!(cpu.time_ps(CpuActivity::Pausing), 1930 * NS);
     assert_eq!((cpu.pauses, cpu.sleeps), (1, 1));
+}
+
+#[test]
+fn a_pause_ends_when_a_store_gets_the_line_for_which_it_waits() {
+    // CPU 2 reads from 2000 to 2040, CPU 0 stores at 2002, and CPU 1 keeps its copy for 0.4 of the upgrade behind that.
+    let mut rules = exact();
+    rules.set(MachineRule::CleanReadOccupation, 40.0);
+    let script = [
+        at(0, 0, LINE, Store),
+        at(1000, 1, LINE, Load),
+        step(1100, 1, CpuStep::Pause),
+        at(0, 1, LINE + 2, Load),
+        at(2000, 2, LINE, Load),
+        at(2002, 0, LINE, Store),
+    ];
+    let run = run_script(setup(flat(3), rules, 3), &script);
+    assert_eq!(run.times_ns(1), [1050, 2070]);
 }
 
 #[test]

@@ -64,15 +64,47 @@ impl SimulatedMachine {
         state.last_pause = Some(at);
     }
 
-    /// Wakes the CPUs that sleep until another one stores to the line.
+    /// Wakes the CPUs that sleep until another one stores to the line. A CPU does not see the store before it has lost
+    /// its copy; a copy that it has while the store still waits for the line wakes it later ([`Self::wake_losers`]).
     pub(super) fn wake_watchers(&mut self, cpu: usize, line: usize, at: SimulatedTime) {
+        let core = self.cores.core_of(cpu);
         let watchers = self.lines.line(line).watchers.without(cpu);
         for watcher in watchers.iter() {
-            // It may have gone to sleep ahead of this store.
-            let from = at.max(self.counts.cpus[watcher].to);
-            self.order
-                .set(watcher, from.min(self.order.time_of(watcher)));
-            self.lines.line_mut(line).watchers.remove(watcher);
+            let watcher_core = self.cores.core_of(watcher);
+            let shared = self.lines.line_mut(line);
+            if watcher_core == core {
+                self.wake(watcher, line, at);
+            } else if shared.copies.allows(watcher_core, false) {
+                shared.has_waiting_change = true;
+            } else {
+                let until = shared.lost.until(watcher_core);
+                self.wake(watcher, line, at.max(until));
+            }
         }
+    }
+
+    /// Wakes the CPUs that have lost their copies of a line to a store, when they stop using them.
+    pub(super) fn wake_losers(&mut self, line: usize, lost_until: SimulatedTime) {
+        let shared = self.lines.line(line);
+        if !shared.has_waiting_change {
+            return;
+        }
+        let watchers = shared.watchers;
+        for watcher in watchers.iter() {
+            let core = self.cores.core_of(watcher);
+            if !self.lines.line(line).copies.allows(core, false) {
+                self.wake(watcher, line, lost_until);
+            }
+        }
+        let shared = self.lines.line_mut(line);
+        shared.has_waiting_change = !shared.watchers.is_empty();
+    }
+
+    fn wake(&mut self, watcher: usize, line: usize, at: SimulatedTime) {
+        // It may have gone to sleep ahead of the store.
+        let from = at.max(self.counts.cpus[watcher].to);
+        let until = from.min(self.order.time_of(watcher));
+        self.order.set(watcher, until);
+        self.lines.line_mut(line).watchers.remove(watcher);
     }
 }

@@ -126,6 +126,7 @@ impl SimulatedMachine {
             core: request.core,
             at: arrives_at,
         };
+        self.wake_losers(line, lost_until);
         arrives_at
     }
 

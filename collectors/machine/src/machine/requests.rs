@@ -93,14 +93,30 @@ impl SimulatedMachine {
                 .copies
                 .give(core, wanted, &self.protocol, &mut shared.lost, at);
             self.counts.cpus[cpu].unordered += 1;
+            self.wake_losers(index, at);
+        }
+        if access.stores() {
+            self.learn_from_store(cpu, index, at);
         }
         self.execute(cpu, index, access, None, at);
+    }
+
+    /// Learns whether the last load that missed had a store close behind it, by the time at which that would execute
+    /// if it did not wait.
+    fn learn_from_store(&mut self, cpu: usize, line: usize, at: SimulatedTime) {
+        let open_load = &mut self.cpus[cpu].open_load;
+        let within_ps = self.amounts.load_before_store_ps;
+        self.sites.note_store(open_load, line as u32, at, within_ps);
     }
 
     /// Requests a line for the CPU whose turn it is. If other CPUs are behind that time, the request waits for them.
     pub fn request(&mut self, request: LineRequest) -> LineAnswer {
         let cpu = request.cpu;
         debug_assert_eq!(self.cpus[cpu].phase, CpuPhase::Running);
+        if request.access.stores() && self.cpus[cpu].open_load.is_some() {
+            let line = self.shared_index(request.line, cpu);
+            self.learn_from_store(cpu, line, request.at);
+        }
         let state = &mut self.cpus[cpu];
         let code_ps = request.at.since(state.last_ordered);
         let stretch = fraction_of(code_ps, 2 * self.amounts.code_jitter);
@@ -280,9 +296,6 @@ impl SimulatedMachine {
                 .note_load(&mut state.open_load, load, held.missed);
         }
         if access.stores() {
-            let within_ps = self.amounts.load_before_store_ps;
-            self.sites
-                .note_store(&mut state.open_load, line as u32, at, within_ps);
             self.change_line(cpu, line, at);
         }
     }
@@ -298,7 +311,7 @@ impl SimulatedMachine {
         shared.version = seen.wrapping_add(1);
         let loaded = &mut self.cpus[cpu].loaded;
         loaded.note_own_store(shared.number.0, seen, shared.version);
-        if !shared.watchers.without(cpu).is_empty() {
+        if !shared.watchers.is_empty() {
             self.wake_watchers(cpu, line, at);
         }
     }

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use relayout_files::{CacheFolder, InterruptFlag, cannot};
-use relayout_messages::RecordingProgress;
+use relayout_messages::{ErrorCategory, RecordingProgress};
 
 use self::modules::ModuleFiles;
 use self::start::{ReadyGuest, StartedGuest};
-use self::watch::{WindowEnding, watch_window};
+use self::watch::{WatchedWindow, WindowEnding, watch_window};
 use crate::guest_disks::DiskPlan;
 use crate::guest_program::{PackedProgram, ProgramWork};
 use crate::guest_snapshots::SnapshotStore;
@@ -183,18 +183,7 @@ fn record_boot(
         progress,
         interrupt,
     };
-    let StartedGuest {
-        mut machine,
-        memory,
-        workspace,
-    } = guest.start()?;
-    let window = watch_window(&mut machine, &workspace, recording, progress, interrupt)?;
-    if machine.exit_status().is_none() {
-        // Memory stays as it is now, also when QEMU is gone: its file is open here.
-        machine.stop()?;
-    }
-    progress.step("reading what was recorded");
-    machine.quit()?;
+    let (started, window) = run_guest(&guest)?;
     // A signal that came after the window aborts; the next one ends relayout at once.
     let signals_seen = match window.ending {
         WindowEnding::CutShort(Error::Interrupted) => interrupt.count(),
@@ -202,8 +191,8 @@ fn record_boot(
     };
     let is_aborted = || interrupt.count() > signals_seen;
     let files = assemble::GuestFiles {
-        workspace: &workspace,
-        memory: &memory,
+        workspace: &started.workspace,
+        memory: &started.memory,
         disks: &disks,
         readers: &readers,
         modules: ModuleFiles {
@@ -212,12 +201,43 @@ fn record_boot(
         },
         is_aborted: &is_aborted,
     };
+    let machine = &started.machine;
     let recorded =
-        assemble::assemble_profile(recording, kernel, collector, &machine, files, window)?;
+        assemble::assemble_profile(recording, kernel, collector, machine, files, window)?;
     match is_aborted() {
         true => Err(Error::Interrupted),
         false => Ok(recorded),
     }
+}
+
+/// Starts the guest, and ends QEMU after its window.
+fn run_guest(guest: &ReadyGuest<'_>) -> Result<(StartedGuest, WatchedWindow), Error> {
+    let mut started = guest.start()?;
+    let machine = &mut started.machine;
+    let (progress, interrupt) = (guest.progress, guest.interrupt);
+    let window = watch_window(
+        machine,
+        &started.workspace,
+        guest.recording,
+        progress,
+        interrupt,
+    );
+    let error = match &window {
+        Ok(window) => window.ending.error(),
+        Err(error) => Some(error),
+    };
+    if error.is_some_and(|error| error.category() == ErrorCategory::Guest) {
+        // The next guest would fail likewise if its boot had left it broken.
+        guest.forget_snapshot();
+    }
+    let window = window?;
+    if machine.exit_status().is_none() {
+        // Memory stays as it is now, also when QEMU is gone: its file is open here.
+        machine.stop()?;
+    }
+    progress.step("reading what was recorded");
+    machine.quit()?;
+    Ok((started, window))
 }
 
 /// Returns the file of the boot image as QEMU can load it.

@@ -89,12 +89,12 @@ fn second_recordings_start_from_a_snapshot() {
         let mode = fs::metadata(stand.file(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
-    let ended = { stand.stand.place }.ended(&mut stand.relayout("doctor"));
+    let ended = stand.stand.place.ended(&mut stand.relayout("doctor"));
     assert!(ended.stdout.contains("1 of guests, "), "{ended:?}");
     stand.check_steps("--seed 2", &[BOOTS, KEEPS]);
     assert_eq!(stand.snapshots().len(), 2);
     let removal = "setup --remove-snapshots";
-    let ended = { stand.stand.place }.ended(&mut stand.relayout(removal));
+    let ended = stand.stand.place.ended(&mut stand.relayout(removal));
     assert!(ended.stderr.contains("removed 2 snapshots"), "{ended:?}");
     assert_eq!(stand.snapshots(), [] as [&str; 0]);
 }
@@ -126,7 +126,10 @@ fn damaged_snapshots_are_replaced() {
 fn guests_without_room_or_with_devices_boot() {
     let stand = SnapshotStand::new();
     let mut command = stand.relayout(&format!("{WORDS} -o out"));
-    let ended = { stand.stand.place }.ended(command.env("RELAYOUT_SNAPSHOTS_MIB", "1"));
+    let ended = stand
+        .stand
+        .place
+        .ended(command.env("RELAYOUT_SNAPSHOTS_MIB", "1"));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(
         ended

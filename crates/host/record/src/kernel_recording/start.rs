@@ -104,6 +104,13 @@ impl ReadyGuest<'_> {
         }
     }
 
+    /// Removes the snapshot of this guest, if there is one.
+    pub fn forget_snapshot(&self) {
+        if let Ok(Some((store, request))) = self.snapshot_request() {
+            store.remove(&request);
+        }
+    }
+
     /// Returns the request for the guest's snapshot, if it can have one.
     fn snapshot_request(&self) -> Result<Option<(&SnapshotStore, SnapshotRequest)>, Error> {
         let Some(store) = self.recording.snapshots.as_ref() else {
@@ -188,9 +195,10 @@ impl ReadyGuest<'_> {
             }
         }
         let console = machine.console().into_bytes();
+        // Its plugin has nothing to write.
+        drop(machine);
         let is_aborted = || self.interrupt.is_set();
         let completed = snapshot.complete(store, &memory, &console, &is_aborted);
-        machine.quit()?;
         if self.interrupt.is_set() {
             return Err(Error::Interrupted);
         }

@@ -23,6 +23,16 @@ pub enum WindowEnding {
     CutShort(Error),
 }
 
+impl WindowEnding {
+    /// The error that ended the window early, if one did.
+    pub fn error(&self) -> Option<&Error> {
+        match self {
+            Self::Closed => None,
+            Self::CutShort(error) => Some(error),
+        }
+    }
+}
+
 /// A window that has ended.
 pub struct WatchedWindow {
     pub ending: WindowEnding,
