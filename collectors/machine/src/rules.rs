@@ -247,7 +247,10 @@ impl MachineRule {
     /// Returns the rule with this key: its name with hyphens.
     pub fn from_key(key: &str) -> Option<Self> {
         let is_named = |facts: &&RuleFacts| {
-            let letters = facts.name.chars().map(|letter| if letter == ' ' { '-' } else { letter });
+            let letters = facts
+                .name
+                .chars()
+                .map(|letter| if letter == ' ' { '-' } else { letter });
             letters.eq(key.chars())
         };
         RULES.iter().find(is_named).map(|facts| facts.rule)

@@ -13,6 +13,7 @@ pub mod kernel_verify;
 pub mod kit;
 pub mod machines;
 mod probe;
+pub mod rates;
 pub mod report;
 pub mod schema;
 pub mod selection;

@@ -13,6 +13,7 @@ pub mod kit;
 pub mod lock;
 pub mod machines;
 pub mod probe;
+pub mod rates;
 pub mod record;
 pub mod report;
 pub mod show;

@@ -271,6 +271,7 @@ impl SimulatedGuest {
         if !state.is_warm && now.0 >= self.options.warm_ps {
             state.is_warm = true;
             state.machine.reset_counts();
+            state.tallies = OrderTallies::default();
             state.operations_before = self.operations();
             state.opened_ns = results::host_ns();
             self.plugin.open_window();

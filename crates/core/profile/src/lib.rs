@@ -43,6 +43,7 @@ mod page_content;
 pub mod parquet;
 pub mod perf;
 pub mod program;
+pub mod rates;
 pub mod segments;
 #[allow(clippy::disallowed_methods, clippy::disallowed_types)]
 pub mod store;

@@ -132,6 +132,11 @@ fn validate_same_origin(first: &ProfileMeta, other: &ProfileMeta) -> Result<(), 
         ),
         ("machine", first.machine.clone(), other.machine.clone()),
         ("target", first.target.clone(), other.target.clone()),
+        (
+            "order of accesses",
+            first.order_words(),
+            other.order_words(),
+        ),
     ];
     match pairs.into_iter().find(|(_, first, other)| first != other) {
         Some((what, first, other)) => Err(Error::Different { what, first, other }),

@@ -495,6 +495,9 @@ pub struct RecordedRun {
     /// Time between accesses, by context; empty where none was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<ContextGaps>,
+    /// The order, if it is that of simulated time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<SimulatedOrder>,
     /// Last lines of the console (kernel) or of standard error (program), at most 2,000.
     pub console_tail: Vec<String>,
     /// Files that were mapped, by start. A kernel with modules has a row for itself, and one for each
@@ -580,6 +583,38 @@ pub struct UnseenStringCode {
     pub instructions: u32,
 }
 
+/// Machine in whose simulated time a kernel was recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct SimulatedMachineName {
+    /// Its key in the table of machines.
+    pub key: String,
+    /// Processor.
+    pub processor: String,
+    /// Where the guest's CPUs were on it: `pack`, `spread`, or a list of threads.
+    pub placement: String,
+}
+
+impl std::fmt::Display for SimulatedMachineName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.key, self.placement)
+    }
+}
+
+/// Order of a recording in simulated time: how long it was, and how well the order was kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct SimulatedOrder {
+    /// Length of the window in nanoseconds of simulated time.
+    pub window_ns: u64,
+    /// Events of the host that came in between: the recording cannot be repeated if there are any.
+    pub order_breaks: u64,
+    /// Accesses that were put in order before they executed.
+    pub ordered: u64,
+    /// Accesses that were ordered at another address than they then had.
+    pub misplaced: u64,
+    /// Accesses to contended lines that executed before they were ordered.
+    pub unordered: u64,
+}
+
 /// Everything about a recording that is not a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
 pub struct ProfileMeta {
@@ -630,8 +665,19 @@ pub struct ProfileMeta {
     /// Readers of the guest's memory that were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out_readers: Vec<LeftOutReader>,
+    /// Machine that gave the accesses their order; `None`: the host that recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated_machine: Option<SimulatedMachineName>,
     /// The recordings merged, by `run`.
     pub runs: Vec<RecordedRun>,
+}
+
+impl ProfileMeta {
+    /// Returns what gave the accesses their order: `host`, or the machine of the simulation.
+    pub fn order_words(&self) -> String {
+        let machine = self.simulated_machine.as_ref();
+        machine.map_or_else(|| "host".to_owned(), ToString::to_string)
+    }
 }
 
 /// A whole recording.

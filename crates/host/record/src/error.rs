@@ -85,6 +85,28 @@ pub enum Error {
         /// A workload with a similar name.
         close: Option<String>,
     },
+    /// No machine of the table has this name.
+    #[error("there is no machine '{name}'; known: {}", known.join(", "))]
+    UnknownMachine {
+        /// The requested name.
+        name: String,
+        /// Names of the table.
+        known: Vec<&'static str>,
+    },
+    /// The guest's CPUs have no place on the machine.
+    #[error("the machine {machine}: {why}")]
+    Placement {
+        /// Name of the machine.
+        machine: &'static str,
+        /// The reason.
+        why: String,
+    },
+    /// The guest cannot run in simulated time.
+    #[error("the guest cannot run in simulated time: {0}")]
+    Simulation(String),
+    /// The results of a simulation are damaged.
+    #[error("{} is damaged", .0.display())]
+    Rates(PathBuf),
     /// No file of the kernel's modules has this name.
     #[error(
         "there is no module '{name}'{}{}; {}",

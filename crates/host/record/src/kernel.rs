@@ -108,6 +108,14 @@ impl<'a> GuestKernel<'a> {
             })
     }
 
+    /// Returns where a variable of the kernel's image lies in the guest's memory, in bytes from its
+    /// start: x86-64 kernels are not moved (`nokaslr`).
+    pub(crate) fn image_offset(&self, name: &str) -> Option<u64> {
+        /// Address at which the image of an x86-64 kernel is mapped.
+        const IMAGE: u64 = 0xffff_ffff_8000_0000;
+        self.find_symbol(name)?.0.checked_sub(IMAGE)
+    }
+
     /// Name of the function that holds an address.
     pub fn function_at(&self, address: u64) -> Option<&'a str> {
         let symbols = self.dwarf.symbols();

@@ -24,10 +24,18 @@ use crate::kernel_needs::require_support;
 use crate::memory::MemoryReaders;
 use crate::outcome::RecordingOutcome;
 use crate::qemu::find_collector;
+use crate::simulation::read_rates;
 use crate::workspace::{RecordingWorkspace, collector_options};
 use crate::{
-    Error, GuestKernel, GuestMachine, GuestProgram, ModuleFolder, QemuCollector, initramfs,
+    Error, GuestKernel, GuestMachine, GuestProgram, ModuleFolder, QemuCollector,
+    SimulationSettings, initramfs,
 };
+
+/// Variable of the kernel with the frequency of its time stamp counter in kHz.
+const TSC_FREQUENCY: &str = "tsc_khz";
+
+/// Seed of the workload in simulated time.
+const WORKLOAD_SEED: u64 = 1;
 
 /// The work of the guest.
 #[derive(Clone, Debug)]
@@ -91,6 +99,8 @@ pub struct KernelRecording {
     pub qemu_arguments: Vec<String>,
     /// Ordered accesses kept in all, if not the collector's default.
     pub bursts: Option<u64>,
+    /// Machine in whose time the guest executes in its window; none for the host's order.
+    pub simulation: Option<SimulationSettings>,
     /// Time limit of the boot, and again of the window.
     pub time_limit: Duration,
     /// Open the window but record nothing: the baseline for the cost of recording.
@@ -180,6 +190,7 @@ fn record_boot(
         command_line: kernel_command_line(recording, kernel.machine),
         plugin_options: plugin_options(recording, kernel, &packed),
         has_marker: packed.has_marker,
+        tsc_khz_address: kernel.image_offset(TSC_FREQUENCY),
         progress,
         interrupt,
     };
@@ -202,8 +213,13 @@ fn record_boot(
         is_aborted: &is_aborted,
     };
     let machine = &started.machine;
-    let recorded =
+    let mut recorded =
         assemble::assemble_profile(recording, kernel, collector, machine, files, window)?;
+    if recording.simulation.is_some() && recorded.problem.is_none() {
+        let rates = read_rates(started.workspace.dir())?;
+        assemble::note_simulation(&mut recorded.profile, &rates);
+        recorded.rates = Some(rates);
+    }
     match is_aborted() {
         true => Err(Error::Interrupted),
         false => Ok(recorded),
@@ -273,10 +289,14 @@ fn kernel_command_line(recording: &KernelRecording, machine: GuestMachine) -> St
             format!("relayout.run=1 relayout.after_ms={after}{length}")
         }
     };
+    // In simulated time the seed draws what the machine does: all seeds start from one snapshot.
+    let seed = match recording.simulation {
+        Some(_) => WORKLOAD_SEED,
+        None => recording.seed,
+    };
     format!(
-        "{} {work} relayout.seed={} {}",
+        "{} {work} relayout.seed={seed} {}",
         machine.model().parameters,
-        recording.seed,
         recording.append
     )
     .trim()
@@ -292,7 +312,12 @@ fn plugin_options(
         .bulk_code()
         .map(|(_, (from, to))| format!("{from:x}-{to:x}"))
         .collect();
-    let mut options = collector_options(recording.yield_every, recording.seed, recording.bursts);
+    // Turns take the place of yields.
+    let yield_every = match recording.simulation {
+        Some(_) => 0,
+        None => recording.yield_every,
+    };
+    let mut options = collector_options(yield_every, recording.seed, recording.bursts);
     options.push_str(&format!(",skip={}", skip.join("+")));
     match recording.idle {
         None => {}

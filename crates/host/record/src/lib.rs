@@ -31,6 +31,7 @@ mod outcome;
 pub mod perf;
 mod program;
 mod qemu;
+mod simulation;
 mod workspace;
 
 pub use error::Error;
@@ -49,3 +50,4 @@ pub use program::{
     record_program,
 };
 pub use qemu::{QemuCollector, find_collector, find_program_collector};
+pub use simulation::SimulationSettings;

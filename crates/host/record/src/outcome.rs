@@ -1,6 +1,7 @@
 //! The outcome of a recording, of kernels and of programs.
 
 use relayout_profile::Profile;
+use relayout_profile::rates::SimulatedRates;
 use relayout_profile::segments::{AssembledProfile, TornReason};
 
 use crate::Error;
@@ -12,6 +13,8 @@ pub struct RecordingOutcome {
     /// The reason why the profile is incomplete, if it is. The profile holds what was recorded
     /// until then.
     pub problem: Option<Error>,
+    /// Results of a window in simulated time.
+    pub rates: Option<SimulatedRates>,
     /// Remarks that are no failure: data that could not be read or was dropped.
     pub notes: Vec<String>,
 }

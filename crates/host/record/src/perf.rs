@@ -149,6 +149,7 @@ fn kernel_build_id(origin: &RecordingOrigin) -> Option<&str> {
 
 fn recording_outcome(imported: perf::ImportedProfile) -> RecordingOutcome {
     RecordingOutcome {
+        rates: None,
         profile: imported.profile,
         problem: None,
         notes: imported.notes,

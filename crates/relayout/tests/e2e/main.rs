@@ -14,5 +14,6 @@ mod full_disk;
 mod kernels;
 mod modules;
 mod programs;
+mod simulated;
 mod snapshots;
 mod stand;

@@ -20,6 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub struct Stand {
     pub place: Place,
     pub cache: PathBuf,
+    /// Room for snapshots of guests.
+    snapshots_mib: &'static str,
     _only: MutexGuard<'static, ()>,
 }
 
@@ -39,8 +41,14 @@ impl Stand {
         Self {
             place: Place::new(),
             cache,
+            snapshots_mib: "0",
             _only: only,
         }
+    }
+
+    /// Lets recordings keep snapshots in the user's cache.
+    pub fn keep_snapshots(&mut self) {
+        self.snapshots_mib = "2048";
     }
 
     /// The command with words separated by spaces.
@@ -50,7 +58,7 @@ impl Stand {
         command
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("RELAYOUT_CACHE", &self.cache)
-            .env("RELAYOUT_SNAPSHOTS_MIB", "0")
+            .env("RELAYOUT_SNAPSHOTS_MIB", self.snapshots_mib)
             .env_remove("RELAYOUT_PLUGIN_DIR");
         command
     }

@@ -182,7 +182,9 @@ pub fn compare_document(comparison: &RecordingComparison) -> CompareDocument<'_>
 }
 
 fn workload_document(compared: &WorkloadComparison) -> WorkloadDocument<'_> {
-    let ComparedWorkload { target, name, cpus } = &compared.workload;
+    let ComparedWorkload {
+        target, name, cpus, ..
+    } = &compared.workload;
     WorkloadDocument {
         workload: name,
         target,

@@ -58,6 +58,7 @@ pub fn document_schemas() -> Vec<DocumentSchema> {
         DocumentSchema::new::<super::tune::TuneDocument<'static>>(),
         DocumentSchema::new::<super::verify::VerifyDocument<'static>>(),
         DocumentSchema::new::<super::machines::MachinesDocument>(),
+        DocumentSchema::new::<super::rates::RatesDocument>(),
         DocumentSchema::new::<relayout_probe::MachineFile>(),
         DocumentSchema::new::<super::doctor::DoctorDocument<'static>>(),
         DocumentSchema::new::<super::error::ErrorDocument>(),

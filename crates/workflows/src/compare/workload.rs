@@ -47,6 +47,9 @@ pub struct ComparedWorkload {
     pub name: String,
     /// CPUs of the guest; 0 for programs, whose threads may differ.
     pub cpus: u16,
+    /// Machine in whose simulated time a kernel was recorded; `None` for the host's order. Counts of two
+    /// orders are not those of one workload.
+    pub machine: Option<String>,
 }
 
 impl ComparedWorkload {
@@ -60,6 +63,7 @@ impl ComparedWorkload {
                 false => meta.workload.clone(),
             },
             cpus: if is_program { 0 } else { meta.contexts },
+            machine: { meta.simulated_machine.as_ref() }.map(ToString::to_string),
         }
     }
 }
@@ -69,6 +73,10 @@ impl fmt::Display for ComparedWorkload {
         match self.cpus {
             0 => write!(f, "{}", self.name),
             cpus => write!(f, "{} on {cpus} CPUs", self.name),
+        }?;
+        match &self.machine {
+            Some(machine) => write!(f, " of {machine}, simulated"),
+            None => Ok(()),
         }
     }
 }

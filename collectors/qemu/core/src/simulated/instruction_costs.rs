@@ -14,7 +14,7 @@ pub struct InstructionCosts {
 /// Costs beyond that of any instruction, in picoseconds: of system calls and their return, of a
 /// return from an interrupt (with its entry), of writes to model-specific and control registers,
 /// and of reading the time stamp counter. Chosen as orders of magnitude; none decides a ratio
-/// (see docs/simulated-machine.md).
+/// (docs/record-kernel.md).
 const SYSTEM_CALL: u64 = 25_000;
 const INTERRUPT_RETURN: u64 = 200_000;
 const REGISTER_WRITE: u64 = 60_000;

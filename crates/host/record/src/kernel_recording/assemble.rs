@@ -9,9 +9,11 @@ use std::sync::atomic::Ordering::*;
 use memmap2::Mmap;
 use relayout_files::{FileError, cannot, canonical_name, map_file};
 use relayout_profile::boot::COMMAND_LINE_SETTING;
+use relayout_profile::rates::SimulatedRates;
 use relayout_profile::segments::{self, AssembledProfile, SiteNames};
 use relayout_profile::{
     ClockUnit, LeftOutReader, Profile, ProfileMeta, RecordedGuest, RecordedRun, RecordingSetting,
+    SimulatedOrder,
 };
 use relayout_shadow::CONTEXTS_MAX;
 
@@ -24,7 +26,7 @@ use crate::memory::MemoryReaders;
 use crate::outcome::{RecordingOutcome, describe_losses};
 use crate::qemu::{QemuMachine, cpu_model};
 use crate::workspace::{GuestMemory, RecordingWorkspace};
-use crate::{Error, GuestKernel, GuestMachine, QemuCollector};
+use crate::{Error, GuestKernel, GuestMachine, QemuCollector, SimulationSettings};
 
 /// Pages as the kernel's slabs are made of.
 const PAGE_BYTES: u64 = 4096;
@@ -100,6 +102,7 @@ pub fn assemble_profile(
     }
     profile.meta.runs = vec![run];
     Ok(RecordingOutcome {
+        rates: None,
         profile,
         problem,
         notes,
@@ -200,6 +203,23 @@ fn profile_run(
     }
 }
 
+/// Notes in a profile how its window went in simulated time, in place of the host's.
+pub fn note_simulation(profile: &mut Profile, rates: &SimulatedRates) {
+    let window = &rates.window;
+    let window_ns = window.length_ps / 1000;
+    for run in &mut profile.meta.runs {
+        (run.window_wall_ns, run.window_cpu_ns, run.lost_share) = (window_ns, 0, None);
+        run.operations = window.operations;
+        run.simulated = Some(SimulatedOrder {
+            window_ns,
+            order_breaks: window.order_breaks,
+            ordered: window.ordered,
+            misplaced: window.misplaced,
+            unordered: window.unordered,
+        });
+    }
+}
+
 fn profile_meta(
     recording: &KernelRecording,
     kernel: &GuestKernel<'_>,
@@ -226,6 +246,7 @@ fn profile_meta(
         debug_file: canonical_name(&kernel.debug_path),
         build_id: kernel.build_id.clone(),
         release: kernel.release.clone(),
+        simulated_machine: { recording.simulation.as_ref() }.map(SimulationSettings::machine_name),
         guest: Some(RecordedGuest {
             cpu_model: cpu_model(kernel.machine, &recording.qemu_arguments).to_owned(),
             unwatched_functions: kernel

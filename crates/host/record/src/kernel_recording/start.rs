@@ -2,11 +2,14 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Release;
+use std::time::{Duration, Instant};
 
 use relayout_files::{InterruptFlag, cannot};
 use relayout_messages::RecordingProgress;
+use relayout_shadow::control::TakeOverStage;
 
 use super::KernelRecording;
 use super::watch::wait_for_marker;
@@ -16,13 +19,17 @@ use crate::guest_snapshots::{
 };
 use crate::qemu::{MachineOrigin, QemuConfig, QemuMachine, machine_arguments, path_option};
 use crate::workspace::{GuestMemory, RecordingWorkspace};
-use crate::{Error, GuestMachine, QemuCollector};
+use crate::{Error, GuestMachine, QemuCollector, SimulationSettings};
 
 /// First version of QEMU that keeps a guest's memory out of a state file, as it is needed here.
 const QEMU_MAJOR_MIN: u32 = 10;
 /// Arguments of QEMU that name no file and nothing else outside: the guests that they change are kept.
 const KNOWN_ARGUMENTS: [&str; 6] = ["-numa", "-smp", "-cpu", "-M", "-machine", "-global"];
 const CONSOLE: &str = "console";
+const NEEDS_SNAPSHOT: &str = "it starts from a snapshot, which guests of x86-64 under QEMU 10 without disks and \
+    without --no-snapshot have";
+/// Time in which the plugin takes over a machine's clocks on a busy host.
+const HAND_OVER_LIMIT: Duration = Duration::from_secs(60);
 
 /// A guest that is ready to start.
 pub struct ReadyGuest<'g> {
@@ -40,6 +47,8 @@ pub struct ReadyGuest<'g> {
     pub plugin_options: String,
     /// The user's program has markers.
     pub has_marker: bool,
+    /// Where the guest's memory has the frequency of its time stamp counter, in bytes from its start.
+    pub tsc_khz_address: Option<u64>,
     pub progress: &'g dyn RecordingProgress,
     pub interrupt: InterruptFlag,
 }
@@ -68,10 +77,14 @@ fn are_known(arguments: &[String]) -> bool {
 
 /// Event that opens the window, as the plugin's option names it.
 #[derive(Clone, Copy)]
-enum WindowOption {
+enum WindowOption<'s> {
     Marker,
     Held,
     Now,
+    Simulated {
+        settings: &'s SimulationSettings,
+        tsc_khz: u32,
+    },
 }
 
 impl ReadyGuest<'_> {
@@ -81,7 +94,10 @@ impl ReadyGuest<'_> {
     /// QEMU does not start, or a guest of which a snapshot was to be made fails in its boot.
     pub fn start(&self) -> Result<StartedGuest, Error> {
         let Some((store, request)) = self.snapshot_request()? else {
-            return self.boot();
+            return match self.recording.simulation {
+                Some(_) => Err(Error::Simulation(NEEDS_SNAPSHOT.to_owned())),
+                None => self.boot(),
+            };
         };
         match self.start_from_kept(store, &request) {
             Ok(Some(started)) => return Ok(started),
@@ -97,11 +113,18 @@ impl ReadyGuest<'_> {
         }
         match store.begin() {
             Ok(snapshot) => self.boot_and_keep(store, &request, snapshot),
-            Err(error) => {
-                self.warn_not_kept(&error.to_string());
-                self.boot()
-            }
+            Err(error) => self.boot_without(&error.to_string()),
         }
+    }
+
+    /// Boots a guest of which no snapshot can be kept, for this reason.
+    fn boot_without(&self, why: &str) -> Result<StartedGuest, Error> {
+        if self.recording.simulation.is_some() {
+            let why = format!("no snapshot of it is kept: {why}");
+            return Err(Error::Simulation(why));
+        }
+        self.warn_not_kept(why);
+        self.boot()
     }
 
     /// Removes the snapshot of this guest, if there is one.
@@ -189,10 +212,7 @@ impl ReadyGuest<'_> {
         match self.save(&mut machine, &boot, &snapshot) {
             Ok(()) => {}
             Err(Error::Interrupted) => return Err(Error::Interrupted),
-            Err(error) => {
-                self.warn_not_kept(&error.first_line());
-                return self.boot();
-            }
+            Err(error) => return self.boot_without(&error.first_line()),
         }
         let console = machine.console().into_bytes();
         // Its plugin has nothing to write.
@@ -208,10 +228,7 @@ impl ReadyGuest<'_> {
             match self.restore(&saved, memory, RecordingWorkspace::create_in(self.folder)?) {
                 Ok(started) => started,
                 Err(Error::Interrupted) => return Err(Error::Interrupted),
-                Err(error) => {
-                    self.warn_not_kept(&error.first_line());
-                    return self.boot();
-                }
+                Err(error) => return self.boot_without(&error.first_line()),
             };
         if let Err(error) = completed.and_then(|()| store.keep(request, snapshot)) {
             self.warn_not_kept(&error.to_string());
@@ -239,14 +256,63 @@ impl ReadyGuest<'_> {
         let console = workspace.file_path(CONSOLE);
         fs::write(&console, &saved.console).map_err(cannot("write", &console))?;
         let origin = MachineOrigin::Restored(&saved.state);
-        let config = self.config(&memory, origin, WindowOption::Now, &workspace);
+        let window = match &self.recording.simulation {
+            Some(settings) => WindowOption::Simulated {
+                settings,
+                tsc_khz: self.read_tsc_khz(&memory)?,
+            },
+            None => WindowOption::Now,
+        };
+        let config = self.config(&memory, origin, window, &workspace);
         let mut machine = QemuMachine::start(&config, &workspace)?;
         machine.restore_state(&saved.state, self.interrupt)?;
+        if self.recording.simulation.is_some() {
+            self.hand_over(&mut machine, &workspace)?;
+        }
+        machine.go_on()?;
         Ok(StartedGuest {
             machine,
             memory,
             workspace,
         })
+    }
+
+    /// Reads from the guest's memory how fast its time stamp counter runs.
+    fn read_tsc_khz(&self, memory: &GuestMemory) -> Result<u32, Error> {
+        let unknown =
+            || Error::Simulation("its kernel does not say how fast its clock runs".into());
+        let at = self.tsc_khz_address.ok_or_else(unknown)?;
+        let mut bytes = [0; 4];
+        memory
+            .file()
+            .read_exact_at(&mut bytes, at)
+            .map_err(|_| unknown())?;
+        match u32::from_le_bytes(bytes) {
+            0 => Err(unknown()),
+            khz => Ok(khz),
+        }
+    }
+
+    /// Lets the plugin take over the clocks of the machine, which stands still.
+    fn hand_over(
+        &self,
+        machine: &mut QemuMachine,
+        workspace: &RecordingWorkspace,
+    ) -> Result<(), Error> {
+        let control = workspace.control();
+        control.set_take_over(TakeOverStage::Requested);
+        let deadline = Instant::now() + HAND_OVER_LIMIT;
+        while control.take_over() != TakeOverStage::Done {
+            if self.interrupt.is_set() {
+                return Err(Error::Interrupted);
+            }
+            let has_failed = workspace.collector_errno() != 0 || machine.exit_status().is_some();
+            if has_failed || Instant::now() > deadline {
+                return Err(machine.qemu_error("did not hand over its clocks"));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
     }
 
     fn make_memory(&self, workspace: &RecordingWorkspace) -> Result<GuestMemory, Error> {
@@ -257,7 +323,7 @@ impl ReadyGuest<'_> {
         &'c self,
         memory: &'c GuestMemory,
         origin: MachineOrigin<'c>,
-        window: WindowOption,
+        window: WindowOption<'_>,
         workspace: &RecordingWorkspace,
     ) -> QemuConfig<'c> {
         QemuConfig {
@@ -280,13 +346,14 @@ impl ReadyGuest<'_> {
         machine_arguments(self.kernel_machine, cpus, memory_bytes, &self.command_line)
     }
 
-    fn plugin_options(&self, window: WindowOption, workspace: &RecordingWorkspace) -> OsString {
+    fn plugin_options(&self, window: WindowOption<'_>, workspace: &RecordingWorkspace) -> OsString {
         let window = match window {
-            WindowOption::Marker => "marker",
-            WindowOption::Held => "held",
-            WindowOption::Now => "now",
+            WindowOption::Marker => "window=marker".to_owned(),
+            WindowOption::Held => "window=held".to_owned(),
+            WindowOption::Now => "window=now".to_owned(),
+            WindowOption::Simulated { settings, tsc_khz } => settings.plugin_options(tsc_khz),
         };
-        let options = format!("{},window={window},dir=", self.plugin_options);
+        let options = format!("{},{window},dir=", self.plugin_options);
         path_option(options, workspace.dir())
     }
 

@@ -117,6 +117,7 @@ impl<'s> SampledProgram<'s> {
             run.ended.clone_from(&ending.description);
         }
         RecordingOutcome {
+            rates: None,
             profile,
             problem: ending.problem,
             notes,

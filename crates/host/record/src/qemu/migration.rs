@@ -31,14 +31,18 @@ impl QemuMachine {
         self.await_migration(interrupt)
     }
 
-    /// Reads the state of the machine from `file`, and lets it run.
+    /// Reads the state of the machine from `file`, which then stands still.
     ///
     /// # Errors
     /// QEMU refuses or fails, or the user interrupts.
     pub fn restore_state(&mut self, file: &File, interrupt: InterruptFlag) -> Result<(), Error> {
         self.leave_memory_out()?;
         self.run_command("migrate-incoming", json!({ "uri": inherited_uri(file) }))?;
-        self.await_migration(interrupt)?;
+        self.await_migration(interrupt)
+    }
+
+    /// Lets a machine run that stands still.
+    pub fn go_on(&mut self) -> Result<(), Error> {
         self.run_command("cont", json!({})).map(drop)
     }
 

@@ -7,9 +7,13 @@ use clap_complete::ArgValueCandidates;
 use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
 use relayout_messages::UserError;
 use relayout_record::{
-    GuestKernel, GuestTools, GuestWork, GuestWorkload, IdleWindow, KernelRecording, ModuleFolder,
-    ProgramWindow, ProgramWork, SnapshotStore, find_workload, record_kernel, workloads,
+    Error, GuestKernel, GuestTools, GuestWork, GuestWorkload, IdleWindow, KernelRecording,
+    ModuleFolder, ProgramWindow, ProgramWork, SimulationSettings, SnapshotStore, find_workload,
+    record_kernel, workloads,
 };
+use relayout_report::Document;
+use relayout_report::documents::rates::rates_document;
+use relayout_report::text::rates::render_rates;
 use relayout_report::text::record::{idle_text, kernel_summary};
 use relayout_session::record::{KernelFiles, require_writable};
 
@@ -25,6 +29,7 @@ const EXAMPLES: &str = "\
 Examples:
   relayout record kernel --workload mntns -o out.relayout
   relayout record kernel --run ./server-test --cpus 8 --repeat 3 -o out.relayout
+  relayout record kernel --workload stat-one --machine sapphire-rapids-2s --cpus 20 --rates
   relayout record kernel --run ./bench.sh --file /usr/bin/hackbench --after 2s --for 10s -o out.relayout";
 
 /// Boot a kernel under QEMU and record what its code touches while a workload runs
@@ -87,6 +92,8 @@ pub struct Args {
     repeat: RepeatArgs,
     #[command(flatten)]
     guest: GuestArgs,
+    #[command(flatten)]
+    simulation: SimulationArgs,
     /// Append this to the kernel command line
     #[arg(
         long,
@@ -115,6 +122,43 @@ pub struct Args {
     /// Pass these to QEMU too: NUMA nodes, disks
     #[arg(last = true, value_name = "QEMU-ARGS")]
     qemu_arguments: Vec<String>,
+}
+
+/// Options of guests in simulated time.
+#[derive(Debug, clap::Args)]
+struct SimulationArgs {
+    /// Execute the guest in the simulated time of this machine: its CPUs wait for cache lines as they would
+    /// there. `relayout probe --machines` lists them. Line latencies only: no core, no caches' size
+    #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(complete::machines))]
+    machine: Option<String>,
+    /// Place the guest's CPUs on the machine: pack, spread, or threads as 0,1,56
+    #[arg(
+        long,
+        value_name = "WHERE",
+        default_value = "pack",
+        requires = "machine"
+    )]
+    placement: String,
+    /// Record for this long in simulated time: 5ms, 200us
+    #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = arguments::time, requires = "machine")]
+    simulate: Duration,
+    /// Write no profile, and print operations a second, and where CPUs stand still
+    #[arg(long, requires = "machine", conflicts_with_all = ["output", "repeat", "idle"])]
+    rates: bool,
+    /// Print the rates as JSON
+    #[arg(long, requires = "rates")]
+    json: bool,
+}
+
+impl SimulationArgs {
+    fn settings(&self, cpus: u16) -> Result<Option<SimulationSettings>, Error> {
+        let Some(machine) = &self.machine else {
+            return Ok(None);
+        };
+        let mut settings = SimulationSettings::find(machine, &self.placement, cpus)?;
+        settings.length = self.simulate;
+        Ok(Some(settings))
+    }
 }
 
 /// What --idle measures.
@@ -225,9 +269,10 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     if let Some(name) = &args.workload {
         find_workload(name)?;
     }
-    let output = match args.idle {
-        Some(_) => None,
-        None => Some(
+    let simulation = args.simulation.settings(args.cpus)?;
+    let output = match args.idle.is_some() || args.simulation.rates {
+        true => None,
+        false => Some(
             args.profile
                 .output
                 .clone()
@@ -252,14 +297,22 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     let interrupt = InterruptFlag::catch();
     let record = |number: u16, progress: &TerminalProgress| {
         let seed = args.repeat.seed.wrapping_add(number.into());
-        let recording = recording(args, seed, modules.clone());
+        let recording = recording(args, seed, modules.clone(), simulation.clone());
         record_kernel(&recording, &kernel, &tools, progress, interrupt)
     };
     let Some(output) = output else {
         let progress = TerminalProgress::new(String::new());
         let recorded = progress.finish_after(record(0, &progress))?;
         recorded.problem.map_or(Ok(()), Err)?;
-        print_text(&idle_text(&recorded.profile))?;
+        let Some(rates) = recorded.rates else {
+            print_text(&idle_text(&recorded.profile))?;
+            return Ok(ExitStatus::Done);
+        };
+        let document = rates_document(&recorded.profile.meta, &rates, &|pc| kernel.function_at(pc));
+        match args.simulation.json {
+            true => print_text(&document.to_json()?)?,
+            false => print_text(&render_rates(&document))?,
+        }
         return Ok(ExitStatus::Done);
     };
     let repeated = RepeatedRecording {
@@ -293,7 +346,12 @@ fn print_workloads() -> Result<ExitStatus, UserError> {
     Ok(ExitStatus::Done)
 }
 
-fn recording(args: &Args, seed: u64, module_folder: ModuleFolder) -> KernelRecording {
+fn recording(
+    args: &Args,
+    seed: u64,
+    module_folder: ModuleFolder,
+    simulation: Option<SimulationSettings>,
+) -> KernelRecording {
     let work = match (&args.run, &args.workload) {
         (Some(path), _) => GuestWork::Program(args.program.work(path.clone())),
         (None, name) => GuestWork::Workload(name.clone().unwrap_or_default()),
@@ -312,7 +370,11 @@ fn recording(args: &Args, seed: u64, module_folder: ModuleFolder) -> KernelRecor
         qemu_arguments: args.qemu_arguments.clone(),
         bursts: args.repeat.bursts,
         time_limit: args.guest.time_limit,
-        idle: args.idle.map(IdleMeasure::window),
+        simulation,
+        idle: match args.simulation.rates {
+            true => Some(IdleWindow::Time),
+            false => args.idle.map(IdleMeasure::window),
+        },
         snapshots: SnapshotStore::locate().filter(|_| !args.no_snapshot),
     }
 }

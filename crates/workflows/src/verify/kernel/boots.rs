@@ -127,6 +127,7 @@ impl PreparedKernels<'_> {
             time_limit: self.settings.time_limit,
             idle: None,
             // Each kernel is new, and each seed is recorded once.
+            simulation: None,
             snapshots: None,
         }
     }

@@ -1,0 +1,124 @@
+//! Guests in simulated time, on the stock kernel.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::stand::Stand;
+
+const WORDS: &str =
+    "record kernel --memory 512M --cpus 4 --machine sapphire-rapids-2s --simulate 500us";
+
+/// A stand whose guests are kept.
+fn stand() -> Stand {
+    let mut stand = Stand::new();
+    stand.keep_snapshots();
+    stand
+}
+
+fn rates(stand: &Stand, further: &str) -> Value {
+    stand.json(&format!("{WORDS} --rates --json {further}"))
+}
+
+/// Content of all files of a profile, but for the words that name it.
+fn tables(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let read = |entry: fs::DirEntry| {
+        let name = entry.file_name().into_string().unwrap();
+        let content = fs::read(entry.path()).unwrap();
+        (name, content)
+    };
+    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let files = entries.filter(|entry| entry.path().is_file()).map(read);
+    files.filter(|(name, _)| name != "meta.json").collect()
+}
+
+/// The same seed gives the same numbers, beside busy loops, too; another one gives others.
+#[test]
+fn a_seed_can_be_repeated() {
+    let stand = stand();
+    let first = rates(&stand, "--workload stat-one");
+    assert_eq!(first["basis"], "simulated");
+    assert_eq!(first["order"]["order_breaks"], 0, "{first}");
+    assert_eq!(first["order"]["misplaced"], 0, "{first}");
+    assert!(first["operations"].as_u64() > Some(100), "{first}");
+    assert!(
+        first["time"]["load_percent"].as_f64() > Some(5.0),
+        "{first}"
+    );
+    let is_running = std::sync::atomic::AtomicBool::new(true);
+    let again = std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while is_running.load(std::sync::atomic::Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let again = rates(&stand, "--workload stat-one");
+        is_running.store(false, std::sync::atomic::Ordering::Relaxed);
+        again
+    });
+    assert_eq!(again, first);
+    assert_ne!(
+        rates(&stand, "--workload stat-one --seed 2")["sites"],
+        first["sites"]
+    );
+}
+
+/// A profile in simulated time has the same tables each time, and does not mix with others.
+#[test]
+fn a_recording_can_be_repeated() {
+    let stand = stand();
+    for out in ["one", "two"] {
+        let ended = stand.run(&format!("{WORDS} --workload mmap1 -o {out}"));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        stand.check_clean();
+    }
+    let [one, two] = ["one", "two"].map(|out| tables(&stand.place.path(out)));
+    assert!(one.len() > 5, "{:?}", one.keys());
+    for (name, content) in &one {
+        assert!(two.get(name) == Some(content), "{name} differs");
+    }
+    let meta = fs::read_to_string(stand.place.path("one/meta.json")).unwrap();
+    let meta: Value = serde_json::from_str(&meta).unwrap();
+    assert_eq!(meta["simulated_machine"]["key"], "sapphire-rapids-2s");
+    assert_eq!(meta["runs"][0]["simulated"]["order_breaks"], 0);
+    let host = stand.run("record kernel --memory 512M --workload mmap1 --iterations 20 -o host");
+    assert_eq!(host.code, Some(0), "{host:?}");
+    let ended = stand.run("compare one host");
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert!(
+        ended
+            .stderr
+            .contains("of sapphire-rapids-2s (pack), simulated"),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn refusals_say_why() {
+    let stand = stand();
+    let check = |words: &str, expect: &str| {
+        let ended = stand.run(&format!("record kernel --workload mntns {words}"));
+        assert_ne!(ended.code, Some(0), "{ended:?}");
+        assert!(ended.stderr.contains(expect), "{words}: {ended:?}");
+        stand.check_clean();
+    };
+    check("--machine saphire", "there is no machine 'saphire'");
+    check(
+        "--machine graviton3-1s --cpus 65",
+        "it has room for 64 CPUs, and the guest has 65",
+    );
+    check(
+        "--machine rome-2s --placement 0,0,1,2",
+        "thread 0 is named twice",
+    );
+    check(
+        "--machine rome-2s --no-snapshot",
+        "it starts from a snapshot",
+    );
+    check("--placement spread", "--machine");
+    check("--rates", "--machine");
+}
