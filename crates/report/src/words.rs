@@ -15,6 +15,7 @@ pub(crate) mod percent;
 pub(crate) mod recording_changes;
 pub(crate) mod remedy;
 pub(crate) mod saving;
+pub(crate) mod simulated_time;
 pub(crate) mod source_excerpt;
 pub(crate) mod source_positions;
 pub(crate) mod wrap;

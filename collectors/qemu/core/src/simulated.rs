@@ -408,6 +408,8 @@ impl SimulatedGuest {
         }
         self.write_results(problem);
         self.plugin.close_window(problem.is_none());
+        // What is translated from now on, the host decides.
+        self.plugin.instrument.store(false, Release);
         self.set_phase(SimulationPhase::Closed);
         self.turn.store(NOBODY, Release);
         for seat in &self.seats {

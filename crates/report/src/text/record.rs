@@ -4,6 +4,7 @@ use std::path::Path;
 
 use relayout_profile::{Profile, RecordedRun};
 
+use crate::words::simulated_time::{simulated_machine_words, simulated_time_words};
 use crate::words::{busy_host_words, counted, recorded_time_words};
 
 fn total(profile: &Profile, number: fn(&RecordedRun) -> u64) -> u64 {
@@ -39,9 +40,15 @@ fn recorded_time_line(profile: &Profile) -> String {
 
 /// Summarizes the recording of a kernel.
 pub fn kernel_summary(output: &Path, profile: &Profile) -> String {
+    let time = simulated_time_words(&profile.meta.runs).unwrap_or_else(|| {
+        let cpu_ns = total(profile, |run| run.window_cpu_ns);
+        format!("{:.1} s of CPU time in the window", cpu_ns as f64 / 1e9)
+    });
+    let machine = { profile.meta.simulated_machine.as_ref() }.map_or(String::new(), |machine| {
+        simulated_machine_words(machine) + "\n"
+    });
     format!(
-        "{}: {} on {} CPUs of Linux {}: {}, {}, {}, {:.1} s of CPU time in the \
-         window\n{}",
+        "{}: {} on {} CPUs of Linux {}: {}, {}, {}, {time}\n{machine}{}",
         output.display(),
         profile.meta.workload,
         profile.meta.contexts,
@@ -49,7 +56,6 @@ pub fn kernel_summary(output: &Path, profile: &Profile) -> String {
         counted(total(profile, |run| run.operations), "operation"),
         access_count(profile),
         counted(profile.transfers(), "transfer"),
-        total(profile, |run| run.window_cpu_ns) as f64 / 1e9,
         busy_host_warning(profile),
     )
 }

@@ -8,9 +8,9 @@ use std::sync::atomic::AtomicBool;
 use relayout_machine::LineAccess;
 use relayout_shadow::wire::STRING;
 
-use super::SimulatedGuest;
 use super::callbacks::{on_access, on_block_due, on_instruction, on_operation, on_pause};
 use super::operands::{MemoryOperand, OperandReader};
+use super::{SimulatedGuest, SimulationPhase};
 use crate::api::{self, TranslationBlock};
 use crate::callbacks::KERNEL;
 use crate::insn::TranslatedMachine;
@@ -88,6 +88,9 @@ struct BlockInstruction {
 impl SimulatedGuest {
     /// Registers the callbacks of a block that QEMU is translating.
     pub fn translate(&self, tb: *mut TranslationBlock) {
+        if self.phase() == SimulationPhase::Closed {
+            return;
+        }
         let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
         let instructions = self.read_block(tb, &mut sites.reader);
         let cost_ps = instructions

@@ -258,6 +258,16 @@ fn profile_meta(
     }
 }
 
+/// Returns what decided the order of accesses.
+fn order_setting(recording: &KernelRecording) -> RecordingSetting {
+    match &recording.simulation {
+        Some(simulation) => {
+            RecordingSetting::new("simulate", format!("{} ns", simulation.length.as_nanos()))
+        }
+        None => RecordingSetting::new("yield", recording.yield_every.to_string()),
+    }
+}
+
 fn recorded_settings(recording: &KernelRecording, machine: GuestMachine) -> Vec<RecordingSetting> {
     let iterations = recording
         .iterations
@@ -269,7 +279,7 @@ fn recorded_settings(recording: &KernelRecording, machine: GuestMachine) -> Vec<
         RecordingSetting::new("cpus", recording.cpus.to_string()),
         RecordingSetting::new("threads", recording.threads.to_string()),
         RecordingSetting::new("iterations", iterations),
-        RecordingSetting::new("yield", recording.yield_every.to_string()),
+        order_setting(recording),
         RecordingSetting::new("memory", format!("{}M", recording.memory_bytes >> 20)),
         RecordingSetting::new("append", recording.append.clone()),
         RecordingSetting::new("qemu-arguments", recording.qemu_arguments.join(" ")),

@@ -25,6 +25,10 @@ pub(crate) struct MachineDocument {
     pub(crate) values_seen: bool,
     /// Boot of the recorded kernel; null for programs, and for kernels that relayout did not boot.
     pub(crate) boot: Option<BootDocument>,
+    /// Machine in whose simulated time the accesses have their order, with the placement of CPUs on it; null
+    /// for the order of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) simulated_machine: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -118,6 +122,7 @@ pub(crate) fn machine_document(meta: &ProfileMeta) -> MachineDocument {
         line_bytes: meta.line_bytes,
         values_seen: meta.values_seen,
         boot: RecordedBoot::from_meta(meta).map(boot_document),
+        simulated_machine: { meta.simulated_machine.as_ref() }.map(ToString::to_string),
     }
 }
 

@@ -7,6 +7,7 @@ use relayout_profile::{ProfileMeta, RecordedRun, RecordingSetting, is_plain_cont
 
 use crate::documents::report::{LeftOutReaderDocument, ReportDocument};
 use crate::words::percent::{percent, percent_of};
+use crate::words::simulated_time::{simulated_machine_words, simulated_time_words};
 use crate::words::wrap::wrap_words;
 use crate::words::{busy_host_words, recorded_time_words};
 
@@ -40,6 +41,9 @@ pub(crate) fn write(out: &mut String, meta: &ProfileMeta, report: &ReportDocumen
     write_settings(out, meta)?;
     if let Some(boot) = RecordedBoot::from_meta(meta) {
         write_labelled(out, "boot", &boot_words(&boot))?;
+    }
+    if let Some(machine) = &meta.simulated_machine {
+        write_labelled(out, "order", &simulated_machine_words(machine))?;
     }
     write_runs(out, &meta.runs)?;
     if let Some(words) = recorded_time_words(meta) {
@@ -134,12 +138,15 @@ fn write_runs(out: &mut String, runs: &[RecordedRun]) -> fmt::Result {
         0 => String::new(),
         _ => format!(" of {} processes", runs.len()),
     };
-    let text = format!(
-        "{repeats}{processes}: {} accesses{operations}, {:.1} s ({:.1} s CPU)",
-        sum_of_runs(|run| run.accesses),
-        sum_of_runs(|run| run.window_wall_ns) as f64 / 1e9,
-        sum_of_runs(|run| run.window_cpu_ns) as f64 / 1e9,
-    );
+    let time = simulated_time_words(runs).unwrap_or_else(|| {
+        format!(
+            "{:.1} s ({:.1} s CPU)",
+            sum_of_runs(|run| run.window_wall_ns) as f64 / 1e9,
+            sum_of_runs(|run| run.window_cpu_ns) as f64 / 1e9,
+        )
+    });
+    let accesses = sum_of_runs(|run| run.accesses);
+    let text = format!("{repeats}{processes}: {accesses} accesses{operations}, {time}");
     write_labelled(out, "runs", &text)?;
     if let Some(words) = busy_host_words(runs) {
         write_labelled(out, "", &words)?;

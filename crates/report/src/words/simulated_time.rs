@@ -1,0 +1,29 @@
+//! Words about recordings in simulated time.
+
+use relayout_profile::{RecordedRun, SimulatedMachineName};
+
+/// Returns whose latencies gave the accesses their order, and what was left out.
+pub(crate) fn simulated_machine_words(machine: &SimulatedMachineName) -> String {
+    format!(
+        "simulated: line latencies of {} ({}, {}); no core, no caches' size",
+        machine.processor, machine.key, machine.placement
+    )
+}
+
+/// Returns the simulated time of all runs, with the rate of their operations; `None` for recordings in
+/// the host's order.
+pub(crate) fn simulated_time_words(runs: &[RecordedRun]) -> Option<String> {
+    let windows: Option<Vec<u64>> = { runs.iter() }
+        .map(|run| run.simulated.as_ref().map(|order| order.window_ns))
+        .collect();
+    let window_ns: u64 = windows.filter(|windows| !windows.is_empty())?.iter().sum();
+    let operations: u64 = runs.iter().map(|run| run.operations).sum();
+    let time = format!("{:.2} ms of simulated time", window_ns as f64 / 1e6);
+    Some(match operations {
+        0 => time,
+        _ => {
+            let rate = operations as f64 / (window_ns.max(1) as f64 / 1e9);
+            format!("{time}: {rate:.0} operations a second, simulated")
+        }
+    })
+}
