@@ -57,16 +57,18 @@ impl SimulatedMachine {
         let cpu = usize::from(request.cpu);
         match request.waiter {
             LineWaiter::Cpu => {
-                let CpuPhase::Waiting(held) = &self.cpus[cpu].phase else {
-                    unreachable!("a CPU in a queue waits");
-                };
-                let overlap_ps = match held.request.access {
-                    LineAccess::Atomic => 0,
-                    _ => self.amounts.overlap_ps,
-                };
-                // What others did until now cannot be undone.
-                let ready_at = arrives_at.before(overlap_ps).max(start);
-                self.order.set(cpu, ready_at);
+                // A CPU that the caller stopped meanwhile does not wait any more.
+                if let CpuPhase::Waiting(held) = &self.cpus[cpu].phase
+                    && held.line as usize == line
+                {
+                    let overlap_ps = match held.request.access {
+                        LineAccess::Atomic => 0,
+                        _ => self.amounts.overlap_ps,
+                    };
+                    // What others did until now cannot be undone.
+                    let ready_at = arrives_at.before(overlap_ps).max(start);
+                    self.order.set(cpu, ready_at);
+                }
             }
             LineWaiter::Store => {
                 let state = &mut self.cpus[cpu];

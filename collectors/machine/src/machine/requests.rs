@@ -282,15 +282,15 @@ impl SimulatedMachine {
         let shared = self.lines.line_mut(line);
         shared.note_use(cpu, access.stores(), at);
         let state = &mut self.cpus[cpu];
-        let site = held.map(|held| held.site);
+        let load = held.filter(|_| access == LineAccess::Load);
         if access.loads() {
             state.loaded.note_load(LoadedLine {
                 line: shared.number.0,
                 version: shared.version,
-                site,
+                site: load.map(|held| held.site),
             });
         }
-        if let (LineAccess::Load, Some(held)) = (access, held) {
+        if let Some(held) = load {
             let load = OpenLoad::new(held.line, held.site, at);
             self.sites
                 .note_load(&mut state.open_load, load, held.missed);
