@@ -119,6 +119,7 @@ impl SimulatedMachine {
     /// Starts an idle CPU that executes from a time on.
     pub fn start_cpu(&mut self, cpu: usize, at: SimulatedTime) {
         debug_assert_eq!(self.cpus[cpu].phase, CpuPhase::Idle);
+        let at = at.max(self.now);
         self.set_phase(cpu, CpuPhase::Ready, at);
         self.cpus[cpu].last_ordered = at;
         self.order.set(cpu, at);
@@ -173,8 +174,8 @@ impl SimulatedMachine {
         true
     }
 
-    /// Returns the time up to which a CPU may execute uncontended code in its turn. An interrupt of another CPU makes
-    /// it earlier.
+    /// Returns the time up to which a CPU may execute uncontended code in its turn: [`SimulatedTime::NEVER`] if all
+    /// others are idle. An interrupt of another CPU makes it earlier.
     pub fn run_until(&self, cpu: usize) -> SimulatedTime {
         debug_assert_eq!(self.order.time_of(cpu), SimulatedTime::NEVER);
         let next = self.order.first().0.min(self.next_event());
@@ -238,8 +239,9 @@ impl SimulatedMachine {
         }
     }
 
-    /// Sets all counts to 0. Those of a CPU begin at the time up to which it is accounted for.
+    /// Sets all counts to 0. Those of a CPU begin now, or at its clock if that is ahead.
     pub fn reset_counts(&mut self) {
+        self.bring_counts_to(self.now);
         self.counts.reset();
     }
 

@@ -156,23 +156,17 @@ impl SimulatedMachine {
             return self.wait_for_stores(request);
         }
         let held = self.hold(request, line, usable_at.is_none());
-        if let Some(ready_at) = usable_at {
-            self.set_phase(cpu, CpuPhase::Waiting(held), at);
-            self.order.set(cpu, ready_at);
-        } else {
-            self.ask_for(&held);
+        match usable_at {
+            Some(ready_at) if ready_at > at => {
+                self.set_phase(cpu, CpuPhase::Waiting(held), at);
+                self.order.set(cpu, ready_at);
+                return false;
+            }
+            None if !self.ask_for(&held) => return false,
+            _ => {}
         }
-        // The answer to all but a store is the time that the CPU has now.
-        let is_now = self.order.time_of(cpu) <= at;
-        if is_now {
-            self.order.set(cpu, SimulatedTime::NEVER);
-        }
-        if is_now || self.cpus[cpu].phase == CpuPhase::Running {
-            self.set_phase(cpu, CpuPhase::Running, at);
-            self.execute_held(&held, at);
-            return true;
-        }
-        false
+        self.execute_held(&held, at);
+        true
     }
 
     /// Counts a request, and returns what its CPU keeps of it until it executes.
@@ -198,8 +192,9 @@ impl SimulatedMachine {
         }
     }
 
-    /// Asks for the line of a request that misses. The CPU of a store goes on.
-    fn ask_for(&mut self, held: &HeldRequest) {
+    /// Asks for the line of a request that misses, and returns whether the CPU goes on: so it does after a store, and if
+    /// the code behind a load hides the whole wait.
+    fn ask_for(&mut self, held: &HeldRequest) -> bool {
         let LineRequest {
             cpu, access, at, ..
         } = held.request;
@@ -229,6 +224,15 @@ impl SimulatedMachine {
         if self.amounts.fetches_pair && matches!(access, LineAccess::Load | LineAccess::Update) {
             self.fetch_pair(held.request.line, asking);
         }
+        if waiter == LineWaiter::Store {
+            return true;
+        }
+        let is_hidden = self.order.time_of(cpu) <= at;
+        if is_hidden {
+            self.order.set(cpu, SimulatedTime::NEVER);
+            self.set_phase(cpu, CpuPhase::Running, at);
+        }
+        is_hidden
     }
 
     /// Returns when a CPU that has the line, or still uses it, can access it. None: it has to get it.
