@@ -61,6 +61,16 @@ fn observe(rule: MachineRule, rules: MachineRules) -> u64 {
             ];
             last_ns(setup(layered(), rules, 8), &script, 4)
         }
+        _ => observe_turns(rule, rules),
+    }
+}
+
+/// As [`observe`], for rules that need not be about one line.
+fn observe_turns(rule: MachineRule, rules: MachineRules) -> u64 {
+    use MachineRule as Rule;
+    let two = |rules| setup(flat(2), rules, 2);
+    let first = at(0, 0, LINE, Store);
+    match rule {
         Rule::AdjacentLine => {
             let pair = [first, at(0, 0, LINE + 1, Store)];
             let script = [
@@ -106,6 +116,7 @@ fn observe(rule: MachineRule, rules: MachineRules) -> u64 {
             let late = SimulatedTime(30_000_000);
             u64::from(run.machine.must_order(1, LineNumber(LINE), Store, late))
         }
+        _ => panic!("{rule:?} has no scenario"),
     }
 }
 

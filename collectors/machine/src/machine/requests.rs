@@ -46,7 +46,7 @@ impl SimulatedMachine {
             false => shared.stores.by_others(cpu),
         };
         let is_recent = |last: SimulatedTime| at.since(last) <= self.amounts.ordered_within_ps;
-        last.is_some_and(is_recent) || (stores && !shared.watchers.is_empty())
+        last.is_some_and(is_recent)
     }
 
     /// Notes an access that was not requested. If the CPU does not have the line, it gets it at once and without a cost.
@@ -93,7 +93,6 @@ impl SimulatedMachine {
                 .copies
                 .give(core, wanted, &self.protocol, &mut shared.lost, at);
             self.counts.cpus[cpu].unordered += 1;
-            self.wake_losers(index, at);
         }
         if access.stores() {
             self.learn_from_store(cpu, index, at);
@@ -200,8 +199,9 @@ impl SimulatedMachine {
         } = held.request;
         let line = held.line as usize;
         let waiter = match access {
+            LineAccess::Load | LineAccess::Update => LineWaiter::Load,
+            LineAccess::Atomic => LineWaiter::Atomic,
             LineAccess::Store => LineWaiter::Store,
-            _ => LineWaiter::Cpu,
         };
         match waiter {
             LineWaiter::Store => self.cpus[cpu].stores.push(line, SimulatedTime::NEVER),
@@ -221,7 +221,7 @@ impl SimulatedMachine {
             passed_over: 0,
         };
         self.enqueue(line, asking);
-        if self.amounts.fetches_pair && matches!(access, LineAccess::Load | LineAccess::Update) {
+        if self.amounts.fetches_pair && waiter == LineWaiter::Load {
             self.fetch_pair(held.request.line, asking);
         }
         if waiter == LineWaiter::Store {
