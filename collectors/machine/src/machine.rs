@@ -1,5 +1,6 @@
 //! The machine: whose turn it is, and until when it may run.
 
+mod accesses;
 mod pauses;
 mod queues;
 mod requests;
@@ -12,12 +13,12 @@ use crate::CPUS_MAX;
 use crate::amounts::{ISSUE_DENOMINATOR, RuleAmounts};
 use crate::core_map::CoreMap;
 use crate::counts::{CpuCounts, MachineCounts};
-use crate::cpu::{CpuPhase, SimulatedCpu};
+use crate::cpu::{CpuPhase, MachineCpu};
 use crate::line_table::LineTable;
 use crate::protocol::CoherenceProtocol;
 use crate::request::{CpuTurn, LineRequest};
 use crate::rules::MachineRules;
-use crate::sites::SiteTable;
+use crate::sites::RequestSites;
 use crate::time::SimulatedTime;
 use crate::topology::{CpuPlace, MachineTopology};
 use crate::turn_order::TurnOrder;
@@ -71,14 +72,14 @@ pub struct SimulatedMachine {
     amounts: RuleAmounts,
     protocol: CoherenceProtocol,
     cores: CoreMap,
-    cpus: Vec<SimulatedCpu>,
+    cpus: Vec<MachineCpu>,
     /// Times of CPUs that wait for their turn; the running one has none.
     order: TurnOrder,
     lines: LineTable,
     /// Times at which lines come free that have a queue, with the line's index. A line is here at most once.
     events: BinaryHeap<Reverse<(SimulatedTime, u32)>>,
     waiting: WaitQueue,
-    sites: SiteTable,
+    sites: RequestSites,
     counts: MachineCounts,
     now: SimulatedTime,
 }
@@ -96,13 +97,13 @@ impl SimulatedMachine {
             protocol: setup.topology.protocol,
             cores: CoreMap::new(&setup.topology, &setup.cpus),
             cpus: (0..count)
-                .map(|cpu| SimulatedCpu::new(setup.seed, cpu))
+                .map(|cpu| MachineCpu::new(setup.seed, cpu))
                 .collect(),
             order: TurnOrder::new(count),
             lines: LineTable::new(),
             events: BinaryHeap::new(),
             waiting: WaitQueue::default(),
-            sites: SiteTable::new(),
+            sites: RequestSites::new(),
             counts: MachineCounts {
                 cpus: alloc::vec![CpuCounts::default(); count],
                 ..MachineCounts::default()
