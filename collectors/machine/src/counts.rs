@@ -83,7 +83,7 @@ impl CpuCounts {
 /// Way in which a line reaches a core.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum TransferKind {
-    /// A store takes it from another core, or from all that read it.
+    /// A store, or a load before a store, takes it from another core or from all that read it.
     Take,
     /// A store of a core that reads it invalidates the copies of the others.
     Upgrade,

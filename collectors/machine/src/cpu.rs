@@ -63,7 +63,7 @@ impl CpuPhase {
 
 /// A CPU.
 #[derive(Clone, Debug)]
-pub(crate) struct SimulatedCpu {
+pub(crate) struct MachineCpu {
     pub phase: CpuPhase,
     pub random: CpuRandom,
     pub stores: StoreBuffer,
@@ -74,7 +74,7 @@ pub(crate) struct SimulatedCpu {
     pub last_pause: Option<SimulatedTime>,
 }
 
-impl SimulatedCpu {
+impl MachineCpu {
     pub(crate) fn new(seed: u64, cpu: usize) -> Self {
         Self {
             phase: CpuPhase::Idle,

@@ -1,5 +1,6 @@
 //! The machine: whose turn it is, and until when it may run.
 
+mod accesses;
 mod pauses;
 mod queues;
 mod requests;
@@ -12,12 +13,12 @@ use crate::CPUS_MAX;
 use crate::amounts::{ISSUE_DENOMINATOR, RuleAmounts};
 use crate::core_map::CoreMap;
 use crate::counts::{CpuCounts, MachineCounts};
-use crate::cpu::{CpuPhase, SimulatedCpu};
+use crate::cpu::{CpuPhase, MachineCpu};
 use crate::line_table::LineTable;
 use crate::protocol::CoherenceProtocol;
 use crate::request::{CpuTurn, LineRequest};
 use crate::rules::MachineRules;
-use crate::sites::SiteTable;
+use crate::sites::RequestSites;
 use crate::time::SimulatedTime;
 use crate::topology::{CpuPlace, MachineTopology};
 use crate::turn_order::TurnOrder;
@@ -71,14 +72,14 @@ pub struct SimulatedMachine {
     amounts: RuleAmounts,
     protocol: CoherenceProtocol,
     cores: CoreMap,
-    cpus: Vec<SimulatedCpu>,
+    cpus: Vec<MachineCpu>,
     /// Times of CPUs that wait for their turn; the running one has none.
     order: TurnOrder,
     lines: LineTable,
     /// Times at which lines come free that have a queue, with the line's index. A line is here at most once.
     events: BinaryHeap<Reverse<(SimulatedTime, u32)>>,
     waiting: WaitQueue,
-    sites: SiteTable,
+    sites: RequestSites,
     counts: MachineCounts,
     now: SimulatedTime,
 }
@@ -96,13 +97,13 @@ impl SimulatedMachine {
             protocol: setup.topology.protocol,
             cores: CoreMap::new(&setup.topology, &setup.cpus),
             cpus: (0..count)
-                .map(|cpu| SimulatedCpu::new(setup.seed, cpu))
+                .map(|cpu| MachineCpu::new(setup.seed, cpu))
                 .collect(),
             order: TurnOrder::new(count),
             lines: LineTable::new(),
             events: BinaryHeap::new(),
             waiting: WaitQueue::default(),
-            sites: SiteTable::new(),
+            sites: RequestSites::new(),
             counts: MachineCounts {
                 cpus: alloc::vec![CpuCounts::default(); count],
                 ..MachineCounts::default()
@@ -119,6 +120,7 @@ impl SimulatedMachine {
     /// Starts an idle CPU that executes from a time on.
     pub fn start_cpu(&mut self, cpu: usize, at: SimulatedTime) {
         debug_assert_eq!(self.cpus[cpu].phase, CpuPhase::Idle);
+        let at = at.max(self.now);
         self.set_phase(cpu, CpuPhase::Ready, at);
         self.cpus[cpu].last_ordered = at;
         self.order.set(cpu, at);
@@ -173,8 +175,8 @@ impl SimulatedMachine {
         true
     }
 
-    /// Returns the time up to which a CPU may execute uncontended code in its turn. An interrupt of another CPU makes
-    /// it earlier.
+    /// Returns the time up to which a CPU may execute uncontended code in its turn: [`SimulatedTime::NEVER`] if all
+    /// others are idle. An interrupt of another CPU makes it earlier.
     pub fn run_until(&self, cpu: usize) -> SimulatedTime {
         debug_assert_eq!(self.order.time_of(cpu), SimulatedTime::NEVER);
         let next = self.order.first().0.min(self.next_event());
@@ -243,8 +245,9 @@ impl SimulatedMachine {
         }
     }
 
-    /// Sets all counts to 0. Those of a CPU begin at the time up to which it is accounted for.
+    /// Sets all counts to 0. Those of a CPU begin now, or at its clock if that is ahead.
     pub fn reset_counts(&mut self) {
+        self.bring_counts_to(self.now);
         self.counts.reset();
     }
 

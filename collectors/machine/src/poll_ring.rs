@@ -8,7 +8,7 @@ pub(crate) struct LoadedLine {
     pub line: u64,
     /// Version of the line that the load saw.
     pub version: u32,
-    /// Index of the site, if the load was requested.
+    /// Index of the site of the last plain load that was requested.
     pub site: Option<u32>,
 }
 
@@ -22,12 +22,16 @@ pub(crate) struct PollRing {
 impl PollRing {
     #[inline]
     pub(crate) fn note_load(&mut self, loaded: LoadedLine) {
-        let known = self.find(loaded.line);
-        let place = known.unwrap_or(self.next);
-        if known.is_none() {
+        let Some(place) = self.find(loaded.line) else {
+            self.lines[self.next] = Some(loaded);
             self.next = (self.next + 1) % LINES;
-        }
-        self.lines[place] = Some(loaded);
+            return;
+        };
+        let site = self.lines[place].and_then(|known| known.site);
+        self.lines[place] = Some(LoadedLine {
+            site: loaded.site.or(site),
+            ..loaded
+        });
     }
 
     /// Notes that the CPU itself changed a line whose version was `seen`, which is no reason to poll again.

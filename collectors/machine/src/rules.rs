@@ -30,6 +30,8 @@ pub enum MachineRule {
     AdjacentLine,
     /// Longest sleep of a CPU that executes a pause instruction.
     PauseLimit,
+    /// Time between two polls. A CPU that sleeps in a pause instruction notices a store at a random point of it.
+    PollPeriod,
     /// Time from an interrupt until an idle CPU executes.
     WakeUp,
     /// Time from an interrupt until a CPU that pauses executes.
@@ -107,7 +109,7 @@ use MachineRule as Rule;
 use RuleUnit::{Count, Factor, Microseconds, Nanoseconds, Switch};
 
 /// All rules, in the order of [`MachineRule`].
-pub static RULES: [RuleFacts; 19] = [
+pub static RULES: [RuleFacts; 20] = [
     facts(
         Rule::TransferTime,
         "time to move a line",
@@ -198,6 +200,13 @@ pub static RULES: [RuleFacts; 19] = [
         Microseconds,
         [5.0, 1.0, 20.0, 0.0],
         "bounds what a poll of other state than memory loses; lengths of 5 to 40 ns hardly matter",
+    ),
+    facts(
+        Rule::PollPeriod,
+        "time between two polls",
+        Nanoseconds,
+        [40.0, 5.0, 60.0, 0.0],
+        "Intel optimization manual: a pause takes up to 140 cycles since Skylake, about 10 before; results hardly depend on it",
     ),
     facts(
         Rule::WakeUp,

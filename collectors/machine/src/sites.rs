@@ -27,12 +27,12 @@ pub(crate) struct OpenLoad {
 
 /// All sites, numbered in the order of their first request.
 #[derive(Clone, Debug)]
-pub(crate) struct SiteTable {
+pub(crate) struct RequestSites {
     indexes: IndexTable<u32>,
     habits: Vec<SiteHabit>,
 }
 
-impl SiteTable {
+impl RequestSites {
     pub(crate) fn new() -> Self {
         Self {
             indexes: IndexTable::new(),

@@ -108,3 +108,47 @@ impl LineCopies {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::protocol::{CoherenceProtocol, CopyState};
+    use crate::random::CpuRandom;
+    use crate::shared_line::{LineCopies, LostCopies};
+    use crate::time::SimulatedTime;
+    use crate::wait_queue::WantedCopy;
+
+    #[test]
+    fn a_line_has_one_owner_or_readers() {
+        for protocol in CoherenceProtocol::ALL {
+            let mut random = CpuRandom::new(1, 0);
+            let mut copies = LineCopies::alone(0, CopyState::Modified);
+            for _ in 0..10_000 {
+                let core = random.up_to(1 << 20) as usize % 5;
+                let wanted = match random.up_to(1 << 20) % 4 {
+                    0 => WantedCopy::Modified,
+                    1 => WantedCopy::Exclusive,
+                    _ => WantedCopy::Read,
+                };
+                if copies.allows(core, wanted.is_alone()) {
+                    continue;
+                }
+                let (before, mut lost) = (copies, LostCopies::default());
+                let until = SimulatedTime(1);
+                copies.give(core, wanted, &protocol, &mut lost, until);
+                assert!(copies.allows(core, wanted.is_alone()));
+                assert!(
+                    copies
+                        .owner()
+                        .is_none_or(|owner| copies.cores.iter().eq([owner]))
+                );
+                let holder = copies.holder.map(usize::from);
+                assert!(holder.is_none_or(|holder| copies.cores.contains(holder)));
+                assert_eq!(holder.is_none(), copies.state == CopyState::Shared);
+                // Who could load before, can load now or for the time that lost copies are used.
+                let now = SimulatedTime(0);
+                let keeps = |core| copies.allows(core, false) || lost.allows(core, false, now);
+                assert!(before.cores.iter().all(keeps));
+            }
+        }
+    }
+}

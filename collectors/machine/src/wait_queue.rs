@@ -24,8 +24,10 @@ impl WantedCopy {
 /// Part of a CPU that waits for the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LineWaiter {
+    /// The CPU stands still, but for the code behind the load that it executes meanwhile.
+    Load,
     /// The CPU stands still.
-    Cpu,
+    Atomic,
     /// A store in its store buffer.
     Store,
     /// Nothing: the line was fetched beside another.
@@ -191,7 +193,7 @@ mod tests {
                 cpu,
                 core: cpu,
                 wanted: WantedCopy::Read,
-                waiter: LineWaiter::Cpu,
+                waiter: LineWaiter::Atomic,
                 at: SimulatedTime(0),
                 passed_over: 0,
             };
@@ -223,7 +225,7 @@ mod tests {
                     cpu: round,
                     core: 0,
                     wanted: WantedCopy::Read,
-                    waiter: LineWaiter::Cpu,
+                    waiter: LineWaiter::Atomic,
                     at: SimulatedTime(0),
                     passed_over: 0,
                 };

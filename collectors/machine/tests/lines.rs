@@ -80,6 +80,21 @@ fn threads_of_a_core_share_its_cache() {
 }
 
 #[test]
+fn a_line_that_one_thread_waits_for_comes_for_both() {
+    let script = [
+        at(0, 1, LINE, Store),
+        at(1000, 4, LINE, Atomic),
+        at(1010, 0, LINE, Atomic),
+        at(1020, 8, LINE, Atomic),
+        at(1030, 2, LINE, Atomic),
+    ];
+    let rules = exact_with(&[(MachineRule::SharedIssue, 1.0)]);
+    let run = run_script(setup(layered(), rules, 9), &script);
+    assert_eq!([run.times_ns(0), run.times_ns(8)], [[1400], [1400]]);
+    assert_eq!(run.times_ns(2), [1500]);
+}
+
+#[test]
 fn transfers_take_as_long_as_the_way() {
     for (cpu, ns) in [(1, 40), (2, 100), (4, 200)] {
         let script = [at(0, 0, LINE, Store), at(1000, cpu, LINE, Atomic)];
@@ -134,6 +149,43 @@ fn near_requests_pass_over_far_ones_a_bounded_number_of_times() {
     assert!((0.19..0.21).contains(&first_come), "{first_come}");
     let near_first = share_of_far_cpu(8.0);
     assert!((0.06..0.12).contains(&near_first), "{near_first}");
+}
+
+#[test]
+fn a_request_at_the_time_at_which_a_line_comes_free_is_behind_those_that_waited() {
+    let script = [
+        at(0, 0, LINE, Store),
+        at(1000, 1, LINE, Atomic),
+        at(1010, 4, LINE, Atomic),
+        at(1040, 2, LINE, Atomic),
+    ];
+    let rules = exact_with(&[(MachineRule::NearFirst, 8.0)]);
+    let run = run_script(setup(layered(), rules, 8), &script);
+    assert_eq!(run.times_ns(4), [1240], "CPU 1 has it at 1040");
+    assert_eq!(run.times_ns(2), [1440]);
+}
+
+#[test]
+fn a_store_modifies_a_line_that_was_fetched_for_reading_only() {
+    let topology = relayout_machine::MachineTopology {
+        protocol: CoherenceProtocol::MOESI,
+        ..flat(3)
+    };
+    let pause = ScriptStep {
+        cpu: 0,
+        at_ns: 0,
+        step: CpuStep::Pause,
+    };
+    let script = [
+        at(0, 0, LINE, Load),
+        pause,
+        at(0, 0, LINE, Store),
+        at(10_000, 1, LINE, Load),
+        at(20_000, 2, LINE, Load),
+    ];
+    let rules = exact_with(&[(MachineRule::LoadOverlap, 0.0)]);
+    let run = run_script(setup(topology, rules, 3), &script);
+    assert_eq!(run.times_ns(2), [20_100], "the owner supplies it");
 }
 
 #[test]

@@ -101,8 +101,11 @@ impl SimulatedMachine {
     }
 
     fn wake(&mut self, watcher: usize, line: usize, at: SimulatedTime) {
+        // All that poll the line wake now. If none were later than others, the smallest number would always win.
+        let random = &mut self.cpus[watcher].random;
+        let noticed_at = at.after(random.up_to(self.amounts.poll_period_ps));
         // It may have gone to sleep ahead of the store.
-        let from = at.max(self.counts.cpus[watcher].to);
+        let from = noticed_at.max(self.counts.cpus[watcher].to);
         let until = from.min(self.order.time_of(watcher));
         self.order.set(watcher, until);
         self.lines.line_mut(line).watchers.remove(watcher);

@@ -56,18 +56,12 @@ impl SimulatedMachine {
         let arrives_at = self.transfer(line, request, start);
         let cpu = usize::from(request.cpu);
         match request.waiter {
-            LineWaiter::Cpu => {
-                let CpuPhase::Waiting(held) = &self.cpus[cpu].phase else {
-                    unreachable!("a CPU in a queue waits");
-                };
-                let overlap_ps = match held.request.access {
-                    LineAccess::Atomic => 0,
-                    _ => self.amounts.overlap_ps,
-                };
+            LineWaiter::Load => {
+                let ready_at = arrives_at.before(self.amounts.overlap_ps);
                 // What others did until now cannot be undone.
-                let ready_at = arrives_at.before(overlap_ps).max(start);
-                self.order.set(cpu, ready_at);
+                self.order.set(cpu, ready_at.max(start));
             }
+            LineWaiter::Atomic => self.order.set(cpu, arrives_at),
             LineWaiter::Store => {
                 let state = &mut self.cpus[cpu];
                 state.stores.note_arrival(line, arrives_at);

@@ -49,6 +49,7 @@ pub fn exact() -> MachineRules {
     let mut rules = MachineRules::default();
     rules.switch_off(MachineRule::TransferJitter);
     rules.switch_off(MachineRule::CodeJitter);
+    rules.switch_off(MachineRule::PollPeriod);
     rules.switch_off(MachineRule::Quantum);
     rules
 }

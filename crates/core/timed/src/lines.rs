@@ -61,7 +61,7 @@ struct CpuUse {
 
 /// Request of a CPU for a line.
 #[derive(Clone, Copy)]
-struct LineRequest {
+struct CopyRequest {
     line: u32,
     cpu: u32,
     /// Index of the CPU's copy of the line.
@@ -120,7 +120,7 @@ impl<'m> SimulatedLines<'m> {
 
     /// Accesses a line at a time, and returns when the access is done: at once, if the CPU has the line.
     pub(crate) fn access(&mut self, line: u32, cpu: u32, at: u64, line_use: LineUse) -> u64 {
-        let request = LineRequest {
+        let request = CopyRequest {
             line,
             cpu,
             copy: self.copies[line as usize].0 + self.copy_of(line, cpu),
@@ -155,13 +155,13 @@ impl<'m> SimulatedLines<'m> {
     /// Moves a line to a CPU that has it alone then, and returns when it is there.
     fn take_line(
         &mut self,
-        request: LineRequest,
+        request: CopyRequest,
         begin: u64,
         is_reader: bool,
         line_use: LineUse,
     ) -> u64 {
         let transfer = self.transfer_ps(request);
-        let LineRequest { line, cpu, copy } = request;
+        let CopyRequest { line, cpu, copy } = request;
         let owner = self.states[copy].owner;
         let is_upgrade = is_reader && owner == NOBODY;
         let transfer = transfer * if is_upgrade { self.rules.upgrade } else { 1.0 };
@@ -184,9 +184,9 @@ impl<'m> SimulatedLines<'m> {
     }
 
     /// Gives a line to a CPU that reads it, and returns when it is there.
-    fn share_line(&mut self, request: LineRequest, begin: u64) -> u64 {
+    fn share_line(&mut self, request: CopyRequest, begin: u64) -> u64 {
         let transfer = self.transfer_ps(request);
-        let LineRequest { line, cpu, copy } = request;
+        let CopyRequest { line, cpu, copy } = request;
         self.add_reader(line, cpu);
         let state = &mut self.states[copy];
         if state.owner == NOBODY {
@@ -237,7 +237,7 @@ impl<'m> SimulatedLines<'m> {
     }
 
     /// Returns the time to move the line to the CPU that asks for it.
-    fn transfer_ps(&self, LineRequest { cpu, copy, .. }: LineRequest) -> f64 {
+    fn transfer_ps(&self, CopyRequest { cpu, copy, .. }: CopyRequest) -> f64 {
         let state = self.states[copy];
         let holders = [state.owner, state.last_owner, cpu].into_iter();
         let from = { holders }.find(|holder| *holder != NOBODY).unwrap_or(cpu);

@@ -201,4 +201,26 @@ mod tests {
             MACHINES.iter().map(|machine| machine.key).collect();
         assert_eq!(keys.len(), MACHINES.len());
     }
+
+    #[test]
+    fn the_simulated_machine_has_the_same_machines() {
+        let simulated = relayout_machine::MACHINES.iter();
+        assert_eq!(simulated.len(), MACHINES.len());
+        for (simulated, machine) in simulated.zip(&MACHINES) {
+            let (topology, times) = (&simulated.topology, machine.transfer);
+            assert_eq!(simulated.key, machine.key);
+            assert_eq!(
+                [topology.sockets, topology.cores, topology.cluster_cores],
+                [machine.sockets, machine.cores, machine.cluster_cores]
+            );
+            assert_eq!(
+                [
+                    topology.times.cluster,
+                    topology.times.socket,
+                    topology.times.other_socket
+                ],
+                [times.cluster, times.socket, times.other_socket]
+            );
+        }
+    }
 }
