@@ -112,7 +112,7 @@ fn damaged_snapshots_are_replaced() {
     let state = fs::OpenOptions::new().write(true).open(stand.file("state"));
     state.unwrap().set_len(1000).unwrap();
     let ended = stand.record("");
-    let warning = "the snapshot of this guest is removed: a snapshot cannot be used: the state of \
+    let warning = "the snapshot of this guest is removed: the state of \
                    the machine is damaged";
     assert!(ended.stderr.contains(warning), "{ended:?}");
     stand.check_steps("", &[STARTS]);
