@@ -274,7 +274,7 @@ pub enum Error {
         console: Vec<String>,
     },
     /// A snapshot of a guest cannot be used.
-    #[error("a snapshot cannot be used: {0}")]
+    #[error("{0}")]
     Snapshot(String),
     /// The collector's files are not those of one recording.
     #[error("the collector's files cannot be read")]

@@ -66,11 +66,12 @@ fn can_keep_guests(collector: &QemuCollector) -> bool {
     collector.interface >= 4 && major.is_some_and(|major: u32| major >= QEMU_MAJOR_MIN)
 }
 
-/// Returns true if each of the user's arguments for QEMU is a [known](KNOWN_ARGUMENTS) one with its value.
+/// Returns true if each of the user's arguments for QEMU is a [known](KNOWN_ARGUMENTS) one with its value,
+/// which is no path.
 fn are_known(arguments: &[String]) -> bool {
     let is_known = |pair: &[String]| {
         let option = pair[0].replace("--", "-");
-        pair.len() == 2 && KNOWN_ARGUMENTS.contains(&&*option)
+        pair.len() == 2 && KNOWN_ARGUMENTS.contains(&&*option) && !pair[1].contains('/')
     };
     arguments.chunks(2).all(is_known)
 }
@@ -360,5 +361,24 @@ impl ReadyGuest<'_> {
     fn warn_not_kept(&self, why: &str) {
         let text = format!("no snapshot of this guest is kept: {why}");
         self.progress.warn(&text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_that_name_something_outside_are_not_known() {
+        let check = |words: &str, expect| {
+            let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+            assert_eq!(are_known(&words), expect, "{words:?}");
+        };
+        check("", true);
+        check("-smp 4,maxcpus=8 --cpu max", true);
+        check("-numa node,cpus=0-1 -numa node,cpus=2-3", true);
+        check("-smp", false);
+        check("-device pci-testdev", false);
+        check("-machine firmware=/tmp/bios.bin", false);
     }
 }
