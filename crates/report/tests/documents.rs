@@ -1,7 +1,9 @@
-//! Documents are read back as they were written.
+//! Documents are read back as they were written, and give the text that their command prints.
 
 use relayout_report::Document;
 use relayout_report::documents::advise::{AdviseDocument, WhatIfDocument};
+use relayout_report::documents::check::CheckDocument;
+use relayout_report::text::check::check_text;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -17,6 +19,18 @@ fn check_read<D: Document + DeserializeOwned>(older: &str) {
     assert_eq!(lost, Vec::<String>::new());
     let again = write(serde_json::from_str(&written).expect("a document of this version"));
     assert_eq!(written, again);
+}
+
+/// Reads a document as [`check_read`] does, and compares its text with that of the command.
+#[track_caller]
+fn check_rendered<D: Document + DeserializeOwned>(
+    older: &str,
+    render: fn(&D) -> String,
+    expected: &str,
+) {
+    check_read::<D>(older);
+    let document = serde_json::from_str(older).expect("a document of this version");
+    assert_eq!(render(&document), expected);
 }
 
 /// Finds the values of `older` that `written` lacks, or has otherwise.
@@ -62,4 +76,13 @@ fn refusals_are_read_back() {
         "notes": [], "refused": "it is a union"
     }"#;
     check_read::<WhatIfDocument>(what_if);
+}
+
+#[test]
+fn checks_are_read_back() {
+    check_rendered::<CheckDocument>(
+        include_str!("documents/check-1.json"),
+        check_text,
+        include_str!("documents/check-1.txt"),
+    );
 }

@@ -46,7 +46,7 @@ pub fn document_schemas() -> Vec<DocumentSchema> {
     vec![
         DocumentSchema::new::<super::report::ReportDocument>(),
         DocumentSchema::new::<super::diff::DiffDocument>(),
-        DocumentSchema::new::<super::check::CheckDocument<'static>>(),
+        DocumentSchema::new::<super::check::CheckDocument>(),
         DocumentSchema::new::<super::compare::CompareDocument<'static>>(),
         DocumentSchema::new::<super::explain::ExplainDocument<'static>>(),
         DocumentSchema::new::<super::advise::AdviseDocument>(),
