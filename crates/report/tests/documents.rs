@@ -3,7 +3,9 @@
 use relayout_report::Document;
 use relayout_report::documents::advise::{AdviseDocument, WhatIfDocument};
 use relayout_report::documents::check::CheckDocument;
+use relayout_report::documents::verify::VerifyDocument;
 use relayout_report::text::check::check_text;
+use relayout_report::text::verify::verify_text;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -84,5 +86,23 @@ fn checks_are_read_back() {
         include_str!("documents/check-1.json"),
         check_text,
         include_str!("documents/check-1.txt"),
+    );
+}
+
+#[test]
+fn experiments_with_programs_are_read_back() {
+    check_rendered::<VerifyDocument>(
+        include_str!("documents/verify-1.json"),
+        verify_text,
+        include_str!("documents/verify-1.txt"),
+    );
+}
+
+#[test]
+fn experiments_with_kernels_are_read_back() {
+    check_rendered::<VerifyDocument>(
+        include_str!("documents/verify-kernel-1.json"),
+        verify_text,
+        include_str!("documents/verify-kernel-1.txt"),
     );
 }

@@ -23,7 +23,7 @@ pub struct KitResultDocument<'a> {
     /// Machine that measured.
     machine: KitMachineDocument<'a>,
     /// Measured on that machine.
-    measured: VerifyDocument<'a>,
+    measured: VerifyDocument,
     /// Events that perf counted in one start of each build.
     events: Vec<EventDocument<'a>>,
     /// Replays; transfers of a recording.

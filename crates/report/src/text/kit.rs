@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use relayout_workflows::kit::{Agreement, ExportedKit, ImportedResult, KitEvidence, LedgerEntry};
 
 use crate::documents::verify::contents::VerifyContents;
-use crate::text::verify::render_text;
+use crate::documents::verify::verify_document;
+use crate::text::verify::verify_text;
 use crate::words::counted;
 use crate::words::wrap::wrap_text;
 
@@ -27,7 +28,7 @@ pub fn render_result(imported: &ImportedResult, contents: &VerifyContents<'_>) -
         counted(machine.cpus.into(), "CPU"),
         machine.kernel,
         machine.pinned,
-        render_text(contents)
+        verify_text(&verify_document(contents))
     );
     for event in &imported.events {
         let count =
