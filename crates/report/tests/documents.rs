@@ -3,8 +3,10 @@
 use relayout_report::Document;
 use relayout_report::documents::advise::{AdviseDocument, WhatIfDocument};
 use relayout_report::documents::check::CheckDocument;
+use relayout_report::documents::tune::TuneDocument;
 use relayout_report::documents::verify::VerifyDocument;
 use relayout_report::text::check::check_text;
+use relayout_report::text::tune::tune_text;
 use relayout_report::text::verify::verify_text;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -104,5 +106,14 @@ fn experiments_with_kernels_are_read_back() {
         include_str!("documents/verify-kernel-1.json"),
         verify_text,
         include_str!("documents/verify-kernel-1.txt"),
+    );
+}
+
+#[test]
+fn runs_of_tune_are_read_back() {
+    check_rendered::<TuneDocument>(
+        include_str!("documents/tune-2.json"),
+        tune_text,
+        include_str!("documents/tune-2.txt"),
     );
 }

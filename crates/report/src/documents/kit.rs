@@ -29,7 +29,7 @@ pub struct KitResultDocument<'a> {
     /// Replays; transfers of a recording.
     predicted: Vec<PredictedDocument<'a>>,
     /// Recordings of both builds; transfers per operation.
-    counted: Vec<CountedDocument<'a>>,
+    counted: Vec<CountedDocument>,
     /// Predictions and counts beside what was measured.
     agreements: Vec<AgreementDocument>,
 }

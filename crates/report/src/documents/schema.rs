@@ -55,7 +55,7 @@ pub fn document_schemas() -> Vec<DocumentSchema> {
         DocumentSchema::new::<super::fleet::FleetDocument>(),
         DocumentSchema::new::<super::kit::KitResultDocument<'static>>(),
         DocumentSchema::new::<super::suite::SuiteDocument<'static>>(),
-        DocumentSchema::new::<super::tune::TuneDocument<'static>>(),
+        DocumentSchema::new::<super::tune::TuneDocument>(),
         DocumentSchema::new::<super::verify::VerifyDocument>(),
         DocumentSchema::new::<super::machines::MachinesDocument>(),
         DocumentSchema::new::<relayout_probe::MachineFile>(),
