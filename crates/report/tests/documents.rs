@@ -3,9 +3,12 @@
 use relayout_report::Document;
 use relayout_report::documents::advise::{AdviseDocument, WhatIfDocument};
 use relayout_report::documents::check::CheckDocument;
+use relayout_report::documents::compare::CompareDocument;
 use relayout_report::documents::tune::TuneDocument;
 use relayout_report::documents::verify::VerifyDocument;
+use relayout_report::exports::mail::compare::compare_mail;
 use relayout_report::text::check::check_text;
+use relayout_report::text::compare::compare_text;
 use relayout_report::text::tune::tune_text;
 use relayout_report::text::verify::verify_text;
 use serde::de::DeserializeOwned;
@@ -116,4 +119,13 @@ fn runs_of_tune_are_read_back() {
         tune_text,
         include_str!("documents/tune-2.txt"),
     );
+}
+
+#[test]
+fn comparisons_are_read_back() {
+    let document = include_str!("documents/compare-1.json");
+    let text = include_str!("documents/compare-1.txt");
+    let mail = include_str!("documents/compare-1.mail");
+    check_rendered::<CompareDocument>(document, compare_text, text);
+    check_rendered::<CompareDocument>(document, compare_mail, mail);
 }

@@ -47,7 +47,7 @@ pub fn document_schemas() -> Vec<DocumentSchema> {
         DocumentSchema::new::<super::report::ReportDocument>(),
         DocumentSchema::new::<super::diff::DiffDocument>(),
         DocumentSchema::new::<super::check::CheckDocument>(),
-        DocumentSchema::new::<super::compare::CompareDocument<'static>>(),
+        DocumentSchema::new::<super::compare::CompareDocument>(),
         DocumentSchema::new::<super::explain::ExplainDocument<'static>>(),
         DocumentSchema::new::<super::advise::AdviseDocument>(),
         DocumentSchema::new::<super::advise::WhatIfDocument>(),
