@@ -4,11 +4,15 @@ use relayout_report::Document;
 use relayout_report::documents::advise::{AdviseDocument, WhatIfDocument};
 use relayout_report::documents::check::CheckDocument;
 use relayout_report::documents::compare::CompareDocument;
+use relayout_report::documents::kit::KitResultDocument;
+use relayout_report::documents::suite::SuiteDocument;
 use relayout_report::documents::tune::TuneDocument;
 use relayout_report::documents::verify::VerifyDocument;
 use relayout_report::exports::mail::compare::compare_mail;
 use relayout_report::text::check::check_text;
 use relayout_report::text::compare::compare_text;
+use relayout_report::text::kit::kit_result_text;
+use relayout_report::text::suite::suite_text;
 use relayout_report::text::tune::tune_text;
 use relayout_report::text::verify::verify_text;
 use serde::de::DeserializeOwned;
@@ -128,4 +132,22 @@ fn comparisons_are_read_back() {
     let mail = include_str!("documents/compare-1.mail");
     check_rendered::<CompareDocument>(document, compare_text, text);
     check_rendered::<CompareDocument>(document, compare_mail, mail);
+}
+
+#[test]
+fn results_of_kits_are_read_back() {
+    check_rendered::<KitResultDocument>(
+        include_str!("documents/kit-result-1.json"),
+        kit_result_text,
+        include_str!("documents/kit-result-1.txt"),
+    );
+}
+
+#[test]
+fn suites_are_read_back() {
+    check_rendered::<SuiteDocument>(
+        include_str!("documents/suite-1.json"),
+        suite_text,
+        include_str!("documents/suite-1.txt"),
+    );
 }

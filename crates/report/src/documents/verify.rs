@@ -119,6 +119,18 @@ pub(crate) struct MetricDocument {
     pub(crate) why: Option<String>,
 }
 
+impl MetricDocument {
+    /// Returns the change with its sign and unit: `-12.3%`; `None` where it cannot be told.
+    pub(crate) fn change_text(&self) -> Option<String> {
+        { self.change_percent }.map(|percent| self.change_is.percent_text(percent))
+    }
+
+    /// Returns the ends of the interval with their signs and units.
+    pub(crate) fn interval_text(&self) -> Option<[String; 2]> {
+        { self.ci95_percent }.map(|ends| ends.map(|end| self.change_is.percent_text(end)))
+    }
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct SideDocument {
     /// Median, in the metric's unit.

@@ -67,12 +67,10 @@ fn render_table(metrics: &[MetricDocument]) -> String {
 }
 
 fn interval(metric: &MetricDocument) -> String {
-    metric
-        .ci95_percent
-        .map_or("unknown".to_owned(), |[low, high]| {
-            let [low, high] = [low, high].map(|end| metric.change_is.percent_text(end));
-            format!("[{low}, {high}]")
-        })
+    let ends = metric.interval_text();
+    ends.map_or("unknown".to_owned(), |[low, high]| {
+        format!("[{low}, {high}]")
+    })
 }
 
 fn verdict(metric: &MetricDocument) -> String {
