@@ -8,7 +8,6 @@ pub mod doctor;
 pub mod explain;
 pub mod fleet;
 pub mod highlight;
-pub mod kernel_verify;
 pub mod kit;
 pub mod lock;
 pub mod machines;

@@ -1,7 +1,20 @@
-//! Documents are read back as they were written.
+//! Documents are read back as they were written, and give the text that their command prints.
 
 use relayout_report::Document;
 use relayout_report::documents::advise::{AdviseDocument, WhatIfDocument};
+use relayout_report::documents::check::CheckDocument;
+use relayout_report::documents::compare::CompareDocument;
+use relayout_report::documents::kit::KitResultDocument;
+use relayout_report::documents::suite::SuiteDocument;
+use relayout_report::documents::tune::TuneDocument;
+use relayout_report::documents::verify::VerifyDocument;
+use relayout_report::exports::mail::compare::compare_mail;
+use relayout_report::text::check::check_text;
+use relayout_report::text::compare::compare_text;
+use relayout_report::text::kit::kit_result_text;
+use relayout_report::text::suite::suite_text;
+use relayout_report::text::tune::tune_text;
+use relayout_report::text::verify::verify_text;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -17,6 +30,18 @@ fn check_read<D: Document + DeserializeOwned>(older: &str) {
     assert_eq!(lost, Vec::<String>::new());
     let again = write(serde_json::from_str(&written).expect("a document of this version"));
     assert_eq!(written, again);
+}
+
+/// Reads a document as [`check_read`] does, and compares its text with that of the command.
+#[track_caller]
+fn check_rendered<D: Document + DeserializeOwned>(
+    older: &str,
+    render: fn(&D) -> String,
+    expected: &str,
+) {
+    check_read::<D>(older);
+    let document = serde_json::from_str(older).expect("a document of this version");
+    assert_eq!(render(&document), expected);
 }
 
 /// Finds the values of `older` that `written` lacks, or has otherwise.
@@ -62,4 +87,67 @@ fn refusals_are_read_back() {
         "notes": [], "refused": "it is a union"
     }"#;
     check_read::<WhatIfDocument>(what_if);
+}
+
+#[test]
+fn checks_are_read_back() {
+    check_rendered::<CheckDocument>(
+        include_str!("documents/check-1.json"),
+        check_text,
+        include_str!("documents/check-1.txt"),
+    );
+}
+
+#[test]
+fn experiments_with_programs_are_read_back() {
+    check_rendered::<VerifyDocument>(
+        include_str!("documents/verify-1.json"),
+        verify_text,
+        include_str!("documents/verify-1.txt"),
+    );
+}
+
+#[test]
+fn experiments_with_kernels_are_read_back() {
+    check_rendered::<VerifyDocument>(
+        include_str!("documents/verify-kernel-1.json"),
+        verify_text,
+        include_str!("documents/verify-kernel-1.txt"),
+    );
+}
+
+#[test]
+fn runs_of_tune_are_read_back() {
+    check_rendered::<TuneDocument>(
+        include_str!("documents/tune-2.json"),
+        tune_text,
+        include_str!("documents/tune-2.txt"),
+    );
+}
+
+#[test]
+fn comparisons_are_read_back() {
+    let document = include_str!("documents/compare-1.json");
+    let text = include_str!("documents/compare-1.txt");
+    let mail = include_str!("documents/compare-1.mail");
+    check_rendered::<CompareDocument>(document, compare_text, text);
+    check_rendered::<CompareDocument>(document, compare_mail, mail);
+}
+
+#[test]
+fn results_of_kits_are_read_back() {
+    check_rendered::<KitResultDocument>(
+        include_str!("documents/kit-result-1.json"),
+        kit_result_text,
+        include_str!("documents/kit-result-1.txt"),
+    );
+}
+
+#[test]
+fn suites_are_read_back() {
+    check_rendered::<SuiteDocument>(
+        include_str!("documents/suite-1.json"),
+        suite_text,
+        include_str!("documents/suite-1.txt"),
+    );
 }

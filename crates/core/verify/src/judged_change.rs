@@ -93,8 +93,13 @@ impl ChangeScale {
 
     /// Formats a change with its sign, in percent or percentage points.
     pub fn change_text(self, fraction: f64) -> String {
+        self.percent_text(100.0 * fraction)
+    }
+
+    /// Formats a change of so many percent or percentage points with its sign.
+    pub fn percent_text(self, percent: f64) -> String {
         let unit = if self == Self::Points { "" } else { "%" };
-        format!("{:+.1}{unit}", 100.0 * fraction)
+        format!("{percent:+.1}{unit}")
     }
 }
 

@@ -23,7 +23,7 @@ pub struct MachineIdentity {
     pub cpu: String,
     /// Number of CPUs that are online.
     pub cpus: u32,
-    /// Number of the one CPU.
+    /// True on a virtual machine.
     pub virtual_machine: bool,
 }
 

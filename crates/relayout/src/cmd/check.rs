@@ -10,7 +10,7 @@ use relayout_messages::{ErrorCategory, UserError};
 use relayout_report::Document as _;
 use relayout_report::documents::check::check_document;
 use relayout_report::exports::sarif;
-use relayout_report::text::check::{render_text, warning_text};
+use relayout_report::text::check::{check_text, warning_texts};
 use relayout_report::text::lock::render_lock_update;
 use relayout_session::check::{
     CheckRequest, CheckRules, CheckedSubject, HeaderSources, HotProfiles, NamedDatabase,
@@ -221,8 +221,9 @@ fn check_layouts(args: &Args) -> Result<ExitStatus, UserError> {
         &print_note,
     ))?;
     let outcome = check_subjects(&request, &rules, &subjects, &print_note)?;
-    for warning in &outcome.warnings {
-        print_warning(&warning_text(warning, &rules.path));
+    let document = check_document(&outcome, &rules.path);
+    for warning in warning_texts(&document) {
+        print_warning(&warning);
     }
     if outcome.checked == 0 {
         return Err(UserError::input(format!(
@@ -233,7 +234,7 @@ fn check_layouts(args: &Args) -> Result<ExitStatus, UserError> {
     if let Some(target) = args.emit {
         print_text(&emit(&request, &rules, &subjects, target)?)?;
         if !outcome.violations.is_empty() {
-            print_line(render_text(&outcome, &rules.path).trim_end_matches('\n'));
+            print_line(check_text(&document).trim_end_matches('\n'));
         }
         return Ok(exit_code(&outcome));
     }
@@ -243,8 +244,8 @@ fn check_layouts(args: &Args) -> Result<ExitStatus, UserError> {
         format => format,
     };
     let rendered = match format {
-        CheckFormat::Text => render_text(&outcome, &rules.path),
-        CheckFormat::Json => check_document(&outcome, &rules.path).to_json()?,
+        CheckFormat::Text => check_text(&document),
+        CheckFormat::Json => document.to_json()?,
         CheckFormat::Sarif => render_sarif(args, &outcome, &rules.path)?,
     };
     print_rendered(&rendered, format != CheckFormat::Text, TextKind::Findings)?;
@@ -311,8 +312,8 @@ fn render_sarif(args: &Args, outcome: &CheckOutcome, rules: &Path) -> Result<Str
         information_uri: env!("CARGO_PKG_REPOSITORY"),
         source_roots: &source_roots,
     };
-    let config = config.display().to_string();
-    Ok(sarif::render_check(outcome, &config, &context)?)
+    let document = check_document(outcome, &config);
+    Ok(sarif::render_check(&document, &context)?)
 }
 
 fn parse_date(text: &str) -> Result<Date, String> {

@@ -6,8 +6,8 @@ use clap_complete::ArgValueCandidates;
 use relayout_messages::{ErrorCategory, UserError};
 use relayout_report::Document as _;
 use relayout_report::documents::compare::compare_document;
-use relayout_report::exports::mail::compare::render_mail;
-use relayout_report::text::compare::render_text;
+use relayout_report::exports::mail::compare::compare_mail;
+use relayout_report::text::compare::compare_text;
 use relayout_session::verify_profile_path;
 use relayout_workflows::compare::{
     BisectVerdict, CompareSettings, ComparedSide, RecordingComparison, compare_sides,
@@ -141,12 +141,12 @@ fn compare(args: &Args) -> Result<(RecordingComparison, String), FailedCompariso
     let comparison = compare_sides(&old, &new, &settings, &progress);
     let comparison = progress.finish_after(comparison)?;
     let title = format!("relayout compare {}", args.new.display());
-    let document = || Ok(compare_document(&comparison).to_json()?);
-    args.files.write_files(&title, document)?;
+    let document = compare_document(&comparison);
+    (args.files).write_files(&title, || Ok(document.to_json()?))?;
     let output = match (args.json, args.mail) {
-        (true, _) => document()?,
-        (_, true) => render_mail(&comparison),
-        _ => render_text(&comparison),
+        (true, _) => document.to_json()?,
+        (_, true) => compare_mail(&document),
+        _ => compare_text(&document),
     };
     Ok((comparison, output))
 }

@@ -8,7 +8,7 @@ use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::documents::kit::kit_result_document;
 use relayout_report::documents::verify::contents::VerifyContents;
-use relayout_report::text::kit::{render_export, render_ledger, render_result};
+use relayout_report::text::kit::{kit_result_text, render_export, render_ledger};
 use relayout_verify::judge::JudgingRules;
 use relayout_verify::judged_change::ChangeVerdict;
 use relayout_verify::metric::Metric;
@@ -143,11 +143,11 @@ impl KitArgs {
             judged: &imported.judged,
             notes: &imported.notes,
         };
-        let document = || Ok(kit_result_document(&imported, &contents).to_json()?);
-        files.write_files("relayout verify", document)?;
+        let document = kit_result_document(&imported, &contents);
+        files.write_files("relayout verify", || Ok(document.to_json()?))?;
         print_text(&match json {
-            true => document()?,
-            false => render_result(&imported, &contents),
+            true => document.to_json()?,
+            false => kit_result_text(&document),
         })?;
         if let Some(ledger) = &self.ledger {
             let entries = add_to_ledger(ledger, &imported.ledger_entries())?;

@@ -9,7 +9,7 @@ use relayout_files::InterruptFlag;
 use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::documents::suite::suite_document;
-use relayout_report::text::suite::{render_list, render_text};
+use relayout_report::text::suite::{job_list, suite_text};
 use relayout_workflows::suite::{
     JobShard, JobState, SuiteOutcome, SuiteRequest, SuiteTools, run_suite,
 };
@@ -101,17 +101,18 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
         verify_words: verify_recording_words,
     };
     if args.list {
-        let listed = request.list()?;
+        let listed = suite_document(&request.list()?);
         print_text(&match args.json {
-            true => suite_document(&listed).to_json()?,
-            false => render_list(&listed),
+            true => listed.to_json()?,
+            false => job_list(&listed),
         })?;
         return Ok(ExitStatus::Done);
     }
     let outcome = run_jobs(&request)?;
+    let document = suite_document(&outcome);
     print_text(&match args.json {
-        true => suite_document(&outcome).to_json()?,
-        false => render_text(&outcome),
+        true => document.to_json()?,
+        false => suite_text(&document),
     })?;
     Ok(exit_status(&outcome))
 }

@@ -9,7 +9,7 @@ use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::documents::tune::tune_document;
 use relayout_report::exports::commit::TuneWriter;
-use relayout_report::text::tune::render_text;
+use relayout_report::text::tune::tune_text;
 use relayout_verify::metric::Metric;
 use relayout_workflows::tune::{
     TuneLimits, TuneRequest, TuneSettings, TuneTarget, TuneTools, TunedKernel, TunedProgram, tune,
@@ -172,11 +172,11 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
         print_note("the same command goes on where this run stopped");
     }
     let outcome = outcome?;
-    let document = || Ok(tune_document(&outcome).to_json()?);
-    args.files.write_files("relayout tune", document)?;
+    let document = tune_document(&outcome);
+    (args.files).write_files("relayout tune", || Ok(document.to_json()?))?;
     print_text(&match args.json {
-        true => document()?,
-        false => render_text(&outcome),
+        true => document.to_json()?,
+        false => tune_text(&document),
     })?;
     Ok(ExitStatus::Done)
 }

@@ -10,7 +10,7 @@ use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::documents::verify::contents::VerifyContents;
 use relayout_report::documents::verify::verify_document;
-use relayout_report::text::verify::render_text;
+use relayout_report::text::verify::verify_text;
 use relayout_verify::judge::{ExperimentOutcome, JudgingRules};
 use relayout_verify::judged_change::ChangeVerdict;
 use relayout_verify::metric::{FORMS, Metric};
@@ -155,17 +155,15 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
         None => measure(args, &rules)?,
     };
     let judged = judge(&measured.runs, &rules);
-    let contents = VerifyContents {
+    let document = verify_document(&VerifyContents {
         runs: &measured.runs,
         judged: &judged,
         notes: &measured.notes,
-    };
-    (args.files).write_files("relayout verify", || {
-        Ok(verify_document(&contents).to_json()?)
-    })?;
+    });
+    (args.files).write_files("relayout verify", || Ok(document.to_json()?))?;
     print_text(&match args.json {
-        true => verify_document(&contents).to_json()?,
-        false => render_text(&contents),
+        true => document.to_json()?,
+        false => verify_text(&document),
     })?;
     measured.save_error.map_or(Ok(()), Err)?;
     Ok(exit_code(&judged.outcome))

@@ -7,147 +7,163 @@ use relayout_check::{
     Violation, WaivedViolation,
 };
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Document;
 
 /// The document of `check --json`.
-#[derive(Serialize, JsonSchema)]
-pub struct CheckDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CheckDocument {
     /// Name and version of this document.
-    schema: &'static str,
+    pub(crate) schema: String,
     /// File of the rules.
-    config: String,
+    pub(crate) config: String,
     /// Number of rules that were checked.
-    checked: u64,
+    pub(crate) checked: u64,
     /// Rules that do not hold.
-    violations: Vec<ViolationDocument<'a>>,
+    pub(crate) violations: Vec<ViolationDocument>,
     /// Rules that do not hold and need not, by a waiver.
-    waived: Vec<ViolationDocument<'a>>,
+    pub(crate) waived: Vec<ViolationDocument>,
     /// What is wrong with the rules themselves.
-    warnings: Vec<WarningDocument<'a>>,
+    pub(crate) warnings: Vec<WarningDocument>,
 }
 
-impl Document for CheckDocument<'_> {
+impl Document for CheckDocument {
     const SCHEMA: &'static str = "relayout/check/1";
 }
 
-#[derive(Serialize, JsonSchema)]
-struct ViolationDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct ViolationDocument {
     /// Name of the type, without `struct`.
     #[serde(rename = "type")]
-    type_name: &'a str,
+    pub(crate) type_name: String,
     /// Null where the rule is about the type.
-    member: Option<&'a str>,
+    pub(crate) member: Option<String>,
     /// Key of the rule.
-    rule: &'static str,
+    pub(crate) rule: String,
     /// What the rule asks for, in words.
-    expected: &'a str,
+    pub(crate) expected: String,
     /// What was found, in words.
-    found: &'a str,
+    pub(crate) found: String,
     /// Members that moved it, nearest to the start first.
-    pushed_by: Vec<&'a str>,
+    pub(crate) pushed_by: Vec<String>,
     /// File with the type that was checked.
-    file: &'a str,
+    pub(crate) file: String,
     /// Configurations of the rules that the file is of.
-    configurations: &'a [String],
+    pub(crate) configurations: Vec<String>,
     /// Members that the rule is about, where they were found.
-    members: Vec<SeenMemberDocument<'a>>,
+    pub(crate) members: Vec<SeenMemberDocument>,
     /// Changes that moved a member, compared with the baseline.
-    pushes: Vec<PushingChangeDocument<'a>>,
+    pub(crate) pushes: Vec<PushingChangeDocument>,
     /// Members between those that should be together.
-    between: &'a [String],
+    pub(crate) between: Vec<String>,
     /// Declaration of the member or type; null if unknown.
-    declared: Option<DeclarationDocument<'a>>,
+    pub(crate) declared: Option<DeclarationDocument>,
     /// Reason that the rule gives; null without one.
-    reason: Option<&'a str>,
+    pub(crate) reason: Option<String>,
     /// 1-based line in the rules.
-    config_line: u32,
+    pub(crate) config_line: u32,
     /// 1-based column in the rules.
-    config_column: u32,
+    pub(crate) config_column: u32,
     /// Waiver that no longer holds; null without one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    waiver_expired: Option<ExpiredWaiverDocument<'a>>,
+    pub(crate) waiver_expired: Option<ExpiredWaiverDocument>,
     /// The waiver, among the waived violations.
     #[serde(skip_serializing_if = "Option::is_none")]
-    waiver: Option<WaiverDocument<'a>>,
+    pub(crate) waiver: Option<WaiverDocument>,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct SeenMemberDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct SeenMemberDocument {
     /// Path of the member.
-    name: &'a str,
+    pub(crate) name: String,
     /// Offset in bytes from the start of the outermost type.
-    offset: u64,
+    pub(crate) offset: u64,
     /// Size in bytes.
-    size: u64,
+    pub(crate) size: u64,
     /// Cache line, from 0 at the start of the type.
-    line: u64,
+    pub(crate) line: u64,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct PushingChangeDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct PushingChangeDocument {
     /// Path of the member.
-    member: &'a str,
+    pub(crate) member: String,
     /// What happened to the member: `added`, `grew`, and the like.
-    how: &'static str,
+    pub(crate) how: String,
+    /// The change in words: `write_protect_seq, which is new (4 bytes)`.
+    #[serde(default)]
+    pub(crate) words: String,
     /// Distance by which it pushed, in bits; negative towards the start.
-    pushed_bits: i64,
+    pub(crate) pushed_bits: i64,
     /// Size in bits in the baseline; null where it is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    old_size_bits: Option<u64>,
+    pub(crate) old_size_bits: Option<u64>,
     /// Size in bits now; null where it is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    new_size_bits: Option<u64>,
+    pub(crate) new_size_bits: Option<u64>,
     /// Offset in bytes in the baseline; null where it is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    old_offset: Option<u64>,
+    pub(crate) old_offset: Option<u64>,
     /// Offset in bytes now; null where it is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    new_offset: Option<u64>,
+    pub(crate) new_offset: Option<u64>,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct DeclarationDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct DeclarationDocument {
     /// Source file, as the debug information names it.
-    file: &'a str,
+    pub(crate) file: String,
     /// 1-based line in `file`.
-    line: u32,
+    pub(crate) line: u32,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct ExpiredWaiverDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct ExpiredWaiverDocument {
     /// Day after which the waiver no longer holds: 2027-01-31.
-    expires: String,
+    pub(crate) expires: String,
     /// Reason, in words.
-    reason: &'a str,
+    pub(crate) reason: String,
     /// 1-based line in the rules.
-    config_line: u32,
+    pub(crate) config_line: u32,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct WaiverDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct WaiverDocument {
     /// Reason, in words.
-    reason: &'a str,
+    pub(crate) reason: String,
     /// Day after which the waiver no longer holds: 2027-01-31.
-    expires: String,
+    pub(crate) expires: String,
     /// 1-based line in the rules.
-    config_line: u32,
+    pub(crate) config_line: u32,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct WarningDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct WarningDocument {
     /// Sentence.
-    message: &'a str,
-    /// 1-based line in the rules.
-    config_line: Option<u32>,
+    pub(crate) message: String,
+    /// 1-based line in the rules; null for what is wrong with a file.
+    pub(crate) config_line: Option<u32>,
+    /// 1-based column in the rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) config_column: Option<u32>,
+}
+
+impl ViolationDocument {
+    /// Returns the type, with the member that the rule is about: `mm_struct.mmap_lock.owner`.
+    pub(crate) fn subject(&self) -> String {
+        match &self.member {
+            Some(member) => format!("{}.{member}", self.type_name),
+            None => self.type_name.clone(),
+        }
+    }
 }
 
 /// Makes the document of an outcome. `config` is the file of the rules.
-pub fn check_document<'a>(outcome: &'a CheckOutcome, config: &Path) -> CheckDocument<'a> {
+pub fn check_document(outcome: &CheckOutcome, config: &Path) -> CheckDocument {
     let violations = outcome.violations.iter();
     CheckDocument {
-        schema: CheckDocument::SCHEMA,
+        schema: CheckDocument::SCHEMA.to_owned(),
         config: config.display().to_string(),
         checked: outcome.checked,
         violations: violations.map(violation_document).collect(),
@@ -156,25 +172,25 @@ pub fn check_document<'a>(outcome: &'a CheckOutcome, config: &Path) -> CheckDocu
     }
 }
 
-fn violation_document(violation: &Violation) -> ViolationDocument<'_> {
+fn violation_document(violation: &Violation) -> ViolationDocument {
     let pushes = violation.pushed_by.iter();
     ViolationDocument {
-        type_name: &violation.type_name,
-        member: Some(violation.member.as_str()).filter(|member| !member.is_empty()),
-        rule: violation.rule.as_str(),
-        expected: &violation.expected,
-        found: &violation.found,
-        pushed_by: pushes.clone().map(|push| push.member.as_str()).collect(),
-        file: &violation.file,
-        configurations: &violation.configurations,
+        type_name: violation.type_name.clone(),
+        member: Some(violation.member.clone()).filter(|member| !member.is_empty()),
+        rule: violation.rule.as_str().to_owned(),
+        expected: violation.expected.clone(),
+        found: violation.found.clone(),
+        pushed_by: pushes.clone().map(|push| push.member.clone()).collect(),
+        file: violation.file.clone(),
+        configurations: violation.configurations.clone(),
         members: violation.members.iter().map(seen_document).collect(),
         pushes: pushes.map(push_document).collect(),
-        between: &violation.between,
+        between: violation.between.clone(),
         declared: violation.decl.as_ref().map(|decl| DeclarationDocument {
-            file: &decl.file,
+            file: decl.file.clone(),
             line: decl.line,
         }),
-        reason: violation.reason.as_deref(),
+        reason: violation.reason.clone(),
         config_line: violation.at.line,
         config_column: violation.at.column,
         waiver_expired: violation.expired.as_ref().map(expired_document),
@@ -182,24 +198,24 @@ fn violation_document(violation: &Violation) -> ViolationDocument<'_> {
     }
 }
 
-fn expired_document(expired: &ExpiredWaiver) -> ExpiredWaiverDocument<'_> {
+fn expired_document(expired: &ExpiredWaiver) -> ExpiredWaiverDocument {
     ExpiredWaiverDocument {
         expires: expired.expires.to_string(),
-        reason: &expired.reason,
+        reason: expired.reason.clone(),
         config_line: expired.at.line,
     }
 }
 
-fn seen_document(member: &SeenMember) -> SeenMemberDocument<'_> {
+fn seen_document(member: &SeenMember) -> SeenMemberDocument {
     SeenMemberDocument {
-        name: &member.path,
+        name: member.path.clone(),
         offset: member.offset,
         size: member.bytes,
         line: member.line,
     }
 }
 
-fn push_document(push: &PushingChange) -> PushingChangeDocument<'_> {
+fn push_document(push: &PushingChange) -> PushingChangeDocument {
     let (how, sizes, offsets) = match push.kind {
         MemberChangeKind::Added { size_bits } => ("added", [None, Some(size_bits)], [None; 2]),
         MemberChangeKind::Removed { size_bits } => ("removed", [Some(size_bits), None], [None; 2]),
@@ -213,8 +229,9 @@ fn push_document(push: &PushingChange) -> PushingChangeDocument<'_> {
         MemberChangeKind::Realigned => ("realigned", [None; 2], [None; 2]),
     };
     PushingChangeDocument {
-        member: &push.member,
-        how,
+        member: push.member.clone(),
+        how: how.to_owned(),
+        words: push.to_string(),
         pushed_bits: push.bits,
         old_size_bits: sizes[0],
         new_size_bits: sizes[1],
@@ -223,10 +240,10 @@ fn push_document(push: &PushingChange) -> PushingChangeDocument<'_> {
     }
 }
 
-fn waived_document(waived: &WaivedViolation) -> ViolationDocument<'_> {
+fn waived_document(waived: &WaivedViolation) -> ViolationDocument {
     ViolationDocument {
         waiver: Some(WaiverDocument {
-            reason: &waived.reason,
+            reason: waived.reason.clone(),
             expires: waived.expires.to_string(),
             config_line: waived.at.line,
         }),
@@ -234,9 +251,10 @@ fn waived_document(waived: &WaivedViolation) -> ViolationDocument<'_> {
     }
 }
 
-fn warning_document(warning: &CheckWarning) -> WarningDocument<'_> {
+fn warning_document(warning: &CheckWarning) -> WarningDocument {
     WarningDocument {
-        message: &warning.message,
+        message: warning.message.clone(),
         config_line: warning.at.map(|at| at.line),
+        config_column: warning.at.map(|at| at.column),
     }
 }

@@ -2,289 +2,203 @@
 //!
 //! Rates are transfers per operation. Changes and intervals are in percent of the old rate.
 
-use relayout_workflows::compare::{
-    ChangeCause, ComparedWorkload, MemberChange, MemberSide, RateChange, RecordingComparison,
-    SideWorkload, SubjectChange, WorkloadComparison,
-};
+mod from_comparison;
+
+pub use from_comparison::compare_document;
+
+use relayout_verify::judged_change::{ChangeBasis, ChangeVerdict};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Document;
-use crate::words::recording_changes::{cause_sentences, collector_words, outcome_words};
 
 /// The document of `compare --json`.
-#[derive(Serialize, JsonSchema)]
-pub struct CompareDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CompareDocument {
     /// Name and version of this document.
-    schema: &'static str,
+    pub(crate) schema: String,
     /// The outcome in a sentence.
-    outcome: String,
+    pub(crate) outcome: String,
     /// A type, a variable or the whole of a workload got worse.
-    worse: bool,
+    pub(crate) worse: bool,
     /// Changes below this are none.
-    margin_percent: f64,
+    pub(crate) margin_percent: f64,
     /// Workloads of both sides.
-    workloads: Vec<WorkloadDocument<'a>>,
+    pub(crate) workloads: Vec<WorkloadDocument>,
     /// Sentences about the result, for people.
-    notes: &'a [String],
+    pub(crate) notes: Vec<String>,
 }
 
-impl Document for CompareDocument<'_> {
+impl Document for CompareDocument {
     const SCHEMA: &'static str = "relayout/compare/1";
 }
 
-#[derive(Serialize, JsonSchema)]
-struct WorkloadDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct WorkloadDocument {
     /// Name of the workload.
-    workload: &'a str,
+    pub(crate) workload: String,
     /// `kernel` or `program`.
-    target: &'a str,
+    pub(crate) target: String,
     /// CPUs of the guest; null for programs.
-    cpus: Option<u16>,
+    pub(crate) cpus: Option<u16>,
     /// Says how the counts came about.
-    counted: String,
+    pub(crate) counted: String,
     /// Recordings of OLD.
-    old: CompareSideDocument<'a>,
+    pub(crate) old: CompareSideDocument,
     /// Recordings of NEW.
-    new: CompareSideDocument<'a>,
+    pub(crate) new: CompareSideDocument,
     /// Transfers of everything, per operation.
-    total: RateDocument<'a>,
+    pub(crate) total: RateDocument,
     /// Types and variables that got better or worse.
-    subjects: Vec<SubjectDocument<'a>>,
+    pub(crate) subjects: Vec<SubjectDocument>,
     /// Sentences about the result, for people.
-    notes: &'a [String],
+    pub(crate) notes: Vec<String>,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct CompareSideDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct CompareSideDocument {
     /// Release of the kernel; empty for programs.
-    release: &'a str,
+    pub(crate) release: String,
     /// Build id in hexadecimal.
-    build_id: &'a str,
+    pub(crate) build_id: String,
     /// Debug file; null if none was read.
-    debug_file: Option<String>,
+    pub(crate) debug_file: Option<String>,
     /// Operations of all recordings.
-    operations: f64,
+    pub(crate) operations: f64,
     /// Recordings.
-    recordings: Vec<ComparedRecordingDocument>,
+    pub(crate) recordings: Vec<ComparedRecordingDocument>,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct ComparedRecordingDocument {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct ComparedRecordingDocument {
     /// Folder of the profile.
-    profile: String,
+    pub(crate) profile: String,
     /// Seed of the order of CPUs or starts.
-    seed: u64,
+    pub(crate) seed: u64,
     /// Number of operations.
-    operations: f64,
+    pub(crate) operations: f64,
     /// Transfers: moves of a cache line to a CPU that another CPU had it.
-    transfers: u64,
+    pub(crate) transfers: u64,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct RateDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct RateDocument {
     /// Origin of the rates: `counted` in recordings.
-    basis: &'static str,
+    #[schemars(with = "String")]
+    pub(crate) basis: ChangeBasis,
     /// `better`, `worse`, `same` or `unclear`.
-    verdict: &'static str,
+    #[schemars(with = "String")]
+    pub(crate) verdict: ChangeVerdict,
     /// Mean transfers per operation in OLD.
-    old_mean: f64,
+    pub(crate) old_mean: f64,
     /// Mean transfers per operation in NEW.
-    new_mean: f64,
+    pub(crate) new_mean: f64,
     /// Rate in each recording, in the order of the recordings.
-    old: &'a [f64],
+    pub(crate) old: Vec<f64>,
     /// Transfers per operation in each recording of NEW.
-    new: &'a [f64],
+    pub(crate) new: Vec<f64>,
     /// Change in percent; null where the old rate is 0 and the new one is not, or a side has one
     /// recording.
-    change_percent: Option<f64>,
+    pub(crate) change_percent: Option<f64>,
+    /// Reason why the change has no percentage; null if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) change_why: Option<String>,
     /// 95% interval of the change in percent; null if it cannot be told.
-    ci95_percent: Option<[f64; 2]>,
+    pub(crate) ci95_percent: Option<[f64; 2]>,
     /// Probability of such a change without a cause, from 0 to 1.
-    p_value: f64,
+    pub(crate) p_value: f64,
     /// No rate of one side lies within those of the other.
-    ranges_apart: bool,
+    pub(crate) ranges_apart: bool,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct SubjectDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct SubjectDocument {
+    /// Name of the type or variable as texts show it: `runqueues (rq)`.
+    #[serde(default)]
+    pub(crate) name: String,
     /// Name of the type; null for a scalar variable.
     #[serde(rename = "type")]
-    type_name: Option<&'a str>,
+    pub(crate) type_name: Option<String>,
     /// Name of the variable; null for a type.
-    variable: Option<&'a str>,
+    pub(crate) variable: Option<String>,
     /// Transfers per operation.
-    rate: RateDocument<'a>,
+    pub(crate) rate: RateDocument,
     /// Members that changed, most first.
-    members: Vec<MemberChangeDocument<'a>>,
+    pub(crate) members: Vec<MemberChangeDocument>,
     /// Null unless the verdict is better or worse.
-    cause: Option<CauseDocument<'a>>,
+    pub(crate) cause: Option<CauseDocument>,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct MemberChangeDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct MemberChangeDocument {
     /// Empty for holes.
-    path: &'a str,
+    pub(crate) path: String,
     /// The member in OLD; null where it is not there.
-    old: Option<MemberSideDocument>,
+    pub(crate) old: Option<MemberSideDocument>,
     /// The member in NEW; null where it is not there.
-    new: Option<MemberSideDocument>,
+    pub(crate) new: Option<MemberSideDocument>,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct MemberSideDocument {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct MemberSideDocument {
     /// Bytes from the start of the object, of the element with most transfers.
-    offset: u64,
+    pub(crate) offset: u64,
     /// Size in bytes.
-    size: u64,
+    pub(crate) size: u64,
     /// Transfers per operation.
-    rate: f64,
+    pub(crate) rate: f64,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct CauseDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct CauseDocument {
     /// `layout`, `no-members`, `same-layout`, `other-than-layout` or `unknown`.
-    kind: &'static str,
+    pub(crate) kind: String,
     /// What changed in the layout, for people.
-    sentences: Vec<String>,
+    pub(crate) sentences: Vec<String>,
     /// Pairs of members that came onto a line or left it, and whose transfers changed with it.
-    pairs: Vec<CausePairDocument<'a>>,
+    pub(crate) pairs: Vec<CausePairDocument>,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct CausePairDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct CausePairDocument {
     /// Paths of the two members.
-    members: [&'a str; 2],
+    pub(crate) members: [String; 2],
     /// Their offsets in bytes in OLD.
-    old_offsets: [u64; 2],
+    pub(crate) old_offsets: [u64; 2],
     /// Their offsets in bytes in NEW.
-    new_offsets: [u64; 2],
+    pub(crate) new_offsets: [u64; 2],
     /// They share a line in the new build, and did not before; or the other way round.
-    together: bool,
+    pub(crate) together: bool,
     /// Cache line that they share, or shared, from 0.
-    line: u64,
+    pub(crate) line: u64,
     /// Transfers per operation between the two.
-    old_rate: f64,
+    pub(crate) old_rate: f64,
     /// Transfers per operation between them in NEW.
-    new_rate: f64,
+    pub(crate) new_rate: f64,
 }
 
-/// Returns the document of a comparison.
-pub fn compare_document(comparison: &RecordingComparison) -> CompareDocument<'_> {
-    CompareDocument {
-        schema: CompareDocument::SCHEMA,
-        outcome: outcome_words(comparison),
-        worse: comparison.is_worse(),
-        margin_percent: 100.0 * comparison.margin,
-        workloads: comparison.workloads.iter().map(workload_document).collect(),
-        notes: &comparison.notes,
-    }
-}
-
-fn workload_document(compared: &WorkloadComparison) -> WorkloadDocument<'_> {
-    let ComparedWorkload {
-        target, name, cpus, ..
-    } = &compared.workload;
-    WorkloadDocument {
-        workload: name,
-        target,
-        cpus: (*cpus > 0).then_some(*cpus),
-        counted: collector_words(&compared.new.meta),
-        old: side_document(&compared.old),
-        new: side_document(&compared.new),
-        total: rate_document(&compared.total),
-        subjects: compared.subjects.iter().map(subject_document).collect(),
-        notes: &compared.notes,
-    }
-}
-
-fn side_document(side: &SideWorkload) -> CompareSideDocument<'_> {
-    let recordings = side.recordings.iter();
-    CompareSideDocument {
-        release: &side.meta.release,
-        build_id: &side.meta.build_id,
-        debug_file: { side.debug_file.as_ref() }
-            .ok()
-            .map(|file| file.display().to_string()),
-        operations: side.operations(),
-        recordings: recordings
-            .map(|recording| ComparedRecordingDocument {
-                profile: recording.profile.display().to_string(),
-                seed: recording.extent.seed,
-                operations: recording.operations,
-                transfers: recording.traffic.transfers,
-            })
-            .collect(),
-    }
-}
-
-fn rate_document(rate: &RateChange) -> RateDocument<'_> {
-    let percent = |fraction: f64| 100.0 * fraction;
-    RateDocument {
-        basis: rate.judged.basis.as_str(),
-        verdict: rate.judged.verdict.as_str(),
-        old_mean: rate.judged.before,
-        new_mean: rate.judged.after,
-        old: &rate.old,
-        new: &rate.new,
-        change_percent: rate.judged.change.map(percent),
-        ci95_percent: rate.judged.interval.map(|ends| ends.map(percent)),
-        p_value: rate.p_value,
-        ranges_apart: rate.is_apart(),
-    }
-}
-
-fn subject_document(change: &SubjectChange) -> SubjectDocument<'_> {
-    let subject = &change.subject;
-    let type_name = subject.has_members().then(|| subject.type_name());
-    SubjectDocument {
-        type_name,
-        variable: change.subject.variable(),
-        rate: rate_document(&change.rate),
-        members: change.members.iter().map(member_document).collect(),
-        cause: (change.cause.as_ref()).map(|cause| cause_document(change, cause)),
-    }
-}
-
-fn member_document(member: &MemberChange) -> MemberChangeDocument<'_> {
-    let side = |side: &MemberSide| MemberSideDocument {
-        offset: side.offset,
-        size: side.size,
-        rate: side.rate,
-    };
-    MemberChangeDocument {
-        path: &member.path,
-        old: member.old.as_ref().map(side),
-        new: member.new.as_ref().map(side),
-    }
-}
-
-fn cause_document<'a>(change: &SubjectChange, cause: &'a ChangeCause) -> CauseDocument<'a> {
-    let (kind, pairs) = match cause {
-        ChangeCause::NoMembers => ("no-members", Vec::new()),
-        ChangeCause::SameLayout => ("same-layout", Vec::new()),
-        ChangeCause::OtherThanLayout => ("other-than-layout", Vec::new()),
-        ChangeCause::Unknown(_) => ("unknown", Vec::new()),
-        ChangeCause::Layout(found) => {
-            let pairs = found.hot.pairs.iter().zip(&found.rates);
-            let pairs = pairs.map(|(pair, rates)| {
-                let members = [pair.first, pair.second].map(|index| &found.hot.moves[index]);
-                CausePairDocument {
-                    members: members.map(|member| member.member.path.as_str()),
-                    old_offsets: members.map(|member| member.old.offset),
-                    new_offsets: members.map(|member| member.new.offset),
-                    together: pair.together,
-                    line: pair.line,
-                    old_rate: rates[0],
-                    new_rate: rates[1],
-                }
-            });
-            ("layout", pairs.collect())
+impl WorkloadDocument {
+    /// Returns the workload with its number of CPUs: `stat-one on 4 CPUs`.
+    pub(crate) fn title(&self) -> String {
+        match self.cpus {
+            None => self.workload.clone(),
+            Some(cpus) => format!("{} on {cpus} CPUs", self.workload),
         }
-    };
-    CauseDocument {
-        kind,
-        sentences: cause_sentences(change),
-        pairs,
+    }
+
+    /// Returns the names of the types and variables with a verdict.
+    pub(crate) fn names_with_verdict(&self, wanted: ChangeVerdict) -> Vec<String> {
+        let subjects = self.subjects.iter();
+        subjects
+            .filter(|subject| subject.rate.verdict == wanted)
+            .map(|subject| subject.name.clone())
+            .collect()
+    }
+}
+
+impl SubjectDocument {
+    /// Returns the sentences about the cause of the change.
+    pub(crate) fn cause_sentences(&self) -> &[String] {
+        { self.cause.as_ref() }.map_or(&[], |cause| &cause.sentences)
     }
 }

@@ -14,7 +14,7 @@ use crate::documents::verify::{
 use crate::words::kernel_experiment::{kernel_notes, kernel_sentences};
 
 /// Makes the document of an experiment with kernels.
-pub fn kernel_document<'a>(contents: &KernelContents<'a>) -> VerifyDocument<'a> {
+pub fn kernel_document(contents: &KernelContents<'_>) -> VerifyDocument {
     let verified = contents.verification;
     let samples = &verified.samples;
     let [before, after] = &verified.kernels;
@@ -23,7 +23,7 @@ pub fn kernel_document<'a>(contents: &KernelContents<'a>) -> VerifyDocument<'a> 
     VerifyDocument {
         reverse: Some(contents.reverse),
         yield_every: Some(contents.yield_every),
-        release: Some(&verified.release),
+        release: Some(verified.release.clone()),
         kernels: Some(KernelPairDocument {
             before: built_document(before),
             after: built_document(after),
@@ -49,15 +49,15 @@ fn built_document(kernel: &BuiltKernel) -> BuiltKernelDocument {
     }
 }
 
-fn changed_document(changed_type: &ChangedType) -> ChangedTypeDocument<'_> {
+fn changed_document(changed_type: &ChangedType) -> ChangedTypeDocument {
     let moved = changed_type.moved.iter();
     ChangedTypeDocument {
-        name: &changed_type.name,
+        name: changed_type.name.clone(),
         old_size: changed_type.size[0],
         new_size: changed_type.size[1],
         members: moved
             .map(|moved| MovedMemberDocument {
-                name: &moved.member,
+                name: moved.member.clone(),
                 old_offset: moved.offset[0],
                 new_offset: moved.offset[1],
             })
@@ -65,12 +65,12 @@ fn changed_document(changed_type: &ChangedType) -> ChangedTypeDocument<'_> {
     }
 }
 
-fn prediction_document(prediction: &ReplayPrediction) -> PredictionDocument<'_> {
+fn prediction_document(prediction: &ReplayPrediction) -> PredictionDocument {
     let replayed = prediction.replayed.as_ref();
     PredictionDocument {
-        type_name: &prediction.type_name,
-        setting: &prediction.setting,
-        refused: replayed.err().map(String::as_str),
+        type_name: prediction.type_name.clone(),
+        setting: prediction.setting.clone(),
+        refused: replayed.err().cloned(),
         replayed: replayed.ok().map(replayed_document),
     }
 }

@@ -1,198 +1,194 @@
 //! `relayout/tune/2`: everything that a run tried, for scripts.
 
 use relayout_advice::{BenchEffect, EffectSubject};
+use relayout_probe::MachineIdentity;
 use relayout_workflows::tune::{ChangeFate, PredictedEffect, TriedChange, TuneOutcome, TuneTarget};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Document;
 use crate::documents::judged_change::JudgedChangeDocument;
-use crate::words::effects::outcome_words;
+use crate::words::effects::{guest_cpus, outcome_words};
 
 /// The document of `tune --json`.
-#[derive(Serialize, JsonSchema)]
-pub struct TuneDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TuneDocument {
     /// Name and version of this document.
-    schema: &'static str,
+    pub(crate) schema: String,
     /// The outcome in a sentence.
-    outcome: String,
+    pub(crate) outcome: String,
     /// `nothing-left`, `time` or `changes`.
-    ending: &'static str,
+    pub(crate) ending: String,
     /// Seconds of work.
-    seconds: f64,
+    pub(crate) seconds: f64,
     /// Folder of the source.
-    source: String,
+    pub(crate) source: String,
     /// `program` or `kernel`.
-    target: &'static str,
+    pub(crate) target: String,
     /// Benchmarks or workloads; the first must gain, and none may lose.
-    benches: Vec<&'a str>,
-    /// Machine.
-    machine: TunedMachineDocument<'a>,
+    pub(crate) benches: Vec<String>,
+    /// Machine that measured.
+    pub(crate) machine: MachineIdentity,
     /// CPUs of the guests; null for programs.
-    guest_cpus: Option<u16>,
+    pub(crate) guest_cpus: Option<u16>,
     /// Commit that the run began at.
-    first_commit: &'a str,
+    pub(crate) first_commit: String,
     /// Null if nothing is kept.
-    branch: Option<TunedBranchDocument<'a>>,
+    pub(crate) branch: Option<TunedBranchDocument>,
     /// Changes that were tried, in order.
-    changes: Vec<TriedChangeDocument<'a>>,
+    pub(crate) changes: Vec<TriedChangeDocument>,
     /// Types that were not tried.
-    untried: Vec<UntriedTypeDocument<'a>>,
+    pub(crate) untried: Vec<UntriedTypeDocument>,
     /// Folder of the run.
-    state: String,
+    pub(crate) state: String,
     /// Sentences about the result, for people.
-    notes: &'a [String],
+    pub(crate) notes: Vec<String>,
 }
 
-impl Document for TuneDocument<'_> {
+impl Document for TuneDocument {
     const SCHEMA: &'static str = "relayout/tune/2";
 }
 
-/// Machine that measured.
-#[derive(Serialize, JsonSchema)]
-struct TunedMachineDocument<'a> {
-    /// Name of the processor.
-    cpu: &'a str,
-    /// Number of CPUs.
-    cpus: u32,
-    /// True on a virtual machine.
-    virtual_machine: bool,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct TunedBranchDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct TunedBranchDocument {
     /// Name of the branch.
-    name: &'a str,
+    pub(crate) name: String,
     /// Hash of the commit.
-    commit: &'a str,
+    pub(crate) commit: String,
     /// Folder of the repository.
-    repository: String,
+    pub(crate) repository: String,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct UntriedTypeDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct UntriedTypeDocument {
     /// Name of the type, without `struct`.
     #[serde(rename = "type")]
-    type_name: &'a str,
+    pub(crate) type_name: String,
     /// Transfers that a layout saves, in percent of all.
-    saved_percent: f64,
+    pub(crate) saved_percent: f64,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct TriedChangeDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct TriedChangeDocument {
     /// Number, from 1.
-    number: usize,
+    pub(crate) number: usize,
     /// Name of the type, without `struct`.
     #[serde(rename = "type")]
-    type_name: &'a str,
+    pub(crate) type_name: String,
     /// Transfers that the layout was expected to save, of all of the first benchmark.
-    saved_percent: f64,
+    pub(crate) saved_percent: f64,
     /// Edit in words; null if no patch was made.
-    edit: Option<&'a str>,
+    pub(crate) edit: Option<String>,
     /// First line of the commit; null without a patch.
-    subject: Option<&'a str>,
+    pub(crate) subject: Option<String>,
     /// The patch; null without one.
-    diff: Option<&'a str>,
+    pub(crate) diff: Option<String>,
     /// True if the change was kept.
-    kept: bool,
+    pub(crate) kept: bool,
     /// Commit of a kept change.
-    commit: Option<&'a str>,
+    pub(crate) commit: Option<String>,
     /// `advice`, `build`, `test`, `count` or `measurement`; null for a kept change.
-    rejected_at: Option<&'static str>,
+    pub(crate) rejected_at: Option<String>,
     /// Reason for rejecting it; null if it was kept.
-    reason: Option<&'a str>,
+    pub(crate) reason: Option<String>,
     /// Replays; transfers of the recordings.
-    predicted: Vec<PredictedDocument<'a>>,
+    pub(crate) predicted: Vec<PredictedDocument>,
     /// Recordings of both builds; transfers per operation.
-    counted: Vec<CountedDocument<'a>>,
+    pub(crate) counted: Vec<CountedDocument>,
     /// Measurements on the machine.
-    measured: Vec<MeasuredDocument<'a>>,
+    pub(crate) measured: Vec<MeasuredDocument>,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct PredictedDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct PredictedDocument {
     /// Command or workload.
-    bench: &'a str,
+    pub(crate) bench: String,
     /// Transfers of today's layout, by replay.
-    before: u64,
+    pub(crate) before: u64,
     /// Transfers of the new layout, by replay.
-    after: u64,
+    pub(crate) after: u64,
+    /// The effect in words: `64868 to 0 transfers (-100.0%)`.
+    #[serde(default)]
+    pub(crate) words: String,
 }
 
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct CountedDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct CountedDocument {
     /// Command or workload.
-    bench: &'a str,
+    pub(crate) bench: String,
     /// Null for all memory.
     #[serde(rename = "type")]
-    type_name: Option<&'a str>,
+    pub(crate) type_name: Option<String>,
+    /// The effect in words: `transfers per operation from 2.100 to 0.400 (-81.0%)`.
+    #[serde(default)]
+    pub(crate) words: String,
     /// Transfers per operation: means of the recordings of a program, medians of boots in pairs.
     #[serde(flatten)]
-    judged: JudgedChangeDocument,
+    pub(crate) judged: JudgedChangeDocument,
     /// Number of recordings of each side.
-    recordings: usize,
+    pub(crate) recordings: usize,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct MeasuredDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct MeasuredDocument {
     /// Command or workload.
-    bench: &'a str,
+    pub(crate) bench: String,
     /// Name of the metric.
-    metric: &'a str,
+    pub(crate) metric: String,
     /// Unit of the values; null if there is none.
-    unit: Option<&'a str>,
+    pub(crate) unit: Option<String>,
+    /// The effect in words: `rate: median 1000 before and 1500 after; within pairs +50.0%`.
+    #[serde(default)]
+    pub(crate) words: String,
     /// Medians of the metric.
     #[serde(flatten)]
-    judged: JudgedChangeDocument,
+    pub(crate) judged: JudgedChangeDocument,
     /// Number of pairs of starts.
-    pairs: usize,
+    pub(crate) pairs: usize,
 }
 
 /// Makes the document of a run.
-pub fn tune_document(outcome: &TuneOutcome) -> TuneDocument<'_> {
-    let (target, guest_cpus) = match &outcome.settings.target {
-        TuneTarget::Program(_) => ("program", None),
-        TuneTarget::Kernel(kernel) => ("kernel", Some(kernel.cpus)),
+pub fn tune_document(outcome: &TuneOutcome) -> TuneDocument {
+    let settings = &outcome.settings;
+    let target = match &settings.target {
+        TuneTarget::Program(_) => "program",
+        TuneTarget::Kernel(_) => "kernel",
     };
     TuneDocument {
-        schema: TuneDocument::SCHEMA,
+        schema: TuneDocument::SCHEMA.to_owned(),
         outcome: outcome_words(outcome),
-        ending: outcome.ending.as_str(),
+        ending: outcome.ending.as_str().to_owned(),
         seconds: outcome.seconds,
-        source: outcome.settings.source.display().to_string(),
-        target,
-        benches: outcome.settings.benches(),
-        machine: TunedMachineDocument {
-            cpu: &outcome.machine.cpu,
-            cpus: outcome.machine.cpus,
-            virtual_machine: outcome.machine.virtual_machine,
-        },
-        guest_cpus,
-        first_commit: &outcome.first_commit,
+        source: settings.source.display().to_string(),
+        target: target.to_owned(),
+        benches: settings.benches().into_iter().map(str::to_owned).collect(),
+        machine: outcome.machine.clone(),
+        guest_cpus: guest_cpus(settings),
+        first_commit: outcome.first_commit.clone(),
         branch: outcome.branch.as_ref().map(|branch| TunedBranchDocument {
-            name: &branch.name,
-            commit: &branch.commit,
+            name: branch.name.clone(),
+            commit: branch.commit.clone(),
             repository: branch.repository.display().to_string(),
         }),
         changes: outcome.changes.iter().map(change_document).collect(),
         untried: { outcome.untried.iter() }
             .map(|ranked| UntriedTypeDocument {
-                type_name: &ranked.name,
+                type_name: ranked.name.clone(),
                 saved_percent: 100.0 * ranked.share,
             })
             .collect(),
         state: outcome.state.display().to_string(),
-        notes: &outcome.notes,
+        notes: outcome.notes.clone(),
     }
 }
 
-fn change_document(change: &TriedChange) -> TriedChangeDocument<'_> {
+fn change_document(change: &TriedChange) -> TriedChangeDocument {
     let description = change
         .proposal
         .as_ref()
         .map(|proposal| &proposal.description);
     let (commit, rejection) = match &change.fate {
-        ChangeFate::Kept { commit } => (Some(commit.as_str()), None),
+        ChangeFate::Kept { commit } => (Some(commit.clone()), None),
         ChangeFate::Rejected(rejection) => (None, Some(rejection)),
     };
     let predicted = change
@@ -201,18 +197,18 @@ fn change_document(change: &TriedChange) -> TriedChangeDocument<'_> {
         .flat_map(|proposal| &proposal.predicted);
     TriedChangeDocument {
         number: change.number,
-        type_name: &change.ranked.name,
+        type_name: change.ranked.name.clone(),
         saved_percent: 100.0 * change.ranked.share,
-        edit: description.map(|description| description.edit.as_str()),
-        subject: description.map(|description| description.subject.as_str()),
+        edit: description.map(|description| description.edit.clone()),
+        subject: description.map(|description| description.subject.clone()),
         diff: change
             .proposal
             .as_ref()
-            .map(|proposal| proposal.diff.as_str()),
+            .map(|proposal| proposal.diff.clone()),
         kept: commit.is_some(),
         commit,
-        rejected_at: rejection.map(|rejection| rejection.stage.as_str()),
-        reason: rejection.map(|rejection| rejection.reason.as_str()),
+        rejected_at: rejection.map(|rejection| rejection.stage.as_str().to_owned()),
+        reason: rejection.map(|rejection| rejection.reason.clone()),
         predicted: predicted.map(predicted_document).collect(),
         counted: { change.effects.iter() }
             .filter_map(counted_document)
@@ -223,34 +219,37 @@ fn change_document(change: &TriedChange) -> TriedChangeDocument<'_> {
     }
 }
 
-fn predicted_document(effect: &PredictedEffect) -> PredictedDocument<'_> {
+fn predicted_document(effect: &PredictedEffect) -> PredictedDocument {
     PredictedDocument {
-        bench: &effect.bench,
+        bench: effect.bench.clone(),
         before: effect.before,
         after: effect.after,
+        words: effect.words(),
     }
 }
 
 /// Returns the document of an effect on transfers; `None` for one on a metric.
-pub(crate) fn counted_document(effect: &BenchEffect) -> Option<CountedDocument<'_>> {
+pub(crate) fn counted_document(effect: &BenchEffect) -> Option<CountedDocument> {
     let is_metric = matches!(effect.subject, EffectSubject::Metric { .. });
     (!is_metric).then(|| CountedDocument {
-        bench: &effect.bench,
-        type_name: effect.subject.type_name(),
+        bench: effect.bench.clone(),
+        type_name: effect.subject.type_name().map(str::to_owned),
+        words: effect.words(),
         judged: JudgedChangeDocument::new(&effect.judged),
         recordings: effect.samples,
     })
 }
 
 /// Returns the document of an effect on a metric; `None` for one on transfers.
-fn measured_document(effect: &BenchEffect) -> Option<MeasuredDocument<'_>> {
+fn measured_document(effect: &BenchEffect) -> Option<MeasuredDocument> {
     let EffectSubject::Metric { name, unit } = &effect.subject else {
         return None;
     };
     Some(MeasuredDocument {
-        bench: &effect.bench,
-        metric: name,
-        unit: unit.as_deref(),
+        bench: effect.bench.clone(),
+        metric: name.clone(),
+        unit: unit.clone(),
+        words: effect.words(),
         judged: JudgedChangeDocument::new(&effect.judged),
         pairs: effect.samples,
     })

@@ -1,28 +1,29 @@
 //! `relayout/verify/1`: an experiment for scripts.
 
 pub mod contents;
+mod from_experiment;
 
-use relayout_verify::judge::{ExperimentOutcome, JudgedMetric, SideSummary};
-use relayout_verify::metric::BetterDirection;
-use relayout_verify::runs::{ExperimentEnding, ExperimentRuns, ExperimentSetup, StartFate};
-use relayout_workflows::verify::JudgedRuns;
+pub(crate) use from_experiment::judged_document;
+pub use from_experiment::verify_document;
+
+use relayout_verify::judged_change::{ChangeBasis, ChangeScale, ChangeVerdict};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Document;
-use crate::documents::verify::contents::VerifyContents;
 
 /// The document of `verify --json`, of programs and of kernels.
-#[derive(Default, Serialize, JsonSchema)]
-pub struct VerifyDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct VerifyDocument {
     /// Name and version of this document.
-    pub(crate) schema: &'static str,
+    pub(crate) schema: String,
     /// Verdict over all metrics.
-    pub(crate) verdict: &'static str,
+    #[schemars(with = "String")]
+    pub(crate) verdict: ChangeVerdict,
     /// Metrics.
-    pub(crate) metrics: Vec<MetricDocument<'a>>,
+    pub(crate) metrics: Vec<MetricDocument>,
     /// Metrics that tell where a change comes from, and are no part of the verdict.
-    pub(crate) details: Vec<MetricDocument<'a>>,
+    pub(crate) details: Vec<MetricDocument>,
     /// Number of metrics and looks that the error rate is shared by.
     pub(crate) comparisons: usize,
     /// Pairs of starts that were made.
@@ -30,18 +31,18 @@ pub struct VerifyDocument<'a> {
     /// Pairs of starts that were planned at most.
     pub(crate) pairs_planned: usize,
     /// Why the experiment ended.
-    pub(crate) ending: &'static str,
+    pub(crate) ending: String,
     /// Numbers of starts, of programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) starts: Option<StartsDocument>,
     /// Command before the change; null with a patch.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) before: Option<&'a str>,
+    pub(crate) before: Option<String>,
     /// Command after the change; null with a patch.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) after: Option<&'a str>,
+    pub(crate) after: Option<String>,
     /// File of the patch; null without one.
-    pub(crate) patch: Option<&'a str>,
+    pub(crate) patch: Option<String>,
     /// The source has the patch, of kernels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reverse: Option<bool>,
@@ -52,22 +53,22 @@ pub struct VerifyDocument<'a> {
     pub(crate) yield_every: Option<u32>,
     /// Release of the kernel; null for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) release: Option<&'a str>,
+    pub(crate) release: Option<String>,
     /// Files of both kernels; null for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kernels: Option<KernelPairDocument>,
     /// Types that the patch lays out differently.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) types: Option<Vec<ChangedTypeDocument<'a>>>,
+    pub(crate) types: Option<Vec<ChangedTypeDocument>>,
     /// Predictions by replay; null without them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) predictions: Option<Vec<PredictionDocument<'a>>>,
+    pub(crate) predictions: Option<Vec<PredictionDocument>>,
     /// Sentences about the predictions; null without them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) words: Option<Vec<String>>,
     /// CPUs that both sides could use; null for kernels.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) cpus: Option<&'a [usize]>,
+    pub(crate) cpus: Option<Vec<usize>>,
     /// True if both ran under SCHED_FIFO; null for kernels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fifo: Option<bool>,
@@ -75,79 +76,94 @@ pub struct VerifyDocument<'a> {
     pub(crate) notes: Vec<String>,
 }
 
-impl Document for VerifyDocument<'_> {
+impl Document for VerifyDocument {
     const SCHEMA: &'static str = "relayout/verify/1";
 }
 
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct MetricDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct MetricDocument {
     /// Name of the metric.
-    name: &'a str,
+    pub(crate) name: String,
     /// Unit of the values; null if there is none.
-    unit: Option<&'a str>,
+    pub(crate) unit: Option<String>,
     /// `lower` or `higher`.
-    better: &'static str,
+    pub(crate) better: String,
     /// Values before the change.
-    before: SideDocument,
+    pub(crate) before: SideDocument,
     /// Values after the change.
-    after: SideDocument,
+    pub(crate) after: SideDocument,
     /// Origin of the values: `measured` on hardware, or `counted` in recordings of kernels.
-    basis: &'static str,
+    #[schemars(with = "String")]
+    pub(crate) basis: ChangeBasis,
     /// Change in percent; null if it cannot be told, or has no percentage.
-    change_percent: Option<f64>,
+    pub(crate) change_percent: Option<f64>,
     /// 95% interval of the change in percent; null if it cannot be told, or has no percentage.
-    ci95_percent: Option<[f64; 2]>,
+    pub(crate) ci95_percent: Option<[f64; 2]>,
     /// How the change is computed.
-    change_is: &'static str,
+    #[schemars(with = "String")]
+    pub(crate) change_is: ChangeScale,
     /// Probability of such a change without a cause; null if it cannot be told.
-    p_value: Option<f64>,
+    pub(crate) p_value: Option<f64>,
     /// Reason why a change or a margin has no percentage; null if all have one.
-    change_why: Option<&'static str>,
+    pub(crate) change_why: Option<String>,
     /// Margin of `same`, in percent; null if the median before is 0 and the change is a difference.
-    margin_percent: Option<f64>,
+    pub(crate) margin_percent: Option<f64>,
     /// Smallest margin with which the interval would give "same".
-    margin_reached_percent: Option<f64>,
+    pub(crate) margin_reached_percent: Option<f64>,
     /// No value of one side lies within those of the other.
-    ranges_apart: bool,
+    pub(crate) ranges_apart: bool,
     /// `better`, `worse`, `same` or `unclear`.
-    verdict: &'static str,
+    #[schemars(with = "String")]
+    pub(crate) verdict: ChangeVerdict,
     /// Reason for an unclear verdict; null for others.
-    why: Option<&'static str>,
+    pub(crate) why: Option<String>,
 }
 
-#[derive(Serialize, JsonSchema)]
+impl MetricDocument {
+    /// Returns the change with its sign and unit: `-12.3%`; `None` where it cannot be told.
+    pub(crate) fn change_text(&self) -> Option<String> {
+        { self.change_percent }.map(|percent| self.change_is.percent_text(percent))
+    }
+
+    /// Returns the ends of the interval with their signs and units.
+    pub(crate) fn interval_text(&self) -> Option<[String; 2]> {
+        { self.ci95_percent }.map(|ends| ends.map(|end| self.change_is.percent_text(end)))
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct SideDocument {
     /// Median, in the metric's unit.
-    median: f64,
+    pub(crate) median: f64,
     /// Mean, in the metric's unit.
-    mean: f64,
+    pub(crate) mean: f64,
     /// Standard deviation in percent of the mean; null with one value.
-    stddev_percent: Option<f64>,
+    pub(crate) stddev_percent: Option<f64>,
     /// Least value.
-    min: f64,
+    pub(crate) min: f64,
     /// Largest value.
-    max: f64,
+    pub(crate) max: f64,
     /// Number of values.
-    n: usize,
+    pub(crate) n: usize,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct StartsDocument {
     /// All starts.
-    total: usize,
+    pub(crate) total: usize,
     /// Starts that count.
-    kept: usize,
+    pub(crate) kept: usize,
     /// Disturbed starts that count all the same.
-    kept_disturbed: usize,
+    pub(crate) kept_disturbed: usize,
     /// Starts that lost CPU time to others, and were discarded.
-    disturbed: usize,
+    pub(crate) disturbed: usize,
     /// Starts that reported a disturbance themselves.
-    said_disturbed: usize,
+    pub(crate) said_disturbed: usize,
     /// Starts for warming up.
-    warm_up: usize,
+    pub(crate) warm_up: usize,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct KernelPairDocument {
     /// Kernel without the patch.
     pub(crate) before: BuiltKernelDocument,
@@ -155,7 +171,7 @@ pub(crate) struct KernelPairDocument {
     pub(crate) after: BuiltKernelDocument,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct BuiltKernelDocument {
     /// File of the image.
     pub(crate) image: String,
@@ -167,22 +183,22 @@ pub(crate) struct BuiltKernelDocument {
     pub(crate) build_seconds: Option<f64>,
 }
 
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct ChangedTypeDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct ChangedTypeDocument {
     /// Name of the type.
-    pub(crate) name: &'a str,
+    pub(crate) name: String,
     /// Size in bytes without the patch.
     pub(crate) old_size: u64,
     /// Size in bytes with the patch.
     pub(crate) new_size: u64,
     /// Members that moved.
-    pub(crate) members: Vec<MovedMemberDocument<'a>>,
+    pub(crate) members: Vec<MovedMemberDocument>,
 }
 
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct MovedMemberDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct MovedMemberDocument {
     /// Path of the member.
-    pub(crate) name: &'a str,
+    pub(crate) name: String,
     /// Offset in bytes without the patch.
     pub(crate) old_offset: u64,
     /// Offset in bytes with the patch.
@@ -190,22 +206,22 @@ pub(crate) struct MovedMemberDocument<'a> {
 }
 
 /// Replay of one type in one setting, or the reason why there is none.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct PredictionDocument<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct PredictionDocument {
     /// Name of the type, without `struct`.
     #[serde(rename = "type")]
-    pub(crate) type_name: &'a str,
+    pub(crate) type_name: String,
     /// Workload and number of CPUs.
-    pub(crate) setting: &'a str,
+    pub(crate) setting: String,
     /// Reason why nothing is predicted; null if something is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) refused: Option<&'a str>,
+    pub(crate) refused: Option<String>,
     /// Result of the replay; null if refused.
     #[serde(flatten)]
     pub(crate) replayed: Option<ReplayedDocument>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct ReplayedDocument {
     /// Today's layout.
     pub(crate) before: ReplayedSideDocument,
@@ -219,108 +235,10 @@ pub(crate) struct ReplayedDocument {
     pub(crate) partial: bool,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct ReplayedSideDocument {
     /// Transfers: moves of a cache line to a CPU that another CPU had it.
     pub(crate) transfers: u64,
     /// Transfers that brought nothing that was used at the access itself.
     pub(crate) false_first_touch: u64,
-}
-
-/// Makes the document of an experiment with programs.
-pub fn verify_document<'a>(contents: &VerifyContents<'a>) -> VerifyDocument<'a> {
-    let runs = contents.runs;
-    let setup = &runs.setup;
-    VerifyDocument {
-        starts: Some(starts_document(runs)),
-        before: Some(&setup.before),
-        after: Some(&setup.after),
-        cpus: Some(&setup.cpus),
-        fifo: Some(setup.fifo),
-        notes: contents.all_notes(),
-        ..judged_document(setup, runs.ending, contents.judged)
-    }
-}
-
-/// Makes the part of the document that programs and kernels share.
-pub(crate) fn judged_document<'a>(
-    setup: &'a ExperimentSetup,
-    ending: ExperimentEnding,
-    judged: &'a JudgedRuns,
-) -> VerifyDocument<'a> {
-    let outcome = &judged.outcome;
-    VerifyDocument {
-        schema: VerifyDocument::SCHEMA,
-        verdict: outcome.verdict.as_str(),
-        metrics: metric_documents(outcome),
-        details: metric_documents(&judged.details),
-        comparisons: outcome.metrics.len(),
-        pairs: outcome.pairs,
-        pairs_planned: setup.pairs,
-        ending: ending_word(ending),
-        patch: setup.patch.as_deref(),
-        seed: setup.seed,
-        ..VerifyDocument::default()
-    }
-}
-
-fn ending_word(ending: ExperimentEnding) -> &'static str {
-    match ending {
-        ExperimentEnding::Complete => "complete",
-        ExperimentEnding::Decided => "decided",
-        ExperimentEnding::Budget => "budget",
-        ExperimentEnding::CutOff => "cut-off",
-    }
-}
-
-fn starts_document(runs: &ExperimentRuns) -> StartsDocument {
-    let kept_disturbed = runs.count_fate(StartFate::KeptDisturbed);
-    StartsDocument {
-        total: runs.starts.len(),
-        kept: runs.count_fate(StartFate::Kept) + kept_disturbed,
-        kept_disturbed,
-        disturbed: runs.count_fate(StartFate::Disturbed),
-        said_disturbed: runs.count_fate(StartFate::SaidDisturbed),
-        warm_up: runs.count_fate(StartFate::WarmUp),
-    }
-}
-
-fn metric_documents(outcome: &ExperimentOutcome) -> Vec<MetricDocument<'_>> {
-    outcome.metrics.iter().map(metric_document).collect()
-}
-
-fn metric_document(metric: &JudgedMetric) -> MetricDocument<'_> {
-    let percent = |fraction: f64| 100.0 * fraction;
-    MetricDocument {
-        name: &metric.description.name,
-        unit: metric.description.unit.as_deref(),
-        better: match metric.description.better {
-            BetterDirection::Higher => "higher",
-            BetterDirection::Lower => "lower",
-        },
-        before: side_document(&metric.before),
-        after: side_document(&metric.after),
-        basis: metric.judged.basis.as_str(),
-        change_percent: metric.judged.change.map(percent),
-        ci95_percent: metric.judged.interval.map(|ends| ends.map(percent)),
-        change_is: metric.judged.scale.as_str(),
-        p_value: metric.p_value,
-        change_why: metric.why_no_change,
-        margin_percent: metric.margin.map(percent),
-        margin_reached_percent: metric.margin_reached.map(percent),
-        ranges_apart: metric.before.is_apart_from(&metric.after),
-        verdict: metric.judged.verdict.as_str(),
-        why: metric.why,
-    }
-}
-
-fn side_document(summary: &SideSummary) -> SideDocument {
-    SideDocument {
-        median: summary.median,
-        mean: summary.mean,
-        stddev_percent: summary.stddev_percent,
-        min: summary.min,
-        max: summary.max,
-        n: summary.count,
-    }
 }

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use relayout_advice::{ResolvedProfile, effects_of};
+use relayout_advice::{BenchEffect, ResolvedProfile, effects_of};
 use relayout_probe::MachineIdentity;
 use relayout_session::advise::PatchedType;
 use relayout_verify::judged_change::ChangeBasis;
 use relayout_workflows::tune::{ChangeDescription, ChangeWriter, TriedChange, TuneSettings};
 
 use crate::exports::mail::patch::patch_description;
-use crate::words::effects::{counted_words, measured_words};
+use crate::words::effects::{counted_words, guest_cpus, measured_words};
 use crate::words::wrap::wrap_text_at;
 
 /// Columns of a commit message.
@@ -52,12 +52,14 @@ impl ChangeWriter for TuneWriter {
             let effects = measured
                 .iter()
                 .map(|effect| (&effect.bench, effect.words()));
-            push_effects(&mut text, &measured_words(machine, &measured), effects);
+            let heading = measured_words(machine, &sample_counts(&measured));
+            push_effects(&mut text, &heading, effects);
         }
         let counted = effects_of(&change.effects, ChangeBasis::Counted);
         if !counted.is_empty() {
             let effects = counted.iter().map(|effect| (&effect.bench, effect.words()));
-            push_effects(&mut text, &counted_words(settings, &counted), effects);
+            let heading = counted_words(guest_cpus(settings), &sample_counts(&counted));
+            push_effects(&mut text, &heading, effects);
         }
         if measured.is_empty() {
             text.push_str("\nNothing was measured on hardware.\n");
@@ -65,6 +67,10 @@ impl ChangeWriter for TuneWriter {
         let _ = writeln!(text, "\n{TRAILER}");
         text
     }
+}
+
+fn sample_counts(effects: &[&BenchEffect]) -> Vec<usize> {
+    effects.iter().map(|effect| effect.samples).collect()
 }
 
 fn push_effects<'e>(

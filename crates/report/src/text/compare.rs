@@ -4,16 +4,10 @@ use std::fmt::Write as _;
 
 use relayout_layout::word_lists::word_series;
 use relayout_verify::judged_change::ChangeVerdict;
-use relayout_workflows::compare::{
-    RateChange, RecordingComparison, SubjectChange, WorkloadComparison,
-};
 
-use crate::words::finding::subject_name;
+use crate::documents::compare::{CompareDocument, RateDocument, SubjectDocument, WorkloadDocument};
 use crate::words::magnitude::value;
-use crate::words::recording_changes::{
-    cause_sentences, change_words, collector_words, interval_words, member_words,
-    names_with_verdict, outcome_words, side_words,
-};
+use crate::words::recording_changes::{change_words, member_words, side_words};
 use crate::words::wrap::wrap_text;
 
 /// Types without a change that are named.
@@ -22,24 +16,24 @@ const SAME_MAX: usize = 8;
 const INDENT: usize = 10;
 
 /// Renders a comparison as text.
-pub fn render_text(comparison: &RecordingComparison) -> String {
+pub fn compare_text(document: &CompareDocument) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "{}", wrap_text(&outcome_words(comparison), 2));
-    for workload in &comparison.workloads {
+    let _ = writeln!(text, "{}", wrap_text(&document.outcome, 2));
+    for workload in &document.workloads {
         text.push('\n');
         text.push_str(&workload_text(workload));
     }
-    for note in &comparison.notes {
+    for note in &document.notes {
         let _ = writeln!(text, "\nnote: {}", wrap_text(note, 6));
     }
     text
 }
 
-fn workload_text(workload: &WorkloadComparison) -> String {
+fn workload_text(workload: &WorkloadDocument) -> String {
     let mut text = format!(
         "{}, {}\n  old  {}\n  new  {}\n\n",
-        workload.workload,
-        collector_words(&workload.new.meta),
+        workload.title(),
+        workload.counted,
         side_words(&workload.old),
         side_words(&workload.new)
     );
@@ -48,13 +42,13 @@ fn workload_text(workload: &WorkloadComparison) -> String {
         "  verdict      old        new  change, 95% interval        transfers per operation of"
     );
     text.push_str(&row(&workload.total, "all memory"));
-    for change in &workload.subjects {
-        if change.rate.judged.verdict != ChangeVerdict::Same {
-            text.push_str(&row(&change.rate, &subject_name(&change.subject)));
-            text.push_str(&details(change));
+    for subject in &workload.subjects {
+        if subject.rate.verdict != ChangeVerdict::Same {
+            text.push_str(&row(&subject.rate, &subject.name));
+            text.push_str(&details(subject));
         }
     }
-    let same = names_with_verdict(workload, ChangeVerdict::Same);
+    let same = workload.names_with_verdict(ChangeVerdict::Same);
     if !same.is_empty() {
         let words = format!("  same: {}", word_series(&same, SAME_MAX));
         let _ = writeln!(text, "{}", wrap_text(&words, 8));
@@ -65,20 +59,20 @@ fn workload_text(workload: &WorkloadComparison) -> String {
     text
 }
 
-fn row(change: &RateChange, name: &str) -> String {
-    let interval = format!("{}{}", change_words(change), interval_words(change));
+fn row(rate: &RateDocument, name: &str) -> String {
     format!(
-        "  {:<7} {:>8} {:>10}  {interval:<26}  {name}\n",
-        change.judged.verdict.as_str(),
-        value(change.judged.before),
-        value(change.judged.after),
+        "  {:<7} {:>8} {:>10}  {:<26}  {name}\n",
+        rate.verdict.as_str(),
+        value(rate.old_mean),
+        value(rate.new_mean),
+        change_words(rate),
     )
 }
 
-fn details(change: &SubjectChange) -> String {
-    let mut lines = cause_sentences(change);
-    let members = member_words(change);
-    if change.cause.is_some() && !members.is_empty() {
+fn details(subject: &SubjectDocument) -> String {
+    let mut lines = subject.cause_sentences().to_vec();
+    let members = member_words(subject);
+    if subject.cause.is_some() && !members.is_empty() {
         lines.push(format!("by member: {members}"));
     }
     let mut text = String::new();

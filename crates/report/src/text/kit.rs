@@ -2,10 +2,15 @@
 
 use std::fmt::Write as _;
 
-use relayout_workflows::kit::{Agreement, ExportedKit, ImportedResult, KitEvidence, LedgerEntry};
+use relayout_verify::judged_change::ChangeVerdict;
+use relayout_workflows::kit::{Agreement, ExportedKit, LedgerEntry};
 
-use crate::documents::verify::contents::VerifyContents;
-use crate::text::verify::render_text;
+use crate::documents::kit::{
+    KitResultDocument, PredictedDocument, counted_documents, predicted_documents,
+};
+use crate::documents::tune::CountedDocument;
+use crate::documents::verify::MetricDocument;
+use crate::text::verify::verify_text;
 use crate::words::counted;
 use crate::words::wrap::wrap_text;
 
@@ -13,23 +18,23 @@ use crate::words::wrap::wrap_text;
 const INDENT: usize = 13;
 
 /// Renders a result: the measurement, and beside it what was predicted and counted.
-pub fn render_result(imported: &ImportedResult, contents: &VerifyContents<'_>) -> String {
-    let machine = &imported.machine;
-    let kind = if machine.is_virtual {
+pub fn kit_result_text(document: &KitResultDocument) -> String {
+    let machine = &document.machine;
+    let kind = if machine.virtual_machine {
         " of a virtual machine"
     } else {
         ""
     };
     let mut text = format!(
         "{}\nmeasured on {}, {}{kind}, {}; kept on CPUs: {}\n\n{}",
-        imported.manifest.subject,
+        document.subject,
         machine.cpu,
         counted(machine.cpus.into(), "CPU"),
         machine.kernel,
         machine.pinned,
-        render_text(contents)
+        verify_text(&document.measured)
     );
-    for event in &imported.events {
+    for event in &document.events {
         let count =
             |count: Option<f64>| count.map_or("-".to_owned(), |count| format!("{count:.0}"));
         let _ = writeln!(
@@ -41,12 +46,19 @@ pub fn render_result(imported: &ImportedResult, contents: &VerifyContents<'_>) -
         );
     }
     text.push_str("\nBeside it:\n");
-    for (kind, words) in evidence_words(&imported.manifest.evidence) {
+    for (kind, words) in evidence_words(&document.predicted, &document.counted) {
         push_fact(&mut text, kind, &words);
     }
-    for entry in imported.ledger_entries() {
-        push_fact(&mut text, "measured", &measured_words(&entry));
-        push_fact(&mut text, entry.agreement.as_str(), agreement_words(&entry));
+    let measured = &document.measured;
+    for (metric, beside) in measured.metrics.iter().zip(&document.agreements) {
+        push_fact(
+            &mut text,
+            "measured",
+            &measured_words(metric, measured.pairs),
+        );
+        let agreement = beside.agreement;
+        let words = agreement_words(agreement, document.expected);
+        push_fact(&mut text, agreement.as_str(), words);
     }
     text
 }
@@ -57,9 +69,12 @@ fn push_fact(text: &mut String, kind: &str, words: &str) {
 }
 
 /// Returns what was predicted and counted, in words.
-fn evidence_words(evidence: &KitEvidence) -> Vec<(&'static str, String)> {
+fn evidence_words(
+    predicted: &[PredictedDocument],
+    counts: &[CountedDocument],
+) -> Vec<(&'static str, String)> {
     let mut words = Vec::new();
-    for predicted in &evidence.predicted {
+    for predicted in predicted {
         words.push((
             "predicted",
             format!(
@@ -68,9 +83,9 @@ fn evidence_words(evidence: &KitEvidence) -> Vec<(&'static str, String)> {
             ),
         ));
         let gains = predicted.gains.iter().map(|gain| {
-            let [low, high] = gain.interval;
             let on = format!("{} on {}", counted(gain.cpus.into(), "CPU"), gain.machine);
-            format!("{:.2} ({low:.2} to {high:.2}) with {on}", gain.ratio)
+            let [ratio, low, high] = [gain.ratio, gain.low, gain.high];
+            format!("{ratio:.2} ({low:.2} to {high:.2}) with {on}")
         });
         let gains: Vec<String> = gains.collect();
         if !gains.is_empty() {
@@ -78,12 +93,12 @@ fn evidence_words(evidence: &KitEvidence) -> Vec<(&'static str, String)> {
             words.push(("predicted", format!("throughput over today's {gains}")));
         }
     }
-    words.extend(evidence.counted.iter().map(|effect| {
-        let recordings = counted(effect.samples as u64, "recording");
-        let words = effect.words();
+    words.extend(counts.iter().map(|effect| {
+        let recordings = counted(effect.recordings as u64, "recording");
+        let CountedDocument { bench, words, .. } = effect;
         (
             "counted",
-            format!("{}: {words}, in {recordings} of each build", effect.bench),
+            format!("{bench}: {words}, in {recordings} of each build"),
         )
     }));
     if words.is_empty() {
@@ -92,23 +107,24 @@ fn evidence_words(evidence: &KitEvidence) -> Vec<(&'static str, String)> {
     words
 }
 
-fn measured_words(entry: &LedgerEntry) -> String {
-    let change = entry.judged.change_text();
+fn measured_words(metric: &MetricDocument, pairs: usize) -> String {
+    let change = metric.change_text();
     let change = change.as_deref().unwrap_or("cannot be told");
-    let interval = match entry.judged.interval_text() {
+    let interval = match metric.interval_text() {
         Some([low, high]) => format!(", 95% interval {low} to {high}"),
         None => String::new(),
     };
     format!(
         "{}: {change}{interval}, in {}: {}",
-        entry.metric,
-        counted(entry.pairs as u64, "pair"),
-        entry.judged.verdict.as_str()
+        metric.name,
+        counted(pairs as u64, "pair"),
+        metric.verdict.as_str()
     )
 }
 
-fn agreement_words(entry: &LedgerEntry) -> &'static str {
-    match (entry.agreement, entry.evidence.expects_gain()) {
+fn agreement_words(agreement: Agreement, expected: Option<ChangeVerdict>) -> &'static str {
+    let is_gain = expected.map(|verdict| verdict == ChangeVerdict::Better);
+    match (agreement, is_gain) {
         (Agreement::Hit, Some(true)) => "it was to get better, and did",
         (Agreement::Hit, _) => "it was to get worse, and did",
         (Agreement::Miss, Some(true)) => "it was to get better, and got worse",
@@ -163,7 +179,9 @@ pub fn render_export(kit: &ExportedKit) -> String {
         kit.manifest.subject,
         kit.bytes as f64 / f64::from(1 << 20)
     );
-    for (kind, words) in evidence_words(&kit.manifest.evidence) {
+    let evidence = &kit.manifest.evidence;
+    let (predicted, counts) = (predicted_documents(evidence), counted_documents(evidence));
+    for (kind, words) in evidence_words(&predicted, &counts) {
         push_fact(&mut text, kind, &words);
     }
     for note in &kit.notes {

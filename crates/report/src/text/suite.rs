@@ -2,15 +2,12 @@
 
 use std::fmt::Write as _;
 
-use relayout_workflows::suite::SuiteOutcome;
-
-use crate::documents::suite::suite_document;
+use crate::documents::suite::{ELSEWHERE, SuiteDocument};
 use crate::words::counted;
 
 /// Renders how the jobs of a suite ended: a sentence, and a line for each that has no profile for a
 /// reason.
-pub fn render_text(outcome: &SuiteOutcome) -> String {
-    let document = suite_document(outcome);
+pub fn suite_text(document: &SuiteDocument) -> String {
     let new = document.jobs.iter().filter(|job| job.new).count();
     let mut text = format!(
         "{} in {}: {} done, {} failed, {} not run; {new} of them now\n",
@@ -20,18 +17,14 @@ pub fn render_text(outcome: &SuiteOutcome) -> String {
         document.failed,
         document.waiting,
     );
-    for (job, report) in document.jobs.iter().zip(&outcome.jobs) {
-        if let Some(message) = job.message {
-            let log = outcome.folder.log(&report.job);
+    for job in &document.jobs {
+        if let Some(message) = &job.message {
             let _ = writeln!(
                 text,
                 "{:<9} {}: {message}\n{:9} log: {}",
-                job.state,
-                job.id,
-                "",
-                log.display()
+                job.state, job.id, "", job.log
             );
-        } else if job.state == "elsewhere" {
+        } else if job.state == ELSEWHERE {
             let _ = writeln!(text, "{:<9} {}: another process runs it", job.state, job.id);
         }
     }
@@ -39,7 +32,7 @@ pub fn render_text(outcome: &SuiteOutcome) -> String {
 }
 
 /// Renders the names of the jobs, a line each.
-pub fn render_list(outcome: &SuiteOutcome) -> String {
-    let names = outcome.jobs.iter().map(|report| report.job.id.as_str());
+pub fn job_list(document: &SuiteDocument) -> String {
+    let names = document.jobs.iter().map(|job| job.id.as_str());
     names.flat_map(|name| [name, "\n"]).collect()
 }

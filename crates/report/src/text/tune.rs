@@ -2,12 +2,8 @@
 
 use std::fmt::Write as _;
 
-use relayout_advice::effects_of;
-use relayout_verify::judged_change::ChangeBasis;
-use relayout_workflows::tune::{ChangeFate, TriedChange, TuneOutcome};
-
-use crate::words::effects::{counted_words, measured_words, outcome_words};
-use crate::words::percent::percent;
+use crate::documents::tune::{TriedChangeDocument, TuneDocument};
+use crate::words::effects::{counted_words, measured_words};
 use crate::words::wrap::wrap_text;
 
 /// Columns before the details of a change.
@@ -16,85 +12,68 @@ const INDENT: usize = 13;
 const UNTRIED_MAX: usize = 5;
 
 /// Renders a run as text.
-pub fn render_text(outcome: &TuneOutcome) -> String {
-    let mut text = wrap_text(&outcome_words(outcome), 2) + "\n";
-    for change in &outcome.changes {
+pub fn tune_text(document: &TuneDocument) -> String {
+    let mut text = wrap_text(&document.outcome, 2) + "\n";
+    for change in &document.changes {
         text.push('\n');
-        text.push_str(&change_text(outcome, change));
+        text.push_str(&change_text(document, change));
     }
-    if !outcome.untried.is_empty() {
-        let names: Vec<String> = { outcome.untried.iter().take(UNTRIED_MAX) }
-            .map(|ranked| format!("{} ({})", ranked.name, percent(ranked.share)))
+    if !document.untried.is_empty() {
+        let names: Vec<String> = { document.untried.iter().take(UNTRIED_MAX) }
+            .map(|untried| format!("{} ({:.1}%)", untried.type_name, untried.saved_percent))
             .collect();
         let words = format!("not tried: {}", names.join(", "));
         let _ = writeln!(text, "\n{}", wrap_text(&words, 2));
     }
-    if let Some(branch) = &outcome.branch {
-        let range = format!("{}..{}", short(&outcome.first_commit), branch.name);
+    if let Some(branch) = &document.branch {
+        let range = format!("{}..{}", short(&document.first_commit), branch.name);
         let _ = writeln!(
             text,
             "\nbranch {} in {}\n  git -C {1} log -p {range}",
-            branch.name,
-            branch.repository.display(),
+            branch.name, branch.repository,
         );
     }
-    for note in &outcome.notes {
+    for note in &document.notes {
         let _ = writeln!(text, "\n{}", wrap_text(&format!("note: {note}"), 2));
     }
-    let _ = writeln!(
-        text,
-        "profiles, patches and logs: {}",
-        outcome.state.display()
-    );
+    let _ = writeln!(text, "profiles, patches and logs: {}", document.state);
     text
 }
 
-fn change_text(outcome: &TuneOutcome, change: &TriedChange) -> String {
-    let (fate, end) = match &change.fate {
-        ChangeFate::Kept { commit } => ("kept", format!("commit {}", short(commit))),
-        ChangeFate::Rejected(rejection) => ("rejected", rejection.reason.clone()),
+fn change_text(document: &TuneDocument, change: &TriedChangeDocument) -> String {
+    let (fate, end) = match &change.commit {
+        Some(commit) => ("kept", format!("commit {}", short(commit))),
+        None => ("rejected", change.reason.clone().unwrap_or_default()),
     };
-    let edit = match &change.proposal {
-        Some(proposal) => format!(": {}", proposal.description.edit),
-        None => String::new(),
-    };
+    let edit = { change.edit.as_ref() }.map_or(String::new(), |edit| format!(": {edit}"));
     let head = format!(
-        "{fate:<8} {:>2}  {}{edit} (at most {} of all transfers)",
-        change.number,
-        change.ranked.name,
-        percent(change.ranked.share)
+        "{fate:<8} {:>2}  {}{edit} (at most {:.1}% of all transfers)",
+        change.number, change.type_name, change.saved_percent
     );
     let mut text = wrap_text(&head, INDENT) + "\n";
     let mut detail = |words: String| {
         let _ = writeln!(text, "{:INDENT$}{}", "", wrap_text(&words, INDENT + 2));
     };
-    for effect in effects_of(&change.effects, ChangeBasis::Measured) {
-        let how = measured_words(&outcome.machine, &[effect]);
+    for effect in &change.measured {
+        let how = measured_words(&document.machine, &[effect.pairs]);
+        let verdict = effect.judged.verdict.as_str();
         detail(format!(
-            "{how}: {}: {}: {}",
-            effect.bench,
-            effect.judged.verdict.as_str(),
-            effect.words()
+            "{how}: {}: {verdict}: {}",
+            effect.bench, effect.words
         ));
     }
-    for effect in effects_of(&change.effects, ChangeBasis::Counted) {
-        let how = counted_words(&outcome.settings, &[effect]);
+    for effect in &change.counted {
+        let how = counted_words(document.guest_cpus, &[effect.recordings]);
+        let verdict = effect.judged.verdict.as_str();
         detail(format!(
-            "{how}: {}: {}: {}",
-            effect.bench,
-            effect.judged.verdict.as_str(),
-            effect.words()
+            "{how}: {}: {verdict}: {}",
+            effect.bench, effect.words
         ));
     }
-    for effect in change
-        .proposal
-        .iter()
-        .flat_map(|proposal| &proposal.predicted)
-    {
+    for effect in &change.predicted {
         detail(format!(
             "Predicted by replay: {}: {}",
-            effect.bench,
-            effect.words()
+            effect.bench, effect.words
         ));
     }
     detail(format!("{fate}: {end}"));

@@ -1,44 +1,41 @@
 //! Text of an experiment with programs: table, notes and verdict.
 
-pub(crate) mod table;
+mod kernel_text;
+mod table;
 
-use relayout_verify::judge::ExperimentOutcome;
 use relayout_verify::judged_change::ChangeVerdict;
 
-use crate::documents::verify::contents::VerifyContents;
+use crate::documents::verify::VerifyDocument;
+use kernel_text::kernel_text;
 
 /// Renders the tables of both kinds of metrics, the notes and the verdict.
-pub fn render_text(contents: &VerifyContents<'_>) -> String {
-    let (runs, outcome, details) = (contents.runs, contents.outcome(), contents.details());
-    let mut text = String::new();
-    let setup = &runs.setup;
-    match &setup.patch {
-        Some(patch) => text.push_str(&format!("{} without and with {patch}\n\n", setup.before)),
-        None => text.push_str(&format!(
-            "before: {}\nafter:  {}\n\n",
-            setup.before, setup.after
-        )),
+pub fn verify_text(document: &VerifyDocument) -> String {
+    if document.kernels.is_some() {
+        return kernel_text(document);
     }
-    text.push_str(&table::render_tables(outcome, details));
+    let [before, after] =
+        [&document.before, &document.after].map(|command| command.as_deref().unwrap_or_default());
+    let mut text = match &document.patch {
+        Some(patch) => format!("{before} without and with {patch}\n\n"),
+        None => format!("before: {before}\nafter:  {after}\n\n"),
+    };
+    text.push_str(&table::render_tables(document));
     text.push('\n');
-    for note in contents.all_notes() {
-        text.push_str(&note);
+    for note in &document.notes {
+        text.push_str(note);
         text.push('\n');
     }
-    text.push_str(&format!("verdict: {}\n", verdict_text(outcome)));
+    text.push_str(&format!("verdict: {}\n", verdict_text(document)));
     text
 }
 
-fn verdict_text(outcome: &ExperimentOutcome) -> String {
+fn verdict_text(document: &VerifyDocument) -> String {
     let count = |verdict| {
-        outcome
-            .metrics
-            .iter()
-            .filter(|metric| metric.judged.verdict == verdict)
-            .count()
+        let metrics = document.metrics.iter();
+        metrics.filter(|metric| metric.verdict == verdict).count()
     };
-    let total = outcome.metrics.len();
-    let all = outcome.verdict.as_str();
+    let total = document.metrics.len();
+    let all = document.verdict.as_str();
     if total <= 1 {
         return all.to_owned();
     }

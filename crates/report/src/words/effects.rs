@@ -1,15 +1,14 @@
 //! Ways in which the numbers of a run came about. No sentence mixes two of them.
 
-use relayout_advice::BenchEffect;
 use relayout_probe::MachineIdentity;
 use relayout_workflows::tune::{SHARE_MIN, TuneEnding, TuneOutcome, TuneSettings, TuneTarget};
 
 use crate::words::counted;
 use crate::words::percent::whole_percent;
 
-/// Says how measurements came about: `Measured on AMD EPYC, 2 CPUs of a virtual machine, in 10 pairs
-/// of starts`.
-pub(crate) fn measured_words(machine: &MachineIdentity, effects: &[&BenchEffect]) -> String {
+/// Says how measurements with these numbers of pairs came about: `Measured on AMD EPYC, 2 CPUs of a
+/// virtual machine, in 10 pairs of starts`.
+pub(crate) fn measured_words(machine: &MachineIdentity, pairs: &[usize]) -> String {
     let of_machine = match machine.virtual_machine {
         true => " of a virtual machine",
         false => "",
@@ -18,30 +17,38 @@ pub(crate) fn measured_words(machine: &MachineIdentity, effects: &[&BenchEffect]
         "Measured on {}, {}{of_machine}, in {} of starts",
         machine.cpu,
         counted(machine.cpus.into(), "CPU"),
-        range_words(effects.iter().map(|effect| effect.samples), "pair")
+        range_words(pairs, "pair")
     )
 }
 
-/// Says how counts came about: `Counted under QEMU with 4 CPUs, in 6 pairs of boots`.
-pub(crate) fn counted_words(settings: &TuneSettings, effects: &[&BenchEffect]) -> String {
-    let recordings = effects.iter().map(|effect| effect.samples);
-    match &settings.target {
-        TuneTarget::Kernel(kernel) => format!(
+/// Says how counts in these numbers of recordings came about: `Counted under QEMU with 4 CPUs, in 6 pairs
+/// of boots`. Programs have no CPUs of guests.
+pub(crate) fn counted_words(guest_cpus: Option<u16>, recordings: &[usize]) -> String {
+    match guest_cpus {
+        Some(cpus) => format!(
             "Counted under QEMU with {}, in {} of boots",
-            counted(kernel.cpus.into(), "CPU"),
+            counted(cpus.into(), "CPU"),
             range_words(recordings, "pair")
         ),
-        TuneTarget::Program(_) => format!(
+        None => format!(
             "Counted in {} of each build",
             range_words(recordings, "recording")
         ),
     }
 }
 
+/// Returns the CPUs of guests; `None` for programs.
+pub(crate) fn guest_cpus(settings: &TuneSettings) -> Option<u16> {
+    match &settings.target {
+        TuneTarget::Kernel(kernel) => Some(kernel.cpus),
+        TuneTarget::Program(_) => None,
+    }
+}
+
 /// Returns `10 pairs`, or `10 to 30 pairs`.
-fn range_words(counts: impl Iterator<Item = usize> + Clone, noun: &str) -> String {
-    let least = counts.clone().min().unwrap_or(0);
-    let most = counts.max().unwrap_or(0);
+fn range_words(counts: &[usize], noun: &str) -> String {
+    let least = counts.iter().min().copied().unwrap_or(0);
+    let most = counts.iter().max().copied().unwrap_or(0);
     match least == most {
         true => counted(most as u64, noun),
         false => format!("{least} to {}", counted(most as u64, noun)),

@@ -21,7 +21,11 @@ pub(crate) fn percent_of(part: u64, whole: u64) -> String {
 
 /// Formats a fraction in percent or points with one decimal place, or none if that is 0.
 pub(crate) fn fraction_words(fraction: f64, is_points: bool) -> String {
-    let percent = 100.0 * fraction;
+    percent_words(100.0 * fraction, is_points)
+}
+
+/// Formats a number of percent or points with one decimal place, or none if that is 0.
+pub(crate) fn percent_words(percent: f64, is_points: bool) -> String {
     let unit = if is_points { " points" } else { "%" };
     let text = format!("{percent:.1}");
     format!("{}{unit}", text.strip_suffix(".0").unwrap_or(&text))

@@ -6,16 +6,17 @@ use relayout_profile::ProfileMeta;
 use relayout_profile::program::COMPILED_IN_COLLECTOR;
 use relayout_verify::judged_change::ChangeVerdict;
 use relayout_workflows::compare::{
-    ChangeCause, LayoutCause, MemberChange, MemberSide, RateChange, RecordingComparison,
-    SideWorkload, SubjectChange, WorkloadComparison,
+    ChangeCause, LayoutCause, RateChange, RecordingComparison, SubjectChange,
 };
 
+use crate::documents::compare::{
+    CompareSideDocument, MemberSideDocument, RateDocument, SubjectDocument,
+};
 use crate::words::access::shown_name;
 use crate::words::finding::subject_name;
 use crate::words::layout_changes::hot::pair_sentences;
 use crate::words::layout_changes::shape_pair::ShapePair;
 use crate::words::magnitude::value;
-use crate::words::percent::signed_percent;
 use crate::words::{count_more, counted};
 
 /// Sentences about the layout of one type.
@@ -41,52 +42,56 @@ pub(crate) fn collector_words(meta: &ProfileMeta) -> String {
 }
 
 /// `6.12.117: 8 recordings, 960000 operations`
-pub(crate) fn side_words(side: &SideWorkload) -> String {
-    let release = match side.meta.release.as_str() {
+pub(crate) fn side_words(side: &CompareSideDocument) -> String {
+    let release = match side.release.as_str() {
         "" => "(unknown build)",
         release => release,
     };
     format!(
         "{release}: {}, {:.0} operations",
         counted(side.recordings.len() as u64, "recording"),
-        side.operations()
+        side.operations
     )
 }
 
 /// `1.590 -> 1.250 transfers per operation, -21.4% [-25.0%, -17.5%]`
-pub(crate) fn rate_words(change: &RateChange) -> String {
+pub(crate) fn rate_words(rate: &RateDocument) -> String {
     format!(
-        "{} -> {} transfers per operation, {}{}",
-        value(change.judged.before),
-        value(change.judged.after),
-        change_words(change),
-        interval_words(change),
+        "{} -> {} transfers per operation, {}",
+        value(rate.old_mean),
+        value(rate.new_mean),
+        change_words(rate),
     )
 }
 
-/// Says the change, or why there is none: only what is judged to be there now is new.
-pub(crate) fn change_words(change: &RateChange) -> String {
-    match change.judged.change {
-        Some(fraction) => fraction_words(fraction),
-        None if change.is_new() => "new".to_owned(),
-        None if change.is_without_estimate() => "one recording cannot tell".to_owned(),
-        None => "no percentage of 0".to_owned(),
-    }
-}
-
-pub(crate) fn interval_words(change: &RateChange) -> String {
-    let words = |ends: [f64; 2]| {
-        let [low, high] = ends.map(fraction_words);
-        format!(" [{low}, {high}]")
+/// Says the change with its interval, or why there is none.
+pub(crate) fn change_words(rate: &RateDocument) -> String {
+    let change = match (rate.change_percent, &rate.change_why) {
+        (Some(percent), _) => percent_words(percent),
+        (None, why) => why.clone().unwrap_or_default(),
     };
-    change.judged.interval.map_or(String::new(), words)
+    let interval = rate.ci95_percent.map_or(String::new(), |ends| {
+        let [low, high] = ends.map(percent_words);
+        format!(" [{low}, {high}]")
+    });
+    change + &interval
 }
 
 /// `-12.3%`, or `25x` for a large increase.
-fn fraction_words(change: f64) -> String {
-    match change < TIMES_MIN - 1.0 {
-        true => signed_percent(change),
-        false => format!("{:.0}x", change + 1.0),
+fn percent_words(percent: f64) -> String {
+    match percent < 100.0 * (TIMES_MIN - 1.0) {
+        true => format!("{percent:+.1}%"),
+        false => format!("{:.0}x", percent / 100.0 + 1.0),
+    }
+}
+
+/// Returns the reason why a change has no percentage. Only a rate that is judged to be there now is new.
+pub(crate) fn change_reason(change: &RateChange) -> Option<&'static str> {
+    match change.judged.change {
+        Some(_) => None,
+        None if change.is_new() => Some("new"),
+        None if change.is_without_estimate() => Some("one recording cannot tell"),
+        None => Some("no percentage of 0"),
     }
 }
 
@@ -189,32 +194,14 @@ fn layout_sentences(cause: &LayoutCause) -> Vec<String> {
 }
 
 /// `write_protect_seq 0.10 -> 2.30, owner (new) 0.00 -> 1.10`
-pub(crate) fn member_words(change: &SubjectChange) -> String {
-    let needed = MEMBER_SHARE_MIN * (change.rate.judged.after - change.rate.judged.before).abs();
-    let large = { change.members.iter() }
-        .filter(|member| member.difference().abs() >= needed && member.difference() != 0.0);
-    let words: Vec<String> = large.take(MEMBERS_MAX).map(moved_words).collect();
+pub(crate) fn member_words(subject: &SubjectDocument) -> String {
+    let needed = MEMBER_SHARE_MIN * (subject.rate.new_mean - subject.rate.old_mean).abs();
+    let rate = |side: &Option<MemberSideDocument>| side.as_ref().map_or(0.0, |side| side.rate);
+    let changes = subject.members.iter();
+    let changes = changes.map(|member| (&member.path, rate(&member.old), rate(&member.new)));
+    let large = changes.filter(|(_, old, new)| (new - old).abs() >= needed && new != old);
+    let words: Vec<String> = { large.take(MEMBERS_MAX) }
+        .map(|(path, old, new)| format!("{} {} -> {}", shown_name(path), value(old), value(new)))
+        .collect();
     words.join(", ")
-}
-
-fn moved_words(member: &MemberChange) -> String {
-    let rate = |side: &Option<MemberSide>| side.as_ref().map_or(0.0, |side| side.rate);
-    format!(
-        "{} {} -> {}",
-        shown_name(&member.path),
-        value(rate(&member.old)),
-        value(rate(&member.new))
-    )
-}
-
-/// Returns the names of the subjects with a verdict.
-pub(crate) fn names_with_verdict(
-    workload: &WorkloadComparison,
-    wanted: ChangeVerdict,
-) -> Vec<String> {
-    let changes = workload.subjects.iter();
-    changes
-        .filter(|change| change.rate.judged.verdict == wanted)
-        .map(|change| subject_name(&change.subject))
-        .collect()
 }

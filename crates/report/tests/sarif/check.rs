@@ -1,10 +1,13 @@
 //! A check's outcome as SARIF.
 
+use std::path::Path;
+
 use relayout_check::{
     CheckOutcome, CheckWarning, ConfigPosition, Date, MemberChangeKind, PushingChange, RuleId,
     SeenMember, Violation, WaivedViolation,
 };
 use relayout_layout::SourceLine;
+use relayout_report::documents::check::check_document;
 use relayout_report::exports::sarif::{self, SarifContext};
 use serde_json::Value;
 
@@ -73,8 +76,8 @@ fn render_log(source_root: &str) -> Value {
         information_uri: "https://example.org/relayout",
         source_roots: &roots,
     };
-    let text =
-        sarif::render_check(&test_outcome(), "/home/me/linux/relayout.toml", &context).unwrap();
+    let config = Path::new("/home/me/linux/relayout.toml");
+    let text = sarif::render_check(&check_document(&test_outcome(), config), &context).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 

@@ -56,6 +56,9 @@ pub enum Agreement {
 }
 
 impl Agreement {
+    /// All agreements.
+    pub const ALL: [Self; 4] = [Self::Hit, Self::Miss, Self::NoEffect, Self::Undecided];
+
     /// Name in documents and texts.
     pub fn as_str(self) -> &'static str {
         match self {

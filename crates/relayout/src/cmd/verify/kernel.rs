@@ -9,7 +9,7 @@ use relayout_messages::UserError;
 use relayout_report::Document as _;
 use relayout_report::documents::kernel_verify::contents::KernelContents;
 use relayout_report::documents::kernel_verify::kernel_document;
-use relayout_report::text::kernel_verify::render_text;
+use relayout_report::text::verify::verify_text;
 use relayout_workflows::verify::kernel::{KernelSettings, verify_kernel};
 
 use super::super::kit::KernelKitArgs;
@@ -120,15 +120,14 @@ pub fn run(args: &Args) -> Result<ExitStatus, UserError> {
     let rules = args.pairs.verdict.rules();
     let verified = verify_kernel(&settings(args), &rules, &progress, interrupt);
     let verified = progress.finish_after(verified.map_err(|failed| failed.error))?;
-    let contents = KernelContents {
+    let document = kernel_document(&KernelContents {
         verification: &verified,
-        patch: &args.patch,
         reverse: args.reverse,
         yield_every: args.guest.yield_every,
-    };
+    });
     print_text(&match args.json {
-        true => kernel_document(&contents).to_json()?,
-        false => render_text(&contents),
+        true => document.to_json()?,
+        false => verify_text(&document),
     })?;
     let exit = super::exit_code(&verified.judged.outcome);
     verified.save_error.map_or(Ok(exit), Err)

@@ -1,6 +1,4 @@
-//! Experiments with kernels: a JSON document and text.
-
-use std::path::Path;
+//! Input of the document of an experiment with kernels.
 
 use relayout_verify::judge::ExperimentOutcome;
 use relayout_workflows::verify::kernel::KernelVerification;
@@ -10,8 +8,6 @@ use relayout_workflows::verify::kernel::KernelVerification;
 pub struct KernelContents<'a> {
     /// The experiment.
     pub verification: &'a KernelVerification,
-    /// Patch.
-    pub patch: &'a Path,
     /// The source has the patch already.
     pub reverse: bool,
     /// Accesses after which a CPU paused.

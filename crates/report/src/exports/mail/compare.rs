@@ -5,13 +5,9 @@ use std::fmt::Write as _;
 
 use relayout_layout::word_lists::word_series;
 use relayout_verify::judged_change::ChangeVerdict;
-use relayout_workflows::compare::{RecordingComparison, WorkloadComparison};
 
-use crate::words::finding::subject_name;
-use crate::words::recording_changes::{
-    cause_sentences, collector_words, member_words, names_with_verdict, outcome_words, rate_words,
-    side_words,
-};
+use crate::documents::compare::{CompareDocument, WorkloadDocument};
+use crate::words::recording_changes::{member_words, rate_words, side_words};
 use crate::words::wrap::wrap_text_at;
 
 /// Widest line, unless a name is longer.
@@ -20,23 +16,23 @@ const WIDTH: usize = 74;
 const SAME_MAX: usize = 8;
 
 /// Renders a comparison for a mail.
-pub fn render_mail(comparison: &RecordingComparison) -> String {
-    let mut text = format!("{}\n", wrap_text_at(WIDTH, &head_words(comparison), 0));
-    let _ = writeln!(text, "\n{}", sentence(&outcome_words(comparison), 0));
-    for workload in &comparison.workloads {
+pub fn compare_mail(document: &CompareDocument) -> String {
+    let mut text = format!("{}\n", wrap_text_at(WIDTH, &head_words(document), 0));
+    let _ = writeln!(text, "\n{}", sentence(&document.outcome, 0));
+    for workload in &document.workloads {
         text.push('\n');
         text.push_str(&workload_mail(workload));
     }
-    for note in &comparison.notes {
+    for note in &document.notes {
         let _ = writeln!(text, "\n{}", sentence(note, 0));
     }
     text
 }
 
 /// `Counted under QEMU, 4 vCPUs, not measured on hardware. stat-one on 4 CPUs: 8 recordings of ...`
-fn head_words(comparison: &RecordingComparison) -> String {
-    let mut ways: Vec<String> = { comparison.workloads.iter() }
-        .map(|workload| collector_words(&workload.new.meta))
+fn head_words(document: &CompareDocument) -> String {
+    let mut ways: Vec<&str> = { document.workloads.iter() }
+        .map(|workload| &*workload.counted)
         .collect();
     ways.dedup();
     let mut words = capitalized(&ways.join("; "));
@@ -44,35 +40,35 @@ fn head_words(comparison: &RecordingComparison) -> String {
     words
 }
 
-fn workload_mail(workload: &WorkloadComparison) -> String {
-    let mut text = format!("{}\n", workload.workload);
+fn workload_mail(workload: &WorkloadDocument) -> String {
+    let mut text = format!("{}\n", workload.title());
     for side in [("old", &workload.old), ("new", &workload.new)] {
         let _ = writeln!(text, "  {}: {}", side.0, side_words(side.1));
     }
     let all = format!(
         "All memory, {}: {}.",
-        workload.total.judged.verdict.as_str(),
+        workload.total.verdict.as_str(),
         rate_words(&workload.total)
     );
     let _ = writeln!(text, "\n  {}", wrap_text_at(WIDTH, &all, 2));
-    for change in &workload.subjects {
+    for subject in &workload.subjects {
         if !matches!(
-            change.rate.judged.verdict,
+            subject.rate.verdict,
             ChangeVerdict::Better | ChangeVerdict::Worse
         ) {
             continue;
         }
         let head = format!(
             "{}, {}: {}.",
-            subject_name(&change.subject),
-            change.rate.judged.verdict.as_str(),
-            rate_words(&change.rate)
+            subject.name,
+            subject.rate.verdict.as_str(),
+            rate_words(&subject.rate)
         );
         let _ = writeln!(text, "\n  {}", wrap_text_at(WIDTH, &head, 2));
-        for cause in cause_sentences(change) {
-            let _ = writeln!(text, "    {}", sentence(&cause, 4));
+        for cause in subject.cause_sentences() {
+            let _ = writeln!(text, "    {}", sentence(cause, 4));
         }
-        let members = member_words(change);
+        let members = member_words(subject);
         if !members.is_empty() {
             let _ = writeln!(
                 text,
@@ -88,7 +84,7 @@ fn workload_mail(workload: &WorkloadComparison) -> String {
         ),
         (ChangeVerdict::Same, "No change"),
     ] {
-        let names = names_with_verdict(workload, verdict);
+        let names = workload.names_with_verdict(verdict);
         if !names.is_empty() {
             let words = format!("{words}: {}.", word_series(&names, SAME_MAX));
             let _ = writeln!(text, "\n  {}", wrap_text_at(WIDTH, &words, 2));

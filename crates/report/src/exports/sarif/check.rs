@@ -1,7 +1,8 @@
 //! Outcome of a check: a result lies where the member is declared, and refers to the rule in the configuration.
 
-use relayout_check::{CheckOutcome, CheckWarning, RuleId, Violation, WaivedViolation};
+use relayout_check::RuleId;
 
+use crate::documents::check::{CheckDocument, ViolationDocument, WarningDocument};
 use crate::exports::sarif::SarifContext;
 use crate::exports::sarif::format::{
     LogicalLocation, NotificationLocation, PartialFingerprints, RelatedLocation, ResultLocation,
@@ -9,26 +10,23 @@ use crate::exports::sarif::format::{
     SarifRule, SarifSuppression, SarifText, ViolationProperties, physical_location, render_log,
 };
 
-/// Renders `outcome` as an indented SARIF log that ends in a line feed. `config` is the file of the rules, as it should
-/// be named.
+/// Renders `document` as an indented SARIF log that ends in a line feed. The file of the rules is named as in the
+/// document.
 ///
 /// # Errors
 /// Those of the serializer, which has none to give for these types.
 pub fn render_check(
-    outcome: &CheckOutcome,
-    config: &str,
+    document: &CheckDocument,
     context: &SarifContext<'_>,
 ) -> Result<String, serde_json::Error> {
-    let open = outcome.violations.iter();
-    let open = open.map(|violation| violation_result(violation, None, config, context));
-    let waived = outcome.waived.iter();
-    let waived =
-        waived.map(|waived| violation_result(&waived.violation, Some(waived), config, context));
-    let warnings = { outcome.warnings.iter() }
+    let config = &*document.config;
+    let violations = document.violations.iter().chain(&document.waived);
+    let results = violations.map(|violation| violation_result(violation, config, context));
+    let warnings = { document.warnings.iter() }
         .map(|warning| warning_notification(warning, config, context))
         .collect();
     let rules = RuleId::all().map(sarif_rule).collect();
-    render_log(context, rules, warnings, open.chain(waived).collect())
+    render_log(context, rules, warnings, results.collect())
 }
 
 fn sarif_rule(id: RuleId) -> SarifRule {
@@ -68,32 +66,34 @@ fn rule_help(id: RuleId, mark: &str) -> String {
 }
 
 fn violation_result<'a>(
-    violation: &'a Violation,
-    waived: Option<&WaivedViolation>,
+    violation: &'a ViolationDocument,
     config: &str,
     context: &SarifContext<'_>,
 ) -> SarifResult<'a> {
-    let index = RuleId::all().position(|id| id == violation.rule);
-    let asserted = physical_location(config, violation.at.line, context);
-    let declared = match &violation.decl {
-        Some(decl) => physical_location(&decl.file, decl.line, context),
+    let index = RuleId::all().position(|id| id.as_str() == violation.rule);
+    let asserted = physical_location(config, violation.config_line, context);
+    let declared = match &violation.declared {
+        Some(declared) => physical_location(&declared.file, declared.line, context),
         None => asserted.clone(),
     };
-    let suppression = waived.map(|waived| SarifSuppression {
+    let suppression = violation.waiver.as_ref().map(|waiver| SarifSuppression {
         kind: "external",
         status: "accepted",
-        justification: format!("{} (until {})", waived.reason, waived.expires),
+        justification: format!("{} (until {})", waiver.reason, waiver.expires),
     });
     SarifResult {
-        rule_id: violation.rule.as_str(),
+        rule_id: &violation.rule,
         rule_index: index.unwrap_or_default(),
         level: "error",
         message: SarifText::new(violation_message(violation)),
         locations: [ResultLocation {
             physical_location: declared,
             logical_locations: [LogicalLocation {
-                fully_qualified_name: violation_subject(violation),
-                kind: violation_kind(violation),
+                fully_qualified_name: violation.subject(),
+                kind: match violation.member {
+                    Some(_) => "member",
+                    None => "type",
+                },
             }],
         }],
         related_locations: vec![RelatedLocation {
@@ -111,19 +111,18 @@ fn violation_result<'a>(
 }
 
 /// Returns `mm_struct.mmap_lock.owner: expected offset 120, found offset 128; pushed by ...`
-fn violation_message(violation: &Violation) -> String {
-    let Violation {
-        expected, found, ..
-    } = violation;
+fn violation_message(violation: &ViolationDocument) -> String {
     let mut text = format!(
-        "{}: expected {expected}, found {found}",
-        violation_subject(violation)
+        "{}: expected {}, found {}",
+        violation.subject(),
+        violation.expected,
+        violation.found
     );
-    for (index, push) in violation.pushed_by.iter().enumerate() {
+    for (index, push) in violation.pushes.iter().enumerate() {
         let word = if index == 0 { "pushed by" } else { "and" };
-        text.push_str(&format!("; {word} {push}"));
+        text.push_str(&format!("; {word} {}", push.words));
     }
-    if let Some(expired) = &violation.expired {
+    if let Some(expired) = &violation.waiver_expired {
         text.push_str(&format!("; its waiver ended on {}", expired.expires));
     }
     if let Some(reason) = &violation.reason {
@@ -132,22 +131,8 @@ fn violation_message(violation: &Violation) -> String {
     text
 }
 
-fn violation_subject(violation: &Violation) -> String {
-    match violation.member.as_str() {
-        "" => violation.type_name.clone(),
-        member => format!("{}.{member}", violation.type_name),
-    }
-}
-
-fn violation_kind(violation: &Violation) -> &'static str {
-    match violation.member.as_str() {
-        "" => "type",
-        _ => "member",
-    }
-}
-
 fn warning_notification(
-    warning: &CheckWarning,
+    warning: &WarningDocument,
     config: &str,
     context: &SarifContext<'_>,
 ) -> SarifNotification {
@@ -157,18 +142,18 @@ fn warning_notification(
     SarifNotification {
         level: "warning",
         message: SarifText::new(&*warning.message),
-        locations: warning.at.map(|at| [location(at.line)]),
+        locations: warning.config_line.map(|line| [location(line)]),
     }
 }
 
 /// Returns the fingerprint of the identity of a violation.
-fn violation_fingerprint(violation: &Violation) -> PartialFingerprints {
-    let members = violation.members.iter().map(|seen| seen.path.as_str());
+fn violation_fingerprint(violation: &ViolationDocument) -> PartialFingerprints {
     let parts = [
-        violation.rule.as_str(),
+        &*violation.rule,
         &violation.type_name,
-        &violation.member,
+        violation.member.as_deref().unwrap_or_default(),
     ];
+    let members = violation.members.iter().map(|seen| &*seen.name);
     let configurations = violation.configurations.iter().map(String::as_str);
     PartialFingerprints::from_parts(parts.into_iter().chain(members).chain(configurations))
 }

@@ -162,7 +162,7 @@ impl SarifText {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SarifResult<'a> {
-    pub rule_id: &'static str,
+    pub rule_id: &'a str,
     pub rule_index: usize,
     pub level: &'static str,
     pub message: SarifText,

@@ -1,11 +1,11 @@
 //! Text table in the format of the kernel's LKP robot (0day), with interval and verdict added.
 
-use relayout_verify::judge::{ExperimentOutcome, JudgedMetric, SideSummary};
 use relayout_verify::judged_change::{ChangeScale, ChangeVerdict};
 use relayout_verify::plan::ExperimentSide;
 
+use crate::documents::verify::{MetricDocument, SideDocument, VerifyDocument};
 use crate::words::magnitude::value;
-use crate::words::percent::fraction_words;
+use crate::words::percent::percent_words;
 
 /// Widths of a value, a change and a deviation, in characters.
 const VALUE: usize = 10;
@@ -22,24 +22,24 @@ const INTERVAL: &str = "95% interval";
 const DEVIATION_SHOWN_PERCENT: f64 = 2.0;
 
 /// Renders the metrics that decide the verdict and, if there are any, those that do not.
-pub fn render_tables(outcome: &ExperimentOutcome, details: &ExperimentOutcome) -> String {
-    let mut text = render_table(&outcome.metrics);
-    if !details.metrics.is_empty() {
+pub(super) fn render_tables(document: &VerifyDocument) -> String {
+    let mut text = render_table(&document.metrics);
+    if !document.details.is_empty() {
         text.push_str(DETAILS);
-        text.push_str(&render_table(&details.metrics));
+        text.push_str(&render_table(&document.details));
     }
     text
 }
 
-fn render_table(metrics: &[JudgedMetric]) -> String {
+fn render_table(metrics: &[MetricDocument]) -> String {
     let [before, after] = ExperimentSide::ALL.map(ExperimentSide::as_str);
-    let width = |heading: &str, cell_width: fn(&JudgedMetric) -> usize| {
+    let width = |heading: &str, cell_width: fn(&MetricDocument) -> usize| {
         metrics
             .iter()
             .map(cell_width)
             .fold(heading.len(), usize::max)
     };
-    let name_width = width(METRIC, |metric| metric.description.name.chars().count());
+    let name_width = width(METRIC, |metric| metric.name.chars().count());
     let interval_width = width(INTERVAL, |metric| interval(metric).len());
     let mut text = format!(
         "{before:<16} {after}\n\
@@ -48,57 +48,57 @@ fn render_table(metrics: &[JudgedMetric]) -> String {
          {SLASHES}  {METRIC:name_width$}  {INTERVAL:interval_width$}  verdict\n",
     );
     for metric in metrics {
-        let apart = metric.before.is_apart_from(&metric.after);
         text.push_str(&format!(
             "{} {} {}  {:name_width$}  {:interval_width$}  {}{}\n",
             side_cell(&metric.before),
             change_cell(metric),
             side_cell(&metric.after),
-            metric.description.name,
+            metric.name,
             interval(metric),
             verdict(metric),
-            if apart { "  ranges apart" } else { "" },
+            if metric.ranges_apart {
+                "  ranges apart"
+            } else {
+                ""
+            },
         ));
     }
     text
 }
 
-fn interval(metric: &JudgedMetric) -> String {
-    metric
-        .judged
-        .interval
-        .map_or("unknown".to_owned(), |[low, high]| {
-            let [low, high] = [low, high].map(|end| metric.judged.scale.change_text(end));
-            format!("[{low}, {high}]")
-        })
+fn interval(metric: &MetricDocument) -> String {
+    let ends = metric.interval_text();
+    ends.map_or("unknown".to_owned(), |[low, high]| {
+        format!("[{low}, {high}]")
+    })
 }
 
-fn verdict(metric: &JudgedMetric) -> String {
-    match (metric.judged.verdict, metric.margin) {
-        (ChangeVerdict::Same, Some(margin)) => {
-            let is_points = metric.judged.scale == ChangeScale::Points;
-            format!("same (within {})", fraction_words(margin, is_points))
+fn verdict(metric: &MetricDocument) -> String {
+    match (metric.verdict, metric.margin_percent) {
+        (ChangeVerdict::Same, Some(margin_percent)) => {
+            let is_points = metric.change_is == ChangeScale::Points;
+            format!("same (within {})", percent_words(margin_percent, is_points))
         }
         (verdict, _) => verdict.as_str().to_owned(),
     }
 }
 
 /// Formats the median, and the deviation if it exceeds [`DEVIATION_SHOWN_PERCENT`].
-fn side_cell(summary: &SideSummary) -> String {
-    let deviation = summary
+fn side_cell(side: &SideDocument) -> String {
+    let deviation = side
         .stddev_percent
         .filter(|&percent| percent > DEVIATION_SHOWN_PERCENT)
         .map_or(String::new(), |percent| format!(" ±{percent:>3.0}%"));
-    format!("{:>VALUE$}{deviation:<DEVIATION$}", value(summary.median))
+    format!("{:>VALUE$}{deviation:<DEVIATION$}", value(side.median))
 }
 
-fn change_cell(metric: &JudgedMetric) -> String {
-    let Some(change) = metric.judged.change else {
+fn change_cell(metric: &MetricDocument) -> String {
+    let Some(percent) = metric.change_percent else {
         return format!("{:>CHANGE$}", "-");
     };
-    match metric.judged.scale {
+    match metric.change_is {
         // LKP prints a space instead of the percent sign if the change is absolute.
-        ChangeScale::Points => format!("{:>+9.1} ", 100.0 * change),
-        _ => format!("{:>+9.1}%", 100.0 * change),
+        ChangeScale::Points => format!("{percent:>+9.1} "),
+        _ => format!("{percent:>+9.1}%"),
     }
 }
