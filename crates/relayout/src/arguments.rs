@@ -19,10 +19,21 @@ pub fn pairs(text: &str) -> Result<usize, String> {
 /// Answer to what is no time.
 const NO_TIME: &str = "not a time: 90, 1.5s, 200ms, 5m, 2h";
 
-/// Seconds, or with a unit: 90, 1.5s, 200ms, 5m, 2h.
+/// Longest window in simulated time.
+const SIMULATED_MAX: Duration = Duration::from_secs(1);
+
+/// Simulated time: 5ms, 200us; at most 1s.
+pub fn simulated_time(text: &str) -> Result<Duration, String> {
+    { time(text).ok() }
+        .filter(|time| *time <= SIMULATED_MAX)
+        .ok_or_else(|| "not a simulated time of at most 1s: 5ms, 200us".to_owned())
+}
+
+/// Seconds, or with a unit: 90, 1.5s, 200ms, 50us, 5m, 2h.
 pub fn time(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let factor = match &text[digits.len()..] {
+        "us" => 1e-6,
         "ms" => 1e-3,
         "" | "s" => 1.0,
         "m" | "min" => 60.0,

@@ -119,6 +119,10 @@ fn refusals_say_why() {
         "--machine rome-2s --no-snapshot",
         "it starts from a snapshot",
     );
+    check(
+        "--machine rome-2s --simulate 90",
+        "not a simulated time of at most 1s",
+    );
     check("--placement spread", "--machine");
     check("--rates", "--machine");
 }

@@ -140,7 +140,7 @@ struct SimulationArgs {
     )]
     placement: String,
     /// Record for this long in simulated time: 5ms, 200us
-    #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = arguments::time, requires = "machine")]
+    #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = arguments::simulated_time, requires = "machine")]
     simulate: Duration,
     /// Write no profile, and print operations a second, and where CPUs stand still
     #[arg(long, requires = "machine", conflicts_with_all = ["output", "repeat", "idle"])]
