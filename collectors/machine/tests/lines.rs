@@ -7,7 +7,7 @@ use common::{ScriptStep, setup};
 use relayout_machine::LineAccess::{Atomic, Load, Store, Update};
 use relayout_machine::{
     CoherenceProtocol, CpuActivity, CpuDistance, LineAccess, MachineRule, MachineRules,
-    SimulatedTime, TransferKind,
+    SimulatedTime, TransferKind, find_machine,
 };
 
 const LINE: u64 = 64;
@@ -308,4 +308,54 @@ fn lines_of_one_cpu_and_read_lines_are_not_ordered() {
             .iter()
             .all(|cpu| cpu.requests == 0)
     );
+}
+
+/// Operations of 20 CPUs in a millisecond: each adds twice to a line, and accesses a member that lies on `member_line`.
+fn operations(member_line: u64, access: LineAccess) -> usize {
+    let rules = exact_with(&[(MachineRule::HoldAfterLoss, 0.0)]);
+    let mut steps = [0_usize; 20];
+    let mut done = 0;
+    GuestRun::new(setup(flat(20), rules, 20), 1_000_000, |cpu, _, _| {
+        steps[cpu] += 1;
+        match steps[cpu] % 6 {
+            1 => CpuStep::Access(LINE, Atomic, 1),
+            3 => CpuStep::Access(member_line, access, 2),
+            5 => CpuStep::Access(LINE, Atomic, 3),
+            0 => {
+                done += 1;
+                CpuStep::Code(200 * NS)
+            }
+            _ => CpuStep::Code(200 * NS),
+        }
+    })
+    .run();
+    done
+}
+
+#[test]
+fn visits_decide_at_saturation() {
+    let [together, apart] = [LINE, LINE + 2].map(|line| operations(line, Atomic));
+    let ratio = apart as f64 / together as f64;
+    assert!((1.48..1.52).contains(&ratio), "3 visits to 2: {ratio}");
+    // Where nobody stores, it does not matter which line it is.
+    assert_eq!(operations(LINE + 2, Load), operations(LINE + 4, Load));
+}
+
+#[test]
+fn a_machine_of_512_cpus() {
+    let bergamo = find_machine("bergamo-2s")
+        .expect("it is in the table")
+        .topology;
+    let mut has_code = [false; 512];
+    let setup = setup(bergamo, MachineRules::default(), 512);
+    let run = GuestRun::new(setup, 300_000, |cpu, _, _| {
+        has_code[cpu] = !has_code[cpu];
+        match has_code[cpu] {
+            true => CpuStep::Code(300 * NS),
+            false => CpuStep::Access(LINE, Atomic, 1),
+        }
+    });
+    let run = run.run();
+    assert!((0..512).all(|cpu| !run.times_ns(cpu).is_empty()));
+    assert_eq!(run.machine.counts().lines[0].cores.len(), 256);
 }
