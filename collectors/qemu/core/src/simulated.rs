@@ -42,6 +42,9 @@ const NOBODY: usize = usize::MAX;
 /// Picoseconds in a nanosecond.
 const PS: u64 = 1000;
 
+/// Time after which a CPU asks that executes alone: the guest may have set a timer.
+const ALONE_MAX_PS: u64 = 20_000_000;
+
 /// Part of a simulation's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -214,17 +217,18 @@ impl SimulatedGuest {
 
     /// Makes CPU `n` execute from `at` on, with `block_ps` of its block added already.
     fn set_time(&self, n: usize, at: SimulatedTime, block_ps: u64) {
-        // SAFETY: the caller's thread has the turn.
-        let until = unsafe { self.state() }.machine.run_until(n);
         let seat = &self.seats[n];
-        let ask_at = until
-            .0
-            .max(at.0)
-            .saturating_add(block_ps)
-            .min(u64::MAX >> 2);
+        let ask_at = self.ask_time(n, at).0.saturating_add(block_ps);
         seat.ask_at.set(ask_at);
         seat.cell().set(at.0 + block_ps, ask_at);
-        seat.synced.set(at.0);
+    }
+
+    /// Returns when CPU `n`, which has the turn and executes from `at` on, has to ask again.
+    fn ask_time(&self, n: usize, at: SimulatedTime) -> SimulatedTime {
+        // SAFETY: the caller's thread has the turn.
+        let state = unsafe { self.state() };
+        let until = state.machine.run_until(n).min(state.next_timer);
+        until.max(at).min(at.after(ALONE_MAX_PS))
     }
 
     /// Ends the turn of CPU `n` at a time, and waits until it has it again. Returns when that is;
@@ -386,6 +390,12 @@ impl SimulatedGuest {
         let state = unsafe { self.state() };
         state.tallies.kicks += 1;
         state.machine.interrupt(n, SimulatedTime(at_ps));
+        // The woken CPU may be next before the one with the turn asks again.
+        let running = OWN_CPU.get();
+        if running != NOBODY && self.has_turn(running) {
+            let now = self.time_of(running);
+            self.set_time(running, SimulatedTime(now), 0);
+        }
     }
 
     /// Notes the wake-ups that came from elsewhere, as of now. The thread has the turn.

@@ -91,8 +91,6 @@ pub struct CpuSeat {
     cell: AtomicPtr<u64>,
     /// Time at which the CPU has to ask.
     pub ask_at: Cell<u64>,
-    /// Time up to which its code was brought in order.
-    pub synced: Cell<u64>,
     /// What the present instruction has ordered.
     pub ordered: Cell<OrderedAccesses>,
     /// Memory into which registers are read.
