@@ -184,7 +184,7 @@ fn the_same_for_scripts() {
         "file": "b.o",
         "configurations": [],
         "members": [{ "name": "flags", "offset": 112, "size": 8, "line": 1 }],
-        "pushes": [{ "member": "seq", "how": "added", "pushed_bits": 384, "new_size_bits": 384 }],
+        "pushes": [{ "member": "seq", "how": "added", "words": "seq, which is new (48 bytes)", "pushed_bits": 384, "new_size_bits": 384 }],
         "between": [],
         "declared": { "file": "[DIR]/mm.h", "line": 8 },
         "reason": "measured",
