@@ -30,7 +30,7 @@ relayout-report: relayout-advice relayout-check relayout-contend relayout-diff r
 relayout-files: relayout-layout relayout-messages relayout-temporary
 relayout-measure: relayout-files relayout-messages
 relayout-probe: relayout-files relayout-messages relayout-statistics
-relayout-record: relayout-files relayout-layout relayout-messages relayout-perf-data relayout-profile relayout-shadow relayout-statistics
+relayout-record: relayout-files relayout-layout relayout-machine relayout-messages relayout-perf-data relayout-profile relayout-shadow relayout-statistics
 relayout-toolchain: relayout-files relayout-measure relayout-messages
 relayout: relayout-advice relayout-check relayout-contend relayout-diff relayout-files relayout-layout relayout-measure relayout-messages relayout-pahole-text relayout-patch relayout-probe relayout-profile relayout-record relayout-report relayout-resolve relayout-search relayout-session relayout-timed relayout-toolchain relayout-verify relayout-workflows
 relayout-temporary:

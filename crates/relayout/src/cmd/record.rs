@@ -3,6 +3,7 @@
 pub mod kernel;
 pub mod perf;
 pub mod run;
+mod simulation;
 
 use std::path::{Path, PathBuf};
 

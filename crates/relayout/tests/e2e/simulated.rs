@@ -71,23 +71,23 @@ fn a_seed_can_be_repeated() {
 #[test]
 fn a_recording_can_be_repeated() {
     let stand = stand();
-    for out in ["one", "two"] {
+    for out in ["first", "second"] {
         let ended = stand.run(&format!("{WORDS} --workload mmap1 -o {out}"));
         assert_eq!(ended.code, Some(0), "{ended:?}");
         stand.check_clean();
     }
-    let [one, two] = ["one", "two"].map(|out| tables(&stand.place.path(out)));
-    assert!(one.len() > 5, "{:?}", one.keys());
-    for (name, content) in &one {
-        assert!(two.get(name) == Some(content), "{name} differs");
+    let [first, second] = ["first", "second"].map(|out| tables(&stand.place.path(out)));
+    assert!(first.len() > 5, "{:?}", first.keys());
+    for (name, content) in &first {
+        assert!(second.get(name) == Some(content), "{name} differs");
     }
-    let meta = fs::read_to_string(stand.place.path("one/meta.json")).unwrap();
+    let meta = fs::read_to_string(stand.place.path("first/meta.json")).unwrap();
     let meta: Value = serde_json::from_str(&meta).unwrap();
     assert_eq!(meta["simulated_machine"]["key"], "sapphire-rapids-2s");
     assert_eq!(meta["runs"][0]["simulated"]["order_breaks"], 0);
     let host = stand.run("record kernel --memory 512M --workload mmap1 --iterations 20 -o host");
     assert_eq!(host.code, Some(0), "{host:?}");
-    let ended = stand.run("compare one host");
+    let ended = stand.run("compare first host");
     assert_ne!(ended.code, Some(0), "{ended:?}");
     assert!(
         ended

@@ -27,21 +27,30 @@ const KICK_BEFORE: usize = 7;
 const CLOCK_AFTER: usize = 1;
 const TICKS_AFTER: usize = 3;
 
+type FindCpu = unsafe extern "C" fn(c_int) -> *mut QemuCpu;
+type TestCpu = unsafe extern "C" fn(*mut QemuCpu) -> bool;
+type TestLock = unsafe extern "C" fn() -> bool;
+type LeaveCode = unsafe extern "C" fn(*mut QemuCpu, usize) -> !;
+type TakeLock = unsafe extern "C" fn(*const c_char, c_int);
+type CallQemu = unsafe extern "C" fn();
+type RunTimers = unsafe extern "C" fn(c_int) -> bool;
+type AskTimers = unsafe extern "C" fn(c_int, c_int) -> i64;
+type FindTable = unsafe extern "C" fn() -> *mut *mut c_void;
 type ReadClock = unsafe extern "C" fn() -> i64;
 type KickCpu = unsafe extern "C" fn(*mut QemuCpu);
 
 /// Functions of QEMU that are no part of its plugin interface, but exported.
 #[derive(Clone, Copy)]
 pub struct QemuFunctions {
-    get_cpu: unsafe extern "C" fn(c_int) -> *mut QemuCpu,
-    is_cpu_idle: unsafe extern "C" fn(*mut QemuCpu) -> bool,
-    has_lock: unsafe extern "C" fn() -> bool,
-    leave: unsafe extern "C" fn(*mut QemuCpu, usize) -> !,
-    lock: unsafe extern "C" fn(*const c_char, c_int),
-    unlock: unsafe extern "C" fn(),
-    run_timers: unsafe extern "C" fn(c_int) -> bool,
-    time_to_timer: unsafe extern "C" fn(c_int, c_int) -> i64,
-    register_thread: unsafe extern "C" fn(),
+    get_cpu: FindCpu,
+    is_cpu_idle: TestCpu,
+    has_lock: TestLock,
+    leave: LeaveCode,
+    lock: TakeLock,
+    unlock: CallQemu,
+    run_timers: RunTimers,
+    time_to_timer: AskTimers,
+    register_thread: CallQemu,
     virtual_clock: ReadClock,
     elapsed_ticks: ReadClock,
     kick: KickCpu,
@@ -49,10 +58,10 @@ pub struct QemuFunctions {
 
 /// Looks a function up, and gives it the type that its caller knows.
 macro_rules! qemu_function {
-    ($name:literal) => {
+    ($name:literal as $signature:ty) => {
         match api::find_symbol($name) {
             // SAFETY: the signature in QEMU's headers, the same from 9.0 to 10.x.
-            Some(found) => unsafe { std::mem::transmute::<*mut c_void, _>(found) },
+            Some(found) => unsafe { std::mem::transmute::<*mut c_void, $signature>(found) },
             None => {
                 return Err(format!(
                     "this QEMU does not export {}",
@@ -67,18 +76,18 @@ impl QemuFunctions {
     /// Finds all of them in this process. The error is for the user.
     pub fn find() -> Result<Self, String> {
         Ok(Self {
-            get_cpu: qemu_function!(c"qemu_get_cpu"),
-            is_cpu_idle: qemu_function!(c"cpu_thread_is_idle"),
-            has_lock: qemu_function!(c"bql_locked"),
-            leave: qemu_function!(c"cpu_loop_exit_restore"),
-            lock: qemu_function!(c"bql_lock_impl"),
-            unlock: qemu_function!(c"bql_unlock"),
-            run_timers: qemu_function!(c"qemu_clock_run_timers"),
-            time_to_timer: qemu_function!(c"qemu_clock_deadline_ns_all"),
-            register_thread: qemu_function!(c"rcu_register_thread"),
-            virtual_clock: qemu_function!(c"cpus_get_virtual_clock"),
-            elapsed_ticks: qemu_function!(c"cpus_get_elapsed_ticks"),
-            kick: qemu_function!(c"qemu_cpu_kick"),
+            get_cpu: qemu_function!(c"qemu_get_cpu" as FindCpu),
+            is_cpu_idle: qemu_function!(c"cpu_thread_is_idle" as TestCpu),
+            has_lock: qemu_function!(c"bql_locked" as TestLock),
+            leave: qemu_function!(c"cpu_loop_exit_restore" as LeaveCode),
+            lock: qemu_function!(c"bql_lock_impl" as TakeLock),
+            unlock: qemu_function!(c"bql_unlock" as CallQemu),
+            run_timers: qemu_function!(c"qemu_clock_run_timers" as RunTimers),
+            time_to_timer: qemu_function!(c"qemu_clock_deadline_ns_all" as AskTimers),
+            register_thread: qemu_function!(c"rcu_register_thread" as CallQemu),
+            virtual_clock: qemu_function!(c"cpus_get_virtual_clock" as ReadClock),
+            elapsed_ticks: qemu_function!(c"cpus_get_elapsed_ticks" as ReadClock),
+            kick: qemu_function!(c"qemu_cpu_kick" as KickCpu),
         })
     }
 
@@ -257,7 +266,7 @@ struct AcceleratorEntries {
 }
 
 fn accelerator_table() -> Result<AcceleratorEntries, String> {
-    let find_table: unsafe extern "C" fn() -> *mut *mut c_void = qemu_function!(c"cpus_get_accel");
+    let find_table = qemu_function!(c"cpus_get_accel" as FindTable);
     let interrupt = api::find_symbol(c"tcg_handle_interrupt")
         .ok_or("this QEMU does not export tcg_handle_interrupt")?;
     // SAFETY: returns QEMU's table, whose class alone has a hundred bytes, in an allocation of its own.

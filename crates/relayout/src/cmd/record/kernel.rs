@@ -7,9 +7,9 @@ use clap_complete::ArgValueCandidates;
 use relayout_files::{CacheFolder, DebugFile, InterruptFlag};
 use relayout_messages::UserError;
 use relayout_record::{
-    Error, GuestKernel, GuestTools, GuestWork, GuestWorkload, IdleWindow, KernelRecording,
-    ModuleFolder, ProgramWindow, ProgramWork, SimulationSettings, SnapshotStore, find_workload,
-    record_kernel, workloads,
+    GuestKernel, GuestTools, GuestWork, GuestWorkload, IdleWindow, KernelRecording, ModuleFolder,
+    ProgramWindow, ProgramWork, SimulationSettings, SnapshotStore, find_workload, record_kernel,
+    workloads,
 };
 use relayout_report::Document;
 use relayout_report::documents::rates::rates_document;
@@ -17,6 +17,7 @@ use relayout_report::text::rates::render_rates;
 use relayout_report::text::record::{idle_text, kernel_summary};
 use relayout_session::record::{KernelFiles, require_writable};
 
+use super::simulation::SimulationArgs;
 use super::{RepeatedRecording, default_profile};
 use crate::arguments;
 use crate::complete;
@@ -122,43 +123,6 @@ pub struct Args {
     /// Pass these to QEMU too: NUMA nodes, disks
     #[arg(last = true, value_name = "QEMU-ARGS")]
     qemu_arguments: Vec<String>,
-}
-
-/// Options of guests in simulated time.
-#[derive(Debug, clap::Args)]
-struct SimulationArgs {
-    /// Execute the guest in the simulated time of this machine: its CPUs wait for cache lines as they would
-    /// there. `relayout probe --machines` lists them. Line latencies only: no core, no caches' size
-    #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(complete::machines))]
-    machine: Option<String>,
-    /// Place the guest's CPUs on the machine: pack, spread, or threads as 0,1,56
-    #[arg(
-        long,
-        value_name = "WHERE",
-        default_value = "pack",
-        requires = "machine"
-    )]
-    placement: String,
-    /// Record for this long in simulated time: 5ms, 200us
-    #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = arguments::simulated_time, requires = "machine")]
-    simulate: Duration,
-    /// Write no profile, and print operations a second, and where CPUs stand still
-    #[arg(long, requires = "machine", conflicts_with_all = ["output", "repeat", "idle"])]
-    rates: bool,
-    /// Print the rates as JSON
-    #[arg(long, requires = "rates")]
-    json: bool,
-}
-
-impl SimulationArgs {
-    fn settings(&self, cpus: u16) -> Result<Option<SimulationSettings>, Error> {
-        let Some(machine) = &self.machine else {
-            return Ok(None);
-        };
-        let mut settings = SimulationSettings::find(machine, &self.placement, cpus)?;
-        settings.length = self.simulate;
-        Ok(Some(settings))
-    }
 }
 
 /// What --idle measures.
