@@ -37,7 +37,7 @@ pub fn edit_struct(
 }
 
 /// Same as [`edit_struct`], for a struct that other files know: those of
-/// [`SourceLanguage::files_beside`]. Constructors of a C++ class get the order of the members in
+/// [`SourceLanguage::files_beside`](crate::SourceLanguage::files_beside). Constructors of a C++ class get the order of the members in
 /// their lists of initialisers, and a Rust field is wrapped wherever the struct is built.
 ///
 /// ```
