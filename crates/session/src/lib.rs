@@ -60,5 +60,5 @@ pub use resolved_profile::{
     read_profile, resolve_read_profile, with_resolved_profile, with_verified_profile,
 };
 pub use source_files::{SourceFile, read_source_file, read_source_files};
-pub use subject_layouts::{SubjectLayout, SubjectMember, read_subject_layouts};
+pub use subject_layouts::{SubjectLayout, read_subject_layouts};
 pub use type_files::{debug_places, type_names_of, with_both_types, with_types};

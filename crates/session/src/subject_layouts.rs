@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use relayout_advice::ResolvedProfile;
 use relayout_contend::{Finding, FindingSubject};
 use relayout_layout::abi::AbiEngine;
-use relayout_layout::{Aggregate, Member, TypeArena};
+use relayout_layout::{Aggregate, Member, MemberSpan, TypeArena};
 
 use crate::declarations::find_object;
 
@@ -20,19 +20,9 @@ pub struct SubjectLayout {
     pub subject: FindingSubject,
     /// Bytes of an object.
     pub size: u64,
-    /// Members in the order of their declaration, those of anonymous structs and unions among them.
-    pub members: Vec<SubjectMember>,
-}
-
-/// A member of a layout.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SubjectMember {
-    /// Name; that of the class for a base class, and those of its members for an anonymous union.
-    pub name: String,
-    /// Offset in the object, in bytes.
-    pub offset: u64,
-    /// Bytes.
-    pub size: u64,
+    /// Members in the order of their declaration, those of anonymous structs and unions among them. The
+    /// path is the name: that of the class for a base class, and those of its members for an anonymous union.
+    pub members: Vec<MemberSpan>,
 }
 
 /// Returns the layouts of the structs and classes that `findings` are about, each once.
@@ -76,11 +66,11 @@ fn choices(class: &Aggregate) -> String {
     names.join(" | ")
 }
 
-fn subject_member(types: &TypeArena, member: &Member) -> SubjectMember {
+fn subject_member(types: &TypeArena, member: &Member) -> MemberSpan {
     let class = types.aggregate(types.strip_typedefs(member.ty));
     let class_name = class.map(|class| class.name.clone().unwrap_or_else(|| choices(class)));
-    SubjectMember {
-        name: member.name.clone().or(class_name).unwrap_or_default(),
+    MemberSpan {
+        path: member.name.clone().or(class_name).unwrap_or_default(),
         offset: member.offset,
         size: types.size_of(member.ty).unwrap_or(0),
     }

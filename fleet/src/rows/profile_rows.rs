@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_contend::{AccessMeeting, FindingSubject, MemberTraffic, SiteSource, TrafficMember};
+use relayout_contend::{AccessMeeting, FindingSubject, MemberTraffic, SiteSource};
+use relayout_layout::MemberSpan;
 use relayout_diff::TypeLayout;
 use relayout_profile::{ProfileMeta, SiteId};
 use relayout_report::documents::report::access_key;
@@ -199,9 +200,9 @@ fn subject_cells(subject: &FindingSubject, path: &str) -> TableRow {
 /// Joins members of one path, which elements of arrays have at several offsets. The place is that with
 /// most transfers.
 fn members_by_path(
-    members: &BTreeMap<TrafficMember, MemberTraffic>,
-) -> BTreeMap<&str, (&TrafficMember, MemberTraffic)> {
-    let mut joined: BTreeMap<&str, (&TrafficMember, u64, MemberTraffic)> = BTreeMap::new();
+    members: &BTreeMap<MemberSpan, MemberTraffic>,
+) -> BTreeMap<&str, (&MemberSpan, MemberTraffic)> {
+    let mut joined: BTreeMap<&str, (&MemberSpan, u64, MemberTraffic)> = BTreeMap::new();
     for (member, traffic) in members {
         let held = { joined.entry(&member.path) }
             .or_insert_with(|| (member, traffic.transfers, MemberTraffic::default()));
@@ -214,7 +215,7 @@ fn members_by_path(
     joined.into_iter().map(without_most).collect()
 }
 
-fn member_cells(place: &TrafficMember, sum: &MemberTraffic, all: u64) -> TableRow {
+fn member_cells(place: &MemberSpan, sum: &MemberTraffic, all: u64) -> TableRow {
     vec![
         CellValue::count(place.offset),
         CellValue::count(place.size),

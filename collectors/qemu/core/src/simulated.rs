@@ -390,12 +390,14 @@ impl SimulatedGuest {
         let state = unsafe { self.state() };
         state.tallies.kicks += 1;
         state.machine.interrupt(n, SimulatedTime(at_ps));
-        // The woken CPU may be next before the one with the turn asks again.
-        let running = OWN_CPU.get();
-        if running != NOBODY && self.has_turn(running) {
-            let now = self.time_of(running);
-            self.set_time(running, SimulatedTime(now), 0);
-        }
+    }
+
+    /// Notes that the code of CPU `running`, which has the turn, has woken CPU `n`: it may be next before
+    /// the running one asks again.
+    fn note_kick_by_code(&self, running: usize, n: usize) {
+        let now = self.time_of(running);
+        self.note_own_kick(n, now);
+        self.set_time(running, SimulatedTime(now), 0);
     }
 
     /// Notes the wake-ups that came from elsewhere, as of now. The thread has the turn.
@@ -454,7 +456,10 @@ impl GuestTime for SimulatedGuest {
         match self.phase() {
             SimulationPhase::TakenOver => self.keeper.note_started(n),
             SimulationPhase::Running if self.is_own_turn() => {
-                self.note_own_kick(n, self.clock_ps())
+                match (TIMER_PS.get(), OWN_CPU.get()) {
+                    (None, running @ ..NOBODY) => self.note_kick_by_code(running, n),
+                    _ => self.note_own_kick(n, self.clock_ps()),
+                }
             }
             SimulationPhase::Running => {
                 self.order_breaks.fetch_add(1, Relaxed);

@@ -78,8 +78,6 @@ pub use replay::{
     ObjectTrace, PreparedTrace, RecordedPlacement, TraceAccess, replay, replay_lines,
 };
 pub use traces::{ObjectExtent, TraceIndex};
-pub use traffic::{
-    AccessMeeting, MemberTraffic, RecordingTraffic, SubjectTraffic, TrafficMember, count_traffic,
-};
+pub use traffic::{AccessMeeting, MemberTraffic, RecordingTraffic, SubjectTraffic, count_traffic};
 pub use type_confidence::{CONFIDENCE_MIN_PERCENT, TypeConfidence};
 pub use unread_memory::UnreadMemory;

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
 
+use relayout_layout::MemberSpan;
 use relayout_profile::{AccessKind, ContextId, Profile, RunId, SiteId};
 
 use crate::find::profile_line_bytes;
@@ -31,8 +32,10 @@ pub struct RecordingTraffic {
 pub struct SubjectTraffic {
     /// Read and write transfers on all its lines.
     pub transfers: u64,
-    /// Traffic by member.
-    pub members: BTreeMap<TrafficMember, MemberTraffic>,
+    /// Traffic by member, at its offset in the recorded build: from the start of the object, or of the
+    /// element if the member is in an array. The path is empty for a hole, whose offset and size are 0, and
+    /// the name of a variable that has no members.
+    pub members: BTreeMap<MemberSpan, MemberTraffic>,
     /// Transfers between two members of one object, by their paths in alphabetical order. Both are
     /// the same where the access missed what another context had written to the member itself.
     pub pairs: BTreeMap<[String; 2], u64>,
@@ -43,7 +46,7 @@ pub struct SubjectTraffic {
 /// Two accesses from different contexts: one missed, as the other had written to the line.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AccessMeeting {
-    /// Member whose access missed, as [`TrafficMember::path`].
+    /// Member whose access missed, as [`MemberSpan::path`].
     pub member: String,
     /// Instruction that missed: index into [`Profile::sites`].
     pub site: SiteId,
@@ -55,18 +58,6 @@ pub struct AccessMeeting {
     pub other_site: SiteId,
     /// Kind of its access.
     pub other_access: AccessKind,
-}
-
-/// Member of a type, at its offset in the recorded build.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TrafficMember {
-    /// Path from the type, empty for a hole; the name of a variable that has no members.
-    pub path: String,
-    /// Bytes from the start of the object; of the element, if the member is in an array. 0 for a
-    /// hole.
-    pub offset: u64,
-    /// Size in bytes. 0 for a hole.
-    pub size: u64,
 }
 
 /// Traffic of one member.
@@ -188,7 +179,7 @@ impl SubjectTraffic {
             }
             _ => (0, 0),
         };
-        let member = TrafficMember {
+        let member = MemberSpan {
             path: target_name(target),
             offset,
             size,

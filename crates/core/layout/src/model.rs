@@ -315,6 +315,17 @@ pub struct BitRange {
     pub size_bits: u64,
 }
 
+/// Bytes of a member.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MemberSpan {
+    /// Path of the member from the type that the offset counts from.
+    pub path: String,
+    /// Offset of its first byte, in bytes.
+    pub offset: u64,
+    /// Size in bytes; 0 if unknown.
+    pub size: u64,
+}
+
 /// Member at an offset, by its path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MemberAt {

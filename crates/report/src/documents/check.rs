@@ -208,9 +208,9 @@ fn expired_document(expired: &ExpiredWaiver) -> ExpiredWaiverDocument {
 
 fn seen_document(member: &SeenMember) -> SeenMemberDocument {
     SeenMemberDocument {
-        name: member.path.clone(),
-        offset: member.offset,
-        size: member.bytes,
+        name: member.span.path.clone(),
+        offset: member.span.offset,
+        size: member.span.size,
         line: member.line,
     }
 }

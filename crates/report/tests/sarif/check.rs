@@ -6,7 +6,7 @@ use relayout_check::{
     CheckOutcome, CheckWarning, ConfigPosition, Date, MemberChangeKind, PushingChange, RuleId,
     SeenMember, Violation, WaivedViolation,
 };
-use relayout_layout::SourceLine;
+use relayout_layout::{MemberSpan, SourceLine};
 use relayout_report::documents::check::check_document;
 use relayout_report::exports::sarif::{self, SarifContext};
 use serde_json::Value;
@@ -22,9 +22,11 @@ fn test_violation(member: &str, rule: RuleId, decl: Option<(&str, u32)>) -> Viol
         expected: "on one line with mmap_lock.count".into(),
         found: "mmap_lock.count at 120 on line 1, mmap_lock.owner at 128 on line 2".into(),
         members: vec![SeenMember {
-            path: "mmap_lock.owner".into(),
-            offset: 128,
-            bytes: 8,
+            span: MemberSpan {
+                path: "mmap_lock.owner".into(),
+                offset: 128,
+                size: 8,
+            },
             line: 2,
         }],
         pushed_by: vec![PushingChange {

@@ -1,6 +1,6 @@
 //! Outcome of a check.
 
-use relayout_layout::SourceLine;
+use relayout_layout::{MemberSpan, SourceLine};
 
 use crate::{ConfigPosition, Date, PushingChange, RuleId};
 
@@ -56,12 +56,8 @@ pub struct Violation {
 /// Member and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenMember {
-    /// Path of the member from the type.
-    pub path: String,
-    /// Offset of the member's first byte from the start of the type.
-    pub offset: u64,
-    /// Number of bytes that the member has bits in; 0 if unknown.
-    pub bytes: u64,
+    /// Path and bytes of the member, those of a bit-field that it has bits in.
+    pub span: MemberSpan,
     /// Cache line of the member's first byte, counted from 0.
     pub line: u64,
 }

@@ -55,7 +55,7 @@ fn covers(waiver: &Waiver, violation: &Violation) -> bool {
             || violation
                 .members
                 .iter()
-                .any(|seen| glob.matches(&seen.path))
+                .any(|seen| glob.matches(&seen.span.path))
     };
     let (scope, own) = match crate::TypePattern::parse(&violation.type_name) {
         Ok(pattern) => {

@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use relayout_contend::{FindingSubject, MemberTraffic, SubjectTraffic, TrafficMember};
+use relayout_contend::{FindingSubject, MemberTraffic, SubjectTraffic};
+use relayout_layout::MemberSpan;
 use relayout_session::RecordedOperations;
 use relayout_verify::judged_change::ChangeVerdict;
 
@@ -148,7 +149,7 @@ fn compare_members(sides: [&SideWorkload; 2], subject: &FindingSubject) -> Vec<M
 
 /// Returns the members of a subject by path.
 fn members_of_side(side: &SideWorkload, subject: &FindingSubject) -> BTreeMap<String, MemberSide> {
-    let mut sums: BTreeMap<&TrafficMember, MemberTraffic> = BTreeMap::new();
+    let mut sums: BTreeMap<&MemberSpan, MemberTraffic> = BTreeMap::new();
     for traffic in { side.recordings.iter() }.filter_map(|each| traffic_of(each, subject)) {
         for (member, own) in &traffic.members {
             sums.entry(member).or_default().add(own);

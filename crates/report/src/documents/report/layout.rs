@@ -1,6 +1,7 @@
 //! Layout of what a finding is about.
 
-use relayout_session::{SubjectLayout, SubjectMember};
+use relayout_layout::MemberSpan;
+use relayout_session::SubjectLayout;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,9 +38,9 @@ pub(crate) fn subject_layout_document(layout: &SubjectLayout) -> SubjectLayoutDo
     }
 }
 
-fn member_document(member: &SubjectMember) -> SubjectMemberDocument {
+fn member_document(member: &MemberSpan) -> SubjectMemberDocument {
     SubjectMemberDocument {
-        name: member.name.clone(),
+        name: member.path.clone(),
         offset: member.offset,
         size: member.size,
     }

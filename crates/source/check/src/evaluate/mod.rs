@@ -7,7 +7,7 @@ mod together;
 mod words;
 
 use relayout_layout::abi::AbiEngine;
-use relayout_layout::{SourceLine, TypeArena, TypeId};
+use relayout_layout::{MemberSpan, SourceLine, TypeArena, TypeId};
 
 use crate::explain;
 use crate::known::KnownType;
@@ -163,9 +163,11 @@ fn claimed_members(subject: &RuleSubject<'_>, pattern: &MemberPattern) -> RuleBr
 impl RuleSubject<'_> {
     fn seen_member(&self, place: &MatchedMember) -> SeenMember {
         SeenMember {
-            path: place.path.clone(),
-            offset: place.offset(),
-            bytes: place.bytes(),
+            span: MemberSpan {
+                path: place.path.clone(),
+                offset: place.offset(),
+                size: place.bytes(),
+            },
             line: place.offset() / self.line_bytes,
         }
     }
