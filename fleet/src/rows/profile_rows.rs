@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use relayout_contend::{AccessMeeting, FindingSubject, MemberTraffic, SiteSource};
-use relayout_layout::MemberSpan;
 use relayout_diff::TypeLayout;
+use relayout_layout::MemberSpan;
 use relayout_profile::{ProfileMeta, SiteId};
 use relayout_report::documents::report::access_key;
 use relayout_session::{NamedTraffic, RecordedOperations, RecordingExtent};
