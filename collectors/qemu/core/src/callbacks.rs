@@ -17,7 +17,7 @@ use crate::window::RECORDING;
 pub const KERNEL: u64 = 1 << 63;
 /// Start of the fixmap and vsyscall on x86-64, with the APIC's registers: no memory that CPUs share.
 /// On AArch64 the fixmap and what cannot be an address are above it, too.
-const FIXMAP: u64 = 0xffff_ffff_ff00_0000;
+pub const FIXMAP: u64 = 0xffff_ffff_ff00_0000;
 
 pub extern "C" fn on_marker(vcpu: c_uint, data: *mut c_void) {
     const MARKERS: [GuestMarker; 5] = [

@@ -11,7 +11,7 @@ use crate::api::{self, TranslationBlock};
 use crate::cpu::VCPUS_MAX;
 
 /// QEMU's `QEMU_PLUGIN_INLINE_ADD_U64`.
-const INLINE_ADD_U64: c_int = 0;
+pub const INLINE_ADD_U64: c_int = 0;
 
 /// QEMU's `qemu_plugin_u64`: a number of each vCPU.
 #[derive(Clone, Copy)]
@@ -38,9 +38,9 @@ unsafe impl Send for VcpuNumber {}
 // SAFETY: as above.
 unsafe impl Sync for VcpuNumber {}
 
-type NewScoreboard = unsafe extern "C" fn(element_bytes: usize) -> *mut c_void;
-type FindElement = unsafe extern "C" fn(score: *mut c_void, vcpu: c_uint) -> *mut c_void;
-type AddInline =
+pub type NewScoreboard = unsafe extern "C" fn(element_bytes: usize) -> *mut c_void;
+pub type FindElement = unsafe extern "C" fn(score: *mut c_void, vcpu: c_uint) -> *mut c_void;
+pub type AddInline =
     unsafe extern "C" fn(tb: *mut TranslationBlock, op: c_int, entry: VcpuNumber, add: u64);
 
 /// A callback's counter, on a line of its own.

@@ -80,8 +80,6 @@ struct TurnState {
     is_warm: bool,
     /// Operations before that.
     operations_before: u64,
-    /// Host's time when the window opened.
-    opened_ns: u64,
     tallies: OrderTallies,
 }
 
@@ -277,7 +275,6 @@ impl SimulatedGuest {
             state.machine.reset_counts();
             state.tallies = OrderTallies::default();
             state.operations_before = self.operations();
-            state.opened_ns = results::host_ns();
             self.plugin.open_window();
         }
         let end = self.options.warm_ps.saturating_add(self.options.length_ps);
@@ -454,7 +451,7 @@ impl GuestTime for SimulatedGuest {
             return;
         }
         match self.phase() {
-            SimulationPhase::TakenOver => self.keeper.note_started(n),
+            SimulationPhase::TakenOver => self.keeper.note_started(),
             SimulationPhase::Running if self.is_own_turn() => {
                 match (TIMER_PS.get(), OWN_CPU.get()) {
                     (None, running @ ..NOBODY) => self.note_kick_by_code(running, n),

@@ -11,11 +11,9 @@ use super::seat::OrderedAccesses;
 use super::translate::AccessInstruction;
 use super::{OWN_CPU, SimulatedGuest, SimulationPhase, WaitingPlace, guest};
 use crate::api::{self, PluginId};
-use crate::callbacks::KERNEL;
+use crate::callbacks::{FIXMAP, KERNEL};
 use crate::registers::{FS_BASE, GS_BASE, RegisterReader};
 
-/// Start of the fixmap and vsyscall, with the APIC's registers: no memory that CPUs share.
-const FIXMAP: u64 = 0xffff_ffff_ff00_0000;
 /// Bits of an address within its line.
 const LINE_BITS: u32 = 6;
 

@@ -7,19 +7,13 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use crate::api::{self, ExecCallback, TranslationBlock};
-use crate::clock::VcpuNumber;
+use crate::clock::{AddInline, FindElement, INLINE_ADD_U64, NewScoreboard, VcpuNumber};
 
-/// QEMU's `QEMU_PLUGIN_INLINE_ADD_U64`.
-const INLINE_ADD_U64: c_int = 0;
 /// QEMU's `QEMU_PLUGIN_COND_GE`.
 const GREATER_OR_EQUAL: c_int = 7;
 /// Value of a cell whose CPU has to ask. Far from both ends: a CPU that is never asked adds for days.
 const DUE: u64 = 1 << 62;
 
-type NewScoreboard = unsafe extern "C" fn(element_bytes: usize) -> *mut c_void;
-type FindElement = unsafe extern "C" fn(score: *mut c_void, vcpu: c_uint) -> *mut c_void;
-type AddInline =
-    unsafe extern "C" fn(tb: *mut TranslationBlock, op: c_int, entry: VcpuNumber, add: u64);
 type CallIf = unsafe extern "C" fn(
     tb: *mut TranslationBlock,
     callback: ExecCallback,
@@ -92,7 +86,7 @@ impl CpuCell {
         Self(address)
     }
 
-    /// Where it is.
+    /// Address of the cell.
     pub fn address(self) -> *mut u64 {
         self.0
     }

@@ -1,4 +1,4 @@
-//! What instructions cost without waiting for memory.
+//! Costs of instructions that do not wait for memory.
 
 /// Costs of x86-64 instructions in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

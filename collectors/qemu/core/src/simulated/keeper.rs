@@ -29,7 +29,7 @@ impl KeeperBell {
     }
 
     /// Notes that QEMU starts a CPU.
-    pub fn note_started(&self, _n: usize) {
+    pub fn note_started(&self) {
         self.started.fetch_add(1, AcqRel);
         self.ring();
     }

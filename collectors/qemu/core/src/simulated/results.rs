@@ -1,13 +1,12 @@
 //! Results of a simulation, as lines of text in the file `rates` of the recording's folder.
 //!
 //! Each line has a kind and `name=value` pairs: `window` once, `cpu`, `line` and `site` by number of
-//! picoseconds that CPUs stood still, most first. What the host did is in `host` alone, so that all
-//! else is the same for each run with the same snapshot, seed and rules.
+//! picoseconds that CPUs stood still, most first. Nothing of the host is among them: each run with the
+//! same snapshot, seed and rules writes the same.
 
 use std::fmt::Write as _;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::*;
-use std::time::Instant;
 
 use relayout_machine::{CpuActivity, CpuDistance, SimulatedTime, TransferKind};
 
@@ -15,33 +14,16 @@ use super::SimulatedGuest;
 
 /// File of the results.
 const RESULTS: &str = "rates";
-/// File of what the host did.
-const HOST: &str = "host";
 /// Lines and sites that are listed, at most.
 const LISTED_MAX: usize = 200;
-
-/// Host's clock, in nanoseconds since the first call.
-pub fn host_ns() -> u64 {
-    static BEGIN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
-    BEGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
-}
 
 impl SimulatedGuest {
     /// Writes the results of the window. The thread has the turn.
     pub fn write_results(&self, problem: Option<&str>) {
         let text = self.results_text(problem);
-        let host = self.host_text();
-        for (name, text) in [(RESULTS, text), (HOST, host)] {
-            if let Err(error) = std::fs::write(self.plugin.options.dir.join(name), text) {
-                self.plugin.shadow.host.fail(&error);
-            }
+        if let Err(error) = std::fs::write(self.plugin.options.dir.join(RESULTS), text) {
+            self.plugin.shadow.host.fail(&error);
         }
-    }
-
-    fn host_text(&self) -> String {
-        // SAFETY: this thread has the turn.
-        let state = unsafe { self.state() };
-        format!("host wall_ns={}\n", host_ns() - state.opened_ns)
     }
 
     fn results_text(&self, problem: Option<&str>) -> String {

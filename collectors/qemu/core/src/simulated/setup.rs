@@ -132,7 +132,6 @@ pub fn install_simulation(
             next_timer: SimulatedTime::NEVER,
             is_warm: false,
             operations_before: 0,
-            opened_ns: 0,
             tallies: Default::default(),
         }),
         stopped: OnceLock::new(),
