@@ -1,6 +1,7 @@
 //! State of a CPU of the guest.
 
 use crate::counts::CpuActivity;
+use crate::own_lines::OwnLines;
 use crate::poll_ring::PollRing;
 use crate::random::CpuRandom;
 use crate::request::{LineAccess, LineRequest};
@@ -68,6 +69,7 @@ pub(crate) struct MachineCpu {
     pub random: CpuRandom,
     pub stores: StoreBuffer,
     pub loaded: PollRing,
+    pub own_lines: OwnLines,
     pub open_load: Option<OpenLoad>,
     /// Time of the last ordered access, or of the last wake-up.
     pub last_ordered: SimulatedTime,
@@ -81,6 +83,7 @@ impl MachineCpu {
             random: CpuRandom::new(seed, cpu),
             stores: StoreBuffer::default(),
             loaded: PollRing::default(),
+            own_lines: OwnLines::new(),
             open_load: None,
             last_ordered: SimulatedTime::default(),
             last_pause: None,

@@ -55,6 +55,18 @@ pub enum LineAnswer {
     Waits,
 }
 
+/// Use of a line that an access met which was not requested.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LineUse {
+    /// One CPU uses the line, nobody stores to it, or no other CPU has used it for the time of
+    /// [`crate::MachineRule::OrderedWithin`].
+    Quiet,
+    /// Several CPUs use it, and one stores to it.
+    Shared,
+    /// The access should have been requested.
+    Contended,
+}
+
 /// Turn of a CPU to execute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CpuTurn {

@@ -4,7 +4,7 @@ use crate::cpu::HeldRequest;
 use crate::machine::SimulatedMachine;
 use crate::poll_ring::LoadedLine;
 use crate::protocol::CopyState;
-use crate::request::{LineAccess, LineNumber};
+use crate::request::{LineAccess, LineNumber, LineUse};
 use crate::sites::OpenLoad;
 use crate::time::SimulatedTime;
 use crate::wait_queue::WantedCopy;
@@ -23,13 +23,27 @@ impl SimulatedMachine {
         access: LineAccess,
         at: SimulatedTime,
     ) -> bool {
+        let stores = access.stores();
+        if self.cpus[cpu].own_lines.allow(line, stores) {
+            return false;
+        }
         let Some(entry) = self.lines.entry(line) else {
             return false;
         };
+        match entry.shared() {
+            Some(index) => self.is_contended(index, cpu, access, at),
+            None => usize::from(entry.cpu) != cpu && (entry.is_stored || stores),
+        }
+    }
+
+    fn is_contended(
+        &self,
+        index: usize,
+        cpu: usize,
+        access: LineAccess,
+        at: SimulatedTime,
+    ) -> bool {
         let stores = access.stores();
-        let Some(index) = entry.shared() else {
-            return usize::from(entry.cpu) != cpu && (entry.is_stored || stores);
-        };
         let shared = self.lines.line(index);
         let Some(last_use) = shared.uses.by_others(cpu) else {
             return false;
@@ -48,7 +62,8 @@ impl SimulatedMachine {
         last.is_some_and(is_recent)
     }
 
-    /// Notes an access that was not requested. If the CPU does not have the line, it gets it at once and without a cost.
+    /// Notes an access that was not requested, and returns how the line was used. If the CPU does not have the line, it
+    /// gets it at once and without a cost.
     #[inline]
     pub fn note_access(
         &mut self,
@@ -56,21 +71,25 @@ impl SimulatedMachine {
         line: LineNumber,
         access: LineAccess,
         at: SimulatedTime,
-    ) {
-        let entry = self.lines.entry_or_first(line, cpu);
-        if entry.shared().is_none() && usize::from(entry.cpu) == cpu {
-            entry.is_stored |= access.stores();
-            if access.loads() {
-                let (version, site) = (0, None);
-                self.cpus[cpu].loaded.note_load(LoadedLine {
-                    line: line.0,
-                    version,
-                    site,
-                });
+    ) -> LineUse {
+        let state = &mut self.cpus[cpu];
+        if !state.own_lines.allow(line, access.stores()) {
+            let entry = self.lines.entry_or_first(line, cpu);
+            if entry.shared().is_some() || usize::from(entry.cpu) != cpu {
+                return self.note_shared_access(cpu, line, access, at);
             }
-            return;
+            entry.is_stored |= access.stores();
+            state.own_lines.note(line, entry.is_stored);
         }
-        self.note_shared_access(cpu, line, access, at);
+        if access.loads() {
+            let (version, site) = (0, None);
+            state.loaded.note_load(LoadedLine {
+                line: line.0,
+                version,
+                site,
+            });
+        }
+        LineUse::Quiet
     }
 
     fn note_shared_access(
@@ -79,8 +98,9 @@ impl SimulatedMachine {
         line: LineNumber,
         access: LineAccess,
         at: SimulatedTime,
-    ) {
+    ) -> LineUse {
         let index = self.shared_index(line, cpu);
+        let line_use = self.use_of_shared(index, cpu, access, at);
         if self.usable_at(index, cpu, access, at).is_none() {
             let wanted = match access {
                 LineAccess::Load => WantedCopy::Read,
@@ -97,6 +117,25 @@ impl SimulatedMachine {
             self.learn_from_store(cpu, index, at);
         }
         self.execute(cpu, index, access, None, at);
+        line_use
+    }
+
+    fn use_of_shared(
+        &self,
+        index: usize,
+        cpu: usize,
+        access: LineAccess,
+        at: SimulatedTime,
+    ) -> LineUse {
+        let shared = self.lines.line(index);
+        let is_recent = |last: SimulatedTime| at.since(last) <= self.amounts.ordered_within_ps;
+        if self.is_contended(index, cpu, access, at) {
+            LineUse::Contended
+        } else if shared.is_stored && shared.uses.by_others(cpu).is_some_and(is_recent) {
+            LineUse::Shared
+        } else {
+            LineUse::Quiet
+        }
     }
 
     /// Returns when a CPU that has the line, or still uses it, can access it. None: it has to get it.
@@ -187,6 +226,11 @@ impl SimulatedMachine {
     }
 
     pub(super) fn shared_index(&mut self, line: LineNumber, cpu: usize) -> usize {
+        if let Some(entry) = self.lines.entry(line)
+            && entry.shared().is_none()
+        {
+            self.cpus[usize::from(entry.cpu)].own_lines.forget(line);
+        }
         self.lines
             .shared_index(line, cpu, &self.cores, &mut self.counts.lines)
     }

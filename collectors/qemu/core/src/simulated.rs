@@ -17,9 +17,11 @@ mod instruction_costs;
 mod keeper;
 mod operands;
 mod qemu_hooks;
+mod refresh;
 mod results;
 mod seat;
 mod setup;
+mod sites;
 mod translate;
 
 use std::cell::{Cell, UnsafeCell};
@@ -31,7 +33,7 @@ use relayout_machine::{SimulatedMachine, SimulatedTime};
 use self::cpu_clock::CpuClocks;
 use self::qemu_hooks::{GuestTime, QemuCpu, QemuFunctions, StoppedClocks};
 use self::seat::CpuSeat;
-use self::translate::SiteTable;
+use self::sites::SiteTable;
 use crate::api::{self, PluginId};
 use crate::plugin::RecordingPlugin;
 
@@ -81,6 +83,8 @@ struct TurnState {
     /// Operations before that.
     operations_before: u64,
     tallies: OrderTallies,
+    /// Time from which on code is translated again, if much was learnt.
+    look_at: SimulatedTime,
 }
 
 /// How well the order was kept.
@@ -309,13 +313,14 @@ impl SimulatedGuest {
     /// Waits until CPU `n`, whose thread this is, has the turn. `None` once the window is closed.
     ///
     /// QEMU's exclusive sections wait until no CPU is in translated code. Then it leaves its code, and
-    /// waits again before it enters: this does not return.
+    /// waits again when it enters: this does not return.
     fn wait_for_turn(&self, n: usize, place: WaitingPlace) -> Option<SimulatedTime> {
         let seat = &self.seats[n];
         loop {
             if let WaitingPlace::Code { return_address } = place
                 && seat.must_leave.swap(false, AcqRel)
             {
+                seat.note_leaving();
                 // SAFETY: the place of a callback that may be left, on the CPU's own thread.
                 unsafe { self.functions.leave_block(seat.cpu(), return_address) }
             }

@@ -4,7 +4,7 @@ use std::arch::naked_asm;
 use std::ffi::{c_uint, c_void};
 use std::sync::atomic::Ordering::*;
 
-use relayout_machine::{LineAccess, LineAnswer, LineNumber, LineRequest, SimulatedTime};
+use relayout_machine::{LineAccess, LineAnswer, LineNumber, LineRequest, LineUse, SimulatedTime};
 
 use super::operands::{BasedSegment, MemoryOperand};
 use super::seat::OrderedAccesses;
@@ -16,6 +16,8 @@ use crate::registers::{FS_BASE, GS_BASE, RegisterReader};
 
 /// Bits of an address within its line.
 const LINE_BITS: u32 = 6;
+/// Stands for the address of a pause instruction, whose callback does not know it.
+const NO_PC: u64 = 0;
 
 /// Defines a callback that calls a function with a third argument: the address to which it returns.
 macro_rules! callback_with_place {
@@ -36,7 +38,7 @@ callback_with_place! {
     on_block_due => block_due
 }
 callback_with_place! {
-    /// Called before an instruction with memory operands.
+    /// Called before an instruction whose accesses are ordered.
     on_instruction => instruction_comes
 }
 callback_with_place! {
@@ -55,8 +57,7 @@ extern "C" fn block_due(vcpu: c_uint, cost_ps: *mut c_void, return_address: usiz
 extern "C" fn instruction_comes(vcpu: c_uint, data: *mut c_void, return_address: usize) {
     // SAFETY: the data of this callback, never freed.
     let instruction = unsafe { &*data.cast::<AccessInstruction>() };
-    if instruction.site.is_hot.load(Relaxed)
-        && let Some(guest) = guest()
+    if let Some(guest) = guest()
         && guest.has_turn(vcpu as usize)
     {
         let place = WaitingPlace::Code { return_address };
@@ -124,8 +125,13 @@ impl SimulatedGuest {
         ) {
             return self.seats[n].cell().release();
         }
-        let at = match self.has_turn(n) {
-            true => self.yield_turn(n, SimulatedTime(self.time_of(n) - cost_ps), place),
+        let has_left = self.seats[n].has_left.take();
+        let at = match self.has_turn(n) && !has_left {
+            true => {
+                let at = SimulatedTime(self.time_of(n) - cost_ps);
+                self.refresh_translations(n, at, place);
+                self.yield_turn(n, at, place)
+            }
             false => self.wait_for_turn(n, place),
         };
         self.go_on(n, at, cost_ps);
@@ -165,15 +171,24 @@ impl SimulatedGuest {
 
     fn pause(&self, n: usize, rest_ps: u64, place: WaitingPlace) {
         let at = SimulatedTime(self.time_of(n) - rest_ps);
+        let seat = &self.seats[n];
+        if seat.take_kept(NO_PC, at).is_some() {
+            return;
+        }
         // SAFETY: this thread has the turn.
         unsafe { self.state() }.machine.pause(n, at);
+        seat.kept.set(Some(OrderedAccesses::at(NO_PC)));
         let at = self.pass_turn(n, place);
+        seat.kept.set(None);
         self.go_on(n, at, rest_ps);
     }
 
     /// Orders the accesses that an instruction is about to make, where others fight over their lines.
     fn order_instruction(&self, n: usize, instruction: &AccessInstruction, place: WaitingPlace) {
-        let mut ordered = OrderedAccesses::at(instruction.site.pc);
+        let (seat, pc) = (&self.seats[n], instruction.site.pc);
+        let at = SimulatedTime(self.time_of(n) - instruction.rest_ps);
+        let kept = seat.take_kept(pc, at);
+        let mut ordered = OrderedAccesses::at(pc);
         for operand in &instruction.operands {
             let Some(address) = self.operand_address(n, operand) else {
                 continue;
@@ -181,13 +196,19 @@ impl SimulatedGuest {
             if !(KERNEL..FIXMAP).contains(&address) {
                 continue;
             }
+            if kept.is_some_and(|kept| kept.contains(address)) {
+                ordered = ordered.with(address);
+                continue;
+            }
+            seat.ordered.set(ordered);
             match self.order_access(n, address, operand.access, instruction, place) {
-                Some(true) => ordered.push(address),
+                Some(true) => ordered = ordered.with(address),
                 Some(false) => {}
-                None => return self.seats[n].cell().release(),
+                None => return seat.cell().release(),
             }
         }
-        self.seats[n].ordered.set(ordered);
+        seat.kept.set(None);
+        seat.ordered.set(ordered);
     }
 
     /// Orders one access. Returns whether that was necessary; `None` once the window is closed.
@@ -207,6 +228,9 @@ impl SimulatedGuest {
         if !machine.must_order(n, line, access, at) {
             return Some(false);
         }
+        let seat = &self.seats[n];
+        seat.kept.set(Some(seat.ordered.get()));
+        self.refresh_translations(n, at, place);
         if !machine.is_next(n, at) {
             at = self.yield_turn(n, at, place)?;
         }
@@ -220,9 +244,13 @@ impl SimulatedGuest {
         // SAFETY: this thread has the turn.
         let state = unsafe { self.state() };
         state.tallies.ordered += 1;
+        instruction.site.note_ordered();
         let at = match state.machine.request(request) {
             LineAnswer::Now(at) => at,
-            LineAnswer::Waits => self.pass_turn(n, place)?,
+            LineAnswer::Waits => {
+                seat.kept.set(Some(seat.ordered.get().with(address)));
+                self.pass_turn(n, place)?
+            }
         };
         self.set_time(n, at, rest_ps);
         Some(true)
@@ -253,11 +281,9 @@ impl SimulatedGuest {
             LineAccess::Load
         };
         let at = SimulatedTime(self.time_of(n) - instruction.rest_ps);
-        if state.machine.must_order(n, line, access, at) {
-            state.tallies.unordered += 1;
-            instruction.site.is_hot.store(true, Relaxed);
-        }
-        state.machine.note_access(n, line, access, at);
+        let line_use = state.machine.note_access(n, line, access, at);
+        state.tallies.unordered += u64::from(line_use == LineUse::Contended);
+        instruction.site.note_access(line_use);
     }
 
     /// Computes the address of an operand from registers.

@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 
+use relayout_machine::SimulatedTime;
+
 use super::cpu_clock::CpuCell;
 use super::qemu_hooks::QemuCpu;
 use crate::registers::RegisterBuffer;
@@ -55,12 +57,13 @@ impl OrderedAccesses {
         }
     }
 
-    /// Adds an address.
-    pub fn push(&mut self, address: u64) {
+    /// These and the access to an address.
+    pub fn with(mut self, address: u64) -> Self {
         if let Some(free) = self.addresses.get_mut(usize::from(self.count)) {
             *free = address;
             self.count += 1;
         }
+        self
     }
 
     /// Returns true if no access was ordered.
@@ -93,6 +96,11 @@ pub struct CpuSeat {
     pub ask_at: Cell<u64>,
     /// What the present instruction has ordered.
     pub ordered: Cell<OrderedAccesses>,
+    /// The CPU left its code while it waited, and waits again when it enters.
+    pub has_left: Cell<bool>,
+    /// What the instruction in which the CPU waits is granted with its next turn. If the CPU leaves its code, the
+    /// instruction comes again, and must not ask again. Of a pause, no accesses.
+    pub kept: Cell<Option<OrderedAccesses>>,
     /// Memory into which registers are read.
     pub buffer: Cell<Option<RegisterBuffer>>,
 }
@@ -110,6 +118,25 @@ impl CpuSeat {
     /// QEMU's CPU.
     pub fn cpu(&self) -> *mut QemuCpu {
         self.cpu.load(Acquire)
+    }
+
+    /// Returns what the instruction at `pc`, which comes at `at`, was granted before the CPU left its code.
+    pub fn take_kept(&self, pc: u64, at: SimulatedTime) -> Option<OrderedAccesses> {
+        let kept = self.kept.take()?;
+        (kept.pc == pc && at.0 == self.turn_at.load(Relaxed)).then_some(kept)
+    }
+
+    /// Makes the CPU, which has the turn and leaves its code, go on at `at` when it enters again.
+    pub fn keep_turn(&self, at: SimulatedTime) {
+        self.turn_at.store(at.0, Relaxed);
+        self.note_leaving();
+    }
+
+    /// Makes the CPU, which leaves its code, ask when it enters again.
+    pub fn note_leaving(&self) {
+        self.has_left.set(true);
+        let ask_at = self.ask_at.get();
+        self.cell().set(ask_at, ask_at);
     }
 
     /// The CPU's time in translated code.

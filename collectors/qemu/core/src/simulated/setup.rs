@@ -14,6 +14,7 @@ use super::cpu_clock::CpuClocks;
 use super::instruction_costs::InstructionCosts;
 use super::keeper::{KeeperBell, set_guest};
 use super::qemu_hooks::QemuFunctions;
+use super::refresh::FIRST_LOOK;
 use super::seat::CpuSeat;
 use super::{NOBODY, SimulatedGuest, SimulationPhase, TurnState};
 use crate::api::QemuInfo;
@@ -133,6 +134,7 @@ pub fn install_simulation(
             is_warm: false,
             operations_before: 0,
             tallies: Default::default(),
+            look_at: FIRST_LOOK,
         }),
         stopped: OnceLock::new(),
         timers_ran_ps: AtomicU64::new(0),

@@ -1,30 +1,19 @@
 //! Translation of code by QEMU: what each block costs, and which instructions call back.
 
-use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
 
 use relayout_machine::LineAccess;
 use relayout_shadow::wire::STRING;
 
 use super::callbacks::{on_access, on_block_due, on_instruction, on_operation, on_pause};
 use super::operands::{MemoryOperand, OperandReader};
+use super::sites::{AccessSite, SiteTable, SiteWatch};
 use super::{SimulatedGuest, SimulationPhase};
 use crate::api::{self, TranslationBlock};
 use crate::callbacks::KERNEL;
 use crate::insn::TranslatedMachine;
 use crate::markers::GuestMarker;
-
-/// Place in the code that accesses memory.
-pub struct AccessSite {
-    /// Number, from 0 in the order of their first translation.
-    pub number: u32,
-    /// Address of the instruction.
-    pub pc: u64,
-    /// It accessed lines that others fight over: its accesses are ordered before they execute.
-    pub is_hot: AtomicBool,
-}
 
 /// An instruction with memory operands, in one block.
 pub struct AccessInstruction {
@@ -43,35 +32,6 @@ impl AccessInstruction {
             matches!(operand.access, LineAccess::Update | LineAccess::Atomic)
         };
         self.operands.iter().any(reads_and_writes)
-    }
-}
-
-/// All sites so far.
-#[derive(Default)]
-pub struct SiteTable {
-    sites: Vec<&'static AccessSite>,
-    by_pc: HashMap<u64, &'static AccessSite>,
-    reader: OperandReader,
-}
-
-impl SiteTable {
-    fn site_at(&mut self, pc: u64) -> &'static AccessSite {
-        let sites = &mut self.sites;
-        self.by_pc.entry(pc).or_insert_with(|| {
-            // Kept as long as translated code, which QEMU never tells to be gone.
-            let site = Box::leak(Box::new(AccessSite {
-                number: sites.len() as u32,
-                pc,
-                is_hot: AtomicBool::new(false),
-            }));
-            sites.push(site);
-            site
-        })
-    }
-
-    /// Returns the site with a number.
-    pub fn site(&self, number: u32) -> Option<&'static AccessSite> {
-        self.sites.get(number as usize).copied()
     }
 }
 
@@ -186,11 +146,15 @@ impl SimulatedGuest {
         } else {
             api::MEM_RW
         };
+        let watch = access.site.watch();
+        if watch == SiteWatch::Nothing {
+            return;
+        }
         let has_operands = !access.operands.is_empty();
         let data = std::ptr::from_mut(access).cast::<c_void>();
         // SAFETY: as above; the data is never freed.
         unsafe {
-            if has_operands {
+            if watch == SiteWatch::Ordered && has_operands {
                 api::qemu_plugin_register_vcpu_insn_exec_cb(
                     insn,
                     on_instruction,
